@@ -1,0 +1,1 @@
+//! Real Apache Kafka on this machine.

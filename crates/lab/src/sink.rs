@@ -1,0 +1,1 @@
+//! A broker that misbehaves when told.
