@@ -1,1 +1,16 @@
-//! (being filled)
+//! The vocabulary of Plumb as data.
+//!
+//! A [`scenario::Scenario`] is what the user wrote; a [`plan::Plan`] is that, fully resolved, each value with its
+//! origin; a [`document::RunDocument`] is everything that one run learned: [`observation`]s, [`finding`]s, validity and
+//! the [`facts`] of host and cluster. Every renderer, rule and verdict works from the document alone.
+//!
+//! Not here: input and output, clocks, threads, arithmetic on samples. Read [`document`] next.
+
+pub mod document;
+pub mod facts;
+pub mod finding;
+pub mod observation;
+pub mod plan;
+pub mod resolve;
+pub mod scenario;
+pub mod units;

@@ -1,0 +1,280 @@
+//! The run document: everything that one run learned.
+//!
+//! `run.json` in a run's directory. It is rewritten whole and atomically as the run goes, so a killed run leaves a
+//! document that loads; [`RunState`] says how it ended. A later version of Plumb reads every earlier
+//! [`SCHEMA_VERSION`]. Absent is `null`, never 0.
+
+use crate::facts::HostFacts;
+use crate::finding::{Comparison, Finding, Validity};
+use crate::observation::{
+    Accounting, ClientStatistics, Counts, Distribution, ErrorCount, Latencies, SecondRow, Stage,
+    StepInstrument,
+};
+use crate::plan::{Plan, Properties};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the document's shape. It rises when a reader of the old shape would misread the new one.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Everything that one run learned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunDocument {
+    /// Shape of this document.
+    pub schema_version: u32,
+    /// Which run, when, by what, and how it ended.
+    pub run: RunIdentity,
+    /// Whether the figures can be used.
+    pub validity: Validity,
+    /// What matters, in at most three sentences.
+    pub summary: Vec<String>,
+    /// Claims about the system.
+    pub findings: Vec<Finding>,
+    /// The settings under test, in the plan's order.
+    pub steps: Vec<StepResult>,
+    /// Steps held against each other.
+    pub comparisons: Vec<Comparison>,
+    /// Published figures shown beside ours.
+    pub reference: Option<ReferenceTable>,
+    /// The instrument's own quality.
+    pub instrument: Instrument,
+    /// Host, client and cluster.
+    pub environment: Environment,
+    /// What the run was told to do.
+    pub plan: Plan,
+}
+
+/// Which run, when, by what, and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunIdentity {
+    /// 16 hexadecimal digits; every record of the run carries it.
+    pub id: String,
+    /// The plan's name.
+    pub name: String,
+    /// UTC, RFC 3339.
+    pub started_at: String,
+    /// UTC, RFC 3339; absent while it runs or when it was killed.
+    pub finished_at: Option<String>,
+    /// How it ended.
+    pub state: RunState,
+    /// Version of Plumb.
+    pub plumb_version: String,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum RunState {
+    /// Still running, or killed: the last words of a run that could say no more.
+    Running,
+    /// Everything planned was done.
+    Complete,
+    /// Stopped by the user; what was measured until then is here.
+    Interrupted,
+    /// Ended by an error.
+    Failed {
+        /// What went wrong.
+        error: String,
+    },
+}
+
+/// One setting under test.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepResult {
+    /// As in the plan.
+    pub name: String,
+    /// Intended rate.
+    pub asked_per_s: f64,
+    /// Measured messages acknowledged, per second of the time from the first intended send to the last report.
+    pub achieved_per_s: Option<f64>,
+    /// Mean bytes of a value.
+    pub value_bytes_mean: f64,
+    /// What became of the measured messages.
+    pub counts: Counts,
+    /// The broker's word on it.
+    pub accounting: Accounting,
+    /// The four latencies.
+    pub latency: Latencies,
+    /// Actual minus intended send time.
+    pub slip: Distribution,
+    /// Mean time per stage; the sum of the known ones and the unexplained rest is the end-to-end mean.
+    pub stages: Vec<Stage>,
+    /// The blocks, in the order in which they ran.
+    pub blocks: Vec<BlockResult>,
+    /// Second by second, warm-up included.
+    pub series: Vec<SecondRow>,
+    /// The producers' own statistics.
+    pub producer_statistics: ClientStatistics,
+    /// The consumers' own statistics.
+    pub consumer_statistics: ClientStatistics,
+    /// Settings as read back from client, topic and broker.
+    pub effective: Effective,
+    /// What the guarantee of a write was.
+    pub durability: Durability,
+    /// What the instrument cost.
+    pub instrument: StepInstrument,
+    /// Errors by code.
+    pub errors: Vec<ErrorCount>,
+    /// Interval logs of this step in the run's directory, by measure.
+    pub histogram_logs: BTreeMap<String, String>,
+}
+
+/// One block of a step: fresh clients, the same settings.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BlockResult {
+    /// The round, from 0; blocks of one round are neighbours in time.
+    pub block: u32,
+    /// Place in the order of all blocks of the run, from 0.
+    pub position: u32,
+    /// UTC, RFC 3339.
+    pub started_at: String,
+    /// What became of its measured messages.
+    pub counts: Counts,
+    /// Rate reached.
+    pub achieved_per_s: Option<f64>,
+    /// Its end-to-end latency, without curve.
+    pub end_to_end: Distribution,
+    /// Its acknowledge latency, without curve.
+    pub acknowledge: Distribution,
+}
+
+/// Settings as read back, never as assumed. Secrets are `[redacted]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Effective {
+    /// The topic's name.
+    pub topic_name: String,
+    /// Partitions, as the cluster says.
+    pub partitions: Option<u32>,
+    /// Replicas of the first partition, as the cluster says.
+    pub replication: Option<u32>,
+    /// The producer's resolved properties.
+    pub producer: Properties,
+    /// The consumer's resolved properties.
+    pub consumer: Properties,
+    /// The topic's configs; empty when the cluster does not tell.
+    pub topic: Properties,
+    /// Configs of the leader of partition 0; empty when the cluster does not tell.
+    pub broker: Properties,
+}
+
+/// What the guarantee of a write was: two steps with different fingerprints are not compared without saying so.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Durability {
+    /// `0`, `1` or `all`.
+    pub acks: Option<String>,
+    /// Replication factor.
+    pub replication: Option<u32>,
+    /// `min.insync.replicas`.
+    pub min_insync_replicas: Option<u32>,
+    /// `flush.messages`; absent when the cluster does not tell.
+    pub flush_messages: Option<String>,
+    /// `flush.ms`.
+    pub flush_ms: Option<String>,
+    /// `enable.idempotence` of the producer.
+    pub idempotence: Option<bool>,
+}
+
+/// The instrument's own quality, measured before the run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Instrument {
+    /// Cost of reading the clock.
+    pub clock_read_ns: Option<f64>,
+    /// Smallest step of the clock that was seen.
+    pub clock_step_ns: Option<u64>,
+    /// How late the pacing wakes, with the sleep-and-spin that sends use.
+    pub wake_late: Distribution,
+    /// Share of one CPU that pacing may spend spinning, and how long before a send it starts.
+    pub spin_ns: u64,
+}
+
+/// Host, client and cluster.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Environment {
+    /// The host that generated the load.
+    pub host: Option<HostFacts>,
+    /// The client library and its version.
+    pub client: String,
+    /// The cluster, as it describes itself.
+    pub cluster: ClusterFacts,
+    /// What was done with each key of a client properties file.
+    pub config_keys: Vec<ConfigKeyFate>,
+}
+
+/// The cluster, as it describes itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClusterFacts {
+    /// Cluster id.
+    pub id: Option<String>,
+    /// Brokers as host:port.
+    pub brokers: Vec<String>,
+    /// Whether a broker is on the host that generates the load; absent when it cannot be told.
+    pub on_this_host: Option<bool>,
+    /// Version, where known.
+    pub version: Option<String>,
+    /// `security.protocol` in use.
+    pub security_protocol: Option<String>,
+}
+
+/// What was done with one key of a client properties file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConfigKeyFate {
+    /// The key as written.
+    pub key: String,
+    /// Where it stood.
+    pub line: u32,
+    /// What was done.
+    pub fate: KeyFate,
+}
+
+/// What was done with a key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum KeyFate {
+    /// Given to the client as it is.
+    Passed,
+    /// Given to the client under other names.
+    Translated {
+        /// The names.
+        to: Vec<String>,
+    },
+    /// Of the Java client only, without meaning here.
+    JavaOnly {
+        /// Why it can be left out.
+        reason: String,
+    },
+}
+
+/// Published figures shown beside ours.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReferenceTable {
+    /// What it is.
+    pub title: String,
+    /// Who published it, where and when.
+    pub source: String,
+    /// What a reader must know before comparing.
+    pub caveat: String,
+    /// The rows.
+    pub rows: Vec<ReferenceRow>,
+}
+
+/// One published row of end-to-end latency.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReferenceRow {
+    /// The setup, as ours is called.
+    pub name: String,
+    /// Messages per second.
+    pub rate_per_s: f64,
+    /// Milliseconds, as published.
+    pub min_ms: f64,
+    /// Milliseconds, as published.
+    pub max_ms: f64,
+    /// Milliseconds, as published.
+    pub mean_ms: f64,
+    /// Milliseconds, as published.
+    pub p75_ms: f64,
+    /// Milliseconds, as published.
+    pub p95_ms: f64,
+    /// Milliseconds, as published.
+    pub p99_ms: f64,
+}

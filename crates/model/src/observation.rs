@@ -1,0 +1,288 @@
+//! What was measured: distributions, counts, stages, per-second rows; each with its unit in its name.
+//!
+//! A figure that is not known is `None` and prints as `null`; it is never 0. Times are nanoseconds on one monotonic
+//! clock unless a field says otherwise.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// An estimate with the interval that its samples allow.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// Lower end, in the unit of the figure that it belongs to.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Confidence level, 0..1.
+    pub level: f64,
+    /// How it was made.
+    pub method: IntervalMethod,
+}
+
+/// How an interval was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IntervalMethod {
+    /// Student's t over the means of blocks, each block run with clients of its own.
+    Blocks,
+    /// Student's t over the means of consecutive batches of one block: variation inside the run only.
+    Batches,
+    /// Order statistics (binomial) on the effective sample size: the samples' autocorrelation is allowed for.
+    OrderStatistics,
+}
+
+/// A distribution of times. Quantiles with fewer than 10/(1-q) samples are absent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Distribution {
+    /// Samples recorded in the histogram.
+    pub samples: u64,
+    /// Smallest sample, exact.
+    pub min_ns: Option<u64>,
+    /// Arithmetic mean, from the exact sum.
+    pub mean_ns: Option<f64>,
+    /// Median.
+    pub p50_ns: Option<u64>,
+    /// 75th percentile.
+    pub p75_ns: Option<u64>,
+    /// 95th percentile.
+    pub p95_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// 99.9th percentile.
+    pub p999_ns: Option<u64>,
+    /// Largest sample, exact.
+    pub max_ns: Option<u64>,
+    /// Interval of the mean.
+    pub mean_interval: Option<Interval>,
+    /// Interval of the median.
+    pub p50_interval: Option<Interval>,
+    /// Interval of the 99th percentile.
+    pub p99_interval: Option<Interval>,
+    /// Samples below zero: counted, and not in the histogram.
+    pub negative: u64,
+    /// Samples above the histogram's range: counted, and not in the histogram.
+    pub overflow: u64,
+    /// Points of the percentile curve, as (quantile 0..1, nanoseconds), ascending; only quantiles with enough samples.
+    pub curve: Vec<(f64, u64)>,
+}
+
+/// The four latencies of a step. Latency counts from the intended send time, service time from the actual one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Latencies {
+    /// Intended send time to return from the consumer's poll.
+    pub end_to_end: Distribution,
+    /// Intended send time to delivery report. With acks=0 nothing confirms: it is then the hand-over to the socket.
+    pub acknowledge: Distribution,
+    /// Actual send time to return from the consumer's poll.
+    pub end_to_end_service: Distribution,
+    /// Actual send time to delivery report.
+    pub acknowledge_service: Distribution,
+}
+
+/// What became of the measured messages. `sent = acked + failed + unknown` always holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Counts {
+    /// Messages that the schedule asked for.
+    pub intended: u64,
+    /// Messages that the client accepted.
+    pub sent: u64,
+    /// Delivery reported without error (with acks=0: handed to the socket, unconfirmed).
+    pub acked: u64,
+    /// Delivery reported as failed and surely not stored.
+    pub failed: u64,
+    /// No report, or one that leaves open whether the message was stored.
+    pub unknown: u64,
+    /// Distinct messages received by the consumers.
+    pub received: u64,
+    /// Acknowledged and never received.
+    pub lost: u64,
+    /// Receptions beyond the first of a message.
+    pub duplicated: u64,
+    /// Messages received after a later one of the same producer and partition.
+    pub reordered: u64,
+}
+
+/// The broker's own word on how much was stored, over the whole step with its warm-up.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Accounting {
+    /// Growth of the log end offsets, summed over partitions; absent when the broker could not be asked.
+    pub offset_delta: Option<u64>,
+    /// Acknowledged in the same span, warm-up and start probes included.
+    pub acked: u64,
+    /// Outcome unknown in the same span.
+    pub unknown: u64,
+    /// Records seen by our consumers that no producer of this run sent.
+    pub foreign: u64,
+    /// Records of this run whose stamp or length was damaged.
+    pub corrupt: u64,
+    /// Whether acked <= offset_delta - foreign <= acked + unknown; absent when it cannot be told.
+    pub agrees: Option<bool>,
+}
+
+/// A stage of the path from send to poll (Confluent's and Event Hubs' decomposition).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StageName {
+    /// Intended to actual send: the schedule's slip.
+    Slip,
+    /// Send to the last byte of the request written: the client's own queue.
+    Produce,
+    /// Request written to appended in the leader's log.
+    Publish,
+    /// Appended to replicated by the in-sync replicas (high watermark).
+    Commit,
+    /// Replicated until the consumer, busy with older records, asks for this one.
+    CatchUp,
+    /// Asked for until returned by poll.
+    Fetch,
+    /// What is left of the end-to-end mean after the stages that are known.
+    Unexplained,
+}
+
+/// Where a stage's figure comes from, most trustworthy last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fidelity {
+    /// Means of a client's or broker's own statistics over the window.
+    Metrics,
+    /// Stamps of our own probes on one clock, with a broker timestamp (LogAppendTime, 1 ms floor) between them.
+    Probe,
+    /// Measured directly on one monotonic clock.
+    Measured,
+    /// Arithmetic on other stages.
+    Derived,
+}
+
+/// Mean time in one stage, with the band in which the truth lies.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stage {
+    /// Which stage.
+    pub stage: StageName,
+    /// Mean over the measured part; absent when it cannot be known here.
+    pub mean_ns: Option<f64>,
+    /// Lower end of the error band.
+    pub low_ns: Option<f64>,
+    /// Upper end of the error band.
+    pub high_ns: Option<f64>,
+    /// How far to trust it; absent with the figure.
+    pub fidelity: Option<Fidelity>,
+    /// The source in words, or why it is absent.
+    pub source: String,
+}
+
+/// One second of a block, by the time at which things happened.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SecondRow {
+    /// Which block.
+    pub block: u32,
+    /// Seconds since the block's first intended send.
+    pub second: u32,
+    /// Whether the warm-up still ran.
+    pub warm_up: bool,
+    /// Messages sent.
+    pub sent: u64,
+    /// Messages acknowledged.
+    pub acked: u64,
+    /// Messages received.
+    pub received: u64,
+    /// End-to-end latency of what arrived in this second.
+    pub end_to_end: SecondLatency,
+    /// Acknowledge latency of what was reported in this second.
+    pub acknowledge: SecondLatency,
+    /// Largest schedule slip of what was sent in this second.
+    pub slip_max_ns: Option<u64>,
+}
+
+/// Latency within one second.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SecondLatency {
+    /// Samples in this second.
+    pub samples: u64,
+    /// Mean.
+    pub mean_ns: Option<f64>,
+    /// Median (absent below 20 samples).
+    pub p50_ns: Option<u64>,
+    /// 99th percentile (absent below 1,000 samples).
+    pub p99_ns: Option<u64>,
+    /// Largest.
+    pub max_ns: Option<u64>,
+}
+
+/// What the client library says of itself over the measured part, summed over the run's handles of one role.
+/// From librdkafka's statistics (STATISTICS.md); window means are exact, percentiles are not merged.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientStatistics {
+    /// Mean time from produce() to the request, with linger (`int_latency`).
+    pub queue_mean_ns: Option<f64>,
+    /// Messages behind `queue_mean_ns`.
+    pub queue_samples: u64,
+    /// Mean time from the request's queueing to its last byte written (`outbuf_latency`).
+    pub outbuf_mean_ns: Option<f64>,
+    /// Mean round trip from last byte written to response (`rtt`).
+    pub rtt_mean_ns: Option<f64>,
+    /// Smallest round trip of any window.
+    pub rtt_min_ns: Option<u64>,
+    /// Requests behind the round trip figures.
+    pub rtt_samples: u64,
+    /// Mean messages per batch (`batchcnt`).
+    pub batch_messages_mean: Option<f64>,
+    /// Mean bytes per batch (`batchsize`).
+    pub batch_bytes_mean: Option<f64>,
+    /// Largest broker throttle time.
+    pub throttle_max_ns: Option<u64>,
+    /// Responses that carried a throttle time.
+    pub throttled_responses: u64,
+    /// Connections made in the measured part, after the first to each broker.
+    pub reconnects: u64,
+    /// Connections lost in the measured part.
+    pub disconnects: u64,
+    /// Requests that timed out.
+    pub timeouts: u64,
+    /// Message sends that were repeated.
+    pub retries: u64,
+    /// Consumer group rebalances in the measured part.
+    pub rebalances: u64,
+    /// Values that fell outside librdkafka's own histograms (means still count them).
+    pub out_of_range: u64,
+}
+
+/// CPU use of one thread of the instrument over the measured part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadCpu {
+    /// Thread name.
+    pub thread: String,
+    /// CPU seconds used.
+    pub cpu_s: f64,
+    /// Share of one CPU, 0..1.
+    pub share: f64,
+    /// Time spent runnable but waiting for a CPU, in seconds; absent when the kernel does not say.
+    pub run_delay_s: Option<f64>,
+}
+
+/// What the instrument itself cost in a step.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepInstrument {
+    /// CPU seconds of the whole program over the measured part.
+    pub cpu_s: Option<f64>,
+    /// The same per million messages sent.
+    pub cpu_s_per_million_messages: Option<f64>,
+    /// CPU seconds of the brokers, where they run on this host and are known.
+    pub broker_cpu_s: Option<f64>,
+    /// The busiest threads, most CPU first.
+    pub threads: Vec<ThreadCpu>,
+    /// Times that a send had to wait because the client's queue was full.
+    pub queue_full_waits: u64,
+}
+
+/// How often one error was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorCount {
+    /// Where: `produce`, `consume`, `client`.
+    pub origin: String,
+    /// The client library's name of it.
+    pub code: String,
+    /// The text of its first occurrence.
+    pub message: String,
+    /// Occurrences.
+    pub count: u64,
+}

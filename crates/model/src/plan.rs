@@ -1,0 +1,317 @@
+//! A plan: a scenario fully resolved. No value is missing here, and [`Plan::origins`] says where each came from.
+
+use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Client properties by librdkafka's names.
+pub type Properties = BTreeMap<String, String>;
+
+/// Everything that a run will do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// Names the run and its directory.
+    pub name: String,
+    /// What the experiment is for; empty when the user said nothing.
+    pub description: String,
+    /// Seed of everything random: payloads, keys, schedules, the order of blocks.
+    pub seed: u64,
+    /// The path under test.
+    pub cluster: ClusterPlan,
+    /// The client that drives it.
+    pub driver: Driver,
+    /// Confidence level of every interval, 0..1.
+    pub level: f64,
+    /// Published figures to show beside ours: the name of a set that ships with Plumb, or none.
+    pub reference: Option<String>,
+    /// The settings under test, in the order written.
+    pub steps: Vec<StepPlan>,
+    /// Rounds over all steps, each with fresh clients; a step's messages are split over them.
+    pub blocks: u32,
+    /// Where each value came from, by its path (`steps.0.load.rate_per_s`).
+    pub origins: BTreeMap<String, Origin>,
+}
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "from")]
+pub enum Origin {
+    /// Plumb's default.
+    Default,
+    /// Written in a file.
+    File {
+        /// As the user named it.
+        path: String,
+        /// 1-based.
+        line: u32,
+    },
+    /// A command line flag.
+    Flag {
+        /// Its name with dashes.
+        flag: String,
+    },
+    /// An environment variable.
+    Environment {
+        /// Its name.
+        variable: String,
+    },
+    /// Worked out from other values.
+    Derived {
+        /// From what.
+        reason: String,
+    },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File { path, line } => write!(f, "{path}:{line}"),
+            Origin::Flag { flag } => f.write_str(flag),
+            Origin::Environment { variable } => write!(f, "${variable}"),
+            Origin::Derived { reason } => f.write_str(reason),
+        }
+    }
+}
+
+/// The path under test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum ClusterPlan {
+    /// Real Apache Kafka started on this machine for the run, and taken down after it.
+    Lab {
+        /// Number of brokers.
+        brokers: u32,
+        /// Whether clients use TLS.
+        tls: bool,
+        /// Broker properties on top of the lab's own.
+        broker_properties: BTreeMap<String, String>,
+        /// JVM flags on top of the lab's own.
+        jvm_flags: Vec<String>,
+        /// Heap of each broker, as the JVM writes it.
+        heap: String,
+    },
+    /// Brokers that are already there.
+    Brokers {
+        /// host:port, comma separated.
+        bootstrap: String,
+        /// Path of a client properties file, if any. Its content never enters the document.
+        config: Option<String>,
+    },
+}
+
+/// The client that drives the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Driver {
+    /// The C client library.
+    Librdkafka,
+}
+
+/// One setting under test, with its load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepPlan {
+    /// Unique within the plan.
+    pub name: String,
+    /// The topic that it uses.
+    pub topic: TopicPlan,
+    /// What is sent, and how fast.
+    pub load: LoadPlan,
+    /// Producer properties as asked for, without connection and security.
+    pub producer: Properties,
+    /// Consumer properties as asked for, without connection and security.
+    pub consumer: Properties,
+}
+
+/// The topic of a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum TopicPlan {
+    /// Made for this step and deleted after it.
+    Own {
+        /// Partitions.
+        partitions: u32,
+        /// Replicas of each.
+        replication: u32,
+        /// Topic configs by Kafka's names.
+        configs: BTreeMap<String, String>,
+    },
+    /// The user's: never altered, never deleted.
+    Existing {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// What is sent, and how fast.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadPlan {
+    /// Intended messages per second over all producers (the mean, where the schedule varies).
+    pub rate_per_s: f64,
+    /// How the intended times are laid out.
+    pub schedule: Schedule,
+    /// When the measured part ends.
+    pub length: Length,
+    /// Sent before the measured part, at the same rate, in every block.
+    pub warm_up: Nanos,
+    /// Longest wait for what is still under way after the last send.
+    pub drain: Nanos,
+    /// Producer clients; the schedule's messages go round them.
+    pub producers: u32,
+    /// Consumer clients, in one group.
+    pub consumers: u32,
+    /// Size of the value.
+    pub size: SizePlan,
+    /// Key of each record.
+    pub keys: Keys,
+    /// Headers put on each record, beside any that carries the stamp.
+    pub headers: BTreeMap<String, String>,
+    /// What the value is made of.
+    pub payload: Payload,
+    /// Messages that one producer may have unacknowledged; a send beyond it waits. None: as many as the client takes.
+    pub in_flight: Option<u32>,
+}
+
+/// When the measured part ends. In a plan of several blocks this is the whole of the step; each block gets its share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Length {
+    /// After so many messages.
+    Count(u64),
+    /// After so long a time, by intended send times.
+    Duration(Nanos),
+}
+
+/// How the intended send times are laid out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedule {
+    /// Evenly spaced.
+    Constant,
+    /// Exponential gaps (a Poisson process).
+    Poisson,
+    /// Rates held one after the other, repeated if the part is longer.
+    Steps(Vec<RateStep>),
+    /// A rate that changes evenly from the first to the second over the time given, then stays.
+    Ramp {
+        /// Messages per second at first.
+        from_per_s: f64,
+        /// Messages per second at the end.
+        to_per_s: f64,
+        /// Time of the change.
+        over: Nanos,
+    },
+    /// So many messages at one instant, again and again, at the mean rate of the load.
+    Burst {
+        /// Messages in each burst.
+        messages: u32,
+    },
+}
+
+/// A rate and how long it is held.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateStep {
+    /// Messages per second.
+    #[serde(alias = "rate")]
+    pub rate_per_s: f64,
+    /// How long.
+    #[serde(alias = "for")]
+    pub hold: Nanos,
+}
+
+/// Size of the value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SizePlan {
+    /// Always the same.
+    Fixed(Bytes),
+    /// Drawn by weight.
+    Mix(Vec<WeightedSize>),
+}
+
+/// A size with its weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WeightedSize {
+    /// Bytes of the value.
+    pub size: Bytes,
+    /// Share, relative to the other weights.
+    pub weight: u32,
+}
+
+/// Key of each record.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Keys {
+    /// No key.
+    None,
+    /// The keys in turn.
+    RoundRobin {
+        /// How many keys.
+        count: u32,
+    },
+    /// Each key equally likely.
+    Uniform {
+        /// How many keys.
+        count: u32,
+    },
+    /// Key k with a likelihood proportional to 1/k^exponent: a few hot keys.
+    Zipf {
+        /// How many keys.
+        count: u32,
+        /// Above 0; 1 is the classic.
+        exponent: f64,
+    },
+}
+
+/// What the value is made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Payload {
+    /// Random bytes for this share of the value, zeros for the rest; the stamp lies in its first bytes.
+    Entropy(f64),
+    /// The bytes of a file, cut or repeated to the size; the stamp travels in a header.
+    File(String),
+}
+
+impl SizePlan {
+    /// Mean bytes of a value.
+    pub fn mean(&self) -> f64 {
+        match self {
+            SizePlan::Fixed(size) => size.0 as f64,
+            SizePlan::Mix(mix) => {
+                let weights: f64 = mix.iter().map(|part| f64::from(part.weight)).sum();
+                mix.iter().map(|part| part.size.0 as f64 * f64::from(part.weight)).sum::<f64>() / weights
+            }
+        }
+    }
+
+    /// Smallest value.
+    pub fn smallest(&self) -> Bytes {
+        match self {
+            SizePlan::Fixed(size) => *size,
+            SizePlan::Mix(mix) => mix.iter().map(|part| part.size).min().unwrap_or(Bytes(0)),
+        }
+    }
+
+    /// Largest value.
+    pub fn largest(&self) -> Bytes {
+        match self {
+            SizePlan::Fixed(size) => *size,
+            SizePlan::Mix(mix) => mix.iter().map(|part| part.size).max().unwrap_or(Bytes(0)),
+        }
+    }
+}
+
+impl LoadPlan {
+    /// Measured messages that the schedule asks for over the whole step.
+    pub fn messages(&self) -> u64 {
+        match self.length {
+            Length::Count(count) => count,
+            Length::Duration(time) => (self.rate_per_s * time.as_secs_f64()).round() as u64,
+        }
+    }
+}
