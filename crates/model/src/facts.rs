@@ -397,11 +397,11 @@ pub struct RequestStages {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WindowMean {
     /// Mean of the rounded values.
-    pub mean_ns: u64,
+    pub mean_ns: f64,
     /// Least mean that the values can have had before rounding.
-    pub low_ns: u64,
+    pub low_ns: f64,
     /// Greatest mean that the values can have had before rounding.
-    pub high_ns: u64,
+    pub high_ns: f64,
     /// Requests in the window.
     pub samples: u64,
 }

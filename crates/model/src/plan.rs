@@ -30,6 +30,8 @@ pub struct Plan {
     pub steps: Vec<StepPlan>,
     /// Rounds over all steps, each with fresh clients; a step's messages are split over them.
     pub blocks: u32,
+    /// Unmeasured load before the first block, so that a cold broker is not what is measured.
+    pub settle: Nanos,
     /// Where each value came from, by its path (`steps.0.load.rate_per_s`).
     pub origins: BTreeMap<String, Origin>,
 }
@@ -186,7 +188,7 @@ pub enum Length {
 
 /// How the intended send times are laid out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Schedule {
     /// Evenly spaced.
     Constant,
@@ -197,8 +199,10 @@ pub enum Schedule {
     /// A rate that changes evenly from the first to the second over the time given, then stays.
     Ramp {
         /// Messages per second at first.
+        #[serde(alias = "from")]
         from_per_s: f64,
         /// Messages per second at the end.
+        #[serde(alias = "to")]
         to_per_s: f64,
         /// Time of the change.
         over: Nanos,
@@ -244,7 +248,7 @@ pub struct WeightedSize {
 
 /// Key of each record.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Keys {
     /// No key.
     None,

@@ -1,1 +1,365 @@
-//! r
+//! From what the user wrote to what will be done: defaults filled in, sweeps expanded, bounds checked, origins kept.
+//!
+//! Pure. The caller says where each written value stood ([`Sources`]); the plan says the same of each resolved one.
+
+mod bounds;
+mod sweep;
+
+use crate::plan::{
+    ClusterPlan, Driver, Keys, Length, LoadPlan, Origin, Payload, Plan, Properties, Schedule, SizePlan,
+    StepPlan, TopicPlan,
+};
+use crate::scenario::{ClusterWords, LabWords, LoadWords, Scenario, SetupWords, TopicWords};
+use crate::units::{Bytes, Nanos};
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// Where each written value stood, by its path in the scenario (`load.rate`, `setups.2.producer.linger.ms`).
+pub type Sources = BTreeMap<String, Origin>;
+
+/// A scenario that cannot become a plan. The user's fault, always.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum ResolveError {
+    /// A value outside its bounds.
+    #[error("{place}{path} is {got}; it must be {expected}, because {reason}")]
+    OutOfBounds {
+        /// `file:line: ` or the flag, or nothing.
+        place: String,
+        /// Path of the value.
+        path: String,
+        /// What was given.
+        got: String,
+        /// The bounds.
+        expected: String,
+        /// Why they are there.
+        reason: &'static str,
+    },
+    /// Two values that exclude each other.
+    #[error("{place}{first} and {second} cannot both be given: {reason}")]
+    Conflict {
+        /// `file:line: ` or the flag, or nothing.
+        place: String,
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
+        /// Why.
+        reason: &'static str,
+    },
+    /// A value that must be given.
+    #[error("{path} is missing: {reason}")]
+    Missing {
+        /// Path of the value.
+        path: &'static str,
+        /// Why it has no default.
+        reason: &'static str,
+    },
+    /// Two steps of one name.
+    #[error("two setups are called {name:?}; each needs a name of its own")]
+    SameName {
+        /// The name.
+        name: String,
+    },
+    /// A property that Plumb sets itself.
+    #[error("{place}{path} cannot be set here: {reason}")]
+    Reserved {
+        /// `file:line: ` or the flag, or nothing.
+        place: String,
+        /// Path of the property.
+        path: String,
+        /// Who sets it, and where to set it instead.
+        reason: &'static str,
+    },
+}
+
+/// Resolves a scenario.
+pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveError> {
+    let mut trail = Trail { sources, origins: BTreeMap::new() };
+    let cluster = cluster(scenario.cluster.as_ref(), &mut trail)?;
+    let lab = matches!(cluster, ClusterPlan::Lab { .. });
+    let fallback = [SetupWords::default()];
+    let setups = if scenario.setups.is_empty() { &fallback[..] } else { &scenario.setups[..] };
+    let mut steps = Vec::new();
+    for (index, setup) in setups.iter().enumerate() {
+        for variant in sweep::variants(scenario, setup, index) {
+            let at = format!("steps.{}", steps.len());
+            let name = variant.name.clone().unwrap_or_else(|| default_name(scenario));
+            let step = StepPlan {
+                topic: topic(&variant.topic, &at, &mut trail, &variant)?,
+                load: load(&variant.load, &at, &mut trail, &variant)?,
+                producer: properties("producer", &variant.producer, &at, &mut trail, &variant)?,
+                consumer: properties("consumer", &variant.consumer, &at, &mut trail, &variant)?,
+                name,
+            };
+            steps.push(step);
+        }
+    }
+    check_names(&steps)?;
+    let plan = Plan {
+        name: trail.scenario("name", scenario.name.clone(), || "latency".to_owned()),
+        description: scenario.description.clone().unwrap_or_default(),
+        seed: trail.scenario("seed", scenario.seed, || 20_210_830),
+        driver: trail.scenario("driver", scenario.driver, || Driver::Librdkafka),
+        level: trail.scenario("level", scenario.level, || 0.95),
+        blocks: trail.scenario("blocks", scenario.blocks, || default_blocks(&steps)),
+        settle: trail.scenario("settle", scenario.settle, || Nanos::from_secs(if lab { 8 } else { 0 })),
+        reference: scenario.reference.clone(),
+        cluster,
+        steps,
+        origins: trail.origins,
+    };
+    bounds::check(&plan)?;
+    Ok(plan)
+}
+
+/// Follows values from the scenario's paths to the plan's, noting origins.
+struct Trail<'a> {
+    sources: &'a Sources,
+    origins: BTreeMap<String, Origin>,
+}
+
+impl Trail<'_> {
+    /// A top-level value with the same path in scenario and plan.
+    fn scenario<T>(&mut self, path: &str, written: Option<T>, default: impl FnOnce() -> T) -> T {
+        let origin = match &written {
+            Some(_) => self.sources.get(path).cloned().unwrap_or(Origin::Default),
+            None => Origin::Default,
+        };
+        self.origins.insert(path.to_owned(), origin);
+        written.unwrap_or_else(default)
+    }
+
+    /// A value of a step: written in the setup, or for all setups, or a default.
+    fn step<T>(
+        &mut self,
+        (plan_path, words_path): (String, &str),
+        variant: &sweep::Variant,
+        written: Option<T>,
+        default: impl FnOnce() -> T,
+    ) -> T {
+        let origin = match &written {
+            Some(_) => self.written(variant, words_path).unwrap_or(Origin::Default),
+            None => Origin::Default,
+        };
+        self.origins.insert(plan_path, origin);
+        written.unwrap_or_else(default)
+    }
+
+    fn written(&self, variant: &sweep::Variant, path: &str) -> Option<Origin> {
+        let own = format!("setups.{}.{path}", variant.setup_index);
+        self.sources.get(&own).or_else(|| self.sources.get(path)).cloned()
+    }
+
+    fn place(&self, variant: &sweep::Variant, path: &str) -> String {
+        self.written(variant, path).map(|origin| format!("{origin}: ")).unwrap_or_default()
+    }
+}
+
+fn default_name(scenario: &Scenario) -> String {
+    scenario.name.clone().unwrap_or_else(|| "as asked".to_owned())
+}
+
+/// One block shows a single setting; several are needed to tell settings apart from noise.
+fn default_blocks(steps: &[StepPlan]) -> u32 {
+    let shortest = steps.iter().map(|step| step.load.messages()).min().unwrap_or(1);
+    if steps.len() < 2 { 1 } else { u32::try_from(shortest / 20).unwrap_or(5).clamp(1, 5) }
+}
+
+fn cluster(words: Option<&ClusterWords>, trail: &mut Trail) -> Result<ClusterPlan, ResolveError> {
+    let Some(words) = words else {
+        return Err(ResolveError::Missing {
+            path: "cluster",
+            reason: "say `lab` for a real broker on this machine, or where yours is: {bootstrap: \"host:9092\"}",
+        });
+    };
+    let place = trail.sources.get("cluster").map(|origin| format!("{origin}: ")).unwrap_or_default();
+    match (&words.lab, &words.bootstrap) {
+        (Some(_), Some(_)) => Err(ResolveError::Conflict {
+            place,
+            first: "cluster.lab".into(),
+            second: "cluster.bootstrap".into(),
+            reason: "a run has one cluster",
+        }),
+        (None, None) => Err(ResolveError::Missing {
+            path: "cluster.bootstrap",
+            reason: "without a lab, a run needs the address of a broker",
+        }),
+        (None, Some(bootstrap)) => {
+            trail.scenario("cluster.bootstrap", Some(()), || ());
+            Ok(ClusterPlan::Brokers { bootstrap: bootstrap.clone(), config: words.config.clone() })
+        }
+        (Some(_), None) if words.config.is_some() => Err(ResolveError::Conflict {
+            place,
+            first: "cluster.lab".into(),
+            second: "cluster.config".into(),
+            reason: "the lab makes its clients' settings itself",
+        }),
+        (Some(lab), None) => Ok(lab_plan(lab, trail)),
+    }
+}
+
+fn lab_plan(lab: &LabWords, trail: &mut Trail) -> ClusterPlan {
+    ClusterPlan::Lab {
+        brokers: trail.scenario("cluster.lab.brokers", lab.brokers, || 1),
+        tls: trail.scenario("cluster.lab.tls", lab.tls, || false),
+        heap: trail.scenario("cluster.lab.heap", lab.heap.clone(), || "512m".to_owned()),
+        broker_properties: lab.broker_properties.iter().map(|(k, v)| (k.clone(), v.0.clone())).collect(),
+        jvm_flags: lab.jvm_flags.clone(),
+    }
+}
+
+fn topic(
+    words: &TopicWords,
+    at: &str,
+    trail: &mut Trail,
+    variant: &sweep::Variant,
+) -> Result<TopicPlan, ResolveError> {
+    let path = |name: &str| format!("{at}.topic.{name}");
+    if let Some(name) = &words.name {
+        for (other, given) in [
+            ("topic.partitions", words.partitions.is_some()),
+            ("topic.replication", words.replication.is_some()),
+            ("topic.configs", !words.configs.is_empty()),
+        ] {
+            if given {
+                return Err(ResolveError::Conflict {
+                    place: trail.place(variant, other),
+                    first: "topic.name".into(),
+                    second: other.into(),
+                    reason: "a topic that you name is used as it is and never altered",
+                });
+            }
+        }
+        let name = trail.step((path("name"), "topic.name"), variant, Some(name.clone()), String::new);
+        return Ok(TopicPlan::Existing { name });
+    }
+    let first = |value: &Option<crate::scenario::OneOrMany<u32>>| value.as_ref().map(|v| v.values()[0]);
+    let mut configs = BTreeMap::new();
+    for (key, value) in &words.configs {
+        let words_path = format!("topic.configs.{key}");
+        let value = value.values()[0].0.clone();
+        let value =
+            trail.step((path(&format!("configs.{key}")), &words_path), variant, Some(value), String::new);
+        configs.insert(key.clone(), value);
+    }
+    Ok(TopicPlan::Own {
+        partitions: trail.step(
+            (path("partitions"), "topic.partitions"),
+            variant,
+            first(&words.partitions),
+            || 1,
+        ),
+        replication: trail.step(
+            (path("replication"), "topic.replication"),
+            variant,
+            first(&words.replication),
+            || 1,
+        ),
+        configs,
+    })
+}
+
+fn load(
+    words: &LoadWords,
+    at: &str,
+    trail: &mut Trail,
+    variant: &sweep::Variant,
+) -> Result<LoadPlan, ResolveError> {
+    let path = |name: &str| format!("{at}.load.{name}");
+    let Some(rate) = words.rate.as_ref().map(|rate| rate.values()[0]) else {
+        return Err(ResolveError::Missing {
+            path: "load.rate",
+            reason: "latency has a meaning only at a rate; say how many messages per second",
+        });
+    };
+    let count = words.count.as_ref().map(|count| count.values()[0]);
+    let duration = words.duration.as_ref().map(|duration| duration.values()[0]);
+    let (length_source, length) = match (count, duration) {
+        (Some(_), Some(_)) => {
+            return Err(ResolveError::Conflict {
+                place: trail.place(variant, "load.duration"),
+                first: "load.count".into(),
+                second: "load.duration".into(),
+                reason: "each says when the measured part ends",
+            });
+        }
+        (Some(count), None) => ("load.count", Some(Length::Count(count))),
+        (None, Some(duration)) => ("load.duration", Some(Length::Duration(duration))),
+        (None, None) => ("load.duration", None),
+    };
+    let in_flight = words.in_flight.as_ref().map(|limit| limit.values()[0]);
+    let size = words.size.as_ref().map(|size| size.values()[0].0.clone());
+    let producers = words.producers.as_ref().map(|n| n.values()[0]);
+    let consumers = words.consumers.as_ref().map(|n| n.values()[0]);
+    Ok(LoadPlan {
+        rate_per_s: trail.step((path("rate_per_s"), "load.rate"), variant, Some(rate), || 0.0),
+        schedule: trail.step((path("schedule"), "load.schedule"), variant, words.schedule.clone(), || {
+            Schedule::Constant
+        }),
+        length: trail.step((path("length"), length_source), variant, length, || {
+            Length::Duration(Nanos::from_secs(30))
+        }),
+        warm_up: trail
+            .step((path("warm_up"), "load.warm_up"), variant, words.warm_up, || Nanos::from_secs(2)),
+        drain: trail.step((path("drain"), "load.drain"), variant, words.drain, || Nanos::from_secs(10)),
+        producers: trail.step((path("producers"), "load.producers"), variant, producers, || 1),
+        consumers: trail.step((path("consumers"), "load.consumers"), variant, consumers, || 1),
+        size: trail.step((path("size"), "load.size"), variant, size, || SizePlan::Fixed(Bytes(1024))),
+        keys: trail.step((path("keys"), "load.keys"), variant, words.keys, || Keys::None),
+        headers: trail.step((path("headers"), "load.headers"), variant, words.headers.clone(), BTreeMap::new),
+        payload: trail.step((path("payload"), "load.payload"), variant, words.payload.clone(), || {
+            Payload::Entropy(1.0)
+        }),
+        in_flight: trail.step((path("in_flight"), "load.in_flight"), variant, in_flight.map(Some), || None),
+    })
+}
+
+/// Properties that Plumb must set itself, with the place where the user sets them instead.
+const RESERVED: &[(&str, &str)] = &[
+    ("bootstrap.servers", "it belongs to the cluster: use cluster.bootstrap or --bootstrap"),
+    ("metadata.broker.list", "it belongs to the cluster: use cluster.bootstrap or --bootstrap"),
+    ("group.id", "each run uses a group of its own, so that it starts at the log's end and disturbs nobody"),
+    ("statistics.interval.ms", "stages are computed from windows of one second"),
+    ("enable.auto.offset.store", "the run must know which records it has seen"),
+];
+
+fn properties(
+    role: &'static str,
+    words: &BTreeMap<String, crate::scenario::OneOrMany<crate::scenario::Scalar>>,
+    at: &str,
+    trail: &mut Trail,
+    variant: &sweep::Variant,
+) -> Result<Properties, ResolveError> {
+    let mut properties = Properties::new();
+    for (key, value) in words {
+        let words_path = format!("{role}.{key}");
+        let connection = key.starts_with("sasl.") || key.starts_with("ssl.") || key == "security.protocol";
+        let reserved = RESERVED.iter().find(|(name, _)| name == key).map(|(_, reason)| *reason);
+        let reason = reserved.or(connection.then_some(
+            "it belongs to the cluster: put it into the client properties file (cluster.config or --config)",
+        ));
+        if let Some(reason) = reason {
+            return Err(ResolveError::Reserved {
+                place: trail.place(variant, &words_path),
+                path: words_path,
+                reason,
+            });
+        }
+        let value = value.values()[0].0.clone();
+        let value =
+            trail.step((format!("{at}.{words_path}"), &words_path), variant, Some(value), String::new);
+        properties.insert(key.clone(), value);
+    }
+    Ok(properties)
+}
+
+fn check_names(steps: &[StepPlan]) -> Result<(), ResolveError> {
+    let mut seen = std::collections::BTreeSet::new();
+    match steps.iter().find(|step| !seen.insert(&step.name)) {
+        Some(step) => Err(ResolveError::SameName { name: step.name.clone() }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

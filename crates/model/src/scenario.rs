@@ -1,1 +1,348 @@
-//! s
+//! A scenario: what the user wrote. Every part is optional and nothing here is a default or derived.
+//!
+//! Strict: a key that is not known is an error that lists the choices. Any value under `load`, `topic` or a setup may be
+//! a list: a sweep. [`crate::resolve`] turns a scenario into a [`crate::plan::Plan`].
+
+use crate::plan::{Driver, Keys, Payload, Schedule, SizePlan, WeightedSize};
+use crate::units::{Bytes, Nanos};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{self, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// An experiment, as written.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Names the run and its directory.
+    pub name: Option<String>,
+    /// What the experiment is for.
+    pub description: Option<String>,
+    /// Seed of everything random.
+    pub seed: Option<u64>,
+    /// `lab`, or the brokers to use.
+    pub cluster: Option<ClusterWords>,
+    /// The client that drives the path.
+    pub driver: Option<Driver>,
+    /// Confidence level of every interval, such as 0.95.
+    pub level: Option<f64>,
+    /// Rounds over all steps, each with fresh clients.
+    pub blocks: Option<u32>,
+    /// Unmeasured load before the first block.
+    pub settle: Option<Nanos>,
+    /// Published figures to show beside ours.
+    pub reference: Option<String>,
+    /// The topic, for every setup that says nothing else.
+    #[serde(default)]
+    pub topic: TopicWords,
+    /// The load, for every setup that says nothing else.
+    #[serde(default)]
+    pub load: LoadWords,
+    /// The settings under test.
+    #[serde(default)]
+    pub setups: Vec<SetupWords>,
+}
+
+/// `lab`, `{lab: {...}}` or `{bootstrap: "host:port", config: client.properties}`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClusterWords {
+    /// A lab for this run.
+    pub lab: Option<LabWords>,
+    /// host:port, comma separated.
+    pub bootstrap: Option<String>,
+    /// A client properties file.
+    pub config: Option<String>,
+}
+
+/// The lab of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LabWords {
+    /// Number of brokers.
+    pub brokers: Option<u32>,
+    /// Whether clients use TLS.
+    pub tls: Option<bool>,
+    /// Broker properties.
+    #[serde(default)]
+    pub broker_properties: BTreeMap<String, Scalar>,
+    /// JVM flags.
+    #[serde(default)]
+    pub jvm_flags: Vec<String>,
+    /// Heap of each broker, such as 512m.
+    pub heap: Option<String>,
+}
+
+/// One setting under test.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetupWords {
+    /// Its name.
+    pub name: Option<String>,
+    /// Producer properties by librdkafka's names.
+    #[serde(default)]
+    pub producer: BTreeMap<String, OneOrMany<Scalar>>,
+    /// Consumer properties by librdkafka's names.
+    #[serde(default)]
+    pub consumer: BTreeMap<String, OneOrMany<Scalar>>,
+    /// Load of this setup, over the scenario's.
+    #[serde(default)]
+    pub load: LoadWords,
+    /// Topic of this setup, over the scenario's.
+    #[serde(default)]
+    pub topic: TopicWords,
+}
+
+/// The topic, as written.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TopicWords {
+    /// An existing topic, never altered nor deleted.
+    pub name: Option<String>,
+    /// Partitions of an own topic.
+    pub partitions: Option<OneOrMany<u32>>,
+    /// Replicas of an own topic.
+    pub replication: Option<OneOrMany<u32>>,
+    /// Configs of an own topic.
+    #[serde(default)]
+    pub configs: BTreeMap<String, OneOrMany<Scalar>>,
+}
+
+/// The load, as written.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoadWords {
+    /// Messages per second over all producers.
+    pub rate: Option<OneOrMany<f64>>,
+    /// How intended times are laid out.
+    pub schedule: Option<Schedule>,
+    /// Measured messages.
+    pub count: Option<OneOrMany<u64>>,
+    /// Measured time, instead of a count.
+    pub duration: Option<OneOrMany<Nanos>>,
+    /// Before the measured part, in every block.
+    pub warm_up: Option<Nanos>,
+    /// Longest wait for what is still under way at the end.
+    pub drain: Option<Nanos>,
+    /// Producer clients.
+    pub producers: Option<OneOrMany<u32>>,
+    /// Consumer clients.
+    pub consumers: Option<OneOrMany<u32>>,
+    /// Size of the value.
+    pub size: Option<OneOrMany<SizeWords>>,
+    /// Keys.
+    pub keys: Option<Keys>,
+    /// Headers on each record.
+    pub headers: Option<BTreeMap<String, String>>,
+    /// What the value is made of.
+    pub payload: Option<Payload>,
+    /// Unacknowledged messages that one producer may have.
+    pub in_flight: Option<OneOrMany<u32>>,
+}
+
+/// A value, or a list of values to sweep over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OneOrMany<T> {
+    /// One value.
+    One(T),
+    /// A sweep.
+    Many(Vec<T>),
+}
+
+/// A property's value, as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scalar(pub String);
+
+/// A size, or `{mix: [{size, weight}, ...]}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SizeWords(pub SizePlan);
+
+impl<T> OneOrMany<T> {
+    /// The values in the order written.
+    pub fn values(&self) -> &[T] {
+        match self {
+            OneOrMany::One(value) => std::slice::from_ref(value),
+            OneOrMany::Many(values) => values,
+        }
+    }
+
+    /// Whether this is a sweep.
+    pub fn is_sweep(&self) -> bool {
+        matches!(self, OneOrMany::Many(_))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Reader<T> {
+            type Value = OneOrMany<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value or a list of values")
+            }
+            fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
+                T::deserialize(value.into_deserializer()).map(OneOrMany::One)
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Self::Value, E> {
+                T::deserialize(value.into_deserializer()).map(OneOrMany::One)
+            }
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Self::Value, E> {
+                T::deserialize(value.into_deserializer()).map(OneOrMany::One)
+            }
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Self::Value, E> {
+                T::deserialize(value.into_deserializer()).map(OneOrMany::One)
+            }
+            fn visit_str<E: de::Error>(self, value: &str) -> Result<Self::Value, E> {
+                T::deserialize(value.into_deserializer()).map(OneOrMany::One)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(OneOrMany::One)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+                let values = Vec::<T>::deserialize(SeqAccessDeserializer::new(seq))?;
+                if values.is_empty() {
+                    return Err(de::Error::invalid_length(0, &"at least one value"));
+                }
+                Ok(OneOrMany::Many(values))
+            }
+        }
+        deserializer.deserialize_any(Reader(PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("OneOrMany_{}", T::schema_name()).into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let one = generator.subschema_for::<T>();
+        schemars::json_schema!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
+    }
+}
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Scalar;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text, a number, true or false")
+            }
+            fn visit_bool<E: de::Error>(self, value: bool) -> Result<Scalar, E> {
+                Ok(Scalar(value.to_string()))
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Scalar, E> {
+                Ok(Scalar(value.to_string()))
+            }
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Scalar, E> {
+                Ok(Scalar(value.to_string()))
+            }
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Scalar, E> {
+                Ok(Scalar(value.to_string()))
+            }
+            fn visit_str<E: de::Error>(self, value: &str) -> Result<Scalar, E> {
+                Ok(Scalar(value.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+impl JsonSchema for Scalar {
+    fn schema_name() -> Cow<'static, str> {
+        "Scalar".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "type": ["string", "number", "boolean"] })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SizeMix {
+    mix: Vec<WeightedSize>,
+}
+
+impl<'de> Deserialize<'de> for SizeWords {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = SizeWords;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a size such as 1KiB, or {mix: [{size: 1KiB, weight: 9}, ...]}")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<SizeWords, E> {
+                text.parse().map(|size| SizeWords(SizePlan::Fixed(size))).map_err(E::custom)
+            }
+            fn visit_u64<E: de::Error>(self, bytes: u64) -> Result<SizeWords, E> {
+                Ok(SizeWords(SizePlan::Fixed(Bytes(bytes))))
+            }
+            fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<SizeWords, E> {
+                let bytes = u64::try_from(bytes)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(bytes), &self))?;
+                self.visit_u64(bytes)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SizeWords, A::Error> {
+                let words = SizeMix::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(SizeWords(SizePlan::Mix(words.mix)))
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+impl JsonSchema for SizeWords {
+    fn schema_name() -> Cow<'static, str> {
+        "SizeWords".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let size = generator.subschema_for::<Bytes>();
+        let mix = generator.subschema_for::<SizeMix>();
+        schemars::json_schema!({ "anyOf": [size, mix] })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ClusterKeys {
+    lab: Option<LabWords>,
+    bootstrap: Option<String>,
+    config: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for ClusterWords {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = ClusterWords;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`lab`, {lab: {...}} or {bootstrap: \"host:port\", config: FILE}")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ClusterWords, E> {
+                match text {
+                    "lab" => Ok(ClusterWords { lab: Some(LabWords::default()), ..ClusterWords::default() }),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+                }
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ClusterWords, A::Error> {
+                let ClusterKeys { lab, bootstrap, config } =
+                    ClusterKeys::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(ClusterWords { lab, bootstrap, config })
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+impl JsonSchema for ClusterWords {
+    fn schema_name() -> Cow<'static, str> {
+        "ClusterWords".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let keys = generator.subschema_for::<ClusterKeys>();
+        schemars::json_schema!({ "anyOf": [{ "const": "lab" }, keys] })
+    }
+}

@@ -1,0 +1,136 @@
+//! The bound of every number in a plan, with its reason.
+
+use super::ResolveError;
+use crate::plan::{ClusterPlan, Keys, Length, LoadPlan, Payload, Plan, Schedule, SizePlan, TopicPlan};
+
+struct Bound {
+    low: f64,
+    high: f64,
+    reason: &'static str,
+}
+
+const RATE: Bound =
+    Bound { low: 0.01, high: 1e7, reason: "no single generator sends more, and less is not a measurement" };
+const COUNT: Bound = Bound { low: 1.0, high: 1e10, reason: "a step measures at least one message" };
+const SECONDS: Bound = Bound { low: 0.001, high: 604_800.0, reason: "a step lasts up to a week" };
+const WAIT: Bound = Bound { low: 0.0, high: 3_600.0, reason: "an unmeasured part lasts up to an hour" };
+const CLIENTS: Bound =
+    Bound { low: 1.0, high: 1_000.0, reason: "each client is a few threads of one process" };
+const CONSUMERS: Bound =
+    Bound { low: 0.0, high: 1_000.0, reason: "each client is a few threads of one process" };
+const SIZE: Bound =
+    Bound { low: 1.0, high: 1e8, reason: "the client library sends values up to about 100 MB" };
+const PARTITIONS: Bound = Bound { low: 1.0, high: 10_000.0, reason: "one topic of one experiment" };
+const REPLICATION: Bound = Bound { low: 1.0, high: 100.0, reason: "a replica lives on a broker of its own" };
+const IN_FLIGHT: Bound = Bound { low: 1.0, high: 10_000_000.0, reason: "the client's own queue ends there" };
+const BLOCKS: Bound = Bound { low: 1.0, high: 1_000.0, reason: "each block starts fresh clients" };
+const LEVEL: Bound = Bound { low: 0.5, high: 0.999, reason: "it is a confidence level" };
+const BROKERS: Bound = Bound { low: 1.0, high: 9.0, reason: "every broker of a lab is a Java process here" };
+const KEYS: Bound = Bound { low: 1.0, high: 10_000_000.0, reason: "the keys are held in memory" };
+const SHARE: Bound = Bound { low: 0.0, high: 1.0, reason: "it is the share of random bytes in a value" };
+const EXPONENT: Bound = Bound { low: 0.01, high: 10.0, reason: "beyond it every record has the same key" };
+
+pub(super) fn check(plan: &Plan) -> Result<(), ResolveError> {
+    let check = |path: &str, value: f64, bound: &Bound| within(plan, path, value, bound);
+    check("blocks", f64::from(plan.blocks), &BLOCKS)?;
+    check("level", plan.level, &LEVEL)?;
+    check("settle", plan.settle.as_secs_f64(), &WAIT)?;
+    if let ClusterPlan::Lab { brokers, .. } = plan.cluster {
+        check("cluster.lab.brokers", f64::from(brokers), &BROKERS)?;
+    }
+    for (index, step) in plan.steps.iter().enumerate() {
+        let at = |name: &str| format!("steps.{index}.{name}");
+        if let TopicPlan::Own { partitions, replication, .. } = step.topic {
+            check(&at("topic.partitions"), f64::from(partitions), &PARTITIONS)?;
+            check(&at("topic.replication"), f64::from(replication), &REPLICATION)?;
+        }
+        for (path, value, bound) in load_values(&step.load) {
+            check(&at(&format!("load.{path}")), value, bound)?;
+        }
+        if step.load.messages() < u64::from(plan.blocks) {
+            return Err(error(
+                plan,
+                "blocks",
+                plan.blocks.to_string(),
+                format!("at most {} for {:?}", step.load.messages(), step.name),
+                "each block measures at least one message",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn load_values(load: &LoadPlan) -> Vec<(&'static str, f64, &'static Bound)> {
+    let mut values = vec![
+        ("rate_per_s", load.rate_per_s, &RATE),
+        ("warm_up", load.warm_up.as_secs_f64(), &WAIT),
+        ("drain", load.drain.as_secs_f64(), &WAIT),
+        ("producers", f64::from(load.producers), &CLIENTS),
+        ("consumers", f64::from(load.consumers), &CONSUMERS),
+        ("size", load.size.smallest().0 as f64, &SIZE),
+        ("size", load.size.largest().0 as f64, &SIZE),
+    ];
+    values.push(match load.length {
+        Length::Count(count) => ("length", count as f64, &COUNT),
+        Length::Duration(time) => ("length", time.as_secs_f64(), &SECONDS),
+    });
+    if let Some(limit) = load.in_flight {
+        values.push(("in_flight", f64::from(limit), &IN_FLIGHT));
+    }
+    if let SizePlan::Mix(mix) = &load.size {
+        values.push(("size", mix.iter().map(|part| f64::from(part.weight)).sum(), &WEIGHTS));
+    }
+    match load.keys {
+        Keys::None => {}
+        Keys::RoundRobin { count } | Keys::Uniform { count } => {
+            values.push(("keys", f64::from(count), &KEYS))
+        }
+        Keys::Zipf { count, exponent } => {
+            values.push(("keys", f64::from(count), &KEYS));
+            values.push(("keys", exponent, &EXPONENT));
+        }
+    }
+    if let Payload::Entropy(share) = load.payload {
+        values.push(("payload", share, &SHARE));
+    }
+    match &load.schedule {
+        Schedule::Constant | Schedule::Poisson => {}
+        Schedule::Steps(steps) => {
+            values.push(("schedule", steps.len() as f64, &CLIENTS));
+            for step in steps {
+                values.push(("schedule", step.rate_per_s, &RATE));
+                values.push(("schedule", step.hold.as_secs_f64(), &SECONDS));
+            }
+        }
+        Schedule::Ramp { from_per_s, to_per_s, over } => {
+            values.push(("schedule", *from_per_s, &RATE));
+            values.push(("schedule", *to_per_s, &RATE));
+            values.push(("schedule", over.as_secs_f64(), &SECONDS));
+        }
+        Schedule::Burst { messages } => values.push(("schedule", f64::from(*messages), &COUNT)),
+    }
+    values
+}
+
+const WEIGHTS: Bound = Bound { low: 1.0, high: 1e9, reason: "sizes are drawn by their share of the weights" };
+
+fn within(plan: &Plan, path: &str, value: f64, bound: &Bound) -> Result<(), ResolveError> {
+    // Written so that NaN is outside.
+    if value >= bound.low && value <= bound.high {
+        return Ok(());
+    }
+    let expected = format!("between {} and {}", bound.low, bound.high);
+    Err(error(plan, path, value.to_string(), expected, bound.reason))
+}
+
+fn error(plan: &Plan, path: &str, got: String, expected: String, reason: &'static str) -> ResolveError {
+    let place = match plan.origins.get(path) {
+        None | Some(crate::plan::Origin::Default) => String::new(),
+        Some(origin) => format!("{origin}: "),
+    };
+    let path = match path.strip_prefix("steps.").and_then(|rest| rest.split_once('.')) {
+        Some((_, inner)) => inner.replace("rate_per_s", "rate"),
+        None => path.to_owned(),
+    };
+    ResolveError::OutOfBounds { place, path, got, expected, reason }
+}

@@ -1,0 +1,137 @@
+//! Expands a setup whose values are lists into one variant for each combination.
+
+use crate::scenario::{LoadWords, OneOrMany, Scalar, Scenario, SetupWords, SizeWords, TopicWords};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+/// One combination: every value is single.
+#[derive(Debug, Clone)]
+pub(super) struct Variant {
+    /// Which setup of the scenario it comes from.
+    pub(super) setup_index: usize,
+    pub(super) name: Option<String>,
+    pub(super) producer: BTreeMap<String, OneOrMany<Scalar>>,
+    pub(super) consumer: BTreeMap<String, OneOrMany<Scalar>>,
+    pub(super) load: LoadWords,
+    pub(super) topic: TopicWords,
+}
+
+/// All combinations of a setup's lists, the first list varying slowest.
+pub(super) fn variants(scenario: &Scenario, setup: &SetupWords, setup_index: usize) -> Vec<Variant> {
+    let base = Variant {
+        setup_index,
+        name: setup.name.clone(),
+        producer: setup.producer.clone(),
+        consumer: setup.consumer.clone(),
+        load: overlay_load(&scenario.load, &setup.load),
+        topic: overlay_topic(&scenario.topic, &setup.topic),
+    };
+    let mut all = vec![base];
+    all = expand(all, "rate", |v| v.load.rate.as_mut());
+    all = expand(all, "count", |v| v.load.count.as_mut());
+    all = expand(all, "duration", |v| v.load.duration.as_mut());
+    all = expand(all, "producers", |v| v.load.producers.as_mut());
+    all = expand(all, "consumers", |v| v.load.consumers.as_mut());
+    all = expand(all, "size", |v| v.load.size.as_mut());
+    all = expand(all, "in_flight", |v| v.load.in_flight.as_mut());
+    all = expand(all, "partitions", |v| v.topic.partitions.as_mut());
+    all = expand(all, "replication", |v| v.topic.replication.as_mut());
+    for key in all[0].topic.configs.clone().keys() {
+        all = expand(all, key, |v| v.topic.configs.get_mut(key));
+    }
+    for key in setup.producer.keys() {
+        all = expand(all, key, |v| v.producer.get_mut(key));
+    }
+    for key in setup.consumer.keys() {
+        all = expand(all, key, |v| v.consumer.get_mut(key));
+    }
+    all
+}
+
+fn expand<T: Clone + Label>(
+    variants: Vec<Variant>,
+    label: &str,
+    find: impl Fn(&mut Variant) -> Option<&mut OneOrMany<T>>,
+) -> Vec<Variant> {
+    let mut expanded = Vec::with_capacity(variants.len());
+    for mut variant in variants {
+        let values = match find(&mut variant) {
+            Some(value) if value.is_sweep() => value.values().to_vec(),
+            _ => {
+                expanded.push(variant);
+                continue;
+            }
+        };
+        for value in values {
+            let mut single = variant.clone();
+            let suffix = format!("{label} {}", value.label());
+            single.name = Some(match &variant.name {
+                Some(name) => format!("{name}, {suffix}"),
+                None => suffix,
+            });
+            if let Some(place) = find(&mut single) {
+                *place = OneOrMany::One(value);
+            }
+            expanded.push(single);
+        }
+    }
+    expanded
+}
+
+/// How a value is called in a step's name.
+trait Label {
+    fn label(&self) -> String;
+}
+
+impl<T: Display> Label for T {
+    fn label(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Label for Scalar {
+    fn label(&self) -> String {
+        self.0.clone()
+    }
+}
+
+impl Label for SizeWords {
+    fn label(&self) -> String {
+        match &self.0 {
+            crate::plan::SizePlan::Fixed(size) => size.to_string(),
+            crate::plan::SizePlan::Mix(mix) => {
+                mix.iter().map(|part| format!("{}x{}", part.weight, part.size)).collect::<Vec<_>>().join("+")
+            }
+        }
+    }
+}
+
+fn overlay_load(base: &LoadWords, over: &LoadWords) -> LoadWords {
+    let length_given = over.count.is_some() || over.duration.is_some();
+    LoadWords {
+        rate: over.rate.clone().or_else(|| base.rate.clone()),
+        schedule: over.schedule.clone().or_else(|| base.schedule.clone()),
+        count: if length_given { over.count.clone() } else { base.count.clone() },
+        duration: if length_given { over.duration.clone() } else { base.duration.clone() },
+        warm_up: over.warm_up.or(base.warm_up),
+        drain: over.drain.or(base.drain),
+        producers: over.producers.clone().or_else(|| base.producers.clone()),
+        consumers: over.consumers.clone().or_else(|| base.consumers.clone()),
+        size: over.size.clone().or_else(|| base.size.clone()),
+        keys: over.keys.or(base.keys),
+        headers: over.headers.clone().or_else(|| base.headers.clone()),
+        payload: over.payload.clone().or_else(|| base.payload.clone()),
+        in_flight: over.in_flight.clone().or_else(|| base.in_flight.clone()),
+    }
+}
+
+fn overlay_topic(base: &TopicWords, over: &TopicWords) -> TopicWords {
+    let mut configs = base.configs.clone();
+    configs.extend(over.configs.clone());
+    TopicWords {
+        name: over.name.clone().or_else(|| base.name.clone()),
+        partitions: over.partitions.clone().or_else(|| base.partitions.clone()),
+        replication: over.replication.clone().or_else(|| base.replication.clone()),
+        configs,
+    }
+}

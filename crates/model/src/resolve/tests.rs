@@ -1,0 +1,136 @@
+use super::*;
+use crate::scenario::{OneOrMany, Scalar, SizeWords};
+
+fn base() -> Scenario {
+    Scenario {
+        cluster: Some(ClusterWords { lab: Some(LabWords::default()), ..ClusterWords::default() }),
+        load: LoadWords {
+            rate: Some(OneOrMany::One(100.0)),
+            count: Some(OneOrMany::One(1_000)),
+            ..LoadWords::default()
+        },
+        ..Scenario::default()
+    }
+}
+
+fn line(line: u32) -> Origin {
+    Origin::File { path: "a.yaml".into(), line }
+}
+
+#[test]
+fn lists_become_one_step_for_each_combination_in_the_order_written() {
+    let mut scenario = base();
+    scenario.load.rate = Some(OneOrMany::Many(vec![100.0, 300.0]));
+    scenario.setups = vec![SetupWords {
+        name: Some("low".into()),
+        producer: [("linger.ms".into(), OneOrMany::Many(vec![Scalar("0".into()), Scalar("5".into())]))]
+            .into(),
+        ..SetupWords::default()
+    }];
+    let plan = resolve(&scenario, &Sources::new()).unwrap();
+    let names: Vec<&str> = plan.steps.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "low, rate 100, linger.ms 0",
+            "low, rate 100, linger.ms 5",
+            "low, rate 300, linger.ms 0",
+            "low, rate 300, linger.ms 5"
+        ]
+    );
+    assert_eq!(plan.steps[3].load.rate_per_s, 300.0);
+    assert_eq!(plan.steps[3].producer["linger.ms"], "5");
+}
+
+#[test]
+fn a_setups_own_value_wins_and_keeps_its_own_origin() {
+    let mut scenario = base();
+    scenario.setups = vec![
+        SetupWords { name: Some("a".into()), ..SetupWords::default() },
+        SetupWords {
+            name: Some("b".into()),
+            load: LoadWords { rate: Some(OneOrMany::One(300.0)), ..LoadWords::default() },
+            ..SetupWords::default()
+        },
+    ];
+    let sources = Sources::from([("load.rate".into(), line(3)), ("setups.1.load.rate".into(), line(9))]);
+    let plan = resolve(&scenario, &sources).unwrap();
+    assert_eq!(plan.origins["steps.0.load.rate_per_s"], line(3));
+    assert_eq!(plan.origins["steps.1.load.rate_per_s"], line(9));
+    assert_eq!(plan.origins["steps.1.load.warm_up"], Origin::Default);
+    assert_eq!(plan.steps[1].load.rate_per_s, 300.0);
+}
+
+#[test]
+fn several_steps_run_in_several_blocks_and_one_in_one() {
+    let mut scenario = base();
+    assert_eq!(resolve(&scenario, &Sources::new()).unwrap().blocks, 1);
+    scenario.load.size = Some(OneOrMany::Many(
+        ["1KiB", "10KiB"].map(|size| SizeWords(SizePlan::Fixed(size.parse().unwrap()))).into(),
+    ));
+    assert_eq!(resolve(&scenario, &Sources::new()).unwrap().blocks, 5);
+}
+
+#[test]
+fn a_negative_rate_is_refused_with_its_place_and_bounds() {
+    let mut scenario = base();
+    scenario.load.rate = Some(OneOrMany::One(-5.0));
+    let sources = Sources::from([("load.rate".into(), line(7))]);
+    let message = resolve(&scenario, &sources).unwrap_err().to_string();
+    assert!(
+        message.starts_with("a.yaml:7: load.rate is -5; it must be between 0.01 and 10000000"),
+        "{message}"
+    );
+}
+
+#[test]
+fn not_a_number_is_out_of_bounds() {
+    let mut scenario = base();
+    scenario.load.rate = Some(OneOrMany::One(f64::NAN));
+    assert!(resolve(&scenario, &Sources::new()).is_err());
+}
+
+#[test]
+fn a_named_topic_is_never_altered() {
+    let mut scenario = base();
+    scenario.topic.name = Some("orders".into());
+    assert_eq!(
+        resolve(&scenario, &Sources::new()).unwrap().steps[0].topic,
+        TopicPlan::Existing { name: "orders".into() }
+    );
+    scenario.topic.partitions = Some(OneOrMany::One(3));
+    assert!(matches!(resolve(&scenario, &Sources::new()), Err(ResolveError::Conflict { .. })));
+}
+
+#[test]
+fn connection_properties_of_a_setup_are_refused_with_the_right_place() {
+    let mut scenario = base();
+    let secret = [("sasl.password".into(), OneOrMany::One(Scalar("hunter2".into())))].into();
+    scenario.setups = vec![SetupWords { name: Some("a".into()), producer: secret, ..SetupWords::default() }];
+    let message = resolve(&scenario, &Sources::new()).unwrap_err().to_string();
+    assert!(message.contains("client properties file") && !message.contains("hunter2"), "{message}");
+}
+
+#[test]
+fn two_setups_of_one_name_are_refused() {
+    let mut scenario = base();
+    scenario.setups = vec![
+        SetupWords { name: Some("same".into()), ..SetupWords::default() },
+        SetupWords { name: Some("same".into()), ..SetupWords::default() },
+    ];
+    assert_eq!(resolve(&scenario, &Sources::new()), Err(ResolveError::SameName { name: "same".into() }));
+}
+
+#[test]
+fn count_and_duration_exclude_each_other_but_a_setup_may_choose_the_other_one() {
+    let mut scenario = base();
+    scenario.load.duration = Some(OneOrMany::One(Nanos::from_secs(5)));
+    assert!(matches!(resolve(&scenario, &Sources::new()), Err(ResolveError::Conflict { .. })));
+    scenario.load.duration = None;
+    scenario.setups = vec![SetupWords {
+        load: LoadWords { duration: Some(OneOrMany::One(Nanos::from_secs(5))), ..LoadWords::default() },
+        ..SetupWords::default()
+    }];
+    let plan = resolve(&scenario, &Sources::new()).unwrap();
+    assert_eq!(plan.steps[0].load.length, Length::Duration(Nanos::from_secs(5)));
+}
