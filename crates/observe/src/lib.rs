@@ -1,1 +1,49 @@
-//! (being filled)
+//! Reads what a running system says of itself: host facts and counters, threads, broker metrics.
+//!
+//! | question | function |
+//! |---|---|
+//! | What is this host? | [`host_facts`] |
+//! | What did it do during the run? | [`sample_host`] twice, then [`host_delta`] |
+//! | What did a process and its threads cost? | [`sample_threads`] twice, then [`process_usage`] |
+//! | Is the broker on this host? | [`is_local_address`] |
+//! | Where did the broker's requests spend their time? | [`scrape`] twice, then [`request_times`] |
+//!
+//! All host access goes through one [`HostRoot`] and one [`CommandRunner`], so that a recorded host can stand in for the
+//! real one and no privilege is needed. What is learned is returned in the types of `plumb_model::facts`.
+//!
+//! Not for judging what is read, and not for changing anything: every access is a read. Read `root.rs` next.
+
+mod address;
+mod command;
+mod counters;
+mod error;
+mod facts;
+mod http;
+mod prometheus;
+mod requests;
+mod root;
+mod threads;
+
+pub use address::is_local_address;
+pub use command::{CommandError, CommandRunner, RecordedCommands, SystemCommands};
+pub use counters::{HostSample, host_delta, sample_host};
+pub use error::ObserveError;
+pub use facts::host_facts;
+pub use http::HttpError;
+pub use prometheus::{MetricSample, MetricsPage, PageError};
+pub use requests::{Scrape, request_times, scrape};
+pub use root::HostRoot;
+pub use threads::{ThreadsSample, process_usage, sample_threads};
+
+/// Kernel clock ticks per second in `/proc`: `USER_HZ`, which is 100 on every architecture that Kafka runs on.
+const TICKS_PER_SECOND: u64 = 100;
+
+/// Nanoseconds of a number of ticks; absent when they do not fit 64 bits.
+fn ticks_ns(ticks: u64) -> Option<u64> {
+    ticks.checked_mul(1_000_000_000 / TICKS_PER_SECOND)
+}
+
+/// Growth of a counter; absent when a reading lacks it or when it went back (reset or wrapped).
+fn growth(before: Option<u64>, after: Option<u64>) -> Option<u64> {
+    after?.checked_sub(before?)
+}

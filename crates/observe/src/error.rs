@@ -1,0 +1,78 @@
+//! What can go wrong when a host or a broker is asked about itself.
+
+use std::io;
+
+use thiserror::Error;
+
+use crate::{HttpError, PageError};
+
+/// A question that got no answer. Paths are those of the host, without the [`HostRoot`](crate::HostRoot)'s prefix.
+#[derive(Debug, Error)]
+pub enum ObserveError {
+    /// Environment: a file could not be read.
+    #[error("cannot read {path}")]
+    Read {
+        /// Which file.
+        path: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// Environment: a file is larger than anything that the kernel is known to print there.
+    #[error("{path} is larger than {limit_bytes} bytes")]
+    TooLarge {
+        /// Which file.
+        path: String,
+        /// What would have been read.
+        limit_bytes: u64,
+    },
+    /// Environment: a file does not look as the kernel's documentation says.
+    #[error("{path}: expected {expected}, got {got:?}")]
+    Format {
+        /// Which file.
+        path: String,
+        /// What it should hold.
+        expected: &'static str,
+        /// Its first characters.
+        got: String,
+    },
+    /// Environment: there is no such process, or it ended.
+    #[error("no process {pid}")]
+    NoProcess {
+        /// The process that was asked for.
+        pid: u32,
+    },
+    /// Target: the metrics page could not be fetched.
+    #[error("cannot fetch {url}")]
+    Fetch {
+        /// Which page.
+        url: String,
+        /// Why.
+        #[source]
+        source: HttpError,
+    },
+    /// Target: the page is no Prometheus text.
+    #[error("{url} is not a page of Prometheus metrics")]
+    Page {
+        /// Which page.
+        url: String,
+        /// What is wrong with it.
+        #[source]
+        source: PageError,
+    },
+}
+
+impl ObserveError {
+    /// A file that does not hold what it should.
+    pub(crate) fn format(path: &str, expected: &'static str, text: &str) -> Self {
+        ObserveError::Format { path: path.to_owned(), expected, got: text.trim().chars().take(80).collect() }
+    }
+
+    /// The error and its causes in one line, as the reason of an unknown fact.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            ObserveError::Read { path, source } => format!("cannot read {path}: {source}"),
+            other => other.to_string(),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Prometheus text format 0.0.4: a page of metric samples.
+//!
+//! Strict, as Prometheus itself is: one bad line makes the page bad, because a page that is half read is half wrong.
+//! `HELP`, `TYPE` and time stamps are read over. Not for the OpenMetrics format; `http.rs` asks for this one.
+
+use thiserror::Error;
+
+/// A line that is no metric sample.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("line {line}: expected {expected}, got {got:?}")]
+pub struct PageError {
+    /// Its number, from 1.
+    pub line: usize,
+    /// What should stand where `got` begins.
+    pub expected: &'static str,
+    /// The rest of the line from there, cut at 80 characters.
+    pub got: String,
+}
+
+/// One sample.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricSample {
+    /// Its metric.
+    pub name: String,
+    /// Its labels, in the page's order.
+    pub labels: Vec<(String, String)>,
+    /// Its value; NaN and infinities occur.
+    pub value: f64,
+}
+
+/// All samples of a page, in its order.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MetricsPage {
+    /// The samples.
+    pub samples: Vec<MetricSample>,
+}
+
+impl MetricsPage {
+    /// Reads a page.
+    pub fn parse(text: &str) -> Result<Self, PageError> {
+        let mut samples = Vec::new();
+        for (index, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            samples.push(parse_sample(line).map_err(|(expected, rest)| PageError {
+                line: index + 1,
+                expected,
+                got: rest.chars().take(80).collect(),
+            })?);
+        }
+        Ok(MetricsPage { samples })
+    }
+
+    /// Value of the only sample with this name and at least these labels; none when there is none, or several.
+    /// Upper and lower case are taken for one, because exporters can be told to print all in lower case.
+    pub fn only(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+        let has = |sample: &MetricSample, label: &(&str, &str)| {
+            sample.labels.iter().any(|(key, value)| same(key, label.0) && same(value, label.1))
+        };
+        let mut fitting = self
+            .samples
+            .iter()
+            .filter(|sample| same(&sample.name, name) && labels.iter().all(|label| has(sample, label)));
+        fitting.next().filter(|_| fitting.next().is_none()).map(|sample| sample.value)
+    }
+}
+
+fn same(one: &str, other: &str) -> bool {
+    one.eq_ignore_ascii_case(other)
+}
+
+/// Names and values.
+type Labels = Vec<(String, String)>;
+
+/// What was expected, and the text that stood there.
+type Mismatch<'a> = (&'static str, &'a str);
+
+/// `name{label="value",...} value [timestamp]`
+fn parse_sample(line: &str) -> Result<MetricSample, Mismatch<'_>> {
+    let (name, rest) = split_name(line, "a metric name", |c| c == ':')?;
+    let (labels, rest) = match rest.trim_start().strip_prefix('{') {
+        Some(inside) => parse_labels(inside)?,
+        None => (Vec::new(), rest),
+    };
+    let mut words = rest.split_ascii_whitespace();
+    let value = words.next().and_then(|word| word.parse().ok()).ok_or(("a number", rest))?;
+    match (words.next().map(str::parse::<i64>), words.next()) {
+        (None | Some(Ok(_)), None) => Ok(MetricSample { name: name.to_owned(), labels, value }),
+        _ => Err(("at most a time stamp after the value", rest)),
+    }
+}
+
+/// Labels up to the closing brace, and the rest of the line after it.
+fn parse_labels(inside: &str) -> Result<(Labels, &str), Mismatch<'_>> {
+    let mut labels = Vec::new();
+    let mut rest = inside.trim_start();
+    loop {
+        if let Some(after) = rest.strip_prefix('}') {
+            return Ok((labels, after));
+        }
+        let (key, after) = split_name(rest, "a label name or }", |_| false)?;
+        let after = after.trim_start();
+        let value = after.strip_prefix('=').map(str::trim_start).ok_or(("=", after))?;
+        let quoted = value.strip_prefix('"').ok_or(("a label value in quotes", value))?;
+        let (value, after) = parse_quoted(quoted)?;
+        labels.push((key.to_owned(), value));
+        let after = after.trim_start();
+        rest = match after.strip_prefix(',') {
+            Some(next) => next.trim_start(),
+            None if after.starts_with('}') => after,
+            None => return Err((", or }", after)),
+        };
+    }
+}
+
+/// Letters, digits (not first) and underscores, and what `also` allows.
+fn split_name<'a>(
+    text: &'a str,
+    expected: &'static str,
+    also: fn(char) -> bool,
+) -> Result<(&'a str, &'a str), Mismatch<'a>> {
+    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || also(c))).unwrap_or(text.len());
+    match text.starts_with(|c: char| c.is_ascii_digit()) || end == 0 {
+        true => Err((expected, text)),
+        false => Ok(text.split_at(end)),
+    }
+}
+
+/// A label's value up to the closing quote, and the rest after it.
+fn parse_quoted(text: &str) -> Result<(String, &str), Mismatch<'_>> {
+    let mut value = String::new();
+    let mut characters = text.char_indices();
+    while let Some((index, character)) = characters.next() {
+        match character {
+            '"' => return Ok((value, &text[index + 1..])),
+            '\\' => value.push(match characters.next() {
+                Some((_, '\\')) => '\\',
+                Some((_, '"')) => '"',
+                Some((_, 'n')) => '\n',
+                _ => return Err(("an escaped backslash, quote or n", &text[index..])),
+            }),
+            _ => value.push(character),
+        }
+    }
+    Err(("a closing quote", text))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn one(line: &str) -> MetricSample {
+        let mut samples = MetricsPage::parse(line).unwrap().samples;
+        assert_eq!(samples.len(), 1, "{line}");
+        samples.remove(0)
+    }
+
+    #[test]
+    fn a_sample_has_a_name_labels_and_a_value() {
+        let sample = one("a:b_1{x=\"1\", y = \"two\",} 2.5e3 1763719200000\n");
+        assert_eq!(sample.name, "a:b_1");
+        assert_eq!(sample.labels, [("x".to_owned(), "1".to_owned()), ("y".to_owned(), "two".to_owned())]);
+        assert_eq!(sample.value, 2500.0);
+    }
+
+    #[test]
+    fn escapes_braces_and_quotes_in_a_label_value_belong_to_it() {
+        assert_eq!(one(r#"a{x="\\ \" \n } , é"} 1"#).labels[0].1, "\\ \" \n } , é");
+    }
+
+    #[test]
+    fn comments_and_empty_lines_are_read_over_and_special_numbers_kept() {
+        let page = MetricsPage::parse("# HELP a b\n# TYPE a gauge\n\na NaN\nb +Inf\nc{} -Inf\n").unwrap();
+        assert!(page.samples[0].value.is_nan());
+        assert_eq!(page.samples[1].value, f64::INFINITY);
+        assert_eq!(page.samples[2].value, f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn a_bad_line_is_named_with_what_was_expected() {
+        let error = |text: &str| MetricsPage::parse(text).unwrap_err().to_string();
+        assert_eq!(error("a 1\n<html>\n"), "line 2: expected a metric name, got \"<html>\"");
+        assert_eq!(error("a{x=\"1} 1"), "line 1: expected a closing quote, got \"1} 1\"");
+        assert_eq!(error("a{x=\"1\" y=\"2\"} 1"), "line 1: expected , or }, got \"y=\\\"2\\\"} 1\"");
+        assert_eq!(error("a"), "line 1: expected a number, got \"\"");
+        assert_eq!(error("a 1 2 3"), "line 1: expected at most a time stamp after the value, got \" 1 2 3\"");
+    }
+
+    #[test]
+    fn several_fitting_samples_are_as_good_as_none() {
+        let page = MetricsPage::parse("a{x=\"1\",b=\"1\"} 5\na{x=\"1\",b=\"2\"} 6\n").unwrap();
+        assert_eq!(page.only("a", &[("x", "1")]), None);
+        assert_eq!(page.only("A", &[("x", "1"), ("B", "2")]), Some(6.0));
+        assert_eq!(page.only("a", &[("x", "2")]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_page_or_an_error(text in "(?s).{0,200}") {
+            let _ = MetricsPage::parse(&text);
+        }
+
+        #[test]
+        fn almost_pages_never_panic(lines in proptest::collection::vec("[a-z:]{0,3}\\{?([a-z]{0,2}=?\"?.{0,3}\\\\?\"?,?){0,3}\\}? ?[0-9.eEnNaAiIfF+-]{0,8}", 0..5)) {
+            let _ = MetricsPage::parse(&lines.join("\n"));
+        }
+
+        #[test]
+        fn what_is_written_is_read_again(name in "[a-zA-Z_:][a-zA-Z0-9_:]{0,20}", label in "[a-zA-Z_][a-zA-Z0-9_]{0,9}", text in ".{0,20}", value: f64) {
+            let escaped = text.replace('\\', r"\\").replace('"', "\\\"");
+            let sample = one(&format!("{name}{{{label}=\"{escaped}\"}} {value}"));
+            prop_assert_eq!(sample.name, name);
+            prop_assert_eq!(sample.labels, [(label, text)]);
+            prop_assert!(sample.value.to_bits() == value.to_bits() || value.is_nan());
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Where a Kafka broker's requests spent their time between two scrapes of its `RequestMetrics`.
+//!
+//! The broker keeps, for each kind of request and stage, the mean and the count of all values since its start (a Yammer
+//! histogram). Two readings give the exact mean of the time between them:
+//! `(mean2 * count2 - mean1 * count1) / (count2 - count1)`. Its percentiles are of a decaying sample that is biased to the
+//! last five minutes, so no window can be had from them and they are not read.
+//!
+//! The broker rounds every value to whole milliseconds before it counts it (`RequestChannel.updateRequestMetrics`), so
+//! the mean of the true values lies within half a millisecond of ours. A page is not read in one instant: requests that
+//! end between the reading of a mean and that of its count add an error of about one request's time over the window's
+//! requests.
+//!
+//! Names are those that the Prometheus JMX exporter's catch-all rule gives, also in lower case. The page must be one
+//! broker's own; where several samples fit, a stage is absent.
+
+use std::time::{Duration, Instant};
+
+use plumb_model::facts::{RequestStages, RequestTimes, WindowMean};
+
+use crate::{MetricsPage, ObserveError, http};
+
+const MEAN: &str = "kafka_network_RequestMetrics_Mean";
+const COUNT: &str = "kafka_network_RequestMetrics_Count";
+
+const NS_PER_MS: f64 = 1e6;
+const ROUNDING_NS: f64 = 0.5e6;
+
+/// One reading of a broker's metrics.
+#[derive(Debug, Clone)]
+pub struct Scrape {
+    taken_at: Instant,
+    /// The page that was read.
+    pub page: MetricsPage,
+}
+
+/// Reads the metrics page at `url` (`http://HOST:PORT/metrics`), all of it within `timeout`.
+pub fn scrape(url: &str, timeout: Duration) -> Result<Scrape, ObserveError> {
+    let taken_at = Instant::now();
+    // A URL with a password is refused by the fetch, and must not be shown here either.
+    let shown = || url.split('@').next_back().unwrap_or(url).to_owned();
+    let text = http::get(url, timeout).map_err(|source| ObserveError::Fetch { url: shown(), source })?;
+    let page = MetricsPage::parse(&text).map_err(|source| ObserveError::Page { url: shown(), source })?;
+    Ok(Scrape { taken_at, page })
+}
+
+/// Mean time in each stage of the requests that ended between two scrapes of one broker.
+pub fn request_times(before: &Scrape, after: &Scrape) -> RequestTimes {
+    RequestTimes {
+        elapsed_ns: after.taken_at.saturating_duration_since(before.taken_at).as_nanos() as u64,
+        produce: stages(&before.page, &after.page, "Produce"),
+        fetch_consumer: stages(&before.page, &after.page, "FetchConsumer"),
+    }
+}
+
+fn stages(before: &MetricsPage, after: &MetricsPage, request: &str) -> RequestStages {
+    let mean = |stage: &str| window_mean(total(before, request, stage)?, total(after, request, stage)?);
+    RequestStages {
+        request_queue: mean("RequestQueueTimeMs"),
+        local: mean("LocalTimeMs"),
+        remote: mean("RemoteTimeMs"),
+        response_queue: mean("ResponseQueueTimeMs"),
+        response_send: mean("ResponseSendTimeMs"),
+        throttle: mean("ThrottleTimeMs"),
+        total: mean("TotalTimeMs"),
+    }
+}
+
+/// All values of one histogram since the broker's start.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Total {
+    sum_ms: f64,
+    count: u64,
+}
+
+fn total(page: &MetricsPage, request: &str, stage: &str) -> Option<Total> {
+    let labels = [("name", stage), ("request", request)];
+    let (mean_ms, count) = (page.only(MEAN, &labels)?, page.only(COUNT, &labels)?);
+    // Whole milliseconds add up to whole milliseconds: rounding takes the error of the division out again.
+    let sum_ms = (mean_ms * count).round();
+    let plausible = (0.0..2_f64.powi(53)).contains(&sum_ms) && (0.0..2_f64.powi(53)).contains(&count);
+    plausible.then_some(Total { sum_ms, count: count as u64 })
+}
+
+/// Absent when there was no request in the window, or the broker started anew.
+fn window_mean(before: Total, after: Total) -> Option<WindowMean> {
+    let samples = after.count.checked_sub(before.count).filter(|samples| *samples > 0)?;
+    let sum_ms = after.sum_ms - before.sum_ms;
+    if sum_ms < 0.0 {
+        return None;
+    }
+    let mean_ns = sum_ms / samples as f64 * NS_PER_MS;
+    let low_ns = (mean_ns - ROUNDING_NS).max(0.0);
+    Some(WindowMean { mean_ns, low_ns, high_ns: mean_ns + ROUNDING_NS, samples })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn page(lines: &[String]) -> Scrape {
+        Scrape { taken_at: Instant::now(), page: MetricsPage::parse(&lines.join("\n")).unwrap() }
+    }
+
+    fn local_time(mean_ms: f64, count: u64) -> Vec<String> {
+        let labels = "{name=\"LocalTimeMs\",request=\"Produce\",}";
+        vec![format!("{MEAN}{labels} {mean_ms}"), format!("{COUNT}{labels} {count}.0")]
+    }
+
+    fn local(before: &[String], after: &[String]) -> Option<WindowMean> {
+        request_times(&page(before), &page(after)).produce.local
+    }
+
+    #[test]
+    fn the_mean_of_a_window_is_not_the_mean_since_start() {
+        // 10 requests of 77 ms each (a cold start), then 1000 requests of which 400 were rounded to 1 ms.
+        let after = local_time((770.0 + 400.0) / 1010.0, 1010);
+        let mean = local(&local_time(77.0, 10), &after).unwrap();
+        let expected = WindowMean { mean_ns: 400_000.0, low_ns: 0.0, high_ns: 900_000.0, samples: 1000 };
+        assert_eq!(mean, expected);
+    }
+
+    #[test]
+    fn the_band_is_half_a_millisecond_on_both_sides() {
+        let mean = local(&local_time(0.0, 0), &local_time(3.0, 7)).unwrap();
+        assert_eq!((mean.low_ns, mean.mean_ns, mean.high_ns), (2_500_000.0, 3_000_000.0, 3_500_000.0));
+    }
+
+    #[test]
+    fn lower_case_names_are_read_too() {
+        let lower = |lines: Vec<String>| -> Vec<String> {
+            lines
+                .iter()
+                .map(|line| line.replace(MEAN, &MEAN.to_lowercase()).replace(COUNT, &COUNT.to_lowercase()))
+                .collect()
+        };
+        assert_eq!(
+            local(&lower(local_time(0.0, 0)), &lower(local_time(3.0, 7))),
+            local(&local_time(0.0, 0), &local_time(3.0, 7))
+        );
+    }
+
+    #[test]
+    fn no_request_a_restarted_broker_and_no_number_are_absent() {
+        assert_eq!(local(&local_time(3.0, 7), &local_time(3.0, 7)), None, "no request");
+        assert_eq!(local(&local_time(3.0, 7), &local_time(1.0, 2)), None, "fewer than before");
+        assert_eq!(
+            local(&local_time(30.0, 7), &local_time(1.0, 8)),
+            None,
+            "more, but they took less than none"
+        );
+        assert_eq!(local(&local_time(f64::NAN, 7), &local_time(1.0, 8)), None, "no number");
+        assert_eq!(local(&[], &local_time(1.0, 8)), None, "no such metric before");
+    }
+
+    #[test]
+    fn stages_of_one_request_are_not_taken_for_another() {
+        let times = request_times(&page(&local_time(0.0, 0)), &page(&local_time(3.0, 7)));
+        assert_eq!(times.fetch_consumer, RequestStages::default());
+        assert_eq!(times.produce.remote, None);
+    }
+
+    proptest! {
+        #[test]
+        fn the_window_is_exact_and_the_band_holds_the_unrounded_mean(
+            earlier_us in proptest::collection::vec(0_u64..90_000, 0..200),
+            window_us in proptest::collection::vec(0_u64..90_000, 1..200),
+        ) {
+            let round = |us: &u64| (*us as f64 / 1000.0).round();
+            let scrape = |values: &[u64]| {
+                let mean = values.iter().map(round).sum::<f64>() / values.len().max(1) as f64;
+                local_time(mean, values.len() as u64)
+            };
+            let all: Vec<u64> = earlier_us.iter().chain(&window_us).copied().collect();
+            let mean = local(&scrape(&earlier_us), &scrape(&all)).unwrap();
+            let exact = window_us.iter().map(round).sum::<f64>() / window_us.len() as f64 * 1e6;
+            prop_assert!((mean.mean_ns - exact).abs() < 1e-3);
+            let unrounded = window_us.iter().sum::<u64>() as f64 * 1e3 / window_us.len() as f64;
+            prop_assert!(mean.low_ns <= unrounded + 1e-3 && unrounded <= mean.high_ns + 1e-3);
+        }
+
+        #[test]
+        fn any_numbers_give_a_band_in_order_or_nothing(values: [f64; 2], counts: [f64; 2]) {
+            let labels = "{name=\"LocalTimeMs\",request=\"Produce\"}";
+            let lines = |i: usize| [format!("{MEAN}{labels} {}", values[i]), format!("{COUNT}{labels} {}", counts[i])];
+            if let Some(mean) = local(&lines(0), &lines(1)) {
+                prop_assert!(0.0 <= mean.low_ns && mean.low_ns <= mean.mean_ns && mean.mean_ns < mean.high_ns);
+                prop_assert!(mean.high_ns.is_finite() && mean.samples > 0);
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The one way to the host's files: a root directory, `/` for the host itself.
+//!
+//! Paths are given as the host has them (`/proc/stat`); tests and other hosts' recordings stand under another root.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use plumb_model::facts::Fact;
+
+use crate::ObserveError;
+
+/// More than any file that is read here has; a host with millions of routes stays below it.
+const LIMIT_BYTES: u64 = 64 << 20;
+
+/// Where the host's files are.
+#[derive(Debug, Clone)]
+pub struct HostRoot {
+    prefix: PathBuf,
+}
+
+impl HostRoot {
+    /// A root below which `/proc`, `/sys` and `/etc` are found.
+    pub fn new(prefix: impl Into<PathBuf>) -> Self {
+        HostRoot { prefix: prefix.into() }
+    }
+
+    /// Text of a file; bytes that are no UTF-8 are replaced.
+    pub(crate) fn read(&self, path: &str) -> Result<String, ObserveError> {
+        let fault = |source| ObserveError::Read { path: path.to_owned(), source };
+        let file = File::open(self.locate(path)).map_err(fault)?;
+        let mut bytes = Vec::new();
+        file.take(LIMIT_BYTES + 1).read_to_end(&mut bytes).map_err(fault)?;
+        if bytes.len() as u64 > LIMIT_BYTES {
+            return Err(ObserveError::TooLarge { path: path.to_owned(), limit_bytes: LIMIT_BYTES });
+        }
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Names in a directory, sorted.
+    pub(crate) fn list(&self, path: &str) -> Result<Vec<String>, ObserveError> {
+        let fault = |source| ObserveError::Read { path: path.to_owned(), source };
+        let mut names = Vec::new();
+        for entry in fs::read_dir(self.locate(path)).map_err(fault)? {
+            names.push(entry.map_err(fault)?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Whether there is such a file or directory.
+    pub(crate) fn exists(&self, path: &str) -> bool {
+        self.locate(path).exists()
+    }
+
+    /// A fact from one file: known when `parse` makes something of it.
+    pub(crate) fn fact<T>(
+        &self,
+        path: &str,
+        expected: &'static str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Fact<T> {
+        match self.parsed(path, expected, parse) {
+            Ok(value) => Fact::known(value, path),
+            Err(error) => Fact::unknown(error.reason()),
+        }
+    }
+
+    /// What `parse` makes of a file.
+    pub(crate) fn parsed<T>(
+        &self,
+        path: &str,
+        expected: &'static str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<T, ObserveError> {
+        let text = self.read(path)?;
+        parse(&text).ok_or_else(|| ObserveError::format(path, expected, &text))
+    }
+
+    fn locate(&self, path: &str) -> PathBuf {
+        self.prefix.join(Path::new(path).strip_prefix("/").unwrap_or(Path::new(path)))
+    }
+}
+
+impl Default for HostRoot {
+    /// The host itself.
+    fn default() -> Self {
+        HostRoot::new("/")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_read_below_the_root_and_named_without_it() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("proc")).unwrap();
+        fs::write(folder.path().join("proc/loadavg"), "0.5\n").unwrap();
+        let root = HostRoot::new(folder.path());
+        assert_eq!(root.read("/proc/loadavg").unwrap(), "0.5\n");
+        let missing = root.read("/proc/uptime").unwrap_err();
+        assert_eq!(missing.to_string(), "cannot read /proc/uptime");
+    }
+
+    #[test]
+    fn a_file_without_the_expected_content_is_an_unknown_fact_with_the_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "nonsense\n").unwrap();
+        let fact =
+            HostRoot::new(folder.path()).fact("/a", "a number", |text| text.trim().parse::<u64>().ok());
+        assert_eq!(fact, Fact::unknown("/a: expected a number, got \"nonsense\""));
+    }
+}

@@ -1,0 +1,211 @@
+//! Processor time of a process and of each of its threads (proc_pid_stat(5), kernel documentation sched-stats).
+//!
+//! Used on ourselves (is the generator the bottleneck?) and on a broker that runs on this host. Not for finding the
+//! process: the caller knows its number.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use plumb_model::facts::{ProcessUsage, ThreadUsage};
+
+use crate::{HostRoot, ObserveError, growth, ticks_ns};
+
+/// One reading of a process and its threads.
+#[derive(Debug, Clone)]
+pub struct ThreadsSample {
+    taken_at: Instant,
+    process: CpuTicks,
+    threads: BTreeMap<u32, ThreadCounters>,
+}
+
+/// Processor time since the start, and the start itself, which tells a number's second owner from its first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct CpuTicks {
+    user: u64,
+    system: u64,
+    started_at: u64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct ThreadCounters {
+    name: String,
+    cpu: CpuTicks,
+    on_cpu_ns: Option<u64>,
+    run_delay_ns: Option<u64>,
+    voluntary_switches: Option<u64>,
+    involuntary_switches: Option<u64>,
+}
+
+/// Reads the processor time of process `pid` and of its threads. Costs about 20 us for each thread.
+pub fn sample_threads(root: &HostRoot, pid: u32) -> Result<ThreadsSample, ObserveError> {
+    let taken_at = Instant::now();
+    let gone = |_| ObserveError::NoProcess { pid };
+    let path = format!("/proc/{pid}/stat");
+    let text = root.read(&path).map_err(gone)?;
+    let (_, process) = parse_stat(&text).ok_or_else(|| ObserveError::format(&path, "a process", &text))?;
+    let mut threads = BTreeMap::new();
+    for name in root.list(&format!("/proc/{pid}/task")).map_err(gone)? {
+        let Ok(tid) = name.parse() else { continue };
+        // A thread may end between the listing and the reading.
+        if let Some(counters) = read_thread(root, &format!("/proc/{pid}/task/{tid}"))? {
+            threads.insert(tid, counters);
+        }
+    }
+    Ok(ThreadsSample { taken_at, process, threads })
+}
+
+fn read_thread(root: &HostRoot, folder: &str) -> Result<Option<ThreadCounters>, ObserveError> {
+    let path = format!("{folder}/stat");
+    let Ok(text) = root.read(&path) else { return Ok(None) };
+    let (name, cpu) = parse_stat(&text).ok_or_else(|| ObserveError::format(&path, "a thread", &text))?;
+    let (on_cpu_ns, run_delay_ns) =
+        root.read(&format!("{folder}/schedstat")).ok().as_deref().and_then(parse_schedstat).unzip();
+    let status = root.read(&format!("{folder}/status")).unwrap_or_default();
+    let name = name.to_owned();
+    let (voluntary_switches, involuntary_switches) = parse_switches(&status);
+    Ok(Some(ThreadCounters { name, cpu, on_cpu_ns, run_delay_ns, voluntary_switches, involuntary_switches }))
+}
+
+/// `1234 (name) S ppid ...`: the name may hold spaces and parentheses, so it ends at the last one.
+fn parse_stat(text: &str) -> Option<(&str, CpuTicks)> {
+    let (head, rest) = text.rsplit_once(')')?;
+    let (_, name) = head.split_once('(')?;
+    // proc_pid_stat(5) numbers the state after the name as field 3.
+    let field = |number: usize| rest.split_ascii_whitespace().nth(number - 3)?.parse().ok();
+    Some((name, CpuTicks { user: field(14)?, system: field(15)?, started_at: field(22)? }))
+}
+
+/// Time on a processor and time waiting for one, in nanoseconds, then the number of time slices.
+fn parse_schedstat(text: &str) -> Option<(u64, u64)> {
+    let mut words = text.split_ascii_whitespace();
+    Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+}
+
+fn parse_switches(status: &str) -> (Option<u64>, Option<u64>) {
+    let count = |key: &str| {
+        status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?.trim().parse().ok()
+    };
+    (count("voluntary_ctxt_switches"), count("nonvoluntary_ctxt_switches"))
+}
+
+/// What a process did between two readings. All absent when the number went to another process meanwhile.
+pub fn process_usage(before: &ThreadsSample, after: &ThreadsSample) -> ProcessUsage {
+    let elapsed_ns = after.taken_at.saturating_duration_since(before.taken_at).as_nanos() as u64;
+    if before.process.started_at != after.process.started_at {
+        return ProcessUsage { elapsed_ns, ..ProcessUsage::default() };
+    }
+    let threads: Vec<ThreadUsage> = after
+        .threads
+        .iter()
+        .map(|(tid, counters)| usage(*tid, same_thread(before, *tid, counters), counters))
+        .collect();
+    let ended = before.threads.iter().filter(|(tid, counters)| same_thread(after, **tid, counters).is_none());
+    let cpu = |ticks: &CpuTicks| ticks.user.checked_add(ticks.system);
+    ProcessUsage {
+        elapsed_ns,
+        cpu_ns: growth(cpu(&before.process), cpu(&after.process)).and_then(ticks_ns),
+        threads,
+        ended_threads: ended.count() as u32,
+    }
+}
+
+/// The thread of that number, if it is the same one.
+fn same_thread<'a>(
+    sample: &'a ThreadsSample,
+    tid: u32,
+    counters: &ThreadCounters,
+) -> Option<&'a ThreadCounters> {
+    sample.threads.get(&tid).filter(|other| other.cpu.started_at == counters.cpu.started_at)
+}
+
+/// Usage since `before`, or since the thread's start when it started meanwhile.
+fn usage(tid: u32, before: Option<&ThreadCounters>, after: &ThreadCounters) -> ThreadUsage {
+    let grown = |counter: fn(&ThreadCounters) -> Option<u64>| match before {
+        Some(before) => growth(counter(before), counter(after)),
+        None => counter(after),
+    };
+    ThreadUsage {
+        tid,
+        name: after.name.clone(),
+        user_ns: grown(|thread| Some(thread.cpu.user)).and_then(ticks_ns),
+        system_ns: grown(|thread| Some(thread.cpu.system)).and_then(ticks_ns),
+        on_cpu_ns: grown(|thread| thread.on_cpu_ns),
+        run_delay_ns: grown(|thread| thread.run_delay_ns),
+        voluntary_switches: grown(|thread| thread.voluntary_switches),
+        involuntary_switches: grown(|thread| thread.involuntary_switches),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn thread(name: &str, user: u64, started_at: u64, on_cpu_ns: u64) -> ThreadCounters {
+        ThreadCounters {
+            name: name.to_owned(),
+            cpu: CpuTicks { user, system: 0, started_at },
+            on_cpu_ns: Some(on_cpu_ns),
+            run_delay_ns: Some(0),
+            voluntary_switches: Some(1),
+            involuntary_switches: None,
+        }
+    }
+
+    fn sample(user: u64, threads: &[(u32, ThreadCounters)]) -> ThreadsSample {
+        ThreadsSample {
+            taken_at: Instant::now(),
+            process: CpuTicks { user, system: 0, started_at: 7 },
+            threads: threads.iter().cloned().collect(),
+        }
+    }
+
+    #[test]
+    fn a_name_with_parentheses_and_spaces_is_whole() {
+        let text = "42 (a) (b c) S 1 2 3 4 5 6 7 8 9 10 110 220 0 0 20 0 13 0 24 43032576 3131";
+        let (name, cpu) = parse_stat(text).unwrap();
+        assert_eq!(name, "a) (b c");
+        assert_eq!(cpu, CpuTicks { user: 110, system: 220, started_at: 24 });
+    }
+
+    #[test]
+    fn a_thread_that_started_meanwhile_counts_from_its_start_and_one_that_ended_is_counted() {
+        let before = sample(100, &[(1, thread("main", 10, 7, 5_000)), (2, thread("gone", 10, 8, 1_000))]);
+        let after = sample(130, &[(1, thread("main", 12, 7, 9_000)), (3, thread("new", 20, 9, 2_000))]);
+        let usage = process_usage(&before, &after);
+        assert_eq!((usage.cpu_ns, usage.ended_threads), (Some(300_000_000), 1));
+        let on_cpu: Vec<_> =
+            usage.threads.iter().map(|t| (t.name.as_str(), t.on_cpu_ns, t.user_ns)).collect();
+        assert_eq!(
+            on_cpu,
+            [("main", Some(4_000), Some(20_000_000)), ("new", Some(2_000), Some(200_000_000))]
+        );
+    }
+
+    #[test]
+    fn a_number_that_a_new_thread_took_over_is_not_the_old_thread() {
+        let before = sample(100, &[(5, thread("old", 50, 8, 5_000))]);
+        let after = sample(100, &[(5, thread("new", 1, 99, 100))]);
+        let usage = process_usage(&before, &after);
+        assert_eq!((usage.threads[0].on_cpu_ns, usage.ended_threads), (Some(100), 1));
+    }
+
+    #[test]
+    fn a_number_that_another_process_took_over_gives_no_usage() {
+        let before = sample(100, &[(5, thread("old", 50, 8, 5_000))]);
+        let mut after = before.clone();
+        after.process.started_at = 1_000;
+        let usage = process_usage(&before, &after);
+        assert_eq!((usage.cpu_ns, usage.threads.len()), (None, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn the_parsers_never_panic(text in "(?s)([0-9]{0,3} \\(.{0,9}\\) S( [0-9]{0,21}){0,25})?(voluntary_ctxt_switches:\t[0-9]{0,22})?.{0,40}") {
+            let _ = parse_stat(&text);
+            let _ = parse_schedstat(&text);
+            let _ = parse_switches(&text);
+        }
+    }
+}
