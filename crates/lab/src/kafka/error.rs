@@ -1,0 +1,228 @@
+//! What can go wrong with a lab, and whose fault it is.
+
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+/// Result of a lab operation.
+pub type Result<T, E = LabError> = std::result::Result<T, E>;
+
+/// Why a lab could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// No `java` in `JAVA_HOME` or on the `PATH`.
+    #[error("no java found in {searched}")]
+    NoJava {
+        /// Where it was looked for.
+        searched: String,
+    },
+    /// There is a Java, but Kafka 4 needs a newer one.
+    #[error("{} is Java {got}, expected {expected} or newer", path.display())]
+    OldJava {
+        /// The program that was asked.
+        path: PathBuf,
+        /// Lowest feature release that works.
+        expected: u32,
+        /// Feature release found.
+        got: u32,
+    },
+    /// `java -version` did not say a version.
+    #[error("{} does not say its version: {got}", path.display())]
+    UnknownJava {
+        /// The program that was asked.
+        path: PathBuf,
+        /// What it said instead.
+        got: String,
+    },
+    /// Maven is needed to fetch the jars and is not there.
+    #[error("no mvn found on the PATH; it fetches Apache Kafka once, into {}", cache.display())]
+    NoMaven {
+        /// Where the jars would go.
+        cache: PathBuf,
+    },
+    /// Maven could not fetch the jars.
+    #[error("mvn could not fetch Apache Kafka ({status})\n{output}")]
+    Download {
+        /// How it ended.
+        status: ExitStatus,
+        /// The last lines that it said.
+        output: String,
+    },
+    /// A fetched jar is not the one that the lab was written for.
+    #[error("{file} has SHA-256 {got}, expected {expected}")]
+    Checksum {
+        /// The jar.
+        file: String,
+        /// What the list says.
+        expected: String,
+        /// What the file has.
+        got: String,
+    },
+    /// A jar of the list was not fetched, or has gone.
+    #[error("{} is missing, expected by the list of jars", file.display())]
+    MissingJar {
+        /// The jar.
+        file: PathBuf,
+    },
+    /// A jar was fetched that the list does not know.
+    #[error("{file} is not in the list of jars")]
+    UnlistedJar {
+        /// The jar.
+        file: String,
+    },
+    /// The given directory holds no Kafka.
+    #[error("{} is no Kafka directory: expected libs/kafka-clients-*.jar in it", directory.display())]
+    NotKafka {
+        /// The directory given.
+        directory: PathBuf,
+    },
+    /// A broker property that the lab itself has to set.
+    #[error("broker property {key} is set by the lab and cannot be given")]
+    ReservedProperty {
+        /// The property.
+        key: String,
+    },
+    /// An option with a value that cannot work.
+    #[error("{option}: expected {expected}, got {got}")]
+    Option {
+        /// The option.
+        option: &'static str,
+        /// What it may be.
+        expected: String,
+        /// What it was.
+        got: String,
+    },
+    /// Neither the XDG variable nor `HOME` is set.
+    #[error("no directory for {purpose}: neither {variable} nor HOME is set")]
+    NoHome {
+        /// What the directory would be for.
+        purpose: &'static str,
+        /// The variable that would name it.
+        variable: &'static str,
+    },
+    /// The storage of a broker could not be formatted.
+    #[error("broker {broker}: formatting the storage failed ({status})\n{output}")]
+    Format {
+        /// The broker.
+        broker: u32,
+        /// How the tool ended.
+        status: ExitStatus,
+        /// The last lines that it said.
+        output: String,
+    },
+    /// A broker ended before it was ready.
+    #[error("broker {broker} ended while starting ({status})\n{log}")]
+    BrokerEnded {
+        /// The broker.
+        broker: u32,
+        /// How it ended.
+        status: ExitStatus,
+        /// The last lines of its console and log.
+        log: String,
+    },
+    /// The brokers run but do not work.
+    #[error("the brokers were not ready after {} s: {reason}\n{log}", waited.as_secs())]
+    NotReady {
+        /// How long was waited.
+        waited: Duration,
+        /// What was still missing.
+        reason: String,
+        /// The last lines of the brokers' logs.
+        log: String,
+    },
+    /// Other programs took the chosen ports again and again.
+    #[error("other programs took the chosen ports {attempts} times in a row")]
+    PortsTaken {
+        /// How often it was tried.
+        attempts: u32,
+    },
+    /// A certificate could not be made.
+    #[error("certificate: {0}")]
+    Certificate(#[from] rcgen::Error),
+    /// An agent could not be loaded into a running broker.
+    #[error("process {pid}: agent {agent} was not loaded: {reason}")]
+    Agent {
+        /// The broker's process.
+        pid: i32,
+        /// The agent.
+        agent: String,
+        /// What the JVM said.
+        reason: String,
+    },
+    /// The caller asked to stop while the lab was starting.
+    #[error("interrupted while the lab was starting")]
+    Interrupted,
+    /// A broker did not answer as it should.
+    #[error(transparent)]
+    Client(#[from] crate::kafka::client::ClientError),
+    /// A file or process operation of the lab's own failed.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+/// Whose fault an error is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// What the user asked for cannot be.
+    Usage,
+    /// This machine lacks something.
+    Environment,
+    /// Kafka did not do its part.
+    Target,
+}
+
+impl LabError {
+    /// Whose fault this is.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::NotKafka { .. } | Self::ReservedProperty { .. } | Self::Option { .. } => Fault::Usage,
+            Self::Format { .. }
+            | Self::BrokerEnded { .. }
+            | Self::NotReady { .. }
+            | Self::Agent { .. }
+            | Self::Client(_) => Fault::Target,
+            Self::NoJava { .. }
+            | Self::OldJava { .. }
+            | Self::UnknownJava { .. }
+            | Self::NoMaven { .. }
+            | Self::Download { .. }
+            | Self::Checksum { .. }
+            | Self::MissingJar { .. }
+            | Self::UnlistedJar { .. }
+            | Self::NoHome { .. }
+            | Self::PortsTaken { .. }
+            | Self::Certificate(_)
+            | Self::Interrupted
+            | Self::Io(_) => Fault::Environment,
+        }
+    }
+
+    /// The next step, where there is one that helps.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NoJava { .. } | Self::OldJava { .. } | Self::UnknownJava { .. } => Some(
+                "install a Java 17 runtime (Debian, Ubuntu: apt-get install default-jre-headless) or set JAVA_HOME",
+            ),
+            Self::NoMaven { .. } => Some(
+                "install Maven (Debian, Ubuntu: apt-get install maven), or give an unpacked Kafka with --kafka-home",
+            ),
+            Self::Download { .. } => Some(
+                "is the network there? Maven reads its proxy and mirror from ~/.m2/settings.xml; \
+                 --kafka-home uses an unpacked Kafka instead",
+            ),
+            Self::Checksum { .. } | Self::UnlistedJar { .. } => {
+                Some("a damaged or replaced download: remove it from ~/.m2/repository and try again")
+            }
+            Self::MissingJar { .. } => Some("remove that directory and try again: it is fetched anew"),
+            Self::ReservedProperty { .. } => Some(
+                "listeners, node ids, quorum and log.dirs come from --brokers, --tls, --sasl and --log-dir",
+            ),
+            Self::BrokerEnded { .. } => {
+                Some("a wrong --jvm-flag or --broker-property shows in the lines above")
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What a lab writes about itself into its directory, so that another process can tell whose it is, whether its owner
+//! still lives, and what belongs to it. Without secrets.
+
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+
+use super::configuration::BrokerPlan;
+use super::identity::{Place, ProcessId};
+
+/// First field of every manifest. One with another mark is not ours, or of a version that we do not know: hands off.
+const MARK: &str = "plumb-lab/1";
+
+const FILE: &str = "manifest.json";
+
+/// Written into every data directory that a lab made outside its own directory.
+const DATA_MARK: &str = ".plumb-lab";
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Manifest {
+    mark: String,
+    /// Name of the lab's directory.
+    pub(super) id: String,
+    pub(super) place: Place,
+    /// The process that the lab lives with; absent when it stays until it is taken down.
+    pub(super) owner: Option<ProcessId>,
+    pub(super) started_unix_s: u64,
+    pub(super) kafka_version: String,
+    pub(super) brokers: Vec<BrokerEntry>,
+    /// What a client has to set, without the password.
+    pub(super) client_properties: Vec<(String, String)>,
+    /// Directories that the lab made elsewhere.
+    pub(super) data_elsewhere: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BrokerEntry {
+    pub(super) plan: BrokerPlan,
+    pub(super) process: ProcessId,
+    pub(super) metrics_url: Option<String>,
+}
+
+impl Manifest {
+    /// A lab that has no brokers yet and belongs to this process.
+    pub(super) fn new(id: String) -> Self {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Self {
+            mark: MARK.to_owned(),
+            id,
+            place: Place::here(),
+            owner: ProcessId::own(),
+            started_unix_s: now.map(|since| since.as_secs()).unwrap_or_default(),
+            kafka_version: String::new(),
+            brokers: Vec::new(),
+            client_properties: Vec::new(),
+            data_elsewhere: Vec::new(),
+        }
+    }
+
+    /// Reads the manifest of a directory. Absent when there is none of ours.
+    pub(super) fn read(directory: &Path) -> Option<Self> {
+        let manifest: Self = serde_json::from_slice(&fs::read(directory.join(FILE)).ok()?).ok()?;
+        let named = directory.file_name().is_some_and(|name| name == manifest.id.as_str());
+        (manifest.mark == MARK && named).then_some(manifest)
+    }
+
+    /// Writes it in one step: nobody ever reads half of it.
+    pub(super) fn write(&self, directory: &Path) -> io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(directory)?;
+        serde_json::to_writer_pretty(&mut file, self)?;
+        file.flush()?;
+        file.persist(directory.join(FILE)).map_err(|e| e.error)?;
+        Ok(())
+    }
+
+    /// Whether the owner is proven dead. Not proven: a lab that stays, one of another machine, of another container.
+    pub(super) fn is_orphan(&self, here: &Place) -> bool {
+        let Some(owner) = self.owner else { return false };
+        self.place.is_earlier_boot_of(here) || (self.place.shares_processes_with(here) && !owner.is_alive())
+    }
+
+    /// The brokers' processes, as far as their numbers mean something here.
+    pub(super) fn processes(&self, here: &Place) -> Vec<ProcessId> {
+        let comparable = self.place.shares_processes_with(here);
+        self.brokers.iter().filter(|_| comparable).map(|broker| broker.process).collect()
+    }
+
+    pub(super) fn bootstrap(&self, listener: impl Fn(&BrokerPlan) -> SocketAddr) -> String {
+        let addresses: Vec<_> =
+            self.brokers.iter().map(|broker| listener(&broker.plan).to_string()).collect();
+        addresses.join(",")
+    }
+}
+
+/// Makes a directory for data in a place that the user named, and marks it as this lab's.
+pub(super) fn make_data_directory(parent: &Path, lab_id: &str) -> io::Result<PathBuf> {
+    let directory = data_directory(parent, lab_id);
+    fs::create_dir(&directory)?;
+    fs::write(directory.join(DATA_MARK), lab_id)?;
+    fs::canonicalize(directory)
+}
+
+/// The directory that [`make_data_directory`] makes.
+pub(super) fn data_directory(parent: &Path, lab_id: &str) -> PathBuf {
+    parent.join(format!("plumb-{lab_id}"))
+}
+
+/// Removes a directory made by [`make_data_directory`], and nothing that does not carry the lab's mark.
+pub(super) fn remove_data_directory(directory: &Path, lab_id: &str) -> io::Result<()> {
+    match fs::read_to_string(directory.join(DATA_MARK)) {
+        Ok(mark) if mark == lab_id => fs::remove_dir_all(directory),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_is_read_back_from_its_own_directory_and_from_no_other() {
+        let root = tempfile::tempdir().unwrap();
+        let [own, other] = ["lab-a", "lab-b"].map(|name| root.path().join(name));
+        std::fs::create_dir(&own).unwrap();
+        Manifest::new("lab-a".into()).write(&own).unwrap();
+        assert_eq!(Manifest::read(&own).unwrap().owner, ProcessId::own());
+        std::fs::rename(&own, &other).unwrap();
+        assert!(Manifest::read(&other).is_none());
+    }
+
+    #[test]
+    fn a_lab_is_an_orphan_only_when_its_owner_is_proven_dead() {
+        let here = Place::here();
+        let mut manifest = Manifest::new("lab-a".into());
+        assert!(!manifest.is_orphan(&here), "this process lives");
+        manifest.owner = Some(ProcessId::ended(1));
+        assert!(manifest.is_orphan(&here));
+        manifest.owner = None;
+        assert!(!manifest.is_orphan(&here), "a lab that stays has no owner to die");
+    }
+
+    #[test]
+    fn a_directory_without_the_labs_mark_is_left_alone() {
+        let parent = tempfile::tempdir().unwrap();
+        let made = make_data_directory(parent.path(), "lab-a").unwrap();
+        remove_data_directory(&made, "lab-b").unwrap();
+        assert!(made.exists());
+        remove_data_directory(&made, "lab-a").unwrap();
+        assert!(!made.exists());
+    }
+}
