@@ -1,0 +1,392 @@
+//! The requests that the sink answers: one row each, with the versions, the layout and the function that answers it.
+
+mod admin;
+mod fetch;
+mod groups;
+mod metadata;
+mod offsets;
+mod produce;
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use kafka_protocol::{
+    ResponseError,
+    messages::{ApiKey, ApiVersionsResponse, RequestHeader, ResponseHeader, TopicName},
+    protocol::{Decodable, Encodable, HeaderVersion, StrBytes},
+};
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::{
+    broker::{Broker, Core},
+    faults::{Effect, Refusal},
+    frame::LENGTH_BYTES,
+    shape::{
+        Part::{Blob, Fixed, In, List, Plain, Text},
+        Shape, ShapeError,
+    },
+};
+
+/// The one node.
+const NODE: i32 = 1;
+const CLUSTER: StrBytes = StrBytes::from_static_str("plumb-sink-is-no-kafka");
+const NEWEST: i16 = i16::MAX;
+
+struct Row {
+    api: ApiKey,
+    versions: (i16, i16),
+    shape: Shape,
+    answer: fn(&Call, Bytes) -> Result<Reply, RequestError>,
+}
+
+/// Kafka names versions above these for some; what they add is of no use here (topic ids in commits, transactions of
+/// version 2, new group protocols, fetch sessions' directory ids).
+#[rustfmt::skip]
+const ROWS: [Row; 20] = [
+    Row {
+        api: ApiKey::Produce, versions: (3, 13),
+        shape: Shape { flexible_from: 9, fields: &[Text, Fixed(6), List(&[
+            In(0, 12, &Text), In(13, NEWEST, &Fixed(16)), List(&[Fixed(4), Blob]),
+        ])] },
+        answer: |call, body| produce::answer(call, call.decode(body)?),
+    },
+    Row {
+        api: ApiKey::Fetch, versions: (4, 16),
+        shape: Shape { flexible_from: 12, fields: &[
+            In(0, 14, &Fixed(4)), Fixed(13), In(7, NEWEST, &Fixed(8)),
+            List(&[In(0, 12, &Text), In(13, NEWEST, &Fixed(16)), List(&[
+                Fixed(4), In(9, NEWEST, &Fixed(4)), Fixed(8), In(12, NEWEST, &Fixed(4)), In(5, NEWEST, &Fixed(8)),
+                Fixed(4),
+            ])]),
+            In(7, NEWEST, &List(&[In(0, 12, &Text), In(13, NEWEST, &Fixed(16)), Plain(&Fixed(4))])),
+            In(11, NEWEST, &Text),
+        ] },
+        answer: |call, body| fetch::answer(call, call.decode(body)?),
+    },
+    Row {
+        api: ApiKey::ListOffsets, versions: (1, 7),
+        shape: Shape { flexible_from: 6, fields: &[Fixed(4), In(2, NEWEST, &Fixed(1)), List(&[Text, List(&[
+            Fixed(4), In(4, NEWEST, &Fixed(4)), Fixed(8),
+        ])])] },
+        answer: |call, body| offsets::list(call, call.decode(body)?),
+    },
+    Row {
+        api: ApiKey::Metadata, versions: (1, 13),
+        shape: Shape { flexible_from: 9, fields: &[
+            List(&[In(10, NEWEST, &Fixed(16)), Text]),
+            In(4, NEWEST, &Fixed(1)), In(8, NEWEST, &Fixed(1)), In(8, 10, &Fixed(1)),
+        ] },
+        answer: |call, body| metadata::answer(call, call.decode(body)?),
+    },
+    Row {
+        api: ApiKey::OffsetCommit, versions: (2, 9),
+        shape: Shape { flexible_from: 8, fields: &[
+            Text, Fixed(4), Text, In(7, NEWEST, &Text), In(2, 4, &Fixed(8)),
+            List(&[Text, List(&[Fixed(12), In(6, NEWEST, &Fixed(4)), Text])]),
+        ] },
+        answer: |call, body| groups::commit(call, call.decode(body)?),
+    },
+    Row {
+        api: ApiKey::OffsetFetch, versions: (1, 7),
+        shape: Shape { flexible_from: 6, fields: &[
+            Text, List(&[Text, Plain(&Fixed(4))]), In(7, NEWEST, &Fixed(1)),
+        ] },
+        answer: |call, body| groups::committed(call, call.decode(body)?),
+    },
+    Row {
+        api: ApiKey::FindCoordinator, versions: (0, 3),
+        shape: Shape { flexible_from: 3, fields: &[Text, In(1, NEWEST, &Fixed(1))] },
+        answer: |call, body| groups::coordinator(call, call.decode(body)?),
+    },
+    Row {
+        api: ApiKey::JoinGroup, versions: (1, 7),
+        shape: Shape { flexible_from: 6, fields: &[
+            Text, Fixed(8), Text, In(5, NEWEST, &Text), Text, List(&[Text, Blob]),
+        ] },
+        answer: |call, body| groups::join(call, call.decode(body)?),
+    },
+    Row {
+        api: ApiKey::Heartbeat, versions: (0, 4),
+        shape: Shape { flexible_from: 4, fields: &[Text, Fixed(4), Text, In(3, NEWEST, &Text)] },
+        answer: |call, body| groups::heartbeat(call, call.decode(body)?),
+    },
+    Row {
+        api: ApiKey::LeaveGroup, versions: (0, 5),
+        shape: Shape { flexible_from: 4, fields: &[
+            Text, In(0, 2, &Text), In(3, NEWEST, &List(&[Text, Text, In(5, NEWEST, &Text)])),
+        ] },
+        answer: |call, body| groups::leave(call, call.decode(body)?),
+    },
+    Row {
+        api: ApiKey::SyncGroup, versions: (0, 5),
+        shape: Shape { flexible_from: 4, fields: &[
+            Text, Fixed(4), Text, In(3, NEWEST, &Text), In(5, NEWEST, &Text), In(5, NEWEST, &Text), List(&[Text, Blob]),
+        ] },
+        answer: |call, body| groups::sync(call, call.decode(body)?),
+    },
+    Row {
+        api: ApiKey::ApiVersions, versions: (0, 4),
+        shape: Shape { flexible_from: 3, fields: &[In(3, NEWEST, &Text), In(3, NEWEST, &Text)] },
+        answer: |call, _| metadata::versions(call),
+    },
+    Row {
+        api: ApiKey::CreateTopics, versions: (2, 7),
+        shape: Shape { flexible_from: 5, fields: &[
+            List(&[Text, Fixed(6), List(&[Fixed(4), Plain(&Fixed(4))]), List(&[Text, Text])]), Fixed(5),
+        ] },
+        answer: |call, body| admin::create_topics(call, call.decode(body)?),
+    },
+    Row {
+        api: ApiKey::DeleteTopics, versions: (1, 6),
+        shape: Shape { flexible_from: 4, fields: &[
+            In(6, NEWEST, &List(&[Text, Fixed(16)])), In(0, 5, &Plain(&Text)), Fixed(4),
+        ] },
+        answer: |call, body| admin::delete_topics(call, call.decode(body)?),
+    },
+    Row {
+        api: ApiKey::InitProducerId, versions: (0, 4),
+        shape: Shape { flexible_from: 2, fields: &[Text, Fixed(4), In(3, NEWEST, &Fixed(10))] },
+        answer: |call, body| produce::init_producer_id(call, call.decode(body)?),
+    },
+    Row {
+        api: ApiKey::OffsetForLeaderEpoch, versions: (2, 4),
+        shape: Shape { flexible_from: 4, fields: &[In(3, NEWEST, &Fixed(4)), List(&[Text, List(&[Fixed(12)])])] },
+        answer: |call, body| offsets::of_leader_epoch(call, call.decode(body)?),
+    },
+    Row {
+        api: ApiKey::DescribeConfigs, versions: (1, 4),
+        shape: Shape { flexible_from: 4, fields: &[
+            List(&[Fixed(1), Text, Plain(&Text)]), Fixed(1), In(3, NEWEST, &Fixed(1)),
+        ] },
+        answer: |call, body| admin::describe_configs(call, call.decode(body)?),
+    },
+    Row {
+        api: ApiKey::CreatePartitions, versions: (0, 3),
+        shape: Shape { flexible_from: 2, fields: &[List(&[Text, Fixed(4), List(&[Plain(&Fixed(4))])]), Fixed(5)] },
+        answer: |call, body| admin::create_partitions(call, call.decode(body)?),
+    },
+    Row {
+        api: ApiKey::DescribeCluster, versions: (0, 1),
+        shape: Shape { flexible_from: 0, fields: &[Fixed(1), In(1, NEWEST, &Fixed(1))] },
+        answer: |call, _| metadata::cluster(call),
+    },
+    Row {
+        api: ApiKey::DeleteGroups, versions: (0, 2),
+        shape: Shape { flexible_from: 2, fields: &[Plain(&Text)] },
+        answer: |call, body| groups::delete(call, call.decode(body)?),
+    },
+];
+
+/// Why a connection is closed instead of answered.
+#[derive(Debug, Error)]
+pub(super) enum RequestError {
+    #[error("request header: not readable")]
+    Header,
+    #[error("request: API key {api} version {version} is not one of those announced")]
+    Unknown { api: i16, version: i16 },
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    #[error("request body: not readable")]
+    Body,
+    /// A producer that wants no answer cannot be told of an error otherwise; Kafka does the same.
+    #[error("produce without acknowledgement failed: {0}")]
+    Unacknowledged(ResponseError),
+    /// A mistake of the sink's own.
+    #[error("response: cannot be encoded")]
+    Response,
+    /// The group or the broker went away.
+    #[error("response: nobody left to give it")]
+    Gone,
+}
+
+impl RequestError {
+    /// The same for statistics, which are plain values.
+    pub(super) fn reason(&self) -> &'static str {
+        match self {
+            Self::Header => "an unreadable request header",
+            Self::Unknown { .. } => "an API or a version that was not announced",
+            Self::Shape(_) => "a length in a request that its frame cannot hold",
+            Self::Body => "an unreadable request body",
+            Self::Unacknowledged(_) => "an error for a producer that wants no answer",
+            Self::Response => "a response that the sink could not encode",
+            Self::Gone => "a response that nobody is left to give",
+        }
+    }
+}
+
+/// What a connection has to send.
+pub(super) struct Answer {
+    pub(super) api: ApiKey,
+    pub(super) arrived: Instant,
+    pub(super) delay: Duration,
+    pub(super) reply: Reply,
+}
+
+pub(super) enum Reply {
+    Now(Bytes),
+    /// Not ready before something else happens.
+    Later(Pin<Box<dyn Future<Output = Result<Bytes, RequestError>> + Send>>),
+    Nothing,
+    Close,
+}
+
+/// One request, without its body.
+#[derive(Clone)]
+pub(super) struct Call {
+    broker: Arc<Broker>,
+    api: ApiKey,
+    version: i16,
+    correlation_id: i32,
+    client_id: StrBytes,
+    arrived: Instant,
+    throttle: Duration,
+    forced: Option<(ResponseError, Effect)>,
+}
+
+/// Reads a request, gives it its effect and returns the answer or the promise of one.
+pub(super) fn answer(
+    broker: &Arc<Broker>,
+    mut frame: Bytes,
+    arrived: Instant,
+) -> Result<Answer, RequestError> {
+    let bytes = frame.len() as u64;
+    let (key, version) = (i16::from_be_bytes([frame[0], frame[1]]), i16::from_be_bytes([frame[2], frame[3]]));
+    let row =
+        ROWS.iter().find(|row| row.api as i16 == key).ok_or(RequestError::Unknown { api: key, version })?;
+    let api = row.api;
+    let known = (row.versions.0..=row.versions.1).contains(&version);
+    // A client newer than the sink asks for the versions in words that may be unknown; Kafka answers in version 0.
+    let header_version = api.request_header_version(if known { version } else { 0 });
+    let header = RequestHeader::decode(&mut frame, header_version).map_err(|_| RequestError::Header)?;
+    if known {
+        row.shape.check(&frame, version)?;
+    } else if api != ApiKey::ApiVersions {
+        return Err(RequestError::Unknown { api: key, version });
+    }
+
+    let client_id = header.client_id.unwrap_or_default();
+    let mut core = broker.core();
+    let requests = core.stats.requests.entry(api).or_default();
+    requests.count += 1;
+    requests.bytes += bytes;
+    if !core.stats.client_ids.contains(&*client_id) {
+        core.stats.client_ids.insert(client_id.to_string());
+    }
+    let refusal = core.faults.refuse(api);
+    let delay = core.faults.answer_delay(api);
+    let throttle = core.faults.throttle(api);
+    let refusals = &mut core.stats.refusals;
+    match refusal {
+        Some(Refusal::Error(..)) => refusals.errors += 1,
+        Some(Refusal::Silence(_)) => refusals.silences += 1,
+        Some(Refusal::Close(_)) => refusals.closes += 1,
+        None => {}
+    }
+    drop(core);
+
+    let mut call = Call {
+        broker: Arc::clone(broker),
+        api,
+        version,
+        correlation_id: header.correlation_id,
+        client_id,
+        arrived,
+        throttle,
+        forced: None,
+    };
+    let reply = match refusal {
+        _ if !known => metadata::unsupported_version(&call)?,
+        None => (row.answer)(&call, frame)?,
+        Some(Refusal::Error(error, effect)) => {
+            call.forced = Some((error, effect));
+            (row.answer)(&call, frame)?
+        }
+        Some(Refusal::Silence(effect) | Refusal::Close(effect)) => {
+            if effect == Effect::Applied {
+                (row.answer)(&call, frame)?;
+            }
+            if matches!(refusal, Some(Refusal::Close(_))) { Reply::Close } else { Reply::Nothing }
+        }
+    };
+    Ok(Answer { api, arrived, delay, reply })
+}
+
+impl Call {
+    fn decode<R: Decodable>(&self, mut body: Bytes) -> Result<R, RequestError> {
+        R::decode(&mut body, self.version).map_err(|_| RequestError::Body)
+    }
+
+    fn reply<R: Encodable + HeaderVersion>(&self, response: &R) -> Result<Reply, RequestError> {
+        self.encode(response).map(Reply::Now)
+    }
+
+    fn encode<R: Encodable + HeaderVersion>(&self, response: &R) -> Result<Bytes, RequestError> {
+        self.encode_as(response, self.version)
+    }
+
+    fn encode_as<R: Encodable + HeaderVersion>(
+        &self,
+        response: &R,
+        version: i16,
+    ) -> Result<Bytes, RequestError> {
+        let wrong = |_| RequestError::Response;
+        let header = ResponseHeader::default().with_correlation_id(self.correlation_id);
+        let size = response.compute_size(version).map_err(wrong)?;
+        let mut bytes = BytesMut::with_capacity(size + 16);
+        bytes.put_i32(0);
+        header.encode(&mut bytes, R::header_version(version)).map_err(wrong)?;
+        response.encode(&mut bytes, version).map_err(wrong)?;
+        let length = i32::try_from(bytes.len() - LENGTH_BYTES).map_err(|_| RequestError::Response)?;
+        bytes[..LENGTH_BYTES].copy_from_slice(&length.to_be_bytes());
+        Ok(bytes.freeze())
+    }
+
+    fn throttle_ms(&self) -> i32 {
+        i32::try_from(self.throttle.as_millis()).unwrap_or(i32::MAX)
+    }
+
+    /// Whether the request is to have no effect.
+    fn is_void(&self) -> bool {
+        matches!(self.forced, Some((_, Effect::Skipped)))
+    }
+
+    /// The error code to answer, given what really happened.
+    fn code(&self, outcome: Result<(), ResponseError>) -> i16 {
+        match (self.forced, outcome) {
+            (Some((error, _)), _) | (None, Err(error)) => error.code(),
+            (None, Ok(())) => 0,
+        }
+    }
+
+    /// An injected error for this partition, be it for the request or for the partition alone.
+    fn partition_error(&self, core: &mut Core, topic: &str, partition: i32) -> Option<ResponseError> {
+        let error = core.faults.partition_error(self.api, topic, partition);
+        core.stats.refusals.errors += u64::from(error.is_some());
+        error.or(self.forced.map(|(error, _)| error))
+    }
+}
+
+/// The topic that a request means, by name or by id.
+fn topic_name(core: &Core, name: &TopicName, id: Uuid) -> Result<String, ResponseError> {
+    if id.is_nil() {
+        return Ok(name.to_string());
+    }
+    core.topics.name_of(id).map(str::to_owned).ok_or(ResponseError::UnknownTopicId)
+}
+
+/// What the sink announces; see [`metadata::versions`].
+fn announced(response: ApiVersionsResponse) -> ApiVersionsResponse {
+    use kafka_protocol::messages::api_versions_response::ApiVersion;
+    let row = |row: &Row| {
+        ApiVersion::default()
+            .with_api_key(row.api as i16)
+            .with_min_version(row.versions.0)
+            .with_max_version(row.versions.1)
+    };
+    response.with_api_keys(ROWS.iter().map(row).collect())
+}

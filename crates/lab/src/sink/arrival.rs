@@ -1,0 +1,153 @@
+//! What happens to a batch on its way into the log: the faults on records, the offset that is answered, the time stamp, and
+//! when readers may see it.
+
+use std::time::{Duration, Instant};
+
+use kafka_protocol::ResponseError;
+
+use super::{
+    batch::{Batch, Record},
+    broker::Core,
+    faults::{Faults, Place, RecordFault},
+    log::Keep,
+    producers::Admission,
+    stats::PartitionStats,
+    topic::Partition,
+};
+
+/// A batch for one partition.
+pub(super) struct Arrival<'a> {
+    pub(super) topic: &'a str,
+    pub(super) partition: i32,
+    pub(super) batch: Batch,
+    pub(super) at: Instant,
+    /// The same moment on the wall clock.
+    pub(super) at_ms: i64,
+}
+
+/// What became of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Stored {
+    /// What the producer is told. A lie where records were dropped or swapped: as if they had not been.
+    pub(super) base_offset: i64,
+    pub(super) log_append_time_ms: Option<i64>,
+    pub(super) log_start: i64,
+    /// Records below this offset must be shown at this moment; `None`: they are visible.
+    pub(super) show: Option<(i64, Instant)>,
+}
+
+impl Arrival<'_> {
+    pub(super) fn store(
+        self,
+        core: &mut Core,
+        keep: Keep,
+        limit_bytes: usize,
+    ) -> Result<Stored, ResponseError> {
+        let Core { topics, faults, .. } = &mut *core;
+        let topic = topics.get_mut(self.topic).ok_or(ResponseError::UnknownTopicOrPartition)?;
+        let limit_bytes = topic.message_limit_bytes().unwrap_or(limit_bytes);
+        let stamped = topic.has_log_append_time();
+        let first_in_topic = topic.arrived + 1;
+        let place = usize::try_from(self.partition).ok();
+        let partition = place.and_then(|place| topic.partitions.get_mut(place));
+        let partition = partition.ok_or(ResponseError::UnknownTopicOrPartition)?;
+
+        let count = self.batch.count();
+        let admission = if self.batch.size_bytes() > limit_bytes {
+            Err(ResponseError::MessageTooLarge)
+        } else {
+            partition.producers.admit(self.batch.sequence(), count)
+        };
+        match admission {
+            Err(error) => {
+                partition.counts.batches_refused += 1;
+                return Err(error);
+            }
+            Ok(Admission::Repeated(base_offset)) => {
+                partition.counts.repeated += count;
+                let log_start = partition.log.start();
+                return Ok(Stored { base_offset, log_append_time_ms: None, log_start, show: None });
+            }
+            Ok(Admission::Store) => {}
+        }
+
+        let base_offset = partition.log.end() + i64::from(partition.log.held.is_some());
+        let whole = !faults.touches_records_of(self.topic) && partition.log.held.is_none();
+        let first = Place { in_topic: first_in_topic, in_partition: partition.counts.arrived + 1 };
+        let batch = if whole {
+            Some(self.batch.clone())
+        } else {
+            let records = self.batch.records()?;
+            let kept = self.rearranged(records, faults, first, partition);
+            self.batch.holding(&kept)
+        };
+        let lie = faults.lies.get(self.topic).copied().unwrap_or_default();
+        if let Some(batch) = &batch {
+            partition.counts.stored += batch.count();
+            match stamped {
+                true => {
+                    partition.log.append(&batch.with_log_append_time(self.at_ms + lie.stored_offset_ms), keep)
+                }
+                false => partition.log.append(batch, keep),
+            }
+        }
+        partition.counts.arrived += count;
+        partition.counts.batches += 1;
+        partition.producers.stored(self.batch.sequence(), count, base_offset);
+        let stored = Stored {
+            base_offset,
+            log_append_time_ms: stamped.then_some(self.at_ms + lie.answered_offset_ms),
+            log_start: partition.log.start(),
+            show: show(partition, self.at, faults.visibility_delay(self.topic)),
+        };
+        topic.arrived += count;
+        for stall in core.faults.set_off(self.topic, &(first_in_topic..=first_in_topic + count - 1)) {
+            core.stall(stall.apis, self.at, stall.duration);
+        }
+        Ok(stored)
+    }
+
+    /// The records to store, in the order of the log; a record to be swapped at the end of the batch stays behind as held.
+    fn rearranged(
+        &self,
+        records: Vec<Record>,
+        faults: &Faults,
+        first: Place,
+        partition: &mut Partition,
+    ) -> Vec<Record> {
+        let PartitionStats { dropped, duplicated, swapped, .. } = &mut partition.counts;
+        let mut kept = Vec::with_capacity(records.len() + 1);
+        for (step, record) in (0..).zip(records) {
+            let place = Place { in_topic: first.in_topic + step, in_partition: first.in_partition + step };
+            let has = |fault| faults.record_has(fault, self.topic, self.partition, place);
+            if has(RecordFault::Drop) {
+                *dropped += 1;
+                continue;
+            }
+            if has(RecordFault::Swap) && partition.log.held.is_none() {
+                *swapped += 1;
+                partition.log.held = Some(record);
+                continue;
+            }
+            if has(RecordFault::Duplicate) {
+                *duplicated += 1;
+                kept.push(record.clone());
+            }
+            kept.push(record);
+            kept.extend(partition.log.held.take());
+        }
+        kept
+    }
+}
+
+/// Shows what is in the log, now or later; never before what came earlier.
+fn show(partition: &mut Partition, now: Instant, delay: Duration) -> Option<(i64, Instant)> {
+    let end = partition.log.end();
+    let at = partition.visible_at.map_or(now, |earlier| earlier.max(now)).max(now + delay);
+    if at <= now {
+        partition.log.show(end);
+        return None;
+    }
+    partition.visible_at = Some(at);
+    Some((end, at))
+}
