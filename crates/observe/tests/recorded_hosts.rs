@@ -1,5 +1,7 @@
 //! Facts and counters of four recorded hosts under `fixtures`, checked against what a person reads there.
 
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, in its helpers too")]
+
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 

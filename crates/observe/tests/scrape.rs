@@ -1,5 +1,7 @@
 //! A metrics page fetched over a real connection, from servers that behave and from some that do not.
 
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, in its helpers too")]
+
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};

@@ -1,5 +1,7 @@
 //! The host on which the tests run: whatever it is, it must be readable without privileges.
 
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, in its helpers too")]
+
 use std::net::{IpAddr, UdpSocket};
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
