@@ -1,1 +1,75 @@
-//! (being filled)
+//! A run document in, a judgement out: whether its figures can be used, what they say, and what differs from what.
+//!
+//! [`judge`] is a pure function of the document, so any machine can judge any run again. A rule is one file under
+//! `rules/` and one row of [`registry`]; its page under `docs/findings` is part of the program ([`explain`]).
+//!
+//! Not here: measuring, arithmetic on samples (the `stats` crate), and how a finding looks (the `report` crate).
+
+mod comparison;
+mod durability;
+mod figure;
+mod linger;
+mod rule;
+mod rules;
+mod setup;
+mod steadiness;
+mod summary;
+
+#[cfg(test)]
+mod healthy;
+#[cfg(test)]
+mod tests;
+
+pub use comparison::{END_TO_END_MEAN, END_TO_END_P50, END_TO_END_P99};
+pub use rule::{About, Case, Rule};
+
+use plumb_model::document::RunDocument;
+use plumb_model::finding::{Comparison, Finding, Severity, Validity, ValidityVerdict};
+use std::cmp::Reverse;
+
+/// What a document says once it is judged; the parts are those of the document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// Whether the figures can be used, with every reason, gravest first.
+    pub validity: Validity,
+    /// Claims about the system, gravest first.
+    pub findings: Vec<Finding>,
+    /// Steps of equal load held against each other.
+    pub comparisons: Vec<Comparison>,
+    /// What matters, in at most three sentences.
+    pub summary: Vec<String>,
+}
+
+/// Judges a document from its observations and its plan; what an earlier judgement left in it is not looked at.
+/// A document may lack any part: a rule without its observations stays silent.
+pub fn judge(document: &RunDocument) -> Judgement {
+    let comparisons = comparison::comparisons(document);
+    let case = Case { document, comparisons: &comparisons };
+    let reasons = claims(&case, About::Run);
+    let findings = claims(&case, About::System);
+    let verdict = match reasons.first().map(|finding| finding.severity) {
+        Some(Severity::Invalid) => ValidityVerdict::Invalid,
+        Some(Severity::Suspect) => ValidityVerdict::Suspect,
+        Some(Severity::Note) | None => ValidityVerdict::Valid,
+    };
+    let validity = Validity { verdict, reasons };
+    let summary = summary::summary(&case, &validity, &findings);
+    Judgement { validity, findings, comparisons, summary }
+}
+
+/// Every rule, in the order in which equally grave findings are listed.
+pub fn registry() -> &'static [Rule] {
+    rules::REGISTRY
+}
+
+/// The rule of an id, with its page.
+pub fn explain(id: &str) -> Option<&'static Rule> {
+    registry().iter().find(|rule| rule.id == id)
+}
+
+fn claims(case: &Case, about: About) -> Vec<Finding> {
+    let rules = registry().iter().filter(|rule| rule.about == about);
+    let mut findings: Vec<Finding> = rules.flat_map(|rule| (rule.check)(case)).collect();
+    findings.sort_by_key(|finding| Reverse(finding.severity));
+    findings
+}

@@ -1,0 +1,29 @@
+//! What the guarantee of a write was, in words, and where two steps' guarantees differ.
+
+use plumb_model::document::Durability;
+
+/// Everything that is known of it: `acks=all, replication=3, min.insync.replicas=2`. Empty when nothing is.
+pub(crate) fn fingerprint(durability: &Durability) -> String {
+    let known = parts(durability).into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value?)));
+    known.collect::<Vec<_>>().join(", ")
+}
+
+/// Where the two differ, as `acks: 0 / all`; a value that only one of them knows is a difference too.
+pub(crate) fn differences(a: &Durability, b: &Durability) -> Vec<String> {
+    let both = parts(a).into_iter().zip(parts(b));
+    let differing = both.filter(|((_, a), (_, b))| a != b);
+    let shown = |value: Option<String>| value.unwrap_or_else(|| "not known".to_owned());
+    differing.map(|((name, a), (_, b))| format!("{name}: {} / {}", shown(a), shown(b))).collect()
+}
+
+fn parts(durability: &Durability) -> [(&'static str, Option<String>); 6] {
+    let text = |value: &Option<u32>| value.map(|value| value.to_string());
+    [
+        ("acks", durability.acks.clone()),
+        ("replication", text(&durability.replication)),
+        ("min.insync.replicas", text(&durability.min_insync_replicas)),
+        ("flush.messages", durability.flush_messages.clone()),
+        ("flush.ms", durability.flush_ms.clone()),
+        ("enable.idempotence", durability.idempotence.map(|on| on.to_string())),
+    ]
+}

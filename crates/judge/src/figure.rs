@@ -1,0 +1,118 @@
+//! How figures are written in a sentence: three digits, the unit that fits, no more certainty than there is.
+
+use plumb_model::observation::Interval;
+
+/// A time in the unit that fits: `3.1 us`, `5.02 ms`, `1.2 s`. A sign is kept.
+pub(crate) fn time(time_ns: f64) -> String {
+    let (value, unit) = match time_ns.abs() {
+        t if t < 1e3 => (time_ns, "ns"),
+        t if t < 1e6 => (time_ns / 1e3, "us"),
+        t if t < 1e9 => (time_ns / 1e6, "ms"),
+        _ => (time_ns / 1e9, "s"),
+    };
+    format!("{} {unit}", digits(value))
+}
+
+/// A time in milliseconds without its unit, for `5.0 of 5.6 ms`.
+pub(crate) fn ms(time_ns: f64) -> String {
+    digits(time_ns / 1e6)
+}
+
+/// An interval of times in the unit that fits its upper end: `5.01-5.09 ms`.
+pub(crate) fn time_interval(interval: &Interval) -> String {
+    let (unit_ns, unit) = match interval.high {
+        t if t < 1e3 => (1.0, "ns"),
+        t if t < 1e6 => (1e3, "us"),
+        t if t < 1e9 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    };
+    format!("{}-{} {unit}", digits(interval.low / unit_ns), digits(interval.high / unit_ns))
+}
+
+/// A number with two or three digits that matter.
+pub(crate) fn digits(value: f64) -> String {
+    match value.abs() {
+        v if v < 10.0 => format!("{value:.2}"),
+        v if v < 100.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+/// A share 0..1 in percent; small ones are not rounded to nothing.
+pub(crate) fn percent(share: f64) -> String {
+    match (share * 100.0).abs() {
+        p if p != 0.0 && p < 0.01 => format!("{:.1e} %", share * 100.0),
+        p if p < 10.0 => format!("{:.2} %", share * 100.0),
+        _ => format!("{:.0} %", share * 100.0),
+    }
+}
+
+/// A ratio as the change that it is: `+12 %`, `-3.1 %`; above 2 as a factor, below 1/2 as its inverse.
+pub(crate) fn change(ratio: f64) -> String {
+    match ratio {
+        r if r >= 2.0 => format!("{} times", digits(r)),
+        r if r > 0.0 && r <= 0.5 => format!("1/{}", digits(1.0 / r)),
+        r => format!("{:+.1} %", (r - 1.0) * 100.0),
+    }
+}
+
+/// A rate.
+pub(crate) fn rate(per_s: f64) -> String {
+    format!("{}/s", digits_of_rate(per_s))
+}
+
+fn digits_of_rate(per_s: f64) -> String {
+    if per_s.fract() == 0.0 { format!("{per_s:.0}") } else { digits(per_s) }
+}
+
+/// A count with its noun in singular or plural: `1 message`, `3 messages`.
+pub(crate) fn count(n: u64, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+/// The text as a sentence: a capital first and a full stop last.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    let stop = if text.ends_with('.') || text.is_empty() { "" } else { "." };
+    format!("{first}{}{stop}", letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_take_the_unit_that_fits() {
+        let written = [12.0, 3_140.0, 5_020_000.0, -45_600_000.0, 1.2e9].map(time);
+        assert_eq!(written, ["12.0 ns", "3.14 us", "5.02 ms", "-45.6 ms", "1.20 s"]);
+    }
+
+    #[test]
+    fn changes_are_percent_until_they_are_factors() {
+        assert_eq!([1.124, 0.97, 3.0, 0.25].map(change), ["+12.4 %", "-3.0 %", "3.00 times", "1/4.00"]);
+    }
+
+    #[test]
+    fn a_share_that_is_not_zero_is_not_written_as_zero() {
+        assert_eq!(percent(0.000_001), "1.0e-4 %");
+        assert_eq!(percent(0.0), "0.00 %");
+        assert_eq!(percent(0.123), "12 %");
+    }
+
+    #[test]
+    fn lists_and_counts_read_as_prose() {
+        assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+        assert_eq!((count(1, "message"), count(2, "message")), ("1 message".into(), "2 messages".into()));
+        assert_eq!(sentence("it is so"), "It is so.");
+    }
+}

@@ -1,0 +1,108 @@
+//! What a rule is: one row of the registry, and how it makes findings.
+
+use crate::figure::sentence;
+use crate::setup::Setup;
+use plumb_model::document::RunDocument;
+use plumb_model::finding::{Comparison, Evidence, Finding, Severity};
+
+/// A rule of judgement. Help, pages and lists come from its row.
+#[derive(Debug)]
+pub struct Rule {
+    /// Stable identifier, as in documents; also the name of its page.
+    pub id: &'static str,
+    /// A few words.
+    pub title: &'static str,
+    /// One line: what it claims.
+    pub summary: &'static str,
+    /// The page, Markdown.
+    pub page: &'static str,
+    /// The gravest that its findings can be.
+    pub severity: Severity,
+    /// What its findings are about.
+    pub about: About,
+    /// Finds what there is to find; silent where observations are missing.
+    pub(crate) check: fn(&Case) -> Vec<Finding>,
+}
+
+/// What a rule's findings are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum About {
+    /// The run itself: they are the reasons of its validity.
+    Run,
+    /// The system under test.
+    System,
+}
+
+/// What a rule looks at.
+#[derive(Debug, Clone, Copy)]
+pub struct Case<'a> {
+    /// The document.
+    pub document: &'a RunDocument,
+    /// Its steps held against each other.
+    pub comparisons: &'a [Comparison],
+}
+
+impl<'a> Case<'a> {
+    /// The steps in which anything was sent, each with its plan.
+    pub(crate) fn setups(&self) -> impl Iterator<Item = Setup<'a>> + use<'a> {
+        Setup::all(self.document)
+    }
+}
+
+/// A claim about one step, to be completed with evidence and advice.
+pub(crate) fn about_step(id: &str, severity: Severity, step: &str, claim: impl Into<String>) -> Finding {
+    Finding { step: Some(step.to_owned()), ..about_run(id, severity, claim) }
+}
+
+/// A claim about the whole run.
+pub(crate) fn about_run(id: &str, severity: Severity, claim: impl Into<String>) -> Finding {
+    Finding {
+        id: id.to_owned(),
+        severity,
+        step: None,
+        claim: sentence(&claim.into()),
+        evidence: Vec::new(),
+        advice: Vec::new(),
+    }
+}
+
+/// Completing a finding.
+pub(crate) trait Complete {
+    /// Adds an observation.
+    fn seen(self, what: impl Into<String>, value: impl Into<String>) -> Self;
+    /// Adds an observation with what it was held against.
+    fn seen_against(
+        self,
+        what: impl Into<String>,
+        value: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self;
+    /// Adds a sentence of advice.
+    fn advise(self, advice: impl Into<String>) -> Self;
+}
+
+impl Complete for Finding {
+    fn seen(mut self, what: impl Into<String>, value: impl Into<String>) -> Self {
+        self.evidence.push(Evidence { what: what.into(), value: value.into(), expected: None });
+        self
+    }
+
+    fn seen_against(
+        mut self,
+        what: impl Into<String>,
+        value: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        self.evidence.push(Evidence {
+            what: what.into(),
+            value: value.into(),
+            expected: Some(expected.into()),
+        });
+        self
+    }
+
+    fn advise(mut self, advice: impl Into<String>) -> Self {
+        self.advice.push(advice.into());
+        self
+    }
+}

@@ -1,0 +1,118 @@
+//! Whether the instrument, not the path, made the latency: slip, CPU, waiting for a CPU.
+
+use crate::figure::{percent, time};
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::setup::Setup;
+use plumb_model::finding::{Finding, Severity};
+use plumb_model::observation::ThreadCpu;
+
+pub(super) const RULE: Rule = Rule {
+    id: "client-bound",
+    title: "Client-bound",
+    summary: "The load generator's own delay or CPU is a large part of what was measured.",
+    page: include_str!("../../../../docs/findings/client-bound.md"),
+    severity: Severity::Invalid,
+    about: About::Run,
+    check,
+};
+
+/// Share of the mean latency that the schedule's mean slip may be (ours: less than most changes that one looks for).
+const SLIP_SHARE_MAX: f64 = 0.10;
+
+/// From this share on, the figure is that of the generator (ours).
+const SLIP_SHARE_INVALID: f64 = 0.50;
+
+/// A slip p99 beyond this share of the latency's p99 shapes the tail (ours).
+const SLIP_TAIL_SHARE_MAX: f64 = 0.25;
+
+/// A thread that uses this share of a CPU is about to be the limit (from the literature on benchmarks that mislead).
+const CPU_SHARE_MAX: f64 = 0.85;
+
+/// Share of the mean latency that a thread may wait for a CPU, per message (ours).
+const RUN_DELAY_SHARE_MAX: f64 = 0.25;
+
+fn check(case: &Case) -> Vec<Finding> {
+    case.setups().filter_map(|setup| client_bound(&setup)).collect()
+}
+
+fn client_bound(setup: &Setup) -> Option<Finding> {
+    let slip_share = slip_share(setup);
+    let severity = if slip_share.is_some_and(|share| share >= SLIP_SHARE_INVALID) {
+        Severity::Invalid
+    } else {
+        Severity::Suspect
+    };
+    let mut finding = about_step(
+        RULE.id,
+        severity,
+        setup.name(),
+        "The load generator is a large part of what was measured: the path may be faster than these figures",
+    );
+    if let Some(share) = slip_share.filter(|share| *share > SLIP_SHARE_MAX) {
+        finding = finding.seen_against(
+            "mean slip, of the mean end-to-end latency",
+            percent(share),
+            format!("at most {}", percent(SLIP_SHARE_MAX)),
+        );
+    }
+    if let Some((slip, latency)) = slipping_tail(setup) {
+        finding = finding.seen_against(
+            "slip p99",
+            time(slip),
+            format!("at most {} of the latency's p99 of {}", percent(SLIP_TAIL_SHARE_MAX), time(latency)),
+        );
+    }
+    for thread in setup.result.instrument.threads.iter().filter(|thread| thread.share >= CPU_SHARE_MAX) {
+        finding = finding.seen_against(
+            format!("CPU of thread {}", thread.thread),
+            percent(thread.share),
+            format!("below {} of one CPU", percent(CPU_SHARE_MAX)),
+        );
+    }
+    if let Some((thread, share)) =
+        longest_wait_for_cpu(setup).filter(|(_, share)| *share > RUN_DELAY_SHARE_MAX)
+    {
+        finding = finding.seen_against(
+            format!("time per message that thread {} waited for a CPU, of the mean latency", thread.thread),
+            percent(share),
+            format!("at most {}", percent(RUN_DELAY_SHARE_MAX)),
+        );
+    }
+    let finding = finding
+        .advise("Run the generator on a machine or on CPUs of its own, or ask for a lower rate.")
+        .advise("If more producers reach a higher rate, the client was the limit.");
+    (!finding.evidence.is_empty()).then_some(finding)
+}
+
+/// Mean slip over mean latency. A producer that was told to wait slips because of the path: that is another rule's.
+fn slip_share(setup: &Setup) -> Option<f64> {
+    if waits_by_plan(setup) {
+        return None;
+    }
+    let slip = setup.result.slip.mean_ns?;
+    Some(slip / setup.end_to_end_mean_ns()?)
+}
+
+fn slipping_tail(setup: &Setup) -> Option<(f64, f64)> {
+    let slip = setup.result.slip.p99_ns? as f64;
+    let latency = setup.result.latency.end_to_end.p99_ns? as f64;
+    (!waits_by_plan(setup) && slip > SLIP_TAIL_SHARE_MAX * latency).then_some((slip, latency))
+}
+
+/// Sends waited for answers of the path: by a limit of messages in flight, or because the client's queue was full.
+fn waits_by_plan(setup: &Setup) -> bool {
+    setup.load().is_some_and(|load| load.in_flight.is_some()) || setup.result.instrument.queue_full_waits > 0
+}
+
+/// The thread that waited longest for a CPU, with that time per message over the mean latency.
+fn longest_wait_for_cpu<'a>(setup: &Setup<'a>) -> Option<(&'a ThreadCpu, f64)> {
+    let latency_ns = setup.end_to_end_mean_ns()?;
+    let per_message = |delay_s: f64| delay_s * 1e9 / setup.result.counts.sent.max(1) as f64;
+    let waits = setup
+        .result
+        .instrument
+        .threads
+        .iter()
+        .filter_map(|thread| Some((thread, per_message(thread.run_delay_s?) / latency_ns)));
+    waits.max_by(|a, b| a.1.total_cmp(&b.1))
+}

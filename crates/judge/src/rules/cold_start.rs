@@ -1,0 +1,37 @@
+//! Blocks that begin slow: connections, caches and compilers were not yet warm.
+
+use crate::figure::time;
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::setup::Setup;
+use crate::steadiness::unsteadiness;
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "cold-start",
+    title: "Cold start",
+    summary: "Latency came down early in the measured part: the warm-up was too short.",
+    page: include_str!("../../../../docs/findings/cold-start.md"),
+    severity: Severity::Suspect,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    let seed = case.document.plan.seed;
+    case.setups().filter_map(|setup| finding(&setup, seed)).collect()
+}
+
+fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
+    let found = unsteadiness(setup.result, seed).filter(|found| found.is_cold_start())?;
+    let (before, after) = (found.change.before.exp(), found.change.after.exp());
+    let claim = format!(
+        "The first {} s of the measured part were slower than the rest: the warm-up was too short",
+        found.lasted()
+    );
+    Some(
+        about_step(RULE.id, Severity::Suspect, setup.name(), claim)
+            .seen_against("level at first", time(before), time(after))
+            .seen("chance of such a change in a steady series", format!("{:.4}", found.change.p))
+            .advise("Use a longer warm-up; connections, page cache and the brokers' compiler need it."),
+    )
+}

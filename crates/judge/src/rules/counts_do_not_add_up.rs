@@ -1,0 +1,67 @@
+//! Whether every message is accounted for, by the client's counts, the histograms and the broker's offsets.
+
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::setup::Setup;
+use plumb_model::document::StepResult;
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "counts-do-not-add-up",
+    title: "Counts do not add up",
+    summary: "Messages sent, acknowledged, received, recorded and stored do not agree.",
+    page: include_str!("../../../../docs/findings/counts-do-not-add-up.md"),
+    severity: Severity::Invalid,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    case.setups().filter_map(|setup| disagreement(&setup)).collect()
+}
+
+fn disagreement(setup: &Setup) -> Option<Finding> {
+    let result = setup.result;
+    let mut finding = about_step(
+        RULE.id,
+        Severity::Invalid,
+        setup.name(),
+        "Messages are missing from the counts or appear in them twice: no figure of this step can be trusted",
+    );
+    for (what, got, expected) in sums(result) {
+        if got != expected {
+            finding = finding.seen_against(what, got.to_string(), expected.to_string());
+        }
+    }
+    let accounting = &result.accounting;
+    if accounting.agrees == Some(false) {
+        let stored = accounting.offset_delta.map_or("not known".to_owned(), |delta| {
+            format!("{delta} stored, {} of them by others", accounting.foreign)
+        });
+        let range =
+            format!("{} to {}", accounting.acked, accounting.acked.saturating_add(accounting.unknown));
+        finding = finding.seen_against("records stored by the broker", stored, range);
+    }
+    if accounting.corrupt > 0 {
+        finding = finding.seen_against("damaged records", accounting.corrupt.to_string(), "0");
+    }
+    let finding = finding
+        .advise("Look at errors and retries of this step; if there are none, this is a fault of the instrument: report it.");
+    (!finding.evidence.is_empty()).then_some(finding)
+}
+
+/// Sums that hold in every run, as (what, got, expected).
+fn sums(result: &StepResult) -> [(&'static str, u64, u64); 3] {
+    let counts = &result.counts;
+    let recorded = |distribution: &plumb_model::observation::Distribution| {
+        distribution.samples.saturating_add(distribution.negative).saturating_add(distribution.overflow)
+    };
+    [
+        (
+            "acked + failed + unknown, against sent",
+            counts.acked.saturating_add(counts.failed).saturating_add(counts.unknown),
+            counts.sent,
+        ),
+        ("acknowledge latencies, against acked", recorded(&result.latency.acknowledge), counts.acked),
+        ("end-to-end latencies, against received", recorded(&result.latency.end_to_end), counts.received),
+    ]
+}

@@ -1,0 +1,29 @@
+//! Runs in which the broker could not confirm how much it stored.
+
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "counts-not-checked",
+    title: "Counts not checked with the broker",
+    summary: "The broker's offsets could not be read, so its word on what was stored is missing.",
+    page: include_str!("../../../../docs/findings/counts-not-checked.md"),
+    severity: Severity::Note,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    let unchecked = case.setups().filter(|setup| setup.result.accounting.agrees.is_none());
+    let note = |name: &str| {
+        about_step(
+            RULE.id,
+            Severity::Note,
+            name,
+            "What the broker stored is not known: the counts are those of the clients alone",
+        )
+        .seen("accounting.agrees", "not known")
+        .advise("Let the client list the offsets of the topic (DESCRIBE on the topic).")
+    };
+    unchecked.map(|setup| note(setup.name())).collect()
+}

@@ -1,0 +1,34 @@
+//! States the durability under which the figures were made.
+
+use crate::durability::fingerprint;
+use crate::rule::{About, Case, Complete, Rule, about_run};
+use plumb_model::finding::{Finding, Severity};
+use std::collections::BTreeMap;
+
+pub(super) const RULE: Rule = Rule {
+    id: "durability",
+    title: "Durability",
+    summary: "What the guarantee of a write was.",
+    page: include_str!("../../../../docs/findings/durability.md"),
+    severity: Severity::Note,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    let mut steps_by_guarantee: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for setup in case.setups() {
+        steps_by_guarantee.entry(fingerprint(&setup.result.durability)).or_default().push(setup.name());
+    }
+    steps_by_guarantee.retain(|guarantee, _| !guarantee.is_empty());
+    let Some(first) = steps_by_guarantee.keys().next() else { return Vec::new() };
+    let claim = match steps_by_guarantee.len() {
+        1 => format!("All writes were made with {first}"),
+        several => format!("Writes were made with {several} different guarantees"),
+    };
+    let mut finding = about_run(RULE.id, Severity::Note, claim);
+    for (guarantee, steps) in &steps_by_guarantee {
+        finding = finding.seen(guarantee.as_str(), steps.join(", "));
+    }
+    vec![finding.advise("Compare only with figures that were made with the same guarantee.")]
+}

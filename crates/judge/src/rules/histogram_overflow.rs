@@ -1,0 +1,44 @@
+//! Times above the histogram's range: quantiles do not see them.
+
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "histogram-overflow",
+    title: "Histogram overflow",
+    summary: "Latencies were too long for the histogram and are missing from the quantiles.",
+    page: include_str!("../../../../docs/findings/histogram-overflow.md"),
+    severity: Severity::Invalid,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    let findings = case.setups().filter_map(|setup| {
+        let (latency, slip) = (&setup.result.latency, &setup.result.slip);
+        let measures = [
+            ("end_to_end", latency.end_to_end.overflow),
+            ("acknowledge", latency.acknowledge.overflow),
+            ("end_to_end_service", latency.end_to_end_service.overflow),
+            ("acknowledge_service", latency.acknowledge_service.overflow),
+            ("slip", slip.overflow),
+        ];
+        let mut finding = about_step(
+            RULE.id,
+            Severity::Invalid,
+            setup.name(),
+            "Some times were longer than the hour that the histogram holds: quantiles and maximum are too low",
+        );
+        for (measure, count) in measures {
+            if count > 0 {
+                finding = finding.seen_against(format!("samples of {measure} above 1 h"), count.to_string(), "0");
+            }
+        }
+        (!finding.evidence.is_empty()).then_some(finding)
+    });
+    findings
+        .map(|finding| {
+            finding.advise("Find out what stood still for an hour; ask for a load that the path can carry.")
+        })
+        .collect()
+}

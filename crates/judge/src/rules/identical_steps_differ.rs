@@ -1,0 +1,38 @@
+//! A/A pairs that differ: then other differences of the run are not to be trusted either.
+
+use crate::comparison::identical_pairs;
+use crate::figure::change;
+use crate::rule::{About, Case, Complete, Rule, about_run};
+use plumb_model::finding::ComparisonVerdict;
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "identical-steps-differ",
+    title: "Identical steps differ",
+    summary: "Two steps with the same settings differ by more than the noise.",
+    page: include_str!("../../../../docs/findings/identical-steps-differ.md"),
+    severity: Severity::Suspect,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    let differing = identical_pairs(case).filter(|pair| pair.verdict == ComparisonVerdict::Differs);
+    let finding = differing.filter_map(|pair| {
+        let (ratio, p) = (pair.ratio?, pair.p_adjusted?);
+        let claim = format!(
+            "{} and {} have the same settings and differ by {} in {}: something else than the settings acts on the figures",
+            pair.a,
+            pair.b,
+            change(ratio),
+            pair.metric
+        );
+        Some(
+            about_run(RULE.id, Severity::Suspect, claim)
+                .seen_against(format!("{} of {} / {}", pair.metric, pair.b, pair.a), format!("{ratio:.3}"), "1")
+                .seen("adjusted p", format!("{p:.4}"))
+                .advise("Believe only differences that are much larger than this one; run with more blocks on a quieter host."),
+        )
+    });
+    finding.collect()
+}

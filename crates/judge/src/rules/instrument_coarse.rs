@@ -1,0 +1,58 @@
+//! Whether pacing and clock are fine enough for the latency that was found.
+
+use crate::figure::{percent, time};
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::setup::Setup;
+use plumb_model::document::Instrument;
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "instrument-coarse",
+    title: "Coarse instrument",
+    summary: "Pacing or clock of the instrument is not small against what it measured.",
+    page: include_str!("../../../../docs/findings/instrument-coarse.md"),
+    severity: Severity::Suspect,
+    about: About::Run,
+    check,
+};
+
+/// Share of the median that the pacing's usual lateness may be (ours).
+const WAKE_SHARE_MAX: f64 = 0.10;
+
+/// Share of the median that one step of the clock may be (ours: as fine as the histogram's digits need, tenfold).
+const STEP_SHARE_MAX: f64 = 0.01;
+
+fn check(case: &Case) -> Vec<Finding> {
+    let instrument = &case.document.instrument;
+    case.setups().filter_map(|setup| coarseness(&setup, instrument)).collect()
+}
+
+fn coarseness(setup: &Setup, instrument: &Instrument) -> Option<Finding> {
+    let p50 = setup.end_to_end_p50_ns()?;
+    let mut finding = about_step(
+        RULE.id,
+        Severity::Suspect,
+        setup.name(),
+        format!(
+            "The instrument is coarse against the median of {}: part of it is the instrument's own",
+            time(p50)
+        ),
+    );
+    let parts = [
+        ("usual lateness of pacing (wake_late p50)", instrument.wake_late.p50_ns, WAKE_SHARE_MAX),
+        ("step of the clock", instrument.clock_step_ns, STEP_SHARE_MAX),
+    ];
+    for (what, value, share_max) in parts {
+        let Some(value) = value.map(|value| value as f64) else { continue };
+        if value > share_max * p50 {
+            finding = finding.seen_against(
+                what,
+                time(value),
+                format!("at most {} of the median", percent(share_max)),
+            );
+        }
+    }
+    let finding = finding
+        .advise("Use a quieter machine, a finer clock source (tsc) or CPUs set apart for the generator.");
+    (!finding.evidence.is_empty()).then_some(finding)
+}

@@ -1,0 +1,61 @@
+//! Latency that is the producer's own wait for more messages.
+
+use crate::figure::{digits, ms};
+use crate::linger::Linger;
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::setup::Setup;
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "linger-bound",
+    title: "Linger-bound",
+    summary: "Most of the latency is the client waiting for a batch to fill (linger.ms).",
+    page: include_str!("../../../../docs/findings/linger-bound.md"),
+    severity: Severity::Note,
+    about: About::System,
+    check,
+};
+
+/// The wait must be at least this share of the median to be what bounds it (ours).
+const MEDIAN_SHARE_MIN: f64 = 0.30;
+
+fn check(case: &Case) -> Vec<Finding> {
+    case.setups().filter_map(|setup| finding(&setup)).collect()
+}
+
+fn finding(setup: &Setup) -> Option<Finding> {
+    let linger = Linger::of(setup)?;
+    let p50_ns = setup.end_to_end_p50_ns()?;
+    if linger.wait_ns < MEDIAN_SHARE_MIN * p50_ns || linger.wait_ns > p50_ns {
+        return None;
+    }
+    let without = ms(p50_ns - linger.wait_ns);
+    let claim = format!(
+        "{} of the {} ms median come from linger.ms={}; end to end without it would be about {without} ms",
+        ms(linger.wait_ns),
+        ms(p50_ns),
+        linger.setting_ms
+    );
+    let statistics = &setup.result.producer_statistics;
+    let mut finding = about_step(RULE.id, Severity::Note, setup.name(), claim)
+        .seen("linger.ms in force", linger.setting_ms.to_string())
+        .seen_against(
+            "mean wait in the client's queue",
+            format!("{} ms", ms(linger.queue_mean_ns)),
+            format!("about {} ms", linger.setting_ms),
+        );
+    if let Some(rtt_ns) = statistics.rtt_mean_ns.filter(|_| !setup.unconfirmed()) {
+        finding = finding.seen("mean round trip", format!("{} ms", ms(rtt_ns)));
+    }
+    if let Some(acknowledge_ns) = setup.result.latency.acknowledge.p50_ns {
+        finding = finding.seen("acknowledge p50", format!("{} ms", ms(acknowledge_ns as f64)));
+    }
+    if let Some(messages) = statistics.batch_messages_mean {
+        finding = finding.seen("messages per batch", digits(messages));
+    }
+    Some(
+        finding
+            .advise("Set linger.ms=0 if latency matters more than requests: each message then goes as its own batch at this rate.")
+            .advise("At rates that fill batches sooner, linger.ms costs nothing and saves requests."),
+    )
+}

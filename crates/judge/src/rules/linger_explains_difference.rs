@@ -1,0 +1,67 @@
+//! Pairs of steps whose difference is the producer's linger time.
+
+use crate::figure::{list, ms};
+use crate::linger::Linger;
+use crate::rule::{About, Case, Complete, Rule, about_run};
+use crate::setup::Setup;
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "linger-explains-difference",
+    title: "Linger explains the difference",
+    summary: "Two setups differ by what their clients wait for batches to fill.",
+    page: include_str!("../../../../docs/findings/linger-explains-difference.md"),
+    severity: Severity::Note,
+    about: About::System,
+    check,
+};
+
+/// The difference of medians and that of queue waits may disagree by this share of the larger (ours) ...
+const SHARE_MAX: f64 = 0.25;
+
+/// ... or by this much, which scheduling alone can make (ours).
+const EXTRA_NS: f64 = 200_000.0;
+
+fn check(case: &Case) -> Vec<Finding> {
+    let setups: Vec<Setup> = case.setups().collect();
+    let pairs =
+        setups.iter().enumerate().flat_map(|(index, a)| setups[index + 1..].iter().map(move |b| (a, b)));
+    pairs.filter(|(a, b)| a.same_load(b)).filter_map(|(a, b)| explanation(a, b)).collect()
+}
+
+fn explanation(a: &Setup, b: &Setup) -> Option<Finding> {
+    let (slow, fast) = if a.linger_ms()? > b.linger_ms()? { (a, b) } else { (b, a) };
+    let (slow_ms, fast_ms) = (slow.linger_ms()?, fast.linger_ms()?);
+    let lingers = Linger::of(slow)?;
+    let queues_ns = lingers.queue_mean_ns - fast.result.producer_statistics.queue_mean_ns?;
+    let (slow_p50, fast_p50) = (slow.end_to_end_p50_ns()?, fast.end_to_end_p50_ns()?);
+    let medians_ns = slow_p50 - fast_p50;
+    let apart_ns = (medians_ns - queues_ns).abs();
+    let agrees = apart_ns <= EXTRA_NS || apart_ns <= SHARE_MAX * medians_ns.max(queues_ns);
+    // A difference as small as the tolerance would "agree" with anything.
+    if slow_ms <= fast_ms || medians_ns <= 2.0 * EXTRA_NS || queues_ns <= 2.0 * EXTRA_NS || !agrees {
+        return None;
+    }
+    let claim = format!(
+        "The {} ms between the medians of {} and {} come from linger.ms ({slow_ms} against {fast_ms}): \
+         messages waited {} ms longer in the client's queue",
+        ms(medians_ns),
+        slow.name(),
+        fast.name(),
+        ms(queues_ns)
+    );
+    let others: Vec<String> =
+        fast.differences(slow).into_iter().filter(|name| !name.contains("linger.ms")).collect();
+    let mut finding = about_run(RULE.id, Severity::Note, claim)
+        .seen(format!("median of {}", slow.name()), format!("{} ms", ms(slow_p50)))
+        .seen(format!("median of {}", fast.name()), format!("{} ms", ms(fast_p50)))
+        .seen_against(
+            "difference of the waits in the client's queue",
+            format!("{} ms", ms(queues_ns)),
+            format!("{} ms", ms(medians_ns)),
+        );
+    if !others.is_empty() {
+        finding = finding.seen("other settings in which they differ", list(&others));
+    }
+    Some(finding.advise("Set linger.ms alone in both to confirm it."))
+}

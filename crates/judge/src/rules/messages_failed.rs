@@ -1,0 +1,46 @@
+//! Messages whose delivery failed or whose outcome is open.
+
+use crate::figure::{count, percent};
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::setup::Setup;
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "messages-failed",
+    title: "Messages failed",
+    summary: "Some messages were not delivered, or nobody knows.",
+    page: include_str!("../../../../docs/findings/messages-failed.md"),
+    severity: Severity::Invalid,
+    about: About::Run,
+    check,
+};
+
+/// With this share failed, a p99 can be that of another distribution: failures have no latency (1 - 0.99).
+const SHARE_THAT_HIDES_P99: f64 = 0.01;
+
+fn check(case: &Case) -> Vec<Finding> {
+    case.setups().filter_map(|setup| failure(&setup)).collect()
+}
+
+fn failure(setup: &Setup) -> Option<Finding> {
+    let counts = &setup.result.counts;
+    let undelivered = counts.failed.saturating_add(counts.unknown);
+    if undelivered == 0 {
+        return None;
+    }
+    let share = undelivered as f64 / counts.sent.max(1) as f64;
+    let severity = if share < SHARE_THAT_HIDES_P99 { Severity::Suspect } else { Severity::Invalid };
+    let claim = format!(
+        "{} of {} ({}) were not confirmed as delivered; the latencies are those of the others",
+        undelivered,
+        count(counts.sent, "message"),
+        percent(share)
+    );
+    let mut finding = about_step(RULE.id, severity, setup.name(), claim)
+        .seen_against("counts.failed", counts.failed.to_string(), "0")
+        .seen_against("counts.unknown", counts.unknown.to_string(), "0");
+    for error in &setup.result.errors {
+        finding = finding.seen(format!("{} error {}", error.origin, error.code), count(error.count, "time"));
+    }
+    Some(finding.advise("Remove the cause of the errors before reading the latencies."))
+}

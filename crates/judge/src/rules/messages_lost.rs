@@ -1,0 +1,47 @@
+//! Messages that were acknowledged and never came out at the other end.
+
+use crate::figure::{count, percent};
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::setup::Setup;
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "messages-lost",
+    title: "Messages lost",
+    summary: "Messages were acknowledged and never received.",
+    page: include_str!("../../../../docs/findings/messages-lost.md"),
+    severity: Severity::Invalid,
+    about: About::Run,
+    check,
+};
+
+/// With this share lost, a p99 can be that of another distribution: the lost ones have no latency (1 - 0.99).
+const SHARE_THAT_HIDES_P99: f64 = 0.01;
+
+fn check(case: &Case) -> Vec<Finding> {
+    case.setups().filter_map(|setup| loss(&setup)).collect()
+}
+
+fn loss(setup: &Setup) -> Option<Finding> {
+    let counts = &setup.result.counts;
+    if counts.lost == 0 {
+        return None;
+    }
+    let share = counts.lost as f64 / counts.acked.max(1) as f64;
+    let few_and_allowed = setup.unconfirmed() && share < SHARE_THAT_HIDES_P99;
+    let severity = if few_and_allowed { Severity::Suspect } else { Severity::Invalid };
+    let lost = count(counts.lost, "message");
+    let claim = if setup.unconfirmed() {
+        format!("{lost} ({}) never arrived; with acks=0 nobody had promised that they would", percent(share))
+    } else {
+        format!("{lost} ({}) were acknowledged and never arrived", percent(share))
+    };
+    Some(
+        about_step(RULE.id, severity, setup.name(), claim)
+            .seen_against("counts.lost", counts.lost.to_string(), "0")
+            .seen("counts.acked", counts.acked.to_string())
+            .seen("counts.received", counts.received.to_string())
+            .advise("Read the latencies as those of the messages that arrived; the lost ones have none.")
+            .advise("If the consumer was still behind at the end, give it a longer drain and run again."),
+    )
+}

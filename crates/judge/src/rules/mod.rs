@@ -1,0 +1,62 @@
+//! The rules, one file each. Adding one is adding a file, a row here and a page under `docs/findings`.
+
+mod client_bound;
+mod cold_start;
+mod counts_do_not_add_up;
+mod counts_not_checked;
+mod duplicates_or_reorder;
+mod durability;
+mod histogram_overflow;
+mod identical_steps_differ;
+mod instrument_coarse;
+mod linger_bound;
+mod linger_explains_difference;
+mod messages_failed;
+mod messages_lost;
+mod negative_latency;
+mod noise_floor;
+mod not_steady;
+mod rebalance_in_window;
+mod reconnect_in_window;
+mod same_host;
+mod saturated;
+mod schedule_wait;
+mod throttled;
+mod too_few_blocks;
+mod too_few_samples;
+mod unconfirmed;
+mod unequal_durability;
+mod unfinished_run;
+
+use crate::rule::Rule;
+
+/// Every rule, the most telling first among equally grave ones.
+pub(crate) const REGISTRY: &[Rule] = &[
+    unfinished_run::RULE,
+    counts_do_not_add_up::RULE,
+    messages_lost::RULE,
+    messages_failed::RULE,
+    saturated::RULE,
+    client_bound::RULE,
+    negative_latency::RULE,
+    histogram_overflow::RULE,
+    too_few_samples::RULE,
+    rebalance_in_window::RULE,
+    reconnect_in_window::RULE,
+    throttled::RULE,
+    cold_start::RULE,
+    not_steady::RULE,
+    duplicates_or_reorder::RULE,
+    instrument_coarse::RULE,
+    identical_steps_differ::RULE,
+    unequal_durability::RULE,
+    unconfirmed::RULE,
+    schedule_wait::RULE,
+    too_few_blocks::RULE,
+    same_host::RULE,
+    durability::RULE,
+    counts_not_checked::RULE,
+    linger_bound::RULE,
+    linger_explains_difference::RULE,
+    noise_floor::RULE,
+];

@@ -1,0 +1,50 @@
+//! Latencies below zero: impossible on one clock.
+
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use plumb_model::finding::{Finding, Severity};
+use plumb_model::observation::Latencies;
+
+pub(super) const RULE: Rule = Rule {
+    id: "negative-latency",
+    title: "Negative latency",
+    summary: "Messages seem to have arrived before they were due.",
+    page: include_str!("../../../../docs/findings/negative-latency.md"),
+    severity: Severity::Invalid,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    let findings = case.setups().filter_map(|setup| {
+        let negative = negatives(&setup.result.latency);
+        let mut finding = about_step(
+            RULE.id,
+            Severity::Invalid,
+            setup.name(),
+            "Some messages seem to have arrived before they were sent: the clocks or the stamps are wrong",
+        );
+        for (measure, count) in negative {
+            if count > 0 {
+                finding =
+                    finding.seen_against(format!("negative samples of {measure}"), count.to_string(), "0");
+            }
+        }
+        (!finding.evidence.is_empty()).then_some(finding)
+    });
+    findings
+        .map(|finding| {
+            finding.advise(
+                "Producer and consumer must share one monotonic clock; if they do, report this as a bug.",
+            )
+        })
+        .collect()
+}
+
+fn negatives(latency: &Latencies) -> [(&'static str, u64); 4] {
+    [
+        ("end_to_end", latency.end_to_end.negative),
+        ("acknowledge", latency.acknowledge.negative),
+        ("end_to_end_service", latency.end_to_end_service.negative),
+        ("acknowledge_service", latency.acknowledge_service.negative),
+    ]
+}

@@ -1,0 +1,43 @@
+//! What an A/A pair says: how far apart equal settings come out in this run.
+
+use crate::comparison::{END_TO_END_MEAN, identical_pairs};
+use crate::figure::change;
+use crate::rule::{About, Case, Complete, Rule, about_run};
+use plumb_model::finding::ComparisonVerdict;
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "noise-floor",
+    title: "Noise floor",
+    summary: "What two steps with the same settings say about the run's noise.",
+    page: include_str!("../../../../docs/findings/noise-floor.md"),
+    severity: Severity::Note,
+    about: About::System,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    let equal = identical_pairs(case)
+        .filter(|pair| pair.metric == END_TO_END_MEAN && pair.verdict == ComparisonVerdict::WithinNoise);
+    let finding = equal.filter_map(|pair| {
+        let (ratio, low, high) = (pair.ratio?, pair.ratio_low?, pair.ratio_high?);
+        let detectable = pair.smallest_detectable_ratio?;
+        let claim = format!(
+            "{} and {} have the same settings and came out {} apart in the mean: differences of that size are noise here",
+            pair.a,
+            pair.b,
+            change(ratio)
+        );
+        Some(
+            about_run(RULE.id, Severity::Note, claim)
+                .seen_against(
+                    format!("mean of {} / {}", pair.b, pair.a),
+                    format!("{ratio:.3} ({low:.3}-{high:.3})"),
+                    "1",
+                )
+                .seen("smallest difference that this run could have seen", change(detectable))
+                .advise("More blocks lower the noise floor, with the square root of their number."),
+        )
+    });
+    finding.collect()
+}

@@ -1,0 +1,30 @@
+//! Consumer group rebalances inside the measured part.
+
+use crate::figure::count;
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "rebalance-in-window",
+    title: "Rebalance in the window",
+    summary: "The consumer group was rebalanced while messages were measured.",
+    page: include_str!("../../../../docs/findings/rebalance-in-window.md"),
+    severity: Severity::Suspect,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    let disturbed = case.setups().filter(|setup| setup.result.consumer_statistics.rebalances > 0);
+    let finding = |name: &str, rebalances: u64| {
+        let claim = format!(
+            "{} of the consumer group fell into the measured part: messages waited for the new assignment",
+            count(rebalances, "rebalance")
+        );
+        about_step(RULE.id, Severity::Suspect, name, claim)
+            .seen_against("consumer_statistics.rebalances", rebalances.to_string(), "0")
+            .advise("Use a consumer group of its own, and look for consumers that miss max.poll.interval.ms.")
+            .advise("Read the median rather than the tail, or run again.")
+    };
+    disturbed.map(|setup| finding(setup.name(), setup.result.consumer_statistics.rebalances)).collect()
+}

@@ -1,0 +1,45 @@
+//! Connections lost or made anew, timeouts and retries inside the measured part.
+
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::setup::Setup;
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "reconnect-in-window",
+    title: "Reconnect in the window",
+    summary: "Connections were lost or made, or requests repeated, while messages were measured.",
+    page: include_str!("../../../../docs/findings/reconnect-in-window.md"),
+    severity: Severity::Suspect,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    case.setups().filter_map(|setup| disturbance(&setup)).collect()
+}
+
+fn disturbance(setup: &Setup) -> Option<Finding> {
+    let mut finding = about_step(
+        RULE.id,
+        Severity::Suspect,
+        setup.name(),
+        "The connections were not undisturbed: some messages waited for a new connection or were sent again",
+    );
+    let roles =
+        [("producer", &setup.result.producer_statistics), ("consumer", &setup.result.consumer_statistics)];
+    for (role, statistics) in roles {
+        let events = [
+            ("reconnects", statistics.reconnects),
+            ("disconnects", statistics.disconnects),
+            ("request timeouts", statistics.timeouts),
+            ("repeated sends", statistics.retries),
+        ];
+        for (what, count) in events.into_iter().filter(|(_, count)| *count > 0) {
+            finding = finding.seen_against(format!("{role} {what}"), count.to_string(), "0");
+        }
+    }
+    let finding = finding
+        .advise("Look at the errors of the step and at the brokers' logs for the reason.")
+        .advise("Idle connections are closed by connections.max.idle.ms; a longer warm-up makes them before the measured part.");
+    (!finding.evidence.is_empty()).then_some(finding)
+}

@@ -1,0 +1,32 @@
+//! Whether generator and broker are on one machine.
+
+use crate::rule::{About, Case, Complete, Rule, about_run};
+use plumb_model::finding::{Finding, Severity};
+use plumb_model::plan::ClusterPlan;
+
+pub(super) const RULE: Rule = Rule {
+    id: "same-host",
+    title: "One host",
+    summary: "Generator and broker share a machine: no network is in the figures.",
+    page: include_str!("../../../../docs/findings/same-host.md"),
+    severity: Severity::Note,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    let document = case.document;
+    let lab = matches!(document.plan.cluster, ClusterPlan::Lab { .. });
+    if !document.environment.cluster.on_this_host.unwrap_or(lab) || case.setups().next().is_none() {
+        return Vec::new();
+    }
+    vec![
+        about_run(
+            RULE.id,
+            Severity::Note,
+            "Generator and broker share this machine and its CPUs: this is not a network result",
+        )
+        .seen("brokers", document.environment.cluster.brokers.join(", "))
+        .advise("Compare setups within this run; for figures of a network, run against brokers on other machines."),
+    ]
+}

@@ -1,0 +1,160 @@
+//! Whether the path kept up: the rate reached, and backlogs that grow.
+
+use crate::figure::{percent, rate, time};
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::setup::{Setup, by_block};
+use plumb_model::finding::{Finding, Severity};
+use plumb_model::observation::SecondRow;
+use plumb_stats::trend::trend;
+
+pub(super) const RULE: Rule = Rule {
+    id: "saturated",
+    title: "Saturated",
+    summary: "The path could not keep up with the load: latency then measures the length of the run.",
+    page: include_str!("../../../../docs/findings/saturated.md"),
+    severity: Severity::Invalid,
+    about: About::Run,
+    check,
+};
+
+/// Least share of the asked rate that counts as reached (from the literature on benchmarks that mislead; the rate of a
+/// constant schedule is exact, so half a percent is not chance).
+const ACHIEVED_MIN: f64 = 0.995;
+
+/// The last messages end one latency after the schedule does; so many mean latencies per block are allowed for (ours).
+/// A path that cannot keep up ends about two of its mean latencies late, because latency then grows evenly from 0.
+const END_LATENCIES: f64 = 1.5;
+
+/// Share by which the length of a random schedule of n messages may stray: so many times 1/sqrt(n) (three sigma).
+const RANDOM_SIGMAS: f64 = 3.0;
+
+/// A backlog that grew by this much load has outgrown what a second's boundary can hold (ours), in seconds of load.
+const BACKLOG_GROWTH_MIN_S: f64 = 0.05;
+
+/// Fewest messages of growth (ours): below it, one batch more or less at a second's boundary.
+const BACKLOG_GROWTH_MIN: f64 = 10.0;
+
+/// Fewest seconds of a block to tell a growth from chance (ours).
+const SECONDS_MIN: usize = 6;
+
+/// Chance of seeing such a trend in a backlog that does not grow.
+const TREND_P: f64 = 0.01;
+
+fn check(case: &Case) -> Vec<Finding> {
+    case.setups().filter_map(|setup| saturation(&setup)).collect()
+}
+
+fn saturation(setup: &Setup) -> Option<Finding> {
+    let mut finding = about_step(
+        RULE.id,
+        Severity::Invalid,
+        setup.name(),
+        "The path did not keep up with the load: its latency depends on how long the run lasts and means nothing",
+    );
+    if let Some(achieved) = shortfall(setup) {
+        let share = achieved / setup.result.asked_per_s;
+        finding = finding.seen_against(
+            "achieved / asked",
+            format!("{} of {} ({})", rate(achieved), rate(setup.result.asked_per_s), percent(share)),
+            format!("at least {}", percent(ACHIEVED_MIN)),
+        );
+    }
+    type Backlog = (&'static str, fn(&SecondRow) -> (u64, u64));
+    let backlogs: [Backlog; 2] = [
+        ("sent and not yet acknowledged", |row| (row.sent, row.acked)),
+        ("acknowledged and not yet received", |row| (row.acked, row.received)),
+    ];
+    for (what, in_and_out) in backlogs {
+        if let Some((early, late)) = growing_backlog(setup, in_and_out) {
+            finding = finding.seen_against(
+                what,
+                format!("{late:.0} messages in the last third of a block"),
+                format!("{early:.0}, as in the first third"),
+            );
+        }
+    }
+    if let Some((early, late)) = growing_slip(setup) {
+        finding = finding.seen_against(
+            "schedule slip",
+            format!("{} in the last third of a block", time(late)),
+            format!("{}, as in the first third", time(early)),
+        );
+    }
+    if finding.evidence.is_empty() {
+        return None;
+    }
+    if setup.result.instrument.queue_full_waits > 0 {
+        finding = finding.seen_against(
+            "sends that waited for a full queue",
+            setup.result.instrument.queue_full_waits.to_string(),
+            "0",
+        );
+    }
+    Some(
+        finding
+            .advise("Use the achieved rate as a throughput figure, and ask for less to measure latency.")
+            .advise(
+                "Raise what bounds it (partitions, in-flight requests, batch size, clients) and run again.",
+            ),
+    )
+}
+
+/// The rate reached, if it is short of what was asked by more than the end of the blocks explains.
+fn shortfall(setup: &Setup) -> Option<f64> {
+    let (result, counts) = (setup.result, &setup.result.counts);
+    let (asked, acked) = (result.asked_per_s, result.achieved_per_s?);
+    if !(asked > 0.0 && acked > 0.0) || counts.acked == 0 {
+        return None;
+    }
+    // Failed messages are another rule's: here only whether their time was kept.
+    let achieved = acked * counts.sent as f64 / counts.acked as f64;
+    let sent = counts.sent as f64;
+    let late_s = sent / achieved - sent / asked;
+    let latency_s = result.latency.acknowledge.mean_ns.unwrap_or(0.0) / 1e9;
+    let stray_s = if setup.is_random() { RANDOM_SIGMAS * sent.sqrt() / asked } else { 0.0 };
+    let allowed_s = END_LATENCIES * latency_s * setup.blocks() + stray_s;
+    (achieved < ACHIEVED_MIN * asked && late_s > allowed_s).then_some(acked)
+}
+
+/// Backlog in the first and in the last third of the block where it grew most.
+fn growing_backlog(setup: &Setup, in_and_out: fn(&SecondRow) -> (u64, u64)) -> Option<(f64, f64)> {
+    let least = BACKLOG_GROWTH_MIN.max(BACKLOG_GROWTH_MIN_S * setup.result.asked_per_s);
+    let blocks = by_block(setup.result, |row| Some((in_and_out(row), row.sent)));
+    let grown = blocks.into_values().filter_map(|rows| {
+        // Seconds after the last send only drain.
+        let end = rows.iter().rposition(|(_, (_, sent))| *sent > 0)?;
+        let mut backlog = 0.0;
+        let levels = rows[..end].iter().map(|(_, ((entered, left), _))| {
+            backlog += *entered as f64 - *left as f64;
+            backlog
+        });
+        growing(&levels.collect::<Vec<f64>>(), least)
+    });
+    grown.max_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)))
+}
+
+/// Slip in the first and in the last third of the block where it grew most.
+fn growing_slip(setup: &Setup) -> Option<(f64, f64)> {
+    let measured = by_block(setup.result, |row| row.slip_max_ns.filter(|_| !row.warm_up && row.sent > 0));
+    let grown = measured.into_values().filter_map(|rows| {
+        let slips: Vec<f64> = rows.iter().map(|(_, slip)| *slip as f64).collect();
+        growing(&slips, BACKLOG_GROWTH_MIN_S * 1e9)
+    });
+    grown.max_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)))
+}
+
+/// Medians of the first and of the last third, if the series rises by at least `least` and not by chance.
+fn growing(levels: &[f64], least: f64) -> Option<(f64, f64)> {
+    if levels.len() < SECONDS_MIN {
+        return None;
+    }
+    let third = levels.len() / 3;
+    let median = |part: &[f64]| {
+        let mut sorted = part.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        sorted[sorted.len() / 2]
+    };
+    let (early, late) = (median(&levels[..third]), median(&levels[levels.len() - third..]));
+    let rising = trend(levels).is_some_and(|trend| trend.s > 0 && trend.p < TREND_P);
+    (rising && late - early >= least).then_some((early, late))
+}

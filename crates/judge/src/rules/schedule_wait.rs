@@ -1,0 +1,52 @@
+//! Coordinated omission: how much of the tail the service time would have hidden.
+
+use crate::figure::{digits, time};
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::setup::Setup;
+use plumb_model::finding::{Finding, Severity};
+use plumb_model::observation::Distribution;
+
+pub(super) const RULE: Rule = Rule {
+    id: "schedule-wait",
+    title: "Sends waited",
+    summary: "Service time hides a wait that the latency from the intended time shows.",
+    page: include_str!("../../../../docs/findings/schedule-wait.md"),
+    severity: Severity::Note,
+    about: About::Run,
+    check,
+};
+
+/// From this ratio of p99s on, the two tell different stories (from the literature on coordinated omission).
+const RATIO_MAX: f64 = 1.2;
+
+fn check(case: &Case) -> Vec<Finding> {
+    case.setups().filter_map(|setup| hidden_wait(&setup)).collect()
+}
+
+fn hidden_wait(setup: &Setup) -> Option<Finding> {
+    let latency = &setup.result.latency;
+    let pairs: [(&str, &Distribution, &Distribution); 2] = [
+        ("end-to-end", &latency.end_to_end, &latency.end_to_end_service),
+        ("acknowledge", &latency.acknowledge, &latency.acknowledge_service),
+    ];
+    let mut finding = about_step(
+        RULE.id,
+        Severity::Note,
+        setup.name(),
+        "Sends had to wait: an application that keeps the schedule sees the latency, the service time alone hides the wait",
+    );
+    for (measure, from_intended, from_actual) in pairs {
+        let (Some(response), Some(service)) = (from_intended.p99_ns, from_actual.p99_ns) else { continue };
+        let ratio = response as f64 / (service as f64).max(1.0);
+        if ratio > RATIO_MAX {
+            finding = finding.seen_against(
+                format!("{measure} p99 from the intended time"),
+                time(response as f64),
+                format!("service time p99 {} (1/{} of it)", time(service as f64), digits(ratio)),
+            );
+        }
+    }
+    let finding =
+        finding.advise("Compare with tools that only know the service time by the service figures.");
+    (!finding.evidence.is_empty()).then_some(finding)
+}

@@ -1,0 +1,46 @@
+//! Answers in which the broker says that it held the client back.
+
+use crate::figure::time;
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::setup::Setup;
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "throttled",
+    title: "Throttled",
+    summary: "The broker held clients back by a quota.",
+    page: include_str!("../../../../docs/findings/throttled.md"),
+    severity: Severity::Suspect,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    case.setups().filter_map(|setup| throttling(&setup)).collect()
+}
+
+fn throttling(setup: &Setup) -> Option<Finding> {
+    let mut finding = about_step(
+        RULE.id,
+        Severity::Suspect,
+        setup.name(),
+        "A quota held the client back: the figures are those of the quota, not of the path",
+    );
+    let roles =
+        [("producer", &setup.result.producer_statistics), ("consumer", &setup.result.consumer_statistics)];
+    for (role, statistics) in roles {
+        let longest_ns = statistics.throttle_max_ns.unwrap_or(0);
+        if longest_ns > 0 || statistics.throttled_responses > 0 {
+            finding = finding
+                .seen_against(
+                    format!("{role} throttled responses"),
+                    statistics.throttled_responses.to_string(),
+                    "0",
+                )
+                .seen_against(format!("{role} longest throttle time"), time(longest_ns as f64), "0");
+        }
+    }
+    let finding =
+        finding.advise("Ask for less than the quota, or have the quota raised for this client.id or user.");
+    (!finding.evidence.is_empty()).then_some(finding)
+}

@@ -1,0 +1,38 @@
+//! Comparisons that rest on too few rounds to be made.
+
+use crate::comparison::END_TO_END_MEAN;
+use crate::rule::{About, Case, Complete, Rule, about_run};
+use plumb_model::finding::ComparisonVerdict;
+use plumb_model::finding::{Finding, Severity};
+use plumb_stats::paired::PAIRS_MIN;
+
+pub(super) const RULE: Rule = Rule {
+    id: "too-few-blocks",
+    title: "Too few blocks",
+    summary: "Setups share too few rounds for a comparison.",
+    page: include_str!("../../../../docs/findings/too-few-blocks.md"),
+    severity: Severity::Note,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    let short = case.comparisons.iter().filter(|comparison| {
+        comparison.metric == END_TO_END_MEAN && comparison.verdict == ComparisonVerdict::TooFewBlocks
+    });
+    let Some(fewest) = short.clone().map(|comparison| comparison.blocks).min() else { return Vec::new() };
+    let claim = format!(
+        "{} of setups cannot be told from noise: they share too few rounds",
+        match short.count() {
+            1 => "1 pair".to_owned(),
+            pairs => format!("{pairs} pairs"),
+        }
+    );
+    vec![
+        about_run(RULE.id, Severity::Note, claim)
+            .seen_against("blocks in common", fewest.to_string(), format!("at least {PAIRS_MIN}"))
+            .advise(
+                "Run with more blocks: each setup is then measured several times, in turn with the others.",
+            ),
+    ]
+}

@@ -1,0 +1,42 @@
+//! Headline quantiles that the number of messages does not allow.
+
+use crate::figure::list;
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::setup::Setup;
+use plumb_model::finding::{Finding, Severity};
+use plumb_stats::distribution::samples_needed;
+
+pub(super) const RULE: Rule = Rule {
+    id: "too-few-samples",
+    title: "Too few samples",
+    summary: "A headline quantile is absent because too few messages stand behind it.",
+    page: include_str!("../../../../docs/findings/too-few-samples.md"),
+    severity: Severity::Invalid,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    case.setups().filter_map(|setup| missing(&setup)).collect()
+}
+
+fn missing(setup: &Setup) -> Option<Finding> {
+    let latency = &setup.result.latency.end_to_end;
+    let headline = [
+        ("p50", latency.p50_ns, 0.5),
+        ("p75", latency.p75_ns, 0.75),
+        ("p95", latency.p95_ns, 0.95),
+        ("p99", latency.p99_ns, 0.99),
+    ];
+    let absent: Vec<_> = headline.iter().filter(|(_, figure, _)| figure.is_none()).collect();
+    let needed = samples_needed(absent.last()?.2);
+    let names: Vec<String> = absent.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    // Without a median nothing is left that a latency run is made for; without a p99 the rest stands.
+    let severity = if latency.p50_ns.is_none() { Severity::Invalid } else { Severity::Suspect };
+    let claim = format!("Too few messages arrived to tell {} of the end-to-end latency", list(&names));
+    Some(
+        about_step(RULE.id, severity, setup.name(), claim)
+            .seen_against("end-to-end samples", latency.samples.to_string(), format!("at least {needed}"))
+            .advise(format!("Send at least {needed} messages per step (a quantile q needs 10/(1-q)).")),
+    )
+}

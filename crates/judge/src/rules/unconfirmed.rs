@@ -1,0 +1,32 @@
+//! Writes that nobody confirms.
+
+use crate::figure::list;
+use crate::rule::{About, Case, Complete, Rule, about_run};
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "unconfirmed",
+    title: "Unconfirmed writes",
+    summary: "With acks=0 nothing confirms a write: acknowledge latency is the hand-over to the socket.",
+    page: include_str!("../../../../docs/findings/unconfirmed.md"),
+    severity: Severity::Note,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    let steps: Vec<String> =
+        case.setups().filter(|setup| setup.unconfirmed()).map(|setup| setup.name().to_owned()).collect();
+    if steps.is_empty() {
+        return Vec::new();
+    }
+    vec![
+        about_run(
+            RULE.id,
+            Severity::Note,
+            "With acks=0 no write was confirmed: acknowledge latency is only the hand-over to the socket",
+        )
+        .seen("steps with acks=0", list(&steps))
+        .advise("Read the end-to-end latency; use acks=1 or acks=all to see a confirmed write."),
+    ]
+}

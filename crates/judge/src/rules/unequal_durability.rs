@@ -1,0 +1,34 @@
+//! Comparisons between steps whose writes were not equally safe.
+
+use crate::rule::{About, Case, Complete, Rule, about_run};
+use plumb_model::finding::{Finding, Severity};
+use std::collections::BTreeSet;
+
+pub(super) const RULE: Rule = Rule {
+    id: "unequal-durability",
+    title: "Unequal durability",
+    summary: "Steps with different guarantees are held against each other.",
+    page: include_str!("../../../../docs/findings/unequal-durability.md"),
+    severity: Severity::Note,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    let unequal = case.comparisons.iter().filter(|comparison| !comparison.durability_differences.is_empty());
+    let pairs: BTreeSet<(&str, &str, String)> = unequal
+        .map(|pair| (pair.a.as_str(), pair.b.as_str(), pair.durability_differences.join(", ")))
+        .collect();
+    if pairs.is_empty() {
+        return Vec::new();
+    }
+    let mut finding = about_run(
+        RULE.id,
+        Severity::Note,
+        "Setups that are held against each other do not promise the same: the faster one may only be the less safe one",
+    );
+    for (a, b, differences) in pairs {
+        finding = finding.seen(format!("{a} / {b}"), differences);
+    }
+    vec![finding.advise("Give both the same acks, replication and flush settings to compare their speed.")]
+}

@@ -1,0 +1,48 @@
+//! Runs that were stopped, failed or killed, and runs that measured nothing.
+
+use crate::figure::count;
+use crate::rule::{About, Case, Complete, Rule, about_run};
+use plumb_model::document::RunState;
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "unfinished-run",
+    title: "Unfinished run",
+    summary: "The run did not do all that it had planned.",
+    page: include_str!("../../../../docs/findings/unfinished-run.md"),
+    severity: Severity::Invalid,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    let document = case.document;
+    let measured = case.setups().count();
+    let (severity, claim) = match &document.run.state {
+        RunState::Complete if measured == 0 => {
+            (Severity::Invalid, "The run ended without sending a measured message".to_owned())
+        }
+        RunState::Complete => return Vec::new(),
+        RunState::Running => (
+            Severity::Suspect,
+            "The run is not over, or it was killed: the figures are those of the part that was written"
+                .to_owned(),
+        ),
+        RunState::Interrupted => (
+            Severity::Suspect,
+            "The run was stopped before its end: the figures are those of its first part".to_owned(),
+        ),
+        RunState::Failed { error } => (Severity::Invalid, format!("The run ended with an error: {error}")),
+    };
+    let severity = if measured == 0 { Severity::Invalid } else { severity };
+    let planned = count(document.plan.steps.len() as u64, "step");
+    vec![
+        about_run(RULE.id, severity, claim)
+            .seen_against(
+                "steps with measured messages",
+                measured.to_string(),
+                format!("{planned} in the plan"),
+            )
+            .advise("Run it again to its end, or read only the steps and blocks that are whole."),
+    ]
+}

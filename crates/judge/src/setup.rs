@@ -1,0 +1,146 @@
+//! A step as rules see it: its result, its plan, and the settings that were really in force.
+
+use plumb_model::document::{RunDocument, StepResult};
+use plumb_model::plan::{LoadPlan, Plan, Properties, Schedule, StepPlan};
+use std::collections::BTreeMap;
+
+/// A step that sent something, with its plan where the document has it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setup<'a> {
+    pub(crate) result: &'a StepResult,
+    pub(crate) plan: Option<&'a StepPlan>,
+}
+
+/// librdkafka prints a property under its own name, users mostly write Kafka's.
+const LINGER: [&str; 2] = ["queue.buffering.max.ms", "linger.ms"];
+const ACKS: [&str; 2] = ["request.required.acks", "acks"];
+
+impl<'a> Setup<'a> {
+    /// All of a document.
+    pub(crate) fn all(document: &'a RunDocument) -> impl Iterator<Item = Setup<'a>> + use<'a> {
+        let sent = document.steps.iter().filter(|result| result.counts.sent > 0);
+        sent.map(|result| Setup { result, plan: step_plan(&document.plan, &result.name) })
+    }
+
+    pub(crate) fn name(&self) -> &'a str {
+        &self.result.name
+    }
+
+    /// The producer's `linger.ms`, read back or, failing that, as asked for.
+    pub(crate) fn linger_ms(&self) -> Option<f64> {
+        self.producer_property(&LINGER)?.parse().ok().filter(|ms: &f64| ms.is_finite() && *ms >= 0.0)
+    }
+
+    /// A number among the producer's properties.
+    pub(crate) fn producer_number(&self, names: &[&str]) -> Option<f64> {
+        self.producer_property(names)?.parse().ok()
+    }
+
+    /// Whether nothing confirms a write.
+    pub(crate) fn unconfirmed(&self) -> bool {
+        let acks = self.result.durability.acks.as_deref();
+        acks.or_else(|| self.producer_property(&ACKS)) == Some("0")
+    }
+
+    fn producer_property(&self, names: &[&str]) -> Option<&'a str> {
+        let plan = self.plan.map(|plan| &plan.producer);
+        let places = [Some(&self.result.effective.producer), plan];
+        places
+            .into_iter()
+            .flatten()
+            .find_map(|place| names.iter().find_map(|name| place.get(*name)).map(String::as_str))
+    }
+
+    /// Mean end-to-end latency of a message.
+    pub(crate) fn end_to_end_mean_ns(&self) -> Option<f64> {
+        self.result.latency.end_to_end.mean_ns.filter(|mean| mean.is_finite() && *mean > 0.0)
+    }
+
+    /// Median of the end-to-end latency.
+    pub(crate) fn end_to_end_p50_ns(&self) -> Option<f64> {
+        self.result.latency.end_to_end.p50_ns.map(|p50| p50 as f64)
+    }
+
+    /// Whether two steps were offered the same load: rate, schedule, sizes.
+    pub(crate) fn same_load(&self, other: &Setup) -> bool {
+        match (self.load(), other.load()) {
+            (Some(a), Some(b)) => {
+                a.rate_per_s == b.rate_per_s && a.schedule == b.schedule && a.size == b.size
+            }
+            _ => {
+                let (a, b) = (self.result, other.result);
+                a.asked_per_s == b.asked_per_s && a.value_bytes_mean == b.value_bytes_mean
+            }
+        }
+    }
+
+    /// Whether two steps are the same in everything but their names: an A/A pair.
+    pub(crate) fn same_settings(&self, other: &Setup) -> bool {
+        match (self.plan, other.plan) {
+            (Some(a), Some(b)) => {
+                a.topic == b.topic && a.load == b.load && a.producer == b.producer && a.consumer == b.consumer
+            }
+            _ => false,
+        }
+    }
+
+    /// Settings in which two steps differ, as `producer linger.ms: 0 / 5`.
+    pub(crate) fn differences(&self, other: &Setup) -> Vec<String> {
+        let (Some(a), Some(b)) = (self.plan, other.plan) else { return Vec::new() };
+        let mut differences = differing("producer", &a.producer, &b.producer);
+        differences.extend(differing("consumer", &a.consumer, &b.consumer));
+        if a.topic != b.topic {
+            differences.push("topic".to_owned());
+        }
+        if a.load != b.load {
+            differences.push("load".to_owned());
+        }
+        differences
+    }
+
+    /// The schedule's promise of an even rate: a Poisson schedule's own length varies.
+    pub(crate) fn is_random(&self) -> bool {
+        self.load().is_some_and(|load| load.schedule == Schedule::Poisson)
+    }
+
+    pub(crate) fn load(&self) -> Option<&'a LoadPlan> {
+        self.plan.map(|plan| &plan.load)
+    }
+
+    /// Blocks that ran; a document without blocks has one.
+    pub(crate) fn blocks(&self) -> f64 {
+        self.result.blocks.len().max(1) as f64
+    }
+}
+
+/// Values of one kind, second by second within each block.
+pub(crate) fn by_block<T>(
+    result: &StepResult,
+    mut value: impl FnMut(&plumb_model::observation::SecondRow) -> Option<T>,
+) -> BTreeMap<u32, Vec<(u32, T)>> {
+    let mut blocks: BTreeMap<u32, Vec<(u32, T)>> = BTreeMap::new();
+    for row in &result.series {
+        if let Some(value) = value(row) {
+            blocks.entry(row.block).or_default().push((row.second, value));
+        }
+    }
+    for rows in blocks.values_mut() {
+        rows.sort_by_key(|(second, _)| *second);
+    }
+    blocks
+}
+
+fn step_plan<'a>(plan: &'a Plan, name: &str) -> Option<&'a StepPlan> {
+    plan.steps.iter().find(|step| step.name == name)
+}
+
+fn differing(role: &str, a: &Properties, b: &Properties) -> Vec<String> {
+    let mut names: Vec<&String> = a.keys().chain(b.keys()).collect();
+    names.sort();
+    names.dedup();
+    let differing = names.into_iter().filter(|name| a.get(*name) != b.get(*name));
+    let shown = |properties: &Properties, name: &String| {
+        properties.get(name).cloned().unwrap_or_else(|| "default".to_owned())
+    };
+    differing.map(|name| format!("{role} {name}: {} / {}", shown(a, name), shown(b, name))).collect()
+}

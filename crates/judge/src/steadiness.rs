@@ -1,0 +1,97 @@
+//! The largest change of latency within the blocks of a step, if it is both certain and large.
+//!
+//! Looked for in every block, and in the mean of all blocks second by second, where a change that every block shows
+//! (a cold start) stands out. The rules `not-steady` and `cold-start` share it.
+
+use crate::setup::by_block;
+use plumb_model::document::StepResult;
+use plumb_stats::steady::{Change, POINTS_MIN, Shape, largest_change};
+use std::collections::BTreeMap;
+
+/// Chance of a false alarm in one step, over all its series (ours).
+const ALPHA: f64 = 0.01;
+
+/// Smallest change that matters, up or down (ours: twice the usual 5 % of change point services, because a block is
+/// short and shares its machine).
+const RATIO_MIN: f64 = 1.10;
+
+/// A drop in this first part of the series is a cold start (ours).
+const COLD_PART: f64 = 0.34;
+
+/// A change of level that is neither noise nor small.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Unsteadiness {
+    /// Levels in logarithms of nanoseconds.
+    pub(crate) change: Change,
+    /// Where it was found.
+    pub(crate) moment: Moment,
+    /// Second of the block at which the new level began.
+    pub(crate) second: u32,
+    first_second: u32,
+    seconds: usize,
+}
+
+/// Where a change was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// In one block.
+    Block(u32),
+    /// In the mean of all blocks.
+    EveryBlock,
+}
+
+impl Unsteadiness {
+    /// Level after over level before.
+    pub(crate) fn ratio(&self) -> f64 {
+        (self.change.after - self.change.before).exp()
+    }
+
+    /// Seconds of the measured part before the change.
+    pub(crate) fn lasted(&self) -> u32 {
+        self.second.saturating_sub(self.first_second)
+    }
+
+    /// Whether it is a drop early on.
+    pub(crate) fn is_cold_start(&self) -> bool {
+        let early = (self.change.start as f64) <= COLD_PART * self.seconds as f64;
+        early && self.ratio() < 1.0 && self.change.shape == Shape::Step
+    }
+}
+
+/// The clearest change of a step.
+pub(crate) fn unsteadiness(result: &StepResult, seed: u64) -> Option<Unsteadiness> {
+    let blocks = by_block(result, |row| {
+        let second = &row.end_to_end;
+        // The median, where there is one: a single slow message is not a change of level.
+        let level = second.p50_ns.map(|p50| p50 as f64).or(second.mean_ns)?;
+        (!row.warm_up && row.sent > 0 && level > 0.0).then(|| level.ln())
+    });
+    let mean = mean_of_blocks(&blocks);
+    let each = blocks.iter().map(|(block, rows)| (Moment::Block(*block), rows));
+    let series: Vec<_> = each
+        .chain((blocks.len() > 1).then_some((Moment::EveryBlock, &mean)))
+        .filter(|(_, rows)| rows.len() >= POINTS_MIN)
+        .collect();
+    let alpha = ALPHA / series.len().max(1) as f64;
+    let found = series.iter().filter_map(|(moment, rows)| {
+        let levels: Vec<f64> = rows.iter().map(|(_, level)| *level).collect();
+        let change = largest_change(&levels, seed)?;
+        let second = rows.get(change.start)?.0;
+        let first_second = rows.first()?.0;
+        Some(Unsteadiness { change, moment: *moment, second, first_second, seconds: rows.len() })
+    });
+    let large = |found: &Unsteadiness| found.ratio() >= RATIO_MIN || found.ratio() <= 1.0 / RATIO_MIN;
+    let telling = found.filter(|found| found.change.p <= alpha && large(found));
+    telling.max_by(|a, b| a.ratio().ln().abs().total_cmp(&b.ratio().ln().abs()))
+}
+
+/// Second by second, the mean of all blocks: every second that every block has.
+fn mean_of_blocks(blocks: &BTreeMap<u32, Vec<(u32, f64)>>) -> Vec<(u32, f64)> {
+    let mut sums: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
+    for (second, level) in blocks.values().flatten() {
+        let sum = sums.entry(*second).or_default();
+        *sum = (sum.0 + level, sum.1 + 1);
+    }
+    let whole = sums.into_iter().filter(|(_, (_, count))| *count == blocks.len());
+    whole.map(|(second, (sum, count))| (second, sum / count as f64)).collect()
+}

@@ -1,0 +1,142 @@
+//! The at most three sentences for a reader in a hurry.
+//!
+//! In order: what makes the figures unusable; the durability caveat; the figures, best and worst; what differs beyond
+//! the noise, what does not, and what bounds it.
+
+use crate::comparison::{END_TO_END_MEAN, END_TO_END_P99};
+use crate::figure::{count, list, sentence, time, time_interval};
+use crate::rule::Case;
+use crate::setup::Setup;
+use plumb_model::finding::{Comparison, ComparisonVerdict, Finding, Severity, Validity, ValidityVerdict};
+
+const SENTENCES_MAX: usize = 3;
+
+/// Reasons that qualify every figure and so come first.
+const CAVEATS: [&str; 2] = ["unequal-durability", "unconfirmed"];
+
+/// Claims that say what bounds the latency, the most telling first.
+const BOUNDS: [&str; 2] = ["linger-explains-difference", "linger-bound"];
+
+pub(crate) fn summary(case: &Case, validity: &Validity, findings: &[Finding]) -> Vec<String> {
+    let bound = BOUNDS.iter().find_map(|id| findings.iter().find(|finding| finding.id == *id));
+    let mut sentences = vec![problem(validity), caveat(validity), figures(case), differences(case)];
+    let bound = bound.map(|finding| finding.claim.clone());
+    let told = sentences.iter().flatten().count();
+    match (sentences.last_mut(), bound) {
+        // The bound explains the difference: with no place for a sentence of its own, it joins that one.
+        (Some(Some(differences)), Some(bound)) if told >= SENTENCES_MAX => {
+            *differences = format!("{} {bound}", differences.trim_end_matches('.').to_owned() + ":");
+        }
+        (_, bound) => sentences.push(bound),
+    }
+    sentences.into_iter().flatten().take(SENTENCES_MAX).collect()
+}
+
+/// What makes the run suspect or invalid.
+fn problem(validity: &Validity) -> Option<String> {
+    let word = match validity.verdict {
+        ValidityVerdict::Valid => return None,
+        ValidityVerdict::Suspect => "suspect",
+        ValidityVerdict::Invalid => "invalid",
+    };
+    let first = validity.reasons.first()?;
+    let others = validity.reasons.iter().filter(|reason| reason.severity > Severity::Note).count() - 1;
+    let step = first.step.as_ref().map(|step| format!(" ({step})")).unwrap_or_default();
+    let more =
+        if others > 0 { format!(", and {} more", count(others as u64, "reason")) } else { String::new() };
+    Some(format!("The run is {word}{step}: {}{more}.", lower(first.claim.trim_end_matches('.'))))
+}
+
+fn caveat(validity: &Validity) -> Option<String> {
+    let caveat = CAVEATS.iter().find_map(|id| validity.reasons.iter().find(|reason| reason.id == *id));
+    caveat.map(|finding| finding.claim.clone())
+}
+
+/// Mean and p99 of the best and the worst setup, or of the only one.
+fn figures(case: &Case) -> Option<String> {
+    let mut setups: Vec<(Setup, f64)> =
+        case.setups().filter_map(|setup| Some((setup, setup.end_to_end_mean_ns()?))).collect();
+    setups.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (best, worst) = (&setups.first()?.0, &setups.last()?.0);
+    if setups.len() == 1 {
+        return Some(sentence(&format!("end to end, {} took {}", best.name(), latency(best)?)));
+    }
+    Some(format!(
+        "Of {}, {} was fastest end to end with {}, {} slowest with {}.",
+        count(setups.len() as u64, "setup"),
+        best.name(),
+        latency(best)?,
+        worst.name(),
+        latency(worst)?
+    ))
+}
+
+/// `0.70 ms in the mean (0.68-0.72 ms), p99 1.20 ms`.
+fn latency(setup: &Setup) -> Option<String> {
+    let distribution = &setup.result.latency.end_to_end;
+    let interval =
+        |interval: Option<_>| interval.map(|it| format!(" ({})", time_interval(&it))).unwrap_or_default();
+    let mean = format!("{} in the mean{}", time(distribution.mean_ns?), interval(distribution.mean_interval));
+    let p99 = distribution
+        .p99_ns
+        .map(|p99| format!(", p99 {}{}", time(p99 as f64), interval(distribution.p99_interval)));
+    Some(mean + &p99.unwrap_or_default())
+}
+
+/// Which pairs differ by more than the noise, and which do not.
+fn differences(case: &Case) -> Option<String> {
+    let of = |verdict: ComparisonVerdict, metric: &str| -> Vec<&Comparison> {
+        let all = case.comparisons.iter();
+        all.filter(|comparison| comparison.verdict == verdict && comparison.metric == metric).collect()
+    };
+    let differ = of(ComparisonVerdict::Differs, END_TO_END_MEAN);
+    let equal = of(ComparisonVerdict::WithinNoise, END_TO_END_MEAN);
+    let pairs = differ.len() + equal.len();
+    if pairs == 0 {
+        return None;
+    }
+    let tails = of(ComparisonVerdict::Differs, END_TO_END_P99).len();
+    let limit =
+        equal.iter().filter_map(|comparison| comparison.smallest_detectable_ratio).fold(1.0, f64::max);
+    let limit = if limit > 1.0 {
+        format!(" (a {:.0} % difference could have hidden)", (limit - 1.0) * 100.0)
+    } else {
+        String::new()
+    };
+    Some(match (differ.as_slice(), equal.as_slice()) {
+        ([], _) => format!("No two setups of equal load differ in the mean by more than the noise{limit}."),
+        (all, []) => format!(
+            "Every pair of setups of equal load differs in the mean by more than the noise ({}).",
+            pair_list(all)
+        ),
+        (some, _) => format!(
+            "Of {} of equal load, {} in the mean by more than the noise ({}) and {} in p99; the others do not{limit}.",
+            count(pairs as u64, "pair"),
+            if some.len() == 1 { "1 differs".to_owned() } else { format!("{} differ", some.len()) },
+            pair_list(some),
+            tails
+        ),
+    })
+}
+
+/// The clearest pairs by name; not more than a sentence bears.
+fn pair_list(pairs: &[&Comparison]) -> String {
+    const NAMED_MAX: usize = 2;
+    let mut sorted: Vec<&&Comparison> = pairs.iter().collect();
+    let size = |comparison: &Comparison| comparison.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    sorted.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    let mut named: Vec<String> = sorted
+        .iter()
+        .take(NAMED_MAX)
+        .map(|pair| format!("{} / {}: {:.2}", pair.b, pair.a, pair.ratio.unwrap_or(1.0)))
+        .collect();
+    if pairs.len() > NAMED_MAX {
+        named.push(format!("{} more", pairs.len() - NAMED_MAX));
+    }
+    list(&named)
+}
+
+fn lower(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()
+}
