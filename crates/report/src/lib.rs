@@ -1,1 +1,33 @@
-//! (being filled)
+//! Run document in, something to read out: terminal text, one HTML file, JSON, CSV.
+//!
+//! Every function here is pure: the same document gives the same text, on any machine and at any time. Not here: files,
+//! clocks, the environment, progress while a run goes (that is the program's), and judgement (a renderer shows a
+//! verdict, it never makes one).
+//!
+//! [`text`] is what `plumb run` prints at its end, [`html`] the page that one sends to a colleague, [`json`] and [`csv`]
+//! are for other programs, [`plan_text`] is a dry run. All figures are written by [`number`]. What a renderer says of a
+//! document in words is worked out once, in `figures` (the table), `ledger` (counts that do not add up), `absence`
+//! (why a figure is missing), `pairing` (published rows beside ours) and `wording` (the run, its end, its plan).
+
+mod absence;
+pub mod csv;
+mod figures;
+pub mod html;
+pub mod json;
+mod ledger;
+pub mod number;
+mod pairing;
+pub mod plan_text;
+pub mod text;
+mod wording;
+
+/// A document that could not be rendered. Both are bugs of Plumb: no document should cause them.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A page template failed.
+    #[error("the report page could not be written")]
+    Page(#[from] askama::Error),
+    /// The document could not be serialised.
+    #[error("the run document could not be written as JSON")]
+    Json(#[from] serde_json::Error),
+}

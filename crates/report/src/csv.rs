@@ -1,0 +1,106 @@
+//! One row a step, for spreadsheets and scripts. Units stand in the column names; an absent figure is an empty cell.
+
+use crate::wording;
+use plumb_model::document::{RunDocument, StepResult};
+use plumb_model::observation::{Distribution, Interval, StageName};
+
+/// The document's steps as CSV (RFC 4180, `\n` at line ends, header first).
+pub fn render(document: &RunDocument) -> String {
+    let mut out = line(columns(document, &StepResult::default()).into_iter().map(|(name, _)| name));
+    for step in &document.steps {
+        out += &line(columns(document, step).into_iter().map(|(_, cell)| cell));
+    }
+    out
+}
+
+/// Every column's name and the step's cell in it: one list, so that header and rows cannot disagree.
+fn columns(document: &RunDocument, step: &StepResult) -> Vec<(String, String)> {
+    let mut row = Row(Vec::new());
+    row.put("run_id", Some(&document.run.id));
+    row.put("run_verdict", Some(wording::verdict(document.validity.verdict)));
+    row.put("step", Some(&step.name));
+    row.put("asked_per_s", Some(step.asked_per_s));
+    row.put("achieved_per_s", step.achieved_per_s);
+    row.put("value_bytes_mean", Some(step.value_bytes_mean));
+    row.put("blocks", Some(step.blocks.len()));
+    let counts = &step.counts;
+    for (name, value) in [
+        ("intended", counts.intended),
+        ("sent", counts.sent),
+        ("acked", counts.acked),
+        ("failed", counts.failed),
+        ("unknown", counts.unknown),
+        ("received", counts.received),
+        ("lost", counts.lost),
+        ("duplicated", counts.duplicated),
+        ("reordered", counts.reordered),
+    ] {
+        row.put(name, Some(value));
+    }
+    row.put("offset_delta", step.accounting.offset_delta);
+    row.put("offsets_agree", step.accounting.agrees);
+    row.put("acks", step.durability.acks.as_ref());
+    row.put("min_insync_replicas", step.durability.min_insync_replicas);
+    row.put("replication", step.durability.replication);
+    row.distribution("end_to_end", &step.latency.end_to_end);
+    row.distribution("acknowledge", &step.latency.acknowledge);
+    row.distribution("end_to_end_service", &step.latency.end_to_end_service);
+    row.distribution("acknowledge_service", &step.latency.acknowledge_service);
+    row.distribution("slip", &step.slip);
+    for name in wording::STAGES {
+        row.stage(name, step);
+    }
+    row.0
+}
+
+struct Row(Vec<(String, String)>);
+
+impl Row {
+    fn put(&mut self, name: impl Into<String>, value: Option<impl ToString>) {
+        self.0.push((name.into(), value.map(|value| value.to_string()).unwrap_or_default()));
+    }
+
+    fn distribution(&mut self, name: &str, distribution: &Distribution) {
+        let low = |interval: Option<Interval>| tenth(interval.map(|interval| interval.low));
+        let high = |interval: Option<Interval>| tenth(interval.map(|interval| interval.high));
+        self.put(format!("{name}_samples"), Some(distribution.samples));
+        self.put(format!("{name}_min_ns"), distribution.min_ns);
+        self.put(format!("{name}_mean_ns"), tenth(distribution.mean_ns));
+        self.put(format!("{name}_mean_low_ns"), low(distribution.mean_interval));
+        self.put(format!("{name}_mean_high_ns"), high(distribution.mean_interval));
+        self.put(format!("{name}_p50_ns"), distribution.p50_ns);
+        self.put(format!("{name}_p75_ns"), distribution.p75_ns);
+        self.put(format!("{name}_p95_ns"), distribution.p95_ns);
+        self.put(format!("{name}_p99_ns"), distribution.p99_ns);
+        self.put(format!("{name}_p99_low_ns"), low(distribution.p99_interval));
+        self.put(format!("{name}_p99_high_ns"), high(distribution.p99_interval));
+        self.put(format!("{name}_p999_ns"), distribution.p999_ns);
+        self.put(format!("{name}_max_ns"), distribution.max_ns);
+        self.put(format!("{name}_negative"), Some(distribution.negative));
+        self.put(format!("{name}_overflow"), Some(distribution.overflow));
+    }
+
+    fn stage(&mut self, name: StageName, step: &StepResult) {
+        let stage = step.stages.iter().find(|stage| stage.stage == name);
+        let word = wording::stage(name).replace('-', "_");
+        self.put(format!("stage_{word}_mean_ns"), tenth(stage.and_then(|stage| stage.mean_ns)));
+        self.put(format!("stage_{word}_low_ns"), tenth(stage.and_then(|stage| stage.low_ns)));
+        self.put(format!("stage_{word}_high_ns"), tenth(stage.and_then(|stage| stage.high_ns)));
+    }
+}
+
+/// To a tenth of a nanosecond: digits beyond are the arithmetic's.
+fn tenth(ns: Option<f64>) -> Option<f64> {
+    ns.map(|ns| (ns * 10.0).round() / 10.0)
+}
+
+fn line(cells: impl Iterator<Item = String>) -> String {
+    cells.map(quoted).collect::<Vec<_>>().join(",") + "\n"
+}
+
+fn quoted(cell: String) -> String {
+    match cell.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell,
+    }
+}

@@ -1,0 +1,111 @@
+//! The figures of the latency table and their intervals: which columns there are and how a cell reads.
+
+use crate::absence;
+use crate::number::{percent, plus_minus_ms, span_ms};
+use plumb_model::document::StepResult;
+use plumb_model::observation::{Distribution, Interval, IntervalMethod};
+
+/// One column of the latency table.
+pub(crate) struct Figure {
+    /// Its heading, without unit.
+    pub(crate) heading: &'static str,
+    /// The quantile, where it is one.
+    quantile: Option<f64>,
+    value: fn(&Distribution) -> Option<f64>,
+}
+
+/// The columns, in the order that published tables of this experiment use.
+pub(crate) const COLUMNS: [Figure; 6] = [
+    Figure { heading: "min", quantile: None, value: |d| d.min_ns.map(|ns| ns as f64) },
+    Figure { heading: "max", quantile: None, value: |d| d.max_ns.map(|ns| ns as f64) },
+    Figure { heading: "mean", quantile: None, value: |d| d.mean_ns },
+    Figure { heading: "p75", quantile: Some(0.75), value: |d| d.p75_ns.map(|ns| ns as f64) },
+    Figure { heading: "p95", quantile: Some(0.95), value: |d| d.p95_ns.map(|ns| ns as f64) },
+    Figure { heading: "p99", quantile: Some(0.99), value: |d| d.p99_ns.map(|ns| ns as f64) },
+];
+
+impl Figure {
+    /// The figure in nanoseconds, or why it is absent.
+    pub(crate) fn of(&self, distribution: &Distribution) -> Result<f64, String> {
+        (self.value)(distribution).ok_or_else(|| match self.quantile {
+            Some(q) => absence::quantile(distribution, q),
+            None => absence::moment(distribution),
+        })
+    }
+
+    /// The interval that the table shows beside this figure: only mean and p99 have one.
+    pub(crate) fn interval<'d>(&self, distribution: &'d Distribution) -> Option<&'d Interval> {
+        match self.heading {
+            "mean" => distribution.mean_interval.as_ref(),
+            "p99" => distribution.p99_interval.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Whether the table has a column for this figure's interval.
+    pub(crate) fn has_interval(&self) -> bool {
+        matches!(self.heading, "mean" | "p99")
+    }
+}
+
+/// An interval beside its figure: `±0.31` when it is even on both sides, `41.2..50.1` otherwise.
+pub(crate) fn interval_ms(centre_ns: f64, interval: &Interval) -> String {
+    let (below, above) = (centre_ns - interval.low, interval.high - centre_ns);
+    let even = below > 0.0 && above > 0.0 && (below - above).abs() <= 0.02 * below.max(above);
+    if even { plus_minus_ms(below.max(above)) } else { span_ms(interval.low, interval.high) }
+}
+
+/// What the intervals of these steps are, one sentence for each way in which they were made.
+pub(crate) fn interval_notes(steps: &[StepResult]) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for step in steps {
+        let latency = &step.latency.end_to_end;
+        let shown = [("mean", latency.mean_interval), ("p99", latency.p99_interval)];
+        for (figure, interval) in shown.iter().filter_map(|(figure, i)| i.map(|i| (figure, i))) {
+            let note = format!(
+                "{} interval of the {figure}: {}",
+                percent(interval.level),
+                method(interval.method, step.blocks.len())
+            );
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes.sort();
+    notes
+}
+
+fn method(method: IntervalMethod, blocks: usize) -> String {
+    match method {
+        IntervalMethod::Blocks => format!("Student's t over {blocks} blocks, each with fresh clients"),
+        IntervalMethod::Batches => {
+            "Student's t over batches of one block: it holds variation inside this run only".to_owned()
+        }
+        IntervalMethod::OrderStatistics => {
+            "order statistics, with the samples' autocorrelation allowed for".to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(low: f64, high: f64) -> Interval {
+        Interval { low, high, level: 0.95, method: IntervalMethod::Blocks }
+    }
+
+    #[test]
+    fn an_even_interval_is_plus_minus_and_an_uneven_one_a_span() {
+        assert_eq!(interval_ms(19.62e6, &interval(19.31e6, 19.93e6)), "±0.31");
+        assert_eq!(interval_ms(45.31e6, &interval(44.0e6, 48.2e6)), "44.0..48.2");
+    }
+
+    #[test]
+    fn an_absent_figure_comes_with_its_reason() {
+        let few = Distribution { samples: 500, min_ns: Some(1), ..Default::default() };
+        assert_eq!(COLUMNS[0].of(&few), Ok(1.0));
+        assert_eq!(COLUMNS[5].of(&few), Err("needs 1,000 samples, has 500".to_owned()));
+    }
+}

@@ -1,0 +1,122 @@
+//! Counts that do not add up: each in a sentence, so that no renderer can leave one out.
+
+use crate::number::count;
+use plumb_model::document::StepResult;
+
+/// Everything about a step's messages that is not as it should be. Empty when intended = sent = acknowledged =
+/// received, the broker agrees as far as it could be asked, and every sample found its place in a histogram.
+pub(crate) fn discrepancies(step: &StepResult) -> Vec<String> {
+    let counts = &step.counts;
+    let mut out = Vec::new();
+    let mut say = |n: u64, what: &str| {
+        if n > 0 {
+            out.push(format!("{} {what}", count(n)));
+        }
+    };
+    say(counts.intended.saturating_sub(counts.sent), "intended and never sent");
+    say(counts.failed, "failed");
+    say(counts.unknown, "sent with unknown outcome");
+    say(counts.lost, "acknowledged and never received");
+    say(counts.duplicated, "received more than once");
+    say(counts.reordered, "received out of order");
+    say(step.accounting.foreign, "on the topic that this run did not send");
+    say(step.accounting.corrupt, "received damaged");
+    for (name, latency) in [
+        ("end-to-end", &step.latency.end_to_end),
+        ("acknowledge", &step.latency.acknowledge),
+        ("end-to-end service", &step.latency.end_to_end_service),
+        ("acknowledge service", &step.latency.acknowledge_service),
+    ] {
+        say(latency.negative, &format!("with a negative {name} time, outside the histogram"));
+        say(latency.overflow, &format!("with an {name} time above the histogram's range"));
+    }
+    if step.accounting.agrees == Some(false) {
+        out.push(broker_word(step));
+    }
+    if counts.sent != counts.acked + counts.failed + counts.unknown {
+        out.push(format!(
+            "{} sent, but {} acknowledged + failed + unknown: the instrument miscounted",
+            count(counts.sent),
+            count(counts.acked + counts.failed + counts.unknown)
+        ));
+    }
+    out
+}
+
+/// What the broker's offsets say, beside what we say.
+pub(crate) fn broker_word(step: &StepResult) -> String {
+    let accounting = &step.accounting;
+    match (accounting.agrees, accounting.offset_delta) {
+        (Some(true), Some(delta)) => format!("broker's offsets agree: grew by {}", count(delta)),
+        (Some(false), Some(delta)) => format!(
+            "broker's offsets grew by {}, acknowledged were {} and of unknown outcome {} (warm-up included)",
+            count(delta),
+            count(accounting.acked),
+            count(accounting.unknown)
+        ),
+        _ => "broker's offsets could not be asked".to_owned(),
+    }
+}
+
+/// Whether the broker's offsets confirm the counts; None when they could not be asked.
+pub(crate) fn broker_agrees(step: &StepResult) -> Option<bool> {
+    step.accounting.offset_delta.and(step.accounting.agrees)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_model::observation::{Accounting, Counts};
+
+    fn step(counts: Counts) -> StepResult {
+        StepResult { counts, ..Default::default() }
+    }
+
+    #[test]
+    fn a_step_that_adds_up_has_nothing_to_say() {
+        let all = Counts { intended: 10, sent: 10, acked: 10, received: 10, ..Default::default() };
+        assert_eq!(discrepancies(&step(all)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_kind_of_disagreement_is_a_sentence() {
+        let mut bad = step(Counts {
+            intended: 12,
+            sent: 11,
+            acked: 6,
+            failed: 1,
+            unknown: 2,
+            received: 5,
+            lost: 1,
+            duplicated: 3,
+            reordered: 4,
+        });
+        bad.accounting = Accounting {
+            offset_delta: Some(20),
+            acked: 6,
+            unknown: 2,
+            foreign: 5,
+            corrupt: 7,
+            agrees: Some(false),
+        };
+        bad.latency.end_to_end.negative = 8;
+        bad.latency.acknowledge.overflow = 9;
+        assert_eq!(
+            discrepancies(&bad),
+            [
+                "1 intended and never sent",
+                "1 failed",
+                "2 sent with unknown outcome",
+                "1 acknowledged and never received",
+                "3 received more than once",
+                "4 received out of order",
+                "5 on the topic that this run did not send",
+                "7 received damaged",
+                "8 with a negative end-to-end time, outside the histogram",
+                "9 with an acknowledge time above the histogram's range",
+                "broker's offsets grew by 20, acknowledged were 6 and of unknown outcome 2 (warm-up included)",
+                "11 sent, but 9 acknowledged + failed + unknown: the instrument miscounted",
+            ]
+        );
+    }
+}

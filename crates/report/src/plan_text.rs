@@ -1,0 +1,193 @@
+//! A plan as text, for `--dry-run`: every value beside where it came from.
+//!
+//! Values that all steps share stand once, under a heading of their own. The values are those that the plan serialises
+//! to, so none can be forgotten here when the plan gains one.
+
+use crate::number::{count, counted, time};
+use crate::text::TextStyle;
+use crate::text::paint::{Paint, Tone, printable};
+use plumb_model::plan::{Length, Origin, Plan};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What stands as origin of a value of which the plan does not say where it came from.
+const UNKNOWN_ORIGIN: &str = "not recorded";
+
+/// The whole plan.
+pub fn render(plan: &Plan, style: TextStyle) -> String {
+    let mut groups = vec![Group { heading: "run".to_owned(), entries: Vec::new() }];
+    let Ok(Value::Object(fields)) = serde_json::to_value(plan) else { return String::new() };
+    let mut steps = Vec::new();
+    for (key, value) in fields {
+        match (key.as_str(), value) {
+            ("origins", _) => {}
+            ("steps", Value::Array(found)) => steps = found,
+            ("cluster", value) => {
+                groups.push(Group {
+                    heading: key.clone(),
+                    entries: entries(&value, &["cluster".into()], plan),
+                });
+            }
+            (_, value) => groups[0].entries.extend(entries(&value, &[key], plan)),
+        }
+    }
+    groups.extend(step_groups(plan, &steps));
+    let widths = Widths::of(&groups, style.width);
+    let paint = Paint(style.color);
+    let mut out = format!("{}\n", headline(plan));
+    for group in groups.iter().filter(|group| !group.entries.is_empty()) {
+        out += &format!("\n{}\n", paint.tone(&printable(&group.heading), Tone::Strong));
+        for entry in &group.entries {
+            out += &widths.line(entry, paint);
+        }
+    }
+    out
+}
+
+/// One value of the plan.
+#[derive(Clone, PartialEq)]
+struct Entry {
+    name: String,
+    value: String,
+    origin: String,
+}
+
+struct Group {
+    heading: String,
+    entries: Vec<Entry>,
+}
+
+fn headline(plan: &Plan) -> String {
+    let messages: u64 = plan.steps.iter().map(|step| step.load.messages()).sum();
+    let ns: f64 = plan
+        .steps
+        .iter()
+        .map(|step| {
+            let measured_s = match step.load.length {
+                Length::Count(count) => count as f64 / step.load.rate_per_s,
+                Length::Duration(time) => time.as_secs_f64(),
+            };
+            measured_s * 1e9 + step.load.warm_up.0 as f64 * f64::from(plan.blocks)
+        })
+        .sum();
+    format!(
+        "{}: {} in {}, {} messages, at least {}",
+        printable(&plan.name),
+        counted(plan.steps.len(), "setup"),
+        counted(plan.blocks as usize, "block"),
+        count(messages),
+        time(ns + plan.settle.0 as f64)
+    )
+}
+
+/// First what all steps share, then what each has of its own.
+fn step_groups(plan: &Plan, steps: &[Value]) -> Vec<Group> {
+    let own: Vec<Vec<Entry>> = steps
+        .iter()
+        .enumerate()
+        .map(|(index, step)| entries(step, &["steps".into(), index.to_string()], plan))
+        .collect();
+    let shared: Vec<Entry> = match own.as_slice() {
+        [first, rest @ ..] if !rest.is_empty() => {
+            first.iter().filter(|entry| rest.iter().all(|step| step.contains(entry))).cloned().collect()
+        }
+        _ => Vec::new(),
+    };
+    let mut groups = vec![Group { heading: format!("all {} steps", own.len()), entries: shared.clone() }];
+    for (index, (entries, step)) in own.into_iter().zip(&plan.steps).enumerate() {
+        let entries = entries.into_iter().filter(|entry| entry.name != "name" && !shared.contains(entry));
+        groups.push(Group {
+            heading: format!("step #{} {}", index + 1, step.name),
+            entries: entries.collect(),
+        });
+    }
+    groups
+}
+
+/// The leaves under a value, each named by its path below `path`.
+fn entries(value: &Value, path: &[String], plan: &Plan) -> Vec<Entry> {
+    let below = match path {
+        [top, _, ..] if top == "steps" => 2,
+        [top] if top == "cluster" => 1,
+        _ => 0,
+    };
+    let mut found = Vec::new();
+    walk(value, &mut path.to_vec(), &mut |path, leaf| {
+        found.push(Entry {
+            name: path[below..].join("."),
+            value: written(leaf),
+            origin: origin(path, leaf, &plan.origins),
+        });
+    });
+    found
+}
+
+fn walk(value: &Value, path: &mut Vec<String>, leaf: &mut impl FnMut(&[String], &Value)) {
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (key, value) in fields {
+                path.push(key.clone());
+                walk(value, path, leaf);
+                path.pop();
+            }
+        }
+        _ => leaf(path, value),
+    }
+}
+
+fn written(leaf: &Value) -> String {
+    match leaf {
+        Value::Null => "none".to_owned(),
+        Value::String(text) if text.is_empty() => "none".to_owned(),
+        Value::String(text) => printable(text),
+        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Object(_) => "none".to_owned(),
+        Value::Number(number) => number
+            .as_f64()
+            .filter(|n| n.fract() == 0.0 && n.abs() < 1e15)
+            .map_or_else(|| number.to_string(), |whole| format!("{whole:.0}")),
+        other => printable(&other.to_string()),
+    }
+}
+
+/// The origin noted for a path, or for what it is a part of. The lab's settings are noted under `cluster.lab`, which
+/// is where they are written. A value that is not there and has no origin was left at its default.
+fn origin(path: &[String], leaf: &Value, origins: &BTreeMap<String, Origin>) -> String {
+    let mut lab_path = path.to_vec();
+    if path.first().is_some_and(|top| top == "cluster") {
+        lab_path.insert(1, "lab".to_owned());
+    }
+    for end in (1..=path.len()).rev() {
+        let found = origins
+            .get(&path[..end].join("."))
+            .or_else(|| lab_path.get(..=end).and_then(|lab| origins.get(&lab.join("."))));
+        if let Some(origin) = found {
+            return printable(&origin.to_string());
+        }
+    }
+    if written(leaf) == "none" { "default".to_owned() } else { UNKNOWN_ORIGIN.to_owned() }
+}
+
+/// Widths of the columns, the same for all groups.
+struct Widths {
+    name: usize,
+    value: usize,
+}
+
+impl Widths {
+    /// A long value must not push all origins to the right: it takes what it needs on its own line only.
+    fn of(groups: &[Group], width: usize) -> Self {
+        let all = || groups.iter().flat_map(|group| &group.entries);
+        let name = all().map(|entry| entry.name.chars().count()).max().unwrap_or(0);
+        let longest = width.saturating_sub(name + 4) / 2;
+        let value =
+            all().map(|entry| entry.value.chars().count()).filter(|n| *n <= longest).max().unwrap_or(0);
+        Widths { name, value }
+    }
+
+    fn line(&self, entry: &Entry, paint: Paint) -> String {
+        let (name, value) = (self.name, self.value);
+        let origin = paint.tone(&entry.origin, Tone::Dim);
+        format!("  {:<name$}  {:<value$}  {origin}\n", entry.name, entry.value)
+    }
+}

@@ -1,0 +1,111 @@
+//! The run document as terminal text: the verdict first, then the table, then what explains it, and at the end, where
+//! the eye rests above the prompt, the three sentences that matter.
+//!
+//! Nothing is cut off and nothing relies on colour. Setups are numbered (`#1`) in the order of the plan.
+
+mod comparisons;
+mod latency;
+pub(crate) mod paint;
+mod stages;
+mod table;
+mod validity;
+
+use crate::wording;
+use paint::{Paint, Tone};
+use plumb_model::document::RunDocument;
+
+/// How to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextStyle {
+    /// Whether to use ANSI colours.
+    pub color: bool,
+    /// Columns of the terminal. Tables need about 80; prose wraps at it.
+    pub width: usize,
+}
+
+/// Narrower than this, lines are allowed to run over: a table cannot be folded for ever.
+const NARROWEST: usize = 60;
+
+/// The whole report.
+pub fn render(document: &RunDocument, style: TextStyle) -> String {
+    let mut page = Page { out: String::new(), paint: Paint(style.color), width: style.width.max(NARROWEST) };
+    page.title(document);
+    validity::write(&mut page, document);
+    if document.steps.is_empty() {
+        page.heading("Latency", "");
+        page.prose("", "Nothing was measured: no setup was finished.", Tone::Plain);
+    } else {
+        latency::write_end_to_end(&mut page, document);
+        latency::write_ledger(&mut page, &document.steps);
+        latency::write_others(&mut page, &document.steps);
+        stages::write(&mut page, &document.steps);
+        comparisons::write(&mut page, document);
+    }
+    validity::write_findings(&mut page, document);
+    page.closing(document);
+    page.out
+}
+
+/// Text being written.
+struct Page {
+    out: String,
+    paint: Paint,
+    width: usize,
+}
+
+impl Page {
+    fn title(&mut self, document: &RunDocument) {
+        let run = &document.run;
+        let name = self.paint.tone(&paint::printable(&run.name), Tone::Strong);
+        self.line(&format!("{name}  {}", paint::printable(&run.started_at)));
+        let client = match document.environment.client.as_str() {
+            "" => String::new(),
+            client => format!(", {client}"),
+        };
+        let about = format!("{}{client}, run {}", wording::extent(document), run.id);
+        self.prose("", &about, Tone::Dim);
+        if let Some(incomplete) = wording::incomplete(document) {
+            self.prose("", &incomplete, Tone::Warning);
+        }
+    }
+
+    fn closing(&mut self, document: &RunDocument) {
+        if document.summary.is_empty() {
+            return;
+        }
+        let verdict = wording::verdict(document.validity.verdict);
+        self.heading("In short", &format!("of a run with the verdict {}", verdict.to_uppercase()));
+        for (index, sentence) in document.summary.iter().enumerate() {
+            self.prose(&format!("{}. ", index + 1), sentence, Tone::Plain);
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text.trim_end());
+        self.out.push('\n');
+    }
+
+    /// A blank line, the heading, and what is meant by it in dim.
+    fn heading(&mut self, text: &str, meaning: &str) {
+        self.line("");
+        let fits = meaning.is_empty() || text.chars().count() + 2 + meaning.chars().count() <= self.width;
+        let heading = self.paint.tone(text, Tone::Strong);
+        if fits {
+            self.line(&format!("{heading}  {}", self.paint.tone(meaning, Tone::Dim)));
+        } else {
+            self.line(&heading);
+            self.prose("", meaning, Tone::Dim);
+        }
+    }
+
+    /// Prose, wrapped, with `lead` before its first line and blanks of its width before the others.
+    fn prose(&mut self, lead: &str, text: &str, tone: Tone) {
+        let indent = lead.chars().count();
+        let lines = paint::wrapped(&paint::printable(text), self.width.saturating_sub(indent));
+        for (index, line) in lines.iter().enumerate() {
+            let before = if index == 0 { lead.to_owned() } else { " ".repeat(indent) };
+            let line = self.paint.tone(line, tone);
+            self.line(&format!("{before}{line}"));
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The latency table with the published rows, what does not add up, and the latencies beside the main one.
+
+use super::Page;
+use super::paint::Tone;
+use super::table::{Column, Table};
+use crate::absence::{self, Footnotes};
+use crate::figures::{COLUMNS, interval_ms, interval_notes};
+use crate::number::{ABSENT, count, milliseconds, plain, rate, significant};
+use crate::{ledger, pairing, wording};
+use plumb_model::document::{ReferenceRow, RunDocument, StepResult};
+use plumb_model::observation::Distribution;
+
+/// One row a setup: min, max, mean, p75, p95, p99 and the rate; published rows under ours.
+pub(super) fn write_end_to_end(page: &mut Page, document: &RunDocument) {
+    page.heading("End-to-end latency in ms", wording::END_TO_END);
+    let mut columns = Vec::new();
+    for figure in &COLUMNS {
+        columns.push(Column::number(figure.heading));
+        if figure.has_interval() {
+            columns.push(Column::text(""));
+        }
+    }
+    columns.extend([Column::number("asked/s"), Column::number("achieved/s")]);
+    let mut table = Table::new("setup", columns);
+    let mut notes = Footnotes::default();
+    for (index, step) in document.steps.iter().enumerate() {
+        let tone = if ledger::discrepancies(step).is_empty() { Tone::Plain } else { Tone::Warning };
+        table.push(&setup_name(index, step), measured_cells(index + 1, step, &mut notes), tone);
+        for row in pairing::published(document.reference.as_ref(), step) {
+            table.push("", published_cells(row), Tone::Dim);
+        }
+    }
+    if let Some(reference) = &document.reference {
+        for row in pairing::unpaired(reference, &document.steps) {
+            table.push(&format!("   {}", row.name), published_cells(row), Tone::Dim);
+        }
+    }
+    write_table(page, &table, &notes);
+    for note in interval_notes(&document.steps) {
+        page.prose("  ", &note, Tone::Dim);
+    }
+    if let Some(reference) = &document.reference {
+        let source = format!("published: {}, {}. {}", reference.title, reference.source, reference.caveat);
+        page.prose("  ", &source, Tone::Dim);
+    }
+}
+
+fn measured_cells(setup: usize, step: &StepResult, notes: &mut Footnotes) -> Vec<String> {
+    let latency = &step.latency.end_to_end;
+    let mut cells = Vec::new();
+    for figure in &COLUMNS {
+        let value = figure.of(latency);
+        let interval = match (&value, figure.interval(latency)) {
+            (Ok(ns), Some(interval)) => interval_ms(*ns, interval),
+            (Ok(_), None) if figure.has_interval() => {
+                notes.add(&format!("interval of {}", figure.heading), setup, absence::INTERVAL.to_owned());
+                ABSENT.to_owned()
+            }
+            _ => String::new(),
+        };
+        cells.push(or_absent(value.map(milliseconds), figure.heading, setup, notes));
+        if figure.has_interval() {
+            cells.push(interval);
+        }
+    }
+    cells.push(plain(step.asked_per_s));
+    let achieved = step.achieved_per_s.map(rate).ok_or_else(|| "nothing was acknowledged".to_owned());
+    cells.push(or_absent(achieved, "achieved/s", setup, notes));
+    cells
+}
+
+fn published_cells(row: &ReferenceRow) -> Vec<String> {
+    let ms = |value: f64| significant(value, 3);
+    let [min, max, mean] = [row.min_ms, row.max_ms, row.mean_ms].map(ms);
+    let [p75, p95, p99] = [row.p75_ms, row.p95_ms, row.p99_ms].map(ms);
+    vec![
+        min,
+        max,
+        mean,
+        String::new(),
+        p75,
+        p95,
+        p99,
+        String::new(),
+        plain(row.rate_per_s),
+        "published".into(),
+    ]
+}
+
+/// Counts: one line when all is well, one for each thing that is not.
+pub(super) fn write_ledger(page: &mut Page, steps: &[StepResult]) {
+    page.heading("Messages", "");
+    let mut clean: Vec<usize> = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        let wrong = ledger::discrepancies(step);
+        if wrong.is_empty() {
+            clean.push(index + 1);
+        }
+        for what in wrong {
+            page.prose(&format!("  !! #{}: ", index + 1), &what, Tone::Bad);
+        }
+        for error in &step.errors {
+            let text =
+                format!("{} {} errors {}: {}", count(error.count), error.origin, error.code, error.message);
+            page.prose(&format!("  !! #{}: ", index + 1), &text, Tone::Bad);
+        }
+    }
+    if clean.is_empty() {
+        return;
+    }
+    let total: u64 = clean.iter().map(|setup| steps[setup - 1].counts.intended).sum();
+    let asked: Vec<Option<bool>> =
+        clean.iter().map(|setup| ledger::broker_agrees(&steps[setup - 1])).collect();
+    let broker = match asked.iter().filter(|agrees| agrees.is_some()).count() {
+        n if n == asked.len() => "the broker's offsets agree",
+        0 => "the broker's offsets could not be asked",
+        _ => "the broker's offsets agree where they could be asked",
+    };
+    let text = format!(
+        "{}: {} intended = sent = acknowledged = received; {broker}.",
+        absence::setup_list(&clean),
+        count(total)
+    );
+    page.prose("  ", &text, Tone::Plain);
+}
+
+/// Acknowledge latency, service times and slip, compactly.
+pub(super) fn write_others(page: &mut Page, steps: &[StepResult]) {
+    page.heading(
+        "Other latencies in ms",
+        "service time counts from the actual send; slip is actual minus intended send",
+    );
+    let columns: [(&str, fn(&StepResult) -> &Distribution, Part); 8] = [
+        ("ack mean", |step| &step.latency.acknowledge, Part::Mean),
+        ("p99", |step| &step.latency.acknowledge, Part::P99),
+        ("ack service", |step| &step.latency.acknowledge_service, Part::Mean),
+        ("p99", |step| &step.latency.acknowledge_service, Part::P99),
+        ("e2e service", |step| &step.latency.end_to_end_service, Part::Mean),
+        ("p99", |step| &step.latency.end_to_end_service, Part::P99),
+        ("slip p99", |step| &step.slip, Part::P99),
+        ("max", |step| &step.slip, Part::Max),
+    ];
+    let mut table = Table::new("", columns.iter().map(|(heading, ..)| Column::number(heading)).collect());
+    let mut notes = Footnotes::default();
+    for (index, step) in steps.iter().enumerate() {
+        let cells = columns.iter().map(|(heading, distribution, part)| {
+            let value = part.of(distribution(step)).map(milliseconds);
+            or_absent(value, heading, index + 1, &mut notes)
+        });
+        table.push(&format!("#{}", index + 1), cells.collect(), Tone::Plain);
+    }
+    write_table(page, &table, &notes);
+    let unconfirmed: Vec<usize> =
+        (1..=steps.len()).filter(|setup| steps[setup - 1].durability.acks.as_deref() == Some("0")).collect();
+    if !unconfirmed.is_empty() {
+        let text = format!(
+            "{}: with acks=0 nothing confirms a write; \"ack\" is the hand-over to the socket.",
+            absence::setup_list(&unconfirmed)
+        );
+        page.prose("  ", &text, Tone::Dim);
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Part {
+    Mean,
+    P99,
+    Max,
+}
+
+impl Part {
+    fn of(self, distribution: &Distribution) -> Result<f64, String> {
+        match self {
+            Part::Mean => COLUMNS[2].of(distribution),
+            Part::P99 => COLUMNS[5].of(distribution),
+            Part::Max => COLUMNS[1].of(distribution),
+        }
+    }
+}
+
+/// `#1 name`.
+fn setup_name(index: usize, step: &StepResult) -> String {
+    format!("#{} {}", index + 1, step.name)
+}
+
+fn or_absent(cell: Result<String, String>, column: &str, setup: usize, notes: &mut Footnotes) -> String {
+    cell.unwrap_or_else(|reason| {
+        notes.add(column, setup, reason);
+        ABSENT.to_owned()
+    })
+}
+
+fn write_table(page: &mut Page, table: &Table, notes: &Footnotes) {
+    for line in table.lines(page.width, page.paint) {
+        page.line(&line);
+    }
+    for note in notes.sentences() {
+        page.prose("  - ", &note, Tone::Dim);
+    }
+}

@@ -1,0 +1,74 @@
+//! Colour, wrapping, and text from outside made safe for a terminal.
+
+/// What a piece of text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Plain,
+    Strong,
+    Dim,
+    Good,
+    Warning,
+    Bad,
+}
+
+/// Whether to colour.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paint(pub(crate) bool);
+
+impl Paint {
+    /// The text in the tone's colour, or as it is.
+    pub(crate) fn tone(self, text: &str, tone: Tone) -> String {
+        let code = match tone {
+            Tone::Plain => return text.to_owned(),
+            Tone::Strong => "1",
+            Tone::Dim => "2",
+            Tone::Good => "1;32",
+            Tone::Warning => "1;33",
+            Tone::Bad => "1;31",
+        };
+        if self.0 && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// Text from a user or a broker without control characters: it must not move the cursor or colour the terminal.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Lines of at most `width` characters, broken at blanks. A word longer than that keeps its line to itself.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_at_blanks_and_no_word_is_cut() {
+        assert_eq!(wrapped("a bb ccc", 4), ["a bb", "ccc"]);
+        assert_eq!(wrapped("unbreakable x", 4), ["unbreakable", "x"]);
+        assert_eq!(wrapped("", 4), Vec::<String>::new());
+    }
+
+    #[test]
+    fn escape_sequences_from_outside_do_not_reach_the_terminal() {
+        assert_eq!(printable("a\x1b[31mb\nc\u{9b}d"), "a [31mb c d");
+    }
+
+    #[test]
+    fn colour_is_used_only_when_asked_for() {
+        assert_eq!(Paint(false).tone("x", Tone::Bad), "x");
+        assert_eq!(Paint(true).tone("x", Tone::Bad), "\x1b[1;31mx\x1b[0m");
+    }
+}

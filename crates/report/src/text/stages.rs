@@ -1,0 +1,56 @@
+//! Where the time goes: the mean of each stage of the path, one line a setup.
+
+use super::Page;
+use super::paint::Tone;
+use super::table::{Column, Table};
+use crate::absence::Footnotes;
+use crate::number::{ABSENT, milliseconds, plus_minus_ms};
+use crate::wording;
+use plumb_model::document::StepResult;
+use plumb_model::observation::Stage;
+
+/// Slip, produce, publish, commit, catch-up, fetch and the unexplained rest. Nothing when no step has stages.
+pub(super) fn write(page: &mut Page, steps: &[StepResult]) {
+    if steps.iter().all(|step| step.stages.is_empty()) {
+        return;
+    }
+    page.heading(
+        "Stages, mean in ms",
+        "± the wider side of the error band; they add up to the end-to-end mean",
+    );
+    let headings = wording::STAGES.map(wording::stage);
+    let columns = headings.iter().map(|heading| Column::number(heading)).collect();
+    let mut table = Table::new("", columns);
+    let mut notes = Footnotes::default();
+    for (index, step) in steps.iter().enumerate() {
+        let mut cells = Vec::new();
+        for (name, heading) in wording::STAGES.iter().zip(headings) {
+            let stage = step.stages.iter().find(|stage| stage.stage == *name);
+            match stage.map(|stage| (stage, stage.mean_ns)) {
+                Some((stage, Some(mean))) => {
+                    cells.push(format!("{}{}", milliseconds(mean), band(stage, mean)))
+                }
+                absent => {
+                    let reason =
+                        absent.map_or_else(|| "not recorded by this run".into(), |(s, _)| s.source.clone());
+                    notes.add(heading, index + 1, reason);
+                    cells.push(ABSENT.to_owned());
+                }
+            }
+        }
+        table.push(&format!("#{}", index + 1), cells, Tone::Plain);
+    }
+    for line in table.lines(page.width, page.paint) {
+        page.line(&line);
+    }
+    for note in notes.sentences() {
+        page.prose("  - ", &note, Tone::Dim);
+    }
+}
+
+/// The band as `±`, on its wider side; empty without a band.
+fn band(stage: &Stage, mean_ns: f64) -> String {
+    let sides = [stage.low_ns.map(|low| mean_ns - low), stage.high_ns.map(|high| high - mean_ns)];
+    let wider = sides.into_iter().flatten().fold(0.0, f64::max);
+    if wider > 0.0 { format!(" {}", plus_minus_ms(wider)) } else { String::new() }
+}

@@ -1,0 +1,58 @@
+//! The verdict with its reasons, and the findings.
+
+use super::Page;
+use super::paint::Tone;
+use crate::wording;
+use plumb_model::document::RunDocument;
+use plumb_model::finding::{Finding, Severity, ValidityVerdict};
+
+/// The verdict, prominent, with a line or two for each reason.
+pub(super) fn write(page: &mut Page, document: &RunDocument) {
+    let validity = &document.validity;
+    let tone = match validity.verdict {
+        ValidityVerdict::Valid => Tone::Good,
+        ValidityVerdict::Suspect => Tone::Warning,
+        ValidityVerdict::Invalid => Tone::Bad,
+    };
+    page.line("");
+    let word = page.paint.tone(&wording::verdict(validity.verdict).to_uppercase(), tone);
+    page.line(&format!("Verdict: {word}  {}", wording::verdict_meaning(validity.verdict)));
+    reasons(page, document, &validity.reasons);
+}
+
+/// Findings about the system. Nothing is written when there are none.
+pub(super) fn write_findings(page: &mut Page, document: &RunDocument) {
+    let findings = &document.findings;
+    if !findings.is_empty() {
+        page.heading("Findings", "");
+        reasons(page, document, findings);
+        for advice in findings.iter().flat_map(|finding| &finding.advice) {
+            page.prose("  -> ", advice, Tone::Plain);
+        }
+    }
+}
+
+fn reasons(page: &mut Page, document: &RunDocument, findings: &[Finding]) {
+    for finding in findings {
+        let lead = format!("  {:<8} ", wording::severity(finding.severity));
+        let tone = match finding.severity {
+            Severity::Note => Tone::Dim,
+            Severity::Suspect | Severity::Invalid => Tone::Plain,
+        };
+        let place = finding.step.as_ref().map(|step| format!("{}: ", wording::short_name(document, step)));
+        page.prose(
+            &lead,
+            &format!(
+                "{}{} (plumb explain {})",
+                place.unwrap_or_default(),
+                sentence_without_stop(&finding.claim),
+                finding.id
+            ),
+            tone,
+        );
+    }
+}
+
+fn sentence_without_stop(claim: &str) -> &str {
+    claim.trim_end().trim_end_matches('.')
+}

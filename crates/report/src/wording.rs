@@ -1,0 +1,130 @@
+//! How a run, its end, its stages and its verdicts are called, the same in every renderer.
+
+use crate::number::{count, counted};
+use plumb_model::document::{RunDocument, RunState};
+use plumb_model::finding::{Comparison, ComparisonVerdict, Severity, ValidityVerdict};
+use plumb_model::observation::{Fidelity, StageName};
+
+/// What the end-to-end table measures.
+pub(crate) const END_TO_END: &str = "from the intended send time to the return from poll";
+
+/// The verdict's word.
+pub(crate) fn verdict(verdict: ValidityVerdict) -> &'static str {
+    match verdict {
+        ValidityVerdict::Valid => "valid",
+        ValidityVerdict::Suspect => "suspect",
+        ValidityVerdict::Invalid => "invalid",
+    }
+}
+
+/// What the verdict means for a reader.
+pub(crate) fn verdict_meaning(verdict: ValidityVerdict) -> &'static str {
+    match verdict {
+        ValidityVerdict::Valid => "Nothing was found that makes the figures mislead.",
+        ValidityVerdict::Suspect => "Some figures may mislead; the reasons say which and why.",
+        ValidityVerdict::Invalid => "The run does not show what it was made to show.",
+    }
+}
+
+/// The severity's word.
+pub(crate) fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "note",
+        Severity::Suspect => "suspect",
+        Severity::Invalid => "invalid",
+    }
+}
+
+/// The stage's name.
+pub(crate) fn stage(stage: StageName) -> &'static str {
+    match stage {
+        StageName::Slip => "slip",
+        StageName::Produce => "produce",
+        StageName::Publish => "publish",
+        StageName::Commit => "commit",
+        StageName::CatchUp => "catch-up",
+        StageName::Fetch => "fetch",
+        StageName::Unexplained => "unexplained",
+    }
+}
+
+/// All stages, in the order of the path.
+pub(crate) const STAGES: [StageName; 7] = [
+    StageName::Slip,
+    StageName::Produce,
+    StageName::Publish,
+    StageName::Commit,
+    StageName::CatchUp,
+    StageName::Fetch,
+    StageName::Unexplained,
+];
+
+/// Where a stage's figure comes from.
+pub(crate) fn fidelity(fidelity: Fidelity) -> &'static str {
+    match fidelity {
+        Fidelity::Metrics => "statistics",
+        Fidelity::Probe => "probe",
+        Fidelity::Measured => "measured",
+        Fidelity::Derived => "derived",
+    }
+}
+
+/// The comparison's verdict.
+pub(crate) fn comparison(verdict: ComparisonVerdict) -> &'static str {
+    match verdict {
+        ComparisonVerdict::Differs => "differs",
+        ComparisonVerdict::WithinNoise => "within noise",
+        ComparisonVerdict::TooFewBlocks => "too few blocks",
+    }
+}
+
+/// A metric's path as words: `end_to_end.mean` -> `end-to-end mean`.
+pub(crate) fn metric(comparison: &Comparison) -> String {
+    comparison.metric.replace("end_to_end", "end-to-end").replace(['.', '_'], " ")
+}
+
+/// Why the run is not a whole one; None when it is.
+pub(crate) fn incomplete(document: &RunDocument) -> Option<String> {
+    let (done, planned) = (document.steps.len(), document.plan.steps.len());
+    let end = match &document.run.state {
+        RunState::Complete if done == planned => return None,
+        RunState::Complete => "The run says that it is complete".to_owned(),
+        RunState::Running => "The run did not say that it ended: it still runs, or was killed".to_owned(),
+        RunState::Interrupted => "The run was stopped by its user".to_owned(),
+        RunState::Failed { error } => format!("The run failed: {error}"),
+    };
+    Some(format!("{end}; {} of {} measured.", count(done as u64), counted(planned, "setup")))
+}
+
+/// One line on the size of the run: setups, blocks, messages.
+pub(crate) fn extent(document: &RunDocument) -> String {
+    let plan = &document.plan;
+    let messages: Vec<u64> = plan.steps.iter().map(|step| step.load.messages()).collect();
+    let each = match messages.as_slice() {
+        [] => String::new(),
+        [first, rest @ ..] if rest.iter().all(|other| other == first) => {
+            format!(", {} messages each", count(*first))
+        }
+        all => format!(", {} messages", count(all.iter().sum())),
+    };
+    format!("{}{each}, {}", counted(plan.steps.len(), "setup"), counted(plan.blocks as usize, "block"))
+}
+
+/// Names of steps whose blocks fell to one client host with a broker on it, as a warning or nothing.
+pub(crate) fn cluster_place(on_this_host: Option<bool>) -> &'static str {
+    match on_this_host {
+        Some(true) => "on the host that generates the load",
+        Some(false) => "on other hosts",
+        None => "place not known",
+    }
+}
+
+/// The step's number in tables, from 1; None when no step has the name.
+pub(crate) fn setup_number(document: &RunDocument, name: &str) -> Option<usize> {
+    document.steps.iter().position(|step| step.name == name).map(|index| index + 1)
+}
+
+/// `#2`, or the name where the document has no such step.
+pub(crate) fn short_name(document: &RunDocument, name: &str) -> String {
+    setup_number(document, name).map_or_else(|| name.to_owned(), |number| format!("#{number}"))
+}
