@@ -1,0 +1,195 @@
+//! What a block amounts to, once its threads have ended.
+
+use super::Shared;
+use crate::consume::{Appends, Received};
+use crate::librdkafka::statistics::StatisticsSum;
+use crate::produce::{Reported, Sent};
+use crate::verify::{Arrivals, SequenceSet};
+use plumb_model::observation::{Accounting, ClientStatistics, Counts, ErrorCount};
+use plumb_model::plan::Properties;
+use std::collections::BTreeMap;
+
+/// What a block amounts to. Latencies went to the sink while it ran.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockOutcome {
+    /// The user stopped it early.
+    pub stopped: bool,
+    /// What became of the measured messages.
+    pub counts: Counts,
+    /// The broker's word, over the whole block.
+    pub accounting: Accounting,
+    /// From the first measured due time to the last measured acknowledgement; no shorter than the schedule.
+    pub measured_ns: u64,
+    /// The schedule's own length.
+    pub planned_ns: u64,
+    /// The producers' statistics.
+    pub producer_statistics: ClientStatistics,
+    /// The consumers' statistics.
+    pub consumer_statistics: ClientStatistics,
+    /// What the broker's append times say, where the topic keeps them.
+    pub append_times: Option<AppendTimes>,
+    /// Times that a send waited for room in the client's queue.
+    pub queue_full_waits: u64,
+    /// Errors by code.
+    pub errors: Vec<ErrorCount>,
+    /// The producers' resolved properties.
+    pub producer_properties: Properties,
+    /// The consumers' resolved properties.
+    pub consumer_properties: Properties,
+}
+
+/// What the broker's append times say (LogAppendTime, whole milliseconds).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AppendTimes {
+    /// Messages behind it.
+    pub samples: u64,
+    /// Mean of append time, rounded down to its millisecond, minus actual send time; the clocks' offset is in it.
+    pub floor_minus_sent_mean_ns: f64,
+    /// The broker's clock is ahead of ours by at least this,
+    pub clock_offset_low_ns: i64,
+    /// and by at most this: every message was appended after it was sent and before it was received.
+    pub clock_offset_high_ns: i64,
+}
+
+/// Errors by origin and code.
+#[derive(Debug, Default)]
+pub(crate) struct Errors {
+    counts: BTreeMap<(&'static str, String), (String, u64)>,
+}
+
+impl Errors {
+    pub(crate) fn note(&mut self, origin: &'static str, code: &str, text: &str) {
+        let entry = self.counts.entry((origin, code.to_owned())).or_insert_with(|| (text.to_owned(), 0));
+        entry.1 += 1;
+    }
+
+    pub(crate) fn note_client(&mut self, code: &str, text: &str, fatal: bool) {
+        let text = if fatal { format!("fatal: {text}") } else { text.to_owned() };
+        self.note("client", code, &text);
+    }
+
+    fn absorb(&mut self, other: Errors) {
+        for (key, (text, count)) in other.counts {
+            self.counts.entry(key).or_insert((text, 0)).1 += count;
+        }
+    }
+
+    fn list(self) -> Vec<ErrorCount> {
+        self.counts
+            .into_iter()
+            .map(|((origin, code), (message, count))| ErrorCount {
+                origin: origin.to_owned(),
+                code,
+                message,
+                count,
+            })
+            .collect()
+    }
+}
+
+/// Puts together what the threads say.
+pub(super) fn outcome(
+    shared: &Shared<'_>,
+    starts: &[i64],
+    ends: Option<Vec<i64>>,
+    (sent, reported, received): (Vec<Sent>, Vec<Reported>, Vec<Received>),
+) -> BlockOutcome {
+    let mut errors = Errors::default();
+    let (mut producer_statistics, mut consumer_statistics) =
+        (StatisticsSum::default(), StatisticsSum::default());
+    let mut arrivals = Arrivals::default();
+    let mut appends = Appends::default();
+    let mut accounting = Accounting::default();
+    let mut rebalances = 0;
+    for consumer in received {
+        arrivals.absorb(&consumer.arrivals);
+        appends.absorb(&consumer.appends);
+        consumer_statistics.absorb(&consumer.statistics);
+        accounting.foreign += consumer.foreign;
+        accounting.corrupt += consumer.corrupt;
+        rebalances += consumer.rebalances;
+        errors.absorb(consumer.errors);
+    }
+    let first_due = sent.iter().filter_map(|producer| producer.first_due_ns).min();
+    let last_due = sent.iter().filter_map(|producer| producer.last_due_ns).max();
+    let last_ack = reported.iter().filter_map(|producer| producer.last_ack_ns).max();
+    let mut counts = Counts::default();
+    let mut queue_full_waits = 0;
+    let mut sent_all = 0;
+    for producer in sent {
+        counts.intended += producer.intended;
+        counts.sent += producer.measured;
+        sent_all += producer.all;
+        queue_full_waits += producer.queue_full_waits;
+        errors.absorb(producer.errors);
+    }
+    let nothing = SequenceSet::default();
+    for (index, producer) in reported.into_iter().enumerate() {
+        let id = u16::try_from(index).unwrap_or(u16::MAX);
+        counts.acked += producer.acked.len();
+        counts.failed += producer.failed;
+        if shared.load.consumers > 0 {
+            counts.lost += producer.acked.missing_from(arrivals.received.get(&id).unwrap_or(&nothing));
+        }
+        accounting.acked += producer.acked_all;
+        accounting.unknown += producer.unknown_all;
+        producer_statistics.absorb(&producer.statistics);
+        errors.absorb(producer.errors);
+    }
+    // What was never reported has an unknown outcome, like what was reported as unknown.
+    counts.unknown = counts.sent.saturating_sub(counts.acked + counts.failed);
+    accounting.unknown =
+        accounting.unknown.max((sent_all + starts.len() as u64).saturating_sub(accounting.acked));
+    counts.received = arrivals.distinct();
+    counts.duplicated = arrivals.duplicated;
+    counts.reordered = arrivals.reordered;
+    settle(&mut accounting, starts, ends);
+    let planned_ns = planned_ns(first_due, last_due, counts.intended);
+    let until_last_ack = last_ack.zip(first_due).map_or(0, |(ack, due)| ack.saturating_sub(due));
+    let mut consumer_statistics = consumer_statistics.summary();
+    consumer_statistics.rebalances = rebalances;
+    BlockOutcome {
+        stopped: shared.stopped_by_user(),
+        counts,
+        accounting,
+        measured_ns: planned_ns.max(until_last_ack),
+        planned_ns,
+        producer_statistics: producer_statistics.summary(),
+        consumer_statistics,
+        append_times: append_times(&appends),
+        queue_full_waits,
+        errors: errors.list(),
+        producer_properties: Properties::new(),
+        consumer_properties: Properties::new(),
+    }
+}
+
+/// Holds the log's growth against what was acknowledged.
+fn settle(accounting: &mut Accounting, starts: &[i64], ends: Option<Vec<i64>>) {
+    let growth = ends.map(|ends| ends.iter().zip(starts).map(|(end, start)| end - start).sum::<i64>());
+    accounting.offset_delta = growth.and_then(|growth| u64::try_from(growth).ok());
+    accounting.agrees = accounting.offset_delta.map(|delta| {
+        let ours = delta.saturating_sub(accounting.foreign);
+        accounting.acked <= ours && ours <= accounting.acked + accounting.unknown
+    });
+}
+
+/// Length of the schedule: from the first due time to one mean gap after the last.
+fn planned_ns(first_due: Option<u64>, last_due: Option<u64>, intended: u64) -> u64 {
+    let Some(span) = first_due.zip(last_due).map(|(first, last)| last.saturating_sub(first)) else {
+        return 0;
+    };
+    match intended {
+        0 | 1 => span,
+        n => (span as f64 * n as f64 / (n - 1) as f64).round() as u64,
+    }
+}
+
+fn append_times(appends: &Appends) -> Option<AppendTimes> {
+    Some(AppendTimes {
+        samples: appends.samples,
+        floor_minus_sent_mean_ns: (appends.samples > 0).then(|| appends.sum_ns / appends.samples as f64)?,
+        clock_offset_low_ns: appends.offset_low_ns?,
+        clock_offset_high_ns: appends.offset_high_ns?,
+    })
+}

@@ -1,0 +1,181 @@
+//! What the threads of a block share: the stop, the phases, the readiness and position of each partition.
+
+use plumb_model::plan::LoadPlan;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What the threads of a block share.
+#[derive(Debug)]
+pub(crate) struct Shared<'a> {
+    pub(crate) run: u64,
+    pub(crate) load: &'a LoadPlan,
+    stop: &'a AtomicBool,
+    finish: AtomicBool,
+    start_ns: AtomicU64,
+    measured_from_ns: AtomicU64,
+    measured_to_ns: AtomicU64,
+    /// Offset of the next record that the consumers have not seen, by partition.
+    positions: Vec<AtomicI64>,
+    probes_acknowledged: Vec<AtomicBool>,
+    probes_received: Vec<AtomicBool>,
+    probe_error: Mutex<Option<(String, String)>>,
+    acknowledged: AtomicU64,
+    /// The epoch minus the run's clock.
+    epoch_minus_clock_ns: i64,
+}
+
+impl<'a> Shared<'a> {
+    pub(crate) fn new(run: u64, load: &'a LoadPlan, stop: &'a AtomicBool, starts: &[i64]) -> Self {
+        let flags = || starts.iter().map(|_| AtomicBool::new(false)).collect();
+        let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let epoch_ns = i64::try_from(epoch.as_nanos()).unwrap_or(i64::MAX);
+        Shared {
+            run,
+            load,
+            stop,
+            finish: AtomicBool::new(false),
+            start_ns: AtomicU64::new(u64::MAX),
+            measured_from_ns: AtomicU64::new(u64::MAX),
+            measured_to_ns: AtomicU64::new(u64::MAX),
+            positions: starts.iter().map(|offset| AtomicI64::new(*offset)).collect(),
+            probes_acknowledged: flags(),
+            probes_received: flags(),
+            probe_error: Mutex::new(None),
+            acknowledged: AtomicU64::new(0),
+            epoch_minus_clock_ns: epoch_ns - i64::try_from(crate::clock::now_ns()).unwrap_or(0),
+        }
+    }
+
+    /// The user asked to stop, or the block ends.
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.finished()
+    }
+
+    /// The user asked to stop.
+    pub(crate) fn stopped_by_user(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The threads must end.
+    pub(crate) fn finished(&self) -> bool {
+        self.finish.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn finish(&self) {
+        self.finish.store(true, Ordering::Release);
+    }
+
+    /// Tells the threads to end when the guard goes, however that happens.
+    pub(crate) fn end_on_drop(&self) -> impl Drop + use<'_, 'a> {
+        struct End<'b, 'a>(&'b Shared<'a>);
+        impl Drop for End<'_, '_> {
+            fn drop(&mut self) {
+                self.0.finish();
+            }
+        }
+        End(self)
+    }
+
+    pub(crate) fn begin(&self, start_ns: u64, measured_from_ns: u64) {
+        self.measured_from_ns.store(measured_from_ns, Ordering::Release);
+        self.start_ns.store(start_ns, Ordering::Release);
+    }
+
+    pub(crate) fn clock_start(&self) -> &AtomicU64 {
+        &self.start_ns
+    }
+
+    pub(crate) fn measured_part_ends(&self, now_ns: u64) {
+        self.measured_to_ns.store(now_ns, Ordering::Release);
+    }
+
+    pub(crate) fn in_measured_part(&self, now_ns: u64) -> bool {
+        self.measured_from_ns.load(Ordering::Acquire) <= now_ns
+            && now_ns <= self.measured_to_ns.load(Ordering::Acquire)
+    }
+
+    /// Follows the windows of a client's statistics.
+    pub(crate) fn window(&self) -> Window<'_, 'a> {
+        Window { shared: self, last_ns: 0 }
+    }
+
+    /// Where the consumers go on in a partition.
+    pub(crate) fn position(&self, partition: i32) -> Option<i64> {
+        let position = self.positions.get(usize::try_from(partition).ok()?)?;
+        Some(position.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn reached(&self, partition: i32, next_offset: i64) {
+        if let Some(position) = usize::try_from(partition).ok().and_then(|at| self.positions.get(at)) {
+            position.fetch_max(next_offset, Ordering::AcqRel);
+        }
+    }
+
+    pub(crate) fn has_reached(&self, ends: &[i64]) -> bool {
+        self.positions.iter().zip(ends).all(|(position, end)| position.load(Ordering::Acquire) >= *end)
+    }
+
+    pub(crate) fn probe_acknowledged(&self, partition: i32) {
+        mark(&self.probes_acknowledged, partition);
+    }
+
+    pub(crate) fn probe_received(&self, partition: i32) {
+        mark(&self.probes_received, partition);
+    }
+
+    pub(crate) fn probe_failed(&self, code: &str, text: &str) {
+        if let Ok(mut error) = self.probe_error.lock() {
+            error.get_or_insert((code.to_owned(), text.to_owned()));
+        }
+    }
+
+    pub(crate) fn probe_error(&self) -> Option<(String, String)> {
+        self.probe_error.lock().ok()?.clone()
+    }
+
+    /// The first partition around which no record has gone yet.
+    pub(crate) fn first_unready(&self, with_consumers: bool) -> Option<i32> {
+        let ready = |at: usize| {
+            self.probes_acknowledged[at].load(Ordering::Acquire)
+                && (!with_consumers || self.probes_received[at].load(Ordering::Acquire))
+        };
+        (0..self.positions.len()).find(|at| !ready(*at)).and_then(|at| i32::try_from(at).ok())
+    }
+
+    pub(crate) fn count_acknowledged(&self) {
+        self.acknowledged.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Acknowledged so far, probes and warm-up included.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        self.acknowledged.load(Ordering::Relaxed)
+    }
+
+    /// A time of the run's clock as a time of the epoch.
+    pub(crate) fn epoch_ns(&self, clock_ns: u64) -> i64 {
+        i64::try_from(clock_ns).unwrap_or(i64::MAX).saturating_add(self.epoch_minus_clock_ns)
+    }
+}
+
+fn mark(flags: &[AtomicBool], partition: i32) {
+    if let Some(flag) = usize::try_from(partition).ok().and_then(|at| flags.get(at)) {
+        flag.store(true, Ordering::Release);
+    }
+}
+
+/// Tells which windows of the statistics lie in the measured part.
+#[derive(Debug)]
+pub(crate) struct Window<'b, 'a> {
+    shared: &'b Shared<'a>,
+    last_ns: u64,
+}
+
+impl Window<'_, '_> {
+    /// Whether the window from the last emission to this one lies in the measured part.
+    pub(crate) fn next(&mut self, now_ns: u64) -> bool {
+        let inside = self.shared.in_measured_part(self.last_ns) && self.shared.in_measured_part(now_ns);
+        self.last_ns = now_ns;
+        inside
+    }
+}

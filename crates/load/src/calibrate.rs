@@ -1,0 +1,59 @@
+//! What the instrument itself adds: cost and step of the clock, lateness of its wake-ups.
+
+use crate::clock::now_ns;
+use crate::pace::{MAX_SPIN_NS, Pace, sharpen_timers};
+use crate::tally::Tally;
+
+/// The instrument's own quality.
+#[derive(Debug)]
+pub struct Calibration {
+    /// Cost of reading the clock.
+    pub clock_read_ns: f64,
+    /// Smallest step of the clock seen.
+    pub clock_step_ns: u64,
+    /// Lateness of a plain sleep.
+    pub sleep_late: Tally,
+    /// Lateness of the sleep-and-spin that sends use.
+    pub wake_late: Tally,
+    /// How long before a send to start spinning: what nine of ten plain sleeps are late at most.
+    pub spin_ns: u64,
+}
+
+const CLOCK_READS: u32 = 20_000;
+const WAKES: u64 = 200;
+const WAKE_GAP_NS: u64 = 500_000;
+
+/// Measures clock and timers; takes about a quarter of a second.
+pub fn calibrate() -> Calibration {
+    sharpen_timers();
+    let (clock_read_ns, clock_step_ns) = clock_quality();
+    let sleep_late = wake_lateness(Pace::new(0, 1.0));
+    let spin_ns = sleep_late.histogram.value_at_quantile(0.9).min(MAX_SPIN_NS);
+    let wake_late = wake_lateness(Pace::new(spin_ns, 1.0));
+    Calibration { clock_read_ns, clock_step_ns, sleep_late, wake_late, spin_ns }
+}
+
+fn clock_quality() -> (f64, u64) {
+    let start = now_ns();
+    let mut last = start;
+    let mut step = u64::MAX;
+    for _ in 0..CLOCK_READS {
+        let now = now_ns();
+        if now > last {
+            step = step.min(now - last);
+        }
+        last = now;
+    }
+    ((last - start) as f64 / f64::from(CLOCK_READS), step)
+}
+
+fn wake_lateness(pace: Pace) -> Tally {
+    let mut late = Tally::new();
+    let mut due = now_ns();
+    for _ in 0..WAKES {
+        due = now_ns().max(due) + WAKE_GAP_NS;
+        pace.wait(due, || false);
+        late.record(due, now_ns());
+    }
+    late
+}

@@ -1,0 +1,130 @@
+//! Topics of a run: made, waited for, looked at, and deleted only when this run made them.
+
+use super::connect::Cluster;
+use super::ffi::{AdminError, ConfigOf};
+use crate::clock::now_ns;
+use crate::error::LoadError;
+use plumb_model::plan::Properties;
+use std::time::Duration;
+
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// What the cluster says of a topic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopicShape {
+    /// Its name.
+    pub name: String,
+    /// Leader of each partition.
+    pub leaders: Vec<i32>,
+    /// Replicas of the first partition.
+    pub replication: u32,
+}
+
+/// A topic that this run made: the only kind that it can delete.
+#[derive(Debug)]
+pub struct OwnTopic {
+    name: String,
+}
+
+impl OwnTopic {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Cluster {
+    /// Makes a topic and waits until every partition has a leader.
+    pub fn create_topic(
+        &self,
+        name: &str,
+        (partitions, replication): (u32, u32),
+        configs: &Properties,
+    ) -> Result<OwnTopic, LoadError> {
+        let shape =
+            (i32::try_from(partitions).unwrap_or(i32::MAX), i32::try_from(replication).unwrap_or(i32::MAX));
+        self.client
+            .create_topic(name, shape, configs, TIMEOUT)
+            .map_err(|error| LoadError::from((error, format!("create topic {name}").as_str())))?;
+        let topic = OwnTopic { name: name.to_owned() };
+        let started = now_ns();
+        loop {
+            match self.topic_shape(name) {
+                Ok(shape)
+                    if shape.leaders.len() == partitions as usize
+                        && shape.leaders.iter().all(|id| *id >= 0) =>
+                {
+                    return Ok(topic);
+                }
+                Ok(_) | Err(LoadError::UnknownTopic { .. }) => {}
+                Err(error) => return Err(error),
+            }
+            if now_ns() - started > TIMEOUT.as_nanos() as u64 {
+                let operation = format!("wait for the leaders of topic {name}");
+                let reason = format!("not there after {} s", TIMEOUT.as_secs());
+                return Err(LoadError::Refused { operation, reason });
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Deletes a topic that this run made.
+    pub fn delete_topic(&self, topic: &OwnTopic) -> Result<(), LoadError> {
+        let operation = format!("delete topic {}", topic.name);
+        self.client
+            .delete_topic(&topic.name, TIMEOUT)
+            .map_err(|error| LoadError::from((error, operation.as_str())))
+    }
+
+    /// Deletes a consumer group of this run, if the cluster allows that.
+    pub fn delete_group(&self, group: &str) {
+        // Some services do not offer it; the group then ends with its offsets' retention.
+        let _ = self.client.delete_group(group, TIMEOUT);
+    }
+
+    /// Partitions, leaders and replicas.
+    pub fn topic_shape(&self, name: &str) -> Result<TopicShape, LoadError> {
+        let operation = format!("look at topic {name}");
+        let refused = |error: AdminError| LoadError::from((error, operation.as_str()));
+        let metadata = self.client.metadata(Some(name), TIMEOUT).map_err(&refused)?;
+        let Some(topic) = metadata.topics.into_iter().find(|topic| topic.name == name) else {
+            return Err(LoadError::UnknownTopic { topic: name.to_owned() });
+        };
+        match topic.error {
+            Some(error) if matches!(error.code.as_str(), "UNKNOWN_TOPIC_OR_PART" | "_UNKNOWN_TOPIC") => {
+                Err(LoadError::UnknownTopic { topic: name.to_owned() })
+            }
+            // Leaders may still be elected; the caller looks at them.
+            Some(error) if error.code != "LEADER_NOT_AVAILABLE" => Err(refused(error)),
+            _ if topic.partitions.is_empty() => Err(LoadError::UnknownTopic { topic: name.to_owned() }),
+            _ => Ok(TopicShape {
+                replication: topic.partitions.first().map_or(0, |(_, replicas)| *replicas as u32),
+                leaders: topic.partitions.iter().map(|(leader, _)| *leader).collect(),
+                name: topic.name,
+            }),
+        }
+    }
+
+    /// Configs of a topic; empty when the cluster does not tell.
+    pub fn topic_configs(&self, name: &str) -> Properties {
+        self.client.configs(ConfigOf::Topic(name), TIMEOUT).unwrap_or_default()
+    }
+
+    /// Configs of a broker; empty when the cluster does not tell.
+    pub fn broker_configs(&self, id: i32) -> Properties {
+        self.client.configs(ConfigOf::Broker(id), TIMEOUT).unwrap_or_default()
+    }
+
+    /// End offset of each partition.
+    pub(crate) fn end_offsets(&self, topic: &str, partitions: usize) -> Result<Vec<i64>, LoadError> {
+        (0..partitions)
+            .map(|partition| {
+                let partition = i32::try_from(partition).unwrap_or(i32::MAX);
+                self.client.watermarks(topic, partition, TIMEOUT).map(|(_, high)| high).map_err(|reason| {
+                    let operation = format!("ask for the end of {topic} partition {partition}");
+                    LoadError::Refused { operation, reason }
+                })
+            })
+            .collect()
+    }
+}

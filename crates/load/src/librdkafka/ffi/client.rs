@@ -1,0 +1,371 @@
+//! Handles: a client with its event queue, a topic, sending, subscribing, offsets, effective configuration.
+
+use super::event::Event;
+use super::{ErrorBuffer, c_string, error_name, error_text, text};
+use crate::error::LoadError;
+use crate::librdkafka::{REDACTED, is_secret};
+use plumb_model::plan::Properties;
+use rdkafka_sys as sys;
+use std::ffi::{CString, c_void};
+use std::ptr::{self, NonNull};
+use std::time::Duration;
+use sys::types::{RDKafka, RDKafkaTopic};
+
+/// What a client is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Producer,
+    /// A member of a group.
+    Consumer,
+    /// Looks at and manages the cluster. A consumer handle without a group, because only such a handle leaves topics
+    /// that do not exist alone.
+    Admin,
+}
+
+/// One client handle with its queue of events.
+#[derive(Debug)]
+pub(crate) struct Client {
+    handle: NonNull<RDKafka>,
+    queue: NonNull<sys::rd_kafka_queue_t>,
+    role: Role,
+}
+
+// SAFETY: librdkafka documents its handles and queues as thread-safe.
+unsafe impl Send for Client {}
+// SAFETY: as above.
+unsafe impl Sync for Client {}
+
+impl Client {
+    /// Makes a client. Its errors, logs, statistics, deliveries and rebalances come as events.
+    pub(crate) fn new(role: Role, properties: &Properties) -> Result<Self, LoadError> {
+        let conf = configuration(properties)?;
+        let events = sys::RD_KAFKA_EVENT_ERROR
+            | sys::RD_KAFKA_EVENT_STATS
+            | sys::RD_KAFKA_EVENT_LOG
+            | match role {
+                Role::Producer => sys::RD_KAFKA_EVENT_DR,
+                Role::Consumer => sys::RD_KAFKA_EVENT_REBALANCE | sys::RD_KAFKA_EVENT_OFFSET_COMMIT,
+                Role::Admin => sys::RD_KAFKA_EVENT_NONE,
+            };
+        let kind = match role {
+            Role::Producer => sys::rd_kafka_type_t::RD_KAFKA_PRODUCER,
+            Role::Consumer | Role::Admin => sys::rd_kafka_type_t::RD_KAFKA_CONSUMER,
+        };
+        let mut error = ErrorBuffer::new();
+        // SAFETY: `conf` is ours; rd_kafka_new takes it over unless it fails.
+        let handle = unsafe {
+            sys::rd_kafka_conf_set_events(conf, events);
+            sys::rd_kafka_new(kind, conf, error.as_mut_ptr(), error.len())
+        };
+        let Some(handle) = NonNull::new(handle) else {
+            // SAFETY: on failure the configuration is still ours.
+            unsafe { sys::rd_kafka_conf_destroy(conf) };
+            let value = String::new();
+            return Err(LoadError::Property { key: "(several)".into(), value, reason: error.text() });
+        };
+        // SAFETY: the handle is alive; a null queue for logs means the main queue; the queue getters return a new
+        // reference that Drop gives back. After poll_set_consumer the consumer queue carries the main queue's events.
+        let queue = unsafe {
+            sys::rd_kafka_set_log_queue(handle.as_ptr(), ptr::null_mut());
+            match role {
+                Role::Producer | Role::Admin => sys::rd_kafka_queue_get_main(handle.as_ptr()),
+                Role::Consumer => {
+                    sys::rd_kafka_poll_set_consumer(handle.as_ptr());
+                    sys::rd_kafka_queue_get_consumer(handle.as_ptr())
+                }
+            }
+        };
+        match NonNull::new(queue) {
+            Some(queue) => Ok(Client { handle, queue, role }),
+            None => {
+                // SAFETY: the handle is alive and nobody else has it.
+                unsafe { sys::rd_kafka_destroy(handle.as_ptr()) };
+                let reason = "the library gave no event queue".to_owned();
+                Err(LoadError::Property { key: "(several)".into(), value: String::new(), reason })
+            }
+        }
+    }
+
+    pub(super) fn handle(&self) -> *mut RDKafka {
+        self.handle.as_ptr()
+    }
+
+    /// Waits up to `timeout` (whole milliseconds) for an event.
+    pub(crate) fn poll(&self, timeout: Duration) -> Option<Event> {
+        let milliseconds = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
+        // SAFETY: the queue lives as long as self; the event is ours.
+        let event = unsafe { sys::rd_kafka_queue_poll(self.queue.as_ptr(), milliseconds) };
+        NonNull::new(event).map(Event::new)
+    }
+
+    /// The properties as the library resolved them, secrets redacted.
+    pub(crate) fn effective(&self) -> Properties {
+        let mut properties = Properties::new();
+        // SAFETY: the configuration belongs to the handle and is only read; the dump holds `count` strings, names and
+        // values in turn, until it is freed.
+        unsafe {
+            let conf = sys::rd_kafka_conf(self.handle()).cast_mut();
+            let mut count = 0;
+            let dump = sys::rd_kafka_conf_dump(conf, &mut count);
+            for index in (0..count).step_by(2) {
+                let key = text(*dump.add(index));
+                let value = text(*dump.add(index + 1));
+                let value = if is_secret(&key) && !value.is_empty() { REDACTED.to_owned() } else { value };
+                properties.insert(key, value);
+            }
+            sys::rd_kafka_conf_dump_free(dump, count);
+        }
+        // Addresses of callbacks and opaque pointers say nothing.
+        properties.retain(|key, value| {
+            !(value.starts_with("0x") || value == "(nil)" || key.ends_with("_cb") || key == "opaque")
+        });
+        properties
+    }
+
+    /// A topic to send to.
+    pub(crate) fn topic(&self, name: &str) -> Result<Topic<'_>, LoadError> {
+        let c_name = c_string(name);
+        // SAFETY: the handle is alive; a null configuration means the client's defaults.
+        let topic = unsafe { sys::rd_kafka_topic_new(self.handle(), c_name.as_ptr(), ptr::null_mut()) };
+        match NonNull::new(topic) {
+            Some(topic) => Ok(Topic { topic, client: self, name: c_name }),
+            None => Err(LoadError::Refused {
+                operation: format!("use topic {name:?}"),
+                reason: "the client library refuses the name".to_owned(),
+            }),
+        }
+    }
+
+    /// The partition's low and high offsets, as the broker says.
+    pub(crate) fn watermarks(
+        &self,
+        topic: &str,
+        partition: i32,
+        timeout: Duration,
+    ) -> Result<(i64, i64), String> {
+        let topic = c_string(topic);
+        let (mut low, mut high) = (0, 0);
+        let milliseconds = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
+        // SAFETY: the handle is alive and the out-pointers are valid for the call.
+        let code = unsafe {
+            sys::rd_kafka_query_watermark_offsets(
+                self.handle(),
+                topic.as_ptr(),
+                partition,
+                &mut low,
+                &mut high,
+                milliseconds,
+            )
+        };
+        if code == sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR {
+            Ok((low, high))
+        } else {
+            Err(format!("{}: {}", error_name(code), error_text(code)))
+        }
+    }
+
+    /// Joins the group for one topic.
+    pub(crate) fn subscribe(&self, topic: &str) -> Result<(), LoadError> {
+        let topic = c_string(topic);
+        // SAFETY: the list is made, used and destroyed here; subscribe copies it.
+        let code = unsafe {
+            let list = sys::rd_kafka_topic_partition_list_new(1);
+            sys::rd_kafka_topic_partition_list_add(list, topic.as_ptr(), -1);
+            let code = sys::rd_kafka_subscribe(self.handle(), list);
+            sys::rd_kafka_topic_partition_list_destroy(list);
+            code
+        };
+        if code == sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR {
+            return Ok(());
+        }
+        Err(LoadError::Refused { operation: "subscribe".to_owned(), reason: error_text(code) })
+    }
+
+    /// Leaves the group. Events must still be polled until [`Client::is_closed`].
+    pub(crate) fn begin_close(&self) {
+        // SAFETY: both handles are alive; an error object, if any, is ours to destroy.
+        unsafe {
+            let error = sys::rd_kafka_consumer_close_queue(self.handle(), self.queue.as_ptr());
+            if !error.is_null() {
+                sys::rd_kafka_error_destroy(error);
+            }
+        }
+    }
+
+    /// Whether the group was left.
+    pub(crate) fn is_closed(&self) -> bool {
+        // SAFETY: the handle is alive.
+        unsafe { sys::rd_kafka_consumer_closed(self.handle()) == 1 }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // SAFETY: last use of both; a producer's unsent messages are purged so that destroying does not wait for them,
+        // a consumer that was not closed is not closed now (that would wait for the broker).
+        unsafe {
+            if self.role == Role::Producer {
+                let flags = sys::RD_KAFKA_PURGE_F_QUEUE | sys::RD_KAFKA_PURGE_F_INFLIGHT;
+                sys::rd_kafka_purge(self.handle(), flags);
+            }
+            sys::rd_kafka_queue_destroy(self.queue.as_ptr());
+            sys::rd_kafka_destroy_flags(self.handle(), sys::RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+        }
+    }
+}
+
+/// A configuration with the properties set. The caller owns it.
+fn configuration(properties: &Properties) -> Result<*mut sys::rd_kafka_conf_t, LoadError> {
+    // SAFETY: makes a new object that is ours.
+    let conf = unsafe { sys::rd_kafka_conf_new() };
+    let log_queue = ("log.queue".to_owned(), "true".to_owned());
+    for (key, value) in properties.iter().chain([(&log_queue.0, &log_queue.1)]) {
+        let (c_key, c_value) = (c_string(key), c_string(value));
+        let mut error = ErrorBuffer::new();
+        // SAFETY: all pointers are valid for the call; the library copies what it keeps.
+        let result = unsafe {
+            sys::rd_kafka_conf_set(conf, c_key.as_ptr(), c_value.as_ptr(), error.as_mut_ptr(), error.len())
+        };
+        if result != sys::rd_kafka_conf_res_t::RD_KAFKA_CONF_OK {
+            // SAFETY: ours, and not used again.
+            unsafe { sys::rd_kafka_conf_destroy(conf) };
+            let value = if is_secret(key) { REDACTED.to_owned() } else { value.clone() };
+            let reason = if is_secret(key) { "bad value".to_owned() } else { error.text() };
+            return Err(LoadError::Property { key: key.clone(), value, reason });
+        }
+    }
+    Ok(conf)
+}
+
+/// Why a message was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ProduceError {
+    /// The client's queue is full: try again.
+    QueueFull,
+    /// The message is larger than the client allows.
+    TooLarge(String),
+    /// Anything else.
+    Other { code: String, text: String },
+}
+
+/// A topic to send to.
+#[derive(Debug)]
+pub(crate) struct Topic<'a> {
+    topic: NonNull<RDKafkaTopic>,
+    client: &'a Client,
+    name: CString,
+}
+
+// SAFETY: librdkafka documents topic handles as thread-safe.
+unsafe impl Send for Topic<'_> {}
+
+impl Topic<'_> {
+    /// Hands a message to the client, which copies it. `partition` -1 leaves the choice to the client's partitioner.
+    pub(crate) fn produce(
+        &self,
+        partition: i32,
+        key: Option<&[u8]>,
+        value: &[u8],
+    ) -> Result<(), ProduceError> {
+        let (key_pointer, key_len) = key.map_or((ptr::null(), 0), |key| (key.as_ptr(), key.len()));
+        // SAFETY: with F_COPY the library copies key and value before it returns, and does not write to them.
+        let result = unsafe {
+            sys::rd_kafka_produce(
+                self.topic.as_ptr(),
+                partition,
+                sys::RD_KAFKA_MSG_F_COPY,
+                value.as_ptr().cast_mut().cast::<c_void>(),
+                value.len(),
+                key_pointer.cast::<c_void>(),
+                key_len,
+                ptr::null_mut(),
+            )
+        };
+        if result == 0 {
+            return Ok(());
+        }
+        // SAFETY: reads the thread's last error.
+        Err(produce_error(unsafe { sys::rd_kafka_last_error() }))
+    }
+
+    /// The same with headers.
+    pub(crate) fn produce_with_headers(
+        &self,
+        partition: i32,
+        key: Option<&[u8]>,
+        value: &[u8],
+        headers: &[(CString, Vec<u8>)],
+    ) -> Result<(), ProduceError> {
+        use sys::rd_kafka_vtype_t as V;
+        let mut arguments: [sys::rd_kafka_vu_t; 16] = [sys::rd_kafka_vu_t {
+            vtype: V::RD_KAFKA_VTYPE_END,
+            u: sys::rd_kafka_vu_s__bindgen_ty_1 { i: 0 },
+        }; 16];
+        let mut count = 0;
+        let mut push = |vtype, u| {
+            arguments[count] = sys::rd_kafka_vu_t { vtype, u };
+            count += 1;
+        };
+        push(V::RD_KAFKA_VTYPE_RKT, sys::rd_kafka_vu_s__bindgen_ty_1 { rkt: self.topic.as_ptr() });
+        push(V::RD_KAFKA_VTYPE_PARTITION, sys::rd_kafka_vu_s__bindgen_ty_1 { i32_: partition });
+        push(V::RD_KAFKA_VTYPE_MSGFLAGS, sys::rd_kafka_vu_s__bindgen_ty_1 { i: sys::RD_KAFKA_MSG_F_COPY });
+        push(V::RD_KAFKA_VTYPE_VALUE, memory(value));
+        if let Some(key) = key {
+            push(V::RD_KAFKA_VTYPE_KEY, memory(key));
+        }
+        for (name, header) in headers.iter().take(MAX_HEADERS) {
+            let header = sys::rd_kafka_vu_s__bindgen_ty_1__bindgen_ty_2 {
+                name: name.as_ptr(),
+                val: header.as_ptr().cast::<c_void>(),
+                size: header.len() as isize,
+            };
+            push(V::RD_KAFKA_VTYPE_HEADER, sys::rd_kafka_vu_s__bindgen_ty_1 { header });
+        }
+        // SAFETY: `count` arguments are filled with the variant that each type asks for; the library copies all.
+        unsafe {
+            let error = sys::rd_kafka_produceva(self.client.handle(), arguments.as_ptr(), count);
+            if error.is_null() {
+                return Ok(());
+            }
+            let code = sys::rd_kafka_error_code(error);
+            sys::rd_kafka_error_destroy(error);
+            Err(produce_error(code))
+        }
+    }
+
+    pub(super) fn as_ptr(&self) -> *mut RDKafkaTopic {
+        self.topic.as_ptr()
+    }
+
+    /// The topic's name.
+    pub(crate) fn name(&self) -> &str {
+        self.name.to_str().unwrap_or_default()
+    }
+}
+
+/// Headers that one message may carry, the stamp's included.
+pub(crate) const MAX_HEADERS: usize = 11;
+
+fn memory(bytes: &[u8]) -> sys::rd_kafka_vu_s__bindgen_ty_1 {
+    let mem = sys::rd_kafka_vu_s__bindgen_ty_1__bindgen_ty_1 {
+        ptr: bytes.as_ptr().cast_mut().cast::<c_void>(),
+        size: bytes.len(),
+    };
+    sys::rd_kafka_vu_s__bindgen_ty_1 { mem }
+}
+
+fn produce_error(code: sys::rd_kafka_resp_err_t) -> ProduceError {
+    use sys::rd_kafka_resp_err_t as E;
+    match code {
+        E::RD_KAFKA_RESP_ERR__QUEUE_FULL => ProduceError::QueueFull,
+        E::RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE => ProduceError::TooLarge(error_text(code)),
+        _ => ProduceError::Other { code: error_name(code), text: error_text(code) },
+    }
+}
+
+impl Drop for Topic<'_> {
+    fn drop(&mut self) {
+        // SAFETY: gives back our reference; the client outlives it.
+        unsafe { sys::rd_kafka_topic_destroy(self.topic.as_ptr()) };
+    }
+}

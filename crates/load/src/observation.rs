@@ -1,0 +1,81 @@
+//! What a block pushes while it runs, and who takes it.
+
+use crate::tally::Tally;
+
+/// Whoever takes what a running block observes: a recorder, a live view, a web page. All are equal.
+pub trait Sink {
+    /// Takes one observation. It must return soon: the block's own bookkeeping waits for it (its sending does not).
+    fn observe(&mut self, observation: Observation<'_>);
+}
+
+impl<F: FnMut(Observation<'_>)> Sink for F {
+    fn observe(&mut self, observation: Observation<'_>) {
+        self(observation);
+    }
+}
+
+/// Something observed.
+#[derive(Debug)]
+pub enum Observation<'a> {
+    /// The first measured message is due now.
+    MeasuredPartBegins,
+    /// The last measured message was sent.
+    MeasuredPartEnds,
+    /// What one thread saw in one second.
+    Second(&'a SecondPart),
+}
+
+/// What one thread saw in one second of a block, by the time at which things happened.
+#[derive(Debug)]
+pub struct SecondPart {
+    /// Seconds since the block's first intended send.
+    pub second: u32,
+    /// Whether this is about warm-up messages.
+    pub warm_up: bool,
+    /// Messages sent.
+    pub sent: u64,
+    /// Messages acknowledged.
+    pub acked: u64,
+    /// First receptions.
+    pub received: u64,
+    /// From intended time.
+    pub response: Tally,
+    /// From actual send time.
+    pub service: Tally,
+    /// Which of the measures the tallies hold.
+    pub measure: Measure,
+}
+
+/// Which measure a thread records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// The schedule's slip (response only).
+    Slip,
+    /// Acknowledge latency.
+    Acknowledge,
+    /// End-to-end latency.
+    EndToEnd,
+}
+
+impl SecondPart {
+    /// An empty part.
+    pub fn new(measure: Measure) -> Self {
+        SecondPart {
+            second: 0,
+            warm_up: false,
+            sent: 0,
+            acked: 0,
+            received: 0,
+            response: Tally::new(),
+            service: Tally::new(),
+            measure,
+        }
+    }
+
+    /// Empties it for reuse.
+    pub fn clear(&mut self) {
+        (self.sent, self.acked, self.received) = (0, 0, 0);
+        self.response.clear();
+        self.service.clear();
+    }
+}

@@ -1,0 +1,53 @@
+//! Waits until a send is due: sleeps until shortly before, then spins.
+//!
+//! A sleeping thread of Linux wakes tens of microseconds late; latency counts from the intended time, so that lateness
+//! would be in every figure. The spin is bounded ([`MAX_SPIN_NS`], and a fifth of the gap between sends), because the
+//! broker under test may share this machine's CPUs.
+
+use crate::clock::now_ns;
+use std::time::Duration;
+
+/// Spinning starts at most this long before a send.
+pub(crate) const MAX_SPIN_NS: u64 = 100_000;
+
+/// Longest uninterrupted sleep, so that a stop is noticed.
+const MAX_SLEEP_NS: u64 = 50_000_000;
+
+/// How long before a send to stop sleeping.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    spin_ns: u64,
+}
+
+impl Pace {
+    /// A pace that spins `spin_ns`, less when the sends are close together.
+    pub(crate) fn new(spin_ns: u64, rate_per_s: f64) -> Self {
+        let gap_ns = 1e9 / rate_per_s;
+        Pace { spin_ns: spin_ns.min(MAX_SPIN_NS).min((gap_ns / 5.0) as u64) }
+    }
+
+    /// Waits until `due_ns`; false when `stop` came true first.
+    pub(crate) fn wait(self, due_ns: u64, stop: impl Fn() -> bool) -> bool {
+        loop {
+            let now = now_ns();
+            if now >= due_ns {
+                return true;
+            }
+            if stop() {
+                return false;
+            }
+            let left = due_ns - now;
+            if left <= self.spin_ns {
+                std::hint::spin_loop();
+            } else {
+                std::thread::sleep(Duration::from_nanos((left - self.spin_ns).min(MAX_SLEEP_NS)));
+            }
+        }
+    }
+}
+
+/// Makes this thread's timers as sharp as the kernel allows (its default lets them slip by 50 us).
+pub(crate) fn sharpen_timers() {
+    // Without the permission the slack stays as it is; the measured slip then shows it.
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+}

@@ -1,0 +1,193 @@
+//! What values are made of: a pool of bytes made before the run, so that sending draws no randomness per byte.
+
+use crate::error::LoadError;
+use crate::random::Random;
+use crate::stamp::STAMP_BYTES;
+use plumb_model::plan::{LoadPlan, Payload, SizePlan, WeightedSize};
+
+/// Different random contents that values rotate through, so that a batch does not compress by repetition.
+const POOL_BYTES: usize = 4 << 20;
+
+/// Where the stamp travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StampPlace {
+    /// In the first bytes of the value.
+    Value,
+    /// In a header.
+    Header,
+}
+
+/// A source of values: each is a slice into a prepared pool.
+#[derive(Debug)]
+pub struct PayloadSource {
+    pool: Vec<u8>,
+    sizes: Sizes,
+    random: Random,
+    entropy: f64,
+    next: usize,
+    from_file: bool,
+}
+
+#[derive(Debug)]
+enum Sizes {
+    Fixed(usize),
+    Mix { parts: Vec<WeightedSize>, total: u64 },
+}
+
+/// Where the stamps of a load travel.
+pub fn stamp_place(load: &LoadPlan) -> StampPlace {
+    match load.payload {
+        Payload::Entropy(_) if load.size.smallest().as_usize() >= STAMP_BYTES => StampPlace::Value,
+        _ => StampPlace::Header,
+    }
+}
+
+/// The bytes of a payload file.
+pub fn read_payload_file(path: &str) -> Result<Vec<u8>, LoadError> {
+    let bytes = std::fs::read(path)
+        .map_err(|source| LoadError::PayloadFile { path: path.to_owned(), reason: source.to_string() })?;
+    if bytes.is_empty() {
+        return Err(LoadError::PayloadFile { path: path.to_owned(), reason: "the file is empty".to_owned() });
+    }
+    Ok(bytes)
+}
+
+impl PayloadSource {
+    /// Values as planned, from a random stream of their own.
+    pub fn new(load: &LoadPlan, mut random: Random) -> Result<Self, LoadError> {
+        let largest = load.size.largest().as_usize();
+        let sizes = match &load.size {
+            SizePlan::Fixed(size) => Sizes::Fixed(size.as_usize()),
+            SizePlan::Mix(parts) => Sizes::Mix {
+                total: parts.iter().map(|part| u64::from(part.weight)).sum(),
+                parts: parts.clone(),
+            },
+        };
+        let (pool, entropy, from_file) = match &load.payload {
+            Payload::Entropy(share) => {
+                let mut pool = vec![0; POOL_BYTES.max(largest)];
+                random.fill(&mut pool);
+                (pool, *share, false)
+            }
+            Payload::File(path) => {
+                let content = read_payload_file(path)?;
+                let length = content.len().max(largest) + content.len();
+                (content.iter().copied().cycle().take(length).collect(), 1.0, true)
+            }
+        };
+        Ok(PayloadSource { pool, sizes, random, entropy, next: 0, from_file })
+    }
+
+    /// Fills `value` with the next value.
+    pub fn fill(&mut self, value: &mut Vec<u8>) {
+        let size = match &self.sizes {
+            Sizes::Fixed(size) => *size,
+            Sizes::Mix { parts, total } => {
+                let mut at = self.random.below(*total);
+                let mut size = 0;
+                for part in parts {
+                    size = part.size.as_usize();
+                    if at < u64::from(part.weight) {
+                        break;
+                    }
+                    at -= u64::from(part.weight);
+                }
+                size
+            }
+        };
+        let start = self.next_start(size);
+        value.clear();
+        value.extend_from_slice(&self.pool[start..start + size]);
+        if self.entropy < 1.0 {
+            let random_bytes = (size as f64 * self.entropy).round() as usize;
+            value[random_bytes..].fill(0);
+        }
+    }
+
+    /// A file is walked from front to back again and again; random contents are taken anywhere.
+    fn next_start(&mut self, size: usize) -> usize {
+        let room = self.pool.len() - size;
+        if self.from_file {
+            let start = self.next.min(room);
+            self.next = if start + size > room { 0 } else { start + size };
+            return start;
+        }
+        self.random.below(room as u64 + 1) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_model::plan::{Keys, Length, Schedule};
+    use plumb_model::units::{Bytes, Nanos};
+
+    fn load(size: SizePlan, payload: Payload) -> LoadPlan {
+        LoadPlan {
+            rate_per_s: 1.0,
+            schedule: Schedule::Constant,
+            length: Length::Count(1),
+            warm_up: Nanos(0),
+            drain: Nanos(0),
+            producers: 1,
+            consumers: 1,
+            size,
+            keys: Keys::None,
+            headers: Default::default(),
+            payload,
+            in_flight: None,
+        }
+    }
+
+    #[test]
+    fn half_the_entropy_leaves_half_the_value_zero() {
+        let plan = load(SizePlan::Fixed(Bytes(10_000)), Payload::Entropy(0.5));
+        let mut source = PayloadSource::new(&plan, Random::new(1)).unwrap();
+        let mut value = Vec::new();
+        source.fill(&mut value);
+        assert_eq!(value.len(), 10_000);
+        assert!(value[5_000..].iter().all(|byte| *byte == 0));
+        assert!(value[..5_000].iter().filter(|byte| **byte == 0).count() < 100);
+    }
+
+    #[test]
+    fn a_mix_is_drawn_by_weight() {
+        let parts = vec![
+            WeightedSize { size: Bytes(100), weight: 9 },
+            WeightedSize { size: Bytes(1_000), weight: 1 },
+        ];
+        let plan = load(SizePlan::Mix(parts), Payload::Entropy(1.0));
+        let mut source = PayloadSource::new(&plan, Random::new(1)).unwrap();
+        let mut value = Vec::new();
+        let large = (0..10_000)
+            .filter(|_| {
+                source.fill(&mut value);
+                value.len() == 1_000
+            })
+            .count();
+        assert!((900..1_100).contains(&large), "{large}");
+    }
+
+    #[test]
+    fn a_file_is_walked_and_its_stamps_travel_in_a_header() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), b"abcdef").unwrap();
+        let path = file.path().to_str().unwrap().to_owned();
+        let plan = load(SizePlan::Fixed(Bytes(4)), Payload::File(path));
+        assert_eq!(stamp_place(&plan), StampPlace::Header);
+        let mut source = PayloadSource::new(&plan, Random::new(1)).unwrap();
+        let mut value = Vec::new();
+        source.fill(&mut value);
+        assert_eq!(value, b"abcd");
+        source.fill(&mut value);
+        assert_eq!(value, b"efab");
+    }
+
+    #[test]
+    fn a_value_too_small_for_a_stamp_carries_it_in_a_header() {
+        let small = load(SizePlan::Fixed(Bytes(10)), Payload::Entropy(1.0));
+        assert_eq!(stamp_place(&small), StampPlace::Header);
+        let large = load(SizePlan::Fixed(Bytes(48)), Payload::Entropy(1.0));
+        assert_eq!(stamp_place(&large), StampPlace::Value);
+    }
+}

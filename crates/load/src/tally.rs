@@ -1,0 +1,132 @@
+//! A histogram with what a histogram forgets: exact count, sum, smallest and largest, and what fell outside.
+
+use hdrhistogram::Histogram;
+
+/// Values above are counted as overflow: one hour.
+pub const RANGE_NS: u64 = 3_600_000_000_000;
+
+/// Significant decimal digits kept.
+pub const DIGITS: u8 = 3;
+
+/// Times recorded by one thread.
+#[derive(Debug, Clone)]
+pub struct Tally {
+    /// Nanoseconds, 1 to [`RANGE_NS`].
+    pub histogram: Histogram<u64>,
+    /// Exact sum of what the histogram holds.
+    pub sum_ns: u128,
+    /// Exact sum of squares, for the variance (in squared microseconds, as floating point).
+    pub sum_squares_us: f64,
+    /// Smallest value in the histogram; `u64::MAX` when it is empty.
+    pub min_ns: u64,
+    /// Largest value in the histogram.
+    pub max_ns: u64,
+    /// Values below zero: not in the histogram.
+    pub negative: u64,
+    /// Values above the range: not in the histogram.
+    pub overflow: u64,
+}
+
+impl Tally {
+    /// An empty tally.
+    pub fn new() -> Self {
+        let histogram = Histogram::new_with_bounds(1, RANGE_NS, DIGITS)
+            .expect("the bounds are constants that the library accepts");
+        Tally {
+            histogram,
+            sum_ns: 0,
+            sum_squares_us: 0.0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+            negative: 0,
+            overflow: 0,
+        }
+    }
+
+    /// Records the time from `start_ns` to `end_ns`.
+    pub fn record(&mut self, start_ns: u64, end_ns: u64) {
+        let Some(elapsed) = end_ns.checked_sub(start_ns) else {
+            self.negative += 1;
+            return;
+        };
+        if elapsed > RANGE_NS {
+            self.overflow += 1;
+            return;
+        }
+        // Cannot fail: the value is in range.
+        self.histogram.saturating_record(elapsed);
+        self.sum_ns += u128::from(elapsed);
+        let us = elapsed as f64 / 1e3;
+        self.sum_squares_us += us * us;
+        self.min_ns = self.min_ns.min(elapsed);
+        self.max_ns = self.max_ns.max(elapsed);
+    }
+
+    /// Adds what another tally recorded.
+    pub fn add(&mut self, other: &Tally) {
+        if other.is_untouched() {
+            return;
+        }
+        self.histogram.add(&other.histogram).expect("all tallies have the same bounds");
+        self.sum_ns += other.sum_ns;
+        self.sum_squares_us += other.sum_squares_us;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.negative += other.negative;
+        self.overflow += other.overflow;
+    }
+
+    /// Empties it, keeping its memory.
+    pub fn clear(&mut self) {
+        if self.is_untouched() {
+            return;
+        }
+        self.histogram.reset();
+        (self.sum_ns, self.sum_squares_us, self.min_ns, self.max_ns) = (0, 0.0, u64::MAX, 0);
+        (self.negative, self.overflow) = (0, 0);
+    }
+
+    /// Values in the histogram.
+    pub fn samples(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    fn is_untouched(&self) -> bool {
+        self.samples() == 0 && self.negative == 0 && self.overflow == 0
+    }
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Tally::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_dropped_silently() {
+        let mut tally = Tally::new();
+        tally.record(10, 5);
+        tally.record(0, RANGE_NS + 1);
+        tally.record(5, 5);
+        tally.record(0, 3_000_000);
+        assert_eq!((tally.negative, tally.overflow, tally.samples()), (1, 1, 2));
+        assert_eq!((tally.min_ns, tally.max_ns, tally.sum_ns), (0, 3_000_000, 3_000_000));
+    }
+
+    #[test]
+    fn adding_and_clearing_keep_the_exact_figures() {
+        let mut sum = Tally::new();
+        let mut part = Tally::new();
+        part.record(0, 7);
+        part.record(9, 1);
+        sum.add(&part);
+        sum.add(&part);
+        assert_eq!((sum.samples(), sum.sum_ns, sum.negative, sum.min_ns), (2, 14, 2, 7));
+        part.clear();
+        assert_eq!((part.samples(), part.negative, part.min_ns), (0, 0, u64::MAX));
+    }
+}
