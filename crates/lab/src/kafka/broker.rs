@@ -14,10 +14,13 @@ use super::launch::Launcher;
 
 /// How long brokers may take to end by themselves. Measured: 0.3 to 0.6 s; but the last of several waits minutes for
 /// a quorum that is no longer there, and what it would save is thrown away.
-const STOP_DEADLINE: Duration = Duration::from_secs(3);
+const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long the system may take to end a killed process before it is no longer waited for.
-const KILL_DEADLINE: Duration = Duration::from_secs(10);
+const KILL_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many lines an error carries of each of a broker's files.
+const LINES: usize = 12;
 
 /// A broker's process and where it is.
 pub(super) struct Broker {
@@ -47,10 +50,15 @@ impl Broker {
         Ok(self.child.try_wait()?)
     }
 
-    /// The last lines that it left: its console first, then its log.
+    /// The last lines that it left: its console first, then what its log complains of. A broker that gives up logs
+    /// a page about stopping everything, so the very last lines of a log rarely say why.
     pub(super) fn last_words(&self) -> String {
-        let parts = [last_lines(&self.plan.console(), 15), last_lines(&self.plan.log(), 15)];
-        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+        let console = last_lines(&self.plan.console(), LINES, |_| true);
+        let mut log = last_lines(&self.plan.log(), LINES, is_complaint);
+        if log.is_empty() {
+            log = last_lines(&self.plan.log(), LINES, |_| true);
+        }
+        [console, log].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
     /// Takes the ended process off the system's list.
@@ -58,6 +66,12 @@ impl Broker {
         // Fails only when that was done before. A process that even a kill did not end is not waited for.
         let _ = self.child.try_wait();
     }
+}
+
+/// A warning or error, or a line that continues one: those have no date.
+fn is_complaint(line: &str) -> bool {
+    !line.starts_with(|first: char| first.is_ascii_digit())
+        || [" WARN ", " ERROR ", " FATAL "].iter().any(|level| line.contains(level))
 }
 
 /// Ends brokers of ours.
@@ -68,12 +82,35 @@ pub(super) fn stop(brokers: &mut Vec<Broker>) {
 
 /// Ends processes: politely, then not.
 pub(super) fn end(processes: &[ProcessId]) {
-    for (signal, patience) in [(Signal::TERM, STOP_DEADLINE), (Signal::KILL, KILL_DEADLINE)] {
-        processes.iter().for_each(|process| process.signal(signal));
-        let deadline = Instant::now() + patience;
-        let left = || deadline.saturating_duration_since(Instant::now());
-        if processes.iter().all(|process| process.has_ended_within(left())) {
-            return;
-        }
+    if !have_ended_after(Signal::TERM, processes, STOP_PATIENCE) {
+        have_ended_after(Signal::KILL, processes, KILL_PATIENCE);
+    }
+}
+
+/// Sends all processes the signal and waits. Whether all have ended.
+pub(super) fn have_ended_after(signal: Signal, processes: &[ProcessId], patience: Duration) -> bool {
+    processes.iter().for_each(|process| process.signal(signal));
+    let deadline = Instant::now() + patience;
+    processes
+        .iter()
+        .all(|process| process.has_ended_within(deadline.saturating_duration_since(Instant::now())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complaint_is_found_before_a_page_about_stopping() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("server.log");
+        let stopping = "2026-11-21T11:31:34,633 INFO  [hook] X: Stopped\n".repeat(50);
+        std::fs::write(
+            &log,
+            format!("2026-11-21T11:31:34,000 ERROR [main] X: no\njava.net.E: taken\n\tat a.b\n{stopping}"),
+        )
+        .unwrap();
+        let found = last_lines(&log, LINES, is_complaint);
+        assert_eq!(found, "2026-11-21T11:31:34,000 ERROR [main] X: no\njava.net.E: taken");
     }
 }

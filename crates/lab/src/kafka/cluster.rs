@@ -4,10 +4,11 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use fs_err as fs;
+use rustix::process::Signal;
 
 use super::broker::{self, Broker};
 use super::configuration::{self, BrokerPlan};
@@ -16,17 +17,21 @@ use super::format::format_storage;
 use super::identity::{Place, random_word};
 use super::install::Install;
 use super::java::Java;
+use super::jvm::Jvm;
 use super::labs::{self, Labs};
 use super::launch::{Launcher, Lifetime};
 use super::manifest::{BrokerEntry, Manifest, data_directory, make_data_directory};
 use super::metrics;
-use super::options::LabOptions;
+use super::options::{LabOptions, Step};
 use super::ports::Reservation;
 use super::readiness;
 use super::security::{Security, write_private};
 
 /// How often a start begins again because another program took a port.
 const PORT_ATTEMPTS: u32 = 3;
+
+/// How long a broker may take to end and write the archive of its classes. Measured: 3 s.
+const ARCHIVE_PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running lab. Dropping it stops the brokers and removes everything that it had on disk.
 pub struct LabCluster {
@@ -181,30 +186,50 @@ fn start_on(
     root: &Path,
     options: &LabOptions,
     lifetime: Lifetime,
-    mut choose: impl FnMut(usize) -> io::Result<Reservation>,
+    choose: impl FnMut(usize) -> io::Result<Reservation>,
 ) -> Result<LabCluster> {
     options.check()?;
     let java = Java::of_environment()?;
     let install = Install::of(options)?;
-    let mut lab = prepare(root, options, install, lifetime)?;
-    let security = Security::prepare(options, &lab.directory.join("tls"))?;
-    lab.write_client_properties(security.as_ref())?;
-    for _ in 0..PORT_ATTEMPTS {
-        let controllers = configuration::controllers(options.brokers);
-        let listeners = if options.is_secured() { 2 } else { 1 };
-        let ports = choose((options.brokers * listeners + controllers) as usize)?;
-        match lab.run(ports, security.as_ref(), &java) {
-            Err(LabError::PortsTaken { .. }) => broker::stop(&mut lab.brokers),
-            Err(error) => return Err(error),
-            Ok(()) => {
-                if options.jmx {
-                    lab.jmx_metrics_urls()?;
-                }
-                return Ok(lab);
-            }
-        }
+    let jvm = Jvm::new(java, &install);
+    if let Some(archive) = jvm.missing_archive() {
+        make_class_archive(archive, root, &install, &jvm, options)?;
     }
-    Err(LabError::PortsTaken { attempts: PORT_ATTEMPTS })
+    let mut lab = prepare(root, options, install, lifetime)?;
+    lab.bring_up(&jvm, choose)?;
+    if options.jmx {
+        lab.jmx_metrics_urls()?;
+    }
+    Ok(lab)
+}
+
+/// Runs a broker that writes the archive as it ends. One that cannot leaves an empty file: it is not tried again.
+fn make_class_archive(
+    archive: &Path,
+    root: &Path,
+    install: &Install,
+    jvm: &Jvm,
+    options: &LabOptions,
+) -> Result<()> {
+    let lock = fs::File::create(archive.with_extension("lock"))?;
+    lock.file().lock()?;
+    if archive.exists() {
+        return Ok(());
+    }
+    options.report(Step::Archiving);
+    let plain = LabOptions { interrupt: options.interrupt.clone(), ..LabOptions::default() };
+    let mut lab = prepare(root, &plain, install.clone(), Lifetime::WithOwner)?;
+    let made = lab.directory.join("classes.jsa");
+    lab.bring_up(&jvm.making_archive(&made), Reservation::of)?;
+    let processes: Vec<_> = lab.brokers.iter().map(|broker| broker.process).collect();
+    broker::have_ended_after(Signal::TERM, &processes, ARCHIVE_PATIENCE);
+    // The lab's directory may be on another file system than the cache.
+    let beside = archive.with_extension("new");
+    match fs::copy(&made, &beside) {
+        Ok(_) => fs::rename(beside, archive)?,
+        Err(_) => fs::write(archive, "")?,
+    }
+    lab.stop()
 }
 
 /// Makes the lab's directories and says in its manifest whose they are, before anything runs.
@@ -236,23 +261,43 @@ fn prepare(root: &Path, options: &LabOptions, install: Install, lifetime: Lifeti
 }
 
 impl LabCluster {
+    /// Starts the brokers, again when another program took a port between its choice and the broker's bind.
+    fn bring_up(
+        &mut self,
+        jvm: &Jvm,
+        mut choose: impl FnMut(usize) -> io::Result<Reservation>,
+    ) -> Result<()> {
+        let security = Security::prepare(&self.options, &self.directory.join("tls"))?;
+        self.write_client_properties(security.as_ref())?;
+        let listeners = if security.is_some() { 2 } else { 1 };
+        let count = self.options.brokers * listeners + configuration::controllers(self.options.brokers);
+        for _ in 0..PORT_ATTEMPTS {
+            match self.run(choose(count as usize)?, security.as_ref(), jvm) {
+                Err(LabError::PortsTaken { .. }) => broker::stop(&mut self.brokers),
+                outcome => return outcome,
+            }
+        }
+        Err(LabError::PortsTaken { attempts: PORT_ATTEMPTS })
+    }
+
     /// One attempt, on the given ports.
-    fn run(&mut self, mut ports: Reservation, security: Option<&Security>, java: &Java) -> Result<()> {
+    fn run(&mut self, mut ports: Reservation, security: Option<&Security>, jvm: &Jvm) -> Result<()> {
         let cluster_id = random_cluster_id();
         let plans = self.plan(&ports.addresses);
         for plan in &plans {
             self.write_settings(plan, &plans, security)?;
         }
-        let flags = configuration::jvm_flags(&self.options);
+        self.options.report(Step::Formatting);
         format_storage(&plans, &cluster_id, &self.options, &self.launcher, || {
             // The tool runs for half a second; the optimising compiler would only cost.
-            java_command(java, &self.install, ["-Xmx256m", "-XX:TieredStopAtLevel=1"])
+            jvm.tool(["-Xmx256m", "-XX:TieredStopAtLevel=1"])
         })?;
         self.options.check_interrupt()?;
+        self.options.report(Step::Starting);
+        let flags = configuration::jvm_flags(&self.options);
         ports.release();
         for plan in plans {
-            let command = java_command(java, &self.install, &flags);
-            self.brokers.push(Broker::start(plan, &self.launcher, command)?);
+            self.brokers.push(Broker::start(plan, &self.launcher, jvm.broker(&flags))?);
         }
         self.record_brokers()?;
         readiness::wait_until_ready(&mut self.brokers, &cluster_id, &self.options)
@@ -332,23 +377,6 @@ pub(super) fn client_properties_file(directory: &Path) -> PathBuf {
     directory.join("client.properties")
 }
 
-/// A JVM with the install's class path. It goes through the environment: as an argument it would be 9 kB of noise in
-/// every list of processes.
-fn java_command<S: AsRef<std::ffi::OsStr>>(
-    java: &Java,
-    install: &Install,
-    flags: impl IntoIterator<Item = S>,
-) -> Command {
-    let class_path: Vec<_> = install.class_path().map(|jar| jar.display().to_string()).collect();
-    let mut command = Command::new(&java.program);
-    // Whatever the user's shell sets for other JVMs is not part of the lab.
-    for variable in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"] {
-        command.env_remove(variable);
-    }
-    command.args(flags).env("CLASSPATH", class_path.join(":"));
-    command
-}
-
 /// A UUID as Kafka writes it: 16 bytes in URL-safe base 64. 21 letters carry 126 bits, the last one the other two.
 fn random_cluster_id() -> String {
     format!("{}A", random_word(21))
@@ -356,4 +384,61 @@ fn random_cluster_id() -> String {
 
 fn join(addresses: impl Iterator<Item = SocketAddr>) -> String {
     addresses.map(|address| address.to_string()).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn start_choosing(
+        root: &Path,
+        options: &LabOptions,
+        choose: impl FnMut(usize) -> io::Result<Reservation>,
+    ) -> Result<LabCluster> {
+        start_on(root, options, Lifetime::WithOwner, choose)
+    }
+
+    #[test]
+    fn a_port_that_was_taken_after_it_was_chosen_is_replaced_by_another() {
+        let root = tempfile::tempdir().unwrap();
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut choices = 0;
+        let lab = start_choosing(root.path(), &LabOptions::default(), |count| {
+            let mut ports = Reservation::of(count)?;
+            if choices == 0 {
+                ports.addresses[0] = taken.local_addr()?;
+            }
+            choices += 1;
+            Ok(ports)
+        })
+        .unwrap();
+        assert_eq!(choices, 2);
+        assert_ne!(lab.plaintext_addresses()[0], taken.local_addr().unwrap());
+    }
+
+    #[test]
+    fn a_broker_of_another_cluster_on_the_chosen_port_is_not_mistaken_for_ours() {
+        let root = tempfile::tempdir().unwrap();
+        let other = LabCluster::shared().unwrap();
+        let error = start_choosing(root.path(), &LabOptions::default(), |count| {
+            let mut ports = Reservation::of(count)?;
+            ports.addresses[0] = other.plaintext_addresses()[0];
+            Ok(ports)
+        })
+        .err()
+        .unwrap();
+        assert!(matches!(error, LabError::PortsTaken { attempts: PORT_ATTEMPTS }), "{error}");
+    }
+
+    #[test]
+    fn a_kafka_directory_of_the_users_own_runs_as_well_as_the_pinned_one() {
+        let pinned = Install::of(&LabOptions::default()).unwrap();
+        let root = tempfile::tempdir().unwrap();
+        let options = LabOptions { kafka_home: pinned.cache, ..LabOptions::default() };
+        let lab = start_choosing(root.path(), &options, Reservation::of).unwrap();
+        assert_eq!(lab.kafka_version(), "4.3.0");
+        assert!(lab.install.cache.is_none());
+    }
 }

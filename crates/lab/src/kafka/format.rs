@@ -72,7 +72,7 @@ fn finish(broker: &BrokerPlan, mut child: Child, options: &LabOptions) -> Result
         fs::remove_file(broker.console())?;
         return Ok(());
     }
-    Err(LabError::Format { broker: broker.id, status, output: last_lines(&broker.console(), 10) })
+    Err(LabError::Format { broker: broker.id, status, output: last_lines(&broker.console(), 10, |_| true) })
 }
 
 fn arguments_file(directory: &Path) -> std::path::PathBuf {

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use super::error::{LabError, Result};
 use super::identity::ProcessId;
 use super::java::program_in;
-use super::options::LabOptions;
+use super::options::{LabOptions, Step};
 
 const POM: &str = include_str!("../../jars/pom.xml");
 const DIGESTS: &str = include_str!("../../jars/kafka-4.3.0.sha256");
@@ -81,6 +81,7 @@ impl Install {
         let version = digests.keys().find_map(|file| kafka_version_in(file)).unwrap_or("unknown");
         let home = cache.join(format!("kafka-{version}-{}", &hex(&Sha256::digest(POM))[..12]));
         if !home.join(STAMP).exists() {
+            options.report(Step::Fetching);
             fs::create_dir_all(cache)?;
             // Held until the end of this block: whoever comes second finds the work done.
             let lock = fs::File::create(cache.join("install.lock"))?;
@@ -136,7 +137,11 @@ fn run_maven(mvn: &Path, staging: &Path, libs: &Path, options: &LabOptions) -> R
         }
     }
     let status = child.wait()?;
-    if status.success() { Ok(()) } else { Err(LabError::Download { status, output: last_lines(&log, 20) }) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(LabError::Download { status, output: last_lines(&log, 20, |_| true) })
+    }
 }
 
 /// Holds every jar of the directory against the list, and the list against the directory.
@@ -201,15 +206,17 @@ pub(super) fn user_directory(variable: &str, below_home: &str) -> Option<PathBuf
     absolute(variable).or_else(|| Some(absolute("HOME")?.join(below_home)))
 }
 
-/// The last lines of a text file; empty when it cannot be read.
-pub(super) fn last_lines(file: &Path, count: usize) -> String {
+/// The last lines of a program's output of those that are wanted, without the frames of Java stack traces. Empty when
+/// it cannot be read.
+pub(super) fn last_lines(file: &Path, count: usize, is_wanted: impl Fn(&str) -> bool) -> String {
     let text = fs::read(file).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let is_text = |line: &&str| !line.trim().is_empty() && !line.starts_with("\tat ");
+    let lines: Vec<_> = text.lines().filter(is_text).filter(|line| is_wanted(line)).collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
 
 use super::error::{LabError, Result};
 
@@ -36,7 +37,7 @@ const RESERVED: &[&str] = &[
 /// What a lab shall be like. The default is one plaintext broker with a heap of 512 MiB.
 #[derive(Debug, Clone)]
 pub struct LabOptions {
-    /// How many brokers, 1 to [`BROKERS_MAX`]. Each is a controller as well, up to three of them.
+    /// How many brokers, 1 to [`BROKERS_MAX`]. The first is a controller as well; of three or more, the first three.
     pub brokers: u32,
     /// Whether and how the secured listener speaks TLS.
     pub tls: Tls,
@@ -57,6 +58,8 @@ pub struct LabOptions {
     /// Whether the brokers' metrics are served from the start. Without it,
     /// [`jmx_metrics_urls`](super::LabCluster::jmx_metrics_urls) makes them so when first asked.
     pub jmx: bool,
+    /// Told what a start is about to do, for whoever shows its progress.
+    pub steps: Option<Sender<Step>>,
     /// Set by the caller to give up a start under way: it ends with [`LabError::Interrupted`], nothing left behind.
     pub interrupt: Arc<AtomicBool>,
 }
@@ -73,9 +76,25 @@ impl Default for LabOptions {
             heap_mib: 512,
             kafka_home: None,
             jmx: false,
+            steps: None,
             interrupt: Arc::default(),
         }
     }
+}
+
+/// A part of a start that takes long enough to be shown. Times are of two quiet cores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Fetching Apache Kafka, once per user: 58 MB.
+    Fetching,
+    /// Making the archive of its classes, once per user and Java: about 8 s.
+    Archiving,
+    /// Formatting storage: about 1 s.
+    Formatting,
+    /// Starting the brokers: 1 s for one, 5 s for three.
+    Starting,
+    /// Waiting until they work: less than 1 s.
+    Probing,
 }
 
 /// Whether the secured listener speaks TLS, and who has to show a certificate.
@@ -149,6 +168,14 @@ impl LabOptions {
             );
         }
         self.sasl.iter().try_for_each(ScramUser::check)
+    }
+
+    /// Tells whoever listens what comes next.
+    pub(super) fn report(&self, step: Step) {
+        if let Some(steps) = &self.steps {
+            // Nobody has to listen to the end.
+            let _ = steps.send(step);
+        }
     }
 
     /// Ends a start that the caller gave up.

@@ -10,7 +10,7 @@ use kafka_protocol::messages::MetadataResponse;
 use super::broker::Broker;
 use super::client::{ClientError, PlainClient};
 use super::error::{LabError, Result};
-use super::options::LabOptions;
+use super::options::{LabOptions, Step};
 
 /// How long brokers may take. Measured: 2 s for one, 5 to 9 s for three, on two quiet cores.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -45,6 +45,7 @@ pub(super) fn wait_until_ready(brokers: &mut [Broker], cluster_id: &str, options
     for &address in &addresses {
         wait.until(|| lists_all(address, cluster_id, ids.len()))?;
     }
+    options.report(Step::Probing);
     let first = addresses[0];
     wait.until(|| create_probe_topic(first, &ids))?;
     for (partition, &address) in (0..).zip(&addresses) {
