@@ -1,0 +1,29 @@
+# `make demo` and `make test` are all that one needs to know. Both first install what this machine lacks.
+
+# A Rust toolchain that rustup installed without changing the shell's settings is found all the same.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test build lint bootstrap
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: bootstrap ## start a real Kafka broker here, run the latency experiment on it, write a report
+	cargo build --release -p plumb-cli
+	$(TARGET)/release/plumb demo
+
+test: lint ## everything that has to hold: format, lints, all tests
+	cargo test --workspace
+
+build: bootstrap ## the program, optimised, into target/release or CARGO_TARGET_DIR
+	cargo build --release -p plumb-cli
+
+lint: bootstrap ## format and lints only
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+bootstrap: ## install what this machine lacks (Debian, Ubuntu)
+	@scripts/bootstrap
