@@ -12,6 +12,7 @@ mod linger;
 mod rule;
 mod rules;
 mod setup;
+pub mod stages;
 mod steadiness;
 mod summary;
 

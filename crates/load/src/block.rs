@@ -6,8 +6,8 @@
 mod outcome;
 mod shared;
 
+pub use outcome::BlockOutcome;
 pub(crate) use outcome::Errors;
-pub use outcome::{AppendTimes, BlockOutcome};
 pub(crate) use shared::Shared;
 
 use crate::clock::now_ns;

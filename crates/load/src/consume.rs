@@ -7,6 +7,7 @@ use crate::librdkafka::{Client, EventView, Message};
 use crate::seconds::Seconds;
 use crate::stamp::{Part, Reading, Stamp};
 use crate::verify::Arrivals;
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// Longest wait for the group to let a consumer go.
@@ -21,6 +22,10 @@ pub(crate) struct Received {
     /// Changes of the assignment after the first messages.
     pub(crate) rebalances: u64,
     pub(crate) appends: Appends,
+    /// Sum over measured messages of the time from their send to the reception of the one before them in the partition.
+    pub(crate) catch_up_at_most_sum_ns: f64,
+    /// When the last record of each partition came.
+    last_received_ns: HashMap<i32, u64>,
     pub(crate) statistics: StatisticsSum,
     pub(crate) errors: Errors,
 }
@@ -102,6 +107,7 @@ fn note_message(
         return;
     }
     shared.reached(message.partition(), message.offset() + 1);
+    let before_ns = received.last_received_ns.insert(message.partition(), now);
     let bytes = message.stamp_header().unwrap_or_else(|| message.value());
     let stamp = match Stamp::read(bytes) {
         Reading::Stamped(stamp) if stamp.run == shared.run => stamp,
@@ -123,6 +129,8 @@ fn note_message(
         if !received.arrivals.note(stamp.producer, message.partition(), stamp.sequence) {
             return;
         }
+        let busy_ns = before_ns.map_or(0, |before| before.saturating_sub(stamp.sent_ns));
+        received.catch_up_at_most_sum_ns += busy_ns as f64;
         if let Some(append_ms) = message.append_time_ms() {
             received.appends.note(shared.epoch_ns(stamp.sent_ns), shared.epoch_ns(now), append_ms);
         }

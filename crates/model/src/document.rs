@@ -4,10 +4,10 @@
 //! document that loads; [`RunState`] says how it ended. A later version of Plumb reads every earlier
 //! [`SCHEMA_VERSION`]. Absent is `null`, never 0.
 
-use crate::facts::HostFacts;
+use crate::facts::{HostDelta, HostFacts, RequestTimes};
 use crate::finding::{Comparison, Finding, Validity};
 use crate::observation::{
-    Accounting, ClientStatistics, Counts, Distribution, ErrorCount, Latencies, SecondRow, Stage,
+    Accounting, AppendTimes, ClientStatistics, Counts, Distribution, ErrorCount, Latencies, SecondRow, Stage,
     StepInstrument,
 };
 use crate::plan::{Plan, Properties};
@@ -137,6 +137,15 @@ pub struct BlockResult {
     pub end_to_end: Distribution,
     /// Its acknowledge latency, without curve.
     pub acknowledge: Distribution,
+    /// Mean over its messages of the longest time for which a consumer may have been busy with older records of the
+    /// partition: from a message's send to the reception of the one before it, 0 when that came earlier.
+    pub catch_up_at_most_ns: Option<f64>,
+    /// Append times of the broker's clock.
+    pub append_times: Option<AppendTimes>,
+    /// The brokers' own request times over its measured part.
+    pub request_times: Option<RequestTimes>,
+    /// What happened on the generating host in its measured part.
+    pub host: Option<HostDelta>,
 }
 
 /// Settings as read back, never as assumed. Secrets are `[redacted]`.

@@ -170,6 +170,19 @@ pub struct Stage {
     pub source: String,
 }
 
+/// What the broker's append times say of a block, where the topic keeps them (LogAppendTime, whole milliseconds).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AppendTimes {
+    /// Messages behind it.
+    pub samples: u64,
+    /// Mean of append time, rounded down to its millisecond, minus actual send time; the clocks' offset is in it.
+    pub floor_minus_sent_mean_ns: f64,
+    /// The broker's clock is ahead of ours by at least this,
+    pub clock_offset_low_ns: i64,
+    /// and by at most this: every message was appended after it was sent and before it was received.
+    pub clock_offset_high_ns: i64,
+}
+
 /// One second of a block, by the time at which things happened.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SecondRow {

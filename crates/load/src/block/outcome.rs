@@ -5,7 +5,7 @@ use crate::consume::{Appends, Received};
 use crate::librdkafka::statistics::StatisticsSum;
 use crate::produce::{Reported, Sent};
 use crate::verify::{Arrivals, SequenceSet};
-use plumb_model::observation::{Accounting, ClientStatistics, Counts, ErrorCount};
+use plumb_model::observation::{Accounting, AppendTimes, ClientStatistics, Counts, ErrorCount};
 use plumb_model::plan::Properties;
 use std::collections::BTreeMap;
 
@@ -28,6 +28,8 @@ pub struct BlockOutcome {
     pub consumer_statistics: ClientStatistics,
     /// What the broker's append times say, where the topic keeps them.
     pub append_times: Option<AppendTimes>,
+    /// Mean over the received messages of the longest time for which the consumer may have been busy with older ones.
+    pub catch_up_at_most_ns: Option<f64>,
     /// Times that a send waited for room in the client's queue.
     pub queue_full_waits: u64,
     /// Errors by code.
@@ -36,19 +38,6 @@ pub struct BlockOutcome {
     pub producer_properties: Properties,
     /// The consumers' resolved properties.
     pub consumer_properties: Properties,
-}
-
-/// What the broker's append times say (LogAppendTime, whole milliseconds).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AppendTimes {
-    /// Messages behind it.
-    pub samples: u64,
-    /// Mean of append time, rounded down to its millisecond, minus actual send time; the clocks' offset is in it.
-    pub floor_minus_sent_mean_ns: f64,
-    /// The broker's clock is ahead of ours by at least this,
-    pub clock_offset_low_ns: i64,
-    /// and by at most this: every message was appended after it was sent and before it was received.
-    pub clock_offset_high_ns: i64,
 }
 
 /// Errors by origin and code.
@@ -101,6 +90,7 @@ pub(super) fn outcome(
     let mut appends = Appends::default();
     let mut accounting = Accounting::default();
     let mut rebalances = 0;
+    let mut catch_up_sum_ns = 0.0;
     for consumer in received {
         arrivals.absorb(&consumer.arrivals);
         appends.absorb(&consumer.appends);
@@ -108,6 +98,7 @@ pub(super) fn outcome(
         accounting.foreign += consumer.foreign;
         accounting.corrupt += consumer.corrupt;
         rebalances += consumer.rebalances;
+        catch_up_sum_ns += consumer.catch_up_at_most_sum_ns;
         errors.absorb(consumer.errors);
     }
     let first_due = sent.iter().filter_map(|producer| producer.first_due_ns).min();
@@ -157,6 +148,7 @@ pub(super) fn outcome(
         producer_statistics: producer_statistics.summary(),
         consumer_statistics,
         append_times: append_times(&appends),
+        catch_up_at_most_ns: (counts.received > 0).then(|| catch_up_sum_ns / counts.received as f64),
         queue_full_waits,
         errors: errors.list(),
         producer_properties: Properties::new(),

@@ -145,6 +145,7 @@ fn block(setup: &Setup, index: usize, block: u32, samples: u64) -> BlockResult {
         achieved_per_s: Some(setup.rate_per_s),
         acknowledge: scaled(&end_to_end, 0.11),
         end_to_end,
+        ..BlockResult::default()
     }
 }
 

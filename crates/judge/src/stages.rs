@@ -1,0 +1,410 @@
+//! Where the mean end-to-end time of a step goes: slip, produce, publish, commit, catch-up, fetch, and what is left.
+//!
+//! Means add up, percentiles do not, so only means are divided. Each stage carries the band in which the truth lies and
+//! the source of its figure; what the sources at hand cannot tell is absent, and the remainder is shown as unexplained.
+//!
+//! Sources: our own stamps (one clock); the client's statistics (exact window means of `int_latency`, `outbuf_latency`
+//! and `rtt`); the broker's append times (whole milliseconds, clock offset bounded by sending and receiving); the brokers'
+//! request metrics (Kafka rounds each value to whole milliseconds, hence +-0.5 ms).
+
+use plumb_model::document::{BlockResult, StepResult};
+use plumb_model::facts::{RequestStages, RequestTimes, WindowMean};
+use plumb_model::observation::{Fidelity, Stage, StageName};
+
+/// A figure with its band.
+#[derive(Debug, Clone, Copy)]
+struct Banded {
+    mean: f64,
+    low: f64,
+    high: f64,
+}
+
+const APPEND_FLOOR_NS: f64 = 1e6;
+
+impl Banded {
+    fn exactly(mean: f64) -> Self {
+        Banded { mean, low: mean, high: mean }
+    }
+
+    fn plus(self, other: Banded) -> Self {
+        Banded { mean: self.mean + other.mean, low: self.low + other.low, high: self.high + other.high }
+    }
+
+    fn minus(self, other: Banded) -> Self {
+        Banded { mean: self.mean - other.mean, low: self.low - other.high, high: self.high - other.low }
+    }
+
+    /// No stage is shorter than nothing or longer than the whole.
+    fn within(self, most: f64) -> Self {
+        let clip = |value: f64| value.clamp(0.0, most.max(0.0));
+        Banded { mean: clip(self.mean), low: clip(self.low), high: clip(self.high) }
+    }
+}
+
+/// Divides the mean end-to-end time of a step. Empty when nothing was received.
+pub fn stages(step: &StepResult, brokers_on_this_host: Option<bool>) -> Vec<Stage> {
+    let latency = &step.latency;
+    let (Some(whole), Some(service)) = (latency.end_to_end.mean_ns, latency.end_to_end_service.mean_ns)
+    else {
+        return Vec::new();
+    };
+    let path = Path::of(step, service, brokers_on_this_host);
+    let mut stages = vec![known(
+        StageName::Slip,
+        Banded::exactly(whole - service),
+        Fidelity::Measured,
+        "intended to actual send time, on one clock",
+    )];
+    stages.push(path.produce_stage());
+    stages.push(path.publish_stage());
+    stages.push(path.commit_stage());
+    stages.push(path.catch_up_stage());
+    stages.push(path.fetch_stage());
+    stages.push(unexplained(whole, &stages));
+    stages
+}
+
+/// What is known about the path of a step's messages.
+struct Path<'a> {
+    step: &'a StepResult,
+    service: f64,
+    confirmed: bool,
+    produce: Option<Banded>,
+    rtt: Option<f64>,
+    requests: Option<RequestTimes>,
+    /// Actual send to append.
+    send_to_append: Option<Banded>,
+}
+
+impl<'a> Path<'a> {
+    fn of(step: &'a StepResult, service: f64, brokers_on_this_host: Option<bool>) -> Self {
+        let statistics = &step.producer_statistics;
+        let queue = statistics.queue_mean_ns.zip(statistics.outbuf_mean_ns.or(Some(0.0)));
+        Path {
+            step,
+            service,
+            confirmed: step.durability.acks.as_deref() != Some("0"),
+            produce: queue.map(|(queue, outbuf)| Banded::exactly(queue + outbuf)),
+            rtt: statistics.rtt_mean_ns,
+            requests: merged_request_times(&step.blocks),
+            send_to_append: send_to_append(&step.blocks, service, brokers_on_this_host),
+        }
+    }
+
+    fn produce_stage(&self) -> Stage {
+        let statistics = &self.step.producer_statistics;
+        match self.produce {
+            Some(produce) => known(
+                StageName::Produce,
+                produce,
+                Fidelity::Metrics,
+                &format!(
+                    "client statistics: queue with linger, and writing, of {} messages",
+                    statistics.queue_samples
+                ),
+            ),
+            None => {
+                absent(StageName::Produce, "the client's statistics had no whole window in the measured part")
+            }
+        }
+    }
+
+    fn publish_stage(&self) -> Stage {
+        if let Some((append, produce)) = self.send_to_append.zip(self.produce) {
+            return known(
+                StageName::Publish,
+                append.minus(produce).within(self.service),
+                Fidelity::Probe,
+                "broker's append times (whole milliseconds) minus send time and the produce stage",
+            );
+        }
+        let produce = &self.requests_of(|times| &times.produce);
+        let inside =
+            produce.as_ref().and_then(|times| Some(banded(times.request_queue?).plus(banded(times.local?))));
+        let total = produce.as_ref().and_then(|times| times.total).map(banded);
+        match (inside, self.rtt.filter(|_| self.confirmed), total) {
+            (Some(inside), Some(rtt), Some(total)) => {
+                // The request's way there is in it, the response's way back is not: some part of the rest.
+                let outside = Banded {
+                    low: 0.0,
+                    mean: (rtt - total.mean).max(0.0) / 2.0,
+                    high: (rtt - total.low).max(0.0),
+                };
+                known(
+                    StageName::Publish,
+                    inside.plus(outside).within(rtt),
+                    Fidelity::Metrics,
+                    "brokers' request queue and local times, and up to all of the round trip outside the broker",
+                )
+            }
+            (Some(inside), None, _) => {
+                let most = self.service - self.produce.map_or(0.0, |produce| produce.low);
+                let open = Banded { high: most, ..inside };
+                known(
+                    StageName::Publish,
+                    open.within(self.service),
+                    Fidelity::Metrics,
+                    "brokers' request queue and local times; without confirmations the way there is not in it",
+                )
+            }
+            _ => match self.rtt.filter(|_| self.confirmed) {
+                Some(rtt) => Stage {
+                    low_ns: Some(0.0),
+                    high_ns: Some(rtt),
+                    ..absent(
+                        StageName::Publish,
+                        "somewhere in the round trip; the brokers' own times are not at hand",
+                    )
+                },
+                None => {
+                    absent(StageName::Publish, "no confirmations, and the brokers' own times are not at hand")
+                }
+            },
+        }
+    }
+
+    fn commit_stage(&self) -> Stage {
+        if self.step.effective.replication == Some(1) {
+            return known(
+                StageName::Commit,
+                Banded::exactly(0.0),
+                Fidelity::Derived,
+                "one replica: appended is committed",
+            );
+        }
+        let all = matches!(self.step.durability.acks.as_deref(), Some("all" | "-1"));
+        match self.requests_of(|times| &times.produce).and_then(|times| times.remote) {
+            Some(remote) if all => known(
+                StageName::Commit,
+                banded(remote).within(self.service),
+                Fidelity::Metrics,
+                "brokers' remote time of produce requests",
+            ),
+            _ if !all => absent(StageName::Commit, "only acks=all lets the brokers time the replication"),
+            _ => absent(StageName::Commit, "the brokers' own times are not at hand"),
+        }
+    }
+
+    fn catch_up_stage(&self) -> Stage {
+        let at_most = weighted_mean(&self.step.blocks, |block| block.catch_up_at_most_ns);
+        match at_most {
+            // The mean is the lower end: a consumer that reads on arrival is not behind.
+            Some(at_most) => known(
+                StageName::CatchUp,
+                Banded { mean: 0.0, low: 0.0, high: at_most.min(self.service) },
+                Fidelity::Measured,
+                "at most the time for which the record before was still to come",
+            ),
+            None => absent(StageName::CatchUp, "nothing was received"),
+        }
+    }
+
+    fn fetch_stage(&self) -> Stage {
+        let times = self.requests_of(|times| &times.fetch_consumer);
+        let parts = times.and_then(|times| {
+            Some(banded(times.local?).plus(banded(times.response_queue?)).plus(banded(times.response_send?)))
+        });
+        match parts {
+            Some(parts) => known(
+                StageName::Fetch,
+                parts.within(self.service),
+                Fidelity::Metrics,
+                "brokers' local, response queue and send times of fetches; the network is not in it",
+            ),
+            None => absent(StageName::Fetch, "the brokers' own times are not at hand"),
+        }
+    }
+
+    fn requests_of(&self, kind: fn(&RequestTimes) -> &RequestStages) -> Option<RequestStages> {
+        self.requests.as_ref().map(|times| kind(times).clone())
+    }
+}
+
+/// Actual send to append, from the broker's append times of all blocks.
+fn send_to_append(blocks: &[BlockResult], service: f64, same_clock: Option<bool>) -> Option<Banded> {
+    let times: Vec<_> = blocks.iter().filter_map(|block| block.append_times).collect();
+    let samples: u64 = times.iter().map(|times| times.samples).sum();
+    if samples == 0 {
+        return None;
+    }
+    let weighted = |figure: fn(&plumb_model::observation::AppendTimes) -> f64| {
+        times.iter().map(|times| figure(times) * times.samples as f64).sum::<f64>() / samples as f64
+    };
+    let floor = weighted(|times| times.floor_minus_sent_mean_ns);
+    // On one host there is one clock; elsewhere the broker's is ahead by something between the bounds.
+    let (ahead_low, ahead_high) = match same_clock {
+        Some(true) => (0.0, 0.0),
+        _ => (
+            weighted(|times| times.clock_offset_low_ns as f64),
+            weighted(|times| times.clock_offset_high_ns as f64),
+        ),
+    };
+    let low = floor - ahead_high;
+    let high = floor + APPEND_FLOOR_NS - ahead_low;
+    Some(Banded { mean: (low + high) / 2.0, low, high }.within(service))
+}
+
+fn merged_request_times(blocks: &[BlockResult]) -> Option<RequestTimes> {
+    let all: Vec<&RequestTimes> = blocks.iter().filter_map(|block| block.request_times.as_ref()).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let kind = |kind: fn(&RequestTimes) -> &RequestStages| {
+        let merge = |stage: fn(&RequestStages) -> Option<WindowMean>| {
+            merge_means(all.iter().filter_map(|times| stage(kind(times))))
+        };
+        RequestStages {
+            request_queue: merge(|stages| stages.request_queue),
+            local: merge(|stages| stages.local),
+            remote: merge(|stages| stages.remote),
+            response_queue: merge(|stages| stages.response_queue),
+            response_send: merge(|stages| stages.response_send),
+            throttle: merge(|stages| stages.throttle),
+            total: merge(|stages| stages.total),
+        }
+    };
+    Some(RequestTimes {
+        elapsed_ns: all.iter().map(|times| times.elapsed_ns).sum(),
+        produce: kind(|times| &times.produce),
+        fetch_consumer: kind(|times| &times.fetch_consumer),
+    })
+}
+
+/// Window means weighted by their samples.
+fn merge_means(means: impl Iterator<Item = WindowMean>) -> Option<WindowMean> {
+    let mut sum = WindowMean { mean_ns: 0.0, low_ns: 0.0, high_ns: 0.0, samples: 0 };
+    for mean in means {
+        let weight = mean.samples as f64;
+        sum.mean_ns += mean.mean_ns * weight;
+        sum.low_ns += mean.low_ns * weight;
+        sum.high_ns += mean.high_ns * weight;
+        sum.samples += mean.samples;
+    }
+    let samples = sum.samples as f64;
+    (sum.samples > 0).then(|| WindowMean {
+        mean_ns: sum.mean_ns / samples,
+        low_ns: sum.low_ns / samples,
+        high_ns: sum.high_ns / samples,
+        samples: sum.samples,
+    })
+}
+
+fn weighted_mean(blocks: &[BlockResult], figure: fn(&BlockResult) -> Option<f64>) -> Option<f64> {
+    let parts = blocks.iter().filter_map(|block| Some((figure(block)?, block.counts.received as f64)));
+    let (sum, weight) =
+        parts.fold((0.0, 0.0), |(sum, all), (value, weight)| (sum + value * weight, all + weight));
+    (weight > 0.0).then(|| sum / weight)
+}
+
+fn banded(mean: WindowMean) -> Banded {
+    Banded { mean: mean.mean_ns, low: mean.low_ns, high: mean.high_ns }
+}
+
+/// What is left of the whole after the stages that are known; negative when they overlap.
+fn unexplained(whole: f64, stages: &[Stage]) -> Stage {
+    let sum = |figure: fn(&Stage) -> Option<f64>| stages.iter().filter_map(figure).sum::<f64>();
+    let means = sum(|stage| stage.mean_ns);
+    let lows = sum(|stage| stage.mean_ns.and(stage.low_ns));
+    let highs = sum(|stage| stage.mean_ns.and(stage.high_ns));
+    let rest = Banded { mean: whole - means, low: whole - highs, high: whole - lows };
+    known(StageName::Unexplained, rest, Fidelity::Derived, "the end-to-end mean minus the stages above")
+}
+
+fn known(stage: StageName, figure: Banded, fidelity: Fidelity, source: &str) -> Stage {
+    Stage {
+        stage,
+        mean_ns: Some(figure.mean),
+        low_ns: Some(figure.low),
+        high_ns: Some(figure.high),
+        fidelity: Some(fidelity),
+        source: source.to_owned(),
+    }
+}
+
+fn absent(stage: StageName, reason: &str) -> Stage {
+    Stage { stage, mean_ns: None, low_ns: None, high_ns: None, fidelity: None, source: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_model::observation::AppendTimes;
+
+    /// A step whose truth is known: 0.1 ms slip, 5 ms queue, 0.2 ms round trip of 1 ms end to end beside it.
+    fn step() -> StepResult {
+        let mut step = StepResult::default();
+        step.latency.end_to_end.mean_ns = Some(6_100_000.0);
+        step.latency.end_to_end_service.mean_ns = Some(6_000_000.0);
+        step.producer_statistics.queue_mean_ns = Some(5_000_000.0);
+        step.producer_statistics.outbuf_mean_ns = Some(100_000.0);
+        step.producer_statistics.rtt_mean_ns = Some(800_000.0);
+        step.effective.replication = Some(1);
+        step.durability.acks = Some("all".into());
+        let mut block = BlockResult { catch_up_at_most_ns: Some(0.0), ..BlockResult::default() };
+        block.counts.received = 100;
+        step.blocks.push(block);
+        step
+    }
+
+    fn find(stages: &[Stage], name: StageName) -> Stage {
+        stages.iter().find(|stage| stage.stage == name).unwrap().clone()
+    }
+
+    #[test]
+    fn the_known_stages_and_the_rest_add_up_to_the_whole() {
+        let stages = stages(&step(), Some(true));
+        let sum: f64 = stages.iter().filter_map(|stage| stage.mean_ns).sum();
+        assert!((sum - 6_100_000.0).abs() < 1.0, "{sum}");
+        assert_eq!(find(&stages, StageName::Slip).mean_ns, Some(100_000.0));
+        assert_eq!(find(&stages, StageName::Produce).mean_ns, Some(5_100_000.0));
+    }
+
+    #[test]
+    fn what_the_sources_cannot_tell_is_absent_and_bounded_by_the_round_trip() {
+        let publish = find(&stages(&step(), Some(true)), StageName::Publish);
+        assert_eq!((publish.mean_ns, publish.low_ns, publish.high_ns), (None, Some(0.0), Some(800_000.0)));
+    }
+
+    #[test]
+    fn append_times_of_another_clock_widen_the_band_by_its_offset() {
+        let mut step = step();
+        step.blocks[0].append_times = Some(AppendTimes {
+            samples: 100,
+            floor_minus_sent_mean_ns: 4_900_000.0,
+            clock_offset_low_ns: -200_000,
+            clock_offset_high_ns: 300_000,
+        });
+        let same = find(&stages(&step, Some(true)), StageName::Publish);
+        assert_eq!((same.low_ns, same.high_ns), (Some(0.0), Some(800_000.0)));
+        let other = find(&stages(&step, None), StageName::Publish);
+        assert!(other.high_ns > same.high_ns, "{other:?}");
+    }
+
+    #[test]
+    fn whole_milliseconds_of_the_brokers_show_as_a_band() {
+        let mut step = step();
+        let mean = |mean_ns: f64| {
+            Some(WindowMean {
+                mean_ns,
+                low_ns: (mean_ns - 5e5).max(0.0),
+                high_ns: mean_ns + 5e5,
+                samples: 10,
+            })
+        };
+        let produce = RequestStages {
+            request_queue: mean(0.0),
+            local: mean(100_000.0),
+            total: mean(200_000.0),
+            ..RequestStages::default()
+        };
+        step.blocks[0].request_times = Some(RequestTimes { produce, ..RequestTimes::default() });
+        let publish = find(&stages(&step, Some(true)), StageName::Publish);
+        assert_eq!(publish.mean_ns, Some(400_000.0));
+        assert_eq!((publish.low_ns, publish.high_ns), (Some(0.0), Some(800_000.0)));
+    }
+
+    #[test]
+    fn nothing_received_divides_into_nothing() {
+        assert!(stages(&StepResult::default(), None).is_empty());
+    }
+}
