@@ -79,6 +79,11 @@ pub(crate) fn list(items: &[String]) -> String {
     }
 }
 
+/// A setup's name inside a sentence: in quotation marks, because users write commas and blanks in names.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{name}\"")
+}
+
 /// The text as a sentence: a capital first and a full stop last.
 pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.chars();

@@ -25,7 +25,7 @@ pub(crate) struct Unsteadiness {
     pub(crate) change: Change,
     /// Where it was found.
     pub(crate) moment: Moment,
-    /// Second of the block at which the new level began.
+    /// Second of the block at which the new level began; of a drift, the first.
     pub(crate) second: u32,
     first_second: u32,
     seconds: usize,

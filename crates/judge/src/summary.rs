@@ -4,7 +4,7 @@
 //! the noise, what does not, and what bounds it.
 
 use crate::comparison::{END_TO_END_MEAN, END_TO_END_P99};
-use crate::figure::{count, list, sentence, time, time_interval};
+use crate::figure::{count, list, quoted, sentence, time, time_interval};
 use crate::rule::Case;
 use crate::setup::Setup;
 use plumb_model::finding::{Comparison, ComparisonVerdict, Finding, Severity, Validity, ValidityVerdict};
@@ -41,7 +41,7 @@ fn problem(validity: &Validity) -> Option<String> {
     };
     let first = validity.reasons.first()?;
     let others = validity.reasons.iter().filter(|reason| reason.severity > Severity::Note).count() - 1;
-    let step = first.step.as_ref().map(|step| format!(" ({step})")).unwrap_or_default();
+    let step = first.step.as_ref().map(|step| format!(" ({})", quoted(step))).unwrap_or_default();
     let more =
         if others > 0 { format!(", and {} more", count(others as u64, "reason")) } else { String::new() };
     Some(format!("The run is {word}{step}: {}{more}.", lower(first.claim.trim_end_matches('.'))))
@@ -59,14 +59,14 @@ fn figures(case: &Case) -> Option<String> {
     setups.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (best, worst) = (&setups.first()?.0, &setups.last()?.0);
     if setups.len() == 1 {
-        return Some(sentence(&format!("end to end, {} took {}", best.name(), latency(best)?)));
+        return Some(sentence(&format!("end to end, {} took {}", quoted(best.name()), latency(best)?)));
     }
     Some(format!(
         "Of {}, {} was fastest end to end with {}, {} slowest with {}.",
         count(setups.len() as u64, "setup"),
-        best.name(),
+        quoted(best.name()),
         latency(best)?,
-        worst.name(),
+        quoted(worst.name()),
         latency(worst)?
     ))
 }
@@ -128,7 +128,7 @@ fn pair_list(pairs: &[&Comparison]) -> String {
     let mut named: Vec<String> = sorted
         .iter()
         .take(NAMED_MAX)
-        .map(|pair| format!("{} / {}: {:.2}", pair.b, pair.a, pair.ratio.unwrap_or(1.0)))
+        .map(|pair| format!("{} / {}: {:.2}", quoted(&pair.b), quoted(&pair.a), pair.ratio.unwrap_or(1.0)))
         .collect();
     if pairs.len() > NAMED_MAX {
         named.push(format!("{} more", pairs.len() - NAMED_MAX));

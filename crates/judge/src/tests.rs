@@ -1,1 +1,259 @@
+//! Promises of the whole: a healthy run is valid, every rule has its page, no document makes it panic.
 
+use crate::healthy::{DEFAULT, LOW, healthy, with_identical_step};
+use crate::{About, END_TO_END_MEAN, END_TO_END_P99, explain, judge, registry};
+use plumb_model::document::{RunDocument, RunState, StepResult};
+use plumb_model::finding::{ComparisonVerdict, Severity, ValidityVerdict};
+use plumb_model::observation::Distribution;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+#[test]
+fn a_healthy_run_on_one_host_is_valid_and_its_reasons_are_notes() {
+    let judgement = judge(&healthy());
+    assert_eq!(judgement.validity.verdict, ValidityVerdict::Valid, "{:#?}", judgement.validity);
+    assert!(judgement.validity.reasons.iter().all(|reason| reason.severity == Severity::Note));
+    let ids: Vec<&str> = judgement.validity.reasons.iter().map(|reason| reason.id.as_str()).collect();
+    assert_eq!(ids, ["same-host", "durability"]);
+}
+
+#[test]
+fn the_gravest_reason_comes_first_and_makes_the_verdict() {
+    let mut document = healthy();
+    document.steps[0].counts.reordered = 3;
+    let suspect = judge(&document).validity;
+    assert_eq!(suspect.verdict, ValidityVerdict::Suspect);
+    assert_eq!(suspect.reasons[0].id, "duplicates-or-reorder");
+    document.steps[1].latency.end_to_end.negative = 1;
+    document.steps[1].latency.end_to_end.samples -= 1;
+    let invalid = judge(&document).validity;
+    assert_eq!(invalid.verdict, ValidityVerdict::Invalid);
+    assert_eq!(invalid.reasons[0].id, "negative-latency");
+    assert!(invalid.reasons.windows(2).all(|pair| pair[0].severity >= pair[1].severity));
+}
+
+#[test]
+fn judging_a_judged_document_again_changes_nothing() {
+    let mut document = healthy();
+    let first = judge(&document);
+    document.validity = first.validity.clone();
+    document.findings = first.findings.clone();
+    document.comparisons = first.comparisons.clone();
+    document.summary = first.summary.clone();
+    assert_eq!(judge(&document), first);
+}
+
+#[test]
+fn every_rule_has_a_page_and_every_page_a_rule() {
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/findings");
+    let files = std::fs::read_dir(pages).unwrap().map(|entry| entry.unwrap().path());
+    let pages: BTreeSet<String> =
+        files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+    let ids: BTreeSet<String> = registry().iter().map(|rule| rule.id.to_owned()).collect();
+    assert_eq!(pages, ids);
+    assert_eq!(ids.len(), registry().len(), "an id is used twice");
+}
+
+#[test]
+fn every_page_says_what_it_means_how_it_is_found_and_what_to_do() {
+    for rule in registry() {
+        assert!(rule.page.starts_with(&format!("# {}\n", rule.title)), "{}: {}", rule.id, rule.title);
+        for heading in ["## What it means", "## How it is found", "## What to do", "## Example"] {
+            assert!(rule.page.contains(heading), "the page of {} lacks {heading:?}", rule.id);
+        }
+        assert!(rule.page.contains(rule.id), "the page of {} does not name its id", rule.id);
+        assert_eq!(explain(rule.id).map(|found| found.id), Some(rule.id));
+    }
+    assert!(explain("no-such-finding").is_none());
+}
+
+#[test]
+fn no_finding_is_graver_than_its_rule_says() {
+    let mut broken = with_identical_step();
+    broken.run.state = RunState::Failed { error: "broker gone".to_owned() };
+    for step in &mut broken.steps {
+        step.counts.acked -= 5;
+        step.counts.lost = 500;
+        step.counts.failed = 900;
+        step.latency.end_to_end =
+            Distribution { samples: 3, negative: 1, overflow: 1, ..Distribution::default() };
+        step.achieved_per_s = Some(10.0);
+        step.consumer_statistics.rebalances = 1;
+    }
+    let judgement = judge(&broken);
+    let all = judgement.validity.reasons.iter().chain(&judgement.findings);
+    for finding in all {
+        let rule = explain(&finding.id).unwrap();
+        assert!(finding.severity <= rule.severity, "{finding:#?}");
+        let about_run = judgement.validity.reasons.contains(finding);
+        assert_eq!(about_run, rule.about == About::Run, "{finding:#?}");
+    }
+    assert!(judgement.validity.reasons.len() >= 8, "{:#?}", judgement.validity.reasons);
+}
+
+#[test]
+fn setups_that_differ_are_told_from_setups_that_do_not() {
+    let judgement = judge(&with_identical_step());
+    let verdict = |a: &str, b: &str, metric: &str| {
+        let mut found = judgement.comparisons.iter();
+        found.find(|pair| pair.a == a && pair.b == b && pair.metric == metric).unwrap().verdict
+    };
+    for metric in [END_TO_END_MEAN, END_TO_END_P99] {
+        assert_eq!(verdict(LOW, DEFAULT, metric), ComparisonVerdict::Differs);
+        assert_eq!(verdict(LOW, "low latency again", metric), ComparisonVerdict::WithinNoise);
+    }
+}
+
+#[test]
+fn steps_of_unequal_load_are_not_held_against_each_other() {
+    let mut document = healthy();
+    document.plan.steps[1].load.rate_per_s = 300.0;
+    assert!(judge(&document).comparisons.is_empty());
+}
+
+#[test]
+fn a_comparison_with_two_common_rounds_has_no_ratio() {
+    let mut document = healthy();
+    document.steps[1].blocks.truncate(2);
+    let comparisons = judge(&document).comparisons;
+    assert!(
+        comparisons.iter().all(|pair| pair.verdict == ComparisonVerdict::TooFewBlocks && pair.blocks == 2)
+    );
+    assert!(comparisons.iter().all(|pair| pair.ratio.is_none() && pair.p_adjusted.is_none()));
+}
+
+#[test]
+fn a_long_sweep_is_held_against_its_first_step_only() {
+    let mut document = healthy();
+    for index in 0..10 {
+        let name = format!("sweep {index}");
+        let (mut result, mut plan) = (document.steps[0].clone(), document.plan.steps[0].clone());
+        (result.name, plan.name) = (name.clone(), name);
+        document.steps.push(result);
+        document.plan.steps.push(plan);
+    }
+    let comparisons = judge(&document).comparisons;
+    assert_eq!(comparisons.len(), 11 * 3);
+    assert!(comparisons.iter().all(|pair| pair.a == LOW));
+}
+
+#[test]
+fn the_summary_tells_figures_differences_and_what_bounds_them() {
+    let summary = judge(&healthy()).summary;
+    assert_eq!(summary.len(), 3, "{summary:#?}");
+    assert!(
+        summary[0].contains("\"low latency\" was fastest") && summary[0].contains("\"default\" slowest"),
+        "{summary:#?}"
+    );
+    assert!(summary[1].contains("by more than the noise"), "{summary:#?}");
+    assert!(summary[2].contains("come from linger.ms"), "{summary:#?}");
+}
+
+#[test]
+fn the_summary_says_first_that_nothing_was_confirmed() {
+    let mut document = healthy();
+    for step in &mut document.steps {
+        step.durability.acks = Some("0".to_owned());
+    }
+    let summary = judge(&document).summary;
+    assert_eq!(summary.len(), 3, "{summary:#?}");
+    assert!(summary[0].contains("acks=0"), "{summary:#?}");
+    assert!(summary[2].contains("noise") && summary[2].contains("linger.ms"), "{summary:#?}");
+}
+
+#[test]
+fn the_summary_of_an_invalid_run_begins_with_that() {
+    let mut document = healthy();
+    document.steps[0].counts.lost = 700;
+    let summary = judge(&document).summary;
+    assert!(summary[0].starts_with("The run is invalid (\"low latency\"): 700 messages"), "{summary:#?}");
+}
+
+#[test]
+fn the_summary_of_one_setup_names_its_latency() {
+    let mut document = healthy();
+    document.steps.truncate(1);
+    document.plan.steps.truncate(1);
+    let summary = judge(&document).summary;
+    assert_eq!(summary.len(), 1, "{summary:#?}");
+    assert!(summary[0].starts_with("End to end, \"low latency\" took 6"), "{summary:#?}");
+}
+
+#[test]
+fn a_run_that_was_killed_before_its_first_message_is_invalid_and_has_a_sentence() {
+    let mut document = healthy();
+    document.steps.clear();
+    document.run.state = RunState::Running;
+    let judgement = judge(&document);
+    assert_eq!(judgement.validity.verdict, ValidityVerdict::Invalid);
+    assert_eq!(judgement.summary.len(), 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_document_however_partial_makes_it_panic(
+        holes in proptest::collection::vec(any::<u16>(), 1..24),
+        numbers in proptest::collection::vec(extreme(), 8),
+        counts in proptest::collection::vec(prop_oneof![Just(0), Just(1), Just(u64::MAX), any::<u64>()], 12),
+    ) {
+        let mut document = with_identical_step();
+        for hole in holes {
+            let index = usize::from(hole >> 8) % document.steps.len().max(1);
+            tear(&mut document, usize::from(hole & 0xff), index, &numbers, &counts);
+        }
+        let judgement = judge(&document);
+        prop_assert!(judgement.summary.len() <= 3);
+        for comparison in &judgement.comparisons {
+            let figures = [comparison.ratio, comparison.ratio_low, comparison.ratio_high, comparison.p_adjusted];
+            prop_assert!(figures.iter().flatten().all(|figure| figure.is_finite()), "{comparison:?}");
+        }
+    }
+}
+
+fn extreme() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        Just(0.0),
+        Just(-1.0),
+        Just(f64::NAN),
+        Just(f64::INFINITY),
+        Just(1e-300),
+        Just(1e300),
+        0.0..1e10
+    ]
+}
+
+/// Takes something out of a document or puts something absurd in.
+fn tear(document: &mut RunDocument, kind: usize, index: usize, numbers: &[f64], counts: &[u64]) {
+    document.plan.level = if kind == 0 { numbers[0] } else { document.plan.level };
+    if kind == 1 {
+        document.plan.steps.clear();
+    }
+    let Some(step) = document.steps.get_mut(index) else { return };
+    match kind % 20 {
+        0 => *step = StepResult::default(),
+        1 => step.blocks.clear(),
+        2 => step.series.clear(),
+        3 => step.asked_per_s = numbers[1],
+        4 => step.achieved_per_s = Some(numbers[2]),
+        5 => step.achieved_per_s = None,
+        6 => step.latency.end_to_end = Distribution::default(),
+        7 => step.latency.end_to_end.mean_ns = Some(numbers[3]),
+        8 => step.latency.end_to_end.p99_ns = Some(counts[0]),
+        9 => (step.counts.sent, step.counts.acked) = (counts[1], counts[2]),
+        10 => (step.counts.failed, step.counts.unknown, step.counts.lost) = (counts[3], counts[4], counts[5]),
+        11 => step.producer_statistics.queue_mean_ns = Some(numbers[4]),
+        12 => step.series.iter_mut().for_each(|row| (row.sent, row.acked) = (counts[6], counts[7])),
+        13 => step.series.iter_mut().for_each(|row| row.end_to_end.p50_ns = Some(counts[8])),
+        14 => step.series.iter_mut().for_each(|row| row.end_to_end.mean_ns = Some(numbers[5])),
+        15 => step.blocks.iter_mut().for_each(|block| block.end_to_end.mean_ns = Some(numbers[6])),
+        16 => step.series.iter_mut().for_each(|row| row.second = u32::MAX),
+        17 => {
+            step.effective.producer = [("queue.buffering.max.ms".to_owned(), numbers[7].to_string())].into()
+        }
+        18 => step.slip.mean_ns = Some(numbers[7]),
+        _ => step.latency.end_to_end.samples = counts[9],
+    }
+}

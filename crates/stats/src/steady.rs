@@ -1,12 +1,12 @@
-//! Whether a series holds its level: one change point, tested against autocorrelated noise.
+//! Whether a series holds its level: one step or one drift, tested against autocorrelated noise.
 //!
-//! The statistic is the largest standardised difference of means before and after a point, over the long-run standard
-//! deviation of an AR(1) model fitted to what is left when that difference is taken out. Its law under "no change" comes
-//! from series rebuilt with the fitted model and its own innovations in random order, put through the same fit: so
-//! a spike or a lingering disturbance, which are noise, do not pass for a change. Not for finding many changes.
+//! Two descriptions are fitted, two levels with a step between them and a straight line, and the closer one is kept.
+//! Its statistic is the size of the change over the long-run standard deviation of an AR(1) model of what is left.
+//! Its law under "no change" comes from series rebuilt with the fitted model and its own innovations in random order, put
+//! through the same fits: so a spike or a lingering disturbance, which are noise, do not pass for a change. Not for
+//! finding many changes.
 
 use crate::random::Random;
-use crate::trend::trend;
 
 /// Fewest values on each side of a change (ours).
 const SIDE_MIN: usize = 4;
@@ -36,23 +36,23 @@ pub enum Shape {
     Drift,
 }
 
-/// The largest change of level in a series.
+/// The largest change in a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
-    /// Index of the first value after it.
+    /// Whether it is a step or a drift.
+    pub shape: Shape,
+    /// Index of the first value after a step; 0 for a drift.
     pub start: usize,
-    /// Mean before.
+    /// Mean before a step; where a drift begins.
     pub before: f64,
-    /// Mean after.
+    /// Mean after a step; where a drift ends.
     pub after: f64,
     /// Chance that a series without change shows as large a one.
     pub p: f64,
-    /// Whether a straight line describes the series better than two levels.
-    pub shape: Shape,
 }
 
 /// The largest change of a series with its p; none with fewer than [`POINTS_MIN`] values, one that is not finite, or
-/// all values equal.
+/// no noise around the change.
 pub fn largest_change(series: &[f64], seed: u64) -> Option<Change> {
     if series.len() < POINTS_MIN || series.iter().any(|x| !x.is_finite()) {
         return None;
@@ -61,19 +61,24 @@ pub fn largest_change(series: &[f64], seed: u64) -> Option<Change> {
     let points: Vec<f64> =
         series.chunks_exact(stride).map(|part| part.iter().sum::<f64>() / stride as f64).collect();
     let fit = Fit::of(&points)?;
-    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
-    Some(Change {
-        start: fit.start * stride,
-        before: mean(&points[..fit.start]),
-        after: mean(&points[fit.start..]),
-        p: fit.p(points.len(), seed),
-        shape: shape(&points, fit.start),
-    })
+    let Description { shape, start, before, after, .. } = fit.description;
+    Some(Change { shape, start: start * stride, before, after, p: fit.p(points.len(), seed) })
 }
 
-/// One change of level and AR(1) noise around it.
-struct Fit {
+/// A series as a step or as a line, and what it leaves over.
+struct Description {
+    shape: Shape,
     start: usize,
+    before: f64,
+    after: f64,
+    /// Size of the change over the standard error that it would have if the rest were independent and of variance 1.
+    distance: f64,
+    rest: Vec<f64>,
+}
+
+/// The closer description, and AR(1) noise around it.
+struct Fit {
+    description: Description,
     statistic: f64,
     phi: f64,
     innovations: Vec<f64>,
@@ -81,22 +86,25 @@ struct Fit {
 
 impl Fit {
     fn of(points: &[f64]) -> Option<Fit> {
-        let n = points.len();
-        let (start, distance) = widest_split(points);
-        let rest = around_levels(points, start);
-        let squares: f64 = rest.iter().map(|x| x * x).sum();
-        if squares <= f64::EPSILON * points.iter().map(|x| x * x).sum::<f64>() {
-            // Two exact levels: any rebuilt series would be constant.
+        let (step, line) = (step(points), line(points));
+        let squares = |values: &[f64]| values.iter().map(|x| x * x).sum::<f64>();
+        let (step_squares, line_squares) = (squares(&step.rest), squares(&line.rest));
+        let (description, left) =
+            if line_squares < step_squares { (line, line_squares) } else { (step, step_squares) };
+        if left <= f64::EPSILON * squares(points) {
+            // Described exactly: any rebuilt series would be constant.
             return None;
         }
-        let raw = rest.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / squares;
+        let rest = &description.rest;
+        let raw = rest.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / left;
         // Taking two means out of n values lowers the estimate by about 2 (1 + 3 phi) / n (Kendall 1954 for one mean).
         // One standard error more keeps false alarms of 20 correlated values near the level (our simulations).
-        let correction = 2.0 * (1.0 + 3.0 * raw.max(0.0)) / n as f64 + 1.0 / (n as f64).sqrt();
-        let phi = (raw + correction).clamp(0.0, PHI_MAX);
+        let n = points.len() as f64;
+        let phi = (raw + 2.0 * (1.0 + 3.0 * raw.max(0.0)) / n + 1.0 / n.sqrt()).clamp(0.0, PHI_MAX);
         let innovations: Vec<f64> = rest.windows(2).map(|pair| pair[1] - phi * pair[0]).collect();
-        let scale = (innovations.iter().map(|x| x * x).sum::<f64>() / innovations.len() as f64).sqrt();
-        Some(Fit { start, statistic: distance * (1.0 - phi) / scale, phi, innovations })
+        let scale = (squares(&innovations) / innovations.len() as f64).sqrt();
+        let statistic = description.distance * (1.0 - phi) / scale;
+        Some(Fit { statistic, phi, innovations, description })
     }
 
     fn p(&self, n: usize, seed: u64) -> f64 {
@@ -125,42 +133,39 @@ impl Fit {
     }
 }
 
-/// The split with the largest difference of means, standardised by |difference| * sqrt(k (n-k) / n).
-fn widest_split(points: &[f64]) -> (usize, f64) {
+/// Two levels: the split with the largest standardised difference |difference| * sqrt(k (n-k) / n).
+fn step(points: &[f64]) -> Description {
     let n = points.len();
     let side = SIDE_MIN.max(n / 20);
     let total: f64 = points.iter().sum();
-    let mut before: f64 = points[..side - 1].iter().sum();
-    let mut widest = (side, 0.0);
+    let mut sum: f64 = points[..side - 1].iter().sum();
+    let (mut start, mut distance) = (side, 0.0);
     for k in side..=n - side {
-        before += points[k - 1];
+        sum += points[k - 1];
         let (left, right) = (k as f64, (n - k) as f64);
-        let distance = (before / left - (total - before) / right).abs() * (left * right / n as f64).sqrt();
-        if distance > widest.1 {
-            widest = (k, distance);
+        let found = (sum / left - (total - sum) / right).abs() * (left * right / n as f64).sqrt();
+        if found > distance {
+            (start, distance) = (k, found);
         }
     }
-    widest
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+    let (before, after) = (mean(&points[..start]), mean(&points[start..]));
+    let level = |i: usize| if i < start { before } else { after };
+    let rest = points.iter().enumerate().map(|(i, x)| x - level(i)).collect();
+    Description { shape: Shape::Step, start, before, after, distance, rest }
 }
 
-/// The series less the mean of its side of the change.
-fn around_levels(points: &[f64], start: usize) -> Vec<f64> {
-    let (before, after) = points.split_at(start);
-    let centred = |part: &[f64]| {
-        let mean = part.iter().sum::<f64>() / part.len() as f64;
-        part.iter().map(|x| x - mean).collect::<Vec<f64>>()
-    };
-    [centred(before), centred(after)].concat()
-}
-
-fn shape(points: &[f64], start: usize) -> Shape {
-    let around_step: f64 = around_levels(points, start).iter().map(|x| x * x).sum();
-    let slope = trend(points).map_or(0.0, |trend| trend.slope);
+/// A straight line by least squares.
+fn line(points: &[f64]) -> Description {
     let n = points.len() as f64;
     let mean = points.iter().sum::<f64>() / n;
-    let line = |i: usize| mean + slope * (i as f64 - (n - 1.0) / 2.0);
-    let around_line: f64 = points.iter().enumerate().map(|(i, x)| (x - line(i)).powi(2)).sum();
-    if around_line < around_step { Shape::Drift } else { Shape::Step }
+    let middle = (n - 1.0) / 2.0;
+    let spread = n * (n * n - 1.0) / 12.0;
+    let slope = points.iter().enumerate().map(|(i, x)| (i as f64 - middle) * x).sum::<f64>() / spread;
+    let at = |i: f64| mean + slope * (i - middle);
+    let rest = points.iter().enumerate().map(|(i, x)| x - at(i as f64)).collect();
+    let distance = slope.abs() * spread.sqrt();
+    Description { shape: Shape::Drift, start: 0, before: at(0.0), after: at(n - 1.0), distance, rest }
 }
 
 #[cfg(test)]

@@ -116,3 +116,44 @@ fn longest_wait_for_cpu<'a>(setup: &Setup<'a>) -> Option<(&'a ThreadCpu, f64)> {
         .filter_map(|thread| Some((thread, per_message(thread.run_delay_s?) / latency_ns)));
     waits.max_by(|a, b| a.1.total_cmp(&b.1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::{assert_found, found, healthy};
+
+    #[test]
+    fn a_slip_that_is_a_large_part_of_the_latency_is_found() {
+        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].slip.mean_ns = Some(100_000.0));
+        assert_found(RULE.id, Severity::Invalid, |document| document.steps[0].slip.mean_ns = Some(500_000.0));
+    }
+
+    #[test]
+    fn a_slip_that_shapes_the_tail_is_found() {
+        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].slip.p99_ns = Some(400_000));
+    }
+
+    #[test]
+    fn a_thread_near_one_whole_cpu_is_found() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            document.steps[0].instrument.threads[0].share = 0.86;
+        });
+        assert_eq!(finding.evidence[0].what, "CPU of thread producer-0");
+    }
+
+    #[test]
+    fn a_thread_that_waits_long_for_a_cpu_is_found() {
+        assert_found(RULE.id, Severity::Suspect, |document| {
+            // 10,000 messages: 200 us each, of 660 us latency.
+            document.steps[0].instrument.threads[0].run_delay_s = Some(2.0);
+        });
+    }
+
+    #[test]
+    fn a_producer_that_was_told_to_wait_slips_because_of_the_path() {
+        let mut document = healthy();
+        document.steps[0].slip.mean_ns = Some(500_000.0);
+        document.plan.steps[0].load.in_flight = Some(1);
+        assert_eq!(found(&document, RULE.id), []);
+    }
+}

@@ -35,3 +35,20 @@ fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
             .advise("Use a longer warm-up; connections, page cache and the brokers' compiler need it."),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::{assert_found, found, set_levels};
+
+    #[test]
+    fn blocks_that_begin_slow_are_found_and_are_not_called_unsteady() {
+        let mut cold = crate::healthy::healthy();
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            set_levels(document, |_, second, level| if second < 7 { level * 1.6 } else { level });
+            cold = document.clone();
+        });
+        assert!(finding.claim.starts_with("The first 5 s"), "{}", finding.claim);
+        assert_eq!(found(&cold, "not-steady"), []);
+    }
+}

@@ -65,3 +65,42 @@ fn sums(result: &StepResult) -> [(&'static str, u64, u64); 3] {
         ("end-to-end latencies, against received", recorded(&result.latency.end_to_end), counts.received),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn a_message_that_is_nowhere_is_found() {
+        let finding = assert_found(RULE.id, Severity::Invalid, |document| document.steps[0].counts.sent += 1);
+        assert_eq!(finding.evidence[0].value, "10000");
+        assert_eq!(finding.evidence[0].expected.as_deref(), Some("10001"));
+    }
+
+    #[test]
+    fn a_sample_that_no_histogram_holds_is_found() {
+        assert_found(RULE.id, Severity::Invalid, |document| {
+            document.steps[0].latency.end_to_end.samples -= 1
+        });
+        assert_found(RULE.id, Severity::Invalid, |document| {
+            document.steps[0].latency.acknowledge.samples -= 1
+        });
+    }
+
+    #[test]
+    fn samples_below_zero_and_above_the_range_are_counted_as_recorded() {
+        let mut document = crate::healthy::healthy();
+        let latency = &mut document.steps[0].latency.end_to_end;
+        (latency.samples, latency.negative, latency.overflow) = (latency.samples - 2, 1, 1);
+        assert_eq!(crate::healthy::found(&document, RULE.id), []);
+    }
+
+    #[test]
+    fn what_the_broker_says_and_damaged_records_count() {
+        assert_found(RULE.id, Severity::Invalid, |document| {
+            document.steps[0].accounting.agrees = Some(false)
+        });
+        assert_found(RULE.id, Severity::Invalid, |document| document.steps[0].accounting.corrupt = 1);
+    }
+}

@@ -27,3 +27,14 @@ fn check(case: &Case) -> Vec<Finding> {
     };
     unchecked.map(|setup| note(setup.name())).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn offsets_that_cannot_be_read_are_noted() {
+        assert_found(RULE.id, Severity::Note, |document| document.steps[0].accounting.agrees = None);
+    }
+}

@@ -36,3 +36,15 @@ fn disorder(setup: &Setup) -> Option<Finding> {
     );
     (!finding.evidence.is_empty()).then_some(finding)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn a_duplicate_and_a_late_message_are_found() {
+        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].counts.duplicated = 1);
+        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].counts.reordered = 1);
+    }
+}

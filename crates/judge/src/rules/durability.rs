@@ -32,3 +32,31 @@ fn check(case: &Case) -> Vec<Finding> {
     }
     vec![finding.advise("Compare only with figures that were made with the same guarantee.")]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::{found, healthy, one};
+
+    #[test]
+    fn one_guarantee_for_all_is_stated_in_the_claim() {
+        assert_eq!(one(&healthy(), RULE.id).claim, "All writes were made with acks=1, replication=1.");
+    }
+
+    #[test]
+    fn several_guarantees_are_listed_with_their_steps() {
+        let mut document = healthy();
+        document.steps[1].durability.acks = Some("all".to_owned());
+        let finding = one(&document, RULE.id);
+        assert_eq!(finding.claim, "Writes were made with 2 different guarantees.");
+        assert_eq!(finding.evidence[1].what, "acks=all, replication=1");
+        assert_eq!(finding.evidence[1].value, "default");
+    }
+
+    #[test]
+    fn a_guarantee_of_which_nothing_is_known_is_not_stated() {
+        let mut document = healthy();
+        document.steps.iter_mut().for_each(|step| step.durability = Default::default());
+        assert_eq!(found(&document, RULE.id), []);
+    }
+}

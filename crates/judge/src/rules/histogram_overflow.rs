@@ -42,3 +42,17 @@ fn check(case: &Case) -> Vec<Finding> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn one_time_above_the_range_makes_a_run_invalid() {
+        assert_found(RULE.id, Severity::Invalid, |document| {
+            document.steps[0].latency.end_to_end.overflow = 1
+        });
+        assert_found(RULE.id, Severity::Invalid, |document| document.steps[0].slip.overflow = 1);
+    }
+}

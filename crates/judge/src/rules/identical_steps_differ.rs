@@ -1,7 +1,7 @@
 //! A/A pairs that differ: then other differences of the run are not to be trusted either.
 
 use crate::comparison::identical_pairs;
-use crate::figure::change;
+use crate::figure::{change, quoted};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::ComparisonVerdict;
 use plumb_model::finding::{Finding, Severity};
@@ -22,8 +22,8 @@ fn check(case: &Case) -> Vec<Finding> {
         let (ratio, p) = (pair.ratio?, pair.p_adjusted?);
         let claim = format!(
             "{} and {} have the same settings and differ by {} in {}: something else than the settings acts on the figures",
-            pair.a,
-            pair.b,
+            quoted(&pair.a),
+            quoted(&pair.b),
             change(ratio),
             pair.metric
         );
@@ -35,4 +35,22 @@ fn check(case: &Case) -> Vec<Finding> {
         )
     });
     finding.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::{found, one, with_identical_step};
+
+    #[test]
+    fn an_identical_pair_that_differs_is_found() {
+        let mut document = with_identical_step();
+        assert_eq!(found(&document, RULE.id), []);
+        for block in &mut document.steps[2].blocks {
+            block.end_to_end.mean_ns = block.end_to_end.mean_ns.map(|mean| mean * 1.3);
+        }
+        let finding = one(&document, RULE.id);
+        assert_eq!(finding.severity, Severity::Suspect);
+        assert!(finding.claim.contains("end_to_end.mean"), "{}", finding.claim);
+    }
 }

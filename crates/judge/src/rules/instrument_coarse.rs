@@ -56,3 +56,22 @@ fn coarseness(setup: &Setup, instrument: &Instrument) -> Option<Finding> {
         .advise("Use a quieter machine, a finer clock source (tsc) or CPUs set apart for the generator.");
     (!finding.evidence.is_empty()).then_some(finding)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn pacing_that_is_late_by_a_tenth_of_the_median_is_found() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            document.instrument.wake_late.p50_ns = Some(80_000);
+        });
+        assert_eq!(finding.evidence[0].value, "80.0 us");
+    }
+
+    #[test]
+    fn a_clock_that_steps_by_a_hundredth_of_the_median_is_found() {
+        assert_found(RULE.id, Severity::Suspect, |document| document.instrument.clock_step_ns = Some(10_000));
+    }
+}

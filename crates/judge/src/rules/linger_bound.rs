@@ -59,3 +59,47 @@ fn finding(setup: &Setup) -> Option<Finding> {
             .advise("At rates that fill batches sooner, linger.ms costs nothing and saves requests."),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::{DEFAULT, found, healthy, one};
+
+    #[test]
+    fn the_five_milliseconds_of_the_default_are_named() {
+        let finding = one(&healthy(), RULE.id);
+        assert_eq!(finding.step.as_deref(), Some(DEFAULT));
+        assert!(
+            finding.claim.starts_with("5.00 of the 5.55 ms median come from linger.ms=5"),
+            "{}",
+            finding.claim
+        );
+    }
+
+    #[test]
+    fn it_is_found_without_a_round_trip_and_under_either_name() {
+        let mut document = healthy();
+        let step = &mut document.steps[1];
+        step.durability.acks = Some("0".to_owned());
+        step.producer_statistics.rtt_mean_ns = None;
+        step.effective.producer = [("linger.ms".to_owned(), "5".to_owned())].into();
+        assert_eq!(one(&document, RULE.id).step.as_deref(), Some(DEFAULT));
+    }
+
+    #[test]
+    fn full_batches_and_long_queues_are_not_linger() {
+        let mut full = healthy();
+        full.steps[1].producer_statistics.batch_messages_mean = Some(9_000.0);
+        assert_eq!(found(&full, RULE.id), []);
+        let mut queued = healthy();
+        queued.steps[1].producer_statistics.queue_mean_ns = Some(50e6);
+        assert_eq!(found(&queued, RULE.id), []);
+    }
+
+    #[test]
+    fn a_linger_that_is_a_small_part_of_the_latency_bounds_nothing() {
+        let mut document = healthy();
+        document.steps[1].latency.end_to_end.p50_ns = Some(50_000_000);
+        assert_eq!(found(&document, RULE.id), []);
+    }
+}

@@ -1,6 +1,6 @@
 //! Pairs of steps whose difference is the producer's linger time.
 
-use crate::figure::{list, ms};
+use crate::figure::{list, ms, quoted};
 use crate::linger::Linger;
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use crate::setup::Setup;
@@ -46,8 +46,8 @@ fn explanation(a: &Setup, b: &Setup) -> Option<Finding> {
         "The {} ms between the medians of {} and {} come from linger.ms ({slow_ms} against {fast_ms}): \
          messages waited {} ms longer in the client's queue",
         ms(medians_ns),
-        slow.name(),
-        fast.name(),
+        quoted(slow.name()),
+        quoted(fast.name()),
         ms(queues_ns)
     );
     let others: Vec<String> =
@@ -64,4 +64,41 @@ fn explanation(a: &Setup, b: &Setup) -> Option<Finding> {
         finding = finding.seen("other settings in which they differ", list(&others));
     }
     Some(finding.advise("Set linger.ms alone in both to confirm it."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::{found, healthy, one};
+
+    #[test]
+    fn the_difference_of_the_two_profiles_is_explained_with_figures() {
+        let finding = one(&healthy(), RULE.id);
+        let expected =
+            "ms between the medians of \"default\" and \"low latency\" come from linger.ms (5 against 0)";
+        assert!(finding.claim.contains(expected), "{}", finding.claim);
+        assert!(finding.claim.contains("5.00 ms longer"), "{}", finding.claim);
+    }
+
+    #[test]
+    fn other_settings_that_differ_are_named() {
+        let mut document = healthy();
+        document.plan.steps[0].consumer.insert("fetch.wait.max.ms".to_owned(), "10".to_owned());
+        let finding = one(&document, RULE.id);
+        assert_eq!(finding.evidence[3].value, "consumer fetch.wait.max.ms: 10 / default");
+    }
+
+    #[test]
+    fn a_difference_that_the_queues_do_not_have_is_not_explained() {
+        let mut document = healthy();
+        document.steps[1].latency.end_to_end.p50_ns = Some(12_000_000);
+        assert_eq!(found(&document, RULE.id), []);
+    }
+
+    #[test]
+    fn steps_of_unequal_load_explain_nothing() {
+        let mut document = healthy();
+        document.plan.steps[1].load.rate_per_s = 300.0;
+        assert_eq!(found(&document, RULE.id), []);
+    }
 }

@@ -44,3 +44,18 @@ fn failure(setup: &Setup) -> Option<Finding> {
     }
     Some(finding.advise("Remove the cause of the errors before reading the latencies."))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn failures_are_suspect_until_they_could_hide_the_p99() {
+        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].counts.failed = 99);
+        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].counts.unknown = 1);
+        assert_found(RULE.id, Severity::Invalid, |document| {
+            (document.steps[0].counts.failed, document.steps[0].counts.unknown) = (50, 50);
+        });
+    }
+}

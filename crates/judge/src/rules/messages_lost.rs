@@ -45,3 +45,29 @@ fn loss(setup: &Setup) -> Option<Finding> {
             .advise("If the consumer was still behind at the end, give it a longer drain and run again."),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn one_acknowledged_message_lost_makes_a_run_invalid() {
+        let finding = assert_found(RULE.id, Severity::Invalid, |document| document.steps[0].counts.lost = 1);
+        assert!(
+            finding.claim.starts_with("1 message (0.01 %) were") || finding.claim.starts_with("1 message")
+        );
+    }
+
+    #[test]
+    fn with_acks_0_a_few_may_be_lost_but_not_so_many_that_the_p99_hides_them() {
+        let lose = |lost: u64| {
+            move |document: &mut plumb_model::document::RunDocument| {
+                document.steps[0].durability.acks = Some("0".to_owned());
+                document.steps[0].counts.lost = lost;
+            }
+        };
+        assert_found(RULE.id, Severity::Suspect, lose(99));
+        assert_found(RULE.id, Severity::Invalid, lose(100));
+    }
+}

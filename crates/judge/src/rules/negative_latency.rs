@@ -48,3 +48,19 @@ fn negatives(latency: &Latencies) -> [(&'static str, u64); 4] {
         ("acknowledge_service", latency.acknowledge_service.negative),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn one_negative_sample_makes_a_run_invalid() {
+        assert_found(RULE.id, Severity::Invalid, |document| {
+            document.steps[0].latency.end_to_end.negative = 1
+        });
+        assert_found(RULE.id, Severity::Invalid, |document| {
+            document.steps[0].latency.acknowledge_service.negative = 1;
+        });
+    }
+}

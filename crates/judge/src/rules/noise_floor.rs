@@ -1,7 +1,7 @@
 //! What an A/A pair says: how far apart equal settings come out in this run.
 
 use crate::comparison::{END_TO_END_MEAN, identical_pairs};
-use crate::figure::change;
+use crate::figure::{change, quoted};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::ComparisonVerdict;
 use plumb_model::finding::{Finding, Severity};
@@ -24,8 +24,8 @@ fn check(case: &Case) -> Vec<Finding> {
         let detectable = pair.smallest_detectable_ratio?;
         let claim = format!(
             "{} and {} have the same settings and came out {} apart in the mean: differences of that size are noise here",
-            pair.a,
-            pair.b,
+            quoted(&pair.a),
+            quoted(&pair.b),
             change(ratio)
         );
         Some(
@@ -40,4 +40,18 @@ fn check(case: &Case) -> Vec<Finding> {
         )
     });
     finding.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::{found, healthy, one, with_identical_step};
+
+    #[test]
+    fn an_identical_pair_states_the_noise() {
+        assert_eq!(found(&healthy(), RULE.id), []);
+        let finding = one(&with_identical_step(), RULE.id);
+        assert!(finding.claim.contains("\"low latency\" and \"low latency again\""), "{}", finding.claim);
+        assert_eq!(finding.evidence.len(), 2);
+    }
 }

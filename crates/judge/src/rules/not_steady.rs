@@ -24,19 +24,16 @@ fn check(case: &Case) -> Vec<Finding> {
 
 fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
     let found = unsteadiness(setup.result, seed).filter(|found| !found.is_cold_start())?;
-    let way = match found.change.shape {
-        Shape::Step => "changed its level",
-        Shape::Drift => "drifted",
-    };
     let place = match found.moment {
         Moment::Block(block) => format!("in block {block}"),
         Moment::EveryBlock => "in the mean of the blocks".to_owned(),
     };
-    let claim = format!(
-        "Latency {way} ({}) {place}, after {} s: one figure for the whole does not describe it",
-        change(found.ratio()),
-        found.second
-    );
+    let size = change(found.ratio());
+    let what = match found.change.shape {
+        Shape::Step => format!("changed its level ({size}) {place}, after {} s", found.lasted()),
+        Shape::Drift => format!("drifted ({size} from first to last second) {place}"),
+    };
+    let claim = format!("Latency {what}: one figure for the whole does not describe it");
     Some(
         about_step(RULE.id, Severity::Suspect, setup.name(), claim)
             .seen_against(
@@ -48,4 +45,42 @@ fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
             .advise("Look at the latency over time, and at what the brokers and the host did at that moment.")
             .advise("Run longer, or look at the part before and the part after apart."),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::{assert_found, found, healthy, set_levels};
+
+    #[test]
+    fn a_step_of_20_percent_in_one_block_is_found() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            set_levels(
+                document,
+                |block, second, level| {
+                    if block == 2 && second >= 12 { level * 1.2 } else { level }
+                },
+            );
+        });
+        assert!(
+            finding.claim.contains("changed its level") && finding.claim.contains("in block 2"),
+            "{}",
+            finding.claim
+        );
+    }
+
+    #[test]
+    fn a_drift_through_every_block_is_found() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            set_levels(document, |_, second, level| level * (1.0 + 0.03 * f64::from(second)));
+        });
+        assert!(finding.claim.contains("drifted"), "{}", finding.claim);
+    }
+
+    #[test]
+    fn one_slow_second_is_not_a_change_of_level() {
+        let mut document = healthy();
+        set_levels(&mut document, |_, second, level| if second == 9 { level * 20.0 } else { level });
+        assert_eq!(found(&document, RULE.id), []);
+    }
 }

@@ -28,3 +28,16 @@ fn check(case: &Case) -> Vec<Finding> {
     };
     disturbed.map(|setup| finding(setup.name(), setup.result.consumer_statistics.rebalances)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn a_rebalance_while_measuring_is_found() {
+        assert_found(RULE.id, Severity::Suspect, |document| {
+            document.steps[0].consumer_statistics.rebalances = 1;
+        });
+    }
+}

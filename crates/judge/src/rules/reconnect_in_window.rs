@@ -43,3 +43,25 @@ fn disturbance(setup: &Setup) -> Option<Finding> {
         .advise("Idle connections are closed by connections.max.idle.ms; a longer warm-up makes them before the measured part.");
     (!finding.evidence.is_empty()).then_some(finding)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn connections_requests_and_sends_that_failed_once_are_found() {
+        assert_found(RULE.id, Severity::Suspect, |document| {
+            document.steps[0].producer_statistics.reconnects = 1
+        });
+        assert_found(RULE.id, Severity::Suspect, |document| {
+            document.steps[0].consumer_statistics.disconnects = 1
+        });
+        assert_found(RULE.id, Severity::Suspect, |document| {
+            document.steps[0].producer_statistics.timeouts = 1
+        });
+        assert_found(RULE.id, Severity::Suspect, |document| {
+            document.steps[0].producer_statistics.retries = 1
+        });
+    }
+}

@@ -30,3 +30,26 @@ fn check(case: &Case) -> Vec<Finding> {
         .advise("Compare setups within this run; for figures of a network, run against brokers on other machines."),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::{found, healthy, one};
+
+    #[test]
+    fn a_broker_on_this_host_is_noted_and_one_elsewhere_is_not() {
+        let mut document = healthy();
+        assert_eq!(one(&document, RULE.id).severity, Severity::Note);
+        document.environment.cluster.on_this_host = Some(false);
+        assert_eq!(found(&document, RULE.id), []);
+    }
+
+    #[test]
+    fn a_lab_is_on_this_host_even_if_the_cluster_does_not_tell() {
+        let mut document = healthy();
+        document.environment.cluster.on_this_host = None;
+        assert_eq!(one(&document, RULE.id).severity, Severity::Note);
+        document.plan.cluster = ClusterPlan::Brokers { bootstrap: "a:9092".to_owned(), config: None };
+        assert_eq!(found(&document, RULE.id), []);
+    }
+}

@@ -158,3 +158,102 @@ fn growing(levels: &[f64], least: f64) -> Option<(f64, f64)> {
     let rising = trend(levels).is_some_and(|trend| trend.s > 0 && trend.p < TREND_P);
     (rising && late - early >= least).then_some((early, late))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::{assert_found, found, healthy};
+
+    #[test]
+    fn a_rate_that_was_not_reached_is_found() {
+        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+            document.steps[0].achieved_per_s = Some(99.0);
+        });
+        assert_eq!(finding.evidence[0].what, "achieved / asked");
+    }
+
+    #[test]
+    fn the_last_latency_of_each_block_is_no_shortfall() {
+        let mut document = healthy();
+        let step = &mut document.steps[0];
+        // Five blocks of 20 messages: 0.2 s each, and 20 ms until the last report.
+        (step.counts.sent, step.counts.acked) = (100, 100);
+        step.latency.acknowledge.mean_ns = Some(20e6);
+        step.achieved_per_s = Some(100.0 / 1.1);
+        assert_eq!(found(&document, RULE.id), []);
+    }
+
+    #[test]
+    fn a_path_half_as_fast_as_asked_is_found_though_its_latency_grew() {
+        assert_found(RULE.id, Severity::Invalid, |document| {
+            let step = &mut document.steps[0];
+            // 100 s of load served in 200 s: latency grows from 0 to 100 s.
+            step.blocks.truncate(1);
+            step.latency.acknowledge.mean_ns = Some(50e9);
+            step.achieved_per_s = Some(50.0);
+        });
+    }
+
+    #[test]
+    fn a_random_schedule_may_be_a_little_longer_by_chance() {
+        let mut document = healthy();
+        document.plan.steps[0].load.schedule = plumb_model::plan::Schedule::Poisson;
+        document.steps[0].achieved_per_s = Some(98.0);
+        assert_eq!(found(&document, RULE.id), []);
+        document.steps[0].achieved_per_s = Some(95.0);
+        assert_eq!(found(&document, RULE.id).len(), 1);
+    }
+
+    #[test]
+    fn failed_messages_do_not_pass_for_a_slow_path() {
+        let mut document = healthy();
+        let step = &mut document.steps[0];
+        step.counts.failed = 1_000;
+        step.counts.acked = 9_000;
+        step.achieved_per_s = Some(90.0);
+        assert_eq!(found(&document, RULE.id), []);
+    }
+
+    #[test]
+    fn acknowledgements_that_fall_behind_are_found() {
+        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+            for row in document.steps[0].series.iter_mut().filter(|row| row.block == 3) {
+                row.acked = row.acked.saturating_sub(4);
+            }
+        });
+        assert_eq!(finding.evidence[0].what, "sent and not yet acknowledged");
+    }
+
+    #[test]
+    fn a_consumer_that_falls_behind_is_found() {
+        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+            for row in document.steps[0].series.iter_mut().filter(|row| row.block == 0) {
+                row.received = row.received.saturating_sub(3);
+            }
+        });
+        assert_eq!(finding.evidence[0].what, "acknowledged and not yet received");
+    }
+
+    #[test]
+    fn a_slip_that_grows_is_found() {
+        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+            for row in &mut document.steps[0].series {
+                row.slip_max_ns = row.slip_max_ns.map(|slip| slip + u64::from(row.second) * 10_000_000);
+            }
+        });
+        assert_eq!(finding.evidence[0].what, "schedule slip");
+    }
+
+    #[test]
+    fn a_backlog_that_comes_and_goes_is_no_growth() {
+        let mut document = healthy();
+        for row in &mut document.steps[0].series {
+            match row.second {
+                8 => row.acked -= 50,
+                10 => row.acked += 50,
+                _ => {}
+            }
+        }
+        assert_eq!(found(&document, RULE.id), []);
+    }
+}

@@ -50,3 +50,17 @@ fn hidden_wait(setup: &Setup) -> Option<Finding> {
         finding.advise("Compare with tools that only know the service time by the service figures.");
     (!finding.evidence.is_empty()).then_some(finding)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn a_tail_that_the_service_time_hides_is_noted() {
+        let finding = assert_found(RULE.id, Severity::Note, |document| {
+            document.steps[0].latency.end_to_end.p99_ns = Some(495_000_000);
+        });
+        assert_eq!(finding.evidence[0].value, "495 ms");
+    }
+}

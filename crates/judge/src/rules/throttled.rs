@@ -44,3 +44,20 @@ fn throttling(setup: &Setup) -> Option<Finding> {
         finding.advise("Ask for less than the quota, or have the quota raised for this client.id or user.");
     (!finding.evidence.is_empty()).then_some(finding)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn a_throttle_time_in_any_answer_is_found() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            document.steps[0].producer_statistics.throttle_max_ns = Some(30_000_000);
+        });
+        assert_eq!(finding.evidence[1].value, "30.0 ms");
+        assert_found(RULE.id, Severity::Suspect, |document| {
+            document.steps[0].consumer_statistics.throttled_responses = 2;
+        });
+    }
+}

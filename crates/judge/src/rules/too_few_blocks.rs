@@ -36,3 +36,16 @@ fn check(case: &Case) -> Vec<Finding> {
             ),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn two_rounds_are_too_few_to_tell_setups_apart() {
+        let finding = assert_found(RULE.id, Severity::Note, |document| document.steps[0].blocks.truncate(2));
+        assert_eq!(finding.claim, "1 pair of setups cannot be told from noise: they share too few rounds.");
+        assert_eq!(finding.evidence[0].value, "2");
+    }
+}

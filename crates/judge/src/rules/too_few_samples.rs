@@ -40,3 +40,26 @@ fn missing(setup: &Setup) -> Option<Finding> {
             .advise(format!("Send at least {needed} messages per step (a quantile q needs 10/(1-q)).")),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn an_absent_p99_is_suspect_and_the_advice_says_how_many_are_needed() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            let latency = &mut document.steps[0].latency.end_to_end;
+            (latency.samples, latency.p99_ns) = (999, None);
+        });
+        assert_eq!(finding.claim, "Too few messages arrived to tell p99 of the end-to-end latency.");
+        assert!(finding.advice[0].contains("1000 messages"), "{:?}", finding.advice);
+    }
+
+    #[test]
+    fn an_absent_median_is_invalid() {
+        assert_found(RULE.id, Severity::Invalid, |document| {
+            document.steps[0].latency.end_to_end = plumb_model::observation::Distribution::default();
+        });
+    }
+}

@@ -30,3 +30,20 @@ fn check(case: &Case) -> Vec<Finding> {
         .advise("Read the end-to-end latency; use acks=1 or acks=all to see a confirmed write."),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn acks_0_is_noted_whether_read_back_or_asked_for() {
+        assert_found(RULE.id, Severity::Note, |document| {
+            document.steps[0].durability.acks = Some("0".to_owned());
+        });
+        assert_found(RULE.id, Severity::Note, |document| {
+            document.steps[0].durability.acks = None;
+            document.plan.steps[0].producer.insert("acks".to_owned(), "0".to_owned());
+        });
+    }
+}

@@ -32,3 +32,18 @@ fn check(case: &Case) -> Vec<Finding> {
     }
     vec![finding.advise("Give both the same acks, replication and flush settings to compare their speed.")]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn a_comparison_of_acks_0_with_acks_1_is_noted() {
+        let finding = assert_found(RULE.id, Severity::Note, |document| {
+            document.steps[0].durability.acks = Some("0".to_owned());
+        });
+        assert_eq!(finding.evidence[0].what, "low latency / default");
+        assert_eq!(finding.evidence[0].value, "acks: 0 / 1");
+    }
+}

@@ -46,3 +46,29 @@ fn check(case: &Case) -> Vec<Finding> {
             .advise("Run it again to its end, or read only the steps and blocks that are whole."),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn a_run_that_was_killed_or_stopped_is_suspect() {
+        for state in [RunState::Running, RunState::Interrupted] {
+            assert_found(RULE.id, Severity::Suspect, |document| document.run.state = state);
+        }
+    }
+
+    #[test]
+    fn a_run_that_failed_is_invalid_and_says_why() {
+        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+            document.run.state = RunState::Failed { error: "no broker answered".to_owned() };
+        });
+        assert!(finding.claim.contains("no broker answered"), "{}", finding.claim);
+    }
+
+    #[test]
+    fn a_complete_run_that_measured_nothing_is_invalid() {
+        assert_found(RULE.id, Severity::Invalid, |document| document.steps.clear());
+    }
+}
