@@ -1,7 +1,143 @@
-//! stub
-use crate::ReportError;
-use plumb_model::document::RunDocument;
-/// stub
-pub fn render(_document: &RunDocument) -> Result<String, ReportError> {
-    Ok(String::new())
+//! The run document as one HTML file that works offline: no request leaves it, everything reads without scripts.
+//!
+//! Each part of the page is a view (a struct of finished text and coordinates) made by a module below and written by a
+//! template in `templates/`. Templates escape every text. Charts are SVG whose x and y are percentages, so that one
+//! chart serves a wide screen, a phone and paper without its letters growing or shrinking.
+
+mod cards;
+mod configuration;
+mod curves;
+mod environment;
+mod forest;
+mod grid;
+mod instrument;
+mod latency;
+mod scale;
+mod stages;
+mod timeline;
+mod walk;
+
+use crate::{ReportError, wording};
+use askama::Template;
+use cards::Card;
+use configuration::Configuration;
+use curves::Curves;
+use environment::EnvironmentView;
+use forest::Forest;
+use grid::Grid;
+use instrument::InstrumentView;
+use latency::{LatencyTable, LedgerView};
+use plumb_model::document::{RunDocument, StepResult};
+use stages::StageChart;
+use timeline::Timelines;
+
+/// The whole page.
+///
+/// # Errors
+/// [`ReportError`] when a template or a serialisation fails, which no document should cause.
+pub fn render(document: &RunDocument) -> Result<String, ReportError> {
+    let steps = &document.steps;
+    let page = Page {
+        title: &document.run.name,
+        description: &document.plan.description,
+        meta: meta(document),
+        incomplete: wording::incomplete(document),
+        verdict: wording::verdict(document.validity.verdict),
+        verdict_meaning: wording::verdict_meaning(document.validity.verdict),
+        summary: &document.summary,
+        reasons: cards::view(document, &document.validity.reasons),
+        findings: cards::view(document, &document.findings),
+        keys: steps.iter().enumerate().map(|(index, step)| Key::new(index, step)).collect(),
+        latency: latency::end_to_end(document),
+        others: latency::others(steps),
+        acks_0: latency::unconfirmed(steps),
+        ledger: latency::ledger(steps),
+        curves: curves::view(steps),
+        timelines: timeline::view(steps),
+        stages: stages::view(steps),
+        forest: forest::view(document),
+        configuration: configuration::view(steps),
+        environment: environment::view(document)?,
+        instrument: instrument::view(document)?,
+        blocks: latency::blocks(steps),
+        schema_version: document.schema_version,
+        plumb_version: &document.run.plumb_version,
+        run_id: &document.run.id,
+    };
+    Ok(page.render()?)
+}
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'d> {
+    title: &'d str,
+    description: &'d str,
+    meta: Vec<(&'static str, String)>,
+    incomplete: Option<String>,
+    verdict: &'static str,
+    verdict_meaning: &'static str,
+    summary: &'d [String],
+    reasons: Vec<Card>,
+    findings: Vec<Card>,
+    keys: Vec<Key>,
+    latency: LatencyTable,
+    others: Grid,
+    acks_0: Option<String>,
+    ledger: LedgerView,
+    curves: Option<Curves>,
+    timelines: Option<Timelines>,
+    stages: Option<StageChart>,
+    forest: Option<Forest>,
+    configuration: Option<Configuration>,
+    environment: EnvironmentView,
+    instrument: InstrumentView,
+    blocks: Grid,
+    schema_version: u32,
+    plumb_version: &'d str,
+    run_id: &'d str,
+}
+
+/// How a setup is recognised in every chart: its number, its name, its colour, dash and marker.
+#[derive(Clone)]
+struct Key {
+    number: usize,
+    name: String,
+    /// Classes that carry colour and dash.
+    class: String,
+    /// Number of the marker symbol.
+    marker: usize,
+}
+
+/// Colours, dashes and markers before they repeat. When the colours come round again, each meets another dash.
+const LOOKS: usize = 8;
+
+impl Key {
+    fn new(index: usize, step: &StepResult) -> Self {
+        let look = index % LOOKS + 1;
+        let dash = (index + index / LOOKS) % LOOKS + 1;
+        Key {
+            number: index + 1,
+            name: step.name.clone(),
+            class: format!("c{look} d{dash}"),
+            marker: (index + index / LOOKS * 3) % LOOKS + 1,
+        }
+    }
+}
+
+fn meta(document: &RunDocument) -> Vec<(&'static str, String)> {
+    let run = &document.run;
+    let cluster = &document.environment.cluster;
+    let mut meta = vec![("Started", run.started_at.clone())];
+    meta.extend(run.finished_at.clone().map(|at| ("Finished", at)));
+    meta.push(("Extent", wording::extent(document)));
+    if !document.environment.client.is_empty() {
+        meta.push(("Client", document.environment.client.clone()));
+    }
+    if !cluster.brokers.is_empty() {
+        let version = cluster.version.as_ref().map(|version| format!(", version {version}")).unwrap_or_default();
+        let place = wording::cluster_place(cluster.on_this_host);
+        meta.push(("Cluster", format!("{}{version}, {place}", crate::number::counted(cluster.brokers.len(), "broker"))));
+    }
+    meta.push(("Run", run.id.clone()));
+    meta
 }

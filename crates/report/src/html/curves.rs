@@ -1,0 +1,175 @@
+//! The percentile curves of all setups on one chart: x is 1/(1-q) on a log scale, y latency on a log scale.
+
+use super::Key;
+use super::scale::{LogScale, percent, time_tick};
+use crate::number::time;
+use plumb_model::document::StepResult;
+use std::fmt::Write;
+
+/// The chart.
+pub(super) struct Curves {
+    pub(super) x_ticks: Vec<(String, &'static str)>,
+    pub(super) y_ticks: Vec<(String, String)>,
+    pub(super) lines: Vec<Curve>,
+    /// The text behind the picture.
+    pub(super) description: String,
+    /// Ends of the scales, from which the read-out works values back.
+    pub(super) low_ns: f64,
+    pub(super) high_ns: f64,
+    pub(super) nines: f64,
+}
+
+/// One setup's curve.
+pub(super) struct Curve {
+    pub(super) key: Key,
+    /// Points in a square of 1000 by 1000.
+    pub(super) points: String,
+    pub(super) markers: Vec<Marker>,
+    /// Where its number stands: at its end, apart from the other numbers.
+    pub(super) label_x: String,
+    pub(super) label_y: String,
+}
+
+/// A quantile that the table shows.
+pub(super) struct Marker {
+    pub(super) x: String,
+    pub(super) y: String,
+    pub(super) title: String,
+}
+
+const QUANTILES: [(f64, &str); 8] = [
+    (0.0, "0 %"),
+    (0.5, "50 %"),
+    (0.75, "75 %"),
+    (0.9, "90 %"),
+    (0.95, "95 %"),
+    (0.99, "99 %"),
+    (0.999, "99.9 %"),
+    (0.9999, "99.99 %"),
+];
+
+/// Least distance of two numbers at the curves' ends, as a share of the plot's height.
+const LABEL_GAP: f64 = 0.045;
+
+/// None when no step has a curve.
+pub(super) fn view(steps: &[StepResult]) -> Option<Curves> {
+    let curves = || steps.iter().map(|step| &step.latency.end_to_end.curve);
+    let scale = LogScale::around(curves().flatten().map(|(_, ns)| *ns as f64))?;
+    let nines = curves().flatten().map(|(q, _)| nines_of(*q)).fold(1.0, f64::max);
+    let place = |q: f64, ns: f64| (nines_of(q) / nines, 1.0 - scale.share(ns));
+    let mut lines: Vec<Curve> = Vec::new();
+    let mut ends: Vec<(usize, f64, f64)> = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        let latency = &step.latency.end_to_end;
+        let Some((q, ns)) = latency.curve.last() else { continue };
+        let (x, y) = place(*q, *ns as f64);
+        ends.push((lines.len(), x, y));
+        let key = Key::new(index, step);
+        let shown = [
+            (0.5, "p50", latency.p50_ns),
+            (0.75, "p75", latency.p75_ns),
+            (0.95, "p95", latency.p95_ns),
+            (0.99, "p99", latency.p99_ns),
+        ];
+        let markers = shown.into_iter().filter_map(|(q, name, ns)| {
+            let ns = ns? as f64;
+            let (x, y) = place(q, ns);
+            Some(Marker {
+                x: percent(x),
+                y: percent(y),
+                title: format!("#{} {name}: {}", key.number, time(ns)),
+            })
+        });
+        lines.push(Curve {
+            markers: markers.collect(),
+            points: points(latency.curve.iter().map(|(q, ns)| place(*q, *ns as f64))),
+            label_x: String::new(),
+            label_y: String::new(),
+            key,
+        });
+    }
+    for (line, x, y) in apart(ends) {
+        lines[line].label_x = percent(x);
+        lines[line].label_y = percent(y);
+    }
+    Some(Curves {
+        x_ticks: QUANTILES
+            .into_iter()
+            .filter(|(q, _)| nines_of(*q) <= nines * 1.000_001)
+            .map(|(q, name)| (percent(nines_of(q) / nines), name))
+            .collect(),
+        y_ticks: scale.ticks().into_iter().map(|ns| (percent(1.0 - scale.share(ns)), time_tick(ns))).collect(),
+        description: description(steps),
+        lines,
+        low_ns: scale.low,
+        high_ns: scale.high,
+        nines,
+    })
+}
+
+/// Nines of a quantile: 0.9 -> 1, 0.99 -> 2. No curve goes beyond nine of them.
+fn nines_of(q: f64) -> f64 {
+    -(1.0 - q).max(1e-9).log10()
+}
+
+fn points(places: impl Iterator<Item = (f64, f64)>) -> String {
+    let mut out = String::new();
+    for (x, y) in places {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{:.1},{:.1} ", x * 1000.0, y * 1000.0);
+    }
+    out.trim_end().to_owned()
+}
+
+/// Moves numbers of curves that end near each other apart, downwards first, then up from the bottom.
+fn apart(mut ends: Vec<(usize, f64, f64)>) -> Vec<(usize, f64, f64)> {
+    ends.sort_by(|a, b| a.2.total_cmp(&b.2));
+    for index in 1..ends.len() {
+        let above = ends[..index].iter().filter(|end| near(end.1, ends[index].1)).map(|end| end.2);
+        if let Some(lowest) = above.reduce(f64::max) {
+            ends[index].2 = ends[index].2.max(lowest + LABEL_GAP);
+        }
+    }
+    let mut floor = 1.0;
+    for end in ends.iter_mut().rev() {
+        if end.2 > floor {
+            end.2 = floor;
+            floor -= LABEL_GAP;
+        }
+    }
+    ends
+}
+
+fn near(x: f64, other: f64) -> bool {
+    (x - other).abs() < 0.06
+}
+
+fn description(steps: &[StepResult]) -> String {
+    let each = steps.iter().enumerate().filter_map(|(index, step)| {
+        let latency = &step.latency.end_to_end;
+        let p50 = latency.p50_ns.map(|ns| format!("p50 {}", time(ns as f64)))?;
+        let p99 = latency.p99_ns.map(|ns| format!(", p99 {}", time(ns as f64))).unwrap_or_default();
+        Some(format!("#{} {}: {p50}{p99}", index + 1, step.name))
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_curves_that_end_together_do_not_cover_each_other() {
+        let moved = apart(vec![(0, 1.0, 0.99), (1, 1.0, 0.98), (2, 1.0, 0.985), (3, 0.5, 0.98)]);
+        let mut ys: Vec<f64> = moved.iter().filter(|end| end.1 == 1.0).map(|end| end.2).collect();
+        ys.sort_by(f64::total_cmp);
+        assert!(ys.windows(2).all(|pair| pair[1] - pair[0] > LABEL_GAP * 0.99), "{ys:?}");
+        assert!(ys.iter().all(|y| *y <= 1.0), "{ys:?}");
+    }
+
+    #[test]
+    fn each_nine_takes_the_same_room() {
+        assert!((nines_of(0.99) - 2.0 * nines_of(0.9)).abs() < 1e-9);
+        assert_eq!(nines_of(0.0), 0.0);
+    }
+}

@@ -1,0 +1,13 @@
+//! A plain table: headings, rows, and footnotes on what is absent.
+
+/// A table whose first column names the row.
+#[derive(Default)]
+pub(super) struct Grid {
+    /// What the table shows, for those who cannot see it.
+    pub(super) caption: String,
+    pub(super) heads: Vec<String>,
+    pub(super) rows: Vec<Vec<String>>,
+    pub(super) notes: Vec<String>,
+    /// Whether the cells after the first are numbers, to be aligned right.
+    pub(super) numeric: bool,
+}

@@ -1,0 +1,232 @@
+//! The latency table with the published rows, the latencies beside it, the blocks behind it, and the message counts.
+
+use super::Key;
+use super::grid::Grid;
+use crate::absence::{self, Footnotes};
+use crate::figures::{COLUMNS, interval_ms, interval_notes};
+use crate::number::{ABSENT, count, milliseconds, plain, rate, significant};
+use crate::{ledger, pairing};
+use plumb_model::document::{ReferenceRow, RunDocument, StepResult};
+use plumb_model::observation::Distribution;
+
+/// The table of end-to-end latency.
+pub(super) struct LatencyTable {
+    pub(super) heads: Vec<&'static str>,
+    pub(super) rows: Vec<LatencyRow>,
+    /// Published rows of setups that this run does not have.
+    pub(super) unpaired: Vec<PublishedRow>,
+    pub(super) notes: Vec<String>,
+    pub(super) reference: Option<ReferenceNote>,
+}
+
+/// One setup.
+pub(super) struct LatencyRow {
+    pub(super) key: Key,
+    pub(super) cells: Vec<Cell>,
+    pub(super) asked: String,
+    pub(super) achieved: String,
+    pub(super) published: Vec<PublishedRow>,
+    /// Whether its counts do not add up.
+    pub(super) doubtful: bool,
+}
+
+/// A figure, with its interval where it has one, and the reason where it is absent.
+pub(super) struct Cell {
+    pub(super) figure: String,
+    pub(super) interval: String,
+    pub(super) reason: String,
+}
+
+/// One published row.
+pub(super) struct PublishedRow {
+    pub(super) name: String,
+    pub(super) cells: Vec<String>,
+    pub(super) rate: String,
+}
+
+/// What the published rows are.
+pub(super) struct ReferenceNote {
+    pub(super) title: String,
+    pub(super) source: String,
+    pub(super) caveat: String,
+}
+
+/// The table of end-to-end latency.
+pub(super) fn end_to_end(document: &RunDocument) -> LatencyTable {
+    let mut notes = Footnotes::default();
+    let reference = document.reference.as_ref();
+    let rows = document.steps.iter().enumerate().map(|(index, step)| LatencyRow {
+        key: Key::new(index, step),
+        cells: COLUMNS.iter().map(|figure| cell(figure, index + 1, step, &mut notes)).collect(),
+        asked: plain(step.asked_per_s),
+        achieved: step.achieved_per_s.map_or_else(|| ABSENT.to_owned(), rate),
+        published: pairing::published(reference, step).into_iter().map(published).collect(),
+        doubtful: !ledger::discrepancies(step).is_empty() || !step.errors.is_empty(),
+    });
+    LatencyTable {
+        heads: COLUMNS.iter().map(|figure| figure.heading).collect(),
+        rows: rows.collect(),
+        unpaired: reference.map_or_else(Vec::new, |table| {
+            pairing::unpaired(table, &document.steps).into_iter().map(published).collect()
+        }),
+        notes: notes.sentences().into_iter().chain(interval_notes(&document.steps)).collect(),
+        reference: reference.map(|table| ReferenceNote {
+            title: table.title.clone(),
+            source: table.source.clone(),
+            caveat: table.caveat.clone(),
+        }),
+    }
+}
+
+fn cell(figure: &crate::figures::Figure, setup: usize, step: &StepResult, notes: &mut Footnotes) -> Cell {
+    let latency = &step.latency.end_to_end;
+    match figure.of(latency) {
+        Ok(ns) => Cell {
+            figure: milliseconds(ns),
+            interval: figure.interval(latency).map(|interval| interval_ms(ns, interval)).unwrap_or_default(),
+            reason: String::new(),
+        },
+        Err(reason) => {
+            notes.add(figure.heading, setup, reason.clone());
+            Cell { figure: ABSENT.to_owned(), interval: String::new(), reason }
+        }
+    }
+}
+
+fn published(row: &ReferenceRow) -> PublishedRow {
+    let cells = [row.min_ms, row.max_ms, row.mean_ms, row.p75_ms, row.p95_ms, row.p99_ms];
+    PublishedRow {
+        name: row.name.clone(),
+        cells: cells.into_iter().map(|ms| significant(ms, 3)).collect(),
+        rate: plain(row.rate_per_s),
+    }
+}
+
+/// Acknowledge latency, service times and slip.
+pub(super) fn others(steps: &[StepResult]) -> Grid {
+    let distributions: [(&str, fn(&StepResult) -> &Distribution); 4] = [
+        ("acknowledge", |step| &step.latency.acknowledge),
+        ("acknowledge service", |step| &step.latency.acknowledge_service),
+        ("end-to-end service", |step| &step.latency.end_to_end_service),
+        ("slip", |step| &step.slip),
+    ];
+    let parts = [&COLUMNS[2], &COLUMNS[5], &COLUMNS[1]];
+    let mut notes = Footnotes::default();
+    let mut grid = Grid { caption: "Other latencies in milliseconds".to_owned(), numeric: true, ..Default::default() };
+    grid.heads.push("setup".to_owned());
+    for (name, _) in distributions {
+        grid.heads.extend(parts.iter().map(|part| format!("{name} {}", part.heading)));
+    }
+    for (index, step) in steps.iter().enumerate() {
+        let mut row = vec![format!("#{}", index + 1)];
+        for (name, distribution) in distributions {
+            for part in parts {
+                row.push(part.of(distribution(step)).map(milliseconds).unwrap_or_else(|reason| {
+                    notes.add(&format!("{name} {}", part.heading), index + 1, reason);
+                    ABSENT.to_owned()
+                }));
+            }
+        }
+        grid.rows.push(row);
+    }
+    grid.notes = notes.sentences();
+    grid
+}
+
+/// The setups whose acknowledgements confirm nothing.
+pub(super) fn unconfirmed(steps: &[StepResult]) -> Option<String> {
+    let setups: Vec<usize> =
+        (1..=steps.len()).filter(|setup| steps[setup - 1].durability.acks.as_deref() == Some("0")).collect();
+    (!setups.is_empty()).then(|| absence::setup_list(&setups))
+}
+
+/// Every block of every step, in the order in which they ran.
+pub(super) fn blocks(steps: &[StepResult]) -> Grid {
+    let mut found: Vec<_> = steps
+        .iter()
+        .enumerate()
+        .flat_map(|(index, step)| step.blocks.iter().map(move |block| (index + 1, block)))
+        .collect();
+    found.sort_by_key(|(_, block)| block.position);
+    let ms = |ns: Option<f64>| ns.map_or_else(|| ABSENT.to_owned(), milliseconds);
+    let rows = found.into_iter().map(|(setup, block)| {
+        vec![
+            format!("{}", block.position + 1),
+            format!("#{setup}"),
+            format!("{}", block.block + 1),
+            block.started_at.clone(),
+            count(block.counts.sent),
+            block.achieved_per_s.map_or_else(|| ABSENT.to_owned(), rate),
+            ms(block.end_to_end.mean_ns),
+            ms(block.end_to_end.p50_ns.map(|ns| ns as f64)),
+            ms(block.end_to_end.p99_ns.map(|ns| ns as f64)),
+            ms(block.end_to_end.max_ns.map(|ns| ns as f64)),
+        ]
+    });
+    Grid {
+        caption: "Blocks in the order in which they ran; end-to-end latency in milliseconds".to_owned(),
+        heads: ["order", "setup", "round", "started", "sent", "achieved/s", "mean", "p50", "p99", "max"]
+            .map(str::to_owned)
+            .into(),
+        rows: rows.collect(),
+        notes: Vec::new(),
+        numeric: true,
+    }
+}
+
+/// The message counts and what does not add up.
+pub(super) struct LedgerView {
+    pub(super) grid: Grid,
+    /// Setup number, and what is wrong with it.
+    pub(super) wrong: Vec<(usize, String)>,
+}
+
+/// The message counts of every step.
+pub(super) fn ledger(steps: &[StepResult]) -> LedgerView {
+    let heads = [
+        "setup", "intended", "sent", "acked", "failed", "unknown", "received", "lost", "duplicated", "reordered",
+        "broker's offsets",
+    ];
+    let rows = steps.iter().enumerate().map(|(index, step)| {
+        let counts = &step.counts;
+        let mut row = vec![format!("#{}", index + 1)];
+        row.extend(
+            [
+                counts.intended,
+                counts.sent,
+                counts.acked,
+                counts.failed,
+                counts.unknown,
+                counts.received,
+                counts.lost,
+                counts.duplicated,
+                counts.reordered,
+            ]
+            .map(count),
+        );
+        row.push(match ledger::broker_agrees(step) {
+            Some(true) => "agree".to_owned(),
+            Some(false) => "disagree".to_owned(),
+            None => "not asked".to_owned(),
+        });
+        row
+    });
+    let mut wrong = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        wrong.extend(ledger::discrepancies(step).into_iter().map(|what| (index + 1, what)));
+        wrong.extend(step.errors.iter().map(|error| {
+            let text = format!("{} {} errors {}: {}", count(error.count), error.origin, error.code, error.message);
+            (index + 1, text)
+        }));
+    }
+    LedgerView {
+        grid: Grid {
+            caption: "Messages of the measured part".to_owned(),
+            heads: heads.map(str::to_owned).into(),
+            rows: rows.collect(),
+            notes: Vec::new(),
+            numeric: true,
+        },
+        wrong,
+    }
+}
