@@ -1,5 +1,7 @@
 //! Labs with TLS and SASL, seen by the client library that users have.
 
+#![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an expectation that failed")]
+
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
