@@ -5,7 +5,7 @@
 //! no authentication, no TLS, whatever is not needed to produce and to fetch is left out. Nothing that it measures is a
 //! fact about a broker. It listens on 127.0.0.1 only.
 //!
-//! Every API that it answers is a row in `sink/api.rs`. Start with [`SinkBroker::start`], then misbehave through
+//! Every API that it answers is a row in `sink/api/table.rs`. Start with [`SinkBroker::start`], then misbehave through
 //! [`SinkBroker::control`]. Requests of a connection take effect in the order of their arrival, at once; answers go out in
 //! that order, each when its delay and every stall that concerns it is over.
 

@@ -1,4 +1,5 @@
-//! The requests that the sink answers: one row each, with the versions, the layout and the function that answers it.
+//! From a request's bytes to its answer: header, checks, counts, injected refusals, and what every answer needs. Which
+//! requests there are is in [`table`]; what they do, in the files beside it.
 
 mod admin;
 mod fetch;
@@ -6,6 +7,7 @@ mod groups;
 mod metadata;
 mod offsets;
 mod produce;
+mod table;
 
 use std::{
     pin::Pin,
@@ -16,7 +18,7 @@ use std::{
 use bytes::{BufMut, Bytes, BytesMut};
 use kafka_protocol::{
     ResponseError,
-    messages::{ApiKey, ApiVersionsResponse, RequestHeader, ResponseHeader, TopicName},
+    messages::{ApiKey, RequestHeader, ResponseHeader, TopicName},
     protocol::{Decodable, Encodable, HeaderVersion, StrBytes},
 };
 use thiserror::Error;
@@ -26,162 +28,12 @@ use super::{
     broker::{Broker, Core},
     faults::{Effect, Refusal},
     frame::LENGTH_BYTES,
-    shape::{
-        Part::{Blob, Fixed, In, List, Plain, Text},
-        Shape, ShapeError,
-    },
+    shape::ShapeError,
 };
 
 /// The one node.
 const NODE: i32 = 1;
 const CLUSTER: StrBytes = StrBytes::from_static_str("plumb-sink-is-no-kafka");
-const NEWEST: i16 = i16::MAX;
-
-struct Row {
-    api: ApiKey,
-    versions: (i16, i16),
-    shape: Shape,
-    answer: fn(&Call, Bytes) -> Result<Reply, RequestError>,
-}
-
-/// Kafka names versions above these for some; what they add is of no use here (topic ids in commits, transactions of
-/// version 2, new group protocols, fetch sessions' directory ids).
-#[rustfmt::skip]
-const ROWS: [Row; 20] = [
-    Row {
-        api: ApiKey::Produce, versions: (3, 13),
-        shape: Shape { flexible_from: 9, fields: &[Text, Fixed(6), List(&[
-            In(0, 12, &Text), In(13, NEWEST, &Fixed(16)), List(&[Fixed(4), Blob]),
-        ])] },
-        answer: |call, body| produce::answer(call, call.decode(body)?),
-    },
-    Row {
-        api: ApiKey::Fetch, versions: (4, 16),
-        shape: Shape { flexible_from: 12, fields: &[
-            In(0, 14, &Fixed(4)), Fixed(13), In(7, NEWEST, &Fixed(8)),
-            List(&[In(0, 12, &Text), In(13, NEWEST, &Fixed(16)), List(&[
-                Fixed(4), In(9, NEWEST, &Fixed(4)), Fixed(8), In(12, NEWEST, &Fixed(4)), In(5, NEWEST, &Fixed(8)),
-                Fixed(4),
-            ])]),
-            In(7, NEWEST, &List(&[In(0, 12, &Text), In(13, NEWEST, &Fixed(16)), Plain(&Fixed(4))])),
-            In(11, NEWEST, &Text),
-        ] },
-        answer: |call, body| fetch::answer(call, call.decode(body)?),
-    },
-    Row {
-        api: ApiKey::ListOffsets, versions: (1, 7),
-        shape: Shape { flexible_from: 6, fields: &[Fixed(4), In(2, NEWEST, &Fixed(1)), List(&[Text, List(&[
-            Fixed(4), In(4, NEWEST, &Fixed(4)), Fixed(8),
-        ])])] },
-        answer: |call, body| offsets::list(call, call.decode(body)?),
-    },
-    Row {
-        api: ApiKey::Metadata, versions: (1, 13),
-        shape: Shape { flexible_from: 9, fields: &[
-            List(&[In(10, NEWEST, &Fixed(16)), Text]),
-            In(4, NEWEST, &Fixed(1)), In(8, NEWEST, &Fixed(1)), In(8, 10, &Fixed(1)),
-        ] },
-        answer: |call, body| metadata::answer(call, call.decode(body)?),
-    },
-    Row {
-        api: ApiKey::OffsetCommit, versions: (2, 9),
-        shape: Shape { flexible_from: 8, fields: &[
-            Text, Fixed(4), Text, In(7, NEWEST, &Text), In(2, 4, &Fixed(8)),
-            List(&[Text, List(&[Fixed(12), In(6, NEWEST, &Fixed(4)), Text])]),
-        ] },
-        answer: |call, body| groups::commit(call, call.decode(body)?),
-    },
-    Row {
-        api: ApiKey::OffsetFetch, versions: (1, 7),
-        shape: Shape { flexible_from: 6, fields: &[
-            Text, List(&[Text, Plain(&Fixed(4))]), In(7, NEWEST, &Fixed(1)),
-        ] },
-        answer: |call, body| groups::committed(call, call.decode(body)?),
-    },
-    Row {
-        api: ApiKey::FindCoordinator, versions: (0, 3),
-        shape: Shape { flexible_from: 3, fields: &[Text, In(1, NEWEST, &Fixed(1))] },
-        answer: |call, body| groups::coordinator(call, call.decode(body)?),
-    },
-    Row {
-        api: ApiKey::JoinGroup, versions: (1, 7),
-        shape: Shape { flexible_from: 6, fields: &[
-            Text, Fixed(8), Text, In(5, NEWEST, &Text), Text, List(&[Text, Blob]),
-        ] },
-        answer: |call, body| groups::join(call, call.decode(body)?),
-    },
-    Row {
-        api: ApiKey::Heartbeat, versions: (0, 4),
-        shape: Shape { flexible_from: 4, fields: &[Text, Fixed(4), Text, In(3, NEWEST, &Text)] },
-        answer: |call, body| groups::heartbeat(call, call.decode(body)?),
-    },
-    Row {
-        api: ApiKey::LeaveGroup, versions: (0, 5),
-        shape: Shape { flexible_from: 4, fields: &[
-            Text, In(0, 2, &Text), In(3, NEWEST, &List(&[Text, Text, In(5, NEWEST, &Text)])),
-        ] },
-        answer: |call, body| groups::leave(call, call.decode(body)?),
-    },
-    Row {
-        api: ApiKey::SyncGroup, versions: (0, 5),
-        shape: Shape { flexible_from: 4, fields: &[
-            Text, Fixed(4), Text, In(3, NEWEST, &Text), In(5, NEWEST, &Text), In(5, NEWEST, &Text), List(&[Text, Blob]),
-        ] },
-        answer: |call, body| groups::sync(call, call.decode(body)?),
-    },
-    Row {
-        api: ApiKey::ApiVersions, versions: (0, 4),
-        shape: Shape { flexible_from: 3, fields: &[In(3, NEWEST, &Text), In(3, NEWEST, &Text)] },
-        answer: |call, _| metadata::versions(call),
-    },
-    Row {
-        api: ApiKey::CreateTopics, versions: (2, 7),
-        shape: Shape { flexible_from: 5, fields: &[
-            List(&[Text, Fixed(6), List(&[Fixed(4), Plain(&Fixed(4))]), List(&[Text, Text])]), Fixed(5),
-        ] },
-        answer: |call, body| admin::create_topics(call, call.decode(body)?),
-    },
-    Row {
-        api: ApiKey::DeleteTopics, versions: (1, 6),
-        shape: Shape { flexible_from: 4, fields: &[
-            In(6, NEWEST, &List(&[Text, Fixed(16)])), In(0, 5, &Plain(&Text)), Fixed(4),
-        ] },
-        answer: |call, body| admin::delete_topics(call, call.decode(body)?),
-    },
-    Row {
-        api: ApiKey::InitProducerId, versions: (0, 4),
-        shape: Shape { flexible_from: 2, fields: &[Text, Fixed(4), In(3, NEWEST, &Fixed(10))] },
-        answer: |call, body| produce::init_producer_id(call, call.decode(body)?),
-    },
-    Row {
-        api: ApiKey::OffsetForLeaderEpoch, versions: (2, 4),
-        shape: Shape { flexible_from: 4, fields: &[In(3, NEWEST, &Fixed(4)), List(&[Text, List(&[Fixed(12)])])] },
-        answer: |call, body| offsets::of_leader_epoch(call, call.decode(body)?),
-    },
-    Row {
-        api: ApiKey::DescribeConfigs, versions: (1, 4),
-        shape: Shape { flexible_from: 4, fields: &[
-            List(&[Fixed(1), Text, Plain(&Text)]), Fixed(1), In(3, NEWEST, &Fixed(1)),
-        ] },
-        answer: |call, body| admin::describe_configs(call, call.decode(body)?),
-    },
-    Row {
-        api: ApiKey::CreatePartitions, versions: (0, 3),
-        shape: Shape { flexible_from: 2, fields: &[List(&[Text, Fixed(4), List(&[Plain(&Fixed(4))])]), Fixed(5)] },
-        answer: |call, body| admin::create_partitions(call, call.decode(body)?),
-    },
-    Row {
-        api: ApiKey::DescribeCluster, versions: (0, 1),
-        shape: Shape { flexible_from: 0, fields: &[Fixed(1), In(1, NEWEST, &Fixed(1))] },
-        answer: |call, _| metadata::cluster(call),
-    },
-    Row {
-        api: ApiKey::DeleteGroups, versions: (0, 2),
-        shape: Shape { flexible_from: 2, fields: &[Plain(&Text)] },
-        answer: |call, body| groups::delete(call, call.decode(body)?),
-    },
-];
-
 /// Why a connection is closed instead of answered.
 #[derive(Debug, Error)]
 pub(super) enum RequestError {
@@ -256,8 +108,7 @@ pub(super) fn answer(
 ) -> Result<Answer, RequestError> {
     let bytes = frame.len() as u64;
     let (key, version) = (i16::from_be_bytes([frame[0], frame[1]]), i16::from_be_bytes([frame[2], frame[3]]));
-    let row =
-        ROWS.iter().find(|row| row.api as i16 == key).ok_or(RequestError::Unknown { api: key, version })?;
+    let row = table::row(key).ok_or(RequestError::Unknown { api: key, version })?;
     let api = row.api;
     let known = (row.versions.0..=row.versions.1).contains(&version);
     // A client newer than the sink asks for the versions in words that may be unknown; Kafka answers in version 0.
@@ -377,16 +228,4 @@ fn topic_name(core: &Core, name: &TopicName, id: Uuid) -> Result<String, Respons
         return Ok(name.to_string());
     }
     core.topics.name_of(id).map(str::to_owned).ok_or(ResponseError::UnknownTopicId)
-}
-
-/// What the sink announces; see [`metadata::versions`].
-fn announced(response: ApiVersionsResponse) -> ApiVersionsResponse {
-    use kafka_protocol::messages::api_versions_response::ApiVersion;
-    let row = |row: &Row| {
-        ApiVersion::default()
-            .with_api_key(row.api as i16)
-            .with_min_version(row.versions.0)
-            .with_max_version(row.versions.1)
-    };
-    response.with_api_keys(ROWS.iter().map(row).collect())
 }

@@ -7,9 +7,9 @@ use uuid::Uuid;
 
 use super::{log::Log, producers::Producers, stats::PartitionStats};
 
-/// A topic has no more partitions than this (ours: enough for any experiment on one machine, and a bound on what one
-/// request can make the sink allocate).
-const PARTITIONS_MAX: i32 = 10_000;
+/// No more partitions than this in all topics together (ours: enough for any experiment on one machine, and a bound on
+/// what a request can make the sink allocate).
+const PARTITIONS_MAX: usize = 10_000;
 /// Kafka's limit.
 const NAME_BYTES_MAX: usize = 249;
 
@@ -90,10 +90,12 @@ impl Topics {
             Err(ResponseError::InvalidTopicException)
         } else if self.by_name.contains_key(name) {
             Err(ResponseError::TopicAlreadyExists)
-        } else if !(1..=PARTITIONS_MAX).contains(&partitions) {
-            Err(ResponseError::InvalidPartitions)
         } else {
-            Ok(())
+            usize::try_from(partitions)
+                .ok()
+                .filter(|partitions| (1..=self.room()).contains(partitions))
+                .map(drop)
+                .ok_or(ResponseError::InvalidPartitions)
         }
     }
 
@@ -108,6 +110,24 @@ impl Topics {
         };
         topic.partitions.resize_with(partitions as usize, Partition::default);
         Ok(self.by_name.entry(name.to_owned()).or_insert(topic))
+    }
+
+    /// Adds partitions up to `count`, or only says whether that could be done.
+    pub(super) fn enlarge(&mut self, name: &str, count: i32, apply: bool) -> Result<(), ResponseError> {
+        let room = self.room();
+        let topic = self.by_name.get_mut(name).ok_or(ResponseError::UnknownTopicOrPartition)?;
+        let had = topic.partitions.len();
+        let count = usize::try_from(count).ok().filter(|count| (had + 1..=had + room).contains(count));
+        let count = count.ok_or(ResponseError::InvalidPartitions)?;
+        if apply {
+            topic.partitions.resize_with(count, Partition::default);
+        }
+        Ok(())
+    }
+
+    fn room(&self) -> usize {
+        let used = self.by_name.values().map(|topic| topic.partitions.len()).sum();
+        PARTITIONS_MAX.saturating_sub(used)
     }
 
     pub(super) fn delete(&mut self, name: &str) -> Result<Topic, ResponseError> {
@@ -128,17 +148,6 @@ impl Topic {
             return Err(ResponseError::InvalidConfig);
         }
         self.settings.insert(name, value.to_owned());
-        Ok(())
-    }
-
-    /// Adds partitions up to `count`, or only says whether that could be done.
-    pub(super) fn enlarge(&mut self, count: i32, apply: bool) -> Result<(), ResponseError> {
-        let count = usize::try_from(count).ok().filter(|count| *count <= PARTITIONS_MAX as usize);
-        let count =
-            count.filter(|count| *count > self.partitions.len()).ok_or(ResponseError::InvalidPartitions)?;
-        if apply {
-            self.partitions.resize_with(count, Partition::default);
-        }
         Ok(())
     }
 

@@ -4,14 +4,14 @@ use std::{
     collections::HashMap,
     sync::{
         Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicI64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
 use plumb_lab::sink::{Control, SinkBroker, SinkOptions};
 use rdkafka::{
-    ClientConfig, ClientContext, Message, Offset, TopicPartitionList,
+    ClientConfig, ClientContext, Message, Offset, Statistics, TopicPartitionList,
     consumer::{BaseConsumer, Consumer},
     error::{KafkaError, RDKafkaErrorCode},
     message::{BorrowedMessage, DeliveryResult, Timestamp},
@@ -60,9 +60,18 @@ impl Report {
 }
 
 #[derive(Default)]
-pub(crate) struct Reports(Mutex<Vec<Report>>);
+pub(crate) struct Reports {
+    reports: Mutex<Vec<Report>>,
+    throttle_ms_max: AtomicI64,
+}
 
-impl ClientContext for Reports {}
+impl ClientContext for Reports {
+    fn stats(&self, statistics: Statistics) {
+        let throttles = statistics.brokers.values().filter_map(|broker| broker.throttle.as_ref());
+        let max = throttles.map(|throttle| throttle.max).max().unwrap_or(0);
+        self.throttle_ms_max.fetch_max(max, Ordering::Relaxed);
+    }
+}
 
 impl ProducerContext for Reports {
     type DeliveryOpaque = ();
@@ -78,7 +87,7 @@ impl ProducerContext for Reports {
             Ok(message) => report(message, Ok((message.partition(), message.offset()))),
             Err((error, message)) => report(message, Err(error.clone())),
         };
-        self.0.lock().unwrap().push(report);
+        self.reports.lock().unwrap().push(report);
     }
 }
 
@@ -97,6 +106,11 @@ impl Sender {
         Self { producer: config.create_with_context(Reports::default()).unwrap(), sent: AtomicUsize::new(0) }
     }
 
+    /// The longest throttle that the client has reported in its statistics.
+    pub(crate) fn throttle_ms_max(&self) -> i64 {
+        self.producer.context().throttle_ms_max.load(Ordering::Relaxed)
+    }
+
     /// Sends without waiting.
     pub(crate) fn send(&self, payload: &str, partition: i32) {
         self.sent.fetch_add(1, Ordering::Relaxed);
@@ -108,11 +122,11 @@ impl Sender {
     pub(crate) fn reports(&self) -> Vec<Report> {
         self.producer.flush(LIMIT).unwrap();
         let start = Instant::now();
-        while self.producer.context().0.lock().unwrap().len() < self.sent.load(Ordering::Relaxed) {
+        while self.producer.context().reports.lock().unwrap().len() < self.sent.load(Ordering::Relaxed) {
             assert!(start.elapsed() < LIMIT, "delivery reports are missing");
             self.producer.poll(Duration::from_millis(10));
         }
-        self.producer.context().0.lock().unwrap().clone()
+        self.producer.context().reports.lock().unwrap().clone()
     }
 
     /// Sends one after the other to partition 0, each after the report of the one before.
@@ -136,7 +150,10 @@ pub(crate) struct Read {
 
 pub(crate) fn reader(sink: &SinkBroker, partitions: i32, properties: &[(&str, &str)]) -> BaseConsumer {
     let mut config = config(sink, &[("group.id", "readers"), ("enable.partition.eof", "true")]);
-    config.set("enable.auto.commit", "false").set("fetch.wait.max.ms", "50");
+    config
+        .set("enable.auto.commit", "false")
+        .set("fetch.wait.max.ms", "50")
+        .set("auto.offset.reset", "earliest");
     for (name, value) in properties {
         config.set(*name, *value);
     }

@@ -120,8 +120,7 @@ pub(super) fn create_partitions(
         let apply = !request.validate_only && !call.is_void();
         let mut results = Vec::with_capacity(request.topics.len());
         for asked in &request.topics {
-            let topic = core.topics.get_mut(&asked.name).ok_or(ResponseError::UnknownTopicOrPartition);
-            let outcome = topic.and_then(|topic| topic.enlarge(asked.count, apply));
+            let outcome = core.topics.enlarge(&asked.name, asked.count, apply);
             results.push(
                 CreatePartitionsTopicResult::default()
                     .with_name(asked.name.clone())

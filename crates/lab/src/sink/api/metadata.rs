@@ -3,7 +3,7 @@
 use kafka_protocol::{
     ResponseError,
     messages::{
-        ApiVersionsResponse, BrokerId, DescribeClusterResponse, MetadataRequest, MetadataResponse, TopicName,
+        BrokerId, DescribeClusterResponse, MetadataRequest, MetadataResponse, TopicName,
         describe_cluster_response::DescribeClusterBroker,
         metadata_response::{MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic},
     },
@@ -13,11 +13,13 @@ use uuid::Uuid;
 
 use super::{
     super::{broker::Core, log::LEADER_EPOCH, topic::Topic},
-    CLUSTER, Call, NODE, Reply, RequestError, announced, topic_name,
+    CLUSTER, Call, NODE, Reply, RequestError,
+    table::announced,
+    topic_name,
 };
 
 pub(super) fn versions(call: &Call) -> Result<Reply, RequestError> {
-    let response = announced(ApiVersionsResponse::default()).with_error_code(call.code(Ok(())));
+    let response = announced().with_error_code(call.code(Ok(())));
     if call.version == 0 {
         return call.reply(&response);
     }
@@ -25,8 +27,7 @@ pub(super) fn versions(call: &Call) -> Result<Reply, RequestError> {
 }
 
 pub(super) fn unsupported_version(call: &Call) -> Result<Reply, RequestError> {
-    let response =
-        announced(ApiVersionsResponse::default()).with_error_code(ResponseError::UnsupportedVersion.code());
+    let response = announced().with_error_code(ResponseError::UnsupportedVersion.code());
     call.encode_as(&response, 0).map(Reply::Now)
 }
 

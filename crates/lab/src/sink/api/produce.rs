@@ -2,7 +2,6 @@
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use bytes::Bytes;
 use kafka_protocol::{
     ResponseError,
     messages::{
@@ -62,7 +61,7 @@ pub(super) fn answer(call: &Call, mut request: ProduceRequest) -> Result<Reply, 
 }
 
 fn batch(partition: &mut PartitionProduceData) -> Result<Batch, ResponseError> {
-    Batch::parse(partition.records.take().unwrap_or_else(Bytes::new))
+    Batch::parse(partition.records.take().unwrap_or_default())
 }
 
 /// Stores a batch unless a fault says no; the error is what the client is to be told either way.
