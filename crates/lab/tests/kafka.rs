@@ -149,7 +149,9 @@ fn data_goes_to_the_given_log_directories_and_nothing_else_in_them_is_touched() 
     let (_root, labs) = own_labs();
     let [first, second] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     std::fs::write(first.path().join("mine"), "").unwrap();
-    let log_dirs = vec![first.path().to_owned(), second.path().to_owned()];
+    // One of them relative: a broker does not run in our working directory. Above the root there is only the root.
+    let relative = Path::new(&"../".repeat(20)).join(second.path().strip_prefix("/").unwrap());
+    let log_dirs = vec![first.path().to_owned(), relative];
     let lab = labs.start(&LabOptions { log_dirs, ..LabOptions::default() }).unwrap();
     for dir in [&first, &second] {
         let lab_id = lab.directory().file_name().unwrap().to_str().unwrap();

@@ -235,6 +235,9 @@ fn make_class_archive(
 /// Makes the lab's directories and says in its manifest whose they are, before anything runs.
 fn prepare(root: &Path, options: &LabOptions, install: Install, lifetime: Lifetime) -> Result<LabCluster> {
     let launcher = Launcher::new(lifetime)?;
+    // Absolute, since a broker runs in another directory.
+    let log_dirs = options.log_dirs.iter().map(fs::canonicalize).collect::<io::Result<Vec<_>>>()?;
+    let options = LabOptions { log_dirs, ..options.clone() };
     let id = format!("lab-{}", random_word(8));
     fs::create_dir_all(root)?;
     let directory = fs::canonicalize(root)?.join(&id);
@@ -249,12 +252,12 @@ fn prepare(root: &Path, options: &LabOptions, install: Install, lifetime: Lifeti
         brokers: Vec::new(),
         manifest: Mutex::new(manifest),
         client_properties: Vec::new(),
-        options: options.clone(),
+        options,
         install,
         launcher,
         clears_up: true,
     };
-    for parent in &options.log_dirs {
+    for parent in &lab.options.log_dirs {
         make_data_directory(parent, &id)?;
     }
     Ok(lab)
@@ -294,9 +297,9 @@ impl LabCluster {
         })?;
         self.options.check_interrupt()?;
         self.options.report(Step::Starting);
-        let flags = configuration::jvm_flags(&self.options);
         ports.release();
         for plan in plans {
+            let flags = configuration::jvm_flags(&plan, &self.options);
             self.brokers.push(Broker::start(plan, &self.launcher, jvm.broker(&flags))?);
         }
         self.record_brokers()?;

@@ -103,7 +103,7 @@ pub(super) fn broker_properties(
 }
 
 /// The flags of a broker's JVM: those of Kafka's own start script, and the user's after them so that theirs hold.
-pub(super) fn jvm_flags(options: &LabOptions) -> Vec<String> {
+pub(super) fn jvm_flags(plan: &BrokerPlan, options: &LabOptions) -> Vec<String> {
     let mut flags = vec![format!("-Xmx{}m", options.heap_mib), format!("-Xms{}m", options.heap_mib)];
     // A JVM does not start with two collectors; and G1's settings would be lost on another one.
     let collector_given =
@@ -124,6 +124,8 @@ pub(super) fn jvm_flags(options: &LabOptions) -> Vec<String> {
         ]
         .map(Into::into),
     );
+    // Compression libraries unpack themselves there, and a broker that is killed does not remove them.
+    flags.push(format!("-Djava.io.tmpdir={}", plan.directory.display()));
     flags.extend(options.jvm_flags.iter().cloned());
     flags
 }
@@ -189,7 +191,7 @@ mod tests {
     #[test]
     fn a_collector_of_the_user_takes_the_place_of_g1() {
         let options = LabOptions { jvm_flags: vec!["-XX:+UseSerialGC".into()], ..LabOptions::default() };
-        let flags = jvm_flags(&options);
+        let flags = jvm_flags(&plan(1, true), &options);
         assert!(!flags.iter().any(|flag| flag.contains("G1")));
         assert_eq!(flags.last().unwrap(), "-XX:+UseSerialGC");
     }

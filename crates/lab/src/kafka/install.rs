@@ -4,6 +4,7 @@
 //! Not for choosing versions: `jars/pom.xml` does, and `jars/README.md` says how to change it.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -28,6 +29,9 @@ const AGENTS: &[&str] = &["async-profiler-", "jmx_prometheus_javaagent-"];
 /// Written into an installation when every jar of it was verified.
 const STAMP: &str = "verified";
 
+/// How the name of a directory begins into which jars are fetched.
+const STAGING: &str = "fetching-";
+
 /// Jars that a broker can be started from.
 #[derive(Debug, Clone)]
 pub struct Install {
@@ -44,7 +48,7 @@ impl Install {
     pub fn of(options: &LabOptions) -> Result<Self> {
         match &options.kafka_home {
             Some(home) => Self::existing(home),
-            None => Self::pinned(&user_cache()?.join("plumb"), options),
+            None => Self::pinned(&user_cache()?.join("plumb"), std::env::var_os("PATH"), options),
         }
     }
 
@@ -69,14 +73,17 @@ impl Install {
     }
 
     fn existing(home: &Path) -> Result<Self> {
-        let jars = jars_in(&home.join("libs")).unwrap_or_default();
+        // Absolute, since a broker runs in another directory.
+        let libs = fs::canonicalize(home.join("libs"));
+        let jars = libs.and_then(|libs| jars_in(&libs)).unwrap_or_default();
         if !jars.iter().any(|jar| kafka_version_in(&file_name(jar)).is_some()) {
             return Err(LabError::NotKafka { directory: home.to_owned() });
         }
         Ok(Self { jars, cache: None })
     }
 
-    fn pinned(cache: &Path, options: &LabOptions) -> Result<Self> {
+    /// The pinned jars below `cache`; when they have to be fetched, by the Maven that is on `path`.
+    fn pinned(cache: &Path, path: Option<OsString>, options: &LabOptions) -> Result<Self> {
         let digests = parse_digests(DIGESTS);
         let version = digests.keys().find_map(|file| kafka_version_in(file)).unwrap_or("unknown");
         let home = cache.join(format!("kafka-{version}-{}", &hex(&Sha256::digest(POM))[..12]));
@@ -87,7 +94,10 @@ impl Install {
             let lock = fs::File::create(cache.join("install.lock"))?;
             lock.file().lock()?;
             if !home.join(STAMP).exists() {
-                fetch(cache, &home, &digests, options)?;
+                let Some(mvn) = program_in("mvn", path) else {
+                    return Err(LabError::NoMaven { cache: cache.to_owned() });
+                };
+                fetch(&mvn, &home, &digests, options)?;
             }
         }
         let jars: Vec<_> = digests.keys().map(|file| home.join("libs").join(file)).collect();
@@ -99,20 +109,30 @@ impl Install {
 }
 
 /// Fetches into a directory beside `home`, verifies, and moves it in place in one step.
-fn fetch(cache: &Path, home: &Path, digests: &BTreeMap<&str, &str>, options: &LabOptions) -> Result<()> {
-    let Some(mvn) = program_in("mvn", std::env::var_os("PATH")) else {
-        return Err(LabError::NoMaven { cache: cache.to_owned() });
-    };
-    let staging = tempfile::Builder::new().prefix("fetching-").tempdir_in(cache)?;
+fn fetch(mvn: &Path, home: &Path, digests: &BTreeMap<&str, &str>, options: &LabOptions) -> Result<()> {
+    let cache = home.parent().unwrap_or(home);
+    remove_abandoned_fetches(cache)?;
+    let staging = tempfile::Builder::new().prefix(STAGING).tempdir_in(cache)?;
     fs::write(staging.path().join("pom.xml"), POM)?;
     let libs = staging.path().join("libs");
-    run_maven(&mvn, staging.path(), &libs, options)?;
+    run_maven(mvn, staging.path(), &libs, options)?;
     verify(&libs, digests)?;
     fs::write(staging.path().join(STAMP), "")?;
     if home.exists() {
         fs::remove_dir_all(home)?;
     }
     fs::rename(staging.keep(), home)?;
+    Ok(())
+}
+
+/// Whoever fetches holds the lock, so what is there of earlier fetches was left by a program that died.
+fn remove_abandoned_fetches(cache: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(cache)? {
+        let path = entry?.path();
+        if file_name(&path).starts_with(STAGING) {
+            fs::remove_dir_all(path)?;
+        }
+    }
     Ok(())
 }
 
@@ -225,6 +245,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::java::tests::write_script;
     use super::*;
 
     /// SHA-256 of the empty file, from FIPS 180-4's test values.
@@ -257,6 +278,44 @@ mod tests {
         let list = BTreeMap::from([("a.jar", EMPTY), ("b.jar", EMPTY)]);
         assert!(matches!(verify(libs.path(), &list), Err(LabError::MissingJar { .. })));
         assert!(matches!(verify(libs.path(), &BTreeMap::new()), Err(LabError::UnlistedJar { .. })));
+    }
+
+    /// Fetches with a Maven that runs the given shell commands; `$5` is its `-DoutputDirectory=...`.
+    fn fetch_with(commands: &str) -> (tempfile::TempDir, LabError) {
+        let dir = tempfile::tempdir().unwrap();
+        write_script(&dir.path().join("mvn"), commands);
+        let cache = dir.path().join("cache");
+        std::fs::create_dir_all(cache.join("fetching-abandoned")).unwrap();
+        let error = Install::pinned(&cache, Some(dir.path().into()), &LabOptions::default()).unwrap_err();
+        let left: Vec<_> =
+            std::fs::read_dir(cache).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(
+            left,
+            ["install.lock"],
+            "a failed fetch leaves nothing that could pass for an installation"
+        );
+        (dir, error)
+    }
+
+    #[test]
+    fn a_machine_without_maven_is_told_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = Install::pinned(dir.path(), Some(dir.path().into()), &LabOptions::default()).unwrap_err();
+        assert!(matches!(error, LabError::NoMaven { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_failed_download_carries_what_maven_said() {
+        let (_dir, error) = fetch_with("echo '[ERROR] no route to the repository'; exit 1");
+        assert!(matches!(error, LabError::Download { .. }), "{error}");
+        assert!(error.to_string().ends_with("no route to the repository"), "{error}");
+    }
+
+    #[test]
+    fn a_download_of_other_jars_is_not_installed() {
+        let (_dir, error) =
+            fetch_with(r#"libs="${5#-DoutputDirectory=}"; /bin/mkdir "$libs"; echo x > "$libs/x.jar""#);
+        assert!(matches!(error, LabError::UnlistedJar { .. }), "{error}");
     }
 
     #[test]

@@ -64,17 +64,21 @@ fn feature_release(said: &str) -> Option<(u32, String)> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
+
+    /// Writes a shell script that can be run at once. Another process writes it: if this one had the file open, a
+    /// child that another test is just starting could hold it open too, and a file open for writing cannot be run.
+    pub(in super::super) fn write_script(path: &std::path::Path, commands: &str) {
+        let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod +x "$0""#;
+        assert!(Command::new("sh").args(["-c", write]).arg(path).arg(commands).status().unwrap().success());
+    }
 
     /// A directory with a `java` that says `version`.
     fn path_with_java_saying(version: &str) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
-        let java = dir.path().join("java");
-        std::fs::write(&java, format!("#!/bin/sh\necho 'openjdk version \"{version}\" 2025-01-01' >&2\n"))
-            .unwrap();
-        std::fs::set_permissions(&java, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let say = format!("echo 'openjdk version \"{version}\" 2025-01-01' >&2");
+        write_script(&dir.path().join("java"), &say);
         dir
     }
 

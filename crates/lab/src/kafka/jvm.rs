@@ -81,6 +81,8 @@ impl Jvm {
     pub(super) fn broker(&self, flags: &[String]) -> Command {
         let mut command = self.tool(flags);
         if let Archive::Make(path) = &self.archive {
+            // A runtime without the feature shall still run; it just writes no archive.
+            command.arg("-XX:+IgnoreUnrecognizedVMOptions");
             command.arg(format!("-XX:ArchiveClassesAtExit={}", path.display()));
         }
         command
