@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 /// Chance of a false alarm in one step, over all its series (ours).
 const ALPHA: f64 = 0.01;
 
-/// Smallest change that matters, up or down (ours: twice the usual 5 % of change point services, because a block is
-/// short and shares its machine).
-const RATIO_MIN: f64 = 1.10;
+/// Smallest change that matters, up or down (ours: three times the usual 5 % of change point services, because a block
+/// is short and shares its machine).
+const RATIO_MIN: f64 = 1.15;
 
 /// A drop in this first part of the series is a cold start (ours).
 const COLD_PART: f64 = 0.34;

@@ -4,7 +4,7 @@
 //! the noise, what does not, and what bounds it.
 
 use crate::comparison::{END_TO_END_MEAN, END_TO_END_P99};
-use crate::figure::{count, list, quoted, sentence, time, time_interval};
+use crate::figure::{count, quoted, sentence, time, time_interval};
 use crate::rule::Case;
 use crate::setup::Setup;
 use plumb_model::finding::{Comparison, ComparisonVerdict, Finding, Severity, Validity, ValidityVerdict};
@@ -25,7 +25,7 @@ pub(crate) fn summary(case: &Case, validity: &Validity, findings: &[Finding]) ->
     match (sentences.last_mut(), bound) {
         // The bound explains the difference: with no place for a sentence of its own, it joins that one.
         (Some(Some(differences)), Some(bound)) if told >= SENTENCES_MAX => {
-            *differences = format!("{} {bound}", differences.trim_end_matches('.').to_owned() + ":");
+            *differences = format!("{}; {}", differences.trim_end_matches('.'), lower(&bound));
         }
         (_, bound) => sentences.push(bound),
     }
@@ -83,7 +83,7 @@ fn latency(setup: &Setup) -> Option<String> {
     Some(mean + &p99.unwrap_or_default())
 }
 
-/// Which pairs differ by more than the noise, and which do not.
+/// How many pairs differ by more than the noise, and how many do not.
 fn differences(case: &Case) -> Option<String> {
     let of = |verdict: ComparisonVerdict, metric: &str| -> Vec<&Comparison> {
         let all = case.comparisons.iter();
@@ -95,45 +95,44 @@ fn differences(case: &Case) -> Option<String> {
     if pairs == 0 {
         return None;
     }
-    let tails = of(ComparisonVerdict::Differs, END_TO_END_P99).len();
     let limit =
         equal.iter().filter_map(|comparison| comparison.smallest_detectable_ratio).fold(1.0, f64::max);
-    let limit = if limit > 1.0 {
-        format!(" (a {:.0} % difference could have hidden)", (limit - 1.0) * 100.0)
-    } else {
-        String::new()
+    let limit = match limit {
+        l if l > 1.0 => format!(" (a difference of {:.0} % could have hidden)", (l - 1.0) * 100.0),
+        _ => String::new(),
     };
-    Some(match (differ.as_slice(), equal.as_slice()) {
-        ([], _) => format!("No two setups of equal load differ in the mean by more than the noise{limit}."),
-        (all, []) => format!(
-            "Every pair of setups of equal load differs in the mean by more than the noise ({}).",
-            pair_list(all)
+    let tails = match (differ.len(), of(ComparisonVerdict::Differs, END_TO_END_P99).len()) {
+        (means, tails) if means == tails => String::new(),
+        (_, tails) => format!("; in p99 {tails} do"),
+    };
+    Some(match (differ.len(), equal.len()) {
+        (0, _) => {
+            format!("No two setups of equal load differ in the mean by more than the noise{limit}{tails}.")
+        }
+        (_, 0) => format!(
+            "{} of equal load differs in the mean by more than the noise: {}{tails}.",
+            if pairs == 1 { "The one pair" } else { "Every pair" },
+            clearest(&differ)
         ),
-        (some, _) => format!(
-            "Of {} of equal load, {} in the mean by more than the noise ({}) and {} in p99; the others do not{limit}.",
+        (some, others) => format!(
+            "Of {} of equal load, {} in the mean by more than the noise ({}), {others} {} not{limit}{tails}.",
             count(pairs as u64, "pair"),
-            if some.len() == 1 { "1 differs".to_owned() } else { format!("{} differ", some.len()) },
-            pair_list(some),
-            tails
+            if some == 1 { "1 differs".to_owned() } else { format!("{some} differ") },
+            clearest(&differ),
+            if others == 1 { "does" } else { "do" },
         ),
     })
 }
 
-/// The clearest pairs by name; not more than a sentence bears.
-fn pair_list(pairs: &[&Comparison]) -> String {
-    const NAMED_MAX: usize = 2;
-    let mut sorted: Vec<&&Comparison> = pairs.iter().collect();
-    let size = |comparison: &Comparison| comparison.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-    sorted.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    let mut named: Vec<String> = sorted
-        .iter()
-        .take(NAMED_MAX)
-        .map(|pair| format!("{} / {}: {:.2}", quoted(&pair.b), quoted(&pair.a), pair.ratio.unwrap_or(1.0)))
-        .collect();
-    if pairs.len() > NAMED_MAX {
-        named.push(format!("{} more", pairs.len() - NAMED_MAX));
-    }
-    list(&named)
+/// The pair that is farthest apart: `"default" took 8.67 times as long as "low latency"`.
+fn clearest(pairs: &[&Comparison]) -> String {
+    let size = |pair: &Comparison| pair.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    let Some(pair) = pairs.iter().max_by(|a, b| size(a).total_cmp(&size(b))) else { return String::new() };
+    let ratio = pair.ratio.unwrap_or(1.0);
+    let (slow, fast, times) =
+        if ratio >= 1.0 { (&pair.b, &pair.a, ratio) } else { (&pair.a, &pair.b, 1.0 / ratio) };
+    let most = if pairs.len() > 1 { "most of all " } else { "" };
+    format!("{most}{} took {times:.2} times as long as {}", quoted(slow), quoted(fast))
 }
 
 fn lower(text: &str) -> String {

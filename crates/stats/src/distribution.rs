@@ -77,6 +77,7 @@ fn curve(histogram: &Histogram) -> Vec<(f64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const NO_SPREAD: Spread = Spread { level: 0.95, block_means_ns: &[], batches: &[] };
 
@@ -114,6 +115,26 @@ mod tests {
         let p99 = result.p99_interval.unwrap();
         // Ranks 9,880 and 9,920 of the binomial law.
         assert!((p99.low / 9.88e6 - 1.0).abs() < 1e-3 && (p99.high / 9.92e6 - 1.0).abs() < 1e-3, "{p99:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_recorded_quantiles_ascend_between_smallest_and_largest(
+            times in proptest::collection::vec(any::<i64>(), 0..1_200),
+            small in proptest::collection::vec(0i64..5_000_000, 0..1_200),
+        ) {
+            let mut histogram = Histogram::new();
+            times.iter().chain(&small).for_each(|&time| histogram.record_ns(time));
+            let result = distribution(&histogram, &NO_SPREAD);
+            let figures = [result.min_ns, result.p50_ns, result.p75_ns, result.p95_ns, result.p99_ns, result.max_ns];
+            let known: Vec<u64> = figures.into_iter().flatten().collect();
+            prop_assert!(known.is_sorted(), "{result:?}");
+            prop_assert_eq!(result.samples + result.negative + result.overflow, (times.len() + small.len()) as u64);
+            prop_assert!(result.curve.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1));
+            if let (Some(interval), Some(p50)) = (result.p50_interval, result.p50_ns) {
+                prop_assert!(interval.low <= p50 as f64 && p50 as f64 <= interval.high);
+            }
+        }
     }
 
     #[test]

@@ -16,14 +16,15 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// Share of the mean latency that the schedule's mean slip may be (ours: less than most changes that one looks for).
-const SLIP_SHARE_MAX: f64 = 0.10;
+/// Share of the mean latency that the schedule's mean slip may be (ours: it is the same in every setup, so it hides
+/// differences little and shifts levels by no more than this).
+const SLIP_SHARE_MAX: f64 = 0.20;
 
 /// From this share on, the figure is that of the generator (ours).
 const SLIP_SHARE_INVALID: f64 = 0.50;
 
-/// A slip p99 beyond this share of the latency's p99 shapes the tail (ours).
-const SLIP_TAIL_SHARE_MAX: f64 = 0.25;
+/// A slip p99 beyond this share of the latency's p99 makes most of the tail (ours).
+const SLIP_TAIL_SHARE_MAX: f64 = 0.50;
 
 /// A thread that uses this share of a CPU is about to be the limit (from the literature on benchmarks that mislead).
 const CPU_SHARE_MAX: f64 = 0.85;
@@ -124,13 +125,13 @@ mod tests {
 
     #[test]
     fn a_slip_that_is_a_large_part_of_the_latency_is_found() {
-        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].slip.mean_ns = Some(100_000.0));
+        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].slip.mean_ns = Some(150_000.0));
         assert_found(RULE.id, Severity::Invalid, |document| document.steps[0].slip.mean_ns = Some(500_000.0));
     }
 
     #[test]
     fn a_slip_that_shapes_the_tail_is_found() {
-        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].slip.p99_ns = Some(400_000));
+        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].slip.p99_ns = Some(600_000));
     }
 
     #[test]

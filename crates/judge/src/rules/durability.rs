@@ -1,6 +1,7 @@
 //! States the durability under which the figures were made.
 
 use crate::durability::fingerprint;
+use crate::figure::{list, quoted};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::{Finding, Severity};
 use std::collections::BTreeMap;
@@ -16,9 +17,12 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(case: &Case) -> Vec<Finding> {
-    let mut steps_by_guarantee: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut steps_by_guarantee: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for setup in case.setups() {
-        steps_by_guarantee.entry(fingerprint(&setup.result.durability)).or_default().push(setup.name());
+        steps_by_guarantee
+            .entry(fingerprint(&setup.result.durability))
+            .or_default()
+            .push(quoted(setup.name()));
     }
     steps_by_guarantee.retain(|guarantee, _| !guarantee.is_empty());
     let Some(first) = steps_by_guarantee.keys().next() else { return Vec::new() };
@@ -28,7 +32,7 @@ fn check(case: &Case) -> Vec<Finding> {
     };
     let mut finding = about_run(RULE.id, Severity::Note, claim);
     for (guarantee, steps) in &steps_by_guarantee {
-        finding = finding.seen(guarantee.as_str(), steps.join(", "));
+        finding = finding.seen(guarantee.as_str(), list(steps));
     }
     vec![finding.advise("Compare only with figures that were made with the same guarantee.")]
 }
@@ -50,7 +54,7 @@ mod tests {
         let finding = one(&document, RULE.id);
         assert_eq!(finding.claim, "Writes were made with 2 different guarantees.");
         assert_eq!(finding.evidence[1].what, "acks=all, replication=1");
-        assert_eq!(finding.evidence[1].value, "default");
+        assert_eq!(finding.evidence[1].value, "\"default\"");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Writes that nobody confirms.
 
-use crate::figure::list;
+use crate::figure::{list, quoted};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::{Finding, Severity};
 
@@ -16,18 +16,20 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(case: &Case) -> Vec<Finding> {
     let steps: Vec<String> =
-        case.setups().filter(|setup| setup.unconfirmed()).map(|setup| setup.name().to_owned()).collect();
-    if steps.is_empty() {
-        return Vec::new();
-    }
+        case.setups().filter(|setup| setup.unconfirmed()).map(|setup| quoted(setup.name())).collect();
+    let all = case.setups().count();
+    let of = match steps.len() {
+        0 => return Vec::new(),
+        some if some < all => format!(" ({some} of {all} setups)"),
+        _ => String::new(),
+    };
+    let claim = format!(
+        "With acks=0{of} no write was confirmed: acknowledge latency is only the hand-over to the socket"
+    );
     vec![
-        about_run(
-            RULE.id,
-            Severity::Note,
-            "With acks=0 no write was confirmed: acknowledge latency is only the hand-over to the socket",
-        )
-        .seen("steps with acks=0", list(&steps))
-        .advise("Read the end-to-end latency; use acks=1 or acks=all to see a confirmed write."),
+        about_run(RULE.id, Severity::Note, claim)
+            .seen("steps with acks=0", list(&steps))
+            .advise("Read the end-to-end latency; use acks=1 or acks=all to see a confirmed write."),
     ]
 }
 
@@ -38,9 +40,10 @@ mod tests {
 
     #[test]
     fn acks_0_is_noted_whether_read_back_or_asked_for() {
-        assert_found(RULE.id, Severity::Note, |document| {
+        let finding = assert_found(RULE.id, Severity::Note, |document| {
             document.steps[0].durability.acks = Some("0".to_owned());
         });
+        assert!(finding.claim.starts_with("With acks=0 (1 of 2 setups)"), "{}", finding.claim);
         assert_found(RULE.id, Severity::Note, |document| {
             document.steps[0].durability.acks = None;
             document.plan.steps[0].producer.insert("acks".to_owned(), "0".to_owned());

@@ -1,5 +1,6 @@
 //! Comparisons between steps whose writes were not equally safe.
 
+use crate::figure::quoted;
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::{Finding, Severity};
 use std::collections::BTreeSet;
@@ -28,7 +29,7 @@ fn check(case: &Case) -> Vec<Finding> {
         "Setups that are held against each other do not promise the same: the faster one may only be the less safe one",
     );
     for (a, b, differences) in pairs {
-        finding = finding.seen(format!("{a} / {b}"), differences);
+        finding = finding.seen(format!("{} / {}", quoted(a), quoted(b)), differences);
     }
     vec![finding.advise("Give both the same acks, replication and flush settings to compare their speed.")]
 }
@@ -43,7 +44,7 @@ mod tests {
         let finding = assert_found(RULE.id, Severity::Note, |document| {
             document.steps[0].durability.acks = Some("0".to_owned());
         });
-        assert_eq!(finding.evidence[0].what, "low latency / default");
+        assert_eq!(finding.evidence[0].what, "\"low latency\" / \"default\"");
         assert_eq!(finding.evidence[0].value, "acks: 0 / 1");
     }
 }
