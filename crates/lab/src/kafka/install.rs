@@ -140,7 +140,8 @@ fn run_maven(mvn: &Path, staging: &Path, libs: &Path, options: &LabOptions) -> R
     let log = staging.join("mvn.log");
     let console = fs::File::create(&log)?.into_parts().0;
     let mut child = Command::new(mvn)
-        .args(["--quiet", "--batch-mode", "dependency:copy-dependencies", "-DincludeScope=runtime"])
+        .args(["--quiet", "--batch-mode", "-Dstyle.color=never", "dependency:copy-dependencies"])
+        .arg("-DincludeScope=runtime")
         .arg(format!("-DoutputDirectory={}", libs.display()))
         .current_dir(staging)
         .process_group(0)
@@ -280,7 +281,7 @@ mod tests {
         assert!(matches!(verify(libs.path(), &BTreeMap::new()), Err(LabError::UnlistedJar { .. })));
     }
 
-    /// Fetches with a Maven that runs the given shell commands; `$5` is its `-DoutputDirectory=...`.
+    /// Fetches with a Maven that runs the given shell commands; `$6` is its `-DoutputDirectory=...`.
     fn fetch_with(commands: &str) -> (tempfile::TempDir, LabError) {
         let dir = tempfile::tempdir().unwrap();
         write_script(&dir.path().join("mvn"), commands);
@@ -314,7 +315,7 @@ mod tests {
     #[test]
     fn a_download_of_other_jars_is_not_installed() {
         let (_dir, error) =
-            fetch_with(r#"libs="${5#-DoutputDirectory=}"; /bin/mkdir "$libs"; echo x > "$libs/x.jar""#);
+            fetch_with(r#"libs="${6#-DoutputDirectory=}"; /bin/mkdir "$libs"; echo x > "$libs/x.jar""#);
         assert!(matches!(error, LabError::UnlistedJar { .. }), "{error}");
     }
 
