@@ -98,6 +98,11 @@ impl<'a> Setup<'a> {
         differences
     }
 
+    /// Whether the schedule means to hold one rate: else latency and backlog move because the load does.
+    pub(crate) fn holds_its_rate(&self) -> bool {
+        self.load().is_none_or(|load| !matches!(load.schedule, Schedule::Steps(_) | Schedule::Ramp { .. }))
+    }
+
     /// The schedule's promise of an even rate: a Poisson schedule's own length varies.
     pub(crate) fn is_random(&self) -> bool {
         self.load().is_some_and(|load| load.schedule == Schedule::Poisson)

@@ -3,8 +3,7 @@
 //! Looked for in every block, and in the mean of all blocks second by second, where a change that every block shows
 //! (a cold start) stands out. The rules `not-steady` and `cold-start` share it.
 
-use crate::setup::by_block;
-use plumb_model::document::StepResult;
+use crate::setup::{Setup, by_block};
 use plumb_stats::steady::{Change, POINTS_MIN, Shape, largest_change};
 use std::collections::BTreeMap;
 
@@ -58,9 +57,12 @@ impl Unsteadiness {
     }
 }
 
-/// The clearest change of a step.
-pub(crate) fn unsteadiness(result: &StepResult, seed: u64) -> Option<Unsteadiness> {
-    let blocks = by_block(result, |row| {
+/// The clearest change of a step; none where the load itself changes.
+pub(crate) fn unsteadiness(setup: &Setup, seed: u64) -> Option<Unsteadiness> {
+    if !setup.holds_its_rate() {
+        return None;
+    }
+    let blocks = by_block(setup.result, |row| {
         let second = &row.end_to_end;
         // The median, where there is one: a single slow message is not a change of level.
         let level = second.p50_ns.map(|p50| p50 as f64).or(second.mean_ns)?;

@@ -22,7 +22,7 @@ fn check(case: &Case) -> Vec<Finding> {
 }
 
 fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
-    let found = unsteadiness(setup.result, seed).filter(|found| found.is_cold_start())?;
+    let found = unsteadiness(setup, seed).filter(|found| found.is_cold_start())?;
     let (before, after) = (found.change.before.exp(), found.change.after.exp());
     let claim = format!(
         "The first {} s of the measured part were slower than the rest: the warm-up was too short",

@@ -33,7 +33,7 @@ fn disagreement(setup: &Setup) -> Option<Finding> {
         }
     }
     let accounting = &result.accounting;
-    if accounting.agrees == Some(false) {
+    if accounting.agrees == Some(false) && !explained_by_loss(setup) {
         let stored = accounting.offset_delta.map_or("not known".to_owned(), |delta| {
             format!("{delta} stored, {} of them by others", accounting.foreign)
         });
@@ -47,6 +47,14 @@ fn disagreement(setup: &Setup) -> Option<Finding> {
     let finding = finding
         .advise("Look at errors and retries of this step; if there are none, this is a fault of the instrument: report it.");
     (!finding.evidence.is_empty()).then_some(finding)
+}
+
+/// With acks=0 an acknowledgement is no promise: less in the log than "acknowledged" is loss, which has its own rule.
+fn explained_by_loss(setup: &Setup) -> bool {
+    let accounting = &setup.result.accounting;
+    let most = accounting.acked.saturating_add(accounting.unknown);
+    let stored = accounting.offset_delta.map(|delta| delta.saturating_sub(accounting.foreign));
+    setup.unconfirmed() && stored.is_some_and(|stored| stored <= most)
 }
 
 /// Sums that hold in every run, as (what, got, expected).
@@ -102,5 +110,16 @@ mod tests {
             document.steps[0].accounting.agrees = Some(false)
         });
         assert_found(RULE.id, Severity::Invalid, |document| document.steps[0].accounting.corrupt = 1);
+    }
+
+    #[test]
+    fn less_in_the_log_than_acks_0_handed_over_is_loss_and_more_is_not() {
+        let mut document = crate::healthy::healthy();
+        document.steps[0].durability.acks = Some("0".to_owned());
+        document.steps[0].accounting.agrees = Some(false);
+        document.steps[0].accounting.offset_delta = Some(10_990);
+        assert_eq!(crate::healthy::found(&document, RULE.id), []);
+        document.steps[0].accounting.offset_delta = Some(11_001);
+        assert_eq!(crate::healthy::found(&document, RULE.id).len(), 1);
     }
 }

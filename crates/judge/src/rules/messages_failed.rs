@@ -3,6 +3,7 @@
 use crate::figure::{count, percent};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::document::RunState;
 use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
@@ -19,26 +20,30 @@ pub(super) const RULE: Rule = Rule {
 const SHARE_THAT_HIDES_P99: f64 = 0.01;
 
 fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| failure(&setup)).collect()
+    let complete = case.document.run.state == RunState::Complete;
+    case.setups().filter_map(|setup| failure(&setup, complete)).collect()
 }
 
-fn failure(setup: &Setup) -> Option<Finding> {
+fn failure(setup: &Setup, complete: bool) -> Option<Finding> {
     let counts = &setup.result.counts;
-    let undelivered = counts.failed.saturating_add(counts.unknown);
+    // A run that was stopped never came to send the rest.
+    let refused = if complete { counts.intended.saturating_sub(counts.sent) } else { 0 };
+    let undelivered = counts.failed.saturating_add(counts.unknown).saturating_add(refused);
     if undelivered == 0 {
         return None;
     }
-    let share = undelivered as f64 / counts.sent.max(1) as f64;
+    let due = counts.sent.saturating_add(refused);
+    let share = undelivered as f64 / due.max(1) as f64;
     let severity = if share < SHARE_THAT_HIDES_P99 { Severity::Suspect } else { Severity::Invalid };
     let claim = format!(
-        "{} of {} ({}) were not confirmed as delivered; the latencies are those of the others",
-        undelivered,
-        count(counts.sent, "message"),
+        "{undelivered} of {} ({}) were not confirmed as delivered; the latencies are those of the others",
+        count(due, "message"),
         percent(share)
     );
     let mut finding = about_step(RULE.id, severity, setup.name(), claim)
         .seen_against("counts.failed", counts.failed.to_string(), "0")
-        .seen_against("counts.unknown", counts.unknown.to_string(), "0");
+        .seen_against("counts.unknown", counts.unknown.to_string(), "0")
+        .seen_against("due and not accepted by the client", refused.to_string(), "0");
     for error in &setup.result.errors {
         finding = finding.seen(format!("{} error {}", error.origin, error.code), count(error.count, "time"));
     }
@@ -57,5 +62,14 @@ mod tests {
         assert_found(RULE.id, Severity::Invalid, |document| {
             (document.steps[0].counts.failed, document.steps[0].counts.unknown) = (50, 50);
         });
+    }
+
+    #[test]
+    fn messages_that_the_client_refused_count_unless_the_run_was_stopped() {
+        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].counts.intended += 7);
+        let mut stopped = crate::healthy::healthy();
+        stopped.run.state = RunState::Interrupted;
+        stopped.steps[0].counts.intended += 7;
+        assert_eq!(crate::healthy::found(&stopped, RULE.id), []);
     }
 }

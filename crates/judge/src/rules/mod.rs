@@ -6,6 +6,7 @@ mod counts_do_not_add_up;
 mod counts_not_checked;
 mod duplicates_or_reorder;
 mod durability;
+mod foreign_records;
 mod histogram_overflow;
 mod identical_steps_differ;
 mod instrument_coarse;
@@ -47,6 +48,7 @@ pub(crate) const REGISTRY: &[Rule] = &[
     cold_start::RULE,
     not_steady::RULE,
     duplicates_or_reorder::RULE,
+    foreign_records::RULE,
     instrument_coarse::RULE,
     identical_steps_differ::RULE,
     unequal_durability::RULE,

@@ -23,7 +23,7 @@ fn check(case: &Case) -> Vec<Finding> {
 }
 
 fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
-    let found = unsteadiness(setup.result, seed).filter(|found| !found.is_cold_start())?;
+    let found = unsteadiness(setup, seed).filter(|found| !found.is_cold_start())?;
     let place = match found.moment {
         Moment::Block(block) => format!("in block {block}"),
         Moment::EveryBlock => "in the mean of the blocks".to_owned(),
@@ -51,6 +51,8 @@ fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::healthy::{assert_found, found, healthy, set_levels};
+    use plumb_model::plan::Schedule;
+    use plumb_model::units::Nanos;
 
     #[test]
     fn a_step_of_20_percent_in_one_block_is_found() {
@@ -81,6 +83,15 @@ mod tests {
     fn one_slow_second_is_not_a_change_of_level() {
         let mut document = healthy();
         set_levels(&mut document, |_, second, level| if second == 9 { level * 20.0 } else { level });
+        assert_eq!(found(&document, RULE.id), []);
+    }
+
+    #[test]
+    fn latency_that_follows_a_ramp_is_not_called_unsteady() {
+        let mut document = healthy();
+        document.plan.steps[0].load.schedule =
+            Schedule::Ramp { from_per_s: 50.0, to_per_s: 150.0, over: Nanos::from_secs(20) };
+        set_levels(&mut document, |_, second, level| level * (1.0 + 0.03 * f64::from(second)));
         assert_eq!(found(&document, RULE.id), []);
     }
 }

@@ -118,6 +118,9 @@ fn shortfall(setup: &Setup) -> Option<f64> {
 
 /// Backlog in the first and in the last third of the block where it grew most.
 fn growing_backlog(setup: &Setup, in_and_out: fn(&SecondRow) -> (u64, u64)) -> Option<(f64, f64)> {
+    if !setup.holds_its_rate() {
+        return None;
+    }
     let least = BACKLOG_GROWTH_MIN.max(BACKLOG_GROWTH_MIN_S * setup.result.asked_per_s);
     let blocks = by_block(setup.result, |row| Some((in_and_out(row), row.sent)));
     let grown = blocks.into_values().filter_map(|rows| {

@@ -1,6 +1,6 @@
 //! Runs that were stopped, failed or killed, and runs that measured nothing.
 
-use crate::figure::count;
+use crate::figure::{count, list, quoted};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::document::RunState;
 use plumb_model::finding::{Finding, Severity};
@@ -22,7 +22,10 @@ fn check(case: &Case) -> Vec<Finding> {
         RunState::Complete if measured == 0 => {
             (Severity::Invalid, "The run ended without sending a measured message".to_owned())
         }
-        RunState::Complete => return Vec::new(),
+        RunState::Complete if measured >= document.plan.steps.len() => return Vec::new(),
+        RunState::Complete => {
+            (Severity::Suspect, format!("Nothing was measured in {}", list(&unmeasured(case))))
+        }
         RunState::Running => (
             Severity::Suspect,
             "The run is not over, or it was killed: the figures are those of the part that was written"
@@ -47,6 +50,12 @@ fn check(case: &Case) -> Vec<Finding> {
     ]
 }
 
+/// Steps of the plan that sent nothing.
+fn unmeasured(case: &Case) -> Vec<String> {
+    let planned = case.document.plan.steps.iter().map(|step| step.name.as_str());
+    planned.filter(|name| !case.setups().any(|setup| setup.name() == *name)).map(quoted).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,6 +74,14 @@ mod tests {
             document.run.state = RunState::Failed { error: "no broker answered".to_owned() };
         });
         assert!(finding.claim.contains("no broker answered"), "{}", finding.claim);
+    }
+
+    #[test]
+    fn a_step_whose_every_message_was_refused_is_named() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            document.steps[1] = plumb_model::document::StepResult::default();
+        });
+        assert_eq!(finding.claim, "Nothing was measured in \"default\".");
     }
 
     #[test]

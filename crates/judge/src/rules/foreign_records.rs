@@ -1,0 +1,52 @@
+//! Records in the topic that no producer of this run sent.
+
+use crate::figure::count;
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::setup::Setup;
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "foreign-records",
+    title: "Foreign records",
+    summary: "Somebody else wrote to the topic while it was measured.",
+    page: include_str!("../../../../docs/findings/foreign-records.md"),
+    severity: Severity::Suspect,
+    about: About::Run,
+    check,
+};
+
+/// From this share of our own records on, the load is not the one that was asked for (ours).
+const SHARE_MAX: f64 = 0.01;
+
+fn check(case: &Case) -> Vec<Finding> {
+    case.setups().filter_map(|setup| others(&setup)).collect()
+}
+
+fn others(setup: &Setup) -> Option<Finding> {
+    let foreign = setup.result.accounting.foreign;
+    if foreign == 0 {
+        return None;
+    }
+    let few = (foreign as f64) < SHARE_MAX * setup.result.counts.received as f64;
+    let severity = if few { Severity::Note } else { Severity::Suspect };
+    let claim =
+        format!("{} of somebody else came through the topic while it was measured", count(foreign, "record"));
+    Some(
+        about_step(RULE.id, severity, setup.name(), claim)
+            .seen_against("accounting.foreign", foreign.to_string(), "0")
+            .seen("counts.received", setup.result.counts.received.to_string())
+            .advise("Use a topic of the run's own, or measure when nobody else writes."),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn a_few_records_of_others_are_noted_and_many_are_suspect() {
+        assert_found(RULE.id, Severity::Note, |document| document.steps[0].accounting.foreign = 99);
+        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].accounting.foreign = 100);
+    }
+}
