@@ -1,7 +1,7 @@
 //! Writes the sample report, for a look at it while working on the renderers:
 //! `cargo run -p plumb-report --example sample -- DIR`.
 
-#![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
+#![allow(dead_code)]
 
 #[path = "../tests/sample/mod.rs"]
 mod sample;

@@ -5,6 +5,9 @@ use crate::number::{percent, plus_minus_ms, span_ms};
 use plumb_model::document::StepResult;
 use plumb_model::observation::{Distribution, Interval, IntervalMethod};
 
+/// A part of a step that all steps have, such as one of its latencies.
+pub(crate) type Pick<T> = fn(&StepResult) -> &T;
+
 /// One column of the latency table.
 pub(crate) struct Figure {
     /// Its heading, without unit.

@@ -127,16 +127,20 @@ impl Key {
 fn meta(document: &RunDocument) -> Vec<(&'static str, String)> {
     let run = &document.run;
     let cluster = &document.environment.cluster;
-    let mut meta = vec![("Started", run.started_at.clone())];
-    meta.extend(run.finished_at.clone().map(|at| ("Finished", at)));
+    let mut meta = vec![("Started", wording::instant(&run.started_at))];
+    meta.extend(run.finished_at.as_deref().map(|at| ("Finished", wording::instant(at))));
     meta.push(("Extent", wording::extent(document)));
     if !document.environment.client.is_empty() {
         meta.push(("Client", document.environment.client.clone()));
     }
     if !cluster.brokers.is_empty() {
-        let version = cluster.version.as_ref().map(|version| format!(", version {version}")).unwrap_or_default();
+        let version =
+            cluster.version.as_ref().map(|version| format!(", version {version}")).unwrap_or_default();
         let place = wording::cluster_place(cluster.on_this_host);
-        meta.push(("Cluster", format!("{}{version}, {place}", crate::number::counted(cluster.brokers.len(), "broker"))));
+        meta.push((
+            "Cluster",
+            format!("{}{version}, {place}", crate::number::counted(cluster.brokers.len(), "broker")),
+        ));
     }
     meta.push(("Run", run.id.clone()));
     meta

@@ -57,7 +57,7 @@ impl Page {
     fn title(&mut self, document: &RunDocument) {
         let run = &document.run;
         let name = self.paint.tone(&paint::printable(&run.name), Tone::Strong);
-        self.line(&format!("{name}  {}", paint::printable(&run.started_at)));
+        self.line(&format!("{name}  {}", paint::printable(&wording::instant(&run.started_at))));
         let client = match document.environment.client.as_str() {
             "" => String::new(),
             client => format!(", {client}"),

@@ -96,6 +96,14 @@ pub(crate) fn incomplete(document: &RunDocument) -> Option<String> {
     Some(format!("{end}; {} of {} measured.", count(done as u64), counted(planned, "setup")))
 }
 
+/// An RFC 3339 time as people write it: `2026-11-20 15:04:05 UTC`. Any other text stays as it is.
+pub(crate) fn instant(rfc_3339: &str) -> String {
+    match rfc_3339.strip_suffix('Z').and_then(|time| time.split_once('T')) {
+        Some((day, time)) => format!("{day} {time} UTC"),
+        None => rfc_3339.to_owned(),
+    }
+}
+
 /// One line on the size of the run: setups, blocks, messages.
 pub(crate) fn extent(document: &RunDocument) -> String {
     let plan = &document.plan;
@@ -110,7 +118,7 @@ pub(crate) fn extent(document: &RunDocument) -> String {
     format!("{}{each}, {}", counted(plan.steps.len(), "setup"), counted(plan.blocks as usize, "block"))
 }
 
-/// Names of steps whose blocks fell to one client host with a broker on it, as a warning or nothing.
+/// Where the brokers are.
 pub(crate) fn cluster_place(on_this_host: Option<bool>) -> &'static str {
     match on_this_host {
         Some(true) => "on the host that generates the load",

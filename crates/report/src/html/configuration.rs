@@ -1,6 +1,7 @@
 //! Effective configuration: first what differs between setups, then everything.
 
 use super::grid::Grid;
+use crate::figures::Pick;
 use crate::number::ABSENT;
 use plumb_model::document::StepResult;
 use plumb_model::plan::Properties;
@@ -24,7 +25,7 @@ pub(super) fn view(steps: &[StepResult]) -> Option<Configuration> {
     if steps.is_empty() {
         return None;
     }
-    let roles: [(&str, fn(&StepResult) -> &Properties); 4] = [
+    let roles: [(&str, Pick<Properties>); 4] = [
         ("producer", |step| &step.effective.producer),
         ("consumer", |step| &step.effective.consumer),
         ("topic", |step| &step.effective.topic),
@@ -45,7 +46,11 @@ pub(super) fn view(steps: &[StepResult]) -> Option<Configuration> {
             }
         }
         if !rows.is_empty() {
-            full.push(grid(&format!("{role}, {} settings", rows.len()), ["setting", "value"].map(str::to_owned).into(), rows));
+            full.push(grid(
+                &format!("{role}, {} settings", rows.len()),
+                ["setting", "value"].map(str::to_owned).into(),
+                rows,
+            ));
         }
     }
     let mut heads = vec!["setting".to_owned()];
@@ -70,8 +75,17 @@ fn shown(value: Option<&String>) -> String {
 }
 
 fn each(values: &[Option<&String>]) -> String {
-    let numbered = values.iter().enumerate().map(|(index, value)| format!("#{}: {}", index + 1, shown(*value)));
+    let numbered =
+        values.iter().enumerate().map(|(index, value)| format!("#{}: {}", index + 1, shown(*value)));
     numbered.collect::<Vec<_>>().join(", ")
+}
+
+/// Kafka writes "never" as the largest 64-bit number.
+fn flush(value: Option<&String>) -> String {
+    match value {
+        Some(text) if text.parse() == Ok(i64::MAX) => "never".to_owned(),
+        other => shown(other),
+    }
 }
 
 fn durability(steps: &[StepResult]) -> Grid {
@@ -84,8 +98,8 @@ fn durability(steps: &[StepResult]) -> Grid {
             shown(durability.acks.as_ref()),
             number(durability.replication),
             number(durability.min_insync_replicas),
-            shown(durability.flush_messages.as_ref()),
-            shown(durability.flush_ms.as_ref()),
+            flush(durability.flush_messages.as_ref()),
+            flush(durability.flush_ms.as_ref()),
             durability.idempotence.map_or(ABSENT, |on| if on { "yes" } else { "no" }).to_owned(),
         ]
     });

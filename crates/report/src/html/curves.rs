@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// The chart.
 pub(super) struct Curves {
-    pub(super) x_ticks: Vec<(String, &'static str)>,
+    pub(super) x_ticks: Vec<QuantileTick>,
     pub(super) y_ticks: Vec<(String, String)>,
     pub(super) lines: Vec<Curve>,
     /// The text behind the picture.
@@ -17,6 +17,14 @@ pub(super) struct Curves {
     pub(super) low_ns: f64,
     pub(super) high_ns: f64,
     pub(super) nines: f64,
+}
+
+/// A round quantile on the x axis.
+pub(super) struct QuantileTick {
+    pub(super) x: String,
+    pub(super) label: &'static str,
+    /// Whether it gives way where the chart is narrow.
+    pub(super) minor: bool,
 }
 
 /// One setup's curve.
@@ -37,15 +45,16 @@ pub(super) struct Marker {
     pub(super) title: String,
 }
 
-const QUANTILES: [(f64, &str); 8] = [
-    (0.0, "0 %"),
-    (0.5, "50 %"),
-    (0.75, "75 %"),
-    (0.9, "90 %"),
-    (0.95, "95 %"),
-    (0.99, "99 %"),
-    (0.999, "99.9 %"),
-    (0.9999, "99.99 %"),
+/// Round quantiles, their names, and whether each gives way on a narrow chart.
+const QUANTILES: [(f64, &str, bool); 8] = [
+    (0.0, "0 %", false),
+    (0.5, "50 %", true),
+    (0.75, "75 %", false),
+    (0.9, "90 %", true),
+    (0.95, "95 %", false),
+    (0.99, "99 %", false),
+    (0.999, "99.9 %", false),
+    (0.9999, "99.99 %", false),
 ];
 
 /// Least distance of two numbers at the curves' ends, as a share of the plot's height.
@@ -95,10 +104,14 @@ pub(super) fn view(steps: &[StepResult]) -> Option<Curves> {
     Some(Curves {
         x_ticks: QUANTILES
             .into_iter()
-            .filter(|(q, _)| nines_of(*q) <= nines * 1.000_001)
-            .map(|(q, name)| (percent(nines_of(q) / nines), name))
+            .filter(|(q, ..)| nines_of(*q) <= nines * 1.000_001)
+            .map(|(q, label, minor)| QuantileTick { x: percent(nines_of(q) / nines), label, minor })
             .collect(),
-        y_ticks: scale.ticks().into_iter().map(|ns| (percent(1.0 - scale.share(ns)), time_tick(ns))).collect(),
+        y_ticks: scale
+            .ticks()
+            .into_iter()
+            .map(|ns| (percent(1.0 - scale.share(ns)), time_tick(ns)))
+            .collect(),
         description: description(steps),
         lines,
         low_ns: scale.low,
@@ -121,27 +134,43 @@ fn points(places: impl Iterator<Item = (f64, f64)>) -> String {
     out.trim_end().to_owned()
 }
 
-/// Moves numbers of curves that end near each other apart, downwards first, then up from the bottom.
+/// Moves numbers of curves that end near each other apart, each group around where it belongs.
 fn apart(mut ends: Vec<(usize, f64, f64)>) -> Vec<(usize, f64, f64)> {
-    ends.sort_by(|a, b| a.2.total_cmp(&b.2));
-    for index in 1..ends.len() {
-        let above = ends[..index].iter().filter(|end| near(end.1, ends[index].1)).map(|end| end.2);
-        if let Some(lowest) = above.reduce(f64::max) {
-            ends[index].2 = ends[index].2.max(lowest + LABEL_GAP);
-        }
-    }
-    let mut floor = 1.0;
-    for end in ends.iter_mut().rev() {
-        if end.2 > floor {
-            end.2 = floor;
-            floor -= LABEL_GAP;
+    ends.sort_by(|a, b| a.1.total_cmp(&b.1));
+    for neighbours in ends.chunk_by_mut(|a, b| (a.1 - b.1).abs() < 0.06) {
+        neighbours.sort_by(|a, b| a.2.total_cmp(&b.2));
+        let wanted: Vec<f64> = neighbours.iter().map(|end| end.2).collect();
+        for (end, y) in neighbours.iter_mut().zip(spread(&wanted)) {
+            end.2 = y;
         }
     }
     ends
 }
 
-fn near(x: f64, other: f64) -> bool {
-    (x - other).abs() < 0.06
+/// Ascending places at least [`LABEL_GAP`] apart, inside 0..1 and as near to the wanted ones as groups of them can be.
+fn spread(wanted: &[f64]) -> Vec<f64> {
+    // Each group: how many, and where its middle should be.
+    let mut groups: Vec<(usize, f64)> = Vec::new();
+    let first = |(n, middle): (usize, f64)| {
+        let height = (n - 1) as f64 * LABEL_GAP;
+        (middle - height / 2.0).clamp(0.0, (1.0 - height).max(0.0))
+    };
+    for y in wanted {
+        groups.push((1, *y));
+        while let [.., above, below] = groups[..] {
+            if first(above) + above.0 as f64 * LABEL_GAP <= first(below) {
+                break;
+            }
+            let n = above.0 + below.0;
+            let middle = (above.0 as f64 * above.1 + below.0 as f64 * below.1) / n as f64;
+            groups.truncate(groups.len() - 2);
+            groups.push((n, middle));
+        }
+    }
+    groups
+        .into_iter()
+        .flat_map(|group| (0..group.0).map(move |place| first(group) + place as f64 * LABEL_GAP))
+        .collect()
 }
 
 fn description(steps: &[StepResult]) -> String {

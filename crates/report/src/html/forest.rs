@@ -42,11 +42,12 @@ pub(super) struct Mark {
 }
 
 const TICKS: [f64; 21] = [
-    0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0,
+    0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0,
+    50.0, 100.0,
 ];
 
 /// Least distance between two ticks, as a share of the width.
-const TICK_GAP: f64 = 0.14;
+const TICK_GAP: f64 = 0.16;
 
 /// None when nothing was compared.
 pub(super) fn view(document: &RunDocument) -> Option<Forest> {
@@ -99,7 +100,8 @@ fn row(document: &RunDocument, comparison: &Comparison, axis: &Axis) -> ForestRo
 fn durability(document: &RunDocument) -> Vec<String> {
     let mut said = Vec::new();
     for comparison in document.comparisons.iter().filter(|c| !c.durability_differences.is_empty()) {
-        let pair = [&comparison.b, &comparison.a].map(|name| wording::short_name(document, name)).join(" and ");
+        let pair =
+            [&comparison.b, &comparison.a].map(|name| wording::short_name(document, name)).join(" and ");
         let text = format!("{pair}: {}", comparison.durability_differences.join("; "));
         if !said.contains(&text) {
             said.push(text);
@@ -129,12 +131,13 @@ impl Axis {
         percent(self.share(ratio))
     }
 
-    /// Ticks inside the axis with room between them; 1 is always one of them.
+    /// Ticks inside the axis with room between them: 1, then the outermost, then what fits between.
     fn ticks(&self) -> Vec<f64> {
+        let mut inside: Vec<f64> =
+            TICKS.into_iter().filter(|tick| tick.ln().abs() < self.reach * 0.98).collect();
+        inside.sort_by(|a, b| b.ln().abs().total_cmp(&a.ln().abs()));
         let mut kept = vec![1.0];
-        let (below, above): (Vec<f64>, Vec<f64>) =
-            TICKS.iter().filter(|t| t.ln().abs() < self.reach * 0.98).partition(|tick| **tick < 1.0);
-        for tick in above.into_iter().chain(below.into_iter().rev()) {
+        for tick in inside {
             if kept.iter().all(|other| (self.share(*other) - self.share(tick)).abs() >= TICK_GAP) {
                 kept.push(tick);
             }
@@ -154,6 +157,6 @@ mod tests {
         assert_eq!(axis.place(1.0), "50.00%");
         assert_eq!(axis.place(2.5), "100.00%");
         assert_eq!(axis.place(1.0 / 2.5), "0.00%");
-        assert_eq!(axis.ticks(), [0.5, 0.67, 1.0, 1.5, 2.0]);
+        assert_eq!(axis.ticks(), [0.5, 1.0, 2.0]);
     }
 }

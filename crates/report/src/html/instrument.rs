@@ -3,7 +3,8 @@
 use super::grid::Grid;
 use super::walk::{self, Leaf};
 use crate::ReportError;
-use crate::number::{ABSENT, count, plain, percent, significant, time};
+use crate::figures::Pick;
+use crate::number::{ABSENT, count, percent, plain, significant, time};
 use plumb_model::document::{RunDocument, StepResult};
 use plumb_model::observation::ClientStatistics;
 
@@ -42,8 +43,15 @@ pub(super) fn view(document: &RunDocument) -> Result<InstrumentView, ReportError
 }
 
 fn cost(steps: &[StepResult]) -> Grid {
-    let heads =
-        ["setup", "CPU s", "CPU s per million", "brokers' CPU s", "busiest thread", "its share of a CPU", "waits for the queue"];
+    let heads = [
+        "setup",
+        "CPU s",
+        "CPU s per million",
+        "brokers' CPU s",
+        "busiest thread",
+        "its share of a CPU",
+        "waits for the queue",
+    ];
     let number = |value: Option<f64>| value.map_or_else(|| ABSENT.to_owned(), |value| significant(value, 3));
     let rows = steps.iter().enumerate().map(|(index, step)| {
         let instrument = &step.instrument;
@@ -68,11 +76,7 @@ fn cost(steps: &[StepResult]) -> Grid {
 }
 
 /// One row a statistic, one column a setup.
-fn statistics(
-    caption: &str,
-    steps: &[StepResult],
-    of: fn(&StepResult) -> &ClientStatistics,
-) -> Result<Grid, ReportError> {
+fn statistics(caption: &str, steps: &[StepResult], of: Pick<ClientStatistics>) -> Result<Grid, ReportError> {
     let mut columns: Vec<Vec<Leaf>> = Vec::new();
     for step in steps {
         columns.push(walk::leaves(&serde_json::to_value(of(step))?));
@@ -84,7 +88,10 @@ fn statistics(
     });
     Ok(Grid {
         caption: caption.to_owned(),
-        heads: ["statistic".to_owned()].into_iter().chain((1..=steps.len()).map(|n| format!("#{n}"))).collect(),
+        heads: ["statistic".to_owned()]
+            .into_iter()
+            .chain((1..=steps.len()).map(|n| format!("#{n}")))
+            .collect(),
         rows: rows.collect(),
         notes: Vec::new(),
         numeric: true,

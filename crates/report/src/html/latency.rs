@@ -3,7 +3,7 @@
 use super::Key;
 use super::grid::Grid;
 use crate::absence::{self, Footnotes};
-use crate::figures::{COLUMNS, interval_ms, interval_notes};
+use crate::figures::{COLUMNS, Pick, interval_ms, interval_notes};
 use crate::number::{ABSENT, count, milliseconds, plain, rate, significant};
 use crate::{ledger, pairing};
 use plumb_model::document::{ReferenceRow, RunDocument, StepResult};
@@ -104,7 +104,7 @@ fn published(row: &ReferenceRow) -> PublishedRow {
 
 /// Acknowledge latency, service times and slip.
 pub(super) fn others(steps: &[StepResult]) -> Grid {
-    let distributions: [(&str, fn(&StepResult) -> &Distribution); 4] = [
+    let distributions: [(&str, Pick<Distribution>); 4] = [
         ("acknowledge", |step| &step.latency.acknowledge),
         ("acknowledge service", |step| &step.latency.acknowledge_service),
         ("end-to-end service", |step| &step.latency.end_to_end_service),
@@ -112,7 +112,8 @@ pub(super) fn others(steps: &[StepResult]) -> Grid {
     ];
     let parts = [&COLUMNS[2], &COLUMNS[5], &COLUMNS[1]];
     let mut notes = Footnotes::default();
-    let mut grid = Grid { caption: "Other latencies in milliseconds".to_owned(), numeric: true, ..Default::default() };
+    let mut grid =
+        Grid { caption: "Other latencies in milliseconds".to_owned(), numeric: true, ..Default::default() };
     grid.heads.push("setup".to_owned());
     for (name, _) in distributions {
         grid.heads.extend(parts.iter().map(|part| format!("{name} {}", part.heading)));
@@ -184,7 +185,16 @@ pub(super) struct LedgerView {
 /// The message counts of every step.
 pub(super) fn ledger(steps: &[StepResult]) -> LedgerView {
     let heads = [
-        "setup", "intended", "sent", "acked", "failed", "unknown", "received", "lost", "duplicated", "reordered",
+        "setup",
+        "intended",
+        "sent",
+        "acked",
+        "failed",
+        "unknown",
+        "received",
+        "lost",
+        "duplicated",
+        "reordered",
         "broker's offsets",
     ];
     let rows = steps.iter().enumerate().map(|(index, step)| {
@@ -215,7 +225,8 @@ pub(super) fn ledger(steps: &[StepResult]) -> LedgerView {
     for (index, step) in steps.iter().enumerate() {
         wrong.extend(ledger::discrepancies(step).into_iter().map(|what| (index + 1, what)));
         wrong.extend(step.errors.iter().map(|error| {
-            let text = format!("{} {} errors {}: {}", count(error.count), error.origin, error.code, error.message);
+            let text =
+                format!("{} {} errors {}: {}", count(error.count), error.origin, error.code, error.message);
             (index + 1, text)
         }));
     }

@@ -63,12 +63,20 @@ pub(super) fn time_tick(ns: f64) -> String {
 
 fn tick_at_or_below(value: f64) -> f64 {
     let decade = 10f64.powf(value.log10().floor());
-    [5.0, 2.0, 1.0].into_iter().map(|step| step * decade).find(|tick| *tick <= value * 1.000_001).unwrap_or(decade)
+    [5.0, 2.0, 1.0]
+        .into_iter()
+        .map(|step| step * decade)
+        .find(|tick| *tick <= value * 1.000_001)
+        .unwrap_or(decade)
 }
 
 fn tick_at_or_above(value: f64) -> f64 {
     let decade = 10f64.powf(value.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * decade).find(|tick| *tick >= value * 0.999_999).unwrap_or(decade)
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|step| step * decade)
+        .find(|tick| *tick >= value * 0.999_999)
+        .unwrap_or(decade)
 }
 
 #[cfg(test)]

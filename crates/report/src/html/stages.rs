@@ -50,7 +50,10 @@ pub(super) fn view(steps: &[StepResult]) -> Option<StageChart> {
     let bars = steps.iter().enumerate().filter(|(_, step)| !step.stages.is_empty());
     Some(StageChart {
         bars: bars.map(|(index, step)| bar(Key::new(index, step), step, longest)).collect(),
-        ticks: linear_ticks(longest, 6.0).into_iter().map(|ns| (percent(ns / longest), tick_label(ns))).collect(),
+        ticks: linear_ticks(longest, 6.0)
+            .into_iter()
+            .map(|ns| (percent(ns / longest), tick_label(ns)))
+            .collect(),
         legend: wording::STAGES.iter().map(|stage| (class(*stage), wording::stage(*stage))).collect(),
         grid: grid(steps),
     })

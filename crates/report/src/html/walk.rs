@@ -26,9 +26,16 @@ pub(super) fn leaves(value: &Value) -> Vec<Leaf> {
 fn walk(value: &Value, path: &mut Vec<String>, source: &str, found: &mut Vec<Leaf>) {
     match value {
         Value::Object(fields) => match (fields.get("value"), fields.get("source"), fields.get("reason")) {
-            (Some(value), Some(Value::String(source)), None) if fields.len() == 2 => walk(value, path, source, found),
+            (Some(value), Some(Value::String(source)), None) if fields.len() == 2 => {
+                walk(value, path, source, found)
+            }
             (None, None, Some(Value::String(reason))) if fields.len() == 1 => {
-                found.push(Leaf { name: name(path), value: ABSENT.to_owned(), source: reason.clone(), known: false });
+                found.push(Leaf {
+                    name: name(path),
+                    value: ABSENT.to_owned(),
+                    source: reason.clone(),
+                    known: false,
+                });
             }
             _ => {
                 for (key, value) in fields {

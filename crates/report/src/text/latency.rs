@@ -4,7 +4,7 @@ use super::Page;
 use super::paint::Tone;
 use super::table::{Column, Table};
 use crate::absence::{self, Footnotes};
-use crate::figures::{COLUMNS, interval_ms, interval_notes};
+use crate::figures::{COLUMNS, Pick, interval_ms, interval_notes};
 use crate::number::{ABSENT, count, milliseconds, plain, rate, significant};
 use crate::{ledger, pairing, wording};
 use plumb_model::document::{ReferenceRow, RunDocument, StepResult};
@@ -130,7 +130,7 @@ pub(super) fn write_others(page: &mut Page, steps: &[StepResult]) {
         "Other latencies in ms",
         "service time counts from the actual send; slip is actual minus intended send",
     );
-    let columns: [(&str, fn(&StepResult) -> &Distribution, Part); 8] = [
+    let columns: [(&str, Pick<Distribution>, Part); 8] = [
         ("ack mean", |step| &step.latency.acknowledge, Part::Mean),
         ("p99", |step| &step.latency.acknowledge, Part::P99),
         ("ack service", |step| &step.latency.acknowledge_service, Part::Mean),

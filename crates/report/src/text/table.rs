@@ -49,6 +49,7 @@ impl Table {
 
     /// Adds a row.
     pub(super) fn push(&mut self, name: &str, cells: Vec<String>, tone: Tone) {
+        let cells = cells.iter().map(|cell| printable(cell)).collect();
         self.rows.push(Row { name: printable(name), cells, tone });
     }
 

@@ -5,7 +5,7 @@ use plumb_model::facts::{ClockSync, Fact, HostFacts, Limit, NumaNode, Virtualisa
 use plumb_model::observation::Distribution;
 use std::collections::BTreeMap;
 
-pub fn environment() -> Environment {
+pub(crate) fn environment() -> Environment {
     Environment {
         host: Some(host()),
         client: "librdkafka 2.12.1".to_owned(),
@@ -32,7 +32,7 @@ pub fn environment() -> Environment {
     }
 }
 
-pub fn instrument() -> Instrument {
+pub(crate) fn instrument() -> Instrument {
     Instrument {
         clock_read_ns: Some(24.3),
         clock_step_ns: Some(1),

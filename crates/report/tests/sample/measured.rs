@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 const MEASURED: u64 = 10_000;
 
-pub fn step(index: usize, setup: &Setup) -> StepResult {
+pub(crate) fn step(index: usize, setup: &Setup) -> StepResult {
     // The fourth setup is short, so that its p99 has too few samples; the sixth lost messages.
     let samples = if index == 3 { 800 } else { MEASURED };
     let lost = if index == 5 { 12 } else { 0 };

@@ -18,12 +18,12 @@ use plumb_model::units::{Bytes, Nanos};
 use std::collections::BTreeMap;
 
 /// One setup of the sample: name, rate, and min / max / mean / p75 / p95 / p99 as published, in ms.
-pub struct Setup {
-    pub name: &'static str,
-    pub rate_per_s: f64,
-    pub published_ms: [f64; 6],
-    pub producer: &'static [(&'static str, &'static str)],
-    pub consumer: &'static [(&'static str, &'static str)],
+pub(crate) struct Setup {
+    pub(crate) name: &'static str,
+    pub(crate) rate_per_s: f64,
+    pub(crate) published_ms: [f64; 6],
+    pub(crate) producer: &'static [(&'static str, &'static str)],
+    pub(crate) consumer: &'static [(&'static str, &'static str)],
 }
 
 const FAST_PRODUCER: &[(&str, &str)] =
@@ -43,7 +43,7 @@ const fn setup(
     Setup { name, rate_per_s, published_ms, producer, consumer }
 }
 
-pub const SETUPS: [Setup; 8] = [
+pub(crate) const SETUPS: [Setup; 8] = [
     setup(
         "producer optimised, consumer optimised, 100/s",
         100.0,
@@ -102,10 +102,10 @@ pub const SETUPS: [Setup; 8] = [
     ),
 ];
 
-pub const BLOCKS: u32 = 5;
+pub(crate) const BLOCKS: u32 = 5;
 
 /// A whole run: eight setups, five blocks, a suspect verdict.
-pub fn full() -> RunDocument {
+pub(crate) fn full() -> RunDocument {
     RunDocument {
         schema_version: SCHEMA_VERSION,
         run: RunIdentity {
@@ -129,7 +129,7 @@ pub fn full() -> RunDocument {
 }
 
 /// A run that was killed before its first setup was done.
-pub fn killed() -> RunDocument {
+pub(crate) fn killed() -> RunDocument {
     RunDocument {
         run: RunIdentity { finished_at: None, state: RunState::Running, ..full().run },
         validity: Validity { verdict: ValidityVerdict::Invalid, reasons: Vec::new() },
@@ -145,7 +145,7 @@ pub fn killed() -> RunDocument {
 }
 
 /// A run whose every text from outside tries to break out of the page or to steer the terminal.
-pub fn hostile() -> RunDocument {
+pub(crate) fn hostile() -> RunDocument {
     const NAME: &str = "<script>alert('x')</script>\u{1b}[31m\"&";
     let mut document = full();
     document.run.name = NAME.to_owned();
@@ -202,7 +202,7 @@ fn reference() -> ReferenceTable {
 }
 
 /// The plan of the whole run.
-pub fn plan() -> Plan {
+pub(crate) fn plan() -> Plan {
     let file = |line| Origin::File { path: "scenarios/event-hubs-latency.yaml".to_owned(), line };
     let mut origins = BTreeMap::from([
         ("name".to_owned(), file(1)),
@@ -273,6 +273,6 @@ fn step_plan(setup: &Setup) -> StepPlan {
     }
 }
 
-pub fn properties(pairs: &[(&str, &str)]) -> Properties {
+pub(crate) fn properties(pairs: &[(&str, &str)]) -> Properties {
     pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }

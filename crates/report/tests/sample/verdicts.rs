@@ -5,7 +5,7 @@ use plumb_model::finding::{
     Comparison, ComparisonVerdict, Evidence, Finding, Severity, Validity, ValidityVerdict,
 };
 
-pub fn validity() -> Validity {
+pub(crate) fn validity() -> Validity {
     Validity {
         verdict: ValidityVerdict::Suspect,
         reasons: vec![
@@ -45,7 +45,7 @@ pub fn validity() -> Validity {
     }
 }
 
-pub fn summary() -> Vec<String> {
+pub(crate) fn summary() -> Vec<String> {
     [
         "Lowest mean end-to-end latency at 100/s: 18.2 ms (producer optimised, consumer optimised, 100/s again), \
          but no setup at 100/s differs from another by more than the noise.",
@@ -57,7 +57,7 @@ pub fn summary() -> Vec<String> {
     .to_vec()
 }
 
-pub fn findings() -> Vec<Finding> {
+pub(crate) fn findings() -> Vec<Finding> {
     vec![finding(
         "linger-bound",
         Severity::Note,
@@ -68,7 +68,7 @@ pub fn findings() -> Vec<Finding> {
     )]
 }
 
-pub fn comparisons() -> Vec<Comparison> {
+pub(crate) fn comparisons() -> Vec<Comparison> {
     let pairs = [(0, 1), (0, 2), (0, 3), (1, 3), (4, 5), (4, 6), (4, 7), (6, 7)];
     pairs
         .into_iter()

@@ -1,0 +1,178 @@
+//! The page: its structure, that it loads nothing, that nothing breaks out of it, that its colours can be told apart
+//! from the ground. How it looks is looked at with `examples/sample.rs` and a browser.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+#[allow(dead_code)]
+mod sample;
+
+use plumb_model::document::{RunDocument, StepResult};
+
+fn page(document: &RunDocument) -> String {
+    plumb_report::html::render(document).unwrap()
+}
+
+#[test]
+fn the_page_has_every_part_of_a_whole_run() {
+    let html = page(&sample::full());
+    for part in [
+        "<span class=\"word\">suspect</span>",
+        "Of the default producer&#39;s mean, 5.1 ms are linger.ms = 5.",
+        "<small>±0.61</small>",
+        "<small>43.3..48.9</small>",
+        "id=\"curves\"",
+        "id=\"differences\"",
+        "id=\"stages\"",
+        "id=\"over-time\"",
+        "id=\"validity\"",
+        "id=\"configuration\"",
+        "id=\"environment\"",
+        "plumb explain counts-disagree",
+        "12 acknowledged and never received",
+        "p99 of #4: needs 1,000 samples, has 800",
+        "<th scope=\"row\" class=\"setup\">published</th><td>9.09</td><td>49.4</td>",
+        "a cloud vendor&#39;s article, 2021",
+        "no /sys/devices/system/cpu/cpu0/cpufreq",
+        "prefers-color-scheme:dark",
+        "@media print",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+    assert_eq!(html.matches("<polyline class=\"curve ").count(), 8);
+    assert_eq!(html.matches("<svg class=\"bar\"").count(), 8);
+    assert_eq!(html.matches("<figure class=\"chart small\">").count(), 8);
+}
+
+#[test]
+fn the_page_loads_nothing() {
+    let html = page(&sample::full());
+    for load in ["http://", "https://", "src=", "@import", "url(h", "<link", "fetch("] {
+        assert!(!html.contains(load), "{load}");
+    }
+    assert!(html.contains("default-src 'none'"));
+}
+
+#[test]
+fn every_page_is_well_formed() {
+    for (name, document) in
+        [("full", sample::full()), ("killed", sample::killed()), ("hostile", sample::hostile())]
+    {
+        assert_eq!(unbalanced(&page(&document)), None, "{name}");
+    }
+}
+
+#[test]
+fn no_text_from_outside_becomes_markup() {
+    let html = page(&sample::hostile());
+    assert!(html.contains("&#60;script&#62;alert"), "the text is shown");
+    assert!(!html.contains("<script>alert"));
+    assert_eq!(html.matches("<script").count(), 1);
+}
+
+#[test]
+fn every_reference_inside_the_page_leads_somewhere() {
+    let html = page(&sample::full());
+    for attribute in ["href=\"#", "aria-labelledby=\"", "url(#"] {
+        for after in html.split(attribute).skip(1) {
+            let end = after.find(['"', ')']).unwrap();
+            for id in after[..end].split(' ') {
+                assert!(html.contains(&format!("id=\"{id}\"")), "{attribute}{id}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_killed_run_has_a_page_that_says_so() {
+    let html = page(&sample::killed());
+    assert!(html.contains("it still runs, or was killed; 0 of 8 setups measured."));
+    assert!(html.contains("Nothing was measured"));
+    assert!(!html.contains("id=\"curves\""));
+}
+
+#[test]
+fn a_step_without_any_figure_is_a_row_of_absent_cells() {
+    let mut document = sample::killed();
+    document.steps = vec![StepResult { name: "empty".to_owned(), asked_per_s: 100.0, ..Default::default() }];
+    let html = page(&document);
+    assert_eq!(unbalanced(&html), None);
+    assert!(html.contains("min, max, mean, p75, p95, p99 of #1: nothing was recorded"), "{html}");
+    assert!(html.contains("<td title=\"nothing was recorded\">-</td>"));
+}
+
+#[test]
+fn more_setups_than_colours_still_look_different() {
+    let mut document = sample::full();
+    let again = document.steps.clone();
+    document.steps.extend(again);
+    let html = page(&document);
+    let mut looks: Vec<&str> = html
+        .split("<polyline class=\"curve ")
+        .skip(1)
+        .map(|after| &after[..after.find('"').unwrap()])
+        .collect();
+    looks.sort_unstable();
+    looks.dedup();
+    assert_eq!(looks.len(), 16);
+}
+
+#[test]
+fn colours_stand_out_from_the_ground_in_light_and_dark() {
+    let css = include_str!("../templates/report.css");
+    let (light, dark) = css.split_once("prefers-color-scheme:dark").unwrap();
+    for (mode, css) in [("light", light), ("dark", dark)] {
+        let ground = colour(css, "ground");
+        for name in ["s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"] {
+            assert!(contrast(colour(css, name), ground) >= 3.0, "{mode} {name}");
+        }
+        for name in ["ink", "soft", "link", "good", "warn", "bad"] {
+            assert!(contrast(colour(css, name), ground) >= 4.5, "{mode} {name}");
+        }
+        for (name, on) in
+            [("warn", "warn-ground"), ("bad", "bad-ground"), ("good", "good-ground"), ("soft", "panel")]
+        {
+            assert!(contrast(colour(css, name), colour(css, on)) >= 4.5, "{mode} {name} on {on}");
+        }
+    }
+}
+
+/// Relative luminance of a custom property's colour, `#rgb` or `#rrggbb` (WCAG 2.2).
+fn colour(css: &str, name: &str) -> f64 {
+    let after = css.split(&format!("--{name}:#")).nth(1).unwrap();
+    let hex: String = after.chars().take_while(char::is_ascii_hexdigit).collect();
+    let wide: String = if hex.len() == 3 { hex.chars().flat_map(|c| [c, c]).collect() } else { hex };
+    let channel = |at: usize| {
+        let value = f64::from(u8::from_str_radix(&wide[at..at + 2], 16).unwrap()) / 255.0;
+        if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+    };
+    0.2126 * channel(0) + 0.7152 * channel(2) + 0.0722 * channel(4)
+}
+
+/// Contrast ratio of two luminances (WCAG 2.2).
+fn contrast(a: f64, b: f64) -> f64 {
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+/// The first tag that closes what was not open, or stays open; None when all tags are balanced.
+fn unbalanced(html: &str) -> Option<String> {
+    const VOID: [&str; 5] = ["meta", "!doctype", "br", "link", "input"];
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = html;
+    while let Some(start) = rest.find('<') {
+        rest = &rest[start + 1..];
+        let tag = &rest[..rest.find('>')?];
+        rest = &rest[tag.len() + 1..];
+        let name = tag.trim_start_matches('/').split([' ', '\n', '/']).next().unwrap_or_default();
+        if let Some(closed) = tag.strip_prefix('/') {
+            if open.pop() != Some(closed) {
+                return Some(format!("</{closed}>"));
+            }
+        } else if !tag.ends_with('/') && !VOID.contains(&name) {
+            open.push(name);
+        }
+        if matches!(name, "style" | "script") && !tag.starts_with('/') {
+            rest = &rest[rest.find(&format!("</{name}>"))?..];
+        }
+    }
+    open.pop().map(|name| format!("<{name}>"))
+}
