@@ -8,6 +8,20 @@
 //! Every API that it answers is a row in `sink/api/table.rs`. Start with [`SinkBroker::start`], then misbehave through
 //! [`SinkBroker::control`]. Requests of a connection take effect in the order of their arrival, at once; answers go out in
 //! that order, each when its delay and every stall that concerns it is over.
+//!
+//! ```
+//! use std::{collections::HashMap, time::Duration};
+//! use plumb_lab::sink::{Apis, Records, SinkBroker, SinkOptions};
+//!
+//! let sink = SinkBroker::start(SinkOptions::default())?;
+//! let control = sink.control();
+//! control.create_topic("events", 1, &HashMap::new())?;
+//! control.stall_at_record("events", 5_000, Apis::data(), Duration::from_millis(500));
+//! control.drop_records(Records::every("events", 1_000));
+//! // ... clients of sink.bootstrap() produce and consume ...
+//! assert_eq!(control.stats().topic("events").dropped, 0);
+//! # Ok::<(), plumb_lab::sink::SinkError>(())
+//! ```
 
 mod api;
 mod arrival;

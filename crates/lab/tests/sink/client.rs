@@ -160,7 +160,8 @@ pub(crate) fn reader(sink: &SinkBroker, partitions: i32, properties: &[(&str, &s
     let consumer: BaseConsumer = config.create().unwrap();
     let mut from = TopicPartitionList::new();
     for partition in 0..partitions {
-        from.add_partition_offset(TOPIC, partition, Offset::Beginning).unwrap();
+        // Not `Beginning`: the client would wait for half a second before it asks where that is.
+        from.add_partition_offset(TOPIC, partition, Offset::Offset(0)).unwrap();
     }
     consumer.assign(&from).unwrap();
     consumer

@@ -34,6 +34,7 @@ struct Wire {
 impl Wire {
     fn new(broker: &SinkBroker) -> Self {
         let stream = TcpStream::connect(broker.bootstrap()).unwrap();
+        stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
         Self { stream, correlation_id: 0 }
     }

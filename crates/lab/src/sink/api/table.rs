@@ -262,6 +262,7 @@ mod tests {
     fn every_version_of_every_request_gets_an_answer_that_can_be_encoded() {
         let sink = SinkBroker::start(SinkOptions::default()).unwrap();
         let mut stream = TcpStream::connect(sink.bootstrap()).unwrap();
+        stream.set_nodelay(true).unwrap();
         for (correlation_id, (row, version)) in (1_i32..).zip(every_version()) {
             // Names, counts and numbers of 1: nobody and nothing is called so, so that every answer comes at once.
             let header = RequestHeader::default()
