@@ -20,6 +20,12 @@ pub const END_TO_END_MEAN: &str = "end_to_end.mean";
 pub const END_TO_END_P50: &str = "end_to_end.p50";
 /// 99th percentile of a block's end-to-end latency.
 pub const END_TO_END_P99: &str = "end_to_end.p99";
+/// Mean of a block's acknowledge latency: compared where nobody receives.
+pub const ACKNOWLEDGE_MEAN: &str = "acknowledge.mean";
+/// Median of a block's acknowledge latency.
+pub const ACKNOWLEDGE_P50: &str = "acknowledge.p50";
+/// 99th percentile of a block's acknowledge latency.
+pub const ACKNOWLEDGE_P99: &str = "acknowledge.p99";
 
 /// Up to so many steps of equal load, each is held against each; beyond, each against the first of them (ours: all
 /// pairs of a long sweep would be so many that none could show a difference).
@@ -30,11 +36,31 @@ const LEVEL_DEFAULT: f64 = 0.95;
 
 type Metric = (&'static str, fn(&BlockResult) -> Option<f64>);
 
-const METRICS: [Metric; 3] = [
+const END_TO_END: [Metric; 3] = [
     (END_TO_END_MEAN, |block| block.end_to_end.mean_ns),
     (END_TO_END_P50, |block| block.end_to_end.p50_ns.map(|p50| p50 as f64)),
     (END_TO_END_P99, |block| block.end_to_end.p99_ns.map(|p99| p99 as f64)),
 ];
+
+const ACKNOWLEDGE: [Metric; 3] = [
+    (ACKNOWLEDGE_MEAN, |block| block.acknowledge.mean_ns),
+    (ACKNOWLEDGE_P50, |block| block.acknowledge.p50_ns.map(|p50| p50 as f64)),
+    (ACKNOWLEDGE_P99, |block| block.acknowledge.p99_ns.map(|p99| p99 as f64)),
+];
+
+/// Whether a comparison is of means, whichever the latency.
+pub(crate) fn is_of_means(comparison: &Comparison) -> bool {
+    [END_TO_END_MEAN, ACKNOWLEDGE_MEAN].contains(&comparison.metric.as_str())
+}
+
+/// Whether a comparison is of 99th percentiles, whichever the latency.
+pub(crate) fn is_of_p99s(comparison: &Comparison) -> bool {
+    [END_TO_END_P99, ACKNOWLEDGE_P99].contains(&comparison.metric.as_str())
+}
+
+fn metrics(a: &Setup, b: &Setup) -> &'static [Metric] {
+    if a.consumes() && b.consumes() { &END_TO_END } else { &ACKNOWLEDGE }
+}
 
 /// All comparisons of a run, the reference first in each as in the plan's order.
 pub(crate) fn comparisons(document: &RunDocument) -> Vec<Comparison> {
@@ -42,7 +68,7 @@ pub(crate) fn comparisons(document: &RunDocument) -> Vec<Comparison> {
         Some(document.plan.level).filter(|level| *level > 0.5 && *level < 1.0).unwrap_or(LEVEL_DEFAULT);
     let setups: Vec<Setup> = Setup::all(document).collect();
     let pairs = pairs(&setups);
-    let tested = pairs.iter().flat_map(|(a, b)| METRICS.iter().map(move |metric| (a, b, metric)));
+    let tested = pairs.iter().flat_map(|(a, b)| metrics(a, b).iter().map(move |metric| (a, b, metric)));
     let samples: Vec<_> =
         tested.map(|(a, b, metric)| (a, b, metric.0, paired_blocks(a, b, metric.1))).collect();
 

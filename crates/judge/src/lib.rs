@@ -21,8 +21,11 @@ mod healthy;
 #[cfg(test)]
 mod tests;
 
-pub use comparison::{END_TO_END_MEAN, END_TO_END_P50, END_TO_END_P99};
-pub use rule::{About, Case, Rule};
+pub use comparison::{
+    ACKNOWLEDGE_MEAN, ACKNOWLEDGE_P50, ACKNOWLEDGE_P99, END_TO_END_MEAN, END_TO_END_P50, END_TO_END_P99,
+};
+use rule::Case;
+pub use rule::{About, Rule};
 
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Comparison, Finding, Severity, Validity, ValidityVerdict};

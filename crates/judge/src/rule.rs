@@ -35,11 +35,11 @@ pub enum About {
 
 /// What a rule looks at.
 #[derive(Debug, Clone, Copy)]
-pub struct Case<'a> {
+pub(crate) struct Case<'a> {
     /// The document.
-    pub document: &'a RunDocument,
+    pub(crate) document: &'a RunDocument,
     /// Its steps held against each other.
-    pub comparisons: &'a [Comparison],
+    pub(crate) comparisons: &'a [Comparison],
 }
 
 impl<'a> Case<'a> {

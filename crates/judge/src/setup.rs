@@ -1,6 +1,7 @@
 //! A step as rules see it: its result, its plan, and the settings that were really in force.
 
 use plumb_model::document::{RunDocument, StepResult};
+use plumb_model::observation::{Distribution, SecondLatency, SecondRow};
 use plumb_model::plan::{LoadPlan, Plan, Properties, Schedule, StepPlan};
 use std::collections::BTreeMap;
 
@@ -51,14 +52,35 @@ impl<'a> Setup<'a> {
             .find_map(|place| names.iter().find_map(|name| place.get(*name)).map(String::as_str))
     }
 
-    /// Mean end-to-end latency of a message.
-    pub(crate) fn end_to_end_mean_ns(&self) -> Option<f64> {
-        self.result.latency.end_to_end.mean_ns.filter(|mean| mean.is_finite() && *mean > 0.0)
+    /// Whether anybody receives the messages; else the acknowledge latency is what the step is for.
+    pub(crate) fn consumes(&self) -> bool {
+        self.load().is_none_or(|load| load.consumers > 0)
     }
 
-    /// Median of the end-to-end latency.
-    pub(crate) fn end_to_end_p50_ns(&self) -> Option<f64> {
-        self.result.latency.end_to_end.p50_ns.map(|p50| p50 as f64)
+    /// The latency that the step is for: end to end, or acknowledge where nobody receives.
+    pub(crate) fn headline(&self) -> &'a Distribution {
+        let latency = &self.result.latency;
+        if self.consumes() { &latency.end_to_end } else { &latency.acknowledge }
+    }
+
+    /// What the headline latency is called.
+    pub(crate) fn headline_name(&self) -> &'static str {
+        if self.consumes() { "end-to-end" } else { "acknowledge" }
+    }
+
+    /// The headline latency of a second.
+    pub(crate) fn headline_of_second<'r>(&self, row: &'r SecondRow) -> &'r SecondLatency {
+        if self.consumes() { &row.end_to_end } else { &row.acknowledge }
+    }
+
+    /// Mean of the headline latency.
+    pub(crate) fn mean_ns(&self) -> Option<f64> {
+        self.headline().mean_ns.filter(|mean| mean.is_finite() && *mean > 0.0)
+    }
+
+    /// Median of the headline latency.
+    pub(crate) fn p50_ns(&self) -> Option<f64> {
+        self.headline().p50_ns.map(|p50| p50 as f64)
     }
 
     /// Whether two steps were offered the same load: rate, schedule, sizes.
@@ -121,7 +143,7 @@ impl<'a> Setup<'a> {
 /// Values of one kind, second by second within each block.
 pub(crate) fn by_block<T>(
     result: &StepResult,
-    mut value: impl FnMut(&plumb_model::observation::SecondRow) -> Option<T>,
+    mut value: impl FnMut(&SecondRow) -> Option<T>,
 ) -> BTreeMap<u32, Vec<(u32, T)>> {
     let mut blocks: BTreeMap<u32, Vec<(u32, T)>> = BTreeMap::new();
     for row in &result.series {

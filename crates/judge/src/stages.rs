@@ -245,48 +245,7 @@ fn send_to_append(blocks: &[BlockResult], service: f64, same_clock: Option<bool>
 }
 
 fn merged_request_times(blocks: &[BlockResult]) -> Option<RequestTimes> {
-    let all: Vec<&RequestTimes> = blocks.iter().filter_map(|block| block.request_times.as_ref()).collect();
-    if all.is_empty() {
-        return None;
-    }
-    let kind = |kind: fn(&RequestTimes) -> &RequestStages| {
-        let merge = |stage: fn(&RequestStages) -> Option<WindowMean>| {
-            merge_means(all.iter().filter_map(|times| stage(kind(times))))
-        };
-        RequestStages {
-            request_queue: merge(|stages| stages.request_queue),
-            local: merge(|stages| stages.local),
-            remote: merge(|stages| stages.remote),
-            response_queue: merge(|stages| stages.response_queue),
-            response_send: merge(|stages| stages.response_send),
-            throttle: merge(|stages| stages.throttle),
-            total: merge(|stages| stages.total),
-        }
-    };
-    Some(RequestTimes {
-        elapsed_ns: all.iter().map(|times| times.elapsed_ns).sum(),
-        produce: kind(|times| &times.produce),
-        fetch_consumer: kind(|times| &times.fetch_consumer),
-    })
-}
-
-/// Window means weighted by their samples.
-fn merge_means(means: impl Iterator<Item = WindowMean>) -> Option<WindowMean> {
-    let mut sum = WindowMean { mean_ns: 0.0, low_ns: 0.0, high_ns: 0.0, samples: 0 };
-    for mean in means {
-        let weight = mean.samples as f64;
-        sum.mean_ns += mean.mean_ns * weight;
-        sum.low_ns += mean.low_ns * weight;
-        sum.high_ns += mean.high_ns * weight;
-        sum.samples += mean.samples;
-    }
-    let samples = sum.samples as f64;
-    (sum.samples > 0).then(|| WindowMean {
-        mean_ns: sum.mean_ns / samples,
-        low_ns: sum.low_ns / samples,
-        high_ns: sum.high_ns / samples,
-        samples: sum.samples,
-    })
+    RequestTimes::merged(&blocks.iter().filter_map(|block| block.request_times.as_ref()).collect::<Vec<_>>())
 }
 
 fn weighted_mean(blocks: &[BlockResult], figure: fn(&BlockResult) -> Option<f64>) -> Option<f64> {

@@ -62,11 +62,13 @@ pub(crate) fn unsteadiness(setup: &Setup, seed: u64) -> Option<Unsteadiness> {
     if !setup.holds_its_rate() {
         return None;
     }
+    // The last second of a block is cut short, and late arrivals have seconds of their own.
+    let usual = usual_samples(setup);
     let blocks = by_block(setup.result, |row| {
-        let second = &row.end_to_end;
+        let second = setup.headline_of_second(row);
         // The median, where there is one: a single slow message is not a change of level.
         let level = second.p50_ns.map(|p50| p50 as f64).or(second.mean_ns)?;
-        (!row.warm_up && row.sent > 0 && level > 0.0).then(|| level.ln())
+        (!row.warm_up && level > 0.0 && second.samples >= usual / 2).then(|| level.ln())
     });
     let mean = mean_of_blocks(&blocks);
     let each = blocks.iter().map(|(block, rows)| (Moment::Block(*block), rows));
@@ -85,6 +87,15 @@ pub(crate) fn unsteadiness(setup: &Setup, seed: u64) -> Option<Unsteadiness> {
     let large = |found: &Unsteadiness| found.ratio() >= RATIO_MIN || found.ratio() <= 1.0 / RATIO_MIN;
     let telling = found.filter(|found| found.change.p <= alpha && large(found));
     telling.max_by(|a, b| a.ratio().ln().abs().total_cmp(&b.ratio().ln().abs()))
+}
+
+/// Median of the samples per second.
+fn usual_samples(setup: &Setup) -> u64 {
+    let measured = setup.result.series.iter().filter(|row| !row.warm_up);
+    let mut samples: Vec<u64> =
+        measured.map(|row| setup.headline_of_second(row).samples).filter(|samples| *samples > 0).collect();
+    samples.sort_unstable();
+    samples.get(samples.len() / 2).copied().unwrap_or(0)
 }
 
 /// Second by second, the mean of all blocks: every second that every block has.

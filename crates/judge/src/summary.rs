@@ -3,8 +3,8 @@
 //! In order: what makes the figures unusable; the durability caveat; the figures, best and worst; what differs beyond
 //! the noise, what does not, and what bounds it.
 
-use crate::comparison::{END_TO_END_MEAN, END_TO_END_P99};
-use crate::figure::{count, quoted, sentence, time, time_interval};
+use crate::comparison::{is_of_means, is_of_p99s};
+use crate::figure::{count, quoted, time, time_interval};
 use crate::rule::Case;
 use crate::setup::Setup;
 use plumb_model::finding::{Comparison, ComparisonVerdict, Finding, Severity, Validity, ValidityVerdict};
@@ -55,14 +55,15 @@ fn caveat(validity: &Validity) -> Option<String> {
 /// Mean and p99 of the best and the worst setup, or of the only one.
 fn figures(case: &Case) -> Option<String> {
     let mut setups: Vec<(Setup, f64)> =
-        case.setups().filter_map(|setup| Some((setup, setup.end_to_end_mean_ns()?))).collect();
+        case.setups().filter_map(|setup| Some((setup, setup.mean_ns()?))).collect();
     setups.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (best, worst) = (&setups.first()?.0, &setups.last()?.0);
     if setups.len() == 1 {
-        return Some(sentence(&format!("end to end, {} took {}", quoted(best.name()), latency(best)?)));
+        return Some(format!("{}, {} took {}.", way(best), quoted(best.name()), latency(best)?));
     }
     Some(format!(
-        "Of {}, {} was fastest end to end with {}, {} slowest with {}.",
+        "{}, of {}, {} was fastest with {}, {} slowest with {}.",
+        way(best),
         count(setups.len() as u64, "setup"),
         quoted(best.name()),
         latency(best)?,
@@ -71,9 +72,13 @@ fn figures(case: &Case) -> Option<String> {
     ))
 }
 
+fn way(setup: &Setup) -> &'static str {
+    if setup.consumes() { "End to end" } else { "To the acknowledgement" }
+}
+
 /// `0.70 ms in the mean (0.68-0.72 ms), p99 1.20 ms`.
 fn latency(setup: &Setup) -> Option<String> {
-    let distribution = &setup.result.latency.end_to_end;
+    let distribution = setup.headline();
     let interval =
         |interval: Option<_>| interval.map(|it| format!(" ({})", time_interval(&it))).unwrap_or_default();
     let mean = format!("{} in the mean{}", time(distribution.mean_ns?), interval(distribution.mean_interval));
@@ -85,12 +90,12 @@ fn latency(setup: &Setup) -> Option<String> {
 
 /// How many pairs differ by more than the noise, and how many do not.
 fn differences(case: &Case) -> Option<String> {
-    let of = |verdict: ComparisonVerdict, metric: &str| -> Vec<&Comparison> {
+    let of = |verdict: ComparisonVerdict, metric: fn(&Comparison) -> bool| -> Vec<&Comparison> {
         let all = case.comparisons.iter();
-        all.filter(|comparison| comparison.verdict == verdict && comparison.metric == metric).collect()
+        all.filter(|comparison| comparison.verdict == verdict && metric(comparison)).collect()
     };
-    let differ = of(ComparisonVerdict::Differs, END_TO_END_MEAN);
-    let equal = of(ComparisonVerdict::WithinNoise, END_TO_END_MEAN);
+    let differ = of(ComparisonVerdict::Differs, is_of_means);
+    let equal = of(ComparisonVerdict::WithinNoise, is_of_means);
     let pairs = differ.len() + equal.len();
     if pairs == 0 {
         return None;
@@ -101,7 +106,7 @@ fn differences(case: &Case) -> Option<String> {
         l if l > 1.0 => format!(" (a difference of {:.0} % could have hidden)", (l - 1.0) * 100.0),
         _ => String::new(),
     };
-    let tails = match (differ.len(), of(ComparisonVerdict::Differs, END_TO_END_P99).len()) {
+    let tails = match (differ.len(), of(ComparisonVerdict::Differs, is_of_p99s).len()) {
         (means, tails) if means == tails => String::new(),
         (_, tails) => format!("; in p99 {tails} do"),
     };

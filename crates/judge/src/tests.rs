@@ -181,6 +181,29 @@ fn the_summary_of_one_setup_names_its_latency() {
 }
 
 #[test]
+fn a_run_without_consumers_is_judged_by_its_acknowledge_latency() {
+    let mut document = healthy();
+    document.plan.steps.iter_mut().for_each(|step| step.load.consumers = 0);
+    for step in &mut document.steps {
+        step.counts.received = 0;
+        step.latency.end_to_end = Distribution::default();
+        step.latency.end_to_end_service = Distribution::default();
+        step.series.iter_mut().for_each(|row| row.received = 0);
+        step.blocks.iter_mut().for_each(|block| block.end_to_end = Distribution::default());
+    }
+    let judgement = judge(&document);
+    assert_eq!(judgement.validity.verdict, ValidityVerdict::Valid, "{:#?}", judgement.validity);
+    assert!(judgement.comparisons.iter().all(|pair| pair.metric.starts_with("acknowledge.")));
+    assert_eq!(judgement.comparisons[0].verdict, ComparisonVerdict::Differs);
+    assert!(
+        judgement.summary[0].starts_with("To the acknowledgement, of 2 setups"),
+        "{:#?}",
+        judgement.summary
+    );
+    assert!(judgement.summary[2].contains("come from linger.ms"), "{:#?}", judgement.summary);
+}
+
+#[test]
 fn a_run_that_was_killed_before_its_first_message_is_invalid_and_has_a_sentence() {
     let mut document = healthy();
     document.steps.clear();

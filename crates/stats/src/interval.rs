@@ -133,8 +133,13 @@ fn variance(values: &[f64]) -> Option<f64> {
 fn joined(batches: &[Batch]) -> Vec<Batch> {
     let each = batches.len().div_ceil(BATCHES_MAX).max(1);
     let blocks = batches.chunk_by(|a, b| a.block == b.block);
-    // A remainder shorter than half a batch would count as much as a whole one: it is left out.
-    blocks.flat_map(|block| block.chunks(each).filter(move |part| 2 * part.len() >= each)).map(join).collect()
+    let mut joined: Vec<Batch> = blocks.flat_map(|block| block.chunks(each)).map(join).collect();
+    // A remainder, or a second cut short, would count as much as a whole batch: below half the usual it is left out.
+    let mut samples: Vec<u64> = joined.iter().map(|batch| batch.samples).collect();
+    samples.sort_unstable();
+    let usual = samples.get(samples.len() / 2).copied().unwrap_or(0);
+    joined.retain(|batch| batch.samples >= usual.div_ceil(2));
+    joined
 }
 
 fn join(part: &[Batch]) -> Batch {
@@ -233,6 +238,19 @@ mod tests {
         let joined = joined(&many);
         assert!(joined.len() <= BATCHES_MAX, "{}", joined.len());
         assert!(joined.iter().all(|batch| batch.mean_ns == f64::from(batch.block)));
+    }
+
+    #[test]
+    fn a_batch_cut_short_is_left_out() {
+        let batch = |i: u32| Batch {
+            block: 0,
+            samples: if i == 19 { 3 } else { 100 },
+            mean_ns: if i == 19 { 1e9 } else { 5.0 },
+            p50_ns: None,
+        };
+        let joined = joined(&(0..20).map(batch).collect::<Vec<_>>());
+        assert_eq!(joined.len(), 19);
+        assert!(joined.iter().all(|batch| batch.mean_ns == 5.0));
     }
 
     #[test]

@@ -51,7 +51,7 @@ fn client_bound(setup: &Setup) -> Option<Finding> {
     );
     if let Some(share) = slip_share.filter(|share| *share > SLIP_SHARE_MAX) {
         finding = finding.seen_against(
-            "mean slip, of the mean end-to-end latency",
+            format!("mean slip, of the mean {} latency", setup.headline_name()),
             percent(share),
             format!("at most {}", percent(SLIP_SHARE_MAX)),
         );
@@ -91,12 +91,12 @@ fn slip_share(setup: &Setup) -> Option<f64> {
         return None;
     }
     let slip = setup.result.slip.mean_ns?;
-    Some(slip / setup.end_to_end_mean_ns()?)
+    Some(slip / setup.mean_ns()?)
 }
 
 fn slipping_tail(setup: &Setup) -> Option<(f64, f64)> {
     let slip = setup.result.slip.p99_ns? as f64;
-    let latency = setup.result.latency.end_to_end.p99_ns? as f64;
+    let latency = setup.headline().p99_ns? as f64;
     (!waits_by_plan(setup) && slip > SLIP_TAIL_SHARE_MAX * latency).then_some((slip, latency))
 }
 
@@ -107,7 +107,7 @@ fn waits_by_plan(setup: &Setup) -> bool {
 
 /// The thread that waited longest for a CPU, with that time per message over the mean latency.
 fn longest_wait_for_cpu<'a>(setup: &Setup<'a>) -> Option<(&'a ThreadCpu, f64)> {
-    let latency_ns = setup.end_to_end_mean_ns()?;
+    let latency_ns = setup.mean_ns()?;
     let per_message = |delay_s: f64| delay_s * 1e9 / setup.result.counts.sent.max(1) as f64;
     let waits = setup
         .result

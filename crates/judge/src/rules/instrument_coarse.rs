@@ -28,7 +28,7 @@ fn check(case: &Case) -> Vec<Finding> {
 }
 
 fn coarseness(setup: &Setup, instrument: &Instrument) -> Option<Finding> {
-    let p50 = setup.end_to_end_p50_ns()?;
+    let p50 = setup.p50_ns()?;
     let mut finding = about_step(
         RULE.id,
         Severity::Suspect,

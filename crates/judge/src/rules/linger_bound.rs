@@ -25,16 +25,17 @@ fn check(case: &Case) -> Vec<Finding> {
 
 fn finding(setup: &Setup) -> Option<Finding> {
     let linger = Linger::of(setup)?;
-    let p50_ns = setup.end_to_end_p50_ns()?;
+    let p50_ns = setup.p50_ns()?;
     if linger.wait_ns < MEDIAN_SHARE_MIN * p50_ns || linger.wait_ns > p50_ns {
         return None;
     }
     let without = ms(p50_ns - linger.wait_ns);
     let claim = format!(
-        "{} of the {} ms median come from linger.ms={}; end to end without it would be about {without} ms",
+        "{} of the {} ms median come from linger.ms={}; {} without it would be about {without} ms",
         ms(linger.wait_ns),
         ms(p50_ns),
-        linger.setting_ms
+        linger.setting_ms,
+        if setup.consumes() { "end to end" } else { "an acknowledgement" }
     );
     let statistics = &setup.result.producer_statistics;
     let mut finding = about_step(RULE.id, Severity::Note, setup.name(), claim)

@@ -49,12 +49,7 @@ impl Waits {
     fn of(slow: &Setup, fast: &Setup, lingers: &Linger) -> Option<Waits> {
         let fast_ms = fast.linger_ms().filter(|ms| *ms < lingers.setting_ms)?;
         let queues_ns = lingers.queue_mean_ns - fast.result.producer_statistics.queue_mean_ns?;
-        let waits = Waits {
-            slow_p50_ns: slow.end_to_end_p50_ns()?,
-            fast_p50_ns: fast.end_to_end_p50_ns()?,
-            queues_ns,
-            fast_ms,
-        };
+        let waits = Waits { slow_p50_ns: slow.p50_ns()?, fast_p50_ns: fast.p50_ns()?, queues_ns, fast_ms };
         let apart_ns = (waits.medians_ns() - queues_ns).abs();
         let agree = apart_ns <= EXTRA_NS || apart_ns <= SHARE_MAX * waits.medians_ns().max(queues_ns);
         // A difference as small as the tolerance would "agree" with anything.

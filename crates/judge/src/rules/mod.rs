@@ -16,6 +16,7 @@ mod messages_failed;
 mod messages_lost;
 mod negative_latency;
 mod noise_floor;
+mod noisy_host;
 mod not_steady;
 mod rebalance_in_window;
 mod reconnect_in_window;
@@ -47,6 +48,7 @@ pub(crate) const REGISTRY: &[Rule] = &[
     throttled::RULE,
     cold_start::RULE,
     not_steady::RULE,
+    noisy_host::RULE,
     duplicates_or_reorder::RULE,
     foreign_records::RULE,
     instrument_coarse::RULE,

@@ -1,6 +1,6 @@
 //! What an A/A pair says: how far apart equal settings come out in this run.
 
-use crate::comparison::{END_TO_END_MEAN, identical_pairs};
+use crate::comparison::{identical_pairs, is_of_means};
 use crate::figure::{change, quoted};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::ComparisonVerdict;
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(case: &Case) -> Vec<Finding> {
     let equal = identical_pairs(case)
-        .filter(|pair| pair.metric == END_TO_END_MEAN && pair.verdict == ComparisonVerdict::WithinNoise);
+        .filter(|pair| is_of_means(pair) && pair.verdict == ComparisonVerdict::WithinNoise);
     let finding = equal.filter_map(|pair| {
         let (ratio, low, high) = (pair.ratio?, pair.ratio_low?, pair.ratio_high?);
         let detectable = pair.smallest_detectable_ratio?;

@@ -59,15 +59,24 @@ fn saturation(setup: &Setup) -> Option<Finding> {
             format!("at least {}", percent(ACHIEVED_MIN)),
         );
     }
-    type Backlog = (&'static str, fn(&SecondRow) -> (u64, u64));
-    let backlogs: [Backlog; 2] = [
-        ("sent and not yet acknowledged", |row| (row.sent, row.acked)),
-        ("acknowledged and not yet received", |row| (row.acked, row.received)),
+    let counts = &setup.result.counts;
+    let backlogs = [
+        Backlog {
+            what: "sent and not yet acknowledged",
+            flows: |row| (row.sent, row.acked),
+            never: counts.failed.saturating_add(counts.unknown),
+        },
+        Backlog {
+            what: "acknowledged and not yet received",
+            flows: |row| (row.acked, row.received),
+            never: counts.lost,
+        },
     ];
-    for (what, in_and_out) in backlogs {
-        if let Some((early, late)) = growing_backlog(setup, in_and_out) {
+    let received = if setup.consumes() { backlogs.len() } else { 1 };
+    for backlog in &backlogs[..received] {
+        if let Some((early, late)) = growing_backlog(setup, backlog) {
             finding = finding.seen_against(
-                what,
+                backlog.what,
                 format!("{late:.0} messages in the last third of a block"),
                 format!("{early:.0}, as in the first third"),
             );
@@ -116,20 +125,31 @@ fn shortfall(setup: &Setup) -> Option<f64> {
     (achieved < ACHIEVED_MIN * asked && late_s > allowed_s).then_some(acked)
 }
 
+/// Messages between two places.
+struct Backlog {
+    what: &'static str,
+    /// In a second: messages that came in, and that went out.
+    flows: fn(&SecondRow) -> (u64, u64),
+    /// Messages of the step that never go out, so that they are no sign of slowness.
+    never: u64,
+}
+
 /// Backlog in the first and in the last third of the block where it grew most.
-fn growing_backlog(setup: &Setup, in_and_out: fn(&SecondRow) -> (u64, u64)) -> Option<(f64, f64)> {
+fn growing_backlog(setup: &Setup, backlog: &Backlog) -> Option<(f64, f64)> {
     if !setup.holds_its_rate() {
         return None;
     }
-    let least = BACKLOG_GROWTH_MIN.max(BACKLOG_GROWTH_MIN_S * setup.result.asked_per_s);
-    let blocks = by_block(setup.result, |row| Some((in_and_out(row), row.sent)));
+    let least =
+        BACKLOG_GROWTH_MIN.max(BACKLOG_GROWTH_MIN_S * setup.result.asked_per_s) + backlog.never as f64;
+    let blocks = by_block(setup.result, |row| Some((row.sent, (backlog.flows)(row))));
     let grown = blocks.into_values().filter_map(|rows| {
-        // Seconds after the last send only drain.
-        let end = rows.iter().rposition(|(_, (_, sent))| *sent > 0)?;
-        let mut backlog = 0.0;
-        let levels = rows[..end].iter().map(|(_, ((entered, left), _))| {
-            backlog += *entered as f64 - *left as f64;
-            backlog
+        // Seconds after the last send only drain, and the one with the last send is cut short.
+        let last = rows.iter().rfind(|(_, (sent, _))| *sent > 0)?.0;
+        let mut level = 0.0;
+        let seconds = rows.chunk_by(|a, b| a.0 == b.0).take_while(|rows| rows[0].0 < last);
+        let levels = seconds.map(|rows| {
+            level += rows.iter().map(|(_, (_, (entered, left)))| *entered as f64 - *left as f64).sum::<f64>();
+            level
         });
         growing(&levels.collect::<Vec<f64>>(), least)
     });
@@ -257,6 +277,23 @@ mod tests {
                 _ => {}
             }
         }
+        assert_eq!(found(&document, RULE.id), []);
+    }
+
+    #[test]
+    fn messages_that_are_lost_evenly_are_no_backlog() {
+        let mut document = healthy();
+        let step = &mut document.steps[0];
+        step.counts.lost = 2_200;
+        step.series.iter_mut().for_each(|row| row.received -= row.received / 5);
+        assert_eq!(found(&document, RULE.id), []);
+    }
+
+    #[test]
+    fn nobody_receiving_is_no_backlog() {
+        let mut document = healthy();
+        document.plan.steps[0].load.consumers = 0;
+        document.steps[0].series.iter_mut().for_each(|row| row.received = 0);
         assert_eq!(found(&document, RULE.id), []);
     }
 }

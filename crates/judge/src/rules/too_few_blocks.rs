@@ -1,6 +1,6 @@
 //! Comparisons that rest on too few rounds to be made.
 
-use crate::comparison::END_TO_END_MEAN;
+use crate::comparison::is_of_means;
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::ComparisonVerdict;
 use plumb_model::finding::{Finding, Severity};
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(case: &Case) -> Vec<Finding> {
     let short = case.comparisons.iter().filter(|comparison| {
-        comparison.metric == END_TO_END_MEAN && comparison.verdict == ComparisonVerdict::TooFewBlocks
+        is_of_means(comparison) && comparison.verdict == ComparisonVerdict::TooFewBlocks
     });
     let Some(fewest) = short.clone().map(|comparison| comparison.blocks).min() else { return Vec::new() };
     let claim = format!(

@@ -21,7 +21,7 @@ fn check(case: &Case) -> Vec<Finding> {
 }
 
 fn missing(setup: &Setup) -> Option<Finding> {
-    let latency = &setup.result.latency.end_to_end;
+    let latency = setup.headline();
     let headline = [
         ("p50", latency.p50_ns, 0.5),
         ("p75", latency.p75_ns, 0.75),
@@ -33,10 +33,14 @@ fn missing(setup: &Setup) -> Option<Finding> {
     let names: Vec<String> = absent.iter().map(|(name, ..)| (*name).to_owned()).collect();
     // Without a median nothing is left that a latency run is made for; without a p99 the rest stands.
     let severity = if latency.p50_ns.is_none() { Severity::Invalid } else { Severity::Suspect };
-    let claim = format!("Too few messages arrived to tell {} of the end-to-end latency", list(&names));
+    let claim = format!("Too few messages to tell {} of the {} latency", list(&names), setup.headline_name());
     Some(
         about_step(RULE.id, severity, setup.name(), claim)
-            .seen_against("end-to-end samples", latency.samples.to_string(), format!("at least {needed}"))
+            .seen_against(
+                format!("{} samples", setup.headline_name()),
+                latency.samples.to_string(),
+                format!("at least {needed}"),
+            )
             .advise(format!("Send at least {needed} messages per step (a quantile q needs 10/(1-q)).")),
     )
 }
@@ -52,7 +56,7 @@ mod tests {
             let latency = &mut document.steps[0].latency.end_to_end;
             (latency.samples, latency.p99_ns) = (999, None);
         });
-        assert_eq!(finding.claim, "Too few messages arrived to tell p99 of the end-to-end latency.");
+        assert_eq!(finding.claim, "Too few messages to tell p99 of the end-to-end latency.");
         assert!(finding.advice[0].contains("1000 messages"), "{:?}", finding.advice);
     }
 
