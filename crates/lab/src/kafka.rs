@@ -11,7 +11,7 @@
 //!
 //! Not for production, and not a Kafka of ours: the brokers are the published jars, pinned and verified ([`install`]).
 //!
-//! Where to read on: [`options`] for what can be asked, [`cluster`] for how a start goes, [`labs`] for what lives on
+//! Where to read on: [`options`] for what can be asked, `startup.rs` for how a start goes, [`labs`] for what lives on
 //! disk and who may clear it.
 
 pub mod certificates;
@@ -35,6 +35,7 @@ mod metrics;
 mod ports;
 mod readiness;
 mod security;
+mod startup;
 
 pub use certificates::CertificateAuthority;
 pub use client::PlainClient;

@@ -177,6 +177,11 @@ impl LabError {
     pub fn fault(&self) -> Fault {
         match self {
             Self::NotKafka { .. } | Self::ReservedProperty { .. } | Self::Option { .. } => Fault::Usage,
+            Self::Format { output: words, .. } | Self::BrokerEnded { log: words, .. }
+                if refuses_setting(words) =>
+            {
+                Fault::Usage
+            }
             Self::Format { .. }
             | Self::BrokerEnded { .. }
             | Self::NotReady { .. }
@@ -225,4 +230,9 @@ impl LabError {
             _ => None,
         }
     }
+}
+
+/// Whether a broker's last words are about a property or flag that the user gave.
+fn refuses_setting(words: &str) -> bool {
+    ["ConfigException", "Could not create the Java Virtual Machine"].iter().any(|mark| words.contains(mark))
 }

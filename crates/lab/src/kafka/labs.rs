@@ -11,13 +11,14 @@ use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
 use super::broker;
-use super::cluster::{self, LabCluster};
+use super::cluster::LabCluster;
 use super::error::{LabError, Result};
 use super::identity::{Place, ProcessId};
 use super::install::user_directory;
 use super::launch::Lifetime;
 use super::manifest::{Manifest, remove_data_directory};
 use super::options::LabOptions;
+use super::startup;
 
 /// Where the labs of one user are kept.
 #[derive(Debug, Clone)]
@@ -91,7 +92,7 @@ impl Labs {
     /// See [`LabError`]. A start that fails leaves nothing behind.
     pub fn start(&self, options: &LabOptions) -> Result<LabCluster> {
         self.clear_leftovers()?;
-        cluster::start(&self.root, options, Lifetime::WithOwner)
+        startup::start(&self.root, options, Lifetime::WithOwner)
     }
 
     /// Starts a lab that stays until [`down`](Self::down).
@@ -100,7 +101,7 @@ impl Labs {
     /// See [`LabError`]. A start that fails leaves nothing behind.
     pub fn up(&self, options: &LabOptions) -> Result<LabStatus> {
         self.clear_leftovers()?;
-        let directory = cluster::start(&self.root, options, Lifetime::UntilDown)?.leave_running()?;
+        let directory = startup::start(&self.root, options, Lifetime::UntilDown)?.leave_running()?;
         match Manifest::read(&directory) {
             Some(manifest) => Ok(status_of(&directory, &manifest, &Place::here())),
             None => {
@@ -205,7 +206,7 @@ fn status_of(directory: &Path, manifest: &Manifest, here: &Place) -> LabStatus {
         directory: directory.to_owned(),
         data_elsewhere: manifest.data_elsewhere.clone(),
         client_properties: manifest.client_properties.clone(),
-        client_properties_file: cluster::client_properties_file(directory),
+        client_properties_file: startup::client_properties_file(directory),
         uptime_s: now.as_secs().saturating_sub(manifest.started_unix_s),
         brokers: brokers.collect(),
     }
