@@ -1,7 +1,7 @@
 //! The at most three sentences for a reader in a hurry.
 //!
-//! In order: what makes the figures unusable; the durability caveat; the figures, best and worst; what differs beyond
-//! the noise, what does not, and what bounds it.
+//! In order: the durability caveat and what makes the run suspect or invalid, in one sentence; the figures, best and
+//! worst; what differs beyond the noise, what does not, and what bounds it.
 
 use crate::comparison::{is_of_means, is_of_p99s};
 use crate::figure::{count, quoted, time, time_interval};
@@ -19,17 +19,29 @@ const BOUNDS: [&str; 2] = ["linger-explains-difference", "linger-bound"];
 
 pub(crate) fn summary(case: &Case, validity: &Validity, findings: &[Finding]) -> Vec<String> {
     let bound = BOUNDS.iter().find_map(|id| findings.iter().find(|finding| finding.id == *id));
-    let mut sentences = vec![problem(validity), caveat(validity), figures(case), differences(case)];
     let bound = bound.map(|finding| finding.claim.clone());
-    let told = sentences.iter().flatten().count();
-    match (sentences.last_mut(), bound) {
-        // The bound explains the difference: with no place for a sentence of its own, it joins that one.
-        (Some(Some(differences)), Some(bound)) if told >= SENTENCES_MAX => {
-            *differences = format!("{}; {}", differences.trim_end_matches('.'), lower(&bound));
-        }
-        (_, bound) => sentences.push(bound),
+    let (opening, figures, differences) = (opening(validity), figures(case), differences(case));
+    // The bound explains the difference: without room for a sentence of its own, it joins that one.
+    let room = opening.is_none() || figures.is_none() || differences.is_none();
+    let endings = if room { vec![differences, bound] } else { vec![joined([differences, bound])] };
+    [opening, figures].into_iter().chain(endings).flatten().take(SENTENCES_MAX).collect()
+}
+
+/// What a reader must know before the figures.
+fn opening(validity: &Validity) -> Option<String> {
+    let (problem, caveat) = (problem(validity), caveat(validity));
+    match validity.verdict {
+        ValidityVerdict::Invalid => joined([problem, caveat]),
+        ValidityVerdict::Suspect | ValidityVerdict::Valid => joined([caveat, problem]),
     }
-    sentences.into_iter().flatten().take(SENTENCES_MAX).collect()
+}
+
+/// Two sentences as one.
+fn joined(sentences: [Option<String>; 2]) -> Option<String> {
+    match sentences {
+        [Some(first), Some(second)] => Some(format!("{}; {}", first.trim_end_matches('.'), lower(&second))),
+        [first, second] => first.or(second),
+    }
 }
 
 /// What makes the run suspect or invalid.
@@ -43,7 +55,7 @@ fn problem(validity: &Validity) -> Option<String> {
     let others = validity.reasons.iter().filter(|reason| reason.severity > Severity::Note).count() - 1;
     let step = first.step.as_ref().map(|step| format!(" ({})", quoted(step))).unwrap_or_default();
     let more =
-        if others > 0 { format!(", and {} more", count(others as u64, "reason")) } else { String::new() };
+        if others > 0 { format!(", and {}", count(others as u64, "more reason")) } else { String::new() };
     Some(format!("The run is {word}{step}: {}{more}.", lower(first.claim.trim_end_matches('.'))))
 }
 

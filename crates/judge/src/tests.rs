@@ -171,6 +171,22 @@ fn the_summary_of_an_invalid_run_begins_with_that() {
 }
 
 #[test]
+fn a_suspect_run_without_confirmation_still_says_what_differs_and_why() {
+    let mut document = healthy();
+    for step in &mut document.steps {
+        step.durability.acks = Some("0".to_owned());
+        step.counts.duplicated = 1;
+    }
+    let summary = judge(&document).summary;
+    assert_eq!(summary.len(), 3, "{summary:#?}");
+    assert!(
+        summary[0].starts_with("With acks=0") && summary[0].contains("; the run is suspect"),
+        "{summary:#?}"
+    );
+    assert!(summary[2].contains("noise") && summary[2].contains("linger.ms"), "{summary:#?}");
+}
+
+#[test]
 fn the_summary_of_one_setup_names_its_latency() {
     let mut document = healthy();
     document.steps.truncate(1);
