@@ -59,10 +59,10 @@ pub(crate) fn interval_ms(centre_ns: f64, interval: &Interval) -> String {
 }
 
 /// What the intervals of these steps are, one sentence for each way in which they were made.
-pub(crate) fn interval_notes(steps: &[StepResult]) -> Vec<String> {
+pub(crate) fn interval_notes(steps: &[StepResult], of: Pick<Distribution>) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for step in steps {
-        let latency = &step.latency.end_to_end;
+        let latency = of(step);
         let shown = [("mean", latency.mean_interval), ("p99", latency.p99_interval)];
         for (figure, interval) in shown.iter().filter_map(|(figure, i)| i.map(|i| (figure, i))) {
             let note = format!(

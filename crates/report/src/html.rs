@@ -17,7 +17,7 @@ mod stages;
 mod timeline;
 mod walk;
 
-use crate::{ReportError, wording};
+use crate::{ReportError, headline, wording};
 use askama::Template;
 use cards::Card;
 use configuration::Configuration;
@@ -37,6 +37,7 @@ use timeline::Timelines;
 /// [`ReportError`] when a template or a serialisation fails, which no document should cause.
 pub fn render(document: &RunDocument) -> Result<String, ReportError> {
     let steps = &document.steps;
+    let headline = headline::of(document);
     let page = Page {
         title: &document.run.name,
         description: &document.plan.description,
@@ -48,18 +49,18 @@ pub fn render(document: &RunDocument) -> Result<String, ReportError> {
         reasons: cards::view(document, &document.validity.reasons),
         findings: cards::view(document, &document.findings),
         keys: steps.iter().enumerate().map(|(index, step)| Key::new(index, step)).collect(),
-        latency: latency::end_to_end(document),
+        latency: latency::headline(document),
         others: latency::others(steps),
         acks_0: latency::unconfirmed(steps),
-        ledger: latency::ledger(steps),
-        curves: curves::view(steps),
-        timelines: timeline::view(steps),
+        ledger: latency::ledger(document),
+        curves: curves::view(steps, headline.of_step),
+        timelines: timeline::view(steps, headline.of_second),
         stages: stages::view(steps),
         forest: forest::view(document),
         configuration: configuration::view(steps),
         environment: environment::view(document)?,
         instrument: instrument::view(document)?,
-        blocks: latency::blocks(steps),
+        blocks: latency::blocks(document, headline),
         schema_version: document.schema_version,
         plumb_version: &document.run.plumb_version,
         run_id: &document.run.id,

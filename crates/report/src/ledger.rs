@@ -1,7 +1,8 @@
 //! Counts that do not add up: each in a sentence, so that no renderer can leave one out.
 
+use crate::headline;
 use crate::number::count;
-use plumb_model::document::StepResult;
+use plumb_model::document::{RunDocument, StepResult};
 
 /// Everything about a step's messages that is not as it should be. Empty when intended = sent = acknowledged =
 /// received, the broker agrees as far as it could be asked, and every sample found its place in a histogram.
@@ -41,6 +42,20 @@ pub(crate) fn discrepancies(step: &StepResult) -> Vec<String> {
         ));
     }
     out
+}
+
+/// What holds for the messages of steps without [`discrepancies`].
+pub(crate) fn balance<'s>(
+    document: &RunDocument,
+    mut steps: impl Iterator<Item = &'s StepResult> + Clone,
+) -> &'static str {
+    if steps.clone().all(|step| headline::consumes(document, step)) {
+        "intended = sent = acknowledged = received"
+    } else if steps.any(|step| headline::consumes(document, step)) {
+        "intended = sent = acknowledged, and = received where there is a consumer"
+    } else {
+        "intended = sent = acknowledged; nobody receives"
+    }
 }
 
 /// What the broker's offsets say, beside what we say.

@@ -6,12 +6,14 @@
 //!
 //! [`text`] is what `plumb run` prints at its end, [`html`] the page that one sends to a colleague, [`json`] and [`csv`]
 //! are for other programs, [`plan_text`] is a dry run. All figures are written by [`number`]. What a renderer says of a
-//! document in words is worked out once, in `figures` (the table), `ledger` (counts that do not add up), `absence`
+//! document in words is worked out once, in `figures` (the table), `headline` (which
+//! latency it shows), `ledger` (counts that do not add up), `absence`
 //! (why a figure is missing), `pairing` (published rows beside ours) and `wording` (the run, its end, its plan).
 
 mod absence;
 pub mod csv;
 mod figures;
+mod headline;
 pub mod html;
 pub mod json;
 mod ledger;

@@ -35,8 +35,8 @@ pub fn render(document: &RunDocument, style: TextStyle) -> String {
         page.heading("Latency", "");
         page.prose("", "Nothing was measured: no setup was finished.", Tone::Plain);
     } else {
-        latency::write_end_to_end(&mut page, document);
-        latency::write_ledger(&mut page, &document.steps);
+        latency::write_headline(&mut page, document);
+        latency::write_ledger(&mut page, document);
         latency::write_others(&mut page, &document.steps);
         stages::write(&mut page, &document.steps);
         comparisons::write(&mut page, document);

@@ -2,11 +2,8 @@
 
 use crate::number::{count, counted};
 use plumb_model::document::{RunDocument, RunState};
-use plumb_model::finding::{Comparison, ComparisonVerdict, Severity, ValidityVerdict};
+use plumb_model::finding::{ComparisonVerdict, Severity, ValidityVerdict};
 use plumb_model::observation::{Fidelity, StageName};
-
-/// What the end-to-end table measures.
-pub(crate) const END_TO_END: &str = "from the intended send time to the return from poll";
 
 /// The verdict's word.
 pub(crate) fn verdict(verdict: ValidityVerdict) -> &'static str {
@@ -79,8 +76,8 @@ pub(crate) fn comparison(verdict: ComparisonVerdict) -> &'static str {
 }
 
 /// A metric's path as words: `end_to_end.mean` -> `end-to-end mean`.
-pub(crate) fn metric(comparison: &Comparison) -> String {
-    comparison.metric.replace("end_to_end", "end-to-end").replace(['.', '_'], " ")
+pub(crate) fn metric(path: &str) -> String {
+    path.replace("end_to_end", "end-to-end").replace(['.', '_'], " ")
 }
 
 /// Why the run is not a whole one; None when it is.

@@ -101,6 +101,17 @@ fn a_step_without_any_figure_is_a_row_of_absent_cells() {
 }
 
 #[test]
+fn a_run_without_consumers_shows_its_acknowledge_latency() {
+    let html = page(&sample::producers_only());
+    assert!(
+        html.contains("Acknowledge latency <small>ms, from the intended send time to the delivery report")
+    );
+    assert!(html.contains("In every setup intended = sent = acknowledged; nobody receives."));
+    assert_eq!(html.matches("<polyline class=\"curve ").count(), 1);
+    assert_eq!(html.matches("<figure class=\"chart small\">").count(), 1);
+}
+
+#[test]
 fn more_setups_than_colours_still_look_different() {
     let mut document = sample::full();
     let again = document.steps.clone();

@@ -57,6 +57,17 @@ fn names_and_messages_cannot_steer_the_terminal() {
     assert!(!text.contains('\u{1b}'), "{text}");
 }
 
+#[test]
+fn a_run_without_consumers_shows_its_acknowledge_latency_and_claims_no_reception() {
+    let text = render(&sample::producers_only(), PLAIN);
+    assert!(
+        text.contains("Acknowledge latency in ms  from the intended send time to the delivery report"),
+        "{text}"
+    );
+    assert!(text.contains("10,000 intended = sent = acknowledged; nobody receives;"), "{text}");
+    assert!(!text.contains("published"), "{text}");
+}
+
 fn without_escapes(text: &str) -> String {
     let mut out = String::new();
     for (index, piece) in text.split('\u{1b}').enumerate() {

@@ -2,8 +2,10 @@
 
 use super::Key;
 use super::scale::{LogScale, percent, time_tick};
+use crate::figures::Pick;
 use crate::number::time;
 use plumb_model::document::StepResult;
+use plumb_model::observation::Distribution;
 use std::fmt::Write;
 
 /// The chart.
@@ -61,15 +63,15 @@ const QUANTILES: [(f64, &str, bool); 8] = [
 const LABEL_GAP: f64 = 0.045;
 
 /// None when no step has a curve.
-pub(super) fn view(steps: &[StepResult]) -> Option<Curves> {
-    let curves = || steps.iter().map(|step| &step.latency.end_to_end.curve);
+pub(super) fn view(steps: &[StepResult], of: Pick<Distribution>) -> Option<Curves> {
+    let curves = || steps.iter().map(|step| &of(step).curve);
     let scale = LogScale::around(curves().flatten().map(|(_, ns)| *ns as f64))?;
     let nines = curves().flatten().map(|(q, _)| nines_of(*q)).fold(1.0, f64::max);
     let place = |q: f64, ns: f64| (nines_of(q) / nines, 1.0 - scale.share(ns));
     let mut lines: Vec<Curve> = Vec::new();
     let mut ends: Vec<(usize, f64, f64)> = Vec::new();
     for (index, step) in steps.iter().enumerate() {
-        let latency = &step.latency.end_to_end;
+        let latency = of(step);
         let Some((q, ns)) = latency.curve.last() else { continue };
         let (x, y) = place(*q, *ns as f64);
         ends.push((lines.len(), x, y));
@@ -112,7 +114,7 @@ pub(super) fn view(steps: &[StepResult]) -> Option<Curves> {
             .into_iter()
             .map(|ns| (percent(1.0 - scale.share(ns)), time_tick(ns)))
             .collect(),
-        description: description(steps),
+        description: description(steps, of),
         lines,
         low_ns: scale.low,
         high_ns: scale.high,
@@ -173,9 +175,9 @@ fn spread(wanted: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-fn description(steps: &[StepResult]) -> String {
+fn description(steps: &[StepResult], of: Pick<Distribution>) -> String {
     let each = steps.iter().enumerate().filter_map(|(index, step)| {
-        let latency = &step.latency.end_to_end;
+        let latency = of(step);
         let p50 = latency.p50_ns.map(|ns| format!("p50 {}", time(ns as f64)))?;
         let p99 = latency.p99_ns.map(|ns| format!(", p99 {}", time(ns as f64))).unwrap_or_default();
         Some(format!("#{} {}: {p50}{p99}", index + 1, step.name))

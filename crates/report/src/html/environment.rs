@@ -38,7 +38,7 @@ pub(super) fn view(document: &RunDocument) -> Result<EnvironmentView, ReportErro
         cluster: vec![
             ("client", text(&environment.client)),
             ("brokers", text(&cluster.brokers.join(", "))),
-            ("place", wording::cluster_place(cluster.on_this_host).to_owned()),
+            ("where they run", wording::cluster_place(cluster.on_this_host).to_owned()),
             ("version", or_absent(&cluster.version)),
             ("cluster id", or_absent(&cluster.id)),
             ("security protocol", or_absent(&cluster.security_protocol)),

@@ -84,7 +84,7 @@ fn row(document: &RunDocument, comparison: &Comparison, axis: &Axis) -> ForestRo
     ForestRow {
         pair: format!("{} / {}", short(&comparison.b), short(&comparison.a)),
         names: format!("{} / {}", comparison.b, comparison.a),
-        metric: wording::metric(comparison),
+        metric: wording::metric(&comparison.metric),
         mark,
         ratio: comparison.ratio.map_or_else(|| ABSENT.to_owned(), ratio),
         interval: match (comparison.ratio_low, comparison.ratio_high) {

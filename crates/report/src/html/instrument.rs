@@ -31,7 +31,10 @@ pub(super) fn view(document: &RunDocument) -> Result<InstrumentView, ReportError
             ("pacing wakes late, p99", whole(late.p99_ns)),
             ("pacing wakes late, max", whole(late.max_ns)),
             ("wake-ups measured", count(late.samples)),
-            ("spinning before a send", time(instrument.spin_ns as f64)),
+            (
+                "spinning before a send",
+                if late.samples == 0 { ABSENT.to_owned() } else { time(instrument.spin_ns as f64) },
+            ),
         ],
         cost: cost(steps),
         statistics: [

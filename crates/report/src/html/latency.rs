@@ -4,13 +4,16 @@ use super::Key;
 use super::grid::Grid;
 use crate::absence::{self, Footnotes};
 use crate::figures::{COLUMNS, Pick, interval_ms, interval_notes};
+use crate::headline::{self, Headline};
 use crate::number::{ABSENT, count, milliseconds, plain, rate, significant};
 use crate::{ledger, pairing};
 use plumb_model::document::{ReferenceRow, RunDocument, StepResult};
 use plumb_model::observation::Distribution;
 
-/// The table of end-to-end latency.
+/// The main table.
 pub(super) struct LatencyTable {
+    pub(super) heading: &'static str,
+    pub(super) meaning: &'static str,
     pub(super) heads: Vec<&'static str>,
     pub(super) rows: Vec<LatencyRow>,
     /// Published rows of setups that this run does not have.
@@ -51,25 +54,35 @@ pub(super) struct ReferenceNote {
     pub(super) caveat: String,
 }
 
-/// The table of end-to-end latency.
-pub(super) fn end_to_end(document: &RunDocument) -> LatencyTable {
+/// The main table: end-to-end latency, or what the run is for.
+pub(super) fn headline(document: &RunDocument) -> LatencyTable {
+    let headline = headline::of(document);
     let mut notes = Footnotes::default();
-    let reference = document.reference.as_ref();
+    let reference = document.reference.as_ref().filter(|_| headline.end_to_end);
     let rows = document.steps.iter().enumerate().map(|(index, step)| LatencyRow {
         key: Key::new(index, step),
-        cells: COLUMNS.iter().map(|figure| cell(figure, index + 1, step, &mut notes)).collect(),
+        cells: COLUMNS
+            .iter()
+            .map(|figure| cell(figure, index + 1, (headline.of_step)(step), &mut notes))
+            .collect(),
         asked: plain(step.asked_per_s),
         achieved: step.achieved_per_s.map_or_else(|| ABSENT.to_owned(), rate),
         published: pairing::published(reference, step).into_iter().map(published).collect(),
         doubtful: !ledger::discrepancies(step).is_empty() || !step.errors.is_empty(),
     });
     LatencyTable {
+        heading: headline.heading,
+        meaning: headline.meaning,
         heads: COLUMNS.iter().map(|figure| figure.heading).collect(),
         rows: rows.collect(),
         unpaired: reference.map_or_else(Vec::new, |table| {
             pairing::unpaired(table, &document.steps).into_iter().map(published).collect()
         }),
-        notes: notes.sentences().into_iter().chain(interval_notes(&document.steps)).collect(),
+        notes: notes
+            .sentences()
+            .into_iter()
+            .chain(interval_notes(&document.steps, headline.of_step))
+            .collect(),
         reference: reference.map(|table| ReferenceNote {
             title: table.title.clone(),
             source: table.source.clone(),
@@ -78,8 +91,12 @@ pub(super) fn end_to_end(document: &RunDocument) -> LatencyTable {
     }
 }
 
-fn cell(figure: &crate::figures::Figure, setup: usize, step: &StepResult, notes: &mut Footnotes) -> Cell {
-    let latency = &step.latency.end_to_end;
+fn cell(
+    figure: &crate::figures::Figure,
+    setup: usize,
+    latency: &Distribution,
+    notes: &mut Footnotes,
+) -> Cell {
     match figure.of(latency) {
         Ok(ns) => Cell {
             figure: milliseconds(ns),
@@ -105,9 +122,9 @@ fn published(row: &ReferenceRow) -> PublishedRow {
 /// Acknowledge latency, service times and slip.
 pub(super) fn others(steps: &[StepResult]) -> Grid {
     let distributions: [(&str, Pick<Distribution>); 4] = [
-        ("acknowledge", |step| &step.latency.acknowledge),
-        ("acknowledge service", |step| &step.latency.acknowledge_service),
-        ("end-to-end service", |step| &step.latency.end_to_end_service),
+        ("ack", |step| &step.latency.acknowledge),
+        ("ack service", |step| &step.latency.acknowledge_service),
+        ("e2e service", |step| &step.latency.end_to_end_service),
         ("slip", |step| &step.slip),
     ];
     let parts = [&COLUMNS[2], &COLUMNS[5], &COLUMNS[1]];
@@ -142,7 +159,8 @@ pub(super) fn unconfirmed(steps: &[StepResult]) -> Option<String> {
 }
 
 /// Every block of every step, in the order in which they ran.
-pub(super) fn blocks(steps: &[StepResult]) -> Grid {
+pub(super) fn blocks(document: &RunDocument, headline: Headline) -> Grid {
+    let steps = &document.steps;
     let mut found: Vec<_> = steps
         .iter()
         .enumerate()
@@ -158,14 +176,14 @@ pub(super) fn blocks(steps: &[StepResult]) -> Grid {
             block.started_at.clone(),
             count(block.counts.sent),
             block.achieved_per_s.map_or_else(|| ABSENT.to_owned(), rate),
-            ms(block.end_to_end.mean_ns),
-            ms(block.end_to_end.p50_ns.map(|ns| ns as f64)),
-            ms(block.end_to_end.p99_ns.map(|ns| ns as f64)),
-            ms(block.end_to_end.max_ns.map(|ns| ns as f64)),
+            ms((headline.of_block)(block).mean_ns),
+            ms((headline.of_block)(block).p50_ns.map(|ns| ns as f64)),
+            ms((headline.of_block)(block).p99_ns.map(|ns| ns as f64)),
+            ms((headline.of_block)(block).max_ns.map(|ns| ns as f64)),
         ]
     });
     Grid {
-        caption: "Blocks in the order in which they ran; end-to-end latency in milliseconds".to_owned(),
+        caption: format!("Blocks in the order in which they ran; {} in milliseconds", headline.heading),
         heads: ["order", "setup", "round", "started", "sent", "achieved/s", "mean", "p50", "p99", "max"]
             .map(str::to_owned)
             .into(),
@@ -180,10 +198,13 @@ pub(super) struct LedgerView {
     pub(super) grid: Grid,
     /// Setup number, and what is wrong with it.
     pub(super) wrong: Vec<(usize, String)>,
+    /// What holds when nothing is wrong.
+    pub(super) balance: &'static str,
 }
 
 /// The message counts of every step.
-pub(super) fn ledger(steps: &[StepResult]) -> LedgerView {
+pub(super) fn ledger(document: &RunDocument) -> LedgerView {
+    let steps = &document.steps;
     let heads = [
         "setup",
         "intended",
@@ -239,5 +260,6 @@ pub(super) fn ledger(steps: &[StepResult]) -> LedgerView {
             numeric: true,
         },
         wrong,
+        balance: ledger::balance(document, steps.iter()),
     }
 }

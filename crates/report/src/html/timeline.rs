@@ -4,7 +4,7 @@ use super::Key;
 use super::scale::{LogScale, percent, time_tick};
 use crate::number::{counted, time};
 use plumb_model::document::StepResult;
-use plumb_model::observation::SecondRow;
+use plumb_model::observation::{SecondLatency, SecondRow};
 use std::fmt::Write;
 
 /// The charts.
@@ -35,35 +35,45 @@ pub(super) struct Timeline {
 /// Points of a chart beyond which neighbouring seconds are joined.
 const POINTS: usize = 400;
 
-/// None when no step has a series.
-pub(super) fn view(steps: &[StepResult]) -> Option<Timelines> {
+/// None when no step has a series. `of` is the latency of a second that the charts show.
+pub(super) fn view(steps: &[StepResult], of: fn(&SecondRow) -> &SecondLatency) -> Option<Timelines> {
     let rows = || steps.iter().flat_map(|step| &step.series);
-    let (middle, of) = middle(rows());
-    let values = rows().flat_map(|row| [of(row), row.end_to_end.max_ns.map(|ns| ns as f64)]).flatten();
+    let reading = Reading { of, medians: rows().any(|row| of(row).p50_ns.is_some()) };
+    let values = rows().flat_map(|row| [reading.middle(row), reading.largest(row)]).flatten();
     let scale = LogScale::around(values)?;
     let longest = steps.iter().map(|step| step.series.len()).max().unwrap_or(0);
     let seconds_per_point = longest.div_ceil(POINTS).max(1);
     let charts = steps.iter().enumerate().filter(|(_, step)| !step.series.is_empty());
     Some(Timelines {
         charts: charts
-            .map(|(index, step)| chart(Key::new(index, step), &step.series, of, scale, seconds_per_point))
+            .map(|(index, step)| {
+                chart(Key::new(index, step), &step.series, reading, scale, seconds_per_point)
+            })
             .collect(),
         y_ticks: sparse(scale.ticks())
             .into_iter()
             .map(|ns| (percent(1.0 - scale.share(ns)), time_tick(ns)))
             .collect(),
-        middle,
+        middle: if reading.medians { "p50" } else { "mean" },
         seconds_per_point,
     })
 }
 
-type Middle = fn(&SecondRow) -> Option<f64>;
+/// What is read from a second: its median, or its mean where no second of the run has samples enough for a median.
+#[derive(Clone, Copy)]
+struct Reading {
+    of: fn(&SecondRow) -> &SecondLatency,
+    medians: bool,
+}
 
-fn middle<'r>(mut rows: impl Iterator<Item = &'r SecondRow>) -> (&'static str, Middle) {
-    if rows.any(|row| row.end_to_end.p50_ns.is_some()) {
-        ("p50", |row| row.end_to_end.p50_ns.map(|ns| ns as f64))
-    } else {
-        ("mean", |row| row.end_to_end.mean_ns)
+impl Reading {
+    fn middle(self, row: &SecondRow) -> Option<f64> {
+        let latency = (self.of)(row);
+        if self.medians { latency.p50_ns.map(|ns| ns as f64) } else { latency.mean_ns }
+    }
+
+    fn largest(self, row: &SecondRow) -> Option<f64> {
+        (self.of)(row).max_ns.map(|ns| ns as f64)
     }
 }
 
@@ -73,7 +83,7 @@ fn sparse(ticks: Vec<f64>) -> Vec<f64> {
     ticks.into_iter().step_by(every.max(1)).collect()
 }
 
-fn chart(key: Key, rows: &[SecondRow], of: Middle, scale: LogScale, per_point: usize) -> Timeline {
+fn chart(key: Key, rows: &[SecondRow], reading: Reading, scale: LogScale, per_point: usize) -> Timeline {
     let whole = rows.len() as f64;
     let mut timeline = Timeline {
         middles: Vec::new(),
@@ -81,7 +91,7 @@ fn chart(key: Key, rows: &[SecondRow], of: Middle, scale: LogScale, per_point: u
         warm_ups: Vec::new(),
         borders: Vec::new(),
         length: counted(rows.len(), "second"),
-        description: description(rows, of),
+        description: description(rows, reading),
         key,
     };
     let mut done = 0;
@@ -96,11 +106,11 @@ fn chart(key: Key, rows: &[SecondRow], of: Middle, scale: LogScale, per_point: u
         let (mut middle, mut largest) = (Line::default(), Line::default());
         for (index, rows) in block.chunks(per_point).enumerate() {
             let x = (done as f64 + (index * per_point) as f64 + rows.len() as f64 / 2.0) / whole;
-            let mut middles: Vec<f64> = rows.iter().filter_map(of).collect();
+            let mut middles: Vec<f64> = rows.iter().filter_map(|row| reading.middle(row)).collect();
             middles.sort_by(f64::total_cmp);
             middle.point(x, middles.get(middles.len() / 2).map(|ns| 1.0 - scale.share(*ns)));
-            let max = rows.iter().filter_map(|row| row.end_to_end.max_ns).max();
-            largest.point(x, max.map(|ns| 1.0 - scale.share(ns as f64)));
+            let max = rows.iter().filter_map(|row| reading.largest(row)).reduce(f64::max);
+            largest.point(x, max.map(|ns| 1.0 - scale.share(ns)));
         }
         timeline.middles.extend(middle.finish());
         timeline.largest.extend(largest.finish());
@@ -131,17 +141,17 @@ impl Line {
     }
 }
 
-fn description(rows: &[SecondRow], of: Middle) -> String {
+fn description(rows: &[SecondRow], reading: Reading) -> String {
     let measured = || rows.iter().filter(|row| !row.warm_up);
-    let mut middles: Vec<f64> = measured().filter_map(of).collect();
+    let mut middles: Vec<f64> = measured().filter_map(|row| reading.middle(row)).collect();
     middles.sort_by(f64::total_cmp);
-    let largest = measured().filter_map(|row| row.end_to_end.max_ns).max();
+    let largest = measured().filter_map(|row| reading.largest(row)).reduce(f64::max);
     match (middles.first(), middles.last(), largest) {
         (Some(low), Some(high), Some(largest)) => format!(
             "middle of a second between {} and {}, largest {}",
             time(*low),
             time(*high),
-            time(largest as f64)
+            time(largest)
         ),
         _ => "nothing arrived in the measured part".to_owned(),
     }

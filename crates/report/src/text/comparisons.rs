@@ -1,100 +1,128 @@
-//! Which setups differ by more than the noise, and which do not.
+//! Which setups differ by more than the noise, and which do not: one line a pair, one column a metric.
 
 use super::Page;
 use super::paint::Tone;
 use super::table::{Column, Table};
-use crate::number::{ABSENT, counted, p_value, percent, ratio, significant};
+use crate::number::{ABSENT, counted, percent, ratio, significant};
 use crate::wording;
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Comparison, ComparisonVerdict};
 
-/// Lines shown of comparisons that lie within the noise; the rest is counted.
-const WITHIN_NOISE_LINES: usize = 6;
+/// Lines shown of pairs without a difference; the rest is counted.
+const EQUAL_PAIRS: usize = 12;
+
+/// The comparisons of one pair of steps.
+struct Pair<'d> {
+    name: String,
+    comparisons: Vec<&'d Comparison>,
+}
+
+impl Pair<'_> {
+    fn differs(&self) -> bool {
+        self.comparisons.iter().any(|comparison| comparison.verdict == ComparisonVerdict::Differs)
+    }
+}
 
 /// What differs first, then what does not. Durability differences stand before everything.
 pub(super) fn write(page: &mut Page, document: &RunDocument) {
     let comparisons = &document.comparisons;
     let Some(first) = comparisons.first() else { return };
-    let meaning =
-        format!("second setup / first, {} confidence over all of them together", percent(first.level));
-    page.heading("Differences beyond noise", &meaning);
-    write_durability(page, document);
-    let (differing, others): (Vec<&Comparison>, Vec<&Comparison>) =
-        comparisons.iter().partition(|comparison| comparison.verdict == ComparisonVerdict::Differs);
+    let meaning = format!(
+        "second / first; * by more than the noise, {} confidence over all of them together",
+        percent(first.level)
+    );
+    page.heading("Which setups differ", &meaning);
+    let pairs = pairs(document);
+    write_durability(page, &pairs);
+    let (differing, equal): (Vec<&Pair>, Vec<&Pair>) = pairs.iter().partition(|pair| pair.differs());
     if differing.is_empty() {
         page.prose("  ", "None: no setup differs from another by more than the noise.", Tone::Plain);
     }
-    let shown = differing.iter().chain(others.iter().take(WITHIN_NOISE_LINES));
-    write_rows(page, document, shown.copied());
-    if others.len() > WITHIN_NOISE_LINES {
-        let text = format!(
-            "and {} that show no difference",
-            counted(others.len() - WITHIN_NOISE_LINES, "more comparison")
-        );
+    write_rows(page, comparisons, differing.iter().chain(equal.iter().take(EQUAL_PAIRS)));
+    if equal.len() > EQUAL_PAIRS {
+        let text = format!("and {} without a difference", counted(equal.len() - EQUAL_PAIRS, "more pair"));
         page.prose("  ", &text, Tone::Dim);
     }
-    write_smallest(page, &others);
+    write_limits(page, comparisons);
 }
 
-fn write_durability(page: &mut Page, document: &RunDocument) {
-    let mut said: Vec<(String, &[String])> = Vec::new();
-    for comparison in document.comparisons.iter().filter(|c| !c.durability_differences.is_empty()) {
-        let pair = pair(document, comparison);
-        if !said.iter().any(|(earlier, _)| *earlier == pair) {
-            said.push((pair, &comparison.durability_differences));
+fn pairs(document: &RunDocument) -> Vec<Pair<'_>> {
+    let mut pairs: Vec<Pair> = Vec::new();
+    for comparison in &document.comparisons {
+        let [b, a] = [&comparison.b, &comparison.a].map(|name| wording::short_name(document, name));
+        let name = format!("{b} / {a}");
+        match pairs.iter_mut().find(|pair| pair.name == name) {
+            Some(pair) => pair.comparisons.push(comparison),
+            None => pairs.push(Pair { name, comparisons: vec![comparison] }),
         }
     }
-    for (pair, differences) in said {
-        let text =
-            format!("{pair} differ in durability, so in what they guarantee: {}", differences.join("; "));
-        page.prose("  !! ", &text, Tone::Warning);
+    pairs
+}
+
+fn write_durability(page: &mut Page, pairs: &[Pair]) {
+    for pair in pairs {
+        let differences = pair.comparisons.iter().map(|comparison| &comparison.durability_differences);
+        if let Some(differences) = differences.into_iter().find(|differences| !differences.is_empty()) {
+            let text = format!(
+                "{} differ in durability, so in what they guarantee: {}",
+                pair.name,
+                differences.join("; ")
+            );
+            page.prose("  !! ", &text, Tone::Warning);
+        }
     }
 }
 
-fn write_rows<'c>(page: &mut Page, document: &RunDocument, shown: impl Iterator<Item = &'c Comparison>) {
-    let columns = ["", "ratio", "interval", "", "verdict"].map(|heading| match heading {
-        "ratio" => Column::number(heading),
-        _ => Column::text(heading),
-    });
-    let mut table = Table::new("", columns.into());
-    for comparison in shown {
-        let interval = match (comparison.ratio_low, comparison.ratio_high) {
-            (Some(low), Some(high)) => format!("{}..{}", significant(low, 3), significant(high, 3)),
-            _ => ABSENT.to_owned(),
-        };
-        let differs = comparison.verdict == ComparisonVerdict::Differs;
+fn write_rows<'p>(page: &mut Page, all: &[Comparison], shown: impl Iterator<Item = &'p &'p Pair<'p>>) {
+    let mut metrics: Vec<&str> = Vec::new();
+    for comparison in all {
+        if !metrics.contains(&comparison.metric.as_str()) {
+            metrics.push(&comparison.metric);
+        }
+    }
+    let headings = metrics.iter().map(|metric| wording::metric(metric));
+    let columns = headings.flat_map(|heading| [Column::number(""), Column::text(&heading)]);
+    let mut table = Table::new("  pair", columns.collect());
+    for pair in shown {
+        let mut cells = Vec::new();
+        for metric in &metrics {
+            let found = pair.comparisons.iter().find(|comparison| comparison.metric == *metric);
+            cells.extend(found.map_or_else(|| [String::new(), String::new()], |comparison| cell(comparison)));
+        }
         table.push(
-            &format!("  {}", pair(document, comparison)),
-            vec![
-                wording::metric(comparison),
-                comparison.ratio.map_or_else(|| ABSENT.to_owned(), ratio),
-                interval,
-                comparison.p_adjusted.map_or_else(|| ABSENT.to_owned(), p_value),
-                wording::comparison(comparison.verdict).to_owned(),
-            ],
-            if differs { Tone::Strong } else { Tone::Plain },
+            &format!("  {}", pair.name),
+            cells,
+            if pair.differs() { Tone::Strong } else { Tone::Plain },
         );
     }
-    let lines = table.lines(page.width, page.paint);
-    for line in &lines {
-        page.line(line);
+    for line in table.lines(page.width, page.paint) {
+        page.line(&line);
     }
 }
 
-/// The smallest effect that the comparisons without a result could have shown.
-fn write_smallest(page: &mut Page, others: &[&Comparison]) {
-    let smallest = others.iter().filter_map(|comparison| comparison.smallest_detectable_ratio);
+/// The ratio, and its interval with a star when it differs.
+fn cell(comparison: &Comparison) -> [String; 2] {
+    let star = if comparison.verdict == ComparisonVerdict::Differs { " *" } else { "" };
+    let interval = match (comparison.ratio_low, comparison.ratio_high) {
+        (Some(low), Some(high)) => format!("{}..{}", significant(low, 3), significant(high, 3)),
+        _ => String::new(),
+    };
+    [comparison.ratio.map_or_else(|| ABSENT.to_owned(), ratio), format!("{interval}{star}")]
+}
+
+/// What the comparisons without a result could not have shown.
+fn write_limits(page: &mut Page, comparisons: &[Comparison]) {
+    if comparisons.iter().any(|comparison| comparison.verdict == ComparisonVerdict::TooFewBlocks) {
+        page.prose("  - ", "too few blocks to compare", Tone::Dim);
+    }
+    let unseen = comparisons.iter().filter(|c| c.verdict == ComparisonVerdict::WithinNoise);
+    let smallest = unseen.filter_map(|comparison| comparison.smallest_detectable_ratio);
     if let Some(largest) = smallest.reduce(f64::max) {
         let text = format!(
-            "A difference of {} or more would have been seen in 4 of 5 runs; smaller ones may be there.",
+            "Without a star: a difference of {} or more would have been seen in 4 of 5 runs, smaller ones may be \
+             there.",
             ratio(largest)
         );
         page.prose("  ", &text, Tone::Dim);
     }
-}
-
-/// `#2 / #1`, by name where the step is not in the document.
-fn pair(document: &RunDocument, comparison: &Comparison) -> String {
-    let short = |name| wording::short_name(document, name);
-    format!("{} / {}", short(&comparison.b), short(&comparison.a))
 }

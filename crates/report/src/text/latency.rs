@@ -6,13 +6,15 @@ use super::table::{Column, Table};
 use crate::absence::{self, Footnotes};
 use crate::figures::{COLUMNS, Pick, interval_ms, interval_notes};
 use crate::number::{ABSENT, count, milliseconds, plain, rate, significant};
-use crate::{ledger, pairing, wording};
+use crate::{headline, ledger, pairing};
 use plumb_model::document::{ReferenceRow, RunDocument, StepResult};
 use plumb_model::observation::Distribution;
 
 /// One row a setup: min, max, mean, p75, p95, p99 and the rate; published rows under ours.
-pub(super) fn write_end_to_end(page: &mut Page, document: &RunDocument) {
-    page.heading("End-to-end latency in ms", wording::END_TO_END);
+pub(super) fn write_headline(page: &mut Page, document: &RunDocument) {
+    let headline = headline::of(document);
+    let reference = document.reference.as_ref().filter(|_| headline.end_to_end);
+    page.heading(&format!("{} in ms", headline.heading), headline.meaning);
     let mut columns = Vec::new();
     for figure in &COLUMNS {
         columns.push(Column::number(figure.heading));
@@ -25,28 +27,33 @@ pub(super) fn write_end_to_end(page: &mut Page, document: &RunDocument) {
     let mut notes = Footnotes::default();
     for (index, step) in document.steps.iter().enumerate() {
         let tone = if ledger::discrepancies(step).is_empty() { Tone::Plain } else { Tone::Warning };
-        table.push(&setup_name(index, step), measured_cells(index + 1, step, &mut notes), tone);
-        for row in pairing::published(document.reference.as_ref(), step) {
+        table.push(&setup_name(index, step), measured_cells(index + 1, step, headline, &mut notes), tone);
+        for row in pairing::published(reference, step) {
             table.push("", published_cells(row), Tone::Dim);
         }
     }
-    if let Some(reference) = &document.reference {
+    if let Some(reference) = reference {
         for row in pairing::unpaired(reference, &document.steps) {
             table.push(&format!("   {}", row.name), published_cells(row), Tone::Dim);
         }
     }
     write_table(page, &table, &notes);
-    for note in interval_notes(&document.steps) {
+    for note in interval_notes(&document.steps, headline.of_step) {
         page.prose("  ", &note, Tone::Dim);
     }
-    if let Some(reference) = &document.reference {
+    if let Some(reference) = reference {
         let source = format!("published: {}, {}. {}", reference.title, reference.source, reference.caveat);
         page.prose("  ", &source, Tone::Dim);
     }
 }
 
-fn measured_cells(setup: usize, step: &StepResult, notes: &mut Footnotes) -> Vec<String> {
-    let latency = &step.latency.end_to_end;
+fn measured_cells(
+    setup: usize,
+    step: &StepResult,
+    headline: headline::Headline,
+    notes: &mut Footnotes,
+) -> Vec<String> {
+    let latency = (headline.of_step)(step);
     let mut cells = Vec::new();
     for figure in &COLUMNS {
         let value = figure.of(latency);
@@ -88,7 +95,8 @@ fn published_cells(row: &ReferenceRow) -> Vec<String> {
 }
 
 /// Counts: one line when all is well, one for each thing that is not.
-pub(super) fn write_ledger(page: &mut Page, steps: &[StepResult]) {
+pub(super) fn write_ledger(page: &mut Page, document: &RunDocument) {
+    let steps = &document.steps;
     page.heading("Messages", "");
     let mut clean: Vec<usize> = Vec::new();
     for (index, step) in steps.iter().enumerate() {
@@ -117,9 +125,10 @@ pub(super) fn write_ledger(page: &mut Page, steps: &[StepResult]) {
         _ => "the broker's offsets agree where they could be asked",
     };
     let text = format!(
-        "{}: {} intended = sent = acknowledged = received; {broker}.",
+        "{}: {} {}; {broker}.",
         absence::setup_list(&clean),
-        count(total)
+        count(total),
+        ledger::balance(document, clean.iter().map(|setup| &steps[setup - 1]))
     );
     page.prose("  ", &text, Tone::Plain);
 }

@@ -32,12 +32,12 @@ pub(super) struct Table {
 impl Column {
     /// Numbers, aligned on the point.
     pub(super) fn number(heading: &str) -> Self {
-        Column { heading: heading.to_owned(), align: Align::Point }
+        Column { heading: printable(heading), align: Align::Point }
     }
 
     /// Text, aligned left.
     pub(super) fn text(heading: &str) -> Self {
-        Column { heading: heading.to_owned(), align: Align::Left }
+        Column { heading: printable(heading), align: Align::Left }
     }
 }
 

@@ -10,6 +10,7 @@ use plumb_model::document::{
     Environment, Instrument, ReferenceRow, ReferenceTable, RunDocument, RunIdentity, RunState, SCHEMA_VERSION,
 };
 use plumb_model::finding::{Validity, ValidityVerdict};
+use plumb_model::observation::{Distribution, SecondLatency};
 use plumb_model::plan::{
     ClusterPlan, Driver, Keys, Length, LoadPlan, Origin, Payload, Plan, Properties, Schedule, SizePlan,
     StepPlan, TopicPlan,
@@ -142,6 +143,23 @@ pub(crate) fn killed() -> RunDocument {
         environment: Environment::default(),
         ..full()
     }
+}
+
+/// A run of one setup in which nobody receives.
+pub(crate) fn producers_only() -> RunDocument {
+    let mut document = full();
+    document.steps.truncate(1);
+    document.plan.steps.truncate(1);
+    document.comparisons.clear();
+    document.plan.steps[0].load.consumers = 0;
+    let step = &mut document.steps[0];
+    step.counts.received = 0;
+    step.latency.end_to_end = Distribution::default();
+    step.latency.end_to_end_service = Distribution::default();
+    for row in &mut step.series {
+        row.end_to_end = SecondLatency::default();
+    }
+    document
 }
 
 /// A run whose every text from outside tries to break out of the page or to steer the terminal.

@@ -1,0 +1,51 @@
+//! The latency that a run is for: end to end, or acknowledge where nobody receives.
+
+use crate::figures::Pick;
+use plumb_model::document::{BlockResult, RunDocument, StepResult};
+use plumb_model::observation::{Distribution, SecondLatency, SecondRow};
+
+/// Which latency the main table and the charts show.
+#[derive(Clone, Copy)]
+pub(crate) struct Headline {
+    pub(crate) heading: &'static str,
+    /// From when to when.
+    pub(crate) meaning: &'static str,
+    /// Whether it is the one that published tables of end-to-end latency can stand beside.
+    pub(crate) end_to_end: bool,
+    pub(crate) of_step: Pick<Distribution>,
+    pub(crate) of_block: fn(&BlockResult) -> &Distribution,
+    pub(crate) of_second: fn(&SecondRow) -> &SecondLatency,
+}
+
+const END_TO_END: Headline = Headline {
+    heading: "End-to-end latency",
+    meaning: "from the intended send time to the return from poll",
+    end_to_end: true,
+    of_step: |step| &step.latency.end_to_end,
+    of_block: |block| &block.end_to_end,
+    of_second: |row| &row.end_to_end,
+};
+
+const ACKNOWLEDGE: Headline = Headline {
+    heading: "Acknowledge latency",
+    meaning: "from the intended send time to the delivery report; nobody receives in this run",
+    end_to_end: false,
+    of_step: |step| &step.latency.acknowledge,
+    of_block: |block| &block.acknowledge,
+    of_second: |row| &row.acknowledge,
+};
+
+/// End to end, unless no step of the run has a consumer.
+pub(crate) fn of(document: &RunDocument) -> Headline {
+    let steps = &document.steps;
+    match !steps.is_empty() && steps.iter().all(|step| !consumes(document, step)) {
+        true => ACKNOWLEDGE,
+        false => END_TO_END,
+    }
+}
+
+/// Whether the plan has a consumer for the step.
+pub(crate) fn consumes(document: &RunDocument, step: &StepResult) -> bool {
+    let plan = document.plan.steps.iter().find(|plan| plan.name == step.name);
+    plan.is_none_or(|plan| plan.load.consumers > 0)
+}
