@@ -12,9 +12,9 @@ use super::identity::ProcessId;
 use super::install::last_lines;
 use super::launch::Launcher;
 
-/// How long brokers may take to end by themselves. Measured: 0.3 to 0.6 s; but the last of several waits minutes for
-/// a quorum that is no longer there, and what it would save is thrown away.
-const STOP_PATIENCE: Duration = Duration::from_secs(3);
+/// How long brokers may take to end by themselves. Measured: 0.3 to 0.6 s for one; but the last of several waits
+/// minutes for a quorum that is no longer there. What a longer wait would save is thrown away anyway.
+const STOP_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long the system may take to end a killed process before it is no longer waited for.
 const KILL_PATIENCE: Duration = Duration::from_secs(10);

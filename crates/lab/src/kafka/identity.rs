@@ -110,6 +110,7 @@ pub(super) fn random_word(length: usize) -> String {
     let mut word = String::with_capacity(length);
     while word.len() < length {
         let mut bytes = [0u8; 64];
+        // It fails only when a signal comes in between (getrandom(2)); then it is asked again.
         let filled =
             rustix::rand::getrandom(&mut bytes[..], rustix::rand::GetRandomFlags::empty()).unwrap_or(0);
         // 248 = 4 x 62: taking only bytes below it keeps every letter equally likely.
