@@ -25,4 +25,5 @@ mod verify;
 
 mod error;
 
+pub use block::BlockOutcome;
 pub use error::LoadError;

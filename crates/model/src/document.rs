@@ -142,7 +142,7 @@ pub struct BlockResult {
     pub catch_up_at_most_ns: Option<f64>,
     /// Append times of the broker's clock.
     pub append_times: Option<AppendTimes>,
-    /// The brokers' own request times over its measured part.
+    /// The brokers' own request times over the whole block, warm-up included.
     pub request_times: Option<RequestTimes>,
     /// What happened on the generating host in its measured part.
     pub host: Option<HostDelta>,

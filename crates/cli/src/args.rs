@@ -1,0 +1,237 @@
+//! The command line, as data.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use plumb_model::units::{Bytes, Nanos};
+use std::path::PathBuf;
+
+/// Finds how fast an event-ingestion path is, says what bounds it, and proves what changes it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "plumb",
+    version,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 done; 1 a finding, or the run is invalid; 2 usage; 3 this machine; 4 the cluster; 5 a bug in plumb."
+)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// A real broker on this machine, the latency experiment, a report.
+    Demo(DemoArgs),
+    /// Run any experiment from a scenario file.
+    Run(RunArgs),
+    /// Measure latency at a rate, from flags alone.
+    Latency(LatencyArgs),
+    /// Real Kafka brokers to play with, on this machine.
+    Lab(LabArgs),
+    /// Show a finished run again.
+    Report(ReportArgs),
+    /// What a finding means, how it was found, what to do.
+    Explain(ExplainArgs),
+}
+
+/// How to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// For people.
+    Text,
+    /// The whole document, for programs.
+    Json,
+    /// One row a step.
+    Csv,
+}
+
+/// Where a run's document goes, and how it is shown.
+#[derive(Debug, Clone, Args)]
+pub struct OutputArgs {
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value = "text")]
+    pub output: OutputFormat,
+    /// Directory for the run's document and report [default: runs/TIME-NAME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print what would be done, each value with its origin, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// `plumb demo`
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `plumb run`
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The scenario, a YAML file
+    pub scenario: PathBuf,
+    /// A tenth of each count and duration
+    #[arg(long)]
+    pub quick: bool,
+    /// The cluster to use instead of the scenario's: host:port,...
+    #[arg(long, value_name = "HOSTS")]
+    pub bootstrap: Option<String>,
+    /// Client properties (security) for --bootstrap
+    #[arg(long, value_name = "FILE", requires = "bootstrap")]
+    pub config: Option<String>,
+    /// Output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `plumb latency`
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("cluster").required(true).args(["lab", "bootstrap"]))]
+#[command(group = clap::ArgGroup::new("length").args(["count", "duration"]))]
+pub struct LatencyArgs {
+    /// A real broker on this machine, for this run
+    #[arg(long)]
+    pub lab: bool,
+    /// The cluster: host:port,...
+    #[arg(long, value_name = "HOSTS")]
+    pub bootstrap: Option<String>,
+    /// Client properties (security), as for the Java client or librdkafka
+    #[arg(long, value_name = "FILE", requires = "bootstrap")]
+    pub config: Option<String>,
+    /// A client property under test; `producer.` or `consumer.` in front limits it to one side
+    #[arg(short = 'X', value_name = "KEY=VALUE")]
+    pub property: Vec<String>,
+    /// Messages per second
+    #[arg(long, allow_negative_numbers = true)]
+    pub rate: f64,
+    /// Size of each value
+    #[arg(long, default_value = "1KiB", value_parser = parse_bytes)]
+    pub size: Bytes,
+    /// Measure so many messages
+    #[arg(long)]
+    pub count: Option<u64>,
+    /// Measure for so long [default: 30s]
+    #[arg(long, value_parser = parse_nanos)]
+    pub duration: Option<Nanos>,
+    /// Load before the measured part
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = parse_nanos)]
+    pub warm_up: Nanos,
+    /// Producer clients
+    #[arg(long, default_value_t = 1)]
+    pub producers: u32,
+    /// Consumer clients, in one group
+    #[arg(long, default_value_t = 1)]
+    pub consumers: u32,
+    /// Partitions of the topic that is made for the run
+    #[arg(long, conflicts_with = "topic")]
+    pub partitions: Option<u32>,
+    /// Replicas of the topic that is made for the run
+    #[arg(long, conflicts_with = "topic")]
+    pub replication: Option<u32>,
+    /// An existing topic to use as it is; it is never altered or deleted
+    #[arg(long)]
+    pub topic: Option<String>,
+    /// Unacknowledged messages that a producer may have; a send beyond it waits
+    #[arg(long, value_name = "N")]
+    pub in_flight: Option<u32>,
+    /// Output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `plumb lab`
+#[derive(Debug, Args)]
+pub struct LabArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: LabCommand,
+}
+
+/// What to do with labs.
+#[derive(Debug, Subcommand)]
+pub enum LabCommand {
+    /// Start brokers and leave them running
+    Up(LabUpArgs),
+    /// Show the labs that run
+    Status(LabStatusArgs),
+    /// Stop them and remove their data
+    Down(LabStatusArgs),
+}
+
+/// `plumb lab up`
+#[derive(Debug, Args)]
+pub struct LabUpArgs {
+    /// Number of brokers
+    #[arg(long, default_value_t = 1)]
+    pub brokers: u32,
+    /// Clients use TLS
+    #[arg(long)]
+    pub tls: bool,
+    /// Clients log in
+    #[arg(long, value_enum, value_name = "MECHANISM")]
+    pub sasl: Option<SaslMechanism>,
+    /// Existing directory for the brokers' data; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub log_dir: Vec<PathBuf>,
+    /// A broker property; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub broker_property: Vec<String>,
+    /// A flag for the brokers' JVMs; may be repeated
+    #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
+    pub jvm_flag: Vec<String>,
+    /// Heap of each broker
+    #[arg(long, default_value = "512m")]
+    pub heap: String,
+    /// An unpacked Kafka to use instead of the one that is fetched
+    #[arg(long, value_name = "DIR")]
+    pub kafka_home: Option<PathBuf>,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value = "text")]
+    pub output: OutputFormat,
+}
+
+/// How clients of a lab log in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SaslMechanism {
+    /// SCRAM-SHA-256
+    Scram,
+}
+
+/// `plumb lab status`, `plumb lab down`
+#[derive(Debug, Args)]
+pub struct LabStatusArgs {
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value = "text")]
+    pub output: OutputFormat,
+}
+
+/// `plumb report`
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// A run's directory, or its run.json
+    pub run: PathBuf,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value = "text")]
+    pub output: OutputFormat,
+    /// Also write the page to this file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+/// `plumb explain`
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// A finding's id; without it, all are listed
+    pub finding: Option<String>,
+}
+
+fn parse_bytes(text: &str) -> Result<Bytes, String> {
+    text.parse().map_err(|error: plumb_model::units::UnitError| error.to_string())
+}
+
+fn parse_nanos(text: &str) -> Result<Nanos, String> {
+    text.parse().map_err(|error: plumb_model::units::UnitError| error.to_string())
+}

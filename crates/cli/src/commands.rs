@@ -1,0 +1,88 @@
+//! One file a command: words into a plan, the plan run, the document shown.
+
+mod demo;
+mod explain;
+mod lab;
+mod latency;
+mod report;
+mod run;
+
+use crate::args::{Arguments, Command, OutputArgs, OutputFormat};
+use crate::session::{self, Finished};
+use crate::{printer, progress, stop};
+use anyhow::Result;
+use plumb_model::document::{RunDocument, RunState};
+use plumb_model::finding::ValidityVerdict;
+use plumb_model::plan::Plan;
+use std::process::ExitCode;
+
+/// How a command ended without an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Done,
+    /// A finding, or a run that is invalid.
+    Found,
+    /// Stopped by the user.
+    Interrupted,
+}
+
+impl End {
+    pub(crate) fn exit_code(self) -> ExitCode {
+        ExitCode::from(match self {
+            End::Done => 0,
+            End::Found => 1,
+            End::Interrupted => 130,
+        })
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<End> {
+    match &arguments.command {
+        Command::Demo(arguments) => demo::demo(arguments),
+        Command::Run(arguments) => run::run(arguments),
+        Command::Latency(arguments) => latency::latency(arguments),
+        Command::Lab(arguments) => lab::lab(&arguments.command),
+        Command::Report(arguments) => report::report(arguments),
+        Command::Explain(arguments) => explain::explain(arguments),
+    }
+}
+
+/// Runs a plan and shows the document, or shows the plan.
+fn carry_out(plan: Plan, output: &OutputArgs) -> Result<End> {
+    if output.dry_run {
+        match output.output {
+            OutputFormat::Json => printer::out(&format!("{}\n", serde_json::to_string_pretty(&plan)?)),
+            OutputFormat::Text | OutputFormat::Csv => {
+                printer::out(&plumb_report::plan_text::render(&plan, printer::style()));
+                printer::note(&format!(
+                    "It would take about {}.",
+                    progress::duration(progress::estimate_s(&plan))
+                ));
+            }
+        }
+        return Ok(End::Done);
+    }
+    let stop = stop::flag()?;
+    let Finished { document, page } = session::run(plan, output.out.as_deref(), &stop)?;
+    show(&document, output.output)?;
+    printer::note(&format!("report: {}", page.display()));
+    Ok(end_of(&document))
+}
+
+/// Prints a document.
+fn show(document: &RunDocument, format: OutputFormat) -> Result<()> {
+    printer::out(&match format {
+        OutputFormat::Text => plumb_report::text::render(document, printer::style()),
+        OutputFormat::Json => plumb_report::json::render(document)?,
+        OutputFormat::Csv => plumb_report::csv::render(document),
+    });
+    Ok(())
+}
+
+fn end_of(document: &RunDocument) -> End {
+    match (&document.run.state, document.validity.verdict) {
+        (RunState::Interrupted, _) => End::Interrupted,
+        (_, ValidityVerdict::Invalid) => End::Found,
+        _ => End::Done,
+    }
+}

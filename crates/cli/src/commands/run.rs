@@ -1,0 +1,52 @@
+//! `plumb run`: any experiment from a scenario file.
+
+use super::{End, carry_out};
+use crate::args::RunArgs;
+use crate::scenario_file;
+use anyhow::Result;
+use plumb_model::plan::Origin;
+use plumb_model::resolve::{Sources, resolve};
+use plumb_model::scenario::{ClusterWords, LoadWords, OneOrMany, Scenario};
+use plumb_model::units::Nanos;
+
+/// By how much --quick shortens.
+const QUICK: u64 = 10;
+
+pub(super) fn run(arguments: &RunArgs) -> Result<End> {
+    let (mut scenario, mut sources) = scenario_file::read(&arguments.scenario)?;
+    if arguments.quick {
+        quicken(&mut scenario, &mut sources, "--quick");
+    }
+    if let Some(bootstrap) = &arguments.bootstrap {
+        let (bootstrap, config) = (Some(bootstrap.clone()), arguments.config.clone());
+        scenario.cluster = Some(ClusterWords { lab: None, bootstrap, config });
+        sources.insert("cluster.bootstrap".to_owned(), Origin::Flag { flag: "--bootstrap".to_owned() });
+    }
+    carry_out(resolve(&scenario, &sources)?, &arguments.output)
+}
+
+/// A tenth of each count and duration.
+pub(super) fn quicken(scenario: &mut Scenario, sources: &mut Sources, flag: &str) {
+    let origin = Origin::Flag { flag: flag.to_owned() };
+    let mut shorten = |load: &mut LoadWords, at: String| {
+        if let Some(count) = &mut load.count {
+            *count = map(count, |count| (count / QUICK).max(1));
+            sources.insert(format!("{at}load.count"), origin.clone());
+        }
+        if let Some(duration) = &mut load.duration {
+            *duration = map(duration, |time| Nanos(time.0 / QUICK));
+            sources.insert(format!("{at}load.duration"), origin.clone());
+        }
+    };
+    shorten(&mut scenario.load, String::new());
+    for (index, setup) in scenario.setups.iter_mut().enumerate() {
+        shorten(&mut setup.load, format!("setups.{index}."));
+    }
+}
+
+fn map<T: Copy>(value: &OneOrMany<T>, change: impl Fn(T) -> T) -> OneOrMany<T> {
+    match value {
+        OneOrMany::One(value) => OneOrMany::One(change(*value)),
+        OneOrMany::Many(values) => OneOrMany::Many(values.iter().map(|value| change(*value)).collect()),
+    }
+}

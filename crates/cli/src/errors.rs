@@ -1,0 +1,141 @@
+//! One place that says whose fault an error is, prints it with its causes, and knows the next step.
+
+use crate::client_config::ConfigFileError;
+use crate::run_dir::RunDirError;
+use crate::scenario_file::ScenarioFileError;
+use plumb_lab::kafka::{Fault, LabError};
+use plumb_load::LoadError;
+use plumb_model::resolve::ResolveError;
+use std::process::ExitCode;
+use thiserror::Error;
+
+/// Whose fault an error is; its number is the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Category {
+    Usage = 2,
+    Environment = 3,
+    Target = 4,
+    Bug = 5,
+}
+
+/// Something that the user asked for cannot be.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub(crate) struct UsageError {
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl UsageError {
+    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        UsageError { message: message.into(), hint: Some(hint.into()) }
+    }
+}
+
+/// Prints the error with its causes and a hint, and gives the exit code.
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    crate::printer::error(&chain(error), hint(error).as_deref());
+    ExitCode::from(category(error) as u8)
+}
+
+/// The error and its causes, without what a cause repeats.
+pub(crate) fn chain(error: &anyhow::Error) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for cause in error.chain() {
+        let text = cause.to_string();
+        if !lines.iter().any(|line| line.contains(&text)) {
+            lines.push(text);
+        }
+    }
+    lines
+}
+
+fn category(error: &anyhow::Error) -> Category {
+    error.chain().find_map(category_of).unwrap_or(Category::Bug)
+}
+
+fn category_of(cause: &(dyn std::error::Error + 'static)) -> Option<Category> {
+    if cause.is::<UsageError>()
+        || cause.is::<ResolveError>()
+        || cause.is::<ScenarioFileError>()
+        || cause.is::<ConfigFileError>()
+    {
+        return Some(Category::Usage);
+    }
+    if let Some(error) = cause.downcast_ref::<LoadError>() {
+        return Some(match error {
+            LoadError::Property { .. } | LoadError::PayloadFile { .. } => Category::Usage,
+            LoadError::Thread { .. } | LoadError::Stopped => Category::Environment,
+            _ => Category::Target,
+        });
+    }
+    if let Some(error) = cause.downcast_ref::<LabError>() {
+        return Some(match error.fault() {
+            Fault::Usage => Category::Usage,
+            Fault::Environment => Category::Environment,
+            Fault::Target => Category::Target,
+        });
+    }
+    if let Some(error) = cause.downcast_ref::<RunDirError>() {
+        return Some(if error.is_usage() { Category::Usage } else { Category::Environment });
+    }
+    cause.is::<std::io::Error>().then_some(Category::Environment)
+}
+
+/// The next step, where one is known.
+pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
+    error.chain().find_map(hint_of)
+}
+
+fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
+    if let Some(error) = cause.downcast_ref::<UsageError>() {
+        return error.hint.clone();
+    }
+    if let Some(error) = cause.downcast_ref::<LabError>() {
+        return error.hint().map(str::to_owned);
+    }
+    if let Some(error) = cause.downcast_ref::<ScenarioFileError>() {
+        return error.hint();
+    }
+    if let Some(error) = cause.downcast_ref::<RunDirError>() {
+        return error.hint();
+    }
+    cause.downcast_ref::<LoadError>().and_then(load_hint)
+}
+
+fn load_hint(error: &LoadError) -> Option<String> {
+    let hint = match error {
+        LoadError::Property { .. } => "the names are librdkafka's: see its CONFIGURATION.md",
+        LoadError::UnknownTopic { .. } => {
+            "plumb does not create a topic that you name; leave it out and a topic is made and deleted for the run"
+        }
+        LoadError::Unreachable { reason, .. } if reason.contains("resolve") => {
+            "the name cannot be resolved: check --bootstrap and the host's name service"
+        }
+        LoadError::Unreachable { reason, .. } if reason.contains("refused") => {
+            "nothing listens there: check the port, and that the broker runs (`plumb lab up` starts one here)"
+        }
+        LoadError::Unreachable { reason, .. } if reason.contains("isconnected") => {
+            "the broker closes the connection: a TLS port needs security.protocol=SSL or SASL_SSL (--config FILE)"
+        }
+        LoadError::Unreachable { .. } => {
+            "check the address, the port and the firewall between here and there"
+        }
+        LoadError::Authentication { .. } => {
+            "check sasl.mechanism, sasl.username and sasl.password in the client properties file (--config)"
+        }
+        LoadError::Tls { reason, .. } if reason.contains("plaintext") || reason.contains("PLAINTEXT") => {
+            "that port speaks plaintext: use the TLS port, or security.protocol=PLAINTEXT"
+        }
+        LoadError::Tls { reason, .. } if reason.contains("verify") => {
+            "the broker's certificate is not signed by a known authority: set ssl.ca.location in the client properties file"
+        }
+        LoadError::Tls { .. } => "is it the TLS port, and do both sides speak the same versions of TLS?",
+        LoadError::TooLarge { .. } => {
+            "raise max.message.bytes of the topic and -X message.max.bytes of the producer, or send smaller values"
+        }
+        LoadError::NotReady { .. } => "does the topic have a leader and enough in-sync replicas?",
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}

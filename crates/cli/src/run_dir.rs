@@ -1,0 +1,175 @@
+//! A run's directory: made before anything is measured, its document replaced whole, its logs appended to.
+
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
+use jiff::Timestamp;
+use plumb_model::document::{RunDocument, SCHEMA_VERSION};
+use plumb_stats::histogram::Histogram;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use thiserror::Error;
+
+/// Name of the document in a run's directory.
+pub(crate) const DOCUMENT: &str = "run.json";
+/// Name of the page.
+pub(crate) const PAGE: &str = "report.html";
+
+/// A run's directory that cannot be written or read.
+#[derive(Debug, Error)]
+pub(crate) enum RunDirError {
+    #[error("cannot write the run's directory")]
+    Write(#[source] std::io::Error),
+    #[error("{0} exists already")]
+    Exists(PathBuf),
+    #[error("cannot read the run")]
+    Read(#[source] std::io::Error),
+    #[error("{path} is not a run document")]
+    NotADocument {
+        path: PathBuf,
+        #[source]
+        source: serde_json::Error,
+    },
+    #[error("{path} has schema version {got}; this plumb reads up to {SCHEMA_VERSION}")]
+    Newer { path: PathBuf, got: u64 },
+}
+
+impl RunDirError {
+    pub(crate) fn is_usage(&self) -> bool {
+        match self {
+            RunDirError::Write(_) => false,
+            RunDirError::Exists(_)
+            | RunDirError::Read(_)
+            | RunDirError::NotADocument { .. }
+            | RunDirError::Newer { .. } => true,
+        }
+    }
+
+    pub(crate) fn hint(&self) -> Option<String> {
+        let hint = match self {
+            RunDirError::Write(_) => {
+                "is there space, and may you write there? --out DIR chooses another place"
+            }
+            RunDirError::Exists(_) => "choose another --out, or remove it: a run never overwrites another",
+            RunDirError::Read(_) | RunDirError::NotADocument { .. } => {
+                "give a run's directory or its run.json, such as runs/2026-11-20T15-04-05Z-latency"
+            }
+            RunDirError::Newer { .. } => "a newer plumb wrote it: update this one",
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// A run's directory.
+#[derive(Debug)]
+pub(crate) struct RunDir {
+    path: PathBuf,
+    logs: BTreeMap<String, fs_err::File>,
+}
+
+impl RunDir {
+    /// Makes the directory: the one given, or `runs/TIME-NAME`.
+    pub(crate) fn create(given: Option<&Path>, started: Timestamp, name: &str) -> Result<Self, RunDirError> {
+        let path = match given {
+            Some(path) => path.to_owned(),
+            None => {
+                let time = started.strftime("%Y-%m-%dT%H-%M-%SZ");
+                Path::new("runs").join(format!("{time}-{}", file_name(name)))
+            }
+        };
+        if path.join(DOCUMENT).exists() {
+            return Err(RunDirError::Exists(path));
+        }
+        fs_err::create_dir_all(&path).map_err(RunDirError::Write)?;
+        Ok(RunDir { path, logs: BTreeMap::new() })
+    }
+
+    /// Replaces the document: a reader, and a kill at any moment, finds the old or the new one whole.
+    pub(crate) fn write_document(&self, document: &RunDocument) -> Result<(), RunDirError> {
+        let json = plumb_report::json::render(document)
+            .map_err(|error| RunDirError::Write(std::io::Error::other(error)))?;
+        self.replace(DOCUMENT, json.as_bytes())
+    }
+
+    /// Writes the page.
+    pub(crate) fn write_page(&self, document: &RunDocument) -> Result<PathBuf, RunDirError> {
+        let page = plumb_report::html::render(document)
+            .map_err(|error| RunDirError::Write(std::io::Error::other(error)))?;
+        self.replace(PAGE, page.as_bytes())?;
+        Ok(self.path.join(PAGE))
+    }
+
+    fn replace(&self, name: &str, content: &[u8]) -> Result<(), RunDirError> {
+        let write = || -> std::io::Result<()> {
+            let partial = self.path.join(format!(".{name}.partial"));
+            let mut file = fs_err::File::create(&partial)?;
+            let written = file.write_all(content).and_then(|()| file.sync_data());
+            match written.and_then(|()| fs_err::rename(&partial, self.path.join(name))) {
+                Ok(()) => Ok(()),
+                Err(error) => {
+                    // The partial file must not stay; the error is the one to tell.
+                    let _ = fs_err::remove_file(&partial);
+                    Err(error)
+                }
+            }
+        };
+        write().map_err(RunDirError::Write)
+    }
+
+    /// Appends one interval to a histogram log (HdrHistogram's format 1.3, times in nanoseconds).
+    pub(crate) fn append(
+        &mut self,
+        log: &str,
+        (start, length): (SystemTime, Duration),
+        histogram: &Histogram,
+    ) -> Result<(), RunDirError> {
+        let mut serializer = V2DeflateSerializer::new();
+        let mut builder = IntervalLogWriterBuilder::new();
+        if !self.logs.contains_key(log) {
+            let file = fs_err::File::create(self.path.join(log)).map_err(RunDirError::Write)?;
+            self.logs.insert(log.to_owned(), file);
+            builder.add_comment("[Histogram log format version 1.3]").add_comment("Times in nanoseconds");
+            builder.with_start_time(start);
+        }
+        let since_epoch = start.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let mut line = Vec::new();
+        let written = builder
+            .begin_log_with(&mut line, &mut serializer)
+            .map_err(std::io::Error::other)
+            .and_then(|mut writer| {
+                writer
+                    .write_histogram(histogram.inner(), since_epoch, length, None)
+                    .map_err(|error| std::io::Error::other(error.to_string()))
+            });
+        let Some(file) = self.logs.get_mut(log) else { return Ok(()) };
+        written.and_then(|()| file.write_all(&line)).map_err(RunDirError::Write)
+    }
+}
+
+/// Reads a run's document, from its directory or the file itself.
+pub(crate) fn read_document(path: &Path) -> Result<RunDocument, RunDirError> {
+    let path = if path.is_dir() { path.join(DOCUMENT) } else { path.to_owned() };
+    let text = fs_err::read_to_string(&path).map_err(RunDirError::Read)?;
+    let not_a_document = |source| RunDirError::NotADocument { path: path.clone(), source };
+    let value: serde_json::Value = serde_json::from_str(&text).map_err(not_a_document)?;
+    match value.get("schema_version").and_then(serde_json::Value::as_u64) {
+        Some(got) if got > u64::from(SCHEMA_VERSION) => Err(RunDirError::Newer { path, got }),
+        _ => serde_json::from_value(value).map_err(not_a_document),
+    }
+}
+
+/// A name fit for a file: lower case, and nothing that a shell would mind.
+pub(crate) fn file_name(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        if c.is_ascii_alphanumeric() || c == '.' || c == '_' {
+            out.push(c.to_ascii_lowercase());
+        } else if !out.is_empty() && !out.ends_with('-') {
+            out.push('-');
+        }
+    }
+    out.truncate(60);
+    let out = out.trim_end_matches('-').to_owned();
+    if out.is_empty() { "run".to_owned() } else { out }
+}

@@ -1,0 +1,170 @@
+//! Reads a scenario file: strict, and with the place of every value for the plan's origins.
+
+use plumb_model::plan::Origin;
+use plumb_model::resolve::Sources;
+use plumb_model::scenario::Scenario;
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::Spanned;
+use std::fmt;
+use std::path::Path;
+use thiserror::Error;
+
+/// A scenario file that cannot be used.
+#[derive(Debug, Error)]
+pub(crate) enum ScenarioFileError {
+    #[error("cannot read the scenario")]
+    Read(#[from] std::io::Error),
+    #[error("{path} is not a scenario:\n{message}")]
+    Content { path: String, message: String },
+}
+
+impl ScenarioFileError {
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            ScenarioFileError::Read(_) => Some("ready ones are in scenarios/".to_owned()),
+            ScenarioFileError::Content { .. } => Some(
+                "docs/reference/scenario.schema.json lists every key; scenarios/ has examples".to_owned(),
+            ),
+        }
+    }
+}
+
+/// Reads a scenario file.
+pub(crate) fn read(path: &Path) -> Result<(Scenario, Sources), ScenarioFileError> {
+    let text = fs_err::read_to_string(path)?;
+    parse(&path.display().to_string(), &text)
+}
+
+/// Reads a scenario from its text; `path` is for messages and origins.
+pub(crate) fn parse(path: &str, text: &str) -> Result<(Scenario, Sources), ScenarioFileError> {
+    let content = |error: serde_saphyr::Error| ScenarioFileError::Content {
+        path: path.to_owned(),
+        message: error.to_string(),
+    };
+    let scenario: Scenario = serde_saphyr::from_str(text).map_err(content)?;
+    let tree: Node = serde_saphyr::from_str(text).map_err(content)?;
+    let mut sources = Sources::new();
+    tree.note("", path, &mut sources);
+    Ok((scenario, sources))
+}
+
+/// A YAML value of which only the places of the keys matter.
+enum Node {
+    Map(Vec<(Spanned<String>, Node)>),
+    List(Vec<Node>),
+    Leaf,
+}
+
+impl Node {
+    /// Notes where each key below `at` stands.
+    fn note(&self, at: &str, file: &str, sources: &mut Sources) {
+        match self {
+            Node::Leaf => {}
+            Node::List(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    item.note(&join(at, &index.to_string()), file, sources);
+                }
+            }
+            Node::Map(entries) => {
+                for (key, value) in entries {
+                    let path = join(at, &key.value);
+                    let line = u32::try_from(key.referenced.line()).unwrap_or(u32::MAX);
+                    sources.insert(path.clone(), Origin::File { path: file.to_owned(), line });
+                    value.note(&path, file, sources);
+                }
+            }
+        }
+    }
+}
+
+fn join(at: &str, key: &str) -> String {
+    if at.is_empty() { key.to_owned() } else { format!("{at}.{key}") }
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Node;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any YAML")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Node::Map(entries))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Node, A::Error> {
+                let mut items = Vec::new();
+                while let Some(item) = seq.next_element()? {
+                    items.push(item);
+                }
+                Ok(Node::List(items))
+            }
+            fn visit_bool<E: de::Error>(self, _: bool) -> Result<Node, E> {
+                Ok(Node::Leaf)
+            }
+            fn visit_i64<E: de::Error>(self, _: i64) -> Result<Node, E> {
+                Ok(Node::Leaf)
+            }
+            fn visit_u64<E: de::Error>(self, _: u64) -> Result<Node, E> {
+                Ok(Node::Leaf)
+            }
+            fn visit_f64<E: de::Error>(self, _: f64) -> Result<Node, E> {
+                Ok(Node::Leaf)
+            }
+            fn visit_str<E: de::Error>(self, _: &str) -> Result<Node, E> {
+                Ok(Node::Leaf)
+            }
+            fn visit_unit<E: de::Error>(self) -> Result<Node, E> {
+                Ok(Node::Leaf)
+            }
+            fn visit_none<E: de::Error>(self) -> Result<Node, E> {
+                Ok(Node::Leaf)
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_model::resolve::resolve;
+
+    const TEXT: &str = "\
+name: x
+cluster: lab
+load:
+  rate: [100, 300]
+  count: 50
+setups:
+  - name: low
+    producer: {linger.ms: 0, acks: all}
+    load:
+      schedule: {burst: {messages: 5}}
+";
+
+    #[test]
+    fn every_value_keeps_its_place() {
+        let (scenario, sources) = parse("a.yaml", TEXT).unwrap();
+        let plan = resolve(&scenario, &sources).unwrap();
+        let line = |line| Origin::File { path: "a.yaml".into(), line };
+        assert_eq!(plan.steps.len(), 2);
+        assert_eq!(plan.origins["steps.1.load.rate_per_s"], line(4));
+        assert_eq!(plan.origins["steps.0.producer.linger.ms"], line(8));
+        assert_eq!(plan.origins["steps.0.load.schedule"], line(10));
+    }
+
+    #[test]
+    fn a_typing_error_is_shown_with_its_place_and_the_choices() {
+        let wrong = TEXT.replace("rate:", "rte:");
+        let message = parse("a.yaml", &wrong).unwrap_err().to_string();
+        assert!(
+            message.contains("rte") && message.contains("rate") && message.contains("line 4"),
+            "{message}"
+        );
+    }
+}

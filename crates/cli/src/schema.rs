@@ -1,0 +1,17 @@
+//! JSON schemas of what machines read: generated, kept in `docs/reference`, held true by a test.
+
+use plumb_model::document::RunDocument;
+use plumb_model::scenario::Scenario;
+
+/// Each schema's file name with its content.
+pub fn schemas() -> Vec<(&'static str, String)> {
+    let text = |schema: schemars::Schema| {
+        let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+        text.push('\n');
+        text
+    };
+    vec![
+        ("run-document.schema.json", text(schemars::schema_for!(RunDocument))),
+        ("scenario.schema.json", text(schemars::schema_for!(Scenario))),
+    ]
+}

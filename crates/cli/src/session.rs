@@ -1,0 +1,242 @@
+//! Runs a plan: the cluster made ready, blocks in a random order, everything folded into the document as it goes.
+//!
+//! The document is on disk from the first moment and rewritten after every block and every few seconds, so that a run
+//! that is killed leaves one that loads. What the run made on the cluster (topics, groups) it deletes, however it ends.
+
+mod document;
+mod fold;
+mod target;
+mod watch;
+
+use crate::client_config;
+use crate::progress::Progress;
+use crate::run_dir::RunDir;
+use anyhow::Result;
+use document::Record;
+use fold::{StepFold, achieved_per_s};
+use jiff::Timestamp;
+use plumb_load::block::{self, BlockOutcome, BlockSpec};
+use plumb_load::calibrate::calibrate;
+use plumb_load::observation::Observation;
+use plumb_load::random::Random;
+use plumb_load::schedule::Share;
+use plumb_model::document::{RunDocument, RunState};
+use plumb_model::plan::{Length, LoadPlan, Plan, StepPlan};
+use plumb_model::units::Nanos;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use target::Target;
+pub(crate) use target::heap_mib;
+use watch::Watch;
+
+/// Time between two writings of the document while a block runs.
+const WRITE_EVERY: Duration = Duration::from_secs(3);
+/// Rate of the unmeasured load before the first block, unless the first step's is higher.
+const SETTLE_RATE_PER_S: f64 = 1_000.0;
+
+/// A run that is over.
+pub(crate) struct Finished {
+    pub(crate) document: RunDocument,
+    pub(crate) page: PathBuf,
+}
+
+/// Runs a plan.
+pub(crate) fn run(plan: Plan, out: Option<&Path>, stop: &Arc<AtomicBool>) -> Result<Finished> {
+    let started = Timestamp::now();
+    let config = client_config::read(config_path(&plan))?;
+    let mut dir = RunDir::create(out, started, &plan.name)?;
+    let mut record = Record::new(plan, started, &config)?;
+    dir.write_document(&record.document)?;
+    let progress = Progress::new(&record.document.plan);
+    let mut folds: Vec<StepFold> = Vec::new();
+    let result = measure(&mut record, &mut dir, &mut folds, (&config.properties, stop, &progress));
+    record.finish(match &result {
+        Ok(()) if stop.load(Ordering::Relaxed) => RunState::Interrupted,
+        Ok(()) => RunState::Complete,
+        Err(error) => RunState::Failed { error: crate::errors::chain(error).join(": ") },
+    });
+    progress.end();
+    let written = dir.write_document(&record.document);
+    result?;
+    written?;
+    let page = dir.write_page(&record.document)?;
+    Ok(Finished { document: record.document, page })
+}
+
+fn config_path(plan: &Plan) -> Option<&str> {
+    match &plan.cluster {
+        plumb_model::plan::ClusterPlan::Brokers { config, .. } => config.as_deref(),
+        plumb_model::plan::ClusterPlan::Lab { .. } => None,
+    }
+}
+
+type Context<'a> = (&'a plumb_model::plan::Properties, &'a Arc<AtomicBool>, &'a Progress);
+
+/// Everything between the first and the last word of the document.
+fn measure(
+    record: &mut Record,
+    dir: &mut RunDir,
+    folds: &mut Vec<StepFold>,
+    (security, stop, progress): Context<'_>,
+) -> Result<()> {
+    let plan = record.document.plan.clone();
+    let mut target = Target::ready(&plan, security, stop, progress)?;
+    record.describe(&target);
+    let calibration = calibrate();
+    record.instrument(&calibration);
+    for index in 0..plan.steps.len() {
+        let stem = format!("{:02}-{}", index + 1, crate::run_dir::file_name(&plan.steps[index].name));
+        folds.push(StepFold::new(plan.level, stem));
+    }
+    settle(&plan, &mut target, record.run_number(), (calibration.spin_ns, stop, progress))?;
+    let mut position = 0;
+    for round in 0..plan.blocks {
+        for index in Random::for_part(plan.seed, u64::from(round)).order(plan.steps.len()) {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let job = Job { plan: &plan, index, round, position, spin_ns: calibration.spin_ns };
+            run_block(&job, record, dir, (&mut folds[index], &mut target, stop, progress))?;
+            dir.write_document(&record.document)?;
+            position += 1;
+        }
+    }
+    Ok(())
+}
+
+/// One block of one step.
+struct Job<'a> {
+    plan: &'a Plan,
+    index: usize,
+    round: u32,
+    position: u32,
+    spin_ns: u64,
+}
+
+type BlockContext<'a> = (&'a mut StepFold, &'a mut Target, &'a AtomicBool, &'a Progress);
+
+fn run_block(
+    job: &Job<'_>,
+    record: &mut Record,
+    dir: &mut RunDir,
+    (fold, target, stop, progress): BlockContext<'_>,
+) -> Result<()> {
+    let step = &job.plan.steps[job.index];
+    let topic = target.topic(job.index, &step.topic)?;
+    let run = Random::for_part(record.run_number(), u64::from(job.position)).number();
+    let group = format!("plumb-{}-{}", record.document.run.id, job.position);
+    let spec = BlockSpec {
+        run,
+        group: &group,
+        step,
+        topic: &topic.name,
+        partitions: topic.leaders.len(),
+        share: share(&step.load, job.plan.blocks, job.round),
+        seed: Random::for_part(job.plan.seed, u64::from(job.position) + 1_000).number(),
+        spin_ns: job.spin_ns,
+    };
+    let started_at = Timestamp::now();
+    progress.block(job.position, &step.name, &spec.share);
+    let mut watch = Watch::begin(target);
+    fold.begin_block(job.round);
+    let mut write_error = None;
+    let mut written = Instant::now();
+    let result = {
+        let record = &mut *record;
+        let mut sink = |observation: Observation<'_>| match observation {
+            Observation::MeasuredPartBegins => watch.measured_part_begins(),
+            Observation::MeasuredPartEnds => watch.measured_part_ends(),
+            Observation::Second(part) => {
+                progress.second(part);
+                let mut keep = || -> Result<(), crate::run_dir::RunDirError> {
+                    fold.take(part, dir)?;
+                    if written.elapsed() >= WRITE_EVERY {
+                        written = Instant::now();
+                        record.in_progress(job.index, fold);
+                        dir.write_document(&record.document)?;
+                    }
+                    Ok(())
+                };
+                if write_error.is_none() {
+                    write_error = keep().err();
+                }
+            }
+        };
+        block::run(&target.cluster, &spec, stop, &mut sink)
+    };
+    target.cluster.delete_group(&group);
+    if let Some(error) = write_error {
+        return Err(error.into());
+    }
+    let outcome = match result {
+        // A stop before the first measured message leaves nothing to note.
+        Err(plumb_load::LoadError::Stopped) => return Ok(()),
+        other => other?,
+    };
+    let watched = watch.end();
+    let mut block = fold.end_block(&outcome, dir)?;
+    block.position = job.position;
+    block.started_at = document::timestamp(started_at);
+    block.request_times = watched.request_times.clone();
+    block.host = watched.host.clone();
+    progress.block_done(job.position, &step.name, &block);
+    record.block_done(job.index, fold, (block, outcome, watched), (target, &topic));
+    Ok(())
+}
+
+/// The block's share of the step's measured part; the first blocks get what does not divide.
+fn share(load: &LoadPlan, blocks: u32, round: u32) -> Share {
+    let (blocks, round) = (u64::from(blocks), u64::from(round));
+    match load.length {
+        Length::Count(count) => Share::Count(count / blocks + u64::from(round < count % blocks)),
+        Length::Duration(time) => Share::Time(Nanos(time.0 / blocks)),
+    }
+}
+
+/// Load that is not measured, so that a cold broker (JIT, page cache, connections) is not what the first block shows.
+fn settle(
+    plan: &Plan,
+    target: &mut Target,
+    run: u64,
+    (spin_ns, stop, progress): (u64, &AtomicBool, &Progress),
+) -> Result<()> {
+    let Some(first) = plan.steps.first().filter(|_| plan.settle.0 > 0) else { return Ok(()) };
+    progress.settle(plan.settle);
+    let load = LoadPlan {
+        rate_per_s: first.load.rate_per_s.max(SETTLE_RATE_PER_S),
+        schedule: plumb_model::plan::Schedule::Constant,
+        length: Length::Duration(plan.settle),
+        warm_up: Nanos(0),
+        ..first.load.clone()
+    };
+    let step = StepPlan { load, ..first.clone() };
+    let topic = target.topic(0, &first.topic)?;
+    let group = format!("plumb-{run:016x}-settle");
+    let spec = BlockSpec {
+        run: Random::for_part(run, u64::MAX).number(),
+        group: &group,
+        step: &step,
+        topic: &topic.name,
+        partitions: topic.leaders.len(),
+        share: Share::Time(plan.settle),
+        seed: plan.seed,
+        spin_ns,
+    };
+    let result = block::run(&target.cluster, &spec, stop, &mut |_: Observation<'_>| {});
+    target.cluster.delete_group(&group);
+    match result {
+        Ok(_) | Err(plumb_load::LoadError::Stopped) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Rate and length of a block, for the step's sums.
+fn span(outcome: &BlockOutcome) -> (f64, Option<f64>) {
+    let asked = match outcome.planned_ns {
+        0 => 0.0,
+        planned => outcome.counts.intended as f64 * 1e9 / planned as f64,
+    };
+    (asked, achieved_per_s(outcome))
+}

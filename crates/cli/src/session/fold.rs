@@ -1,0 +1,272 @@
+//! Folds what blocks observe into the figures of their step.
+//!
+//! A second stays open for a while, because its parts come from several threads; then its figures are made, its
+//! histograms are written to the logs, and their memory is given back: a long run's memory stays flat.
+
+use anyhow::Result;
+use plumb_load::BlockOutcome;
+use plumb_load::observation::{Measure, SecondPart};
+use plumb_load::tally::Tally;
+use plumb_model::document::BlockResult;
+use plumb_model::observation::{Distribution, Latencies, SecondLatency, SecondRow};
+use plumb_stats::distribution::{distribution, figures};
+use plumb_stats::histogram::{Exact, Histogram};
+use plumb_stats::interval::{Batch, Spread, batches};
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use crate::run_dir::{RunDir, RunDirError};
+
+/// Seconds for which a second's parts are waited for after it ended.
+const OPEN_SECONDS: u32 = 3;
+/// Fewest samples of a second for its median and its 99th percentile.
+const SECOND_P50_SAMPLES: u64 = 20;
+const SECOND_P99_SAMPLES: u64 = 1_000;
+
+/// Response and service time of one measure.
+#[derive(Debug, Clone, Default)]
+struct Pair {
+    response: Histogram,
+    service: Histogram,
+}
+
+impl Pair {
+    fn add(&mut self, part: &SecondPart) {
+        self.response.merge(&histogram_of(&part.response));
+        self.service.merge(&histogram_of(&part.service));
+    }
+
+    fn merge(&mut self, other: &Pair) {
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
+    }
+}
+
+/// A second that is still open.
+#[derive(Debug, Default)]
+struct OpenSecond {
+    row: SecondRow,
+    end_to_end: Pair,
+    acknowledge: Pair,
+}
+
+/// The figures of a step while its blocks run.
+#[derive(Debug)]
+pub(crate) struct StepFold {
+    level: f64,
+    /// Start of its logs' names.
+    stem: String,
+    end_to_end: Pair,
+    acknowledge: Pair,
+    slip: Histogram,
+    block: u32,
+    block_started: SystemTime,
+    block_end_to_end: Pair,
+    block_acknowledge: Pair,
+    open: BTreeMap<(u32, bool), OpenSecond>,
+    pub(crate) series: Vec<SecondRow>,
+    /// What the logs are called, by measure.
+    pub(crate) logs: BTreeMap<String, String>,
+}
+
+impl StepFold {
+    pub(crate) fn new(level: f64, stem: String) -> Self {
+        StepFold {
+            level,
+            stem,
+            end_to_end: Pair::default(),
+            acknowledge: Pair::default(),
+            slip: Histogram::new(),
+            block: 0,
+            block_started: SystemTime::UNIX_EPOCH,
+            block_end_to_end: Pair::default(),
+            block_acknowledge: Pair::default(),
+            open: BTreeMap::new(),
+            series: Vec::new(),
+            logs: BTreeMap::new(),
+        }
+    }
+
+    /// A block begins; its first intended send is about now.
+    pub(crate) fn begin_block(&mut self, block: u32) {
+        self.block = block;
+        self.block_started = SystemTime::now();
+        self.block_end_to_end = Pair::default();
+        self.block_acknowledge = Pair::default();
+    }
+
+    /// Takes what one thread saw in one second.
+    pub(crate) fn take(&mut self, part: &SecondPart, dir: &mut RunDir) -> Result<(), RunDirError> {
+        self.close(part.second.saturating_sub(OPEN_SECONDS), dir)?;
+        let second = self.open.entry((part.second, part.warm_up)).or_default();
+        second.row.block = self.block;
+        second.row.second = part.second;
+        second.row.warm_up = part.warm_up;
+        second.row.sent += part.sent;
+        second.row.acked += part.acked;
+        second.row.received += part.received;
+        match part.measure {
+            Measure::Slip => {
+                let most = (part.response.samples() > 0).then_some(part.response.max_ns);
+                second.row.slip_max_ns = second.row.slip_max_ns.max(most);
+                if !part.warm_up {
+                    self.slip.merge(&histogram_of(&part.response));
+                }
+            }
+            Measure::Acknowledge => second.acknowledge.add(part),
+            Measure::EndToEnd => second.end_to_end.add(part),
+        }
+        Ok(())
+    }
+
+    /// Makes the figures of seconds before `before`, and writes their logs.
+    fn close(&mut self, before: u32, dir: &mut RunDir) -> Result<(), RunDirError> {
+        let later = self.open.split_off(&(before, false));
+        let closing = std::mem::replace(&mut self.open, later);
+        for second in closing.into_values() {
+            self.close_second(second, dir)?;
+        }
+        Ok(())
+    }
+
+    fn close_second(&mut self, second: OpenSecond, dir: &mut RunDir) -> Result<(), RunDirError> {
+        let OpenSecond { mut row, end_to_end, acknowledge } = second;
+        if !row.warm_up {
+            let start = self.block_started + Duration::from_secs(u64::from(row.second));
+            for (measure, histogram) in [
+                ("end_to_end", &end_to_end.response),
+                ("end_to_end_service", &end_to_end.service),
+                ("acknowledge", &acknowledge.response),
+                ("acknowledge_service", &acknowledge.service),
+            ] {
+                if histogram.samples() > 0 {
+                    let log = format!("{}.{measure}.hlog", self.stem);
+                    dir.append(&log, (start, Duration::from_secs(1)), histogram)?;
+                    self.logs.entry(measure.to_owned()).or_insert(log);
+                }
+            }
+            self.end_to_end.merge(&end_to_end);
+            self.acknowledge.merge(&acknowledge);
+            self.block_end_to_end.merge(&end_to_end);
+            self.block_acknowledge.merge(&acknowledge);
+        }
+        row.end_to_end = second_latency(&end_to_end.response);
+        row.acknowledge = second_latency(&acknowledge.response);
+        // A part that came after its second was closed is a row of its own: nothing is dropped.
+        self.series.push(row);
+        Ok(())
+    }
+
+    /// The block is over: its own figures.
+    pub(crate) fn end_block(&mut self, outcome: &BlockOutcome, dir: &mut RunDir) -> Result<BlockResult> {
+        self.close(u32::MAX, dir)?;
+        let own: Vec<SecondRow> = self.series.iter().filter(|row| row.block == self.block).cloned().collect();
+        let block_figures = |histogram: &Histogram, latency: fn(&SecondRow) -> &SecondLatency| {
+            let batches = batches(&own, latency);
+            figures(histogram, &Spread { level: self.level, block_means_ns: &[], batches: &batches })
+        };
+        Ok(BlockResult {
+            block: self.block,
+            counts: outcome.counts,
+            achieved_per_s: achieved_per_s(outcome),
+            end_to_end: block_figures(&self.block_end_to_end.response, |row| &row.end_to_end),
+            acknowledge: block_figures(&self.block_acknowledge.response, |row| &row.acknowledge),
+            catch_up_at_most_ns: outcome.catch_up_at_most_ns,
+            append_times: outcome.append_times,
+            ..BlockResult::default()
+        })
+    }
+
+    /// The step's latencies over the blocks so far.
+    pub(crate) fn latencies(&self, blocks: &[BlockResult]) -> Latencies {
+        let means = |latency: fn(&BlockResult) -> &Distribution| -> Vec<f64> {
+            blocks.iter().filter_map(|block| latency(block).mean_ns).collect()
+        };
+        let (end_to_end, acknowledge) = (means(|block| &block.end_to_end), means(|block| &block.acknowledge));
+        let end_to_end_batches = batches(&self.series, |row| &row.end_to_end);
+        let acknowledge_batches = batches(&self.series, |row| &row.acknowledge);
+        let whole = |histogram: &Histogram, block_means_ns: &[f64], batches: &[Batch]| {
+            distribution(histogram, &Spread { level: self.level, block_means_ns, batches })
+        };
+        Latencies {
+            end_to_end: whole(&self.end_to_end.response, &end_to_end, &end_to_end_batches),
+            acknowledge: whole(&self.acknowledge.response, &acknowledge, &acknowledge_batches),
+            // The seconds are of response times; service times get no interval from them.
+            end_to_end_service: whole(&self.end_to_end.service, &[], &[]),
+            acknowledge_service: whole(&self.acknowledge.service, &[], &[]),
+        }
+    }
+
+    /// The schedule's slip so far.
+    pub(crate) fn slip(&self) -> Distribution {
+        distribution(&self.slip, &Spread { level: self.level, block_means_ns: &[], batches: &[] })
+    }
+}
+
+/// Measured messages acknowledged per second of the measured part.
+pub(crate) fn achieved_per_s(outcome: &BlockOutcome) -> Option<f64> {
+    (outcome.measured_ns > 0).then(|| outcome.counts.acked as f64 * 1e9 / outcome.measured_ns as f64)
+}
+
+/// A recorder's tally as a histogram of the statistics crate.
+pub(crate) fn histogram_of(tally: &Tally) -> Histogram {
+    let any = tally.samples() > 0;
+    let exact = Exact {
+        sum_ns: tally.sum_ns,
+        min_ns: any.then_some(tally.min_ns),
+        max_ns: any.then_some(tally.max_ns),
+        negative: tally.negative,
+        overflow: tally.overflow,
+    };
+    Histogram::from_parts(&tally.histogram, exact)
+        .expect("both keep times up to one hour and the same samples")
+}
+
+fn second_latency(histogram: &Histogram) -> SecondLatency {
+    let samples = histogram.samples();
+    SecondLatency {
+        samples,
+        mean_ns: histogram.mean_ns(),
+        p50_ns: histogram.at_quantile(0.5).filter(|_| samples >= SECOND_P50_SAMPLES),
+        p99_ns: histogram.at_quantile(0.99).filter(|_| samples >= SECOND_P99_SAMPLES),
+        max_ns: histogram.exact().max_ns,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Timestamp;
+
+    fn part(second: u32, warm_up: bool, times_ns: &[u64]) -> SecondPart {
+        let mut part = SecondPart::new(Measure::EndToEnd);
+        part.second = second;
+        part.warm_up = warm_up;
+        part.received = times_ns.len() as u64;
+        for time in times_ns {
+            part.response.record(0, *time);
+            part.service.record(0, *time);
+        }
+        part
+    }
+
+    #[test]
+    fn a_long_block_keeps_only_a_few_seconds_open_and_loses_no_sample() {
+        let place = tempfile::tempdir().unwrap();
+        let mut dir = RunDir::create(Some(place.path()), Timestamp::UNIX_EPOCH, "x").unwrap();
+        let mut fold = StepFold::new(0.95, "0".into());
+        fold.begin_block(0);
+        fold.take(&part(0, true, &[9_000_000]), &mut dir).unwrap();
+        for second in 0..100 {
+            fold.take(&part(second, false, &[1_000_000, 3_000_000]), &mut dir).unwrap();
+            assert!(fold.open.len() <= OPEN_SECONDS as usize + 2);
+        }
+        fold.close(u32::MAX, &mut dir).unwrap();
+        let latency = fold.latencies(&[]).end_to_end;
+        assert_eq!(latency.samples, 200);
+        assert_eq!(latency.mean_ns, Some(2_000_000.0));
+        assert_eq!(fold.series.len(), 101);
+        let log = std::fs::read_to_string(place.path().join("0.end_to_end.hlog")).unwrap();
+        assert_eq!(log.lines().filter(|line| !line.starts_with('#')).count(), 100);
+    }
+}

@@ -1,0 +1,127 @@
+//! The path under test, made ready: a lab or the user's brokers, and the topics of the steps.
+
+use crate::progress::Progress;
+use anyhow::{Context, Result};
+use plumb_lab::kafka::{LabCluster, LabOptions, Tls};
+use plumb_load::librdkafka::admin::{OwnTopic, TopicShape};
+use plumb_load::librdkafka::connect::{Cluster, connect};
+use plumb_model::plan::{ClusterPlan, Plan, Properties, TopicPlan};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::errors::UsageError;
+
+/// The path under test. Dropping it deletes the topics that it made and takes its lab down.
+pub(super) struct Target {
+    /// The topics that this run made, by step.
+    own: BTreeMap<usize, OwnTopic>,
+    shapes: BTreeMap<usize, TopicShape>,
+    run_id: String,
+    pub(super) cluster: Cluster,
+    /// After the cluster, so that it is dropped last.
+    pub(super) lab: Option<LabCluster>,
+}
+
+impl Target {
+    /// Starts the lab or connects to the brokers.
+    pub(super) fn ready(
+        plan: &Plan,
+        security: &Properties,
+        stop: &Arc<AtomicBool>,
+        progress: &Progress,
+    ) -> Result<Self> {
+        let (lab, bootstrap, properties) = match &plan.cluster {
+            ClusterPlan::Brokers { bootstrap, .. } => (None, bootstrap.clone(), security.clone()),
+            ClusterPlan::Lab { .. } => {
+                let lab = LabCluster::start(&lab_options(&plan.cluster, stop, progress)?)?;
+                let bootstrap = lab.bootstrap();
+                let properties = lab.client_properties().into_iter().collect();
+                (Some(lab), bootstrap, properties)
+            }
+        };
+        progress.note("connecting");
+        let cluster = connect(&bootstrap, &properties)?;
+        let own = BTreeMap::new();
+        let run_id = super::document::new_id();
+        Ok(Target { own, shapes: BTreeMap::new(), run_id, cluster, lab })
+    }
+
+    /// The topic of a step: made on first use, or looked up.
+    pub(super) fn topic(&mut self, step: usize, plan: &TopicPlan) -> Result<TopicShape> {
+        if let Some(shape) = self.shapes.get(&step) {
+            return Ok(shape.clone());
+        }
+        let name = match plan {
+            TopicPlan::Existing { name } => name.clone(),
+            TopicPlan::Own { partitions, replication, configs } => {
+                let name = format!("plumb-{}-{}", self.run_id, step + 1);
+                let topic = self.cluster.create_topic(&name, (*partitions, *replication), configs)?;
+                self.own.insert(step, topic);
+                name
+            }
+        };
+        let shape = self.cluster.topic_shape(&name)?;
+        self.shapes.insert(step, shape.clone());
+        Ok(shape)
+    }
+
+    /// Addresses of the brokers, as far as their names resolve.
+    pub(super) fn addresses(&self) -> Vec<IpAddr> {
+        let resolve = |(_, host, port): &(i32, String, i32)| {
+            let port = u16::try_from(*port).unwrap_or(0);
+            (host.as_str(), port).to_socket_addrs().map(|found| found.map(|address| address.ip()).collect())
+        };
+        self.cluster
+            .brokers
+            .iter()
+            .filter_map(|broker| resolve(broker).ok())
+            .flat_map(|found: Vec<_>| found)
+            .collect()
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        // A lab goes with everything in it.
+        if self.lab.is_some() {
+            return;
+        }
+        for topic in self.own.values() {
+            if let Err(error) = self.cluster.delete_topic(topic) {
+                crate::printer::note(&format!("warning: topic {} is left behind: {error}", topic.name()));
+            }
+        }
+    }
+}
+
+fn lab_options(plan: &ClusterPlan, stop: &Arc<AtomicBool>, progress: &Progress) -> Result<LabOptions> {
+    let ClusterPlan::Lab { brokers, tls, broker_properties, jvm_flags, heap } = plan else {
+        return Ok(LabOptions::default());
+    };
+    Ok(LabOptions {
+        brokers: *brokers,
+        tls: if *tls { Tls::Server } else { Tls::Off },
+        broker_properties: broker_properties.clone().into_iter().collect(),
+        jvm_flags: jvm_flags.clone(),
+        heap_mib: heap_mib(heap)?,
+        steps: Some(progress.lab_steps()),
+        interrupt: Arc::clone(stop),
+        ..LabOptions::default()
+    })
+}
+
+/// Reads a heap as the JVM writes it.
+pub(crate) fn heap_mib(heap: &str) -> Result<u32> {
+    let error =
+        || UsageError::new(format!("{heap:?} is not a heap size"), "write it as the JVM does: 512m or 2g");
+    let split = heap.len().saturating_sub(1);
+    let (number, unit) = heap.split_at_checked(split).ok_or_else(error)?;
+    let number: u32 = number.parse().map_err(|_| error()).context("heap")?;
+    match unit {
+        "m" | "M" => Ok(number),
+        "g" | "G" => number.checked_mul(1024).ok_or_else(|| error().into()),
+        _ => Err(error().into()),
+    }
+}

@@ -1,0 +1,89 @@
+//! What is read beside a block: our own threads, the brokers where they run here, the host, the brokers' request times.
+
+use super::target::Target;
+use plumb_model::facts::{HostDelta, ProcessUsage, RequestTimes};
+use plumb_observe::{
+    HostRoot, HostSample, Scrape, ThreadsSample, host_delta, process_usage, request_times, sample_host,
+    sample_threads, scrape,
+};
+use std::time::Duration;
+
+const SCRAPE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Readings of one block.
+pub(super) struct Watch {
+    root: HostRoot,
+    /// Where the brokers serve their metrics; read before and after the block, never within it.
+    metrics: Vec<(String, Option<Scrape>)>,
+    broker_pids: Vec<u32>,
+    before: Option<Reading>,
+    after: Option<Reading>,
+}
+
+/// What is read at the ends of the measured part. Each is absent when it cannot be read.
+struct Reading {
+    own: Option<ThreadsSample>,
+    brokers: Vec<Option<ThreadsSample>>,
+    host: Option<HostSample>,
+}
+
+/// What a block's readings amount to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Watched {
+    pub(super) own: Option<ProcessUsage>,
+    pub(super) broker_cpu_s: Option<f64>,
+    pub(super) host: Option<HostDelta>,
+    pub(super) request_times: Option<RequestTimes>,
+}
+
+impl Watch {
+    pub(super) fn begin(target: &Target) -> Self {
+        let lab = target.lab.as_ref();
+        let urls = lab.and_then(|lab| lab.jmx_metrics_urls().ok()).unwrap_or_default();
+        let metrics = urls.into_iter().map(|url| (url.clone(), scrape(&url, SCRAPE_TIMEOUT).ok())).collect();
+        let pids = lab.map(plumb_lab::kafka::LabCluster::broker_pids).unwrap_or_default();
+        let broker_pids = pids.into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
+        Watch { root: HostRoot::default(), metrics, broker_pids, before: None, after: None }
+    }
+
+    pub(super) fn measured_part_begins(&mut self) {
+        self.before = Some(self.read());
+    }
+
+    pub(super) fn measured_part_ends(&mut self) {
+        self.after = Some(self.read());
+    }
+
+    fn read(&self) -> Reading {
+        Reading {
+            own: sample_threads(&self.root, std::process::id()).ok(),
+            brokers: self.broker_pids.iter().map(|pid| sample_threads(&self.root, *pid).ok()).collect(),
+            host: sample_host(&self.root).ok(),
+        }
+    }
+
+    pub(super) fn end(self) -> Watched {
+        let mut watched = Watched { request_times: merged_times(&self.metrics), ..Watched::default() };
+        let Some((before, after)) = self.before.zip(self.after) else { return watched };
+        watched.own = before.own.zip(after.own).map(|(before, after)| process_usage(&before, &after));
+        watched.host = before.host.zip(after.host).map(|(before, after)| host_delta(&before, &after));
+        let brokers: Option<Vec<f64>> = before
+            .brokers
+            .into_iter()
+            .zip(after.brokers)
+            .map(|(before, after)| Some(process_usage(&before?, &after?).cpu_ns? as f64 / 1e9))
+            .collect();
+        watched.broker_cpu_s =
+            brokers.filter(|brokers| !brokers.is_empty()).map(|brokers| brokers.iter().sum());
+        watched
+    }
+}
+
+/// The request times of all brokers between the scrape before the block and one now; absent when any is missing.
+fn merged_times(metrics: &[(String, Option<Scrape>)]) -> Option<RequestTimes> {
+    let times: Option<Vec<RequestTimes>> = metrics
+        .iter()
+        .map(|(url, before)| Some(request_times(before.as_ref()?, &scrape(url, SCRAPE_TIMEOUT).ok()?)))
+        .collect();
+    RequestTimes::merged(&times?.iter().collect::<Vec<_>>())
+}
