@@ -1,0 +1,1 @@
+//! The house as drawn: which crate may lean on which, and what only one of them may use.

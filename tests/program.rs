@@ -1,0 +1,151 @@
+//! The program as a user has it: its binary, a directory of its own, what it printed and how it ended.
+
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Longest that a test waits for a program; one that takes longer is stopped and the test fails.
+const LIMIT: Duration = Duration::from_secs(180);
+/// Time between two looks at whether it has ended.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// A program that has not been started, in an empty directory of its own.
+#[derive(Debug)]
+pub(crate) struct Program {
+    command: Command,
+    directory: TempDir,
+}
+
+impl Program {
+    pub(crate) fn new<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+        command.args(arguments).current_dir(directory.path()).env("NO_COLOR", "1");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Program { command, directory }
+    }
+
+    pub(crate) fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.command.args(arguments);
+        self
+    }
+
+    /// Where it will run; what is written there before it starts, it finds.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn start(mut self) -> Running {
+        let mut child = self.command.spawn().unwrap();
+        let stdout = read_all(child.stdout.take().unwrap());
+        let stderr = read_all(child.stderr.take().unwrap());
+        Running { child, stdout: Some(stdout), stderr: Some(stderr), directory: Some(self.directory) }
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(self) -> Ended {
+        self.start().wait()
+    }
+}
+
+/// A program that runs; stopped when dropped.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    stdout: Option<JoinHandle<String>>,
+    stderr: Option<JoinHandle<String>>,
+    directory: Option<TempDir>,
+}
+
+impl Running {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.as_ref().unwrap().path().join(name)
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw).unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    /// Looks again and again until `look` finds something; fails when the program ends or time is up before.
+    pub(crate) fn wait_for<T>(&mut self, what: &str, look: impl Fn(&Self) -> Option<T>) -> T {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            if let Some(found) = look(self) {
+                return found;
+            }
+            let ended = self.child.try_wait().unwrap();
+            assert!(ended.is_none(), "ended ({ended:?}) before {what}");
+            assert!(Instant::now() < deadline, "no {what} within {LIMIT:?}");
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    pub(crate) fn wait(mut self) -> Ended {
+        let deadline = Instant::now() + LIMIT;
+        let status = loop {
+            match self.child.try_wait().unwrap() {
+                Some(status) => break status,
+                None if Instant::now() >= deadline => {
+                    self.child.kill().unwrap();
+                    let stderr = self.stderr.take().unwrap().join().unwrap();
+                    panic!("not over after {LIMIT:?}:\n{stderr}");
+                }
+                None => std::thread::sleep(LOOK),
+            }
+        };
+        Ended {
+            status,
+            stdout: self.stdout.take().unwrap().join().unwrap(),
+            stderr: self.stderr.take().unwrap().join().unwrap(),
+            directory: self.directory.take().unwrap(),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Without effect on one that has been waited for.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A program that has ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    directory: TempDir,
+}
+
+impl Ended {
+    /// The exit code; absent when a signal ended it.
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
+    /// A place in the directory where it ran.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// What it printed on standard output, read as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+fn read_all(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.read_to_end(&mut bytes).unwrap();
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
