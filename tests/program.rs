@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -14,11 +15,24 @@ const LIMIT: Duration = Duration::from_secs(180);
 /// Time between two looks at whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// Programs share the machine, except one whose latency is to be exact: that one has it to itself, as far as this
+/// process goes. A test that has a program running must not start a second one: a third that waits to be alone would
+/// hold it back, and be held back by the first.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+#[derive(Debug)]
+#[expect(dead_code, reason = "held, never looked at")]
+enum Turn {
+    Shared(RwLockReadGuard<'static, ()>),
+    Alone(RwLockWriteGuard<'static, ()>),
+}
+
 /// A program that has not been started, in an empty directory of its own.
 #[derive(Debug)]
 pub(crate) struct Program {
     command: Command,
     directory: TempDir,
+    alone: bool,
 }
 
 impl Program {
@@ -27,11 +41,32 @@ impl Program {
         let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
         command.args(arguments).current_dir(directory.path()).env("NO_COLOR", "1");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Program { command, directory }
+        Program { command, directory, alone: false }
     }
 
     pub(crate) fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.command.args(arguments);
+        self
+    }
+
+    /// The same in another surrounding: `wrapper` is a command that ends by running what follows it.
+    pub(crate) fn under(mut self, wrapper: &[&str]) -> Self {
+        let mut command = Command::new(wrapper[0]);
+        command.args(&wrapper[1..]).arg(self.command.get_program()).args(self.command.get_args());
+        command.current_dir(self.directory.path()).env("NO_COLOR", "1");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        self.command = command;
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// No other program of this process runs beside it.
+    pub(crate) fn alone(mut self) -> Self {
+        self.alone = true;
         self
     }
 
@@ -41,10 +76,15 @@ impl Program {
     }
 
     pub(crate) fn start(mut self) -> Running {
+        let turn = match self.alone {
+            false => Turn::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner)),
+            true => Turn::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner)),
+        };
         let mut child = self.command.spawn().unwrap();
         let stdout = read_all(child.stdout.take().unwrap());
         let stderr = read_all(child.stderr.take().unwrap());
-        Running { child, stdout: Some(stdout), stderr: Some(stderr), directory: Some(self.directory) }
+        let directory = Some(self.directory);
+        Running { child, stdout: Some(stdout), stderr: Some(stderr), directory, _turn: turn }
     }
 
     /// Runs it to its end.
@@ -60,11 +100,16 @@ pub(crate) struct Running {
     stdout: Option<JoinHandle<String>>,
     stderr: Option<JoinHandle<String>>,
     directory: Option<TempDir>,
+    _turn: Turn,
 }
 
 impl Running {
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.as_ref().unwrap().path().join(name)
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
