@@ -60,8 +60,28 @@ pub fn stages(step: &StepResult, brokers_on_this_host: Option<bool>) -> Vec<Stag
     stages.push(path.commit_stage());
     stages.push(path.catch_up_stage());
     stages.push(path.fetch_stage());
+    tighten(whole, &mut stages);
     stages.push(unexplained(whole, &stages));
     stages
+}
+
+/// No stage is shorter than nothing, so none is longer than the whole without the least of the others. A figure whose
+/// band is wider than itself is no figure: its band stays, its mean goes.
+fn tighten(whole: f64, stages: &mut [Stage]) {
+    let least: f64 = stages.iter().filter_map(|stage| stage.low_ns).sum();
+    for stage in stages {
+        let (Some(low), Some(high)) = (stage.low_ns, stage.high_ns) else { continue };
+        let high = high.min((whole - (least - low)).max(low));
+        stage.high_ns = Some(high);
+        let Some(mean) = stage.mean_ns else { continue };
+        if stage.fidelity == Some(Fidelity::Metrics) && high - low >= 2.0 * mean {
+            stage.mean_ns = None;
+            stage.fidelity = None;
+            stage.source = format!("{}: too coarse for a figure here", stage.source);
+        } else {
+            stage.mean_ns = Some(mean.min(high));
+        }
+    }
 }
 
 /// What is known about the path of a step's messages.
@@ -265,7 +285,9 @@ fn unexplained(whole: f64, stages: &[Stage]) -> Stage {
     let means = sum(|stage| stage.mean_ns);
     let lows = sum(|stage| stage.mean_ns.and(stage.low_ns));
     let highs = sum(|stage| stage.mean_ns.and(stage.high_ns));
-    let rest = Banded { mean: whole - means, low: whole - highs, high: whole - lows };
+    let mean = whole - means;
+    // A negative remainder is shown when the figures themselves overlap, not because their bands are wide.
+    let rest = Banded { mean, low: (whole - highs).max(mean.min(0.0)), high: whole - lows };
     known(StageName::Unexplained, rest, Fidelity::Derived, "the end-to-end mean minus the stages above")
 }
 
@@ -340,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_milliseconds_of_the_brokers_show_as_a_band() {
+    fn whole_milliseconds_of_the_brokers_show_as_a_band_and_not_as_a_figure() {
         let mut step = step();
         let mean = |mean_ns: f64| {
             Some(WindowMean {
@@ -358,8 +380,33 @@ mod tests {
         };
         step.blocks[0].request_times = Some(RequestTimes { produce, ..RequestTimes::default() });
         let publish = find(&stages(&step, Some(true)), StageName::Publish);
-        assert_eq!(publish.mean_ns, Some(400_000.0));
+        assert_eq!((publish.mean_ns, publish.fidelity), (None, None));
         assert_eq!((publish.low_ns, publish.high_ns), (Some(0.0), Some(800_000.0)));
+    }
+
+    #[test]
+    fn a_broker_time_of_many_milliseconds_is_a_figure() {
+        let mut step = step();
+        step.latency.end_to_end.mean_ns = Some(46_000_000.0);
+        step.latency.end_to_end_service.mean_ns = Some(45_900_000.0);
+        step.producer_statistics.rtt_mean_ns = Some(40_500_000.0);
+        let mean = |mean_ns: f64| {
+            Some(WindowMean {
+                mean_ns,
+                low_ns: (mean_ns - 5e5).max(0.0),
+                high_ns: mean_ns + 5e5,
+                samples: 10,
+            })
+        };
+        let produce = RequestStages {
+            request_queue: mean(0.0),
+            local: mean(40_000_000.0),
+            total: mean(40_200_000.0),
+            ..RequestStages::default()
+        };
+        step.blocks[0].request_times = Some(RequestTimes { produce, ..RequestTimes::default() });
+        let publish = find(&stages(&step, Some(true)), StageName::Publish);
+        assert_eq!(publish.mean_ns, Some(40_150_000.0));
     }
 
     #[test]

@@ -16,8 +16,8 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// The wait must be at least this share of the median to be what bounds it (ours).
-const MEDIAN_SHARE_MIN: f64 = 0.30;
+/// The wait must be at least this share of the mean to be what bounds it (ours).
+const MEAN_SHARE_MIN: f64 = 0.30;
 
 fn check(case: &Case) -> Vec<Finding> {
     case.setups().filter_map(|setup| finding(&setup)).collect()
@@ -25,15 +25,16 @@ fn check(case: &Case) -> Vec<Finding> {
 
 fn finding(setup: &Setup) -> Option<Finding> {
     let linger = Linger::of(setup)?;
-    let p50_ns = setup.p50_ns()?;
-    if linger.wait_ns < MEDIAN_SHARE_MIN * p50_ns || linger.wait_ns > p50_ns {
+    // Means add up; a mean wait says nothing of the median message, which may be the one that waits the whole linger.
+    let mean_ns = setup.mean_ns()?;
+    if linger.wait_ns < MEAN_SHARE_MIN * mean_ns || linger.wait_ns > mean_ns {
         return None;
     }
-    let without = ms(p50_ns - linger.wait_ns);
+    let without = ms(mean_ns - linger.wait_ns);
     let claim = format!(
-        "{} of the {} ms median come from linger.ms={}; {} without it would be about {without} ms",
+        "{} of the {} ms mean come from linger.ms={}; {} without it would be about {without} ms",
         ms(linger.wait_ns),
-        ms(p50_ns),
+        ms(mean_ns),
         linger.setting_ms,
         if setup.consumes() { "end to end" } else { "an acknowledgement" }
     );
@@ -71,7 +72,7 @@ mod tests {
         let finding = one(&healthy(), RULE.id);
         assert_eq!(finding.step.as_deref(), Some(DEFAULT));
         assert!(
-            finding.claim.starts_with("5.00 of the 5.55 ms median come from linger.ms=5"),
+            finding.claim.starts_with("5.00 of the 5.66 ms mean come from linger.ms=5"),
             "{}",
             finding.claim
         );
@@ -98,9 +99,22 @@ mod tests {
     }
 
     #[test]
+    fn with_two_messages_a_batch_the_mean_wait_is_held_against_the_mean_and_not_the_median() {
+        // 300/s and 5 ms: every second message waits the whole linger, the other one 1.7 ms.
+        let mut document = healthy();
+        let step = &mut document.steps[1];
+        step.producer_statistics.queue_mean_ns = Some(3_350_000.0);
+        step.latency.end_to_end.mean_ns = Some(3_900_000.0);
+        step.latency.end_to_end.p50_ns = Some(5_600_000);
+        let finding = one(&document, RULE.id);
+        assert!(finding.claim.starts_with("3.35 of the 3.90 ms mean come from"), "{}", finding.claim);
+        assert!(finding.claim.contains("about 0.55 ms"), "{}", finding.claim);
+    }
+
+    #[test]
     fn a_linger_that_is_a_small_part_of_the_latency_bounds_nothing() {
         let mut document = healthy();
-        document.steps[1].latency.end_to_end.p50_ns = Some(50_000_000);
+        document.steps[1].latency.end_to_end.mean_ns = Some(50e6);
         assert_eq!(found(&document, RULE.id), []);
     }
 }

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// The difference of medians and that of queue waits may disagree by this share of the larger (ours) ...
+/// The difference of means and that of queue waits may disagree by this share of the larger (ours) ...
 const SHARE_MAX: f64 = 0.25;
 
 /// ... or by this much, which scheduling alone can make (ours).
@@ -36,39 +36,40 @@ fn explanation(slow: &Setup, setups: &[Setup]) -> Option<Finding> {
     Some(finding(slow, fast, &waits, lingers.setting_ms))
 }
 
-/// Two medians, and how much longer messages of the slower step waited in the client's queue.
+/// Two means, and how much longer messages of the slower step waited in the client's queue.
 struct Waits {
-    slow_p50_ns: f64,
-    fast_p50_ns: f64,
+    slow_mean_ns: f64,
+    fast_mean_ns: f64,
     queues_ns: f64,
     fast_ms: f64,
 }
 
 impl Waits {
-    /// None when the queues do not explain the medians.
+    /// None when the queues do not explain the means.
     fn of(slow: &Setup, fast: &Setup, lingers: &Linger) -> Option<Waits> {
         let fast_ms = fast.linger_ms().filter(|ms| *ms < lingers.setting_ms)?;
         let queues_ns = lingers.queue_mean_ns - fast.result.producer_statistics.queue_mean_ns?;
-        let waits = Waits { slow_p50_ns: slow.p50_ns()?, fast_p50_ns: fast.p50_ns()?, queues_ns, fast_ms };
-        let apart_ns = (waits.medians_ns() - queues_ns).abs();
-        let agree = apart_ns <= EXTRA_NS || apart_ns <= SHARE_MAX * waits.medians_ns().max(queues_ns);
+        let waits =
+            Waits { slow_mean_ns: slow.mean_ns()?, fast_mean_ns: fast.mean_ns()?, queues_ns, fast_ms };
+        let apart_ns = (waits.means_ns() - queues_ns).abs();
+        let agree = apart_ns <= EXTRA_NS || apart_ns <= SHARE_MAX * waits.means_ns().max(queues_ns);
         // A difference as small as the tolerance would "agree" with anything.
-        let matter = waits.medians_ns().min(queues_ns) > 2.0 * EXTRA_NS;
+        let matter = waits.means_ns().min(queues_ns) > 2.0 * EXTRA_NS;
         (agree && matter).then_some(waits)
     }
 
-    fn medians_ns(&self) -> f64 {
-        self.slow_p50_ns - self.fast_p50_ns
+    fn means_ns(&self) -> f64 {
+        self.slow_mean_ns - self.fast_mean_ns
     }
 }
 
 fn finding(slow: &Setup, fast: &Setup, waits: &Waits, slow_ms: f64) -> Finding {
-    let Waits { slow_p50_ns, fast_p50_ns, queues_ns, fast_ms } = *waits;
-    let medians_ns = waits.medians_ns();
+    let Waits { slow_mean_ns, fast_mean_ns, queues_ns, fast_ms } = *waits;
+    let means_ns = waits.means_ns();
     let claim = format!(
-        "The {} ms between the medians of {} and {} come from linger.ms ({slow_ms} against {fast_ms}): \
+        "The {} ms between the means of {} and {} come from linger.ms ({slow_ms} against {fast_ms}): \
          messages waited {} ms longer in the client's queue",
-        ms(medians_ns),
+        ms(means_ns),
         quoted(slow.name()),
         quoted(fast.name()),
         ms(queues_ns)
@@ -76,12 +77,12 @@ fn finding(slow: &Setup, fast: &Setup, waits: &Waits, slow_ms: f64) -> Finding {
     let others: Vec<String> =
         fast.differences(slow).into_iter().filter(|name| !name.contains("linger.ms")).collect();
     let mut finding = about_run(RULE.id, Severity::Note, claim)
-        .seen(format!("median of {}", slow.name()), format!("{} ms", ms(slow_p50_ns)))
-        .seen(format!("median of {}", fast.name()), format!("{} ms", ms(fast_p50_ns)))
+        .seen(format!("mean of {}", slow.name()), format!("{} ms", ms(slow_mean_ns)))
+        .seen(format!("mean of {}", fast.name()), format!("{} ms", ms(fast_mean_ns)))
         .seen_against(
             "difference of the waits in the client's queue",
             format!("{} ms", ms(queues_ns)),
-            format!("{} ms", ms(medians_ns)),
+            format!("{} ms", ms(means_ns)),
         );
     if !others.is_empty() {
         finding = finding.seen("other settings in which they differ", list(&others));
@@ -98,7 +99,7 @@ mod tests {
     fn the_difference_of_the_two_profiles_is_explained_with_figures() {
         let finding = one(&healthy(), RULE.id);
         let expected =
-            "ms between the medians of \"default\" and \"low latency\" come from linger.ms (5 against 0)";
+            "ms between the means of \"default\" and \"low latency\" come from linger.ms (5 against 0)";
         assert!(finding.claim.contains(expected), "{}", finding.claim);
         assert!(finding.claim.contains("5.00 ms longer"), "{}", finding.claim);
     }
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn a_difference_that_the_queues_do_not_have_is_not_explained() {
         let mut document = healthy();
-        document.steps[1].latency.end_to_end.p50_ns = Some(12_000_000);
+        document.steps[1].latency.end_to_end.mean_ns = Some(12e6);
         assert_eq!(found(&document, RULE.id), []);
     }
 

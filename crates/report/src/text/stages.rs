@@ -16,7 +16,7 @@ pub(super) fn write(page: &mut Page, steps: &[StepResult]) {
     }
     page.heading(
         "Stages, mean in ms",
-        "± the wider side of the error band; they add up to the end-to-end mean",
+        "with their error bands; a..b alone: only bounds are known; the figures add up to the end-to-end mean",
     );
     let headings = wording::STAGES.map(wording::stage);
     let columns = headings.iter().map(|heading| Column::number(heading)).collect();
@@ -29,6 +29,9 @@ pub(super) fn write(page: &mut Page, steps: &[StepResult]) {
             match stage.map(|stage| (stage, stage.mean_ns)) {
                 Some((stage, Some(mean))) => {
                     cells.push(format!("{}{}", milliseconds(mean), band(stage, mean)))
+                }
+                Some((Stage { low_ns: Some(low), high_ns: Some(high), .. }, None)) => {
+                    cells.push(format!("{}..{}", milliseconds(*low), milliseconds(*high)));
                 }
                 absent => {
                     let reason =
@@ -48,9 +51,15 @@ pub(super) fn write(page: &mut Page, steps: &[StepResult]) {
     }
 }
 
-/// The band as `±`, on its wider side; empty without a band.
+/// The band behind a mean: `±` where it is about even, else its ends; empty without one.
 fn band(stage: &Stage, mean_ns: f64) -> String {
-    let sides = [stage.low_ns.map(|low| mean_ns - low), stage.high_ns.map(|high| high - mean_ns)];
-    let wider = sides.into_iter().flatten().fold(0.0, f64::max);
-    if wider > 0.0 { format!(" {}", plus_minus_ms(wider)) } else { String::new() }
+    let (Some(low), Some(high)) = (stage.low_ns, stage.high_ns) else { return String::new() };
+    let (below, above) = (mean_ns - low, high - mean_ns);
+    if below.max(above) <= 0.0 {
+        String::new()
+    } else if below.max(above) <= 2.0 * below.min(above) {
+        format!(" {}", plus_minus_ms(below.max(above)))
+    } else {
+        format!(" ({}..{})", milliseconds(low), milliseconds(high))
+    }
 }
