@@ -50,6 +50,12 @@ pub(crate) fn chain(error: &anyhow::Error) -> Vec<String> {
     lines
 }
 
+/// Whether the error is the user's own request to stop.
+pub(crate) fn is_stop(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(LoadError::Stopped))
+        || matches!(error.downcast_ref(), Some(LabError::Interrupted))
+}
+
 fn category(error: &anyhow::Error) -> Category {
     error.chain().find_map(category_of).unwrap_or(Category::Bug)
 }
@@ -64,7 +70,9 @@ fn category_of(cause: &(dyn std::error::Error + 'static)) -> Option<Category> {
     }
     if let Some(error) = cause.downcast_ref::<LoadError>() {
         return Some(match error {
-            LoadError::Property { .. } | LoadError::PayloadFile { .. } => Category::Usage,
+            LoadError::Property { .. } | LoadError::Properties { .. } | LoadError::PayloadFile { .. } => {
+                Category::Usage
+            }
             LoadError::Thread { .. } | LoadError::Stopped => Category::Environment,
             _ => Category::Target,
         });
@@ -115,17 +123,26 @@ fn load_hint(error: &LoadError) -> Option<String> {
         LoadError::Unreachable { reason, .. } if reason.contains("refused") => {
             "nothing listens there: check the port, and that the broker runs (`plumb lab up` starts one here)"
         }
-        LoadError::Unreachable { reason, .. } if reason.contains("isconnected") => {
-            "the broker closes the connection: a TLS port needs security.protocol=SSL or SASL_SSL (--config FILE)"
+        LoadError::Disconnected { .. } => {
+            "the port expects another protocol: set security.protocol (SSL for TLS, SASL_SSL for TLS and a login, \
+             SASL_PLAINTEXT for a login alone) in a client properties file and name it with --config"
         }
         LoadError::Unreachable { .. } => {
             "check the address, the port and the firewall between here and there"
+        }
+        LoadError::Properties { .. } => {
+            "check the client properties file (--config) and the properties under test; librdkafka's \
+             CONFIGURATION.md explains them"
+        }
+        LoadError::Authentication { reason, .. } if reason.contains("Unsupported SASL mechanism") => {
+            "set sasl.mechanism in the client properties file (--config) to one that the broker offers"
         }
         LoadError::Authentication { .. } => {
             "check sasl.mechanism, sasl.username and sasl.password in the client properties file (--config)"
         }
         LoadError::Tls { reason, .. } if reason.contains("plaintext") || reason.contains("PLAINTEXT") => {
-            "that port speaks plaintext: use the TLS port, or security.protocol=PLAINTEXT"
+            "that port does not speak TLS: give the cluster's TLS port, or set security.protocol=PLAINTEXT \
+             (SASL_PLAINTEXT with a login) in the client properties file"
         }
         LoadError::Tls { reason, .. } if reason.contains("verify") => {
             "the broker's certificate is not signed by a known authority: set ssl.ca.location in the client properties file"

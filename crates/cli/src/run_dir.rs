@@ -65,6 +65,8 @@ impl RunDirError {
 #[derive(Debug)]
 pub(crate) struct RunDir {
     path: PathBuf,
+    /// The directories that did not exist before, innermost first.
+    made: Vec<PathBuf>,
     logs: BTreeMap<String, fs_err::File>,
 }
 
@@ -78,11 +80,34 @@ impl RunDir {
                 Path::new("runs").join(format!("{time}-{}", file_name(name)))
             }
         };
-        if path.join(DOCUMENT).exists() {
+        if path.join(DOCUMENT).exists() || path.is_file() {
             return Err(RunDirError::Exists(path));
         }
-        fs_err::create_dir_all(&path).map_err(RunDirError::Write)?;
-        Ok(RunDir { path, logs: BTreeMap::new() })
+        let missing = path.ancestors().take_while(|part| !part.as_os_str().is_empty() && !part.exists());
+        let dir =
+            RunDir { made: missing.map(Path::to_owned).collect(), path: path.clone(), logs: BTreeMap::new() };
+        match fs_err::create_dir_all(&path) {
+            Ok(()) => Ok(dir),
+            Err(error) => {
+                dir.discard();
+                Err(RunDirError::Write(error))
+            }
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes what the run wrote and the directories that were made for it, as far as nothing else is in them.
+    pub(crate) fn discard(&self) {
+        // What cannot be removed is not ours, or the same error that is being told already.
+        for name in self.logs.keys().map(String::as_str).chain([DOCUMENT]) {
+            let _ = fs_err::remove_file(self.path.join(name));
+        }
+        for directory in &self.made {
+            let _ = fs_err::remove_dir(directory);
+        }
     }
 
     /// Replaces the document: a reader, and a kill at any moment, finds the old or the new one whole.

@@ -46,23 +46,42 @@ pub(crate) struct Finished {
 pub(crate) fn run(plan: Plan, out: Option<&Path>, stop: &Arc<AtomicBool>) -> Result<Finished> {
     let started = Timestamp::now();
     let config = client_config::read(config_path(&plan))?;
+    for step in &plan.steps {
+        block::check_properties(step, &config.properties)?;
+    }
     let mut dir = RunDir::create(out, started, &plan.name)?;
     let mut record = Record::new(plan, started, &config)?;
-    dir.write_document(&record.document)?;
+    if let Err(error) = dir.write_document(&record.document) {
+        dir.discard();
+        return Err(error.into());
+    }
     let progress = Progress::new(&record.document.plan);
     let mut folds: Vec<StepFold> = Vec::new();
     let result = measure(&mut record, &mut dir, &mut folds, (&config.properties, stop, &progress));
-    record.finish(match &result {
-        Ok(()) if stop.load(Ordering::Relaxed) => RunState::Interrupted,
-        Ok(()) => RunState::Complete,
-        Err(error) => RunState::Failed { error: crate::errors::chain(error).join(": ") },
-    });
     progress.end();
-    let written = dir.write_document(&record.document);
-    result?;
-    written?;
+    record.finish(match &result {
+        Err(error) if !crate::errors::is_stop(error) => {
+            RunState::Failed { error: crate::errors::chain(error).join(": ") }
+        }
+        _ if stop.load(Ordering::Relaxed) => RunState::Interrupted,
+        _ => RunState::Complete,
+    });
+    if let (Err(error), RunState::Failed { .. }) = (result, &record.document.run.state) {
+        keep_what_was_measured(&dir, &record.document);
+        return Err(error);
+    }
+    dir.write_document(&record.document)?;
     let page = dir.write_page(&record.document)?;
     Ok(Finished { document: record.document, page })
+}
+
+/// A run that failed keeps its document when it measured something, and leaves nothing when it did not.
+fn keep_what_was_measured(dir: &RunDir, document: &RunDocument) {
+    if document.steps.iter().all(|step| step.series.is_empty()) {
+        dir.discard();
+    } else if dir.write_document(document).is_ok() {
+        crate::printer::note(&format!("what was measured before the error: {}", dir.path().display()));
+    }
 }
 
 fn config_path(plan: &Plan) -> Option<&str> {
@@ -79,10 +98,11 @@ fn measure(
     record: &mut Record,
     dir: &mut RunDir,
     folds: &mut Vec<StepFold>,
-    (security, stop, progress): Context<'_>,
+    context: Context<'_>,
 ) -> Result<()> {
+    let (_, stop, progress) = context;
     let plan = record.document.plan.clone();
-    let mut target = Target::ready(&plan, security, stop, progress)?;
+    let mut target = Target::ready(&plan, &record.document.run.id, context)?;
     record.describe(&target);
     let calibration = calibrate();
     record.instrument(&calibration);

@@ -52,11 +52,13 @@ pub struct BlockSpec<'a> {
 
 /// Longest wait until a record went round every partition.
 const READY_S: u64 = 30;
+/// Longest wait for what is under way once the user asked to stop.
+const STOP_DRAIN_NS: u64 = 2_000_000_000;
 /// Time between the last preparation and the first send.
 const LEAD_NS: u64 = 5_000_000;
 const TICK: Duration = Duration::from_millis(20);
 /// Windows of the client's statistics.
-const STATISTICS_MS: &str = "500";
+const STATISTICS_MS: &str = "200";
 
 /// Runs a block. `stop` ends the sending early; what was measured until then is returned.
 pub fn run(
@@ -139,21 +141,40 @@ pub fn run(
     Ok(outcome)
 }
 
+/// Refuses a step whose properties the client library does not take, before anything is made for it. `security` are the
+/// connection's properties.
+pub fn check_properties(step: &StepPlan, security: &Properties) -> Result<(), LoadError> {
+    for role in [Role::Producer, Role::Consumer] {
+        Client::new(role, &properties(role, step, "plumb-check", security))?;
+    }
+    Ok(())
+}
+
 /// The clients of one role.
 fn clients(role: Role, spec: &BlockSpec<'_>, cluster: &Cluster) -> Result<Vec<Client>, LoadError> {
-    let mut properties: Properties = cluster.properties.clone();
+    let properties = properties(role, spec.step, spec.group, &cluster.properties);
+    let count = match role {
+        Role::Producer => spec.step.load.producers,
+        Role::Consumer | Role::Admin => spec.step.load.consumers,
+    };
+    (0..count).map(|_| Client::new(role, &properties)).collect()
+}
+
+/// What the clients of one role are told.
+fn properties(role: Role, step: &StepPlan, group: &str, security: &Properties) -> Properties {
+    let mut properties = security.clone();
     properties.insert("client.id".to_owned(), "plumb".to_owned());
     properties.insert("statistics.interval.ms".to_owned(), STATISTICS_MS.to_owned());
-    let (count, own) = match role {
-        Role::Producer => (spec.step.load.producers, &spec.step.producer),
+    let own = match role {
+        Role::Producer => &step.producer,
         Role::Consumer | Role::Admin => {
-            properties.insert("group.id".to_owned(), spec.group.to_owned());
+            properties.insert("group.id".to_owned(), group.to_owned());
             properties.insert("auto.offset.reset".to_owned(), "earliest".to_owned());
-            (spec.step.load.consumers, &spec.step.consumer)
+            &step.consumer
         }
     };
     properties.extend(own.clone());
-    (0..count).map(|_| Client::new(role, &properties)).collect()
+    properties
 }
 
 /// What the bookkeeping of a running block needs.
@@ -238,11 +259,19 @@ impl<'a> Block<'a> {
         sink.observe(Observation::MeasuredPartEnds);
     }
 
-    /// Waits for reports, then for the consumers to reach the log's end, no longer than the plan allows. Returns the
-    /// end offsets.
+    /// Waits for reports, then for the consumers to reach the log's end, no longer than the plan allows, and than
+    /// somebody who asked to stop would. Returns the end offsets.
     fn drain(&self, parcels: &Receiver<Parcel>, sink: &mut dyn Sink) -> Option<Vec<i64>> {
-        let deadline = now_ns() + self.spec.step.load.drain.0;
-        while self.outstanding.iter().any(|producer| producer.count() > 0) && now_ns() < deadline {
+        let mut deadline = now_ns() + self.spec.step.load.drain.0;
+        let mut hurried = false;
+        let mut over = || {
+            if !hurried && self.shared.stopped_by_user() {
+                hurried = true;
+                deadline = deadline.min(now_ns() + STOP_DRAIN_NS);
+            }
+            now_ns() >= deadline
+        };
+        while self.outstanding.iter().any(|producer| producer.count() > 0) && !over() {
             feed(parcels, sink, Duration::from_millis(2));
         }
         loop {
@@ -251,7 +280,7 @@ impl<'a> Block<'a> {
                 Some(ends) => self.everything_received(ends),
                 None => false,
             };
-            if reached || now_ns() >= deadline {
+            if reached || over() {
                 return ends;
             }
             feed(parcels, sink, TICK);

@@ -15,6 +15,12 @@ pub enum LoadError {
         /// The library's words.
         reason: String,
     },
+    /// Usage: the client library refuses the properties together, or does not say which.
+    #[error("the client library refuses the properties: {reason}")]
+    Properties {
+        /// The library's words.
+        reason: String,
+    },
     /// Usage: the payload file cannot be read.
     #[error("payload file {path}: {reason}")]
     PayloadFile {
@@ -39,8 +45,18 @@ pub enum LoadError {
         /// The library's words on the last attempts.
         reason: String,
     },
-    /// Target: the broker refuses the credentials.
-    #[error("{bootstrap} refuses the credentials: {reason}")]
+    /// Target: somebody listens there and ends the connection at the first request.
+    #[error("{bootstrap} closes the connection when it is spoken to as {protocol}: {reason}")]
+    Disconnected {
+        /// host:port, comma separated.
+        bootstrap: String,
+        /// The security protocol that was tried.
+        protocol: String,
+        /// The library's words.
+        reason: String,
+    },
+    /// Target: the broker refuses the login.
+    #[error("{bootstrap} refuses the login: {reason}")]
     Authentication {
         /// host:port, comma separated.
         bootstrap: String,

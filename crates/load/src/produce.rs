@@ -226,10 +226,9 @@ pub(crate) struct Reported {
     /// Measured messages acknowledged.
     pub(crate) acked: SequenceSet,
     pub(crate) failed: u64,
-    pub(crate) unknown: u64,
     /// Probes and warm-up included.
     pub(crate) acked_all: u64,
-    pub(crate) unknown_all: u64,
+    pub(crate) failed_all: u64,
     /// When the last measured message was acknowledged.
     pub(crate) last_ack_ns: Option<u64>,
     pub(crate) statistics: StatisticsSum,
@@ -301,11 +300,10 @@ fn hear_report(
         }
         Delivery::Failed { code, text } => {
             reported.failed += u64::from(measured);
+            reported.failed_all += 1;
             note_failure(shared, stamp.part, &code, &text, reported);
         }
         Delivery::Unknown { code, text } => {
-            reported.unknown += u64::from(measured);
-            reported.unknown_all += 1;
             note_failure(shared, stamp.part, &code, &text, reported);
         }
     }

@@ -60,8 +60,13 @@ pub(super) fn latency(arguments: &LatencyArgs) -> Result<End> {
 /// The flags as a scenario.
 fn scenario(arguments: &LatencyArgs) -> Result<(Scenario, Sources), UsageError> {
     let lab = arguments.lab.then(LabWords::default);
-    let cluster =
-        ClusterWords { lab, bootstrap: arguments.bootstrap.clone(), config: arguments.config.clone() };
+    let metrics = arguments.metrics.clone();
+    let cluster = ClusterWords {
+        lab,
+        bootstrap: arguments.bootstrap.clone(),
+        config: arguments.config.clone(),
+        metrics,
+    };
     let mut setup = SetupWords { name: Some("as asked".to_owned()), ..SetupWords::default() };
     let mut sources = Sources::new();
     for property in &arguments.property {
@@ -96,7 +101,10 @@ fn scenario(arguments: &LatencyArgs) -> Result<(Scenario, Sources), UsageError> 
         ("topic.name", "--topic"),
         ("topic.partitions", "--partitions"),
         ("topic.replication", "--replication"),
+        ("cluster", if arguments.lab { "--lab" } else { "--bootstrap" }),
         ("cluster.bootstrap", "--bootstrap"),
+        ("cluster.config", "--config"),
+        ("cluster.metrics", "--metrics"),
     ] {
         sources.insert(path.to_owned(), Origin::Flag { flag: flag.to_owned() });
     }

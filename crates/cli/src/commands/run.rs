@@ -19,7 +19,7 @@ pub(super) fn run(arguments: &RunArgs) -> Result<End> {
     }
     if let Some(bootstrap) = &arguments.bootstrap {
         let (bootstrap, config) = (Some(bootstrap.clone()), arguments.config.clone());
-        scenario.cluster = Some(ClusterWords { lab: None, bootstrap, config });
+        scenario.cluster = Some(ClusterWords { bootstrap, config, ..ClusterWords::default() });
         sources.insert("cluster.bootstrap".to_owned(), Origin::Flag { flag: "--bootstrap".to_owned() });
     }
     carry_out(resolve(&scenario, &sources)?, &arguments.output)

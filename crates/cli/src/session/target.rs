@@ -5,13 +5,18 @@ use anyhow::{Context, Result};
 use plumb_lab::kafka::{LabCluster, LabOptions, Tls};
 use plumb_load::librdkafka::admin::{OwnTopic, TopicShape};
 use plumb_load::librdkafka::connect::{Cluster, connect};
-use plumb_model::plan::{ClusterPlan, Plan, Properties, TopicPlan};
+use plumb_model::plan::{ClusterPlan, Plan, TopicPlan};
+use plumb_observe::scrape;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use crate::errors::UsageError;
+
+/// Longest wait for a broker's metrics.
+pub(super) const METRICS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The path under test. Dropping it deletes the topics that it made and takes its lab down.
 pub(super) struct Target {
@@ -19,6 +24,8 @@ pub(super) struct Target {
     own: BTreeMap<usize, OwnTopic>,
     shapes: BTreeMap<usize, TopicShape>,
     run_id: String,
+    /// Where the brokers serve their metrics; empty when they do not.
+    pub(super) metrics: Vec<String>,
     pub(super) cluster: Cluster,
     /// After the cluster, so that it is dropped last.
     pub(super) lab: Option<LabCluster>,
@@ -28,24 +35,29 @@ impl Target {
     /// Starts the lab or connects to the brokers.
     pub(super) fn ready(
         plan: &Plan,
-        security: &Properties,
-        stop: &Arc<AtomicBool>,
-        progress: &Progress,
+        run_id: &str,
+        (security, stop, progress): super::Context<'_>,
     ) -> Result<Self> {
-        let (lab, bootstrap, properties) = match &plan.cluster {
-            ClusterPlan::Brokers { bootstrap, .. } => (None, bootstrap.clone(), security.clone()),
+        let (lab, bootstrap, properties, metrics) = match &plan.cluster {
+            ClusterPlan::Brokers { bootstrap, metrics, .. } => {
+                for url in metrics {
+                    scrape(url, METRICS_TIMEOUT)?;
+                }
+                (None, bootstrap.clone(), security.clone(), metrics.clone())
+            }
             ClusterPlan::Lab { .. } => {
                 let lab = LabCluster::start(&lab_options(&plan.cluster, stop, progress)?)?;
                 let bootstrap = lab.bootstrap();
                 let properties = lab.client_properties().into_iter().collect();
-                (Some(lab), bootstrap, properties)
+                let metrics = lab.jmx_metrics_urls()?;
+                (Some(lab), bootstrap, properties, metrics)
             }
         };
         progress.note("connecting");
-        let cluster = connect(&bootstrap, &properties)?;
+        let cluster = connect(&bootstrap, &properties, stop)?;
         let own = BTreeMap::new();
-        let run_id = super::document::new_id();
-        Ok(Target { own, shapes: BTreeMap::new(), run_id, cluster, lab })
+        let run_id = run_id.to_owned();
+        Ok(Target { own, shapes: BTreeMap::new(), run_id, metrics, cluster, lab })
     }
 
     /// The topic of a step: made on first use, or looked up.

@@ -1,14 +1,11 @@
 //! What is read beside a block: our own threads, the brokers where they run here, the host, the brokers' request times.
 
-use super::target::Target;
+use super::target::{METRICS_TIMEOUT, Target};
 use plumb_model::facts::{HostDelta, ProcessUsage, RequestTimes};
 use plumb_observe::{
     HostRoot, HostSample, Scrape, ThreadsSample, host_delta, process_usage, request_times, sample_host,
     sample_threads, scrape,
 };
-use std::time::Duration;
-
-const SCRAPE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Readings of one block.
 pub(super) struct Watch {
@@ -39,8 +36,8 @@ pub(super) struct Watched {
 impl Watch {
     pub(super) fn begin(target: &Target) -> Self {
         let lab = target.lab.as_ref();
-        let urls = lab.and_then(|lab| lab.jmx_metrics_urls().ok()).unwrap_or_default();
-        let metrics = urls.into_iter().map(|url| (url.clone(), scrape(&url, SCRAPE_TIMEOUT).ok())).collect();
+        let metrics =
+            target.metrics.iter().map(|url| (url.clone(), scrape(url, METRICS_TIMEOUT).ok())).collect();
         let pids = lab.map(plumb_lab::kafka::LabCluster::broker_pids).unwrap_or_default();
         let broker_pids = pids.into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
         Watch { root: HostRoot::default(), metrics, broker_pids, before: None, after: None }
@@ -83,7 +80,7 @@ impl Watch {
 fn merged_times(metrics: &[(String, Option<Scrape>)]) -> Option<RequestTimes> {
     let times: Option<Vec<RequestTimes>> = metrics
         .iter()
-        .map(|(url, before)| Some(request_times(before.as_ref()?, &scrape(url, SCRAPE_TIMEOUT).ok()?)))
+        .map(|(url, before)| Some(request_times(before.as_ref()?, &scrape(url, METRICS_TIMEOUT).ok()?)))
         .collect();
     RequestTimes::merged(&times?.iter().collect::<Vec<_>>())
 }

@@ -106,7 +106,9 @@ pub(super) fn outcome(
     let last_ack = reported.iter().filter_map(|producer| producer.last_ack_ns).max();
     let mut counts = Counts::default();
     let mut queue_full_waits = 0;
-    let mut sent_all = 0;
+    // Probes and warm-up included.
+    let mut sent_all = starts.len() as u64;
+    let mut failed_all = 0;
     for producer in sent {
         counts.intended += producer.intended;
         counts.sent += producer.measured;
@@ -123,14 +125,13 @@ pub(super) fn outcome(
             counts.lost += producer.acked.missing_from(arrivals.received.get(&id).unwrap_or(&nothing));
         }
         accounting.acked += producer.acked_all;
-        accounting.unknown += producer.unknown_all;
+        failed_all += producer.failed_all;
         producer_statistics.absorb(&producer.statistics);
         errors.absorb(producer.errors);
     }
     // What was never reported has an unknown outcome, like what was reported as unknown.
     counts.unknown = counts.sent.saturating_sub(counts.acked + counts.failed);
-    accounting.unknown =
-        accounting.unknown.max((sent_all + starts.len() as u64).saturating_sub(accounting.acked));
+    accounting.unknown = sent_all.saturating_sub(accounting.acked + failed_all);
     counts.received = arrivals.distinct();
     counts.duplicated = arrivals.duplicated;
     counts.reordered = arrivals.reordered;

@@ -4,11 +4,15 @@ use super::ffi::{AdminError, Client, EventView, Role};
 use crate::clock::now_ns;
 use crate::error::LoadError;
 use plumb_model::plan::Properties;
-use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Longest wait for the first answer of a cluster.
 const CONNECT_S: u64 = 10;
+/// The same once the library says that every broker is down. Ours: enough for a few attempts.
+const HOPELESS_S: u64 = 3;
+/// Different sentences that are kept.
+const WORDS_MOST: usize = 16;
 
 /// A cluster that answers.
 #[derive(Debug)]
@@ -24,15 +28,15 @@ pub struct Cluster {
     pub id: Option<String>,
 }
 
-/// Connects, or says why that is not possible.
-pub fn connect(bootstrap: &str, security: &Properties) -> Result<Cluster, LoadError> {
+/// Connects, or says why that is not possible. `stop` gives up.
+pub fn connect(bootstrap: &str, security: &Properties, stop: &AtomicBool) -> Result<Cluster, LoadError> {
     let mut properties = security.clone();
     properties.insert("bootstrap.servers".to_owned(), bootstrap.to_owned());
     let mut patient = properties.clone();
     patient.entry("reconnect.backoff.max.ms".to_owned()).or_insert_with(|| "500".to_owned());
     let client = Client::new(Role::Admin, &patient)?;
     let started = now_ns();
-    let mut words = LastWords::default();
+    let mut words = Words::default();
     loop {
         let answer = client.metadata(None, Duration::from_millis(500));
         while let Some(event) = client.poll(Duration::ZERO) {
@@ -46,62 +50,79 @@ pub fn connect(bootstrap: &str, security: &Properties) -> Result<Cluster, LoadEr
             }
             Ok(_) | Err(_) => {}
         }
+        if stop.load(Ordering::Relaxed) {
+            return Err(LoadError::Stopped);
+        }
         let waited_s = (now_ns() - started) / 1_000_000_000;
-        if let Some(error) = words.verdict(bootstrap, waited_s, waited_s >= CONNECT_S) {
+        if let Some(error) = words.verdict(&properties, waited_s) {
             return Err(error);
         }
     }
 }
 
-/// The last errors that a client spoke of while it tried.
+/// What a client said while it tried.
 #[derive(Debug, Default)]
-pub(crate) struct LastWords {
-    lines: VecDeque<(String, String)>,
-    heard: usize,
+struct Words {
+    /// Code (of an error) or facility (of a log line) with its text, each once.
+    lines: Vec<(String, String)>,
+    all_down: bool,
 }
 
-impl LastWords {
-    pub(crate) fn hear(&mut self, event: &EventView<'_>) {
-        let line = match event {
-            EventView::Error { code, text, .. } => (code.clone(), text.clone()),
-            EventView::Log { facility, text } => (facility.clone(), text.clone()),
+impl Words {
+    fn hear(&mut self, event: &EventView<'_>) {
+        let (code, text) = match event {
+            EventView::Error { code, .. } if code == "_ALL_BROKERS_DOWN" => {
+                self.all_down = true;
+                return;
+            }
+            EventView::Error { code, text, .. } => (code, text),
+            EventView::Log { facility, text } => (facility, text),
             _ => return,
         };
-        self.heard += 1;
-        if !self.lines.iter().any(|known| *known == line) {
-            self.lines.push_back(line);
-        }
-        if self.lines.len() > 8 {
-            self.lines.pop_front();
+        let line = (code.clone(), tidy(text).to_owned());
+        if self.lines.len() < WORDS_MOST && !self.lines.contains(&line) {
+            self.lines.push(line);
         }
     }
 
     /// The error that the words amount to. Refused credentials and failed handshakes do not get better by waiting.
-    fn verdict(&self, bootstrap: &str, waited_s: u64, out_of_time: bool) -> Option<LoadError> {
-        let find = |codes: &[&str]| self.lines.iter().find(|(code, _)| codes.contains(&code.as_str()));
-        let bootstrap = bootstrap.to_owned();
-        if let Some((_, text)) = find(&["_AUTHENTICATION", "SASL_AUTHENTICATION_FAILED"]) {
-            return Some(LoadError::Authentication { bootstrap, reason: tidy(text) });
+    fn verdict(&self, properties: &Properties, waited_s: u64) -> Option<LoadError> {
+        let coded = |codes: &[&str]| self.lines.iter().find(|(code, _)| codes.contains(&code.as_str()));
+        let said = |words: &str| self.lines.iter().find(|(_, text)| text.contains(words));
+        let bootstrap = properties.get("bootstrap.servers").cloned().unwrap_or_default();
+        let reason = |(_, text): &(String, String)| without_address(text, &bootstrap).to_owned();
+        if let Some(line) = coded(&["_AUTHENTICATION", "SASL_AUTHENTICATION_FAILED"]) {
+            return Some(LoadError::Authentication { reason: reason(line), bootstrap });
         }
-        if let Some((_, text)) = find(&["_SSL"]) {
-            return Some(LoadError::Tls { bootstrap, reason: tidy(text) });
+        if let Some(line) = coded(&["_SSL"]).or_else(|| said("PLAINTEXT broker listener")) {
+            return Some(LoadError::Tls { reason: reason(line), bootstrap });
         }
-        let hopeless = find(&["_ALL_BROKERS_DOWN"]).is_some() && waited_s >= 3;
-        if !(out_of_time || hopeless) {
+        let hopeless = self.all_down && waited_s >= HOPELESS_S;
+        if waited_s < CONNECT_S && !hopeless {
             return None;
         }
-        let reason = find(&["_RESOLVE"]).or_else(|| find(&["_TRANSPORT"])).or_else(|| self.lines.back());
-        let reason = reason.map_or_else(|| "no answer".to_owned(), |(_, text)| tidy(text));
+        let known = coded(&["_RESOLVE"]).or_else(|| coded(&["_TRANSPORT"]));
+        if let (None, Some(line)) = (known, said("isconnected")) {
+            let protocol = properties.get("security.protocol").map_or("plaintext", String::as_str);
+            let protocol = protocol.to_ascii_uppercase();
+            return Some(LoadError::Disconnected { reason: reason(line), bootstrap, protocol });
+        }
+        let reason = known.or(self.lines.last()).map_or_else(|| "no answer".to_owned(), reason);
         Some(LoadError::Unreachable { bootstrap, waited_s, reason })
     }
 }
 
-/// Drops the client's name and the times and counts that the library adds to its sentences.
-fn tidy(text: &str) -> String {
+/// Drops the thread's name and the times and counts that the library adds to its sentences.
+fn tidy(text: &str) -> &str {
     let text = text.split("]: ").last().unwrap_or(text);
-    match text.find(" (after ") {
-        Some(end) => text[..end].to_owned(),
-        None => text.to_owned(),
+    text.find(" (after ").map_or(text, |end| &text[..end])
+}
+
+/// Drops the address in front of a sentence when it is the only one there is.
+fn without_address<'a>(text: &'a str, bootstrap: &str) -> &'a str {
+    match text.split_once("/bootstrap: ") {
+        Some((address, rest)) if address.ends_with(bootstrap) => rest,
+        _ => text,
     }
 }
 
@@ -118,14 +139,42 @@ impl From<(AdminError, &str)> for LoadError {
 mod tests {
     use super::*;
 
+    fn verdict(security: &[(&str, &str)], lines: &[(&str, &str)]) -> Option<LoadError> {
+        let mut words = Words { all_down: true, ..Words::default() };
+        for (facility, text) in lines {
+            words.hear(&EventView::Log { facility: (*facility).to_owned(), text: (*text).to_owned() });
+        }
+        let given = security.iter().chain([&("bootstrap.servers", "127.0.0.1:9")]);
+        let properties = given.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        words.verdict(&properties, HOPELESS_S)
+    }
+
     #[test]
-    fn the_librarys_sentences_lose_what_varies() {
-        let line = "ssl://127.0.0.1:9/bootstrap: Connect to ipv4#127.0.0.1:9 failed: Connection refused \
-                    (after 0ms in state CONNECT, 1 identical error(s) suppressed)";
-        assert_eq!(
-            tidy(line),
-            "ssl://127.0.0.1:9/bootstrap: Connect to ipv4#127.0.0.1:9 failed: Connection refused"
-        );
-        assert_eq!(tidy("[thrd:app]: no brokers"), "no brokers");
+    fn the_librarys_sentences_lose_what_varies_and_the_address_that_the_user_gave() {
+        let line = "[thrd:127.0.0.1:9/bootstrap]: 127.0.0.1:9/bootstrap: Connect to ipv4#127.0.0.1:9 failed: \
+                    Connection refused (after 0ms in state CONNECT, 1 identical error(s) suppressed)";
+        let reason = "Connect to ipv4#127.0.0.1:9 failed: Connection refused".to_owned();
+        let expected = LoadError::Unreachable { bootstrap: "127.0.0.1:9".into(), waited_s: 3, reason };
+        assert_eq!(verdict(&[], &[("_TRANSPORT", line)]), Some(expected));
+    }
+
+    #[test]
+    fn a_plaintext_port_and_a_tls_port_are_told_by_what_they_do_to_the_other() {
+        let plaintext = "ssl://127.0.0.1:9/bootstrap: SSL handshake failed: Disconnected: SSL connection closed by peer: \
+                         connecting to a PLAINTEXT broker listener? (after 2ms in state SSL_HANDSHAKE)";
+        let found = verdict(&[("security.protocol", "ssl")], &[("_TRANSPORT", plaintext)]);
+        assert!(matches!(found, Some(LoadError::Tls { .. })), "{found:?}");
+        let tls = "127.0.0.1:9/bootstrap: Disconnected: connection closed by peer: receive 0 after POLLIN \
+                   (after 1ms in state APIVERSION_QUERY)";
+        let found = verdict(&[], &[("FAIL", tls)]);
+        let Some(LoadError::Disconnected { protocol, .. }) = found else { panic!("{found:?}") };
+        assert_eq!(protocol, "PLAINTEXT");
+    }
+
+    #[test]
+    fn a_cluster_that_says_nothing_is_waited_for() {
+        assert_eq!(Words::default().verdict(&Properties::new(), HOPELESS_S), None);
+        let silent = Words::default().verdict(&Properties::new(), CONNECT_S);
+        assert!(matches!(silent, Some(LoadError::Unreachable { .. })), "{silent:?}");
     }
 }

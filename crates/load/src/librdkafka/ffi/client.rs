@@ -60,8 +60,7 @@ impl Client {
         let Some(handle) = NonNull::new(handle) else {
             // SAFETY: on failure the configuration is still ours.
             unsafe { sys::rd_kafka_conf_destroy(conf) };
-            let value = String::new();
-            return Err(LoadError::Property { key: "(several)".into(), value, reason: error.text() });
+            return Err(LoadError::Properties { reason: error.text() });
         };
         // SAFETY: the handle is alive; a null queue for logs means the main queue; the queue getters return a new
         // reference that Drop gives back. After poll_set_consumer the consumer queue carries the main queue's events.
@@ -80,8 +79,7 @@ impl Client {
             None => {
                 // SAFETY: the handle is alive and nobody else has it.
                 unsafe { sys::rd_kafka_destroy(handle.as_ptr()) };
-                let reason = "the library gave no event queue".to_owned();
-                Err(LoadError::Property { key: "(several)".into(), value: String::new(), reason })
+                Err(LoadError::Properties { reason: "the library gave no event queue".to_owned() })
             }
         }
     }
