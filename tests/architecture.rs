@@ -1,1 +1,119 @@
-//! The house as drawn: which crate may lean on which, and what only one of them may use.
+//! The house as drawn: which crate may lean on which, what only the program may use, and where `unsafe` may stand.
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Each crate with those that it may lean on, also in its tests. A new crate gets a row when its place is decided.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("stats", &["model"]),
+    ("load", &["model"]),
+    ("observe", &["model"]),
+    ("judge", &["model", "stats"]),
+    ("lab", &["model"]),
+    ("report", &["model", "stats"]),
+    ("cli", &["model", "stats", "load", "observe", "judge", "lab", "report"]),
+];
+
+/// Arguments, screens, pages served and errors without a type are the program's business.
+const ONLY_IN_CLI: &[&str] = &["anyhow", "axum", "clap", "indicatif", "ratatui"];
+
+/// The places where `unsafe` is allowed; each says why. Everywhere else the workspace denies it.
+const UNSAFE: &[&str] = &["crates/lab/src/kafka/launch.rs", "crates/load/src/librdkafka/mod.rs"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The workspace's crates as cargo sees them.
+fn packages() -> Vec<Value> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap().clone();
+    assert_eq!(packages.len(), ARROWS.len(), "each crate has its row");
+    packages
+}
+
+fn name(package: &Value) -> &str {
+    let name = package["name"].as_str().unwrap();
+    name.strip_prefix("plumb-").unwrap_or_else(|| panic!("{name} is not called plumb-..."))
+}
+
+/// What a package depends on in any way: to run, to build, to be tested.
+fn dependencies(package: &Value) -> BTreeSet<&str> {
+    let dependencies = package["dependencies"].as_array().unwrap().iter();
+    dependencies.map(|dependency| dependency["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn crates_lean_only_on_those_that_the_design_allows() {
+    for package in &packages() {
+        let name = name(package);
+        let row = ARROWS.iter().find(|(from, _)| *from == name);
+        let (_, allowed) = row.unwrap_or_else(|| panic!("{name} has no row: what may it lean on?"));
+        let of_ours = dependencies(package).into_iter().filter_map(|name| name.strip_prefix("plumb-"));
+        for to in of_ours {
+            assert!(allowed.contains(&to), "{name} -> {to} is not in the design");
+        }
+    }
+}
+
+#[test]
+fn only_the_program_parses_arguments_draws_screens_and_forgets_the_types_of_errors() {
+    for package in packages().iter().filter(|package| name(package) != "cli") {
+        for library in ONLY_IN_CLI {
+            assert!(!dependencies(package).contains(library), "{} uses {library}", name(package));
+        }
+    }
+}
+
+#[test]
+fn every_crate_is_under_the_lints_of_the_workspace_and_they_deny_unsafe() {
+    for package in &packages() {
+        let manifest = std::fs::read_to_string(package["manifest_path"].as_str().unwrap()).unwrap();
+        assert_eq!(section(&manifest, "[lints]"), ["workspace = true"], "{}", name(package));
+    }
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    assert!(section(&manifest, "[workspace.lints.rust]").contains(&"unsafe_code = \"deny\""));
+}
+
+/// The lines of a section of a manifest.
+fn section<'a>(manifest: &'a str, header: &str) -> Vec<&'a str> {
+    let after = manifest.lines().skip_while(|line| *line != header).skip(1);
+    after.take_while(|line| !line.starts_with('[')).filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn unsafe_code_stands_only_where_it_is_listed_and_says_why() {
+    let root = root();
+    let mut found = Vec::new();
+    for file in sources(&root.join("crates")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for (at, _) in text.match_indices("unsafe_code") {
+            // The attribute around it: from its bracket to the end.
+            let start = text[..at].rfind("#[").unwrap_or(at);
+            let attribute = &text[start..start + text[start..].find("]\n").unwrap_or(0)];
+            assert!(attribute.contains("reason = \""), "{}: {attribute:?} has no reason", file.display());
+            found.push(file.strip_prefix(&root).unwrap().to_str().unwrap().to_owned());
+        }
+    }
+    found.sort();
+    assert_eq!(found, UNSAFE);
+}
+
+/// All Rust files under a directory.
+fn sources(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let nested = entries.flat_map(|path| match path.is_dir() {
+        true => sources(&path),
+        false => vec![path],
+    });
+    nested.filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
+}

@@ -1,1 +1,60 @@
-//! What is generated, written down or linked by name is what the program has.
+//! What is generated, listed or shipped is what the program has. `PLUMB_BLESS=1` writes the generated files anew.
+
+use crate::program::Program;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Names of the files in a directory of the repository that end so.
+fn files(directory: &str, end: &str) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(root().join(directory)).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.ends_with(end)).collect()
+}
+
+#[test]
+fn the_published_schemas_are_those_of_the_program() {
+    let schemas = plumb_cli::schema::schemas();
+    let directory = root().join("docs/reference");
+    if std::env::var_os("PLUMB_BLESS").is_some() {
+        std::fs::create_dir_all(&directory).unwrap();
+        for (name, schema) in &schemas {
+            std::fs::write(directory.join(name), schema).unwrap();
+        }
+    }
+    for (name, schema) in &schemas {
+        let published = std::fs::read_to_string(directory.join(name)).unwrap_or_default();
+        assert!(published == *schema, "docs/reference/{name} is old: run this test with PLUMB_BLESS=1");
+    }
+    let names: BTreeSet<String> = schemas.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(files("docs/reference", ".schema.json"), names);
+}
+
+#[test]
+fn every_finding_has_its_page_and_every_page_its_finding() {
+    let pages: BTreeSet<String> =
+        plumb_judge::registry().iter().map(|rule| format!("{}.md", rule.id)).collect();
+    assert_eq!(files("docs/findings", ".md"), pages);
+    for rule in plumb_judge::registry() {
+        let page = std::fs::read_to_string(root().join(format!("docs/findings/{}.md", rule.id))).unwrap();
+        assert_eq!(rule.page, page, "{} prints another page", rule.id);
+        let explained = Program::new(["explain", rule.id]).run();
+        assert_eq!((explained.code(), explained.stdout), (Some(0), page), "{}", rule.id);
+    }
+}
+
+#[test]
+fn every_scenario_that_ships_resolves_to_a_plan() {
+    let scenarios = files("scenarios", ".yaml");
+    assert!(!scenarios.is_empty());
+    for name in scenarios {
+        let file = root().join("scenarios").join(&name);
+        let planned = Program::new(["run".as_ref(), file.as_os_str()]).args(["--dry-run"]).run();
+        assert_eq!(planned.code(), Some(0), "{name}: {}", planned.stderr);
+        assert!(planned.stdout.contains(name.trim_end_matches(".yaml")), "{name}: {}", planned.stdout);
+        assert!(!planned.path("runs").exists(), "a dry run leaves nothing behind");
+    }
+}
