@@ -87,6 +87,9 @@ fn category_of(cause: &(dyn std::error::Error + 'static)) -> Option<Category> {
     if let Some(error) = cause.downcast_ref::<RunDirError>() {
         return Some(if error.is_usage() { Category::Usage } else { Category::Environment });
     }
+    if cause.is::<plumb_observe::ObserveError>() {
+        return Some(Category::Target);
+    }
     cause.is::<std::io::Error>().then_some(Category::Environment)
 }
 
@@ -107,6 +110,12 @@ fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     }
     if let Some(error) = cause.downcast_ref::<RunDirError>() {
         return error.hint();
+    }
+    if cause.is::<plumb_observe::ObserveError>() {
+        return Some(
+            "--metrics takes the address of a broker's JMX exporter, such as http://host:9404/metrics"
+                .to_owned(),
+        );
     }
     cause.downcast_ref::<LoadError>().and_then(load_hint)
 }

@@ -101,6 +101,8 @@ pub enum ClusterPlan {
         bootstrap: String,
         /// Path of a client properties file, if any. Its content never enters the document.
         config: Option<String>,
+        /// Where the brokers serve their metrics in Prometheus' format; read before and after each block.
+        metrics: Vec<String>,
     },
 }
 

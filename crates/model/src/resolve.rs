@@ -97,13 +97,13 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
     check_names(&steps)?;
     let plan = Plan {
         name: trail.scenario("name", scenario.name.clone(), || "latency".to_owned()),
-        description: scenario.description.clone().unwrap_or_default(),
+        description: trail.scenario("description", scenario.description.clone(), String::new),
         seed: trail.scenario("seed", scenario.seed, || 20_210_830),
         driver: trail.scenario("driver", scenario.driver, || Driver::Librdkafka),
         level: trail.scenario("level", scenario.level, || 0.95),
         blocks: trail.scenario("blocks", scenario.blocks, || default_blocks(&steps)),
         settle: trail.scenario("settle", scenario.settle, || Nanos::from_secs(if lab { 8 } else { 0 })),
-        reference: scenario.reference.clone(),
+        reference: trail.scenario("reference", scenario.reference.clone().map(Some), || None),
         cluster,
         steps,
         origins: trail.origins,
@@ -173,6 +173,7 @@ fn cluster(words: Option<&ClusterWords>, trail: &mut Trail) -> Result<ClusterPla
         });
     };
     let place = trail.sources.get("cluster").map(|origin| format!("{origin}: ")).unwrap_or_default();
+    trail.scenario("cluster.kind", trail.sources.get("cluster").map(|_| ()), || ());
     match (&words.lab, &words.bootstrap) {
         (Some(_), Some(_)) => Err(ResolveError::Conflict {
             place,
@@ -186,8 +187,21 @@ fn cluster(words: Option<&ClusterWords>, trail: &mut Trail) -> Result<ClusterPla
         }),
         (None, Some(bootstrap)) => {
             trail.scenario("cluster.bootstrap", Some(()), || ());
-            Ok(ClusterPlan::Brokers { bootstrap: bootstrap.clone(), config: words.config.clone() })
+            let config = trail.scenario("cluster.config", words.config.clone().map(Some), || None);
+            if words.metrics.iter().any(|url| url.contains('@')) {
+                let reason = "an address with a password in it would be kept in the run's document";
+                return Err(ResolveError::Reserved { place, path: "cluster.metrics".into(), reason });
+            }
+            let written = (!words.metrics.is_empty()).then(|| words.metrics.clone());
+            let metrics = trail.scenario("cluster.metrics", written, Vec::new);
+            Ok(ClusterPlan::Brokers { bootstrap: bootstrap.clone(), config, metrics })
         }
+        (Some(_), None) if !words.metrics.is_empty() => Err(ResolveError::Conflict {
+            place,
+            first: "cluster.lab".into(),
+            second: "cluster.metrics".into(),
+            reason: "the lab serves its brokers' metrics itself",
+        }),
         (Some(_), None) if words.config.is_some() => Err(ResolveError::Conflict {
             place,
             first: "cluster.lab".into(),

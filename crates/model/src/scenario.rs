@@ -47,7 +47,7 @@ pub struct Scenario {
     pub setups: Vec<SetupWords>,
 }
 
-/// `lab`, `{lab: {...}}` or `{bootstrap: "host:port", config: client.properties}`.
+/// `lab`, `{lab: {...}}` or `{bootstrap: "host:port", config: client.properties, metrics: [URL, ...]}`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClusterWords {
     /// A lab for this run.
@@ -56,6 +56,8 @@ pub struct ClusterWords {
     pub bootstrap: Option<String>,
     /// A client properties file.
     pub config: Option<String>,
+    /// Where the brokers serve their metrics in Prometheus' format, one address each.
+    pub metrics: Vec<String>,
 }
 
 /// The lab of a run.
@@ -311,6 +313,8 @@ struct ClusterKeys {
     lab: Option<LabWords>,
     bootstrap: Option<String>,
     config: Option<String>,
+    #[serde(default)]
+    metrics: Vec<String>,
 }
 
 impl<'de> Deserialize<'de> for ClusterWords {
@@ -328,9 +332,9 @@ impl<'de> Deserialize<'de> for ClusterWords {
                 }
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ClusterWords, A::Error> {
-                let ClusterKeys { lab, bootstrap, config } =
+                let ClusterKeys { lab, bootstrap, config, metrics } =
                     ClusterKeys::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(ClusterWords { lab, bootstrap, config })
+                Ok(ClusterWords { lab, bootstrap, config, metrics })
             }
         }
         deserializer.deserialize_any(Reader)

@@ -49,7 +49,12 @@ impl Target {
                 let lab = LabCluster::start(&lab_options(&plan.cluster, stop, progress)?)?;
                 let bootstrap = lab.bootstrap();
                 let properties = lab.client_properties().into_iter().collect();
-                let metrics = lab.jmx_metrics_urls()?;
+                let metrics = lab.jmx_metrics_urls().unwrap_or_else(|error| {
+                    crate::printer::note(&format!(
+                        "warning: no broker metrics, so fewer stages are known: {error}"
+                    ));
+                    Vec::new()
+                });
                 (Some(lab), bootstrap, properties, metrics)
             }
         };
