@@ -1,1 +1,101 @@
-//! The instrument, proven.
+//! The instrument, proven: a known disturbance goes into a sink broker, and the program's document must have the known
+//! answer.
+//!
+//! Records are counted by the sink from 1 in the order of arrival. A run without warm-up and with one partition sends one
+//! probe first, so its measured message number i (from 0) is record i + 2: see [`record`].
+
+mod contract;
+mod counts;
+mod delay;
+mod killed;
+mod logs;
+mod outcomes;
+mod proof;
+mod stall;
+mod validity;
+
+use crate::program::{Ended, Program};
+use plumb_lab::sink::{ApiKey, Apis, Control, Refusal, RequestFault, SinkBroker, SinkOptions};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// The topic of every path, made before the run so that faults can name it.
+const TOPIC: &str = "events";
+/// Requests with one message each, nothing that waits for more.
+const AT_ONCE: [&str; 6] =
+    ["-X", "producer.acks=1", "-X", "producer.linger.ms=0", "-X", "socket.nagle.disable=true"];
+
+/// A sink broker with one topic.
+#[derive(Debug)]
+struct Path {
+    sink: SinkBroker,
+    control: Control,
+}
+
+impl Path {
+    fn new() -> Self {
+        let sink = SinkBroker::start(SinkOptions::default()).unwrap();
+        let control = sink.control();
+        control.create_topic(TOPIC, 1, &HashMap::new()).unwrap();
+        Path { sink, control }
+    }
+
+    /// A run against it: so many messages, so many a second, no warm-up.
+    fn latency(&self, rate_per_s: u32, count: u32) -> Program {
+        let (bootstrap, rate, count) = (self.sink.bootstrap(), rate_per_s.to_string(), count.to_string());
+        Program::new(["latency", "--bootstrap", &bootstrap, "--topic", TOPIC])
+            .args(["--rate", &rate, "--count", &count, "--size", "100B", "--warm-up", "0s"])
+            .args(["--output", "json", "--out", "run"])
+            .args(AT_ONCE)
+    }
+
+    /// Refuses `count` requests of a kind after `skip` of them.
+    fn refuse(&self, api: ApiKey, skip: u64, count: u64, refusal: Refusal) {
+        self.control.refuse(RequestFault { apis: Apis::one(api), skip, count, refusal });
+    }
+}
+
+/// The sink's number of a measured message, counted from 0.
+fn record(message: u64) -> u64 {
+    message + 2
+}
+
+/// The document of a run of one step, read as a stranger would: by the names that the contract promises.
+#[derive(Debug)]
+struct Document(Value);
+
+impl Document {
+    fn of(ended: &Ended) -> Self {
+        Document(ended.json())
+    }
+
+    fn at(&self, pointer: &str) -> &Value {
+        self.0.pointer(pointer).unwrap_or_else(|| panic!("no {pointer} in {:#}", self.0))
+    }
+
+    fn count(&self, name: &str) -> u64 {
+        self.at(&format!("/steps/0/counts/{name}")).as_u64().unwrap()
+    }
+
+    /// A figure of one of the four latencies, in milliseconds.
+    fn latency_ms(&self, latency: &str, figure: &str) -> f64 {
+        self.at(&format!("/steps/0/latency/{latency}/{figure}_ns")).as_f64().unwrap() / 1e6
+    }
+
+    fn slip_ms(&self, figure: &str) -> f64 {
+        self.at(&format!("/steps/0/slip/{figure}_ns")).as_f64().unwrap() / 1e6
+    }
+
+    fn verdict(&self) -> &str {
+        self.at("/validity/verdict").as_str().unwrap()
+    }
+
+    fn reasons(&self) -> Vec<&str> {
+        let reasons = self.at("/validity/reasons").as_array().unwrap();
+        reasons.iter().map(|reason| reason["id"].as_str().unwrap()).collect()
+    }
+
+    fn has_reason(&self, id: &str) -> bool {
+        self.reasons().contains(&id)
+    }
+}

@@ -1,0 +1,103 @@
+//! Losses, duplicates and swaps of chosen records are counted exactly, and the verdict says so.
+
+use super::{Document, Path, TOPIC, record};
+use crate::program::{Ended, Program};
+use plumb_lab::sink::Records;
+
+const MESSAGES: u64 = 1_000;
+/// The first, neighbours, one in the middle.
+const CHOSEN: [u64; 5] = [0, 300, 301, 302, 700];
+
+fn chosen(messages: &[u64]) -> Records {
+    Records::at(TOPIC, messages.iter().map(|message| record(*message)))
+}
+
+/// A run whose drain is short: what is lost does not come however long one waits.
+fn run(path: &Path) -> Ended {
+    let bootstrap = path.sink.bootstrap();
+    let scenario = format!(
+        "cluster: {{bootstrap: \"{bootstrap}\"}}\n\
+         topic: {{name: {TOPIC}}}\n\
+         load: {{rate: 1000, count: {MESSAGES}, size: 100B, warm_up: 0s, drain: 1s}}\n\
+         setups:\n  - producer: {{acks: 1, linger.ms: 0}}\n"
+    );
+    let program = Program::new(["run", "scenario.yaml", "--output", "json", "--out", "run"]);
+    std::fs::write(program.directory().join("scenario.yaml"), scenario).unwrap();
+    program.run()
+}
+
+fn offset_delta(document: &Document) -> u64 {
+    document.at("/steps/0/accounting/offset_delta").as_u64().unwrap()
+}
+
+#[test]
+fn records_that_vanish_after_their_acknowledgement_are_lost_and_the_run_is_invalid() {
+    let path = Path::new();
+    let (lost, last) = (CHOSEN.len() as u64 + 1, MESSAGES - 1);
+    path.control.drop_records(chosen(&CHOSEN));
+    path.control.drop_records(chosen(&[last]));
+    let ended = run(&path);
+    let document = Document::of(&ended);
+    assert_eq!(document.count("acked"), MESSAGES);
+    assert_eq!(document.count("lost"), lost);
+    assert_eq!(document.count("received"), MESSAGES - lost);
+    assert_eq!((document.count("duplicated"), document.count("reordered")), (0, 0));
+    assert_eq!(offset_delta(&document), 1 + MESSAGES - lost, "the probe and what is left");
+    assert_eq!(document.at("/steps/0/accounting/agrees"), false);
+    assert_eq!(document.verdict(), "invalid");
+    assert!(document.has_reason("messages-lost"), "{:?}", document.reasons());
+    assert!(document.has_reason("counts-do-not-add-up"), "{:?}", document.reasons());
+    assert_eq!(ended.code(), Some(1));
+}
+
+#[test]
+fn records_stored_twice_are_duplicates_and_not_received_twice() {
+    let path = Path::new();
+    path.control.duplicate_records(chosen(&CHOSEN));
+    let ended = run(&path);
+    let document = Document::of(&ended);
+    let twice = CHOSEN.len() as u64;
+    assert_eq!(document.count("duplicated"), twice);
+    assert_eq!((document.count("acked"), document.count("received")), (MESSAGES, MESSAGES));
+    assert_eq!((document.count("lost"), document.count("reordered")), (0, 0));
+    assert_eq!(document.at("/steps/0/latency/end_to_end/samples"), MESSAGES, "one latency a message");
+    assert_eq!(offset_delta(&document), 1 + MESSAGES + twice);
+    assert!(document.has_reason("duplicates-or-reorder"), "{:?}", document.reasons());
+    // More is stored than was ever sent: somebody counts wrong.
+    assert!(document.has_reason("counts-do-not-add-up"), "{:?}", document.reasons());
+    assert_eq!((document.verdict(), ended.code()), ("invalid", Some(1)));
+}
+
+#[test]
+fn records_stored_behind_their_successors_are_reordered_and_nothing_else() {
+    let path = Path::new();
+    // Each behind the next that is not swapped itself: a swap is one message out of order.
+    let swapped = [0, 300, 700];
+    path.control.swap_records(chosen(&swapped));
+    let ended = run(&path);
+    let document = Document::of(&ended);
+    assert_eq!(document.count("reordered"), swapped.len() as u64);
+    assert_eq!((document.count("acked"), document.count("received")), (MESSAGES, MESSAGES));
+    assert_eq!((document.count("lost"), document.count("duplicated")), (0, 0));
+    assert_eq!(document.at("/steps/0/accounting/agrees"), true);
+    assert!(document.has_reason("duplicates-or-reorder"), "{:?}", document.reasons());
+    assert!(!document.has_reason("counts-do-not-add-up"), "{:?}", document.reasons());
+}
+
+#[test]
+fn an_undisturbed_run_loses_repeats_and_swaps_nothing() {
+    let path = Path::new();
+    let ended = run(&path);
+    let document = Document::of(&ended);
+    for name in ["intended", "sent", "acked", "received"] {
+        assert_eq!(document.count(name), MESSAGES, "{name}");
+    }
+    for name in ["failed", "unknown", "lost", "duplicated", "reordered"] {
+        assert_eq!(document.count(name), 0, "{name}");
+    }
+    assert_eq!(document.at("/steps/0/accounting/agrees"), true);
+    assert_eq!(offset_delta(&document), 1 + MESSAGES);
+    for id in ["messages-lost", "messages-failed", "duplicates-or-reorder", "counts-do-not-add-up"] {
+        assert!(!document.has_reason(id), "{id}");
+    }
+}

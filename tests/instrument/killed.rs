@@ -1,0 +1,39 @@
+//! A run that is killed leaves what it had measured.
+
+use super::{Document, Path, TOPIC};
+use crate::program::Program;
+use rustix::process::Signal;
+use serde_json::Value;
+
+const RATE_PER_S: u32 = 500;
+/// A second is closed three seconds after its end, and the document is written every three seconds.
+const BEHIND_S_MAX: u64 = 8;
+
+#[test]
+fn a_run_killed_while_it_measures_leaves_a_document_that_loads_with_the_figures_so_far() {
+    let path = Path::new();
+    let mut running = path.latency(RATE_PER_S, 60 * RATE_PER_S).start();
+    running.wait_for("the first seconds in the document", |running| {
+        let text = std::fs::read_to_string(running.path("run/run.json")).ok()?;
+        let document: Value = serde_json::from_str(&text).expect("whole at any moment");
+        (!document["steps"][0]["series"].as_array()?.is_empty()).then_some(())
+    });
+    running.signal(Signal::KILL);
+    let killed = running.wait();
+    assert_eq!(killed.code(), None);
+    let arrived = path.control.stats().topic(TOPIC).arrived;
+
+    let run = killed.path("run");
+    let report = Program::new(["report".as_ref(), run.as_os_str()]).args(["--output", "json"]).run();
+    let document = Document::of(&report);
+    assert_eq!(document.at("/run/state/kind"), "running");
+    assert!(document.at("/run/finished_at").is_null());
+    assert!(document.has_reason("unfinished-run"), "{:?}", document.reasons());
+    assert_ne!(document.verdict(), "valid");
+    let samples = document.at("/steps/0/latency/end_to_end/samples").as_u64().unwrap();
+    assert!(samples > 0);
+    let behind = arrived - samples;
+    assert!(behind <= BEHIND_S_MAX * u64::from(RATE_PER_S), "{behind} messages behind");
+    let text = Program::new(["report".as_ref(), run.as_os_str()]).run();
+    assert!(text.stdout.contains("killed"), "{}", text.stdout);
+}

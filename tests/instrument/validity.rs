@@ -1,0 +1,67 @@
+//! Conditions that make figures mislead are named.
+
+use super::{Document, Path};
+use plumb_lab::sink::{ApiKey, Apis, Delay, Effect, Refusal};
+use std::time::Duration;
+
+#[test]
+fn answers_that_speak_of_a_quota_make_a_run_throttled() {
+    let path = Path::new();
+    path.control.throttle(Apis::one(ApiKey::Produce), Duration::from_millis(40));
+    let ended = path.latency(200, 500).run();
+    let document = Document::of(&ended);
+    assert!(document.has_reason("throttled"), "{:?}", document.reasons());
+    assert_ne!(document.verdict(), "valid");
+    assert_eq!(document.at("/steps/0/producer_statistics/throttle_max_ns"), 40_000_000);
+    assert_eq!(document.at("/steps/0/consumer_statistics/throttled_responses"), 0);
+}
+
+#[test]
+fn a_connection_closed_among_the_measured_messages_is_a_reconnect_in_the_window_and_nothing_is_lost() {
+    let path = Path::new();
+    path.refuse(ApiKey::Produce, 1 + 150, 1, Refusal::Close(Effect::Skipped));
+    let ended = path.latency(200, 500).run();
+    let document = Document::of(&ended);
+    assert!(document.has_reason("reconnect-in-window"), "{:?}", document.reasons());
+    assert_ne!(document.verdict(), "valid");
+    assert_eq!((document.count("acked"), document.count("received")), (500, 500));
+    assert_eq!((document.count("lost"), document.count("duplicated")), (0, 0));
+}
+
+#[test]
+fn a_broker_slower_than_the_schedule_makes_a_run_saturated_and_invalid() {
+    let path = Path::new();
+    let slow = Delay::Constant(Duration::from_millis(10));
+    path.control.delay_answers(Apis::one(ApiKey::Produce), slow);
+    let ended = path.latency(200, 300).args(["--in-flight", "1"]).run();
+    let document = Document::of(&ended);
+    assert!(document.has_reason("saturated"), "{:?}", document.reasons());
+    assert_eq!((document.verdict(), ended.code()), ("invalid", Some(1)));
+    // 10 ms a message allow 100 a second at the most.
+    assert!(document.at("/steps/0/achieved_per_s").as_f64().unwrap() <= 100.0);
+    assert_eq!(document.count("acked"), 300);
+}
+
+#[test]
+fn five_hundred_messages_have_no_p99_and_the_run_says_why() {
+    let path = Path::new();
+    let ended = path.latency(500, 500).run();
+    let document = Document::of(&ended);
+    let latency = document.at("/steps/0/latency/end_to_end");
+    assert_eq!(latency["samples"], 500);
+    assert!(latency["p95_ns"].is_u64());
+    assert!(latency["p99_ns"].is_null() && latency["p999_ns"].is_null(), "{latency:#}");
+    assert!(document.has_reason("too-few-samples"), "{:?}", document.reasons());
+    assert_ne!(document.verdict(), "valid");
+}
+
+#[test]
+fn an_undisturbed_run_gives_none_of_these_reasons() {
+    let path = Path::new();
+    let ended = path.latency(500, 1_000).run();
+    let document = Document::of(&ended);
+    for id in ["throttled", "reconnect-in-window", "rebalance-in-window", "saturated", "too-few-samples"] {
+        assert!(!document.has_reason(id), "{id}");
+    }
+    assert!(document.at("/steps/0/latency/end_to_end/p99_ns").is_u64());
+}
