@@ -2,7 +2,7 @@
 
 /// Attempts at a proof. Other programs only ever add time, and not the same every time: an instrument that is wrong is
 /// wrong in each attempt.
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 5;
 
 /// Whether a figure is what it must be, and by how much it is not.
 pub(super) type Verdict = Result<(), String>;
