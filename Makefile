@@ -9,7 +9,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 .PHONY: help demo test build lint bootstrap
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: bootstrap ## start a real Kafka broker here, run the latency experiment on it, write a report
 	cargo build --release -p plumb-cli
@@ -27,3 +27,7 @@ lint: bootstrap ## format and lints only
 
 bootstrap: ## install what this machine lacks (Debian, Ubuntu)
 	@scripts/bootstrap
+
+.PHONY: bench-latency-floor
+bench-latency-floor: bootstrap ## Plumb's latencies beside those of a bare librdkafka loop, on one broker
+	cargo run --release -p plumb-bench-latency-floor

@@ -1,0 +1,44 @@
+//! How much does Plumb add to the latency that it measures? Plumb, the least code around librdkafka that can measure the
+//! same, and Kafka's own EndToEndLatency, in turns on one broker.
+//!
+//! Not a test: it ends with 0 whatever it finds. `docs/guide/benchmarks.md` says how to read it. The order of reading is
+//! [`rounds`], then one contestant after the other: [`plumb`], [`bare`], [`java`].
+
+mod arguments;
+mod bare;
+mod error;
+mod figures;
+mod java;
+mod machine;
+mod plumb;
+mod rounds;
+mod table;
+
+use arguments::Job;
+use error::BenchError;
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr().lock(), "error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), BenchError> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match arguments::parse(&words)? {
+        Job::Help => say(arguments::HELP),
+        Job::Bare { bootstrap, topic, load } => say(&bare::in_this_process(&bootstrap, &topic, &load)?),
+        Job::Bench(options) => rounds::run(&options),
+    }
+}
+
+/// Writes a line to standard output.
+fn say(line: &str) -> Result<(), BenchError> {
+    Ok(writeln!(std::io::stdout().lock(), "{line}")?)
+}
