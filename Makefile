@@ -6,7 +6,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build lint bootstrap
+.PHONY: help demo test build lint bootstrap simulations msrv
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,12 @@ build: bootstrap ## the program, optimised, into target/release or CARGO_TARGET_
 lint: bootstrap ## format and lints only
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+
+simulations: bootstrap ## coverage and false-positive simulations of the statistics (minutes)
+	cargo test --release -p plumb-stats -- --ignored
+
+msrv: bootstrap ## whether the oldest Rust that Cargo.toml promises still builds everything
+	cargo +$(shell sed -n 's/^rust-version = "\(.*\)"$$/\1.0/p' Cargo.toml) check --workspace --all-targets
 
 bootstrap: ## install what this machine lacks (Debian, Ubuntu)
 	@scripts/bootstrap

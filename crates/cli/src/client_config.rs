@@ -12,6 +12,19 @@ pub(crate) enum ConfigFileError {
     Content(#[from] ConfigError),
 }
 
+impl ConfigFileError {
+    pub(crate) fn hint(&self) -> &'static str {
+        match self {
+            ConfigFileError::Read(_) => {
+                "--config (or cluster.config) names a client properties file, as for the Java client or librdkafka"
+            }
+            ConfigFileError::Content(_) => {
+                "the file says how to connect (security.protocol, sasl.*, ssl.*), with the Java client's names or librdkafka's"
+            }
+        }
+    }
+}
+
 /// Reads a client properties file; none is an empty one.
 pub(crate) fn read(path: Option<&str>) -> Result<ClientConfig, ConfigFileError> {
     let Some(path) = path else { return Ok(ClientConfig::default()) };

@@ -50,6 +50,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
 /// Runs a plan and shows the document, or shows the plan.
 fn carry_out(plan: Plan, output: &OutputArgs) -> Result<End> {
     if output.dry_run {
+        // What a run would refuse is refused here too.
+        session::checked_config(&plan)?;
         match output.output {
             OutputFormat::Json => printer::out(&format!("{}\n", serde_json::to_string_pretty(&plan)?)),
             OutputFormat::Text | OutputFormat::Csv => {

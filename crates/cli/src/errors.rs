@@ -70,9 +70,10 @@ fn category_of(cause: &(dyn std::error::Error + 'static)) -> Option<Category> {
     }
     if let Some(error) = cause.downcast_ref::<LoadError>() {
         return Some(match error {
-            LoadError::Property { .. } | LoadError::Properties { .. } | LoadError::PayloadFile { .. } => {
-                Category::Usage
-            }
+            LoadError::Property { .. }
+            | LoadError::Properties { .. }
+            | LoadError::PayloadFile { .. }
+            | LoadError::TooLargeForProducer { .. } => Category::Usage,
             LoadError::Thread { .. } | LoadError::Stopped => Category::Environment,
             _ => Category::Target,
         });
@@ -111,6 +112,9 @@ fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     if let Some(error) = cause.downcast_ref::<RunDirError>() {
         return error.hint();
     }
+    if let Some(error) = cause.downcast_ref::<ConfigFileError>() {
+        return Some(error.hint().to_owned());
+    }
     if cause.is::<plumb_observe::ObserveError>() {
         return Some(
             "--metrics takes the address of a broker's JMX exporter, such as http://host:9404/metrics"
@@ -139,6 +143,9 @@ fn load_hint(error: &LoadError) -> Option<String> {
         LoadError::Unreachable { .. } => {
             "check the address, the port and the firewall between here and there"
         }
+        LoadError::Properties { reason } if reason.contains(".location failed") => {
+            "is the file that this property names there, readable, and in the PEM format?"
+        }
         LoadError::Properties { .. } => {
             "check the client properties file (--config) and the properties under test; librdkafka's \
              CONFIGURATION.md explains them"
@@ -157,11 +164,38 @@ fn load_hint(error: &LoadError) -> Option<String> {
             "the broker's certificate is not signed by a known authority: set ssl.ca.location in the client properties file"
         }
         LoadError::Tls { .. } => "is it the TLS port, and do both sides speak the same versions of TLS?",
-        LoadError::TooLarge { .. } => {
-            "raise max.message.bytes of the topic and -X message.max.bytes of the producer, or send smaller values"
+        LoadError::TooLargeForProducer { .. } => {
+            "raise it (-X message.max.bytes=N, or setups[].producer), and the topic's max.message.bytes with it; or \
+             send smaller values"
         }
+        LoadError::TooLarge { .. } => "raise max.message.bytes of the topic, or send smaller values",
+        LoadError::PayloadFile { .. } => "load.payload.file names the file whose bytes the messages carry",
+        LoadError::Refused { reason, .. } => return refusal_hint(reason).map(str::to_owned),
         LoadError::NotReady { .. } => "does the topic have a leader and enough in-sync replicas?",
         _ => return None,
     };
     Some(hint.to_owned())
+}
+
+/// What to do about an error code of the broker.
+fn refusal_hint(reason: &str) -> Option<&'static str> {
+    let hints = [
+        (
+            "TOPIC_EXCEPTION",
+            "a topic's name has letters, digits, dots, underscores and hyphens, at most 249 of them",
+        ),
+        (
+            "INVALID_CONFIG",
+            "topic.configs takes Kafka's topic configs (kafka.apache.org/documentation/#topicconfigs)",
+        ),
+        (
+            "INVALID_REPLICATION_FACTOR",
+            "a replica needs a broker of its own: lower topic.replication (--replication)",
+        ),
+        (
+            "AUTHORIZATION_FAILED",
+            "this user may not do that: have it allowed, or give a topic that exists and that it may use (--topic)",
+        ),
+    ];
+    hints.into_iter().find(|(code, _)| reason.contains(code)).map(|(_, hint)| hint)
 }

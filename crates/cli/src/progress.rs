@@ -54,8 +54,9 @@ impl Progress {
         bar.enable_steady_tick(Duration::from_millis(120));
         if !terminal {
             printer::note(&format!(
-                "plumb: {} in {blocks} blocks, about {}",
+                "plumb: {} in {blocks} block{}, about {}",
                 plan.name,
+                if blocks == 1 { "" } else { "s" },
                 duration(estimate_s)
             ));
         }

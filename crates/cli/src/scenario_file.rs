@@ -14,8 +14,8 @@ use thiserror::Error;
 pub(crate) enum ScenarioFileError {
     #[error("cannot read the scenario")]
     Read(#[from] std::io::Error),
-    #[error("{path} is not a scenario:\n{message}")]
-    Content { path: String, message: String },
+    #[error("{message}")]
+    Content { message: String },
 }
 
 impl ScenarioFileError {
@@ -38,8 +38,7 @@ pub(crate) fn read(path: &Path) -> Result<(Scenario, Sources), ScenarioFileError
 /// Reads a scenario from its text; `path` is for messages and origins.
 pub(crate) fn parse(path: &str, text: &str) -> Result<(Scenario, Sources), ScenarioFileError> {
     let content = |error: serde_saphyr::Error| ScenarioFileError::Content {
-        path: path.to_owned(),
-        message: error.to_string(),
+        message: reworded(path, &error.to_string()),
     };
     let scenario: Scenario = serde_saphyr::from_str(text).map_err(content)?;
     let tree: Node = serde_saphyr::from_str(text).map_err(content)?;
@@ -47,6 +46,31 @@ pub(crate) fn parse(path: &str, text: &str) -> Result<(Scenario, Sources), Scena
     tree.note("", path, &mut sources);
     Ok((scenario, sources))
 }
+
+/// The parser's message with the file's name, each thing said once, and no names of Rust types.
+fn reworded(path: &str, message: &str) -> String {
+    let mut text = message.to_owned();
+    for (rust, plain) in TYPES {
+        text = text.replace(&format!("expected {rust}"), &format!("expected {plain}"));
+    }
+    let placed = text.strip_prefix("error: line ").and_then(|rest| {
+        let (line, rest) = rest.split_once(" column ")?;
+        let (column, rest) = rest.split_once(": ")?;
+        let (what, snippet) = rest.split_once('\n')?;
+        let (_, snippet) = snippet.split_once('\n')?;
+        Some(format!("{path}:{line}:{column}: {what}\n{}", snippet.replace(&format!("^ {what}"), "^")))
+    });
+    placed.unwrap_or_else(|| format!("{path}: {text}"))
+}
+
+/// What the parser expects, and how a user calls it.
+const TYPES: &[(&str, &str)] = &[
+    ("f64", "a number"),
+    ("u64", "a whole number"),
+    ("u32", "a whole number"),
+    ("string scalar", "a text"),
+    ("a string", "a text"),
+];
 
 /// A YAML value of which only the places of the keys matter.
 enum Node {
@@ -162,9 +186,6 @@ setups:
     fn a_typing_error_is_shown_with_its_place_and_the_choices() {
         let wrong = TEXT.replace("rate:", "rte:");
         let message = parse("a.yaml", &wrong).unwrap_err().to_string();
-        assert!(
-            message.contains("rte") && message.contains("rate") && message.contains("line 4"),
-            "{message}"
-        );
+        assert!(message.starts_with("a.yaml:4:3: unknown field `rte`, expected one of rate,"), "{message}");
     }
 }

@@ -17,6 +17,7 @@ use fold::{StepFold, achieved_per_s};
 use jiff::Timestamp;
 use plumb_load::block::{self, BlockOutcome, BlockSpec};
 use plumb_load::calibrate::calibrate;
+use plumb_load::librdkafka::java::ClientConfig;
 use plumb_load::observation::Observation;
 use plumb_load::random::Random;
 use plumb_load::schedule::Share;
@@ -45,10 +46,7 @@ pub(crate) struct Finished {
 /// Runs a plan.
 pub(crate) fn run(plan: Plan, out: Option<&Path>, stop: &Arc<AtomicBool>) -> Result<Finished> {
     let started = Timestamp::now();
-    let config = client_config::read(config_path(&plan))?;
-    for step in &plan.steps {
-        block::check_properties(step, &config.properties)?;
-    }
+    let config = checked_config(&plan)?;
     let mut dir = RunDir::create(out, started, &plan.name)?;
     let mut record = Record::new(plan, started, &config)?;
     if let Err(error) = dir.write_document(&record.document) {
@@ -73,6 +71,15 @@ pub(crate) fn run(plan: Plan, out: Option<&Path>, stop: &Arc<AtomicBool>) -> Res
     dir.write_document(&record.document)?;
     let page = dir.write_page(&record.document)?;
     Ok(Finished { document: record.document, page })
+}
+
+/// The client properties file of a plan, after the client library accepted every property that the plan would set.
+pub(crate) fn checked_config(plan: &Plan) -> Result<ClientConfig> {
+    let config = client_config::read(config_path(plan))?;
+    for step in &plan.steps {
+        block::check(step, &config.properties)?;
+    }
+    Ok(config)
 }
 
 /// A run that failed keeps its document when it measured something, and leaves nothing when it did not.

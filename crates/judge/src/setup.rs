@@ -1,6 +1,6 @@
 //! A step as rules see it: its result, its plan, and the settings that were really in force.
 
-use plumb_model::document::{RunDocument, StepResult};
+use plumb_model::document::{BlockResult, RunDocument, StepResult};
 use plumb_model::observation::{Distribution, SecondLatency, SecondRow};
 use plumb_model::plan::{LoadPlan, Plan, Properties, Schedule, StepPlan};
 use std::collections::BTreeMap;
@@ -61,6 +61,11 @@ impl<'a> Setup<'a> {
     pub(crate) fn headline(&self) -> &'a Distribution {
         let latency = &self.result.latency;
         if self.consumes() { &latency.end_to_end } else { &latency.acknowledge }
+    }
+
+    /// The headline latency of a block.
+    pub(crate) fn headline_of<'r>(&self, block: &'r BlockResult) -> &'r Distribution {
+        if self.consumes() { &block.end_to_end } else { &block.acknowledge }
     }
 
     /// What the headline latency is called.

@@ -115,10 +115,14 @@ fn differences(case: &Case) -> Option<String> {
     let limit =
         equal.iter().filter_map(|comparison| comparison.smallest_detectable_ratio).fold(1.0, f64::max);
     let limit = match limit {
+        l if l >= 2.0 => format!(" (a factor of {l:.1} could have hidden)"),
         l if l > 1.0 => format!(" (a difference of {:.0} % could have hidden)", (l - 1.0) * 100.0),
         _ => String::new(),
     };
+    let tails_told = of(ComparisonVerdict::Differs, is_of_p99s).len()
+        + of(ComparisonVerdict::WithinNoise, is_of_p99s).len();
     let tails = match (differ.len(), of(ComparisonVerdict::Differs, is_of_p99s).len()) {
+        _ if tails_told == 0 => String::new(),
         (means, tails) if means == tails => String::new(),
         (_, tails) => format!("; in p99 {tails} do"),
     };

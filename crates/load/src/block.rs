@@ -18,12 +18,12 @@ use crate::librdkafka::connect::Cluster;
 use crate::librdkafka::{Client, Role};
 use crate::observation::{Measure, Observation, Sink};
 use crate::pace::Pace;
-use crate::payload::PayloadSource;
+use crate::payload::{PayloadSource, read_payload_file};
 use crate::produce::{Outstanding, Reported, Sender, Sent, hear_reports};
 use crate::random::Random;
 use crate::schedule::{Share, due_times};
 use crate::seconds::{Parcel, Seconds};
-use plumb_model::plan::{Properties, StepPlan};
+use plumb_model::plan::{Payload, Properties, StepPlan};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
@@ -141,9 +141,12 @@ pub fn run(
     Ok(outcome)
 }
 
-/// Refuses a step whose properties the client library does not take, before anything is made for it. `security` are the
-/// connection's properties.
-pub fn check_properties(step: &StepPlan, security: &Properties) -> Result<(), LoadError> {
+/// Refuses a step whose properties the client library does not take, or whose payload file is not there, before anything
+/// is made for it. `security` are the connection's properties.
+pub fn check(step: &StepPlan, security: &Properties) -> Result<(), LoadError> {
+    if let Payload::File(path) = &step.load.payload {
+        read_payload_file(path)?;
+    }
     for role in [Role::Producer, Role::Consumer] {
         Client::new(role, &properties(role, step, "plumb-check", security))?;
     }

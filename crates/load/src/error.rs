@@ -46,14 +46,12 @@ pub enum LoadError {
         reason: String,
     },
     /// Target: somebody listens there and ends the connection at the first request.
-    #[error("{bootstrap} closes the connection when it is spoken to as {protocol}: {reason}")]
+    #[error("{bootstrap} takes the connection and closes it when it is spoken to as {protocol}")]
     Disconnected {
         /// host:port, comma separated.
         bootstrap: String,
         /// The security protocol that was tried.
         protocol: String,
-        /// The library's words.
-        reason: String,
     },
     /// Target: the broker refuses the login.
     #[error("{bootstrap} refuses the login: {reason}")]
@@ -72,14 +70,20 @@ pub enum LoadError {
         reason: String,
     },
     /// Target: an operation was refused.
-    #[error("{operation}: {reason}")]
+    #[error("cannot {operation}: {reason}")]
     Refused {
         /// What was asked.
         operation: String,
         /// The broker's words.
         reason: String,
     },
-    /// Target: a record is larger than client, topic or broker allow.
+    /// Usage: a record is larger than the producer's own limit.
+    #[error("a record of {bytes} B is larger than the producer's message.max.bytes allows")]
+    TooLargeForProducer {
+        /// Bytes of the value.
+        bytes: u64,
+    },
+    /// Target: a record is larger than topic or broker allow.
     #[error("a record of {bytes} B is larger than allowed: {reason}")]
     TooLarge {
         /// Bytes of the value.

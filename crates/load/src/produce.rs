@@ -206,10 +206,7 @@ fn headers(written: &BTreeMap<String, String>, place: StampPlace) -> Vec<(CStrin
 
 fn refused(error: ProduceError, size: usize, topic: &str) -> LoadError {
     match error {
-        ProduceError::TooLarge(_) => LoadError::TooLarge {
-            bytes: size as u64,
-            reason: "the producer's own message.max.bytes is smaller".to_owned(),
-        },
+        ProduceError::TooLarge(_) => LoadError::TooLargeForProducer { bytes: size as u64 },
         ProduceError::QueueFull => LoadError::Refused {
             operation: format!("send the first record to {topic}"),
             reason: "the client's queue is full".to_owned(),

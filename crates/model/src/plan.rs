@@ -283,6 +283,21 @@ pub enum Payload {
     File(String),
 }
 
+impl Schedule {
+    /// Mean messages per second of a schedule that has rates of its own; none for one that takes the load's rate.
+    pub fn own_rate_per_s(&self) -> Option<f64> {
+        match self {
+            Schedule::Constant | Schedule::Poisson | Schedule::Burst { .. } => None,
+            Schedule::Steps(steps) => {
+                let time: f64 = steps.iter().map(|step| step.hold.as_secs_f64()).sum();
+                let messages: f64 = steps.iter().map(|step| step.rate_per_s * step.hold.as_secs_f64()).sum();
+                Some(messages / time)
+            }
+            Schedule::Ramp { from_per_s, to_per_s, .. } => Some((from_per_s + to_per_s) / 2.0),
+        }
+    }
+}
+
 impl SizePlan {
     /// Mean bytes of a value.
     pub fn mean(&self) -> f64 {

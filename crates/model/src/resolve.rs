@@ -83,7 +83,7 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
     for (index, setup) in setups.iter().enumerate() {
         for variant in sweep::variants(scenario, setup, index) {
             let at = format!("steps.{}", steps.len());
-            let name = variant.name.clone().unwrap_or_else(|| default_name(scenario));
+            let name = step_name(scenario, setups.len(), &variant);
             let step = StepPlan {
                 topic: topic(&variant.topic, &at, &mut trail, &variant)?,
                 load: load(&variant.load, &at, &mut trail, &variant)?,
@@ -155,12 +155,24 @@ impl Trail<'_> {
     }
 }
 
-fn default_name(scenario: &Scenario) -> String {
-    scenario.name.clone().unwrap_or_else(|| "as asked".to_owned())
+/// Setups without a name are numbered when there are several; what a sweep varies follows.
+fn step_name(scenario: &Scenario, setups: usize, variant: &sweep::Variant) -> String {
+    let unnamed = scenario.setups.get(variant.setup_index).is_none_or(|setup| setup.name.is_none());
+    match (&variant.name, unnamed && setups > 1) {
+        (Some(varied), true) => format!("setup {}, {varied}", variant.setup_index + 1),
+        (None, true) => format!("setup {}", variant.setup_index + 1),
+        (Some(name), false) => name.clone(),
+        (None, false) => scenario.name.clone().unwrap_or_else(|| "as asked".to_owned()),
+    }
 }
 
-/// One block shows a single setting; several are needed to tell settings apart from noise.
+/// One block shows a single setting; several are needed to tell settings apart from noise. A rate that changes must not
+/// be cut into pieces, each of which would begin anew.
 fn default_blocks(steps: &[StepPlan]) -> u32 {
+    let changes = |step: &StepPlan| matches!(step.load.schedule, Schedule::Steps(_) | Schedule::Ramp { .. });
+    if steps.iter().any(changes) {
+        return 1;
+    }
     let shortest = steps.iter().map(|step| step.load.messages()).min().unwrap_or(1);
     if steps.len() < 2 { 1 } else { u32::try_from(shortest / 20).unwrap_or(5).clamp(1, 5) }
 }
@@ -280,12 +292,7 @@ fn load(
     variant: &sweep::Variant,
 ) -> Result<LoadPlan, ResolveError> {
     let path = |name: &str| format!("{at}.load.{name}");
-    let Some(rate) = words.rate.as_ref().map(|rate| rate.values()[0]) else {
-        return Err(ResolveError::Missing {
-            path: "load.rate",
-            reason: "latency has a meaning only at a rate; say how many messages per second",
-        });
-    };
+    let rate = rate_per_s(words, at, trail, variant)?;
     let count = words.count.as_ref().map(|count| count.values()[0]);
     let duration = words.duration.as_ref().map(|duration| duration.values()[0]);
     let (length_source, length) = match (count, duration) {
@@ -306,7 +313,7 @@ fn load(
     let producers = words.producers.as_ref().map(|n| n.values()[0]);
     let consumers = words.consumers.as_ref().map(|n| n.values()[0]);
     Ok(LoadPlan {
-        rate_per_s: trail.step((path("rate_per_s"), "load.rate"), variant, Some(rate), || 0.0),
+        rate_per_s: rate,
         schedule: trail.step((path("schedule"), "load.schedule"), variant, words.schedule.clone(), || {
             Schedule::Constant
         }),
@@ -328,13 +335,40 @@ fn load(
     })
 }
 
+/// The rate as written, or the mean of a schedule that has rates of its own.
+fn rate_per_s(
+    words: &LoadWords,
+    at: &str,
+    trail: &mut Trail,
+    variant: &sweep::Variant,
+) -> Result<f64, ResolveError> {
+    let path = format!("{at}.load.rate_per_s");
+    let written = words.rate.as_ref().map(|rate| rate.values()[0]);
+    match (written, words.schedule.as_ref().and_then(Schedule::own_rate_per_s)) {
+        (Some(_), Some(_)) => Err(ResolveError::Conflict {
+            place: trail.place(variant, "load.rate"),
+            first: "load.rate".into(),
+            second: "load.schedule".into(),
+            reason: "steps and ramp have rates of their own",
+        }),
+        (None, Some(mean)) => {
+            trail.origins.insert(path, Origin::Derived { reason: "mean of load.schedule".to_owned() });
+            Ok(mean)
+        }
+        (Some(rate), None) => Ok(trail.step((path, "load.rate"), variant, Some(rate), || rate)),
+        (None, None) => Err(ResolveError::Missing {
+            path: "load.rate",
+            reason: "latency has a meaning only at a rate; say how many messages per second",
+        }),
+    }
+}
+
 /// Properties that Plumb must set itself, with the place where the user sets them instead.
 const RESERVED: &[(&str, &str)] = &[
     ("bootstrap.servers", "it belongs to the cluster: use cluster.bootstrap or --bootstrap"),
     ("metadata.broker.list", "it belongs to the cluster: use cluster.bootstrap or --bootstrap"),
     ("group.id", "each run uses a group of its own, so that it starts at the log's end and disturbs nobody"),
-    ("statistics.interval.ms", "stages are computed from windows of one second"),
-    ("enable.auto.offset.store", "the run must know which records it has seen"),
+    ("statistics.interval.ms", "stages are computed from windows whose length Plumb sets"),
 ];
 
 fn properties(

@@ -1,9 +1,10 @@
 //! `plumb report`: a finished run again, from its document alone.
 
-use super::{End, end_of, show};
+use super::{End, show};
 use crate::args::ReportArgs;
 use crate::{printer, run_dir};
 use anyhow::{Context, Result};
+use plumb_model::finding::ValidityVerdict;
 
 pub(super) fn report(arguments: &ReportArgs) -> Result<End> {
     let document = run_dir::read_document(&arguments.run)?;
@@ -13,5 +14,6 @@ pub(super) fn report(arguments: &ReportArgs) -> Result<End> {
         printer::note(&format!("report: {}", path.display()));
     }
     show(&document, arguments.output)?;
-    Ok(end_of(&document))
+    // Looking at a run that was stopped is no interruption.
+    Ok(if document.validity.verdict == ValidityVerdict::Invalid { End::Found } else { End::Done })
 }

@@ -203,17 +203,15 @@ fn effective(outcome: &BlockOutcome, target: &Target, topic: &TopicShape) -> Eff
 }
 
 fn durability(effective: &Effective) -> Durability {
-    let of =
-        |properties: &Properties, keys: &[&str]| keys.iter().find_map(|key| properties.get(*key).cloned());
-    let acks = of(&effective.producer, &["acks", "request.required.acks"]);
+    let of = |properties: &Properties, key: &str| properties.get(key).cloned();
+    let acks = of(&effective.producer, "acks");
     Durability {
         acks: acks.map(|acks| if acks == "-1" { "all".to_owned() } else { acks }),
         replication: effective.replication,
-        min_insync_replicas: of(&effective.topic, &["min.insync.replicas"])
-            .and_then(|value| value.parse().ok()),
-        flush_messages: of(&effective.topic, &["flush.messages"]),
-        flush_ms: of(&effective.topic, &["flush.ms"]),
-        idempotence: of(&effective.producer, &["enable.idempotence"]).and_then(|value| value.parse().ok()),
+        min_insync_replicas: of(&effective.topic, "min.insync.replicas").and_then(|value| value.parse().ok()),
+        flush_messages: of(&effective.topic, "flush.messages"),
+        flush_ms: of(&effective.topic, "flush.ms"),
+        idempotence: of(&effective.producer, "enable.idempotence").and_then(|value| value.parse().ok()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The path under test, made ready: a lab or the user's brokers, and the topics of the steps.
 
 use crate::progress::Progress;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use plumb_lab::kafka::{LabCluster, LabOptions, Tls};
 use plumb_load::librdkafka::admin::{OwnTopic, TopicShape};
 use plumb_load::librdkafka::connect::{Cluster, connect};
@@ -135,7 +135,7 @@ pub(crate) fn heap_mib(heap: &str) -> Result<u32> {
         || UsageError::new(format!("{heap:?} is not a heap size"), "write it as the JVM does: 512m or 2g");
     let split = heap.len().saturating_sub(1);
     let (number, unit) = heap.split_at_checked(split).ok_or_else(error)?;
-    let number: u32 = number.parse().map_err(|_| error()).context("heap")?;
+    let number: u32 = number.parse().map_err(|_| error())?;
     match unit {
         "m" | "M" => Ok(number),
         "g" | "G" => number.checked_mul(1024).ok_or_else(|| error().into()),

@@ -1,4 +1,5 @@
-//! Whether the hypervisor gave the processors to other guests while messages were measured.
+//! Whether the processors were given to other guests, or wanted by more than they could serve, while messages were
+//! measured.
 
 use crate::figure::percent;
 use crate::rule::{About, Case, Complete, Rule, about_step};
@@ -8,7 +9,7 @@ use plumb_model::finding::{Finding, Severity};
 pub(super) const RULE: Rule = Rule {
     id: "noisy-host",
     title: "Noisy host",
-    summary: "The hypervisor gave this host's processors to other guests.",
+    summary: "Other work took this host's processors: other guests, or other programs.",
     page: include_str!("../../../../docs/findings/noisy-host.md"),
     severity: Severity::Suspect,
     about: About::Run,
@@ -18,8 +19,37 @@ pub(super) const RULE: Rule = Rule {
 /// Share of the processors' time that may be stolen (ours: a few percent are usual in clouds).
 const STEAL_SHARE_MAX: f64 = 0.10;
 
+/// Share of the time in which some runnable thread of the host had to wait for a processor (pressure stall information,
+/// `cpu some`); ours: a path at a modest rate on two quiet processors stays below a tenth.
+const PRESSURE_SHARE_MAX: f64 = 0.40;
+
 fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| theft(&setup)).collect()
+    case.setups().flat_map(|setup| [theft(&setup), pressure(&setup)]).flatten().collect()
+}
+
+fn pressure(setup: &Setup) -> Option<Finding> {
+    let blocks = setup.result.blocks.iter();
+    let waits = blocks.filter_map(|block| {
+        let host = block.host.as_ref().filter(|host| host.elapsed_ns > 0)?;
+        Some((block.block, host.pressure.cpu_some_ns? as f64 / host.elapsed_ns as f64))
+    });
+    let (block, share) = waits.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    if share < PRESSURE_SHARE_MAX {
+        return None;
+    }
+    let claim = format!(
+        "Threads of this host waited for a processor in {} of the time of block {block}",
+        percent(share)
+    );
+    Some(
+        about_step(RULE.id, Severity::Suspect, setup.name(), claim)
+            .seen_against(
+                "time with threads waiting for a processor",
+                percent(share),
+                format!("below {}", percent(PRESSURE_SHARE_MAX)),
+            )
+            .advise("Stop other work on this host, or move the brokers or the generator to another one, and run again."),
+    )
 }
 
 fn theft(setup: &Setup) -> Option<Finding> {
@@ -48,7 +78,17 @@ fn theft(setup: &Setup) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::healthy::assert_found;
-    use plumb_model::facts::{CpuTime, HostDelta};
+    use plumb_model::facts::{CpuTime, HostDelta, Pressure};
+
+    #[test]
+    fn a_block_in_which_threads_waited_for_a_processor_half_of_the_time_is_found() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            let pressure = Pressure { cpu_some_ns: Some(5_000), ..Pressure::default() };
+            let host = HostDelta { elapsed_ns: 10_000, pressure, ..HostDelta::default() };
+            document.steps[0].blocks[1].host = Some(host);
+        });
+        assert!(finding.claim.contains("50 %") && finding.claim.contains("block 1"), "{}", finding.claim);
+    }
 
     #[test]
     fn a_block_in_which_a_fifth_of_the_time_was_stolen_is_found() {

@@ -19,7 +19,35 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(case: &Case) -> Vec<Finding> {
     let seed = case.document.plan.seed;
-    case.setups().filter_map(|setup| finding(&setup, seed)).collect()
+    case.setups().flat_map(|setup| [finding(&setup, seed), between_blocks(&setup)]).flatten().collect()
+}
+
+/// Blocks whose levels are this far apart were not measured on one and the same path (ours).
+const BLOCKS_RATIO_MAX: f64 = 2.0;
+
+/// Levels that differ from block to block. Both mean and median must: one stall moves the mean alone, and a median may
+/// flip between the two messages of a batch.
+fn between_blocks(setup: &Setup) -> Option<Finding> {
+    let spread = |figures: Vec<f64>| {
+        let (low, high) = figures.iter().fold((f64::MAX, 0.0), |(low, high), it| (it.min(low), it.max(high)));
+        (figures.len() >= 2 && low > 0.0).then(|| (low, high, high / low))
+    };
+    let blocks = || setup.result.blocks.iter().map(|block| setup.headline_of(block));
+    let (low, high, means) = spread(blocks().filter_map(|figures| figures.mean_ns).collect())?;
+    let (.., medians) =
+        spread(blocks().filter_map(|figures| figures.p50_ns).map(|p50| p50 as f64).collect())?;
+    if means.min(medians) <= BLOCKS_RATIO_MAX {
+        return None;
+    }
+    let claim = format!(
+        "Blocks of the same settings are x{means:.1} apart in the mean: the path or the host changed"
+    );
+    Some(
+        about_step(RULE.id, Severity::Suspect, setup.name(), claim)
+            .seen_against("mean of the slowest block", time(high), format!("{} in the fastest", time(low)))
+            .advise("Look at the blocks in the order in which they ran: a falling level is a cold start, a rising one a load that builds up.")
+            .advise("Warm up longer (settle, warm_up), or run on a quieter host."),
+    )
 }
 
 fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
@@ -69,6 +97,20 @@ mod tests {
             "{}",
             finding.claim
         );
+    }
+
+    #[test]
+    fn blocks_on_different_levels_are_found_and_one_stalled_block_is_not() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            let slow = &mut document.steps[0].blocks[0].end_to_end;
+            slow.mean_ns = slow.mean_ns.map(|mean| mean * 5.0);
+            slow.p50_ns = slow.p50_ns.map(|p50| p50 * 5);
+        });
+        assert!(finding.claim.contains("apart in the mean"), "{}", finding.claim);
+        let mut stalled = healthy();
+        let block = &mut stalled.steps[0].blocks[0].end_to_end;
+        block.mean_ns = block.mean_ns.map(|mean| mean * 5.0);
+        assert_eq!(found(&stalled, RULE.id), []);
     }
 
     #[test]

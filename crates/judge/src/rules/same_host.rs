@@ -49,7 +49,8 @@ mod tests {
         let mut document = healthy();
         document.environment.cluster.on_this_host = None;
         assert_eq!(one(&document, RULE.id).severity, Severity::Note);
-        document.plan.cluster = ClusterPlan::Brokers { bootstrap: "a:9092".to_owned(), config: None, metrics: Vec::new() };
+        document.plan.cluster =
+            ClusterPlan::Brokers { bootstrap: "a:9092".to_owned(), config: None, metrics: Vec::new() };
         assert_eq!(found(&document, RULE.id), []);
     }
 }

@@ -6,7 +6,7 @@ use crate::librdkafka::statistics::StatisticsSum;
 use crate::produce::{Reported, Sent};
 use crate::verify::{Arrivals, SequenceSet};
 use plumb_model::observation::{Accounting, AppendTimes, ClientStatistics, Counts, ErrorCount};
-use plumb_model::plan::Properties;
+use plumb_model::plan::{LoadPlan, Properties, Schedule};
 use std::collections::BTreeMap;
 
 /// What a block amounts to. Latencies went to the sink while it ran.
@@ -136,7 +136,7 @@ pub(super) fn outcome(
     counts.duplicated = arrivals.duplicated;
     counts.reordered = arrivals.reordered;
     settle(&mut accounting, starts, ends);
-    let planned_ns = planned_ns(first_due, last_due, counts.intended);
+    let planned_ns = planned_ns(shared.load, first_due, last_due, counts.intended);
     let until_last_ack = last_ack.zip(first_due).map_or(0, |(ack, due)| ack.saturating_sub(due));
     let mut consumer_statistics = consumer_statistics.summary();
     consumer_statistics.rebalances = rebalances;
@@ -167,8 +167,12 @@ fn settle(accounting: &mut Accounting, starts: &[i64], ends: Option<Vec<i64>>) {
     });
 }
 
-/// Length of the schedule: from the first due time to one mean gap after the last.
-fn planned_ns(first_due: Option<u64>, last_due: Option<u64>, intended: u64) -> u64 {
+/// Length of the schedule. An even one has the length that its rate says; of any other, the last gap is taken to be as
+/// long as the mean of those before.
+fn planned_ns(load: &LoadPlan, first_due: Option<u64>, last_due: Option<u64>, intended: u64) -> u64 {
+    if matches!(load.schedule, Schedule::Constant | Schedule::Burst { .. }) {
+        return (intended as f64 * 1e9 / load.rate_per_s).round() as u64;
+    }
     let Some(span) = first_due.zip(last_due).map(|(first, last)| last.saturating_sub(first)) else {
         return 0;
     };
@@ -185,4 +189,52 @@ fn append_times(appends: &Appends) -> Option<AppendTimes> {
         clock_offset_low_ns: appends.offset_low_ns?,
         clock_offset_high_ns: appends.offset_high_ns?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_model::plan::{Keys, Length, Payload, SizePlan};
+    use plumb_model::units::{Bytes, Nanos};
+
+    fn load(schedule: Schedule) -> LoadPlan {
+        LoadPlan {
+            rate_per_s: 100.0,
+            schedule,
+            length: Length::Count(20),
+            warm_up: Nanos(0),
+            drain: Nanos(0),
+            producers: 1,
+            consumers: 1,
+            size: SizePlan::Fixed(Bytes(100)),
+            keys: Keys::None,
+            headers: BTreeMap::new(),
+            payload: Payload::Entropy(1.0),
+            in_flight: None,
+        }
+    }
+
+    #[test]
+    fn two_bursts_of_ten_at_a_hundred_per_second_take_a_fifth_of_a_second() {
+        let burst = load(Schedule::Burst { messages: 10 });
+        assert_eq!(planned_ns(&burst, Some(5), Some(100_000_005), 20), 200_000_000);
+    }
+
+    #[test]
+    fn a_random_schedule_is_as_long_as_it_came_out() {
+        assert_eq!(planned_ns(&load(Schedule::Poisson), Some(0), Some(190), 20), 200);
+        assert_eq!(planned_ns(&load(Schedule::Poisson), None, None, 0), 0);
+    }
+
+    #[test]
+    fn offsets_that_grew_more_than_was_sent_do_not_agree() {
+        let mut accounting = Accounting { acked: 10, ..Accounting::default() };
+        settle(&mut accounting, &[5, 0], Some(vec![10, 6]));
+        assert_eq!((accounting.offset_delta, accounting.agrees), (Some(11), Some(false)));
+        accounting.foreign = 1;
+        settle(&mut accounting, &[5, 0], Some(vec![10, 6]));
+        assert_eq!(accounting.agrees, Some(true));
+        settle(&mut accounting, &[5, 0], None);
+        assert_eq!(accounting.agrees, None);
+    }
 }

@@ -101,12 +101,15 @@ impl Words {
         if waited_s < CONNECT_S && !hopeless {
             return None;
         }
-        let known = coded(&["_RESOLVE"]).or_else(|| coded(&["_TRANSPORT"]));
-        if let (None, Some(line)) = (known, said("isconnected")) {
+        let known = coded(&["_RESOLVE"]).or_else(|| said("Connect to "));
+        // The same end of a connection, as it is met by a read or a write.
+        let ended = ["isconnected", "Broken pipe", "reset by peer"].iter().any(|words| said(words).is_some());
+        if known.is_none() && ended {
             let protocol = properties.get("security.protocol").map_or("plaintext", String::as_str);
             let protocol = protocol.to_ascii_uppercase();
-            return Some(LoadError::Disconnected { reason: reason(line), bootstrap, protocol });
+            return Some(LoadError::Disconnected { bootstrap, protocol });
         }
+        let known = known.or_else(|| coded(&["_TRANSPORT"]));
         let reason = known.or(self.lines.last()).map_or_else(|| "no answer".to_owned(), reason);
         Some(LoadError::Unreachable { bootstrap, waited_s, reason })
     }

@@ -49,12 +49,15 @@ const JAVA_ONLY: &[(&str, &str)] = &[
     ("metrics.recording.level", "Plumb reads the client's statistics itself"),
     ("interceptor.classes", "there are no interceptors"),
     ("client.dns.lookup", "the library uses all addresses of a name"),
-    ("ssl.truststore.type", "the type is seen from the file"),
-    ("ssl.keystore.type", "the type is seen from the file"),
     ("ssl.protocol", "the library negotiates the version"),
     ("ssl.enabled.protocols", "the library negotiates the version"),
     ("auto.include.jmx.reporter", "there is no JMX here"),
 ];
+
+const NO_TRUST_STORE: &str =
+    "a Java key store cannot be read here; export its certificates as PEM and set ssl.ca.location";
+const NO_KEY_STORE: &str =
+    "a Java key store cannot be read here; convert it to PKCS#12 (keytool -importkeystore)";
 
 /// Reads a properties file. `path` is for messages only.
 pub fn read(path: &str, content: &str) -> Result<ClientConfig, ConfigError> {
@@ -87,10 +90,12 @@ fn place(entry: &Entry, properties: &mut Properties) -> Result<KeyFate, String> 
             properties.insert("sasl.password".to_owned(), password);
             Ok(KeyFate::Translated { to: vec!["sasl.username".to_owned(), "sasl.password".to_owned()] })
         }
-        "ssl.truststore.location" if is_java_keystore(value) => Err(
-            "a Java key store cannot be read here; export its certificates as PEM and set ssl.ca.location"
-                .to_owned(),
-        ),
+        "ssl.truststore.type" if !value.eq_ignore_ascii_case("PEM") => Err(NO_TRUST_STORE.to_owned()),
+        "ssl.keystore.type" if value.eq_ignore_ascii_case("JKS") => Err(NO_KEY_STORE.to_owned()),
+        "ssl.truststore.type" | "ssl.keystore.type" => {
+            Ok(KeyFate::JavaOnly { reason: "the type is seen from the file".to_owned() })
+        }
+        "ssl.truststore.location" if is_java_keystore(value) => Err(NO_TRUST_STORE.to_owned()),
         "ssl.truststore.location" => {
             properties.insert("ssl.ca.location".to_owned(), value.to_owned());
             Ok(KeyFate::Translated { to: vec!["ssl.ca.location".to_owned()] })
@@ -102,10 +107,7 @@ fn place(entry: &Entry, properties: &mut Properties) -> Result<KeyFate, String> 
         "ssl.truststore.password" => {
             Ok(KeyFate::JavaOnly { reason: "PEM trust stores have none".to_owned() })
         }
-        "ssl.keystore.location" if is_java_keystore(value) => {
-            Err("a Java key store cannot be read here; convert it to PKCS#12 (keytool -importkeystore)"
-                .to_owned())
-        }
+        "ssl.keystore.location" if is_java_keystore(value) => Err(NO_KEY_STORE.to_owned()),
         "linger.ms"
         | "batch.size"
         | "acks"
@@ -254,6 +256,10 @@ mod tests {
         assert!(matches!(config.fates[0].fate, KeyFate::JavaOnly { .. }));
         let error = read("c.properties", "\nssl.truststore.location=/etc/kafka/trust.jks\n").unwrap_err();
         assert!(error.to_string().starts_with("c.properties:2: ssl.truststore.location: a Java key store"));
+        let error =
+            read("c.properties", "ssl.truststore.type=JKS\nssl.truststore.location=/t\n").unwrap_err();
+        assert!(error.to_string().starts_with("c.properties:1: ssl.truststore.type: a Java key store"));
+        assert!(read("c.properties", "ssl.truststore.type=PEM\nssl.keystore.type=PKCS12\n").is_ok());
     }
 
     #[test]

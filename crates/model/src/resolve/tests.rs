@@ -72,6 +72,27 @@ fn several_steps_run_in_several_blocks_and_one_in_one() {
 }
 
 #[test]
+fn a_changing_rate_is_not_cut_into_blocks() {
+    let mut scenario = base();
+    scenario.load.producers = Some(OneOrMany::Many(vec![1, 2]));
+    scenario.load.schedule =
+        Some(Schedule::Ramp { from_per_s: 1.0, to_per_s: 9.0, over: Nanos::from_secs(10) });
+    assert!(matches!(resolve(&scenario, &Sources::new()), Err(ResolveError::Conflict { .. })));
+    scenario.load.rate = None;
+    let plan = resolve(&scenario, &Sources::new()).unwrap();
+    assert_eq!((plan.blocks, plan.steps[0].load.rate_per_s), (1, 5.0));
+}
+
+#[test]
+fn setups_without_a_name_are_numbered() {
+    let mut scenario = base();
+    scenario.load.rate = Some(OneOrMany::Many(vec![100.0, 300.0]));
+    scenario.setups = vec![SetupWords::default(), SetupWords::default()];
+    let plan = resolve(&scenario, &Sources::new()).unwrap();
+    assert_eq!(plan.steps[2].name, "setup 2, rate 100");
+}
+
+#[test]
 fn a_negative_rate_is_refused_with_its_place_and_bounds() {
     let mut scenario = base();
     scenario.load.rate = Some(OneOrMany::One(-5.0));

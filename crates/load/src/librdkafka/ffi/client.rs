@@ -1,12 +1,12 @@
 //! Handles: a client with its event queue, a topic, sending, subscribing, offsets, effective configuration.
 
 use super::event::Event;
-use super::{ErrorBuffer, c_string, error_name, error_text, text};
+use super::{ErrorBuffer, c_string, drop_error, error_name, error_text, text};
 use crate::error::LoadError;
 use crate::librdkafka::{REDACTED, is_secret};
 use plumb_model::plan::Properties;
 use rdkafka_sys as sys;
-use std::ffi::{CString, c_void};
+use std::ffi::{CString, c_char, c_void};
 use std::ptr::{self, NonNull};
 use std::time::Duration;
 use sys::types::{RDKafka, RDKafkaTopic};
@@ -52,9 +52,11 @@ impl Client {
             Role::Consumer | Role::Admin => sys::rd_kafka_type_t::RD_KAFKA_CONSUMER,
         };
         let mut error = ErrorBuffer::new();
+        let tokens = uses_tokens(properties);
         // SAFETY: `conf` is ours; rd_kafka_new takes it over unless it fails.
         let handle = unsafe {
             sys::rd_kafka_conf_set_events(conf, events);
+            sys::rd_kafka_conf_enable_sasl_queue(conf, i32::from(tokens));
             sys::rd_kafka_new(kind, conf, error.as_mut_ptr(), error.len())
         };
         let Some(handle) = NonNull::new(handle) else {
@@ -66,6 +68,10 @@ impl Client {
         // reference that Drop gives back. After poll_set_consumer the consumer queue carries the main queue's events.
         let queue = unsafe {
             sys::rd_kafka_set_log_queue(handle.as_ptr(), ptr::null_mut());
+            if tokens {
+                // The library then fetches tokens by itself; if it cannot, the login fails and says so.
+                drop_error(sys::rd_kafka_sasl_background_callbacks_enable(handle.as_ptr()));
+            }
             match role {
                 Role::Producer | Role::Admin => sys::rd_kafka_queue_get_main(handle.as_ptr()),
                 Role::Consumer => {
@@ -96,22 +102,17 @@ impl Client {
         NonNull::new(event).map(Event::new)
     }
 
-    /// The properties as the library resolved them, secrets redacted.
+    /// The properties as the library resolved them, by the names that most people use, secrets redacted.
     pub(crate) fn effective(&self) -> Properties {
         let mut properties = Properties::new();
-        // SAFETY: the configuration belongs to the handle and is only read; the dump holds `count` strings, names and
-        // values in turn, until it is freed.
+        // SAFETY: the client's configuration belongs to the handle and is only read; the topics' is a copy of ours.
         unsafe {
-            let conf = sys::rd_kafka_conf(self.handle()).cast_mut();
             let mut count = 0;
-            let dump = sys::rd_kafka_conf_dump(conf, &mut count);
-            for index in (0..count).step_by(2) {
-                let key = text(*dump.add(index));
-                let value = text(*dump.add(index + 1));
-                let value = if is_secret(&key) && !value.is_empty() { REDACTED.to_owned() } else { value };
-                properties.insert(key, value);
-            }
-            sys::rd_kafka_conf_dump_free(dump, count);
+            let conf = sys::rd_kafka_conf(self.handle()).cast_mut();
+            take_dump(sys::rd_kafka_conf_dump(conf, &mut count), count, &mut properties);
+            let topics = sys::rd_kafka_default_topic_conf_dup(self.handle());
+            take_dump(sys::rd_kafka_topic_conf_dump(topics, &mut count), count, &mut properties);
+            sys::rd_kafka_topic_conf_destroy(topics);
         }
         // Addresses of callbacks and opaque pointers say nothing.
         properties.retain(|key, value| {
@@ -183,10 +184,7 @@ impl Client {
     pub(crate) fn begin_close(&self) {
         // SAFETY: both handles are alive; an error object, if any, is ours to destroy.
         unsafe {
-            let error = sys::rd_kafka_consumer_close_queue(self.handle(), self.queue.as_ptr());
-            if !error.is_null() {
-                sys::rd_kafka_error_destroy(error);
-            }
+            drop_error(sys::rd_kafka_consumer_close_queue(self.handle(), self.queue.as_ptr()));
         }
     }
 
@@ -210,6 +208,45 @@ impl Drop for Client {
             sys::rd_kafka_destroy_flags(self.handle(), sys::RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
         }
     }
+}
+
+/// Names that librdkafka gives in its dumps, and those of the same properties that people write (CONFIGURATION.md).
+const USUAL_NAMES: &[(&str, &str)] = &[
+    ("queue.buffering.max.ms", "linger.ms"),
+    ("request.required.acks", "acks"),
+    ("compression.codec", "compression.type"),
+    ("message.send.max.retries", "retries"),
+    ("max.in.flight", "max.in.flight.requests.per.connection"),
+    ("message.timeout.ms", "delivery.timeout.ms"),
+    ("metadata.broker.list", "bootstrap.servers"),
+    ("fetch.message.max.bytes", "max.partition.fetch.bytes"),
+    ("sasl.mechanisms", "sasl.mechanism"),
+];
+
+/// Puts a dump among the properties and frees it.
+///
+/// # Safety
+/// `dump` holds `count` strings, names and values in turn, as the library's dump functions give it.
+unsafe fn take_dump(dump: *mut *const c_char, count: usize, properties: &mut Properties) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        for index in (0..count).step_by(2) {
+            let name = text(*dump.add(index));
+            let usual = USUAL_NAMES.iter().find(|(dumped, _)| *dumped == name);
+            let key = usual.map_or(name, |(_, usual)| (*usual).to_owned());
+            let value = text(*dump.add(index + 1));
+            let value = if is_secret(&key) && !value.is_empty() { REDACTED.to_owned() } else { value };
+            properties.insert(key, value);
+        }
+        sys::rd_kafka_conf_dump_free(dump, count);
+    }
+}
+
+/// Whether the login is by OAuth tokens, which have to be fetched and renewed.
+fn uses_tokens(properties: &Properties) -> bool {
+    ["sasl.mechanism", "sasl.mechanisms"]
+        .iter()
+        .any(|key| properties.get(*key).is_some_and(|mechanism| mechanism == "OAUTHBEARER"))
 }
 
 /// A configuration with the properties set. The caller owns it.

@@ -1,7 +1,7 @@
 //! Events: deliveries, messages, statistics, errors, logs, rebalances.
 
 use super::client::Client;
-use super::{error_name, error_text, text};
+use super::{drop_error, error_name, error_text, text};
 use crate::stamp::STAMP_HEADER;
 use rdkafka_sys as sys;
 use std::ffi::CStr;
@@ -225,14 +225,5 @@ impl Rebalance<'_> {
             }
             if assigned { count } else { -count }
         }
-    }
-}
-
-/// # Safety
-/// `error` is null or an error object that the caller owns.
-unsafe fn drop_error(error: *mut sys::rd_kafka_error_t) {
-    if !error.is_null() {
-        // SAFETY: the caller's promise.
-        unsafe { sys::rd_kafka_error_destroy(error) };
     }
 }

@@ -71,3 +71,12 @@ impl ErrorBuffer {
         unsafe { text(self.0.as_ptr()) }
     }
 }
+
+/// # Safety
+/// `error` is null or an error object that the caller owns.
+unsafe fn drop_error(error: *mut sys::rd_kafka_error_t) {
+    if !error.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { sys::rd_kafka_error_destroy(error) };
+    }
+}
