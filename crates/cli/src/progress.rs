@@ -36,7 +36,9 @@ pub(crate) fn estimate_s(plan: &Plan) -> f64 {
             Length::Count(count) => count as f64 / step.load.rate_per_s,
             Length::Duration(time) => time.as_secs_f64(),
         };
-        measured + blocks * (step.load.warm_up.as_secs_f64() + BLOCK_OVERHEAD_S)
+        let twin =
+            if plan.twin == 0 { 0.0 } else { 1.0 + (plan.twin as f64 / step.load.rate_per_s).min(10.0) };
+        measured + twin + blocks * (step.load.warm_up.as_secs_f64() + BLOCK_OVERHEAD_S)
     };
     let lab = matches!(plan.cluster, plumb_model::plan::ClusterPlan::Lab { .. });
     let before = plan.settle.as_secs_f64() + if lab { LAB_START_S } else { 0.0 };

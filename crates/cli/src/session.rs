@@ -3,6 +3,7 @@
 //! The document is on disk from the first moment and rewritten after every block and every few seconds, so that a run
 //! that is killed leaves one that loads. What the run made on the cluster (topics, groups) it deletes, however it ends.
 
+mod beside;
 mod document;
 mod fold;
 mod target;
@@ -22,7 +23,7 @@ use plumb_load::observation::Observation;
 use plumb_load::random::Random;
 use plumb_load::schedule::Share;
 use plumb_model::document::{RunDocument, RunState};
-use plumb_model::plan::{Length, LoadPlan, Plan, StepPlan};
+use plumb_model::plan::{Length, LoadPlan, Plan};
 use plumb_model::units::Nanos;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,8 +35,6 @@ use watch::Watch;
 
 /// Time between two writings of the document while a block runs.
 const WRITE_EVERY: Duration = Duration::from_secs(3);
-/// Rate of the unmeasured load before the first block, unless the first step's is higher.
-const SETTLE_RATE_PER_S: f64 = 1_000.0;
 
 /// A run that is over.
 pub(crate) struct Finished {
@@ -117,7 +116,7 @@ fn measure(
         let stem = format!("{:02}-{}", index + 1, crate::run_dir::file_name(&plan.steps[index].name));
         folds.push(StepFold::new(plan.level, stem));
     }
-    settle(&plan, &mut target, record.run_number(), (calibration.spin_ns, stop, progress))?;
+    beside::settle(&plan, &mut target, record.run_number(), (calibration.spin_ns, stop, progress))?;
     let mut position = 0;
     for round in 0..plan.blocks {
         for index in Random::for_part(plan.seed, u64::from(round)).order(plan.steps.len()) {
@@ -128,6 +127,12 @@ fn measure(
             run_block(&job, record, dir, (&mut folds[index], &mut target, stop, progress))?;
             dir.write_document(&record.document)?;
             position += 1;
+        }
+    }
+    for index in 0..plan.steps.len() {
+        let (run, spin_ns) = (record.run_number(), calibration.spin_ns);
+        if let Some(times) = beside::twin(&plan, index, &mut target, run, (spin_ns, stop, progress))? {
+            record.twin_done(index, times);
         }
     }
     Ok(())
@@ -151,7 +156,7 @@ fn run_block(
     (fold, target, stop, progress): BlockContext<'_>,
 ) -> Result<()> {
     let step = &job.plan.steps[job.index];
-    let topic = target.topic(job.index, &step.topic)?;
+    let topic = target.topic(&(job.index + 1).to_string(), &step.topic)?;
     let run = Random::for_part(record.run_number(), u64::from(job.position)).number();
     let group = format!("plumb-{}-{}", record.document.run.id, job.position);
     let spec = BlockSpec {
@@ -219,43 +224,6 @@ fn share(load: &LoadPlan, blocks: u32, round: u32) -> Share {
     match load.length {
         Length::Count(count) => Share::Count(count / blocks + u64::from(round < count % blocks)),
         Length::Duration(time) => Share::Time(Nanos(time.0 / blocks)),
-    }
-}
-
-/// Load that is not measured, so that a cold broker (JIT, page cache, connections) is not what the first block shows.
-fn settle(
-    plan: &Plan,
-    target: &mut Target,
-    run: u64,
-    (spin_ns, stop, progress): (u64, &AtomicBool, &Progress),
-) -> Result<()> {
-    let Some(first) = plan.steps.first().filter(|_| plan.settle.0 > 0) else { return Ok(()) };
-    progress.settle(plan.settle);
-    let load = LoadPlan {
-        rate_per_s: first.load.rate_per_s.max(SETTLE_RATE_PER_S),
-        schedule: plumb_model::plan::Schedule::Constant,
-        length: Length::Duration(plan.settle),
-        warm_up: Nanos(0),
-        ..first.load.clone()
-    };
-    let step = StepPlan { load, ..first.clone() };
-    let topic = target.topic(0, &first.topic)?;
-    let group = format!("plumb-{run:016x}-settle");
-    let spec = BlockSpec {
-        run: Random::for_part(run, u64::MAX).number(),
-        group: &group,
-        step: &step,
-        topic: &topic.name,
-        partitions: topic.leaders.len(),
-        share: Share::Time(plan.settle),
-        seed: plan.seed,
-        spin_ns,
-    };
-    let result = block::run(&target.cluster, &spec, stop, &mut |_: Observation<'_>| {});
-    target.cluster.delete_group(&group);
-    match result {
-        Ok(_) | Err(plumb_load::LoadError::Stopped) => Ok(()),
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -82,6 +82,7 @@ pub(crate) fn healthy() -> RunDocument {
             steps: vec![plan(LOW, 0), plan(DEFAULT, 5)],
             blocks: BLOCKS,
             settle: Nanos::from_secs(10),
+            twin: 0,
             origins: BTreeMap::new(),
         },
     }

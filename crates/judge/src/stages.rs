@@ -107,7 +107,7 @@ impl<'a> Path<'a> {
             produce: queue.map(|(queue, outbuf)| Banded::exactly(queue + outbuf)),
             rtt: statistics.rtt_mean_ns,
             requests: merged_request_times(&step.blocks),
-            send_to_append: send_to_append(&step.blocks, service, brokers_on_this_host),
+            send_to_append: send_to_append(step, service, brokers_on_this_host),
         }
     }
 
@@ -135,7 +135,14 @@ impl<'a> Path<'a> {
                 StageName::Publish,
                 append.minus(produce).within(self.service),
                 Fidelity::Probe,
-                "broker's append times (whole milliseconds) minus send time and the produce stage",
+                match self.step.twin_append_times {
+                    Some(_) => {
+                        "broker's append times (whole milliseconds) on a twin topic, minus send time and the produce stage"
+                    }
+                    None => {
+                        "broker's append times (whole milliseconds), minus send time and the produce stage"
+                    }
+                },
             );
         }
         let produce = &self.requests_of(|times| &times.produce);
@@ -240,9 +247,12 @@ impl<'a> Path<'a> {
     }
 }
 
-/// Actual send to append, from the broker's append times of all blocks.
-fn send_to_append(blocks: &[BlockResult], service: f64, same_clock: Option<bool>) -> Option<Banded> {
-    let times: Vec<_> = blocks.iter().filter_map(|block| block.append_times).collect();
+/// Actual send to append, from the broker's append times of all blocks, or else of the twin.
+fn send_to_append(step: &StepResult, service: f64, same_clock: Option<bool>) -> Option<Banded> {
+    let mut times: Vec<_> = step.blocks.iter().filter_map(|block| block.append_times).collect();
+    if times.is_empty() {
+        times.extend(step.twin_append_times);
+    }
     let samples: u64 = times.iter().map(|times| times.samples).sum();
     if samples == 0 {
         return None;
@@ -359,6 +369,20 @@ mod tests {
         assert_eq!((same.low_ns, same.high_ns), (Some(0.0), Some(800_000.0)));
         let other = find(&stages(&step, None), StageName::Publish);
         assert!(other.high_ns > same.high_ns, "{other:?}");
+    }
+
+    #[test]
+    fn a_twin_topic_tells_the_publish_stage_where_the_topic_itself_does_not() {
+        let mut step = step();
+        step.twin_append_times = Some(AppendTimes {
+            samples: 200,
+            floor_minus_sent_mean_ns: 5_000_000.0,
+            clock_offset_low_ns: 0,
+            clock_offset_high_ns: 0,
+        });
+        let publish = find(&stages(&step, Some(true)), StageName::Publish);
+        assert_eq!((publish.fidelity, publish.mean_ns), (Some(Fidelity::Probe), Some(400_000.0)));
+        assert!(publish.source.contains("twin"), "{publish:?}");
     }
 
     #[test]

@@ -116,6 +116,8 @@ pub struct StepResult {
     pub instrument: StepInstrument,
     /// Errors by code.
     pub errors: Vec<ErrorCount>,
+    /// Append times of the broker's clock on the step's twin topic.
+    pub twin_append_times: Option<AppendTimes>,
     /// Interval logs of this step in the run's directory, by measure.
     pub histogram_logs: BTreeMap<String, String>,
 }

@@ -32,6 +32,9 @@ pub struct Plan {
     pub blocks: u32,
     /// Unmeasured load before the first block, so that a cold broker is not what is measured.
     pub settle: Nanos,
+    /// After the measured blocks, so many messages go to a twin of each own topic that keeps the broker's append times
+    /// (LogAppendTime): they tell the publish stage. 0: none.
+    pub twin: u64,
     /// Where each value came from, by its path (`steps.0.load.rate_per_s`).
     pub origins: BTreeMap<String, Origin>,
 }

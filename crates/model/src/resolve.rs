@@ -77,6 +77,10 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
     let mut trail = Trail { sources, origins: BTreeMap::new() };
     let cluster = cluster(scenario.cluster.as_ref(), &mut trail)?;
     let lab = matches!(cluster, ClusterPlan::Lab { .. });
+    let own_metrics = match &cluster {
+        ClusterPlan::Lab { .. } => true,
+        ClusterPlan::Brokers { metrics, .. } => !metrics.is_empty(),
+    };
     let fallback = [SetupWords::default()];
     let setups = if scenario.setups.is_empty() { &fallback[..] } else { &scenario.setups[..] };
     let mut steps = Vec::new();
@@ -103,6 +107,7 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
         level: trail.scenario("level", scenario.level, || 0.95),
         blocks: trail.scenario("blocks", scenario.blocks, || default_blocks(&steps)),
         settle: trail.scenario("settle", scenario.settle, || Nanos::from_secs(if lab { 8 } else { 0 })),
+        twin: trail.scenario("twin", scenario.twin, || if own_metrics { 0 } else { TWIN_MESSAGES }),
         reference: trail.scenario("reference", scenario.reference.clone().map(Some), || None),
         cluster,
         steps,
@@ -111,6 +116,10 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
     bounds::check(&plan)?;
     Ok(plan)
 }
+
+/// Messages to a twin topic where the brokers' own times are not at hand: enough for a mean within a tenth of the
+/// millisecond to which append times are rounded.
+const TWIN_MESSAGES: u64 = 200;
 
 /// Follows values from the scenario's paths to the plan's, noting origins.
 struct Trail<'a> {

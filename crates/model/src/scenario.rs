@@ -34,6 +34,8 @@ pub struct Scenario {
     pub blocks: Option<u32>,
     /// Unmeasured load before the first block.
     pub settle: Option<Nanos>,
+    /// Messages sent to a twin of each own topic that keeps the broker's append times.
+    pub twin: Option<u64>,
     /// Published figures to show beside ours.
     pub reference: Option<String>,
     /// The topic, for every setup that says nothing else.

@@ -19,7 +19,7 @@ use plumb_model::document::{
 };
 use plumb_model::facts::ThreadUsage;
 use plumb_model::finding::{Validity, ValidityVerdict};
-use plumb_model::observation::{ClientStatistics, Counts, ErrorCount, ThreadCpu};
+use plumb_model::observation::{AppendTimes, ClientStatistics, Counts, ErrorCount, ThreadCpu};
 use plumb_model::plan::{Plan, Properties};
 use plumb_observe::{HostRoot, SystemCommands, host_facts, is_local_address};
 use plumb_stats::distribution::distribution;
@@ -163,6 +163,15 @@ impl Record {
         step.slip = fold.slip();
         step.series = fold.series.clone();
         step.histogram_logs = fold.logs.clone();
+        step.stages = stages(step, on_this_host);
+        self.judge();
+    }
+
+    /// A step's twin topic has told the broker's append times.
+    pub(super) fn twin_done(&mut self, index: usize, times: AppendTimes) {
+        let on_this_host = self.document.environment.cluster.on_this_host;
+        let step = &mut self.document.steps[index];
+        step.twin_append_times = Some(times);
         step.stages = stages(step, on_this_host);
         self.judge();
     }

@@ -20,9 +20,10 @@ pub(super) const METRICS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The path under test. Dropping it deletes the topics that it made and takes its lab down.
 pub(super) struct Target {
-    /// The topics that this run made, by step.
-    own: BTreeMap<usize, OwnTopic>,
-    shapes: BTreeMap<usize, TopicShape>,
+    /// The topics that this run made.
+    own: Vec<OwnTopic>,
+    /// The topics in use, by the end of their name.
+    shapes: BTreeMap<String, TopicShape>,
     run_id: String,
     /// Where the brokers serve their metrics; empty when they do not.
     pub(super) metrics: Vec<String>,
@@ -60,27 +61,27 @@ impl Target {
         };
         progress.note("connecting");
         let cluster = connect(&bootstrap, &properties, stop)?;
-        let own = BTreeMap::new();
+        let own = Vec::new();
         let run_id = run_id.to_owned();
         Ok(Target { own, shapes: BTreeMap::new(), run_id, metrics, cluster, lab })
     }
 
-    /// The topic of a step: made on first use, or looked up.
-    pub(super) fn topic(&mut self, step: usize, plan: &TopicPlan) -> Result<TopicShape> {
-        if let Some(shape) = self.shapes.get(&step) {
+    /// A topic of the plan: made on first use, its name ending with `suffix`, or looked up.
+    pub(super) fn topic(&mut self, suffix: &str, plan: &TopicPlan) -> Result<TopicShape> {
+        if let Some(shape) = self.shapes.get(suffix) {
             return Ok(shape.clone());
         }
         let name = match plan {
             TopicPlan::Existing { name } => name.clone(),
             TopicPlan::Own { partitions, replication, configs } => {
-                let name = format!("plumb-{}-{}", self.run_id, step + 1);
+                let name = format!("plumb-{}-{suffix}", self.run_id);
                 let topic = self.cluster.create_topic(&name, (*partitions, *replication), configs)?;
-                self.own.insert(step, topic);
+                self.own.push(topic);
                 name
             }
         };
         let shape = self.cluster.topic_shape(&name)?;
-        self.shapes.insert(step, shape.clone());
+        self.shapes.insert(suffix.to_owned(), shape.clone());
         Ok(shape)
     }
 
@@ -105,7 +106,7 @@ impl Drop for Target {
         if self.lab.is_some() {
             return;
         }
-        for topic in self.own.values() {
+        for topic in &self.own {
             if let Err(error) = self.cluster.delete_topic(topic) {
                 crate::printer::note(&format!("warning: topic {} is left behind: {error}", topic.name()));
             }

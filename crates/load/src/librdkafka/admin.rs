@@ -9,6 +9,10 @@ use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(15);
 
+/// Longest wait for a leader to know that it is one. Ours: it takes milliseconds, and an election about a second.
+const LEADER_WAIT: Duration = Duration::from_secs(5);
+const PASSING: &[&str] = &["NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART"];
+
 /// What the cluster says of a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopicShape {
@@ -117,14 +121,23 @@ impl Cluster {
 
     /// End offset of each partition.
     pub(crate) fn end_offsets(&self, topic: &str, partitions: usize) -> Result<Vec<i64>, LoadError> {
-        (0..partitions)
-            .map(|partition| {
-                let partition = i32::try_from(partition).unwrap_or(i32::MAX);
-                self.client.watermarks(topic, partition, TIMEOUT).map(|(_, high)| high).map_err(|reason| {
-                    let operation = format!("ask for the end of {topic} partition {partition}");
-                    LoadError::Refused { operation, reason }
-                })
-            })
-            .collect()
+        (0..partitions).map(|at| self.end_offset(topic, i32::try_from(at).unwrap_or(i32::MAX))).collect()
+    }
+
+    /// A broker may be told later than everyone else that it leads a new partition; that passes.
+    fn end_offset(&self, topic: &str, partition: i32) -> Result<i64, LoadError> {
+        let started = now_ns();
+        loop {
+            let reason = match self.client.watermarks(topic, partition, TIMEOUT) {
+                Ok((_, high)) => return Ok(high),
+                Err(reason) => reason,
+            };
+            let passes = PASSING.iter().any(|code| reason.starts_with(code));
+            if !passes || now_ns() - started > LEADER_WAIT.as_nanos() as u64 {
+                let operation = format!("ask for the end of {topic} partition {partition}");
+                return Err(LoadError::Refused { operation, reason });
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }

@@ -24,6 +24,7 @@ const PARTITIONS: Bound = Bound { low: 1.0, high: 10_000.0, reason: "one topic o
 const REPLICATION: Bound = Bound { low: 1.0, high: 100.0, reason: "a replica lives on a broker of its own" };
 const IN_FLIGHT: Bound = Bound { low: 1.0, high: 10_000_000.0, reason: "the client's own queue ends there" };
 const BLOCKS: Bound = Bound { low: 1.0, high: 1_000.0, reason: "each block starts fresh clients" };
+const TWIN: Bound = Bound { low: 0.0, high: 1e6, reason: "a twin is a probe, not a load" };
 const LEVEL: Bound = Bound { low: 0.5, high: 0.999, reason: "it is a confidence level" };
 const BROKERS: Bound = Bound { low: 1.0, high: 15.0, reason: "every broker of a lab is a Java process here" };
 const KEYS: Bound = Bound { low: 1.0, high: 10_000_000.0, reason: "the keys are held in memory" };
@@ -34,6 +35,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), ResolveError> {
     let check = |path: &str, value: f64, bound: &Bound| within(plan, path, value, bound);
     check("blocks", f64::from(plan.blocks), &BLOCKS)?;
     check("level", plan.level, &LEVEL)?;
+    check("twin", plan.twin as f64, &TWIN)?;
     check("settle", plan.settle.as_secs_f64(), &WAIT)?;
     if let ClusterPlan::Lab { brokers, .. } = plan.cluster {
         check("cluster.lab.brokers", f64::from(brokers), &BROKERS)?;

@@ -264,6 +264,7 @@ pub(crate) fn plan() -> Plan {
         steps: SETUPS.iter().map(step_plan).collect(),
         blocks: BLOCKS,
         settle: Nanos::from_secs(8),
+        twin: 0,
         origins,
     }
 }

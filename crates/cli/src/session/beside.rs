@@ -1,0 +1,97 @@
+//! Loads beside the measured blocks: one before them that warms the cluster up, one after them that asks the broker's
+//! clock.
+
+use super::target::Target;
+use crate::progress::Progress;
+use anyhow::Result;
+use plumb_load::block::{self, BlockOutcome, BlockSpec};
+use plumb_load::observation::Observation;
+use plumb_load::random::Random;
+use plumb_load::schedule::Share;
+use plumb_model::observation::AppendTimes;
+use plumb_model::plan::{Length, LoadPlan, Plan, Schedule, StepPlan, TopicPlan};
+use plumb_model::units::Nanos;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Rate of the load before the first block, unless the first step's is higher.
+const SETTLE_RATE_PER_S: f64 = 1_000.0;
+
+/// Longest load of one twin.
+const TWIN_S: f64 = 10.0;
+
+/// What every load needs: the pacing, the stop, and where to say what happens.
+type Context<'a> = (u64, &'a AtomicBool, &'a Progress);
+
+/// Load so that a cold broker (JIT, page cache, connections) is not what the first block shows.
+pub(super) fn settle(plan: &Plan, target: &mut Target, run: u64, context: Context<'_>) -> Result<()> {
+    let Some(first) = plan.steps.first().filter(|_| plan.settle.0 > 0) else { return Ok(()) };
+    let (.., progress) = context;
+    progress.settle(plan.settle);
+    let load = LoadPlan {
+        rate_per_s: first.load.rate_per_s.max(SETTLE_RATE_PER_S),
+        schedule: Schedule::Constant,
+        length: Length::Duration(plan.settle),
+        warm_up: Nanos(0),
+        ..first.load.clone()
+    };
+    let step = StepPlan { load, ..first.clone() };
+    let share = Share::Time(plan.settle);
+    carry("1", (&step, share, plan.seed), target, run, context).map(drop)
+}
+
+/// Load on a topic like the step's that keeps the broker's append times; what they say. None where the plan wants no
+/// twin, the topic is the user's, or nobody receives.
+pub(super) fn twin(
+    plan: &Plan,
+    index: usize,
+    target: &mut Target,
+    run: u64,
+    context: Context<'_>,
+) -> Result<Option<AppendTimes>> {
+    let step = &plan.steps[index];
+    let TopicPlan::Own { partitions, replication, configs } = &step.topic else { return Ok(None) };
+    let (_, stop, progress) = context;
+    if plan.twin == 0 || step.load.consumers == 0 || stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    progress.note(&format!("asking the broker's clock  {}", step.name));
+    let mut configs = configs.clone();
+    configs.insert("message.timestamp.type".to_owned(), "LogAppendTime".to_owned());
+    let topic = TopicPlan::Own { partitions: *partitions, replication: *replication, configs };
+    let load = LoadPlan { schedule: Schedule::Constant, ..step.load.clone() };
+    let messages = plan.twin.min((load.rate_per_s * TWIN_S) as u64).max(1);
+    let twin = StepPlan { topic, load, ..step.clone() };
+    let name = format!("{}-twin", index + 1);
+    let outcome = carry(&name, (&twin, Share::Count(messages), plan.seed), target, run, context)?;
+    Ok(outcome.and_then(|outcome| outcome.append_times))
+}
+
+/// Runs a load that is not measured. None when the user stopped it.
+fn carry(
+    topic: &str,
+    (step, share, seed): (&StepPlan, Share, u64),
+    target: &mut Target,
+    run: u64,
+    (spin_ns, stop, _): Context<'_>,
+) -> Result<Option<BlockOutcome>> {
+    let group = format!("plumb-{run:016x}-beside-{topic}");
+    let topic = target.topic(topic, &step.topic)?;
+    let spec = BlockSpec {
+        // No block has this part's number.
+        run: Random::for_part(run, u64::MAX).number(),
+        group: &group,
+        step,
+        topic: &topic.name,
+        partitions: topic.leaders.len(),
+        share,
+        seed,
+        spin_ns,
+    };
+    let result = block::run(&target.cluster, &spec, stop, &mut |_: Observation<'_>| {});
+    target.cluster.delete_group(&group);
+    match result {
+        Ok(outcome) => Ok(Some(outcome)),
+        Err(plumb_load::LoadError::Stopped) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
