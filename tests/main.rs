@@ -2,7 +2,11 @@
 //!
 //! One binary for all of it, so that its tests run beside each other and link once.
 
+#![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an expectation that failed")]
+
 mod architecture;
+mod bad_input;
 mod instrument;
+mod kafka;
 mod program;
 mod references;

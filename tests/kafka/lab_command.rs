@@ -1,0 +1,44 @@
+//! `plumb lab`: brokers that stay until they are taken down.
+
+use crate::program::{Ended, Program};
+use serde_json::Value;
+use std::path::Path;
+
+fn lab(state: &Path, arguments: &[&str]) -> Ended {
+    let ended =
+        Program::new(["lab"]).args(arguments).args(["--output", "json"]).env("XDG_STATE_HOME", state).run();
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    ended
+}
+
+#[test]
+fn a_lab_comes_up_is_used_with_the_file_that_it_names_and_goes_down_without_a_trace() {
+    let state = tempfile::tempdir().unwrap();
+    let up = lab(state.path(), &["up", "--sasl", "scram"]).json();
+    let pid = up[0]["brokers"][0]["pid"].as_u64().unwrap();
+    let take_down = TakeDown(state.path());
+    assert_ne!(std::fs::read(format!("/proc/{pid}/cmdline")).unwrap(), b"");
+    assert_eq!(lab(state.path(), &["status"]).json()[0]["id"], up[0]["id"]);
+
+    let (bootstrap, config) =
+        (up[0]["bootstrap"].as_str().unwrap(), up[0]["client_properties_file"].as_str().unwrap());
+    let arguments = ["latency", "--rate", "200", "--count", "50", "--warm-up", "0s", "--output", "json"];
+    let run = Program::new(arguments).args(["--bootstrap", bootstrap, "--config", config]).run();
+    super::assert_nothing_missing(&super::steps(&super::document(&run))[0]);
+
+    assert_eq!(lab(state.path(), &["down"]).json()[0]["id"], up[0]["id"]);
+    drop(take_down);
+    // Its entry may stay until whoever inherited it looks at its exit code; a process that has ended has no arguments.
+    assert_eq!(std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default(), b"");
+    assert!(!Path::new(up[0]["directory"].as_str().unwrap()).exists());
+    assert_eq!(lab(state.path(), &["status"]).json(), Value::Array(Vec::new()));
+}
+
+/// A test that fails half way leaves no broker.
+struct TakeDown<'a>(&'a Path);
+
+impl Drop for TakeDown<'_> {
+    fn drop(&mut self) {
+        let _ = Program::new(["lab", "down"]).env("XDG_STATE_HOME", self.0).run();
+    }
+}

@@ -1,0 +1,72 @@
+//! The everyday measurement: figures that add up, and the reason for them.
+
+use super::{assert_nothing_missing, document, lab, run_scenario, steps};
+use crate::kafka::Broker;
+use crate::program::Program;
+
+#[test]
+fn messages_of_a_plain_run_are_all_there_and_its_topic_and_group_are_gone() {
+    let bootstrap = lab().plaintext_bootstrap();
+    let arguments = [
+        "latency",
+        "--rate",
+        "400",
+        "--count",
+        "1000",
+        "--warm-up",
+        "500ms",
+        "--output",
+        "json",
+        "--out",
+        "run",
+    ];
+    let ended = Program::new(arguments).args(["--bootstrap", &bootstrap]).run();
+    let document = document(&ended);
+    let step = &steps(&document)[0];
+    assert_nothing_missing(step);
+    assert_eq!(step["counts"]["intended"], 1_000);
+
+    let latency = &step["latency"]["end_to_end"];
+    assert!(
+        latency["p99_ns"].is_u64() && latency["p999_ns"].is_null(),
+        "1,000 samples allow p99 and not p99.9"
+    );
+    assert!(step["latency"]["acknowledge"]["p50_ns"].as_u64() < latency["p50_ns"].as_u64());
+
+    let id = document["run"]["id"].as_str().unwrap();
+    assert!(step["effective"]["topic_name"].as_str().unwrap().contains(id), "{step}");
+    assert_eq!(Broker::at(&bootstrap).left_of_run(id), Vec::<String>::new());
+    for file in ["run.json", "report.html", "01-as-asked.end_to_end.hlog"] {
+        assert!(ended.path("run").join(file).exists(), "{file}");
+    }
+}
+
+#[test]
+fn the_five_milliseconds_between_the_default_and_the_low_latency_profile_are_laid_to_linger() {
+    let ended = run_scenario(
+        "\
+load: {rate: 100, size: 1KiB, count: 300, warm_up: 500ms}
+blocks: 3
+settle: 2s
+setups:
+  - name: low latency
+    producer: {linger.ms: 0, socket.nagle.disable: true}
+    consumer: {fetch.wait.max.ms: 10, socket.nagle.disable: true}
+  - name: default
+",
+    );
+    let document = document(&ended);
+    steps(&document).iter().for_each(assert_nothing_missing);
+    let p50_ms =
+        |step: usize| steps(&document)[step]["latency"]["end_to_end"]["p50_ns"].as_f64().unwrap() / 1e6;
+    let difference_ms = p50_ms(1) - p50_ms(0);
+    assert!((4.0..6.5).contains(&difference_ms), "{difference_ms}");
+
+    let findings = document["findings"].as_array().unwrap();
+    let find = |id: &str| findings.iter().find(|finding| finding["id"] == id).expect(id);
+    assert_eq!(find("linger-bound")["step"], "default");
+    let claim = find("linger-explains-difference")["claim"].as_str().unwrap();
+    assert!(claim.contains("come from linger.ms (5 against 0)"), "{claim}");
+    let summary = document["summary"].to_string();
+    assert!(summary.contains("linger"), "{summary}");
+}
