@@ -53,9 +53,17 @@ pub(crate) fn run(options: &Options) -> Result<(), BenchError> {
         let mut order = vec![Contestant::Plumb, Contestant::Bare];
         order.extend(options.with_java.then_some(Contestant::Java));
         random.shuffle(&mut order);
-        let round = bench.round(number, order)?;
-        say(&table::row(number, &round))?;
-        rounds.push(round);
+        match bench.round(number, order) {
+            Ok(round) => {
+                say(&table::row(number, &round))?;
+                rounds.push(round);
+            }
+            // What the rounds before it say is worth having all the same.
+            Err(error) => {
+                say(&table::summary(&rounds, &options.load))?;
+                return Err(error);
+            }
+        }
     }
     say(&table::summary(&rounds, &options.load))
 }
