@@ -19,7 +19,7 @@ mod walk;
 
 use crate::{ReportError, headline, wording};
 use askama::Template;
-use cards::Card;
+use cards::{Card, Reason};
 use configuration::Configuration;
 use curves::Curves;
 use environment::EnvironmentView;
@@ -46,6 +46,7 @@ pub fn render(document: &RunDocument) -> Result<String, ReportError> {
         verdict: wording::verdict(document.validity.verdict),
         verdict_meaning: wording::verdict_meaning(document.validity.verdict),
         summary: &document.summary,
+        verdict_reasons: cards::grouped(document, &document.validity.reasons),
         reasons: cards::view(document, &document.validity.reasons),
         findings: cards::view(document, &document.findings),
         keys: steps.iter().enumerate().map(|(index, step)| Key::new(index, step)).collect(),
@@ -78,6 +79,8 @@ struct Page<'d> {
     verdict: &'static str,
     verdict_meaning: &'static str,
     summary: &'d [String],
+    /// Those of one kind once, for the verdict.
+    verdict_reasons: Vec<Reason>,
     reasons: Vec<Card>,
     findings: Vec<Card>,
     keys: Vec<Key>,

@@ -2,7 +2,7 @@
 
 use crate::number::{count, counted};
 use plumb_model::document::{RunDocument, RunState};
-use plumb_model::finding::{ComparisonVerdict, Severity, ValidityVerdict};
+use plumb_model::finding::{ComparisonVerdict, Finding, Severity, ValidityVerdict};
 use plumb_model::observation::{Fidelity, StageName};
 
 /// The verdict's word.
@@ -132,4 +132,23 @@ pub(crate) fn setup_number(document: &RunDocument, name: &str) -> Option<usize> 
 /// `#2`, or the name where the document has no such step.
 pub(crate) fn short_name(document: &RunDocument, name: &str) -> String {
     setup_number(document, name).map_or_else(|| name.to_owned(), |number| format!("#{number}"))
+}
+
+/// The findings, those of one kind and gravity about several setups once: the first, with the other setups' names.
+pub(crate) fn grouped(findings: &[Finding]) -> Vec<(&Finding, Vec<&str>)> {
+    let mut groups: Vec<(&Finding, Vec<&str>)> = Vec::new();
+    for finding in findings {
+        let known = groups.iter_mut().find(|(first, _)| {
+            first.id == finding.id && first.severity == finding.severity && first.step.is_some()
+        });
+        match (known, &finding.step) {
+            (Some((first, others)), Some(step)) => {
+                if first.step.as_ref() != Some(step) && !others.contains(&step.as_str()) {
+                    others.push(step);
+                }
+            }
+            _ => groups.push((finding, Vec::new())),
+        }
+    }
+    groups
 }

@@ -5,6 +5,7 @@ use super::paint::Tone;
 use crate::wording;
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Finding, Severity, ValidityVerdict};
+use std::collections::BTreeSet;
 
 /// The verdict, prominent, with a line or two for each reason.
 pub(super) fn write(page: &mut Page, document: &RunDocument) {
@@ -26,24 +27,31 @@ pub(super) fn write_findings(page: &mut Page, document: &RunDocument) {
     if !findings.is_empty() {
         page.heading("Findings", "");
         reasons(page, document, findings);
-        for advice in findings.iter().flat_map(|finding| &finding.advice) {
+        let mut given = BTreeSet::new();
+        for advice in
+            findings.iter().flat_map(|finding| &finding.advice).filter(|advice| given.insert(*advice))
+        {
             page.prose("  -> ", advice, Tone::Plain);
         }
     }
 }
 
 fn reasons(page: &mut Page, document: &RunDocument, findings: &[Finding]) {
-    for finding in findings {
+    for (finding, likewise) in wording::grouped(findings) {
         let lead = format!("  {:<8} ", wording::severity(finding.severity));
         let tone = match finding.severity {
             Severity::Note => Tone::Dim,
             Severity::Suspect | Severity::Invalid => Tone::Plain,
         };
-        let place = finding.step.as_ref().map(|step| format!("{}: ", wording::short_name(document, step)));
+        let short = |step: &str| wording::short_name(document, step);
+        let place = finding.step.as_ref().map(|step| format!("{}: ", short(step)));
+        let others: Vec<String> = likewise.into_iter().map(short).collect();
+        let others =
+            if others.is_empty() { String::new() } else { format!("; likewise {}", others.join(", ")) };
         page.prose(
             &lead,
             &format!(
-                "{}{} (plumb explain {})",
+                "{}{}{others} (plumb explain {})",
                 place.unwrap_or_default(),
                 sentence_without_stop(&finding.claim),
                 finding.id
