@@ -65,11 +65,17 @@ impl Broker {
         let made =
             wait(self.admin.create_topics([&topic], &AdminOptions::new().operation_timeout(Some(PATIENCE))));
         assert_eq!(made.unwrap(), [Ok(name.to_owned())]);
-        // The broker answers before it leads the new partitions.
+        // The broker answers before it leads the new partitions, and the library remembers what it did not find.
         let deadline = Instant::now() + PATIENCE;
-        let leads = |partition| self.consumer.fetch_watermarks(name, partition, PATIENCE).is_ok();
-        while !(0..partitions).all(leads) {
-            assert!(Instant::now() < deadline, "{name} has no leaders");
+        for partition in 0..partitions {
+            let look = || {
+                self.consumer.fetch_metadata(Some(name), PATIENCE)?;
+                self.consumer.fetch_watermarks(name, partition, PATIENCE)
+            };
+            while let Err(error) = look() {
+                assert!(Instant::now() < deadline, "{name} {partition}: {error}");
+                std::thread::sleep(Duration::from_millis(20));
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{assert_nothing_missing, document, lab, run_scenario, steps};
 use crate::kafka::Broker;
 use crate::program::Program;
+use serde_json::Value;
 
 #[test]
 fn messages_of_a_plain_run_are_all_there_and_its_topic_and_group_are_gone() {
@@ -43,6 +44,33 @@ fn messages_of_a_plain_run_are_all_there_and_its_topic_and_group_are_gone() {
 
 #[test]
 fn the_five_milliseconds_between_the_default_and_the_low_latency_profile_are_laid_to_linger() {
+    // Other programs may spoil a run on a busy machine; not each of three.
+    let mut spoilt = Vec::new();
+    while let Err(reason) = explained_by_linger(&two_profiles()) {
+        spoilt.push(reason);
+        assert!(spoilt.len() < 3, "{spoilt:#?}");
+    }
+}
+
+/// Whether the profiles differ by linger's five milliseconds and the document says so; else what is wrong.
+fn explained_by_linger(document: &Value) -> Result<(), String> {
+    let p50_ms =
+        |step: usize| steps(document)[step]["latency"]["end_to_end"]["p50_ns"].as_f64().unwrap() / 1e6;
+    let difference_ms = p50_ms(1) - p50_ms(0);
+    let findings = document["findings"].as_array().unwrap();
+    let find = |id: &str| findings.iter().find(|finding| finding["id"] == id);
+    let bound = find("linger-bound").is_some_and(|finding| finding["step"] == "default");
+    let explanation = find("linger-explains-difference").and_then(|finding| finding["claim"].as_str());
+    let explained = explanation.is_some_and(|claim| claim.contains("come from linger.ms (5 against 0)"));
+    let summarised = document["summary"].to_string().contains("linger");
+    if (4.0..6.5).contains(&difference_ms) && bound && explained && summarised {
+        return Ok(());
+    }
+    Err(format!("{difference_ms} ms apart; {}; {}", document["summary"], document["findings"]))
+}
+
+/// The document of the low-latency and the default profile, side by side.
+fn two_profiles() -> Value {
     let ended = run_scenario(
         "\
 load: {rate: 100, size: 1KiB, count: 300, warm_up: 500ms}
@@ -57,16 +85,5 @@ setups:
     );
     let document = document(&ended);
     steps(&document).iter().for_each(assert_nothing_missing);
-    let p50_ms =
-        |step: usize| steps(&document)[step]["latency"]["end_to_end"]["p50_ns"].as_f64().unwrap() / 1e6;
-    let difference_ms = p50_ms(1) - p50_ms(0);
-    assert!((4.0..6.5).contains(&difference_ms), "{difference_ms}");
-
-    let findings = document["findings"].as_array().unwrap();
-    let find = |id: &str| findings.iter().find(|finding| finding["id"] == id).expect(id);
-    assert_eq!(find("linger-bound")["step"], "default");
-    let claim = find("linger-explains-difference")["claim"].as_str().unwrap();
-    assert!(claim.contains("come from linger.ms (5 against 0)"), "{claim}");
-    let summary = document["summary"].to_string();
-    assert!(summary.contains("linger"), "{summary}");
+    document
 }

@@ -109,8 +109,11 @@ impl Words {
             let protocol = protocol.to_ascii_uppercase();
             return Some(LoadError::Disconnected { bootstrap, protocol });
         }
-        let known = known.or_else(|| coded(&["_TRANSPORT"]));
-        let reason = known.or(self.lines.last()).map_or_else(|| "no answer".to_owned(), reason);
+        let known = known.or_else(|| coded(&["_TRANSPORT"])).or(self.lines.last());
+        // Requests that timed out are counted in the library's words; to the user it is silence.
+        let reason = known
+            .filter(|(_, text)| !text.contains("Timed out"))
+            .map_or_else(|| "no answer".to_owned(), reason);
         Some(LoadError::Unreachable { bootstrap, waited_s, reason })
     }
 }
