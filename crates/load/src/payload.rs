@@ -22,6 +22,7 @@ pub enum StampPlace {
 pub struct PayloadSource {
     pool: Vec<u8>,
     sizes: Sizes,
+    largest: usize,
     random: Random,
     entropy: f64,
     next: usize,
@@ -75,7 +76,12 @@ impl PayloadSource {
                 (content.iter().copied().cycle().take(length).collect(), 1.0, true)
             }
         };
-        Ok(PayloadSource { pool, sizes, random, entropy, next: 0, from_file })
+        Ok(PayloadSource { pool, sizes, largest, random, entropy, next: 0, from_file })
+    }
+
+    /// Fills `value` with a value of the largest size.
+    pub fn fill_largest(&mut self, value: &mut Vec<u8>) {
+        self.fill_sized(self.largest, value);
     }
 
     /// Fills `value` with the next value.
@@ -95,6 +101,10 @@ impl PayloadSource {
                 size
             }
         };
+        self.fill_sized(size, value);
+    }
+
+    fn fill_sized(&mut self, size: usize, value: &mut Vec<u8>) {
         let start = self.next_start(size);
         value.clear();
         value.extend_from_slice(&self.pool[start..start + size]);
