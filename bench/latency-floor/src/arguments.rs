@@ -13,7 +13,8 @@ Plumb's latencies beside those of a bare librdkafka loop and of Kafka's EndToEnd
   --rate N       messages per second [default: 300]
   --seed N       decides the order within the rounds [default: 1]
   --without-java leave EndToEndLatency out
-  --realtime     contestants and broker go before all other programs (chrt, needs root): for a machine that others use
+  --realtime     contestants and broker go before all other programs, and no CPU falls asleep (chrt, needs root): for a
+                 machine that others use, or a virtual one
   --plumb FILE   a program to measure; built from this workspace without it
   --keep DIR     keep plumb's documents and the bare loop's samples";
 
@@ -27,6 +28,8 @@ pub(crate) enum Job {
         topic: String,
         load: Load,
     },
+    /// Keeps a CPU awake, in a process of its own.
+    Awake,
 }
 
 /// What to compare, and how long.
@@ -86,6 +89,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Job, BenchError> {
             "--plumb" => options.plumb = Some(value()?.into()),
             "--keep" => options.keep = Some(value()?.into()),
             "--help" | "-h" => return Ok(Job::Help),
+            "awake" => return Ok(Job::Awake),
             _ => return Err(bad("one of the flags that --help lists", word)),
         }
     }

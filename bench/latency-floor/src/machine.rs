@@ -4,13 +4,14 @@
 
 use crate::error::BenchError;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 /// Runs contestants and takes their CPU time.
 #[derive(Debug)]
 pub(crate) struct Meter {
     broker_pids: Vec<i32>,
+    wakers: Vec<Child>,
     ticks_per_s: f64,
     cpus: f64,
 }
@@ -33,17 +34,23 @@ struct Reading {
 
 impl Meter {
     pub(crate) fn new(broker_pids: Vec<i32>) -> Meter {
-        let cpus = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-        Meter { broker_pids, ticks_per_s: rustix::param::clock_ticks_per_second() as f64, cpus }
+        let ticks_per_s = rustix::param::clock_ticks_per_second() as f64;
+        Meter { broker_pids, wakers: Vec::new(), ticks_per_s, cpus: cpus() as f64 }
     }
 
-    /// From now on this process, the programs that it starts, and the brokers run before every ordinary program.
-    pub(crate) fn make_realtime(&self) -> Result<(), BenchError> {
-        let own = i32::try_from(std::process::id()).unwrap_or_default();
-        for pid in self.broker_pids.iter().chain([&own]) {
+    /// From now on this process, the programs that it starts, and the brokers run before every ordinary program. And each
+    /// CPU has something to do that gives way to everything: one that falls asleep wakes tens of microseconds late, a
+    /// virtual one more, and how often that happens differs from run to run.
+    pub(crate) fn make_realtime(&mut self) -> Result<(), BenchError> {
+        for pid in self.broker_pids.iter().chain([&pid_of(std::process::id())]) {
             let mut command = Command::new("chrt");
             command.args(["--all-tasks", "--rr", "--pid", "1", &pid.to_string()]);
             self.run(command)?;
+        }
+        for _ in 0..cpus() {
+            let mut command = Command::new("chrt");
+            command.args(["--idle", "0"]).arg(std::env::current_exe()?).arg("awake");
+            self.wakers.push(command.stdin(Stdio::null()).spawn()?);
         }
         Ok(())
     }
@@ -74,12 +81,40 @@ impl Meter {
         let times = |pid: &str| numbers(&PathBuf::from(format!("/proc/{pid}/stat")), ") ");
         let own = times("self")?;
         let mut ours = own[10] + own[11];
-        for pid in &self.broker_pids {
-            let broker = times(&pid.to_string())?;
-            ours += broker[10] + broker[11];
+        let wakers = self.wakers.iter().map(|waker| pid_of(waker.id()));
+        for pid in self.broker_pids.iter().copied().chain(wakers) {
+            let process = times(&pid.to_string())?;
+            ours += process[10] + process[11];
         }
         Ok(Reading { busy, ours, children: own[12] + own[13] })
     }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        for waker in &mut self.wakers {
+            // One that is gone already is what is wanted.
+            let _ = waker.kill().and_then(|()| waker.wait());
+        }
+    }
+}
+
+/// Keeps one CPU busy for as long as the process that started this one lives.
+pub(crate) fn stay_awake() {
+    let parent = rustix::process::getppid();
+    while rustix::process::getppid() == parent {
+        for _ in 0..1_000_000 {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn pid_of(id: u32) -> i32 {
+    i32::try_from(id).unwrap_or_default()
 }
 
 /// The numbers of the first line behind `mark`; what is no unsigned number is left out or counts as 0.

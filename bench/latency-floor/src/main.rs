@@ -34,6 +34,10 @@ fn run() -> Result<(), BenchError> {
     match arguments::parse(&words)? {
         Job::Help => say(arguments::HELP),
         Job::Bare { bootstrap, topic, load } => say(&bare::in_this_process(&bootstrap, &topic, &load)?),
+        Job::Awake => {
+            machine::stay_awake();
+            Ok(())
+        }
         Job::Bench(options) => rounds::run(&options),
     }
 }

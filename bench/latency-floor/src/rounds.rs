@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<(), BenchError> {
     let keep = options.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
     fs_err::create_dir_all(&keep)?;
     let lab = LabCluster::start(&LabOptions::default())?;
-    let bench = Bench { meter: Meter::new(lab.broker_pids()), program, keep, lab, load: options.load };
+    let mut bench = Bench { meter: Meter::new(lab.broker_pids()), program, keep, lab, load: options.load };
     say(&format!("Apache Kafka {} at {}, warming up", bench.lab.kafka_version(), bench.lab.bootstrap()))?;
     bench.bare("settle", &SETTLE)?;
     if options.realtime {
