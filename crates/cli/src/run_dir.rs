@@ -61,6 +61,13 @@ impl RunDirError {
     }
 }
 
+/// Whether a file has to be on the disk before it replaces the old one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Durable {
+    Yes,
+    No,
+}
+
 /// A run's directory.
 #[derive(Debug)]
 pub(crate) struct RunDir {
@@ -114,22 +121,33 @@ impl RunDir {
     pub(crate) fn write_document(&self, document: &RunDocument) -> Result<(), RunDirError> {
         let json = plumb_report::json::render(document)
             .map_err(|error| RunDirError::Write(std::io::Error::other(error)))?;
-        self.replace(DOCUMENT, json.as_bytes())
+        self.replace(DOCUMENT, json.as_bytes(), Durable::Yes)
+    }
+
+    /// The same while the run goes on: not forced to the disk, which the brokers under test may share. A kill of the
+    /// program, if not of the machine, leaves the old document or the new one whole.
+    pub(crate) fn write_progress(&self, document: &RunDocument) -> Result<(), RunDirError> {
+        let json = plumb_report::json::render(document)
+            .map_err(|error| RunDirError::Write(std::io::Error::other(error)))?;
+        self.replace(DOCUMENT, json.as_bytes(), Durable::No)
     }
 
     /// Writes the page.
     pub(crate) fn write_page(&self, document: &RunDocument) -> Result<PathBuf, RunDirError> {
         let page = plumb_report::html::render(document)
             .map_err(|error| RunDirError::Write(std::io::Error::other(error)))?;
-        self.replace(PAGE, page.as_bytes())?;
+        self.replace(PAGE, page.as_bytes(), Durable::Yes)?;
         Ok(self.path.join(PAGE))
     }
 
-    fn replace(&self, name: &str, content: &[u8]) -> Result<(), RunDirError> {
+    fn replace(&self, name: &str, content: &[u8], durable: Durable) -> Result<(), RunDirError> {
         let write = || -> std::io::Result<()> {
             let partial = self.path.join(format!(".{name}.partial"));
             let mut file = fs_err::File::create(&partial)?;
-            let written = file.write_all(content).and_then(|()| file.sync_data());
+            let written = file.write_all(content).and_then(|()| match durable {
+                Durable::Yes => file.sync_data(),
+                Durable::No => Ok(()),
+            });
             match written.and_then(|()| fs_err::rename(&partial, self.path.join(name))) {
                 Ok(()) => Ok(()),
                 Err(error) => {

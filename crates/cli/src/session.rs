@@ -14,9 +14,9 @@ use crate::progress::Progress;
 use crate::run_dir::RunDir;
 use anyhow::Result;
 use document::Record;
-use fold::{StepFold, achieved_per_s};
+use fold::StepFold;
 use jiff::Timestamp;
-use plumb_load::block::{self, BlockOutcome, BlockSpec};
+use plumb_load::block::{self, BlockSpec};
 use plumb_load::calibrate::calibrate;
 use plumb_load::librdkafka::java::ClientConfig;
 use plumb_load::observation::Observation;
@@ -35,6 +35,8 @@ use watch::Watch;
 
 /// Time between two writings of the document while a block runs.
 const WRITE_EVERY: Duration = Duration::from_secs(3);
+/// At least so many times as long as writing took passes before it is written again.
+const WRITE_RARITY: u32 = 200;
 
 /// A run that is over.
 pub(crate) struct Finished {
@@ -174,20 +176,23 @@ fn run_block(
     let mut watch = Watch::begin(target);
     fold.begin_block(job.round);
     let mut write_error = None;
-    let mut written = Instant::now();
+    let mut next_write = Instant::now() + WRITE_EVERY;
     let result = {
         let record = &mut *record;
         let mut sink = |observation: Observation<'_>| match observation {
+            Observation::ScheduleBegins => fold.schedule_begins(),
             Observation::MeasuredPartBegins => watch.measured_part_begins(),
             Observation::MeasuredPartEnds => watch.measured_part_ends(),
             Observation::Second(part) => {
                 progress.second(part);
                 let mut keep = || -> Result<(), crate::run_dir::RunDirError> {
                     fold.take(part, dir)?;
-                    if written.elapsed() >= WRITE_EVERY {
-                        written = Instant::now();
+                    let begun = Instant::now();
+                    if begun >= next_write {
                         record.in_progress(job.index, fold);
-                        dir.write_document(&record.document)?;
+                        dir.write_progress(&record.document)?;
+                        // The longer it takes, the rarer it comes: it must not be what is measured.
+                        next_write = Instant::now() + WRITE_EVERY.max(begun.elapsed() * WRITE_RARITY);
                     }
                     Ok(())
                 };
@@ -210,6 +215,7 @@ fn run_block(
     let watched = watch.end();
     let mut block = fold.end_block(&outcome, dir)?;
     block.position = job.position;
+    block.cut_short = outcome.stopped;
     block.started_at = document::timestamp(started_at);
     block.request_times = watched.request_times.clone();
     block.host = watched.host.clone();
@@ -225,13 +231,4 @@ fn share(load: &LoadPlan, blocks: u32, round: u32) -> Share {
         Length::Count(count) => Share::Count(count / blocks + u64::from(round < count % blocks)),
         Length::Duration(time) => Share::Time(Nanos(time.0 / blocks)),
     }
-}
-
-/// Rate and length of a block, for the step's sums.
-fn span(outcome: &BlockOutcome) -> (f64, Option<f64>) {
-    let asked = match outcome.planned_ns {
-        0 => 0.0,
-        planned => outcome.counts.intended as f64 * 1e9 / planned as f64,
-    };
-    (asked, achieved_per_s(outcome))
 }

@@ -121,10 +121,10 @@ fn pairs<'s, 'a>(setups: &'s [Setup<'a>]) -> Vec<(&'s Setup<'a>, &'s Setup<'a>)>
     pairs
 }
 
-/// The metric of both steps in every round that has both.
+/// The metric of both steps in every round that has both, whole.
 fn paired_blocks(a: &Setup, b: &Setup, metric: fn(&BlockResult) -> Option<f64>) -> Vec<(f64, f64)> {
     let of = |setup: &Setup| -> BTreeMap<u32, f64> {
-        let blocks = setup.result.blocks.iter();
+        let blocks = setup.result.blocks.iter().filter(|block| !block.cut_short);
         blocks.filter_map(|block| Some((block.block, metric(block).filter(|value| *value > 0.0)?))).collect()
     };
     let b = of(b);

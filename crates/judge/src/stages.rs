@@ -9,7 +9,7 @@
 
 use plumb_model::document::{BlockResult, StepResult};
 use plumb_model::facts::{RequestStages, RequestTimes, WindowMean};
-use plumb_model::observation::{Fidelity, Stage, StageName};
+use plumb_model::observation::{Fidelity, Stage, StageName, Twin};
 
 /// A figure with its band.
 #[derive(Debug, Clone, Copy)]
@@ -41,14 +41,15 @@ impl Banded {
     }
 }
 
-/// Divides the mean end-to-end time of a step. Empty when nothing was received.
-pub fn stages(step: &StepResult, brokers_on_this_host: Option<bool>) -> Vec<Stage> {
+/// Divides the mean end-to-end time of a step; `same_clock`: whether all brokers are on the generating host. Empty when
+/// nothing was received.
+pub fn stages(step: &StepResult, same_clock: Option<bool>) -> Vec<Stage> {
     let latency = &step.latency;
     let (Some(whole), Some(service)) = (latency.end_to_end.mean_ns, latency.end_to_end_service.mean_ns)
     else {
         return Vec::new();
     };
-    let path = Path::of(step, service, brokers_on_this_host);
+    let path = Path::of(step, service, same_clock);
     let mut stages = vec![known(
         StageName::Slip,
         Banded::exactly(whole - service),
@@ -97,7 +98,7 @@ struct Path<'a> {
 }
 
 impl<'a> Path<'a> {
-    fn of(step: &'a StepResult, service: f64, brokers_on_this_host: Option<bool>) -> Self {
+    fn of(step: &'a StepResult, service: f64, same_clock: Option<bool>) -> Self {
         let statistics = &step.producer_statistics;
         let queue = statistics.queue_mean_ns.zip(statistics.outbuf_mean_ns.or(Some(0.0)));
         Path {
@@ -107,7 +108,7 @@ impl<'a> Path<'a> {
             produce: queue.map(|(queue, outbuf)| Banded::exactly(queue + outbuf)),
             rtt: statistics.rtt_mean_ns,
             requests: merged_request_times(&step.blocks),
-            send_to_append: send_to_append(step, service, brokers_on_this_host),
+            send_to_append: send_to_append(step, service, same_clock),
         }
     }
 
@@ -130,14 +131,14 @@ impl<'a> Path<'a> {
     }
 
     fn publish_stage(&self) -> Stage {
-        if let Some((append, produce)) = self.send_to_append.zip(self.produce) {
+        if let Some((append, produce)) = self.send_to_append.zip(self.produce_before_append()) {
             return known(
                 StageName::Publish,
                 append.minus(produce).within(self.service),
                 Fidelity::Probe,
-                match self.step.twin_append_times {
+                match self.twin() {
                     Some(_) => {
-                        "broker's append times (whole milliseconds) on a twin topic, minus send time and the produce stage"
+                        "broker's append times (whole milliseconds) on a twin topic, minus send time and its own produce stage"
                     }
                     None => {
                         "broker's append times (whole milliseconds), minus send time and the produce stage"
@@ -187,6 +188,20 @@ impl<'a> Path<'a> {
                     absent(StageName::Publish, "no confirmations, and the brokers' own times are not at hand")
                 }
             },
+        }
+    }
+
+    /// The twin, where it and not the step's own topic tells the append times.
+    fn twin(&self) -> Option<&Twin> {
+        let own = self.step.blocks.iter().any(|block| block.append_times.is_some());
+        self.step.twin.as_ref().filter(|_| !own)
+    }
+
+    /// The produce stage of the messages whose append times are known.
+    fn produce_before_append(&self) -> Option<Banded> {
+        match self.twin() {
+            Some(twin) => twin.produce_mean_ns.map(Banded::exactly),
+            None => self.produce,
         }
     }
 
@@ -251,7 +266,7 @@ impl<'a> Path<'a> {
 fn send_to_append(step: &StepResult, service: f64, same_clock: Option<bool>) -> Option<Banded> {
     let mut times: Vec<_> = step.blocks.iter().filter_map(|block| block.append_times).collect();
     if times.is_empty() {
-        times.extend(step.twin_append_times);
+        times.extend(step.twin.as_ref().map(|twin| twin.append_times));
     }
     let samples: u64 = times.iter().map(|times| times.samples).sum();
     if samples == 0 {
@@ -261,13 +276,13 @@ fn send_to_append(step: &StepResult, service: f64, same_clock: Option<bool>) -> 
         times.iter().map(|times| figure(times) * times.samples as f64).sum::<f64>() / samples as f64
     };
     let floor = weighted(|times| times.floor_minus_sent_mean_ns);
-    // On one host there is one clock; elsewhere the broker's is ahead by something between the bounds.
+    // On one host there is one clock, unless the bounds say otherwise (a tunnel ends here, the broker is elsewhere); on
+    // others the broker's is ahead by something between the bounds.
+    let low = weighted(|times| times.clock_offset_low_ns as f64);
+    let high = weighted(|times| times.clock_offset_high_ns as f64);
     let (ahead_low, ahead_high) = match same_clock {
-        Some(true) => (0.0, 0.0),
-        _ => (
-            weighted(|times| times.clock_offset_low_ns as f64),
-            weighted(|times| times.clock_offset_high_ns as f64),
-        ),
+        Some(true) if low <= 0.0 && 0.0 <= high => (0.0, 0.0),
+        _ => (low, high),
     };
     let low = floor - ahead_high;
     let high = floor + APPEND_FLOOR_NS - ahead_low;
@@ -372,14 +387,29 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_cannot_be_ours_is_not_taken_for_ours() {
+        let mut step = step();
+        step.blocks[0].append_times = Some(AppendTimes {
+            samples: 100,
+            floor_minus_sent_mean_ns: 34_900_000.0,
+            clock_offset_low_ns: 29_800_000,
+            clock_offset_high_ns: 30_300_000,
+        });
+        let publish = find(&stages(&step, Some(true)), StageName::Publish);
+        assert!(publish.high_ns.unwrap() < 1_100_000.0, "{publish:?}");
+    }
+
+    #[test]
     fn a_twin_topic_tells_the_publish_stage_where_the_topic_itself_does_not() {
         let mut step = step();
-        step.twin_append_times = Some(AppendTimes {
+        let append_times = AppendTimes {
             samples: 200,
-            floor_minus_sent_mean_ns: 5_000_000.0,
-            clock_offset_low_ns: 0,
-            clock_offset_high_ns: 0,
-        });
+            floor_minus_sent_mean_ns: 1_000_000.0,
+            clock_offset_low_ns: -1,
+            clock_offset_high_ns: 1,
+        };
+        // The twin waited 1.1 ms in the client, the step's own messages 5.1 ms: the twin's own is subtracted.
+        step.twin = Some(Twin { append_times, produce_mean_ns: Some(1_100_000.0) });
         let publish = find(&stages(&step, Some(true)), StageName::Publish);
         assert_eq!((publish.fidelity, publish.mean_ns), (Some(Fidelity::Probe), Some(400_000.0)));
         assert!(publish.source.contains("twin"), "{publish:?}");

@@ -85,8 +85,9 @@ pub fn run(
         for (index, client) in consumers.iter().enumerate() {
             let seconds = Seconds::new(Measure::EndToEnd, shared.clock_start(), out.clone());
             let shared = &shared;
-            receivers
-                .push(spawn(scope, format!("plumb-recv-{index}"), move || receive(shared, client, seconds))?);
+            receivers.push(spawn(scope, format!("plumb-recv-{index}"), move || {
+                receive(shared, client, index, seconds)
+            })?);
         }
         let mut senders = Vec::new();
         let mut reporters = Vec::new();
@@ -123,6 +124,7 @@ pub fn run(
             // A sender that is gone is seen below, when it is joined.
             let _ = starter.send(at);
         }
+        sink.observe(Observation::ScheduleBegins);
         block.follow(&senders, &parcels, sink);
         let ends = block.drain(&parcels, sink);
         shared.finish();
@@ -210,7 +212,9 @@ impl<'a> Block<'a> {
             if let Some((code, text)) = self.shared.probe_error() {
                 return Err(self.probe_error(&code, &text));
             }
-            match self.shared.first_unready(self.spec.step.load.consumers > 0) {
+            let unready = self.shared.first_unready(self.spec.step.load.consumers > 0);
+            let unready = unready.or_else(|| (!self.shared.group_is_complete()).then_some(0));
+            match unready {
                 None => return Ok(()),
                 Some(_) if self.shared.stopped() => return Err(LoadError::Stopped),
                 Some(partition) if now_ns() - started_ns > READY_S * 1_000_000_000 => {
@@ -248,18 +252,20 @@ impl<'a> Block<'a> {
         sink: &mut dyn Sink,
     ) {
         let mut begun = false;
-        while !senders.iter().all(ScopedJoinHandle::is_finished) {
+        // A sender that is done stays until its CPU time was read; one that panicked is finished without being done.
+        while self.shared.senders_done() < senders.len() && !senders.iter().any(ScopedJoinHandle::is_finished)
+        {
             if !begun && self.shared.in_measured_part(now_ns()) {
                 begun = true;
                 sink.observe(Observation::MeasuredPartBegins);
             }
             feed(parcels, sink, TICK);
         }
-        if !begun {
-            sink.observe(Observation::MeasuredPartBegins);
+        // A measured part too short to be seen to begin has no readings at its ends.
+        if begun {
+            sink.observe(Observation::MeasuredPartEnds);
         }
         self.shared.measured_part_ends(now_ns());
-        sink.observe(Observation::MeasuredPartEnds);
     }
 
     /// Waits for reports, then for the consumers to reach the log's end, no longer than the plan allows, and than

@@ -52,7 +52,7 @@ fn wake_lateness(pace: Pace) -> Tally {
     let mut due = now_ns();
     for _ in 0..WAKES {
         due = now_ns().max(due) + WAKE_GAP_NS;
-        pace.wait(due, || false);
+        pace.wait(due, |_| false);
         late.record(due, now_ns());
     }
     late

@@ -19,7 +19,7 @@ pub(crate) struct Received {
     pub(crate) arrivals: Arrivals,
     pub(crate) foreign: u64,
     pub(crate) corrupt: u64,
-    /// Changes of the assignment after the first messages.
+    /// Times that partitions were given to this consumer after the measured part had begun.
     pub(crate) rebalances: u64,
     pub(crate) appends: Appends,
     /// Sum over measured messages of the time from their send to the reception of the one before them in the partition.
@@ -65,7 +65,12 @@ impl Appends {
 }
 
 /// Receives until the block ends, then leaves the group.
-pub(crate) fn receive(shared: &Shared<'_>, client: &Client, mut seconds: Seconds<'_>) -> Received {
+pub(crate) fn receive(
+    shared: &Shared<'_>,
+    client: &Client,
+    index: usize,
+    mut seconds: Seconds<'_>,
+) -> Received {
     let mut received = Received::default();
     let mut window = shared.window();
     while !shared.finished() {
@@ -81,8 +86,10 @@ pub(crate) fn receive(shared: &Shared<'_>, client: &Client, mut seconds: Seconds
                 }
             }
             EventView::Rebalance(rebalance) => {
-                rebalance.answer(client, |partition| shared.position(partition));
-                received.rebalances += u64::from(shared.in_measured_part(now));
+                let given = rebalance.answer(client, |partition| shared.position(partition));
+                shared.set_assigned(index, given > 0);
+                // One change of the group takes partitions and gives them again: it is counted when it gives.
+                received.rebalances += u64::from(given > 0 && shared.measured_part_has_begun(now));
             }
             EventView::Statistics(json) => received.statistics.take(json, window.next(now)),
             EventView::Error { code, text, fatal } => received.errors.note_client(&code, &text, fatal),

@@ -17,9 +17,11 @@ impl<F: FnMut(Observation<'_>)> Sink for F {
 /// Something observed.
 #[derive(Debug)]
 pub enum Observation<'a> {
+    /// Clients, group and partitions are ready: the first message is due within milliseconds.
+    ScheduleBegins,
     /// The first measured message is due now.
     MeasuredPartBegins,
-    /// The last measured message was sent.
+    /// The last measured message was sent. Comes only after `MeasuredPartBegins`.
     MeasuredPartEnds,
     /// What one thread saw in one second.
     Second(&'a SecondPart),

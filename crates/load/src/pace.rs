@@ -26,15 +26,15 @@ impl Pace {
         Pace { spin_ns: spin_ns.min(MAX_SPIN_NS).min((gap_ns / 5.0) as u64) }
     }
 
-    /// Waits until `due_ns`; false when `stop` came true first.
-    pub(crate) fn wait(self, due_ns: u64, stop: impl Fn() -> bool) -> bool {
+    /// Waits until `due_ns`; false when `stop`, which is told the time, says so: also for a sender that is behind.
+    pub(crate) fn wait(self, due_ns: u64, mut stop: impl FnMut(u64) -> bool) -> bool {
         loop {
             let now = now_ns();
+            if stop(now) {
+                return false;
+            }
             if now >= due_ns {
                 return true;
-            }
-            if stop() {
-                return false;
             }
             let left = due_ns - now;
             if left <= self.spin_ns {

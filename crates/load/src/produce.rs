@@ -48,6 +48,17 @@ pub(crate) struct Sender<'a> {
     headers: Vec<(CString, Vec<u8>)>,
 }
 
+/// What became of handing a message over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    /// The client took it.
+    Sent { at_ns: u64 },
+    /// The client will not take it.
+    Refused,
+    /// The user stopped the run while the client's queue was full.
+    Stopped,
+}
+
 /// What a sender did.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
@@ -83,6 +94,7 @@ impl<'a> Sender<'a> {
     pub(crate) fn probe(&mut self, partition: i32) -> Result<(), LoadError> {
         let now = now_ns();
         let size = self.shared.load.size.largest().as_usize();
+        self.keys.draw();
         self.payloads.fill_largest(&mut self.value);
         let sequence = u64::from(partition.unsigned_abs());
         let stamp = self.stamp(Part::Probe, sequence, now, now);
@@ -106,67 +118,84 @@ impl<'a> Sender<'a> {
         let mut sequences = [0u64; 2];
         for due in schedule {
             let due_ns = at + due.offset_ns;
-            if !pace.wait(due_ns, || self.shared.stopped()) {
+            let stopped = |now| {
+                slips.pass(now);
+                self.shared.stopped()
+            };
+            if !pace.wait(due_ns, stopped) || !self.wait_for_room() {
                 break;
             }
             let part = if due.measured { Part::Measured } else { Part::WarmUp };
+            self.payloads.fill(&mut self.value);
+            let sequence = &mut sequences[usize::from(due.measured)];
+            let attempt = self.send_one(part, *sequence, due_ns, &mut sent);
+            if attempt == Attempt::Stopped {
+                break;
+            }
             if due.measured {
                 sent.intended += 1;
                 sent.first_due_ns.get_or_insert(due_ns);
                 sent.last_due_ns = Some(due_ns);
             }
-            self.payloads.fill(&mut self.value);
-            let sequence = &mut sequences[usize::from(due.measured)];
-            if let Some(sent_ns) = self.send_one(part, *sequence, due_ns, &mut sent) {
+            if let Attempt::Sent { at_ns } = attempt {
                 *sequence += 1;
                 sent.all += 1;
                 sent.measured += u64::from(due.measured);
-                let second = slips.at(sent_ns, !due.measured);
+                let second = slips.at(at_ns, !due.measured);
                 second.sent += 1;
-                second.response.record(due_ns, sent_ns);
+                second.response.record(due_ns, at_ns);
             }
         }
         slips.finish();
+        // The thread stays until its own CPU time has been read.
+        self.shared.sender_done();
+        while !self.shared.measured_part_is_over() && !self.shared.finished() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         sent
     }
 
-    /// Hands one message over; waits while the client cannot take it. The time of the hand-over that worked, if any.
-    fn send_one(&mut self, part: Part, sequence: u64, due_ns: u64, sent: &mut Sent) -> Option<u64> {
+    /// Hands one message over; waits while the client cannot take it.
+    fn send_one(&mut self, part: Part, sequence: u64, due_ns: u64, sent: &mut Sent) -> Attempt {
         self.keys.draw();
-        self.wait_for_room();
         loop {
             let sent_ns = now_ns();
             let stamp = self.stamp(part, sequence, due_ns, sent_ns);
             // Counted before, because the report may come before the call returns.
             self.outstanding.count.fetch_add(1, Ordering::AcqRel);
-            let Err(error) = self.hand_over(-1, &stamp) else { return Some(sent_ns) };
+            let Err(error) = self.hand_over(-1, &stamp) else { return Attempt::Sent { at_ns: sent_ns } };
             self.outstanding.count.fetch_sub(1, Ordering::AcqRel);
             match error {
                 ProduceError::QueueFull if !self.shared.stopped() => {
                     sent.queue_full_waits += 1;
                     std::thread::sleep(Duration::from_micros(200));
                 }
-                ProduceError::QueueFull => return None,
+                ProduceError::QueueFull => return Attempt::Stopped,
                 ProduceError::TooLarge(text) => {
                     sent.errors.note("produce", "MSG_SIZE_TOO_LARGE", &text);
-                    return None;
+                    return Attempt::Refused;
                 }
                 ProduceError::Other { code, text } => {
                     sent.errors.note("produce", &code, &text);
-                    return None;
+                    return Attempt::Refused;
                 }
             }
         }
     }
 
-    fn wait_for_room(&self) {
-        while self.outstanding.count() >= self.in_flight && !self.shared.stopped() {
+    /// Waits until one more message may be under way; false when the run was stopped first.
+    fn wait_for_room(&self) -> bool {
+        while self.outstanding.count() >= self.in_flight {
+            if self.shared.stopped() {
+                return false;
+            }
             self.outstanding.waiting.store(true, Ordering::SeqCst);
             if self.outstanding.count() >= self.in_flight {
                 std::thread::park_timeout(Duration::from_millis(5));
             }
             self.outstanding.waiting.store(false, Ordering::SeqCst);
         }
+        true
     }
 
     fn stamp(&self, part: Part, sequence: u64, intended_ns: u64, sent_ns: u64) -> Stamp {

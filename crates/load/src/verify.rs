@@ -1,4 +1,5 @@
-//! Which messages arrived: exact loss, duplicates and order, in memory that does not grow with a healthy run.
+//! Which messages arrived: exact loss, duplicates and order. With one consumer the memory does not grow with a healthy
+//! run; with several, each sees a part of the sequences only, and a million messages take it 125 KB.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -8,7 +8,7 @@ use crate::facts::{HostDelta, HostFacts, RequestTimes};
 use crate::finding::{Comparison, Finding, Validity};
 use crate::observation::{
     Accounting, AppendTimes, ClientStatistics, Counts, Distribution, ErrorCount, Latencies, SecondRow, Stage,
-    StepInstrument,
+    StepInstrument, Twin,
 };
 use crate::plan::{Plan, Properties};
 use schemars::JsonSchema;
@@ -116,8 +116,8 @@ pub struct StepResult {
     pub instrument: StepInstrument,
     /// Errors by code.
     pub errors: Vec<ErrorCount>,
-    /// Append times of the broker's clock on the step's twin topic.
-    pub twin_append_times: Option<AppendTimes>,
+    /// What the step's twin topic told.
+    pub twin: Option<Twin>,
     /// Interval logs of this step in the run's directory, by measure.
     pub histogram_logs: BTreeMap<String, String>,
 }
@@ -129,6 +129,8 @@ pub struct BlockResult {
     pub block: u32,
     /// Place in the order of all blocks of the run, from 0.
     pub position: u32,
+    /// The user stopped it early: its figures are in the step's, and in no interval or comparison.
+    pub cut_short: bool,
     /// UTC, RFC 3339.
     pub started_at: String,
     /// What became of its measured messages.

@@ -183,6 +183,15 @@ pub struct AppendTimes {
     pub clock_offset_high_ns: i64,
 }
 
+/// What a step's twin topic told: the same settings on a topic that keeps the broker's append times.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Twin {
+    /// The append times.
+    pub append_times: AppendTimes,
+    /// Mean time in the client's own queue and until the request was written, of the twin's messages.
+    pub produce_mean_ns: Option<f64>,
+}
+
 /// One second of a block, by the time at which things happened.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SecondRow {
@@ -231,12 +240,16 @@ pub struct ClientStatistics {
     pub queue_samples: u64,
     /// Mean time from the request's queueing to its last byte written (`outbuf_latency`).
     pub outbuf_mean_ns: Option<f64>,
+    /// Requests behind `outbuf_mean_ns`.
+    pub outbuf_samples: u64,
     /// Mean round trip from last byte written to response (`rtt`).
     pub rtt_mean_ns: Option<f64>,
     /// Smallest round trip of any window.
     pub rtt_min_ns: Option<u64>,
     /// Requests behind the round trip figures.
     pub rtt_samples: u64,
+    /// Batches behind the two means that follow.
+    pub batches: u64,
     /// Mean messages per batch (`batchcnt`).
     pub batch_messages_mean: Option<f64>,
     /// Mean bytes per batch (`batchsize`).

@@ -336,12 +336,41 @@ fn load(
         consumers: trail.step((path("consumers"), "load.consumers"), variant, consumers, || 1),
         size: trail.step((path("size"), "load.size"), variant, size, || SizePlan::Fixed(Bytes(1024))),
         keys: trail.step((path("keys"), "load.keys"), variant, words.keys, || Keys::None),
-        headers: trail.step((path("headers"), "load.headers"), variant, words.headers.clone(), BTreeMap::new),
+        headers: headers(words, at, trail, variant)?,
         payload: trail.step((path("payload"), "load.payload"), variant, words.payload.clone(), || {
             Payload::Entropy(1.0)
         }),
         in_flight: trail.step((path("in_flight"), "load.in_flight"), variant, in_flight.map(Some), || None),
     })
+}
+
+/// The header that may carry the stamp of each record, and how many there may be beside it.
+const STAMP_HEADER: &str = "plumb";
+const HEADERS_MAX: usize = 10;
+
+fn headers(
+    words: &LoadWords,
+    at: &str,
+    trail: &mut Trail,
+    variant: &sweep::Variant,
+) -> Result<BTreeMap<String, String>, ResolveError> {
+    let path = format!("{at}.load.headers");
+    let headers = trail.step((path, "load.headers"), variant, words.headers.clone(), BTreeMap::new);
+    let place = trail.place(variant, "load.headers");
+    if headers.contains_key(STAMP_HEADER) {
+        let reason = "that header carries Plumb's own stamp";
+        return Err(ResolveError::Reserved { place, path: format!("load.headers.{STAMP_HEADER}"), reason });
+    }
+    if headers.len() > HEADERS_MAX {
+        return Err(ResolveError::OutOfBounds {
+            place,
+            path: "load.headers".into(),
+            got: format!("{} headers", headers.len()),
+            expected: format!("at most {HEADERS_MAX}"),
+            reason: "each message is handed over with room for so many",
+        });
+    }
+    Ok(headers)
 }
 
 /// The rate as written, or the mean of a schedule that has rates of its own.

@@ -64,11 +64,11 @@ pub fn mean_interval(spread: &Spread) -> Option<Interval> {
     if spread.block_means_ns.len() >= BLOCKS_MIN {
         return student(spread.block_means_ns, spread.level, IntervalMethod::Blocks);
     }
-    let means: Vec<f64> = joined(spread.batches).iter().map(|batch| batch.mean_ns).collect();
-    if means.len() < BATCHES_MIN {
+    let batches = chunks(spread.batches);
+    if batches.len() < BATCHES_MIN {
         return None;
     }
-    student(&means, spread.level, IntervalMethod::Batches)
+    weighted_student(&batches, spread.level)
 }
 
 /// Samples that independent draws would need to know the mean as well: samples / max(1, design effect).
@@ -129,11 +129,31 @@ fn variance(values: &[f64]) -> Option<f64> {
     (values.len() >= 2).then(|| values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0))
 }
 
+/// Interval of the mean over all samples, from batches of different sizes: the ratio estimator, each batch weighing what
+/// it holds (Cochran 1977, Sampling Techniques, 6.3). So the interval lies around the mean that is reported, and the few
+/// slow samples of a stall count as what they are.
+fn weighted_student(batches: &[Batch], level: f64) -> Option<Interval> {
+    let k = batches.len() as f64;
+    let samples: f64 = batches.iter().map(|batch| batch.samples as f64).sum();
+    let mean = batches.iter().map(|batch| batch.mean_ns * batch.samples as f64).sum::<f64>() / samples;
+    let squares = |batch: &Batch| (batch.samples as f64 * k / samples * (batch.mean_ns - mean)).powi(2);
+    let variance = batches.iter().map(squares).sum::<f64>() / (k * (k - 1.0));
+    let reach = student_quantile(0.5 + level / 2.0, k - 1.0)? * variance.sqrt();
+    let interval =
+        Interval { low: (mean - reach).max(0.0), high: mean + reach, level, method: IntervalMethod::Batches };
+    (interval.low.is_finite() && interval.high.is_finite()).then_some(interval)
+}
+
 /// Neighbours within each block joined, so that at most about [`BATCHES_MAX`] are left in all.
-fn joined(batches: &[Batch]) -> Vec<Batch> {
+fn chunks(batches: &[Batch]) -> Vec<Batch> {
     let each = batches.len().div_ceil(BATCHES_MAX).max(1);
     let blocks = batches.chunk_by(|a, b| a.block == b.block);
-    let mut joined: Vec<Batch> = blocks.flat_map(|block| block.chunks(each)).map(join).collect();
+    blocks.flat_map(|block| block.chunks(each)).map(join).collect()
+}
+
+/// The same, of about equal sizes.
+fn joined(batches: &[Batch]) -> Vec<Batch> {
+    let mut joined = chunks(batches);
     // A remainder, or a second cut short, would count as much as a whole batch: below half the usual it is left out.
     let mut samples: Vec<u64> = joined.iter().map(|batch| batch.samples).collect();
     samples.sort_unstable();
@@ -229,6 +249,19 @@ mod tests {
     fn an_interval_of_times_does_not_reach_below_zero() {
         let spread = Spread { block_means_ns: &[1.0, 100.0, 1.0], ..NO_SPREAD };
         assert_eq!(mean_interval(&spread).unwrap().low, 0.0);
+    }
+
+    #[test]
+    fn the_interval_lies_around_the_mean_of_all_samples() {
+        // 100/s at 10 ms, then 1,000/s at 2 ms: the mean of the samples is 2.7 ms, that of the seconds 5.9 ms.
+        let slow = (0..15).map(|_| Batch { block: 0, samples: 100, mean_ns: 10e6, p50_ns: None });
+        let fast = (0..15).map(|_| Batch { block: 0, samples: 1_000, mean_ns: 2e6, p50_ns: None });
+        let batches: Vec<Batch> = slow.chain(fast).collect();
+        let interval =
+            mean_interval(&Spread { level: 0.95, block_means_ns: &[], batches: &batches }).unwrap();
+        let mean = (15.0 * 100.0 * 10e6 + 15.0 * 1_000.0 * 2e6) / (15.0 * 1_100.0);
+        assert!(((interval.low + interval.high) / 2.0 - mean).abs() < 1.0, "{interval:?}");
+        assert!(interval.high - interval.low > 0.5e6, "{interval:?}");
     }
 
     #[test]

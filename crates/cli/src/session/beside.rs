@@ -8,13 +8,16 @@ use plumb_load::block::{self, BlockOutcome, BlockSpec};
 use plumb_load::observation::Observation;
 use plumb_load::random::Random;
 use plumb_load::schedule::Share;
-use plumb_model::observation::AppendTimes;
+use plumb_model::observation::Twin;
 use plumb_model::plan::{Length, LoadPlan, Plan, Schedule, StepPlan, TopicPlan};
 use plumb_model::units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Rate of the load before the first block, unless the first step's is higher.
 const SETTLE_RATE_PER_S: f64 = 1_000.0;
+
+/// Most bytes per second of that load, unless the first step's are more: a cluster is warmed up, not filled.
+const SETTLE_BYTES_PER_S: f64 = 10e6;
 
 /// Longest load of one twin.
 const TWIN_S: f64 = 10.0;
@@ -28,7 +31,9 @@ pub(super) fn settle(plan: &Plan, target: &mut Target, run: u64, context: Contex
     let (.., progress) = context;
     progress.settle(plan.settle);
     let load = LoadPlan {
-        rate_per_s: first.load.rate_per_s.max(SETTLE_RATE_PER_S),
+        rate_per_s: SETTLE_RATE_PER_S
+            .min(SETTLE_BYTES_PER_S / first.load.size.mean())
+            .max(first.load.rate_per_s),
         schedule: Schedule::Constant,
         length: Length::Duration(plan.settle),
         warm_up: Nanos(0),
@@ -40,30 +45,35 @@ pub(super) fn settle(plan: &Plan, target: &mut Target, run: u64, context: Contex
 }
 
 /// Load on a topic like the step's that keeps the broker's append times; what they say. None where the plan wants no
-/// twin, the topic is the user's, or nobody receives.
+/// twin, the topic is the user's, nobody receives, or the rate changes by itself (no short load is like that).
 pub(super) fn twin(
     plan: &Plan,
     index: usize,
     target: &mut Target,
     run: u64,
     context: Context<'_>,
-) -> Result<Option<AppendTimes>> {
+) -> Result<Option<Twin>> {
     let step = &plan.steps[index];
     let TopicPlan::Own { partitions, replication, configs } = &step.topic else { return Ok(None) };
     let (_, stop, progress) = context;
-    if plan.twin == 0 || step.load.consumers == 0 || stop.load(Ordering::Relaxed) {
+    let changes = step.load.schedule.own_rate_per_s().is_some();
+    if plan.twin == 0 || step.load.consumers == 0 || changes || stop.load(Ordering::Relaxed) {
         return Ok(None);
     }
     progress.note(&format!("asking the broker's clock  {}", step.name));
     let mut configs = configs.clone();
     configs.insert("message.timestamp.type".to_owned(), "LogAppendTime".to_owned());
     let topic = TopicPlan::Own { partitions: *partitions, replication: *replication, configs };
-    let load = LoadPlan { schedule: Schedule::Constant, ..step.load.clone() };
-    let messages = plan.twin.min((load.rate_per_s * TWIN_S) as u64).max(1);
-    let twin = StepPlan { topic, load, ..step.clone() };
+    let messages = plan.twin.min((step.load.rate_per_s * TWIN_S) as u64).max(1);
+    let twin = StepPlan { topic, ..step.clone() };
     let name = format!("{}-twin", index + 1);
     let outcome = carry(&name, (&twin, Share::Count(messages), plan.seed), target, run, context)?;
-    Ok(outcome.and_then(|outcome| outcome.append_times))
+    Ok(outcome.and_then(|outcome| {
+        let statistics = &outcome.producer_statistics;
+        let queue = statistics.queue_mean_ns;
+        let produce_mean_ns = queue.map(|queue| queue + statistics.outbuf_mean_ns.unwrap_or(0.0));
+        Some(Twin { append_times: outcome.append_times?, produce_mean_ns })
+    }))
 }
 
 /// Runs a load that is not measured. None when the user stopped it.

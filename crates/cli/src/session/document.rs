@@ -1,7 +1,6 @@
 //! Keeps the run document true while the run goes on.
 
 use super::fold::StepFold;
-use super::span;
 use super::target::Target;
 use super::watch::Watched;
 use anyhow::Result;
@@ -19,7 +18,7 @@ use plumb_model::document::{
 };
 use plumb_model::facts::ThreadUsage;
 use plumb_model::finding::{Validity, ValidityVerdict};
-use plumb_model::observation::{AppendTimes, ClientStatistics, Counts, ErrorCount, ThreadCpu};
+use plumb_model::observation::{ClientStatistics, Counts, ErrorCount, ThreadCpu, Twin};
 use plumb_model::plan::{Plan, Properties};
 use plumb_observe::{HostRoot, SystemCommands, host_facts, is_local_address};
 use plumb_stats::distribution::distribution;
@@ -32,6 +31,17 @@ const THREADS_MOST: usize = 12;
 /// The document with what is needed to go on with it.
 pub(super) struct Record {
     pub(super) document: RunDocument,
+    /// Time behind each step's rates.
+    spans: Vec<Span>,
+    /// Whether all brokers read the clock of this host.
+    same_clock: Option<bool>,
+}
+
+/// Time behind a step's rates, over its blocks so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Span {
+    planned_ns: u64,
+    measured_ns: u64,
 }
 
 /// 16 hexadecimal digits that no other run has.
@@ -86,7 +96,8 @@ impl Record {
             environment,
             plan,
         };
-        let mut record = Record { document };
+        let spans = vec![Span::default(); document.steps.len()];
+        let mut record = Record { document, spans, same_clock: None };
         record.judge();
         Ok(record)
     }
@@ -103,10 +114,12 @@ impl Record {
         environment.host = Some(host_facts(&root, &SystemCommands::default()));
         let local: Option<Vec<bool>> =
             target.addresses().into_iter().map(|address| is_local_address(&root, address).ok()).collect();
+        let local = local.filter(|local| !local.is_empty());
+        self.same_clock = local.as_ref().map(|local| local.iter().all(|local| *local));
         environment.cluster = ClusterFacts {
             id: target.cluster.id.clone(),
             brokers: target.cluster.brokers.iter().map(|(_, host, port)| format!("{host}:{port}")).collect(),
-            on_this_host: local.filter(|local| !local.is_empty()).map(|local| local.contains(&true)),
+            on_this_host: local.map(|local| local.contains(&true)),
             version: target.lab.as_ref().map(|lab| format!("Apache Kafka {}", lab.kafka_version())),
             security_protocol: target.cluster.properties.get("security.protocol").cloned(),
         };
@@ -128,7 +141,6 @@ impl Record {
         step.latency = fold.latencies(&step.blocks);
         step.slip = fold.slip();
         step.series = fold.series.clone();
-        self.judge();
     }
 
     /// A block is over.
@@ -139,20 +151,20 @@ impl Record {
         (block, outcome, watched): (BlockResult, BlockOutcome, Watched),
         (target, topic): (&Target, &TopicShape),
     ) {
-        let on_this_host = self.document.environment.cluster.on_this_host;
+        let same_clock = self.same_clock;
         let step = &mut self.document.steps[index];
         if step.blocks.is_empty() {
             step.effective = effective(&outcome, target, topic);
             step.durability = durability(&step.effective);
         }
-        let before: Counts = step.counts;
-        let (asked, achieved) = span(&outcome);
-        step.asked_per_s = weighted(step.asked_per_s, before.intended, asked, outcome.counts.intended);
-        step.achieved_per_s = match (step.achieved_per_s, achieved) {
-            (Some(so_far), Some(now)) => Some(weighted(so_far, before.acked, now, outcome.counts.acked)),
-            (so_far, now) => now.or(so_far),
-        };
         add_counts(&mut step.counts, &outcome.counts);
+        let span = &mut self.spans[index];
+        span.planned_ns += outcome.planned_ns;
+        span.measured_ns += outcome.measured_ns;
+        // A rate is messages over time; a mean of rates is not.
+        let rate = |messages: u64, ns: u64| (ns > 0).then(|| messages as f64 * 1e9 / ns as f64);
+        step.asked_per_s = rate(step.counts.intended, span.planned_ns).unwrap_or(step.asked_per_s);
+        step.achieved_per_s = rate(step.counts.acked, span.measured_ns);
         add_accounting(step, &outcome);
         merge_statistics(&mut step.producer_statistics, &outcome.producer_statistics);
         merge_statistics(&mut step.consumer_statistics, &outcome.consumer_statistics);
@@ -163,16 +175,15 @@ impl Record {
         step.slip = fold.slip();
         step.series = fold.series.clone();
         step.histogram_logs = fold.logs.clone();
-        step.stages = stages(step, on_this_host);
+        step.stages = stages(step, same_clock);
         self.judge();
     }
 
     /// A step's twin topic has told the broker's append times.
-    pub(super) fn twin_done(&mut self, index: usize, times: AppendTimes) {
-        let on_this_host = self.document.environment.cluster.on_this_host;
+    pub(super) fn twin_done(&mut self, index: usize, twin: Twin) {
         let step = &mut self.document.steps[index];
-        step.twin_append_times = Some(times);
-        step.stages = stages(step, on_this_host);
+        step.twin = Some(twin);
+        step.stages = stages(step, self.same_clock);
         self.judge();
     }
 
@@ -263,9 +274,13 @@ fn merge_statistics(sum: &mut ClientStatistics, block: &ClientStatistics) {
     };
     let (n, m) = (sum.queue_samples, block.queue_samples);
     sum.queue_mean_ns = mean(sum.queue_mean_ns, n, block.queue_mean_ns, m);
+    let (n, m) = (sum.outbuf_samples, block.outbuf_samples);
     sum.outbuf_mean_ns = mean(sum.outbuf_mean_ns, n, block.outbuf_mean_ns, m);
+    let (n, m) = (sum.batches, block.batches);
     sum.batch_messages_mean = mean(sum.batch_messages_mean, n, block.batch_messages_mean, m);
     sum.batch_bytes_mean = mean(sum.batch_bytes_mean, n, block.batch_bytes_mean, m);
+    sum.outbuf_samples += block.outbuf_samples;
+    sum.batches += block.batches;
     sum.rtt_mean_ns = mean(sum.rtt_mean_ns, sum.rtt_samples, block.rtt_mean_ns, block.rtt_samples);
     sum.rtt_min_ns = [sum.rtt_min_ns, block.rtt_min_ns].into_iter().flatten().min();
     sum.queue_samples += block.queue_samples;

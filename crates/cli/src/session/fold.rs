@@ -87,10 +87,14 @@ impl StepFold {
         }
     }
 
-    /// A block begins; its first intended send is about now.
+    /// The block's first intended send is about now: the logs' times count from here.
+    pub(crate) fn schedule_begins(&mut self) {
+        self.block_started = SystemTime::now();
+    }
+
+    /// A block begins: clients are made, its schedule begins later.
     pub(crate) fn begin_block(&mut self, block: u32) {
         self.block = block;
-        self.block_started = SystemTime::now();
         self.block_end_to_end = Pair::default();
         self.block_acknowledge = Pair::default();
     }
@@ -180,7 +184,11 @@ impl StepFold {
     /// The step's latencies over the blocks so far.
     pub(crate) fn latencies(&self, blocks: &[BlockResult]) -> Latencies {
         let means = |latency: fn(&BlockResult) -> &Distribution| -> Vec<f64> {
-            blocks.iter().filter_map(|block| latency(block).mean_ns).collect()
+            blocks
+                .iter()
+                .filter(|block| !block.cut_short)
+                .filter_map(|block| latency(block).mean_ns)
+                .collect()
         };
         let (end_to_end, acknowledge) = (means(|block| &block.end_to_end), means(|block| &block.acknowledge));
         let end_to_end_batches = batches(&self.series, |row| &row.end_to_end);

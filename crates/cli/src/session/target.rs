@@ -71,16 +71,15 @@ impl Target {
         if let Some(shape) = self.shapes.get(suffix) {
             return Ok(shape.clone());
         }
-        let name = match plan {
-            TopicPlan::Existing { name } => name.clone(),
+        let shape = match plan {
+            TopicPlan::Existing { name } => self.cluster.topic_shape(name)?,
             TopicPlan::Own { partitions, replication, configs } => {
                 let name = format!("plumb-{}-{suffix}", self.run_id);
-                let topic = self.cluster.create_topic(&name, (*partitions, *replication), configs)?;
-                self.own.push(topic);
-                name
+                // Ours from the moment at which it is made, whatever comes after.
+                self.own.push(self.cluster.create_topic(&name, (*partitions, *replication), configs)?);
+                self.cluster.wait_for_leaders(&name, *partitions)?
             }
         };
-        let shape = self.cluster.topic_shape(&name)?;
         self.shapes.insert(suffix.to_owned(), shape.clone());
         Ok(shape)
     }

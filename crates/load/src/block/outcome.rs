@@ -97,7 +97,8 @@ pub(super) fn outcome(
         consumer_statistics.absorb(&consumer.statistics);
         accounting.foreign += consumer.foreign;
         accounting.corrupt += consumer.corrupt;
-        rebalances += consumer.rebalances;
+        // Every member sees the same changes of the group.
+        rebalances = rebalances.max(consumer.rebalances);
         catch_up_sum_ns += consumer.catch_up_at_most_sum_ns;
         errors.absorb(consumer.errors);
     }
@@ -177,7 +178,8 @@ fn planned_ns(load: &LoadPlan, first_due: Option<u64>, last_due: Option<u64>, in
         return 0;
     };
     match intended {
-        0 | 1 => span,
+        0 => 0,
+        1 => (1e9 / load.rate_per_s).round() as u64,
         n => (span as f64 * n as f64 / (n - 1) as f64).round() as u64,
     }
 }

@@ -2,7 +2,7 @@
 
 use plumb_model::plan::LoadPlan;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What the threads of a block share.
@@ -21,6 +21,9 @@ pub(crate) struct Shared<'a> {
     probes_received: Vec<AtomicBool>,
     probe_error: Mutex<Option<(String, String)>>,
     acknowledged: AtomicU64,
+    senders_done: AtomicUsize,
+    /// Whether each consumer holds partitions.
+    assigned: Vec<AtomicBool>,
     /// The epoch minus the run's clock.
     epoch_minus_clock_ns: i64,
 }
@@ -28,8 +31,6 @@ pub(crate) struct Shared<'a> {
 impl<'a> Shared<'a> {
     pub(crate) fn new(run: u64, load: &'a LoadPlan, stop: &'a AtomicBool, starts: &[i64]) -> Self {
         let flags = || starts.iter().map(|_| AtomicBool::new(false)).collect();
-        let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let epoch_ns = i64::try_from(epoch.as_nanos()).unwrap_or(i64::MAX);
         Shared {
             run,
             load,
@@ -43,7 +44,9 @@ impl<'a> Shared<'a> {
             probes_received: flags(),
             probe_error: Mutex::new(None),
             acknowledged: AtomicU64::new(0),
-            epoch_minus_clock_ns: epoch_ns - i64::try_from(crate::clock::now_ns()).unwrap_or(0),
+            senders_done: AtomicUsize::new(0),
+            assigned: (0..load.consumers).map(|_| AtomicBool::new(false)).collect(),
+            epoch_minus_clock_ns: epoch_minus_clock_ns(),
         }
     }
 
@@ -93,6 +96,35 @@ impl<'a> Shared<'a> {
     pub(crate) fn in_measured_part(&self, now_ns: u64) -> bool {
         self.measured_from_ns.load(Ordering::Acquire) <= now_ns
             && now_ns <= self.measured_to_ns.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn measured_part_is_over(&self) -> bool {
+        self.measured_to_ns.load(Ordering::Acquire) != u64::MAX
+    }
+
+    /// Measured messages are or were under way: from the first one's due time until the block ends.
+    pub(crate) fn measured_part_has_begun(&self, now_ns: u64) -> bool {
+        self.measured_from_ns.load(Ordering::Acquire) <= now_ns
+    }
+
+    pub(crate) fn sender_done(&self) {
+        self.senders_done.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn senders_done(&self) -> usize {
+        self.senders_done.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_assigned(&self, consumer: usize, assigned: bool) {
+        if let Some(flag) = self.assigned.get(consumer) {
+            flag.store(assigned, Ordering::Release);
+        }
+    }
+
+    /// Whether as many consumers hold partitions as can.
+    pub(crate) fn group_is_complete(&self) -> bool {
+        let holding = self.assigned.iter().filter(|flag| flag.load(Ordering::Acquire)).count();
+        holding >= self.assigned.len().min(self.positions.len())
     }
 
     /// Follows the windows of a client's statistics.
@@ -156,6 +188,19 @@ impl<'a> Shared<'a> {
     pub(crate) fn epoch_ns(&self, clock_ns: u64) -> i64 {
         i64::try_from(clock_ns).unwrap_or(i64::MAX).saturating_add(self.epoch_minus_clock_ns)
     }
+}
+
+/// The epoch minus the run's clock: of several readings, the one whose two readings of the clock lie closest together, so
+/// that a thread that lost its processor between them does not shift every append time of the block.
+fn epoch_minus_clock_ns() -> i64 {
+    let reading = || {
+        let before = crate::clock::now_ns();
+        let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let after = crate::clock::now_ns();
+        let middle = i64::try_from(before + (after - before) / 2).unwrap_or(i64::MAX);
+        (after - before, i64::try_from(epoch.as_nanos()).unwrap_or(i64::MAX) - middle)
+    };
+    (0..20).map(|_| reading()).min().map_or(0, |(_, difference)| difference)
 }
 
 fn mark(flags: &[AtomicBool], partition: i32) {

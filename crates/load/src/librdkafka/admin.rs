@@ -38,7 +38,7 @@ impl OwnTopic {
 }
 
 impl Cluster {
-    /// Makes a topic and waits until every partition has a leader.
+    /// Makes a topic. It may not be ready yet: see [`Cluster::wait_for_leaders`].
     pub fn create_topic(
         &self,
         name: &str,
@@ -50,7 +50,11 @@ impl Cluster {
         self.client
             .create_topic(name, shape, configs, TIMEOUT)
             .map_err(|error| LoadError::from((error, format!("create topic {name}").as_str())))?;
-        let topic = OwnTopic { name: name.to_owned() };
+        Ok(OwnTopic { name: name.to_owned() })
+    }
+
+    /// Waits until every partition of a topic has a leader.
+    pub fn wait_for_leaders(&self, name: &str, partitions: u32) -> Result<TopicShape, LoadError> {
         let started = now_ns();
         loop {
             match self.topic_shape(name) {
@@ -58,7 +62,7 @@ impl Cluster {
                     if shape.leaders.len() == partitions as usize
                         && shape.leaders.iter().all(|id| *id >= 0) =>
                 {
-                    return Ok(topic);
+                    return Ok(shape);
                 }
                 Ok(_) | Err(LoadError::UnknownTopic { .. }) => {}
                 Err(error) => return Err(error),

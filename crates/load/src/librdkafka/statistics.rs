@@ -186,6 +186,8 @@ impl StatisticsSum {
             queue_mean_ns: self.queue.mean(MICROSECOND_NS),
             queue_samples: self.queue.count,
             outbuf_mean_ns: self.outbuf.mean(MICROSECOND_NS),
+            outbuf_samples: self.outbuf.count,
+            batches: self.batch_count.count,
             rtt_mean_ns: self.rtt.mean(MICROSECOND_NS),
             rtt_min_ns: self.rtt_min_us.map(|us| us * 1_000),
             rtt_samples: self.rtt.count,

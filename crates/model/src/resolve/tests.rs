@@ -84,6 +84,16 @@ fn a_changing_rate_is_not_cut_into_blocks() {
 }
 
 #[test]
+fn headers_leave_room_for_the_stamp() {
+    let mut scenario = base();
+    scenario.load.headers = Some([("plumb".to_owned(), "x".to_owned())].into());
+    assert!(matches!(resolve(&scenario, &Sources::new()), Err(ResolveError::Reserved { .. })));
+    let many = (0..11).map(|n| (format!("h{n}"), String::new())).collect();
+    scenario.load.headers = Some(many);
+    assert!(matches!(resolve(&scenario, &Sources::new()), Err(ResolveError::OutOfBounds { .. })));
+}
+
+#[test]
 fn setups_without_a_name_are_numbered() {
     let mut scenario = base();
     scenario.load.rate = Some(OneOrMany::Many(vec![100.0, 300.0]));

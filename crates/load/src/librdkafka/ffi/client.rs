@@ -236,7 +236,8 @@ unsafe fn take_dump(dump: *mut *const c_char, count: usize, properties: &mut Pro
             let key = usual.map_or(name, |(_, usual)| (*usual).to_owned());
             let value = text(*dump.add(index + 1));
             let value = if is_secret(&key) && !value.is_empty() { REDACTED.to_owned() } else { value };
-            properties.insert(key, value);
+            // The client's own scope comes first; a topic's default such as `inherit` must not hide it.
+            properties.entry(key).or_insert(value);
         }
         sys::rd_kafka_conf_dump_free(dump, count);
     }
