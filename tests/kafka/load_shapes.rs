@@ -20,9 +20,10 @@ fn on_topic(topic: &str, partitions: i32, load: &str) -> (Broker, Value) {
 fn keys(broker: &Broker, topic: &str, partitions: i32) -> Vec<usize> {
     let mut counts: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
     let records = broker.records(topic, partitions);
-    let probes = records.iter().filter(|record| record.key.is_none()).count();
-    assert_eq!(i32::try_from(probes), Ok(partitions));
-    for key in records.into_iter().filter_map(|record| record.key) {
+    let (probes, messages): (Vec<_>, Vec<_>) =
+        records.into_iter().filter_map(|record| record.key).partition(|key| key == b"probe-key");
+    assert_eq!(i32::try_from(probes.len()), Ok(partitions));
+    for key in messages {
         *counts.entry(key).or_default() += 1;
     }
     let mut counts: Vec<usize> = counts.into_values().collect();

@@ -6,6 +6,9 @@ use plumb_model::plan::Keys;
 /// Bytes of a key: eight digits behind a letter, so that keys sort and read well.
 pub const KEY_BYTES: usize = 9;
 
+/// The key of probes, where messages have keys.
+const PROBE_KEY: &[u8; KEY_BYTES] = b"probe-key";
+
 /// A source of keys.
 #[derive(Debug)]
 pub struct KeySource {
@@ -28,6 +31,15 @@ impl KeySource {
         KeySource { keys, random, next: 0, cumulative, text: [b'k'; KEY_BYTES], drawn: false }
     }
 
+    /// Takes a key that no message has, where messages have keys: a probe must be like them (a compacted topic refuses
+    /// records without a key), and must not be one of them.
+    pub fn draw_probe(&mut self) {
+        if self.keys != Keys::None {
+            self.text = *PROBE_KEY;
+            self.drawn = true;
+        }
+    }
+
     /// Goes on to the next key.
     pub fn draw(&mut self) {
         let key = match self.keys {
@@ -44,6 +56,7 @@ impl KeySource {
             }
         };
         self.drawn = true;
+        self.text[0] = b'k';
         let mut rest = key;
         for digit in self.text[1..].iter_mut().rev() {
             *digit = b'0' + (rest % 10) as u8;
@@ -102,6 +115,15 @@ mod tests {
         assert_eq!(seen.len(), 4);
         assert!(seen.values().all(|n| *n == 25));
         assert!(seen.contains_key(&b"k00000003"[..]));
+    }
+
+    #[test]
+    fn a_probes_key_is_no_messages_and_takes_no_turn() {
+        let mut source = KeySource::new(Keys::RoundRobin { count: 4 }, Random::new(3));
+        source.draw_probe();
+        assert_eq!(source.current(), Some(&b"probe-key"[..]));
+        source.draw();
+        assert_eq!(source.current(), Some(&b"k00000000"[..]));
     }
 
     #[test]

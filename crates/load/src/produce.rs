@@ -94,7 +94,7 @@ impl<'a> Sender<'a> {
     pub(crate) fn probe(&mut self, partition: i32) -> Result<(), LoadError> {
         let now = now_ns();
         let size = self.shared.load.size.largest().as_usize();
-        self.keys.draw();
+        self.keys.draw_probe();
         self.payloads.fill_largest(&mut self.value);
         let sequence = u64::from(partition.unsigned_abs());
         let stamp = self.stamp(Part::Probe, sequence, now, now);

@@ -108,8 +108,10 @@ impl Label for SizeWords {
 
 fn overlay_load(base: &LoadWords, over: &LoadWords) -> LoadWords {
     let length_given = over.count.is_some() || over.duration.is_some();
+    // A setup whose schedule has rates of its own does not take the rate of the others.
+    let own_rates = over.schedule.as_ref().is_some_and(|schedule| schedule.own_rate_per_s().is_some());
     LoadWords {
-        rate: over.rate.clone().or_else(|| base.rate.clone()),
+        rate: over.rate.clone().or_else(|| base.rate.clone().filter(|_| !own_rates)),
         schedule: over.schedule.clone().or_else(|| base.schedule.clone()),
         count: if length_given { over.count.clone() } else { base.count.clone() },
         duration: if length_given { over.duration.clone() } else { base.duration.clone() },

@@ -84,6 +84,16 @@ fn a_changing_rate_is_not_cut_into_blocks() {
 }
 
 #[test]
+fn a_setup_with_rates_of_its_own_does_not_take_the_rate_of_the_others() {
+    let mut scenario = base();
+    let ramp = Schedule::Ramp { from_per_s: 1.0, to_per_s: 9.0, over: Nanos::from_secs(10) };
+    let load = LoadWords { schedule: Some(ramp), ..LoadWords::default() };
+    scenario.setups = vec![SetupWords::default(), SetupWords { load, ..SetupWords::default() }];
+    let plan = resolve(&scenario, &Sources::new()).unwrap();
+    assert_eq!(plan.steps.iter().map(|step| step.load.rate_per_s).collect::<Vec<_>>(), [100.0, 5.0]);
+}
+
+#[test]
 fn headers_leave_room_for_the_stamp() {
     let mut scenario = base();
     scenario.load.headers = Some([("plumb".to_owned(), "x".to_owned())].into());
