@@ -9,7 +9,7 @@ use plumb_lab::kafka::Step;
 use plumb_load::observation::{Measure, SecondPart};
 use plumb_load::schedule::Share;
 use plumb_model::document::BlockResult;
-use plumb_model::plan::{Length, Plan};
+use plumb_model::plan::Plan;
 use plumb_model::units::Nanos;
 use std::io::IsTerminal;
 use std::sync::mpsc::{Sender, channel};
@@ -32,12 +32,9 @@ pub(crate) struct Progress {
 pub(crate) fn estimate_s(plan: &Plan) -> f64 {
     let blocks = f64::from(plan.blocks);
     let step_s = |step: &plumb_model::plan::StepPlan| {
-        let measured = match step.load.length {
-            Length::Count(count) => count as f64 / step.load.rate_per_s,
-            Length::Duration(time) => time.as_secs_f64(),
-        };
-        let twin =
-            if plan.twin == 0 { 0.0 } else { 1.0 + (plan.twin as f64 / step.load.rate_per_s).min(10.0) };
+        let measured = step.load.planned_s().unwrap_or(0.0);
+        let twin_s = |rate: f64| 1.0 + (plan.twin as f64 / rate).min(10.0);
+        let twin = step.load.rate_per_s.filter(|_| plan.twin > 0).map_or(0.0, twin_s);
         measured + twin + blocks * (step.load.warm_up.as_secs_f64() + BLOCK_OVERHEAD_S)
     };
     let lab = matches!(plan.cluster, plumb_model::plan::ClusterPlan::Lab { .. });

@@ -12,8 +12,8 @@ use plumb_model::observation::{
     SecondRow, StepInstrument, ThreadCpu,
 };
 use plumb_model::plan::{
-    ClusterPlan, Driver, Keys, Length, LoadPlan, Payload, Plan, Properties, Schedule, SizePlan, StepPlan,
-    TopicPlan,
+    ClusterPlan, Driver, Keys, Length, LoadPlan, LogDirLayout, Mode, Payload, Plan, Properties, Schedule,
+    SizePlan, StepPlan, TopicPlan,
 };
 use plumb_model::units::{Bytes, Nanos};
 use plumb_stats::random::Random;
@@ -55,6 +55,7 @@ pub(crate) fn healthy() -> RunDocument {
                 ..Distribution::default()
             },
             spin_ns: 100_000,
+            ceilings: Vec::new(),
         },
         environment: Environment {
             client: "librdkafka 2.12.1".to_owned(),
@@ -75,14 +76,16 @@ pub(crate) fn healthy() -> RunDocument {
                 broker_properties: BTreeMap::new(),
                 jvm_flags: Vec::new(),
                 heap: "512m".to_owned(),
+                log_dirs: Vec::new(),
+                log_dir_layout: LogDirLayout::default(),
             },
-            driver: Driver::Librdkafka,
             level: 0.95,
             reference: None,
             steps: vec![plan(LOW, 0), plan(DEFAULT, 5)],
             blocks: BLOCKS,
             settle: Nanos::from_secs(10),
             twin: 0,
+            goal: None,
             origins: BTreeMap::new(),
         },
     }
@@ -134,9 +137,10 @@ pub(crate) fn set_levels(document: &mut RunDocument, level: impl Fn(u32, u32, f6
 fn plan(name: &str, linger_ms: u64) -> StepPlan {
     StepPlan {
         name: name.to_owned(),
-        topic: TopicPlan::Own { partitions: 1, replication: 1, configs: BTreeMap::new() },
+        driver: Driver::Librdkafka,
+        topic: TopicPlan::Own { partitions: 1, replication: 1, configs: BTreeMap::new(), log_dir: None },
         load: LoadPlan {
-            rate_per_s: RATE as f64,
+            rate_per_s: Some(RATE as f64),
             schedule: Schedule::Constant,
             length: Length::Count(MESSAGES),
             warm_up: Nanos::from_secs(2),
@@ -148,6 +152,8 @@ fn plan(name: &str, linger_ms: u64) -> StepPlan {
             headers: BTreeMap::new(),
             payload: Payload::Entropy(1.0),
             in_flight: None,
+            until_device: false,
+            mode: Mode::Mixed,
         },
         producer: Properties::from([("linger.ms".to_owned(), linger_ms.to_string())]),
         consumer: Properties::new(),
@@ -184,7 +190,7 @@ fn step(name: &str, linger_ms: u64, seed: u64) -> StepResult {
     };
     StepResult {
         name: name.to_owned(),
-        asked_per_s: RATE as f64,
+        asked_per_s: Some(RATE as f64),
         achieved_per_s: Some(RATE as f64 * 0.9998),
         value_bytes_mean: 1_024.0,
         counts: counts(MESSAGES),

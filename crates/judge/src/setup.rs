@@ -92,7 +92,10 @@ impl<'a> Setup<'a> {
     pub(crate) fn same_load(&self, other: &Setup) -> bool {
         match (self.load(), other.load()) {
             (Some(a), Some(b)) => {
-                a.rate_per_s == b.rate_per_s && a.schedule == b.schedule && a.size == b.size
+                a.mode == b.mode
+                    && a.rate_per_s == b.rate_per_s
+                    && a.schedule == b.schedule
+                    && a.size == b.size
             }
             _ => {
                 let (a, b) = (self.result, other.result);
@@ -105,7 +108,11 @@ impl<'a> Setup<'a> {
     pub(crate) fn same_settings(&self, other: &Setup) -> bool {
         match (self.plan, other.plan) {
             (Some(a), Some(b)) => {
-                a.topic == b.topic && a.load == b.load && a.producer == b.producer && a.consumer == b.consumer
+                a.driver == b.driver
+                    && a.topic == b.topic
+                    && a.load == b.load
+                    && a.producer == b.producer
+                    && a.consumer == b.consumer
             }
             _ => false,
         }
@@ -116,6 +123,9 @@ impl<'a> Setup<'a> {
         let (Some(a), Some(b)) = (self.plan, other.plan) else { return Vec::new() };
         let mut differences = differing("producer", &a.producer, &b.producer);
         differences.extend(differing("consumer", &a.consumer, &b.consumer));
+        if a.driver != b.driver {
+            differences.push("driver".to_owned());
+        }
         if a.topic != b.topic {
             differences.push("topic".to_owned());
         }

@@ -108,7 +108,7 @@ fn setups_that_differ_are_told_from_setups_that_do_not() {
 #[test]
 fn steps_of_unequal_load_are_not_held_against_each_other() {
     let mut document = healthy();
-    document.plan.steps[1].load.rate_per_s = 300.0;
+    document.plan.steps[1].load.rate_per_s = Some(300.0);
     assert!(judge(&document).comparisons.is_empty());
 }
 
@@ -275,7 +275,7 @@ fn tear(document: &mut RunDocument, kind: usize, index: usize, numbers: &[f64], 
         0 => *step = StepResult::default(),
         1 => step.blocks.clear(),
         2 => step.series.clear(),
-        3 => step.asked_per_s = numbers[1],
+        3 => step.asked_per_s = Some(numbers[1]),
         4 => step.achieved_per_s = Some(numbers[2]),
         5 => step.achieved_per_s = None,
         6 => step.latency.end_to_end = Distribution::default(),

@@ -96,7 +96,10 @@ pub fn run(
             let mut sender = block.sender(client, index)?;
             let (begin, begun) = std::sync::mpsc::channel::<u64>();
             let slips = Seconds::new(Measure::Slip, shared.clock_start(), out.clone());
-            let pace = Pace::new(spec.spin_ns, spec.step.load.rate_per_s / producers.len() as f64);
+            let pace = Pace::new(
+                spec.spin_ns,
+                spec.step.load.rate_per_s.unwrap_or(f64::INFINITY) / producers.len() as f64,
+            );
             let schedule =
                 due_times(&spec.step.load, spec.share, spec.seed).skip(index).step_by(producers.len());
             if index == 0

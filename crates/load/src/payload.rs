@@ -129,12 +129,12 @@ impl PayloadSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumb_model::plan::{Keys, Length, Schedule};
+    use plumb_model::plan::{Keys, Length, Mode, Schedule};
     use plumb_model::units::{Bytes, Nanos};
 
     fn load(size: SizePlan, payload: Payload) -> LoadPlan {
         LoadPlan {
-            rate_per_s: 1.0,
+            rate_per_s: Some(1.0),
             schedule: Schedule::Constant,
             length: Length::Count(1),
             warm_up: Nanos(0),
@@ -146,6 +146,8 @@ mod tests {
             headers: Default::default(),
             payload,
             in_flight: None,
+            until_device: false,
+            mode: Mode::Mixed,
         }
     }
 

@@ -28,10 +28,12 @@ pub enum Share {
 
 /// The whole schedule of a block: an even warm-up, then the measured part.
 pub fn due_times(load: &LoadPlan, share: Share, seed: u64) -> impl Iterator<Item = Due> + use<> {
+    // Without a rate everything is due at once; who sends then goes by the clock.
+    let rate_per_s = load.rate_per_s.unwrap_or(f64::INFINITY);
     let first_rate = match &load.schedule {
         Schedule::Ramp { from_per_s, .. } => *from_per_s,
-        Schedule::Steps(steps) => steps.first().map_or(load.rate_per_s, |step| step.rate_per_s),
-        _ => load.rate_per_s,
+        Schedule::Steps(steps) => steps.first().map_or(rate_per_s, |step| step.rate_per_s),
+        _ => rate_per_s,
     };
     let warm_up_ns = load.warm_up.0;
     let warm_up_count = warm_up_messages(load.warm_up, first_rate);
@@ -44,7 +46,7 @@ pub fn due_times(load: &LoadPlan, share: Share, seed: u64) -> impl Iterator<Item
         Share::Count(count) => (count, u64::MAX),
         Share::Time(time) => (u64::MAX, time.0),
     };
-    let offsets = offsets(&load.schedule, load.rate_per_s, seed);
+    let offsets = offsets(&load.schedule, rate_per_s, seed);
     let measured =
         offsets.take_while(move |offset| *offset < limit.1).zip(0..limit.0).map(move |(offset, n)| Due {
             index: warm_up_count + n,
@@ -67,7 +69,9 @@ fn even_offset(index: u64, rate_per_s: f64) -> u64 {
 /// Endless offsets of the measured part.
 fn offsets(schedule: &Schedule, rate_per_s: f64, seed: u64) -> Box<dyn Iterator<Item = u64> + Send> {
     match schedule {
-        Schedule::Constant => Box::new((0..).map(move |index| even_offset(index, rate_per_s))),
+        Schedule::Constant | Schedule::Saturating => {
+            Box::new((0..).map(move |index| even_offset(index, rate_per_s)))
+        }
         Schedule::Poisson => Box::new(poisson(rate_per_s, seed)),
         Schedule::Burst { messages } => {
             let messages = u64::from(*messages);
@@ -134,13 +138,13 @@ impl Ramp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumb_model::plan::{Keys, Length, Payload, SizePlan};
+    use plumb_model::plan::{Keys, Length, Mode, Payload, SizePlan};
     use plumb_model::units::Bytes;
     use std::collections::BTreeMap;
 
     fn load(rate_per_s: f64, schedule: Schedule, warm_up: Nanos) -> LoadPlan {
         LoadPlan {
-            rate_per_s,
+            rate_per_s: Some(rate_per_s),
             schedule,
             length: Length::Count(1),
             warm_up,
@@ -152,6 +156,8 @@ mod tests {
             headers: BTreeMap::new(),
             payload: Payload::Entropy(1.0),
             in_flight: None,
+            until_device: false,
+            mode: Mode::Mixed,
         }
     }
 

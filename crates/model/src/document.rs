@@ -8,9 +8,9 @@ use crate::facts::{HostDelta, HostFacts, RequestTimes};
 use crate::finding::{Comparison, Finding, Validity};
 use crate::observation::{
     Accounting, AppendTimes, ClientStatistics, Counts, Distribution, ErrorCount, Latencies, SecondRow, Stage,
-    StepInstrument, Twin,
+    StepInstrument, Throughput, Twin,
 };
-use crate::plan::{Plan, Properties};
+use crate::plan::{Driver, Plan, Properties};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -84,10 +84,13 @@ pub enum RunState {
 pub struct StepResult {
     /// As in the plan.
     pub name: String,
-    /// Intended rate.
-    pub asked_per_s: f64,
+    /// Intended rate; absent where messages went out as fast as possible.
+    pub asked_per_s: Option<f64>,
     /// Measured messages acknowledged, per second of the time from the first intended send to the last report.
     pub achieved_per_s: Option<f64>,
+    /// How much went in and came out, per second.
+    #[serde(default)]
+    pub throughput: Throughput,
     /// Mean bytes of a value.
     pub value_bytes_mean: f64,
     /// What became of the measured messages.
@@ -137,6 +140,9 @@ pub struct BlockResult {
     pub counts: Counts,
     /// Rate reached.
     pub achieved_per_s: Option<f64>,
+    /// Measured messages received, per second from the first reception to the last.
+    #[serde(default)]
+    pub received_per_s: Option<f64>,
     /// Its end-to-end latency, without curve.
     pub end_to_end: Distribution,
     /// Its acknowledge latency, without curve.
@@ -199,6 +205,22 @@ pub struct Instrument {
     pub wake_late: Distribution,
     /// Share of one CPU that pacing may spend spinning, and how long before a send it starts.
     pub spin_ns: u64,
+    /// The most that this generator sends, against a broker that only swallows.
+    #[serde(default)]
+    pub ceilings: Vec<GeneratorCeiling>,
+}
+
+/// The most that this generator sends on this machine, against a sink that costs next to nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GeneratorCeiling {
+    /// The client.
+    pub driver: Driver,
+    /// Bytes of a value.
+    pub value_bytes: u64,
+    /// Messages per second of one producer thread that has a CPU to itself.
+    pub messages_per_s_per_core: f64,
+    /// When it was measured: UTC, RFC 3339.
+    pub measured_at: String,
 }
 
 /// Host, client and cluster.

@@ -79,6 +79,25 @@ pub struct Latencies {
     pub acknowledge_service: Distribution,
 }
 
+/// How much a step's measured part moved. Bytes are those of values; keys, headers and framing come on top.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Throughput {
+    /// Messages acknowledged per second; absent where nothing was produced in the measured part.
+    pub produced_per_s: Option<f64>,
+    /// The same in bytes.
+    pub produced_bytes_per_s: Option<f64>,
+    /// Interval of `produced_per_s`.
+    pub produced_interval: Option<Interval>,
+    /// Messages received per second; absent where nobody consumed.
+    pub received_per_s: Option<f64>,
+    /// The same in bytes.
+    pub received_bytes_per_s: Option<f64>,
+    /// Interval of `received_per_s`.
+    pub received_interval: Option<Interval>,
+    /// Time to receive the backlog that had been built; absent in every other mode.
+    pub drain_s: Option<f64>,
+}
+
 /// What became of the measured messages. `sent = acked + failed + unknown` always holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
@@ -230,10 +249,13 @@ pub struct SecondLatency {
     pub max_ns: Option<u64>,
 }
 
-/// What the client library says of itself over the measured part, summed over the run's handles of one role.
-/// From librdkafka's statistics (STATISTICS.md); window means are exact, percentiles are not merged.
+/// What the client says of itself over the measured part, summed over the run's handles of one role. From librdkafka's
+/// statistics (STATISTICS.md; window means are exact, percentiles are not merged), or from the wire driver's own times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientStatistics {
+    /// The times were read at each message and request of the measured part, not told by a library's windows.
+    #[serde(default)]
+    pub measured: bool,
     /// Mean time from produce() to the request, with linger (`int_latency`).
     pub queue_mean_ns: Option<f64>,
     /// Messages behind `queue_mean_ns`.
@@ -292,6 +314,9 @@ pub struct StepInstrument {
     pub cpu_s: Option<f64>,
     /// The same per million messages sent.
     pub cpu_s_per_million_messages: Option<f64>,
+    /// The same per gigabyte (10^9 bytes) of values.
+    #[serde(default)]
+    pub cpu_s_per_gb: Option<f64>,
     /// CPU seconds of the brokers, where they run on this host and are known.
     pub broker_cpu_s: Option<f64>,
     /// The busiest threads, most CPU first.

@@ -20,8 +20,6 @@ pub struct Plan {
     pub seed: u64,
     /// The path under test.
     pub cluster: ClusterPlan,
-    /// The client that drives it.
-    pub driver: Driver,
     /// Confidence level of every interval, 0..1.
     pub level: f64,
     /// Published figures to show beside ours: the name of a set that ships with Plumb, or none.
@@ -35,6 +33,9 @@ pub struct Plan {
     /// After the measured blocks, so many messages go to a twin of each own topic that keeps the broker's append times
     /// (LogAppendTime): they tell the publish stage. 0: none.
     pub twin: u64,
+    /// Instead of the rates given: the highest rate at which each step holds this.
+    #[serde(default)]
+    pub goal: Option<Goal>,
     /// Where each value came from, by its path (`steps.0.load.rate_per_s`).
     pub origins: BTreeMap<String, Origin>,
 }
@@ -97,6 +98,12 @@ pub enum ClusterPlan {
         jvm_flags: Vec<String>,
         /// Heap of each broker, as the JVM writes it.
         heap: String,
+        /// Where the logs go; empty: where the lab keeps its other files.
+        #[serde(default)]
+        log_dirs: Vec<LogDirPlan>,
+        /// How log directories and brokers go together.
+        #[serde(default)]
+        log_dir_layout: LogDirLayout,
     },
     /// Brokers that are already there.
     Brokers {
@@ -109,12 +116,56 @@ pub enum ClusterPlan {
     },
 }
 
+/// A directory for logs, by the name under which results show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LogDirPlan {
+    /// What results call it, such as nvme.
+    pub name: String,
+    /// An existing directory.
+    pub path: String,
+}
+
+/// How log directories and the brokers of a lab go together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LogDirLayout {
+    /// A broker for each directory; a step's topic is on one of them.
+    #[default]
+    BrokerEach,
+    /// Every broker has all directories and spreads the partitions itself.
+    Together,
+}
+
 /// The client that drives the path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Driver {
-    /// The C client library.
+    /// The C client library: what an application sees.
+    #[default]
     Librdkafka,
+    /// Plumb's own data plane: batches prepared ahead, a fraction of a client's CPU time.
+    Wire,
+}
+
+/// A latency that must hold.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Goal {
+    /// Which latency.
+    pub latency: GoalLatency,
+    /// Which quantile of it, 0..1.
+    pub quantile: f64,
+    /// What it may be at most.
+    pub limit: Nanos,
+}
+
+/// The latency that a goal is about, from the intended send time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GoalLatency {
+    /// To the acknowledgement: without consumers.
+    Acknowledge,
+    /// To the consumer: with consumers.
+    EndToEnd,
 }
 
 /// One setting under test, with its load.
@@ -122,6 +173,9 @@ pub enum Driver {
 pub struct StepPlan {
     /// Unique within the plan.
     pub name: String,
+    /// The client that drives it.
+    #[serde(default)]
+    pub driver: Driver,
     /// The topic that it uses.
     pub topic: TopicPlan,
     /// What is sent, and how fast.
@@ -144,6 +198,9 @@ pub enum TopicPlan {
         replication: u32,
         /// Topic configs by Kafka's names.
         configs: BTreeMap<String, String>,
+        /// The log directory that it is on, by its name in the lab; none: wherever the cluster puts it.
+        #[serde(default)]
+        log_dir: Option<String>,
     },
     /// The user's: never altered, never deleted.
     Existing {
@@ -155,8 +212,11 @@ pub enum TopicPlan {
 /// What is sent, and how fast.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadPlan {
-    /// Intended messages per second over all producers (the mean, where the schedule varies).
-    pub rate_per_s: f64,
+    /// Intended messages per second over all producers (the mean, where the schedule varies). None: as fast as possible.
+    pub rate_per_s: Option<f64>,
+    /// Who is at work in the measured part.
+    #[serde(default)]
+    pub mode: Mode,
     /// How the intended times are laid out.
     pub schedule: Schedule,
     /// When the measured part ends.
@@ -179,6 +239,24 @@ pub struct LoadPlan {
     pub payload: Payload,
     /// Messages that one producer may have unacknowledged; a send beyond it waits. None: as many as the client takes.
     pub in_flight: Option<u32>,
+    /// The warm-up goes on until the log's device, not the page cache, takes what is written.
+    #[serde(default)]
+    pub until_device: bool,
+}
+
+/// Who is at work in the measured part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Producers and consumers at the same time.
+    #[default]
+    Mixed,
+    /// Producers only.
+    Produce,
+    /// Consumers only: the topic is filled before, unmeasured, and read from its beginning.
+    Consume,
+    /// Consumers wait until so many bytes of values are in the log, then drain them while the producers go on.
+    Backlog(Bytes),
 }
 
 /// When the measured part ends. In a plan of several blocks this is the whole of the step; each block gets its share.
@@ -197,6 +275,8 @@ pub enum Length {
 pub enum Schedule {
     /// Evenly spaced.
     Constant,
+    /// Each as soon as the client takes it: no intended times, so no latency.
+    Saturating,
     /// Exponential gaps (a Poisson process).
     Poisson,
     /// Rates held one after the other, repeated if the part is longer.
@@ -290,7 +370,7 @@ impl Schedule {
     /// Mean messages per second of a schedule that has rates of its own; none for one that takes the load's rate.
     pub fn own_rate_per_s(&self) -> Option<f64> {
         match self {
-            Schedule::Constant | Schedule::Poisson | Schedule::Burst { .. } => None,
+            Schedule::Constant | Schedule::Saturating | Schedule::Poisson | Schedule::Burst { .. } => None,
             Schedule::Steps(steps) => {
                 let time: f64 = steps.iter().map(|step| step.hold.as_secs_f64()).sum();
                 let messages: f64 = steps.iter().map(|step| step.rate_per_s * step.hold.as_secs_f64()).sum();
@@ -331,11 +411,24 @@ impl SizePlan {
 }
 
 impl LoadPlan {
-    /// Measured messages that the schedule asks for over the whole step.
-    pub fn messages(&self) -> u64 {
+    /// Measured messages that the schedule asks for over the whole step; none where time alone ends a load without rate.
+    pub fn messages(&self) -> Option<u64> {
         match self.length {
-            Length::Count(count) => count,
-            Length::Duration(time) => (self.rate_per_s * time.as_secs_f64()).round() as u64,
+            Length::Count(count) => Some(count),
+            Length::Duration(time) => self.rate_per_s.map(|rate| (rate * time.as_secs_f64()).round() as u64),
         }
+    }
+
+    /// Length of the measured part of the whole step, where the rate tells it.
+    pub fn planned_s(&self) -> Option<f64> {
+        match self.length {
+            Length::Count(count) => self.rate_per_s.map(|rate| count as f64 / rate),
+            Length::Duration(time) => Some(time.as_secs_f64()),
+        }
+    }
+
+    /// Whether messages go out as fast as possible: no latency is measured then.
+    pub fn saturating(&self) -> bool {
+        self.schedule == Schedule::Saturating
     }
 }

@@ -3,13 +3,17 @@
 //! Pure. The caller says where each written value stood ([`Sources`]); the plan says the same of each resolved one.
 
 mod bounds;
+mod large_values;
+mod pace;
 mod sweep;
 
 use crate::plan::{
-    ClusterPlan, Driver, Keys, Length, LoadPlan, Origin, Payload, Plan, Properties, Schedule, SizePlan,
-    StepPlan, TopicPlan,
+    ClusterPlan, Driver, Goal, GoalLatency, Keys, Length, LoadPlan, LogDirLayout, LogDirPlan, Mode, Origin,
+    Payload, Plan, Properties, Schedule, SizePlan, StepPlan, TopicPlan,
 };
-use crate::scenario::{ClusterWords, LabWords, LoadWords, Scenario, SetupWords, TopicWords};
+use crate::scenario::{
+    ClusterWords, GoalWords, LabWords, LoadWords, OneOrMany, Scalar, Scenario, SetupWords, TopicWords,
+};
 use crate::units::{Bytes, Nanos};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -76,6 +80,7 @@ pub enum ResolveError {
 pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveError> {
     let mut trail = Trail { sources, origins: BTreeMap::new() };
     let cluster = cluster(scenario.cluster.as_ref(), &mut trail)?;
+    let scenario = &on_each_log_dir(scenario, &cluster);
     let lab = matches!(cluster, ClusterPlan::Lab { .. });
     let own_metrics = match &cluster {
         ClusterPlan::Lab { .. } => true,
@@ -88,26 +93,34 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
         for variant in sweep::variants(scenario, setup, index) {
             let at = format!("steps.{}", steps.len());
             let name = step_name(scenario, setups.len(), &variant);
-            let step = StepPlan {
+            let driver = variant.driver.as_ref().map(|driver| driver.values()[0]);
+            let mut step = StepPlan {
+                driver: trail.step((format!("{at}.driver"), "driver"), &variant, driver, Driver::default),
                 topic: topic(&variant.topic, &at, &mut trail, &variant)?,
-                load: load(&variant.load, &at, &mut trail, &variant)?,
+                load: load(&variant.load, scenario.goal.is_some(), &at, &mut trail, &variant)?,
                 producer: properties("producer", &variant.producer, &at, &mut trail, &variant)?,
                 consumer: properties("consumer", &variant.consumer, &at, &mut trail, &variant)?,
                 name,
             };
+            large_values::make_room(&mut step, &at, &mut trail.origins);
             steps.push(step);
         }
     }
     check_names(&steps)?;
+    let goal = goal(scenario.goal, &steps, &mut trail)?;
+    // Latency is what a run is about, unless some step has none.
+    let about_latency = goal.is_none() && steps.iter().all(|step| !step.load.saturating());
+    let twin_of_own = if own_metrics || !about_latency { 0 } else { TWIN_MESSAGES };
+    let default_name = if about_latency { "latency" } else { "throughput" };
     let plan = Plan {
-        name: trail.scenario("name", scenario.name.clone(), || "latency".to_owned()),
+        name: trail.scenario("name", scenario.name.clone(), || default_name.to_owned()),
         description: trail.scenario("description", scenario.description.clone(), String::new),
         seed: trail.scenario("seed", scenario.seed, || 20_210_830),
-        driver: trail.scenario("driver", scenario.driver, || Driver::Librdkafka),
         level: trail.scenario("level", scenario.level, || 0.95),
         blocks: trail.scenario("blocks", scenario.blocks, || default_blocks(&steps)),
         settle: trail.scenario("settle", scenario.settle, || Nanos::from_secs(if lab { 8 } else { 0 })),
-        twin: trail.scenario("twin", scenario.twin, || if own_metrics { 0 } else { TWIN_MESSAGES }),
+        twin: trail.scenario("twin", scenario.twin, || twin_of_own),
+        goal,
         reference: trail.scenario("reference", scenario.reference.clone().map(Some), || None),
         cluster,
         steps,
@@ -164,6 +177,49 @@ impl Trail<'_> {
     }
 }
 
+/// Where the lab has a broker for each of several log directories and nothing says which one a topic is on, each setup is
+/// tried on every one.
+fn on_each_log_dir(scenario: &Scenario, cluster: &ClusterPlan) -> Scenario {
+    let mut scenario = scenario.clone();
+    let ClusterPlan::Lab { log_dirs, log_dir_layout: LogDirLayout::BrokerEach, .. } = cluster else {
+        return scenario;
+    };
+    if log_dirs.len() > 1 && scenario.topic.log_dir.is_none() && scenario.topic.name.is_none() {
+        let names = log_dirs.iter().map(|dir| Scalar(dir.name.clone()));
+        scenario.topic.log_dir = Some(OneOrMany::Many(names.collect()));
+    }
+    scenario
+}
+
+/// The latency that a goal is about, where the words leave it open: what the load shows.
+fn goal(
+    words: Option<GoalWords>,
+    steps: &[StepPlan],
+    trail: &mut Trail,
+) -> Result<Option<Goal>, ResolveError> {
+    let Some(words) = words else { return Ok(None) };
+    let place = trail.sources.get("goal").map(|origin| format!("{origin}: ")).unwrap_or_default();
+    let consumed = steps.iter().all(|step| step.load.consumers > 0);
+    let conflict = |second: &str, reason| {
+        Err(ResolveError::Conflict {
+            place: place.clone(),
+            first: "goal".into(),
+            second: second.to_owned(),
+            reason,
+        })
+    };
+    if !consumed && words.latency == Some(GoalLatency::EndToEnd) {
+        return conflict("load.consumers: 0", "end-to-end latency ends at a consumer");
+    }
+    if steps.iter().any(|step| !matches!(step.load.mode, Mode::Mixed | Mode::Produce)) {
+        return conflict("load.mode", "a latency holds or not while messages are produced at a rate");
+    }
+    let latency =
+        words.latency.unwrap_or(if consumed { GoalLatency::EndToEnd } else { GoalLatency::Acknowledge });
+    let goal = Goal { latency, quantile: words.quantile, limit: words.limit };
+    Ok(trail.scenario("goal", Some(Some(goal)), || None))
+}
+
 /// Setups without a name are numbered when there are several; what a sweep varies follows.
 fn step_name(scenario: &Scenario, setups: usize, variant: &sweep::Variant) -> String {
     let unnamed = scenario.setups.get(variant.setup_index).is_none_or(|setup| setup.name.is_none());
@@ -182,7 +238,7 @@ fn default_blocks(steps: &[StepPlan]) -> u32 {
     if steps.iter().any(changes) {
         return 1;
     }
-    let shortest = steps.iter().map(|step| step.load.messages()).min().unwrap_or(1);
+    let shortest = steps.iter().filter_map(|step| step.load.messages()).min().unwrap_or(u64::MAX);
     if steps.len() < 2 { 1 } else { u32::try_from(shortest / 20).unwrap_or(5).clamp(1, 5) }
 }
 
@@ -229,18 +285,37 @@ fn cluster(words: Option<&ClusterWords>, trail: &mut Trail) -> Result<ClusterPla
             second: "cluster.config".into(),
             reason: "the lab makes its clients' settings itself",
         }),
-        (Some(lab), None) => Ok(lab_plan(lab, trail)),
+        (Some(lab), None) => lab_plan(lab, trail),
     }
 }
 
-fn lab_plan(lab: &LabWords, trail: &mut Trail) -> ClusterPlan {
-    ClusterPlan::Lab {
-        brokers: trail.scenario("cluster.lab.brokers", lab.brokers, || 1),
+fn lab_plan(lab: &LabWords, trail: &mut Trail) -> Result<ClusterPlan, ResolveError> {
+    let log_dirs: Vec<LogDirPlan> = lab
+        .log_dirs
+        .iter()
+        .map(|(name, path)| LogDirPlan { name: name.clone(), path: path.clone() })
+        .collect();
+    let layout = trail.scenario("cluster.lab.log_dir_layout", lab.log_dir_layout, LogDirLayout::default);
+    let each = layout == LogDirLayout::BrokerEach && !log_dirs.is_empty();
+    if each && lab.brokers.is_some_and(|brokers| brokers as usize != log_dirs.len()) {
+        return Err(ResolveError::Conflict {
+            place: trail.sources.get("cluster").map(|origin| format!("{origin}: ")).unwrap_or_default(),
+            first: "cluster.lab.brokers".into(),
+            second: "cluster.lab.log_dirs".into(),
+            reason: "with a broker for each log directory there are as many brokers as directories \
+                     (log_dir_layout: together gives every broker all of them)",
+        });
+    }
+    let brokers = if each { u32::try_from(log_dirs.len()).unwrap_or(u32::MAX) } else { 1 };
+    Ok(ClusterPlan::Lab {
+        brokers: trail.scenario("cluster.lab.brokers", lab.brokers, || brokers),
+        log_dirs,
+        log_dir_layout: layout,
         tls: trail.scenario("cluster.lab.tls", lab.tls, || false),
         heap: trail.scenario("cluster.lab.heap", lab.heap.clone(), || "512m".to_owned()),
         broker_properties: lab.broker_properties.iter().map(|(k, v)| (k.clone(), v.0.clone())).collect(),
         jvm_flags: lab.jvm_flags.clone(),
-    }
+    })
 }
 
 fn topic(
@@ -255,6 +330,7 @@ fn topic(
             ("topic.partitions", words.partitions.is_some()),
             ("topic.replication", words.replication.is_some()),
             ("topic.configs", !words.configs.is_empty()),
+            ("topic.log_dir", words.log_dir.is_some()),
         ] {
             if given {
                 return Err(ResolveError::Conflict {
@@ -268,7 +344,8 @@ fn topic(
         let name = trail.step((path("name"), "topic.name"), variant, Some(name.clone()), String::new);
         return Ok(TopicPlan::Existing { name });
     }
-    let first = |value: &Option<crate::scenario::OneOrMany<u32>>| value.as_ref().map(|v| v.values()[0]);
+    let first = |value: &Option<OneOrMany<u32>>| value.as_ref().map(|v| v.values()[0]);
+    let log_dir = words.log_dir.as_ref().map(|name| Some(name.values()[0].0.clone()));
     let mut configs = BTreeMap::new();
     for (key, value) in &words.configs {
         let words_path = format!("topic.configs.{key}");
@@ -291,17 +368,20 @@ fn topic(
             || 1,
         ),
         configs,
+        log_dir: trail.step((path("log_dir"), "topic.log_dir"), variant, log_dir, || None),
     })
 }
 
 fn load(
     words: &LoadWords,
+    searched: bool,
     at: &str,
     trail: &mut Trail,
     variant: &sweep::Variant,
 ) -> Result<LoadPlan, ResolveError> {
     let path = |name: &str| format!("{at}.load.{name}");
-    let rate = rate_per_s(words, at, trail, variant)?;
+    let mode = trail.step((path("mode"), "load.mode"), variant, words.mode, Mode::default);
+    let (rate, schedule) = pace::pace(words, (mode, searched), at, trail, variant)?;
     let count = words.count.as_ref().map(|count| count.values()[0]);
     let duration = words.duration.as_ref().map(|duration| duration.values()[0]);
     let (length_source, length) = match (count, duration) {
@@ -321,11 +401,19 @@ fn load(
     let size = words.size.as_ref().map(|size| size.values()[0].0.clone());
     let producers = words.producers.as_ref().map(|n| n.values()[0]);
     let consumers = words.consumers.as_ref().map(|n| n.values()[0]);
+    let consuming = mode != Mode::Produce;
+    if consumers.is_some_and(|consumers| (consumers > 0) != consuming && mode != Mode::Mixed) {
+        return Err(ResolveError::Conflict {
+            place: trail.place(variant, "load.consumers"),
+            first: "load.consumers".into(),
+            second: "load.mode".into(),
+            reason: "nobody consumes in mode produce, and somebody must in consume and backlog",
+        });
+    }
     Ok(LoadPlan {
         rate_per_s: rate,
-        schedule: trail.step((path("schedule"), "load.schedule"), variant, words.schedule.clone(), || {
-            Schedule::Constant
-        }),
+        mode,
+        schedule,
         length: trail.step((path("length"), length_source), variant, length, || {
             Length::Duration(Nanos::from_secs(30))
         }),
@@ -333,7 +421,8 @@ fn load(
             .step((path("warm_up"), "load.warm_up"), variant, words.warm_up, || Nanos::from_secs(2)),
         drain: trail.step((path("drain"), "load.drain"), variant, words.drain, || Nanos::from_secs(10)),
         producers: trail.step((path("producers"), "load.producers"), variant, producers, || 1),
-        consumers: trail.step((path("consumers"), "load.consumers"), variant, consumers, || 1),
+        consumers: trail
+            .step((path("consumers"), "load.consumers"), variant, consumers, || u32::from(consuming)),
         size: trail.step((path("size"), "load.size"), variant, size, || SizePlan::Fixed(Bytes(1024))),
         keys: trail.step((path("keys"), "load.keys"), variant, words.keys, || Keys::None),
         headers: headers(words, at, trail, variant)?,
@@ -341,6 +430,12 @@ fn load(
             Payload::Entropy(1.0)
         }),
         in_flight: trail.step((path("in_flight"), "load.in_flight"), variant, in_flight.map(Some), || None),
+        until_device: trail.step(
+            (path("until_device"), "load.until_device"),
+            variant,
+            words.until_device,
+            || false,
+        ),
     })
 }
 
@@ -373,34 +468,6 @@ fn headers(
     Ok(headers)
 }
 
-/// The rate as written, or the mean of a schedule that has rates of its own.
-fn rate_per_s(
-    words: &LoadWords,
-    at: &str,
-    trail: &mut Trail,
-    variant: &sweep::Variant,
-) -> Result<f64, ResolveError> {
-    let path = format!("{at}.load.rate_per_s");
-    let written = words.rate.as_ref().map(|rate| rate.values()[0]);
-    match (written, words.schedule.as_ref().and_then(Schedule::own_rate_per_s)) {
-        (Some(_), Some(_)) => Err(ResolveError::Conflict {
-            place: trail.place(variant, "load.rate"),
-            first: "load.rate".into(),
-            second: "load.schedule".into(),
-            reason: "steps and ramp have rates of their own",
-        }),
-        (None, Some(mean)) => {
-            trail.origins.insert(path, Origin::Derived { reason: "mean of load.schedule".to_owned() });
-            Ok(mean)
-        }
-        (Some(rate), None) => Ok(trail.step((path, "load.rate"), variant, Some(rate), || rate)),
-        (None, None) => Err(ResolveError::Missing {
-            path: "load.rate",
-            reason: "latency has a meaning only at a rate; say how many messages per second",
-        }),
-    }
-}
-
 /// Properties that Plumb must set itself, with the place where the user sets them instead.
 const RESERVED: &[(&str, &str)] = &[
     ("bootstrap.servers", "it belongs to the cluster: use cluster.bootstrap or --bootstrap"),
@@ -411,7 +478,7 @@ const RESERVED: &[(&str, &str)] = &[
 
 fn properties(
     role: &'static str,
-    words: &BTreeMap<String, crate::scenario::OneOrMany<crate::scenario::Scalar>>,
+    words: &BTreeMap<String, OneOrMany<Scalar>>,
     at: &str,
     trail: &mut Trail,
     variant: &sweep::Variant,

@@ -3,7 +3,7 @@
 //! Strict: a key that is not known is an error that lists the choices. Any value under `load`, `topic` or a setup may be
 //! a list: a sweep. [`crate::resolve`] turns a scenario into a [`crate::plan::Plan`].
 
-use crate::plan::{Driver, Keys, Payload, Schedule, SizePlan, WeightedSize};
+use crate::plan::{Driver, GoalLatency, Keys, LogDirLayout, Mode, Payload, Schedule, SizePlan, WeightedSize};
 use crate::units::{Bytes, Nanos};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
+use std::str::FromStr;
 
 /// An experiment, as written.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
@@ -26,8 +27,8 @@ pub struct Scenario {
     pub seed: Option<u64>,
     /// `lab`, or the brokers to use.
     pub cluster: Option<ClusterWords>,
-    /// The client that drives the path.
-    pub driver: Option<Driver>,
+    /// The client that drives the path, for every setup that says nothing else.
+    pub driver: Option<OneOrMany<Driver>>,
     /// Confidence level of every interval, such as 0.95.
     pub level: Option<f64>,
     /// Rounds over all steps, each with fresh clients.
@@ -36,6 +37,8 @@ pub struct Scenario {
     pub settle: Option<Nanos>,
     /// Messages sent to a twin of each own topic that keeps the broker's append times.
     pub twin: Option<u64>,
+    /// Instead of a rate: the highest rate at which a latency holds, such as p99=20ms.
+    pub goal: Option<GoalWords>,
     /// Published figures to show beside ours.
     pub reference: Option<String>,
     /// The topic, for every setup that says nothing else.
@@ -78,6 +81,11 @@ pub struct LabWords {
     pub jvm_flags: Vec<String>,
     /// Heap of each broker, such as 512m.
     pub heap: Option<String>,
+    /// Where the logs go: a name for each existing directory.
+    #[serde(default)]
+    pub log_dirs: BTreeMap<String, String>,
+    /// A broker for each directory, or all directories in every broker.
+    pub log_dir_layout: Option<LogDirLayout>,
 }
 
 /// One setting under test.
@@ -86,6 +94,8 @@ pub struct LabWords {
 pub struct SetupWords {
     /// Its name.
     pub name: Option<String>,
+    /// The client that drives it, over the scenario's.
+    pub driver: Option<OneOrMany<Driver>>,
     /// Producer properties by librdkafka's names.
     #[serde(default)]
     pub producer: BTreeMap<String, OneOrMany<Scalar>>,
@@ -113,14 +123,18 @@ pub struct TopicWords {
     /// Configs of an own topic.
     #[serde(default)]
     pub configs: BTreeMap<String, OneOrMany<Scalar>>,
+    /// The log directory of the lab that an own topic is on; a list, or `each` for one step a directory.
+    pub log_dir: Option<OneOrMany<Scalar>>,
 }
 
 /// The load, as written.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadWords {
-    /// Messages per second over all producers.
-    pub rate: Option<OneOrMany<f64>>,
+    /// Messages per second over all producers, or `max`: as fast as possible.
+    pub rate: Option<OneOrMany<RateWords>>,
+    /// Who is at work in the measured part.
+    pub mode: Option<Mode>,
     /// How intended times are laid out.
     pub schedule: Option<Schedule>,
     /// Measured messages.
@@ -145,6 +159,28 @@ pub struct LoadWords {
     pub payload: Option<Payload>,
     /// Unacknowledged messages that one producer may have.
     pub in_flight: Option<OneOrMany<u32>>,
+    /// Warm up until the log's device, not the page cache, takes what is written.
+    pub until_device: Option<bool>,
+}
+
+/// Messages per second, or `max`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RateWords {
+    /// As fast as possible.
+    Max,
+    /// Messages per second.
+    PerSecond(f64),
+}
+
+/// A latency that must hold: `p99=20ms`, or `acknowledge p99=20ms`, `end_to_end p99.9=50ms`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GoalWords {
+    /// Which latency; none: end to end where there are consumers, else acknowledge.
+    pub latency: Option<GoalLatency>,
+    /// Which quantile, 0..1.
+    pub quantile: f64,
+    /// What it may be at most.
+    pub limit: Nanos,
 }
 
 /// A value, or a list of values to sweep over.
@@ -200,7 +236,10 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
                 T::deserialize(value.into_deserializer()).map(OneOrMany::One)
             }
             fn visit_str<E: de::Error>(self, value: &str) -> Result<Self::Value, E> {
-                T::deserialize(value.into_deserializer()).map(OneOrMany::One)
+                match range::<T, E>(value) {
+                    Some(values) => values.map(OneOrMany::Many),
+                    None => T::deserialize(value.into_deserializer()).map(OneOrMany::One),
+                }
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
                 T::deserialize(MapAccessDeserializer::new(map)).map(OneOrMany::One)
@@ -217,13 +256,127 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
     }
 }
 
+/// Most values that a range may stand for.
+const RANGE_MOST: u64 = 1_000;
+
+/// The values of a range of whole numbers, both ends in it: `1..30`, `1..30 step 5`. None for any other text.
+fn range<'de, T: Deserialize<'de>, E: de::Error>(text: &str) -> Option<Result<Vec<T>, E>> {
+    let (first, rest) = text.split_once("..")?;
+    let (last, step) = rest.split_once("step").unwrap_or((rest, "1"));
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let (first, last, step) = (number(first)?, number(last)?, number(step)?);
+    if step == 0 || last < first {
+        return Some(Err(E::custom(format!(
+            "{text:?} is an empty range; write it as 1..30 or 1..30 step 5"
+        ))));
+    }
+    if (last - first) / step >= RANGE_MOST {
+        return Some(Err(E::custom(format!("{text:?} stands for more than {RANGE_MOST} values"))));
+    }
+    let values = (first..=last).step_by(usize::try_from(step).unwrap_or(usize::MAX));
+    Some(values.map(|value| T::deserialize(value.into_deserializer())).collect())
+}
+
+impl FromStr for RateWords {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "max" => Ok(RateWords::Max),
+            number => number
+                .parse()
+                .map(RateWords::PerSecond)
+                .map_err(|_| format!("{text:?} is no rate; write messages per second, or max")),
+        }
+    }
+}
+
+impl fmt::Display for RateWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RateWords::Max => f.write_str("max"),
+            RateWords::PerSecond(rate) => rate.fmt(f),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RateWords {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = RateWords;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("messages per second, or max")
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<RateWords, E> {
+                Ok(RateWords::PerSecond(value as f64))
+            }
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<RateWords, E> {
+                Ok(RateWords::PerSecond(value as f64))
+            }
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<RateWords, E> {
+                Ok(RateWords::PerSecond(value))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<RateWords, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+impl JsonSchema for RateWords {
+    fn schema_name() -> Cow<'static, str> {
+        "RateWords".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "anyOf": [{ "type": "number" }, { "const": "max" }] })
+    }
+}
+
+impl FromStr for GoalWords {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let error = || format!("{text:?} is no goal; write it as p99=20ms or \"acknowledge p99.9=50ms\"");
+        let (latency, rest) = match text.trim().split_once(char::is_whitespace) {
+            None => (None, text.trim()),
+            Some(("acknowledge", rest)) => (Some(GoalLatency::Acknowledge), rest.trim()),
+            Some(("end_to_end", rest)) => (Some(GoalLatency::EndToEnd), rest.trim()),
+            Some(_) => return Err(error()),
+        };
+        let (quantile, limit) = rest.split_once('=').ok_or_else(error)?;
+        let percent: f64 =
+            quantile.trim().strip_prefix('p').and_then(|p| p.parse().ok()).ok_or_else(error)?;
+        if !(percent > 0.0 && percent < 100.0) {
+            return Err(error());
+        }
+        let limit = limit.trim().parse().map_err(|_| error())?;
+        Ok(GoalWords { latency, quantile: percent / 100.0, limit })
+    }
+}
+
+impl<'de> Deserialize<'de> for GoalWords {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for GoalWords {
+    fn schema_name() -> Cow<'static, str> {
+        "GoalWords".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "type": "string", "examples": ["p99=20ms", "acknowledge p99.9=50ms"] })
+    }
+}
+
 impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
     fn schema_name() -> Cow<'static, str> {
         format!("OneOrMany_{}", T::schema_name()).into()
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let one = generator.subschema_for::<T>();
-        schemars::json_schema!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
+        let range = schemars::json_schema!({ "type": "string", "pattern": r"^\d+\.\.\d+( step \d+)?$" });
+        schemars::json_schema!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }, range] })
     }
 }
 

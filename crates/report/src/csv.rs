@@ -19,7 +19,7 @@ fn columns(document: &RunDocument, step: &StepResult) -> Vec<(String, String)> {
     row.put("run_id", Some(&document.run.id));
     row.put("run_verdict", Some(wording::verdict(document.validity.verdict)));
     row.put("step", Some(&step.name));
-    row.put("asked_per_s", Some(step.asked_per_s));
+    row.put("asked_per_s", step.asked_per_s);
     row.put("achieved_per_s", step.achieved_per_s);
     row.put("value_bytes_mean", Some(step.value_bytes_mean));
     row.put("blocks", Some(step.blocks.len()));

@@ -21,7 +21,10 @@ fn same(row: &ReferenceRow, step: &StepResult) -> bool {
         .name
         .strip_prefix(&row.name)
         .is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()));
-    same_name && (row.rate_per_s - step.asked_per_s).abs() < 1e-6 * row.rate_per_s.abs().max(1.0)
+    same_name
+        && step
+            .asked_per_s
+            .is_some_and(|asked| (row.rate_per_s - asked).abs() < 1e-6 * row.rate_per_s.abs().max(1.0))
 }
 
 #[cfg(test)]
@@ -55,7 +58,7 @@ mod tests {
             ],
         };
         let step =
-            |name: &str| StepResult { name: name.to_owned(), asked_per_s: 100.0, ..Default::default() };
+            |name: &str| StepResult { name: name.to_owned(), asked_per_s: Some(100.0), ..Default::default() };
         assert_eq!(published(Some(&table), &step("fetch 10 ms, 100/s")), [&table.rows[0]]);
         assert_eq!(published(Some(&table), &step("fetch 100")), Vec::<&ReferenceRow>::new());
         let steps = [step("fetch 10"), step("fetch 1")];

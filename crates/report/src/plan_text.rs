@@ -6,7 +6,7 @@
 use crate::number::{count, counted, time};
 use crate::text::TextStyle;
 use crate::text::paint::{Paint, Tone, printable};
-use plumb_model::plan::{Length, Origin, Plan};
+use plumb_model::plan::{Origin, Plan};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -58,16 +58,12 @@ struct Group {
 }
 
 fn headline(plan: &Plan) -> String {
-    let messages: u64 = plan.steps.iter().map(|step| step.load.messages()).sum();
+    let messages: u64 = plan.steps.iter().map(|step| step.load.messages().unwrap_or(0)).sum();
     let ns: f64 = plan
         .steps
         .iter()
         .map(|step| {
-            let measured_s = match step.load.length {
-                Length::Count(count) => count as f64 / step.load.rate_per_s,
-                Length::Duration(time) => time.as_secs_f64(),
-            };
-            measured_s * 1e9 + step.load.warm_up.0 as f64 * f64::from(plan.blocks)
+            step.load.planned_s().unwrap_or(0.0) * 1e9 + step.load.warm_up.0 as f64 * f64::from(plan.blocks)
         })
         .sum();
     format!(

@@ -104,7 +104,7 @@ pub(crate) fn instant(rfc_3339: &str) -> String {
 /// One line on the size of the run: setups, blocks, messages.
 pub(crate) fn extent(document: &RunDocument) -> String {
     let plan = &document.plan;
-    let messages: Vec<u64> = plan.steps.iter().map(|step| step.load.messages()).collect();
+    let messages: Vec<u64> = plan.steps.iter().filter_map(|step| step.load.messages()).collect();
     let each = match messages.as_slice() {
         [] => String::new(),
         [first, rest @ ..] if rest.iter().all(|other| other == first) => {

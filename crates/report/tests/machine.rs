@@ -13,7 +13,7 @@ fn csv_has_units_in_its_names_quotes_where_needed_and_empty_cells_for_what_is_ab
     let mut document = sample::killed();
     let mut step = StepResult {
         name: "linger \"0\", fetch 10 ms".to_owned(),
-        asked_per_s: 100.0,
+        asked_per_s: Some(100.0),
         value_bytes_mean: 1024.0,
         counts: Counts { intended: 3, sent: 3, acked: 2, unknown: 1, received: 2, ..Default::default() },
         ..Default::default()

@@ -93,7 +93,8 @@ fn a_killed_run_has_a_page_that_says_so() {
 #[test]
 fn a_step_without_any_figure_is_a_row_of_absent_cells() {
     let mut document = sample::killed();
-    document.steps = vec![StepResult { name: "empty".to_owned(), asked_per_s: 100.0, ..Default::default() }];
+    document.steps =
+        vec![StepResult { name: "empty".to_owned(), asked_per_s: Some(100.0), ..Default::default() }];
     let html = page(&document);
     assert_eq!(unbalanced(&html), None);
     assert!(html.contains("min, max, mean, p75, p95, p99 of #1: nothing was recorded"), "{html}");

@@ -7,7 +7,8 @@ use anyhow::Result;
 use plumb_model::plan::{Origin, SizePlan};
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{
-    ClusterWords, LabWords, LoadWords, OneOrMany, Scalar, Scenario, SetupWords, SizeWords, TopicWords,
+    ClusterWords, LabWords, LoadWords, OneOrMany, RateWords, Scalar, Scenario, SetupWords, SizeWords,
+    TopicWords,
 };
 use std::collections::BTreeMap;
 
@@ -73,7 +74,7 @@ fn scenario(arguments: &LatencyArgs) -> Result<(Scenario, Sources), UsageError> 
         place(property, &mut setup, &mut sources)?;
     }
     let load = LoadWords {
-        rate: Some(OneOrMany::One(arguments.rate)),
+        rate: Some(OneOrMany::One(RateWords::PerSecond(arguments.rate))),
         size: Some(OneOrMany::One(SizeWords(SizePlan::Fixed(arguments.size)))),
         count: arguments.count.map(OneOrMany::One),
         duration: arguments.duration.map(OneOrMany::One),
@@ -88,6 +89,7 @@ fn scenario(arguments: &LatencyArgs) -> Result<(Scenario, Sources), UsageError> 
         partitions: arguments.partitions.map(OneOrMany::One),
         replication: arguments.replication.map(OneOrMany::One),
         configs: BTreeMap::new(),
+        log_dir: None,
     };
     for (path, flag) in [
         ("load.rate", "--rate"),

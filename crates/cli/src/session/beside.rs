@@ -9,7 +9,7 @@ use plumb_load::observation::Observation;
 use plumb_load::random::Random;
 use plumb_load::schedule::Share;
 use plumb_model::observation::Twin;
-use plumb_model::plan::{Length, LoadPlan, Plan, Schedule, StepPlan, TopicPlan};
+use plumb_model::plan::{Length, LoadPlan, Mode, Plan, Schedule, StepPlan, TopicPlan};
 use plumb_model::units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,9 +31,13 @@ pub(super) fn settle(plan: &Plan, target: &mut Target, run: u64, context: Contex
     let (.., progress) = context;
     progress.settle(plan.settle);
     let load = LoadPlan {
-        rate_per_s: SETTLE_RATE_PER_S
-            .min(SETTLE_BYTES_PER_S / first.load.size.mean())
-            .max(first.load.rate_per_s),
+        rate_per_s: Some(
+            SETTLE_RATE_PER_S
+                .min(SETTLE_BYTES_PER_S / first.load.size.mean())
+                .max(first.load.rate_per_s.unwrap_or(0.0)),
+        ),
+        mode: Mode::Mixed,
+        until_device: false,
         schedule: Schedule::Constant,
         length: Length::Duration(plan.settle),
         warm_up: Nanos(0),
@@ -54,7 +58,8 @@ pub(super) fn twin(
     context: Context<'_>,
 ) -> Result<Option<Twin>> {
     let step = &plan.steps[index];
-    let TopicPlan::Own { partitions, replication, configs } = &step.topic else { return Ok(None) };
+    let TopicPlan::Own { partitions, replication, configs, log_dir } = &step.topic else { return Ok(None) };
+    let Some(rate_per_s) = step.load.rate_per_s else { return Ok(None) };
     let (_, stop, progress) = context;
     let changes = step.load.schedule.own_rate_per_s().is_some();
     if plan.twin == 0 || step.load.consumers == 0 || changes || stop.load(Ordering::Relaxed) {
@@ -63,8 +68,13 @@ pub(super) fn twin(
     progress.note(&format!("asking the broker's clock  {}", step.name));
     let mut configs = configs.clone();
     configs.insert("message.timestamp.type".to_owned(), "LogAppendTime".to_owned());
-    let topic = TopicPlan::Own { partitions: *partitions, replication: *replication, configs };
-    let messages = plan.twin.min((step.load.rate_per_s * TWIN_S) as u64).max(1);
+    let topic = TopicPlan::Own {
+        partitions: *partitions,
+        replication: *replication,
+        configs,
+        log_dir: log_dir.clone(),
+    };
+    let messages = plan.twin.min((rate_per_s * TWIN_S) as u64).max(1);
     let twin = StepPlan { topic, ..step.clone() };
     let name = format!("{}-twin", index + 1);
     let outcome = carry(&name, (&twin, Share::Count(messages), plan.seed), target, run, context)?;

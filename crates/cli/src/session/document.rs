@@ -132,6 +132,7 @@ impl Record {
             clock_step_ns: Some(calibration.clock_step_ns),
             wake_late: distribution(&super::fold::histogram_of(&calibration.wake_late), &spread),
             spin_ns: calibration.spin_ns,
+            ceilings: Vec::new(),
         };
     }
 
@@ -152,6 +153,7 @@ impl Record {
         (target, topic): (&Target, &TopicShape),
     ) {
         let same_clock = self.same_clock;
+        let saturating = self.document.plan.steps[index].load.saturating();
         let step = &mut self.document.steps[index];
         if step.blocks.is_empty() {
             step.effective = effective(&outcome, target, topic);
@@ -163,7 +165,8 @@ impl Record {
         span.measured_ns += outcome.measured_ns;
         // A rate is messages over time; a mean of rates is not.
         let rate = |messages: u64, ns: u64| (ns > 0).then(|| messages as f64 * 1e9 / ns as f64);
-        step.asked_per_s = rate(step.counts.intended, span.planned_ns).unwrap_or(step.asked_per_s);
+        step.asked_per_s =
+            rate(step.counts.intended, span.planned_ns).or(step.asked_per_s).filter(|_| !saturating);
         step.achieved_per_s = rate(step.counts.acked, span.measured_ns);
         add_accounting(step, &outcome);
         merge_statistics(&mut step.producer_statistics, &outcome.producer_statistics);

@@ -73,7 +73,7 @@ impl Target {
         }
         let shape = match plan {
             TopicPlan::Existing { name } => self.cluster.topic_shape(name)?,
-            TopicPlan::Own { partitions, replication, configs } => {
+            TopicPlan::Own { partitions, replication, configs, .. } => {
                 let name = format!("plumb-{}-{suffix}", self.run_id);
                 // Ours from the moment at which it is made, whatever comes after.
                 self.own.push(self.cluster.create_topic(&name, (*partitions, *replication), configs)?);
@@ -114,7 +114,7 @@ impl Drop for Target {
 }
 
 fn lab_options(plan: &ClusterPlan, stop: &Arc<AtomicBool>, progress: &Progress) -> Result<LabOptions> {
-    let ClusterPlan::Lab { brokers, tls, broker_properties, jvm_flags, heap } = plan else {
+    let ClusterPlan::Lab { brokers, tls, broker_properties, jvm_flags, heap, .. } = plan else {
         return Ok(LabOptions::default());
     };
     Ok(LabOptions {

@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn steps_of_unequal_load_explain_nothing() {
         let mut document = healthy();
-        document.plan.steps[1].load.rate_per_s = 300.0;
+        document.plan.steps[1].load.rate_per_s = Some(300.0);
         assert_eq!(found(&document, RULE.id), []);
     }
 }

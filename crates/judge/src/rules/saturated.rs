@@ -54,11 +54,13 @@ fn saturation(setup: &Setup) -> Option<Finding> {
         setup.name(),
         "The path did not keep up with the load: its latency depends on how long the run lasts and means nothing",
     );
-    if let Some(achieved) = shortfall(setup) {
-        let share = achieved / setup.result.asked_per_s;
+    // A load without a rate means to saturate.
+    let asked = setup.result.asked_per_s?;
+    if let Some(achieved) = shortfall(setup, asked) {
+        let share = achieved / asked;
         finding = finding.seen_against(
             "achieved / asked",
-            format!("{} of {} ({})", rate(achieved), rate(setup.result.asked_per_s), percent(share)),
+            format!("{} of {} ({})", rate(achieved), rate(asked), percent(share)),
             format!("at least {}", percent(ACHIEVED_MIN)),
         );
     }
@@ -77,7 +79,7 @@ fn saturation(setup: &Setup) -> Option<Finding> {
     ];
     let received = if setup.consumes() { backlogs.len() } else { 1 };
     for backlog in &backlogs[..received] {
-        if let Some((early, late)) = growing_backlog(setup, backlog) {
+        if let Some((early, late)) = growing_backlog(setup, backlog, asked) {
             finding = finding.seen_against(
                 backlog.what,
                 format!("{late:.0} messages in the last third of a block"),
@@ -112,10 +114,10 @@ fn saturation(setup: &Setup) -> Option<Finding> {
 }
 
 /// The rate reached, if it is short of what was asked by more than the end of the blocks explains.
-fn shortfall(setup: &Setup) -> Option<f64> {
+fn shortfall(setup: &Setup, asked: f64) -> Option<f64> {
     let (result, counts) = (setup.result, &setup.result.counts);
-    let (asked, acked) = (result.asked_per_s, result.achieved_per_s?);
-    if most_blocks_kept_up(setup) {
+    let acked = result.achieved_per_s?;
+    if most_blocks_kept_up(setup, asked) {
         return None;
     }
     if !(asked > 0.0 && acked > 0.0) || counts.acked == 0 {
@@ -132,9 +134,8 @@ fn shortfall(setup: &Setup) -> Option<f64> {
 }
 
 /// A path that cannot keep up falls short in every block; a stall at the end of one short block is no shortfall.
-fn most_blocks_kept_up(setup: &Setup) -> bool {
+fn most_blocks_kept_up(setup: &Setup, asked: f64) -> bool {
     let blocks = &setup.result.blocks;
-    let asked = setup.result.asked_per_s;
     let kept_up = |achieved: f64| achieved >= ACHIEVED_MIN * asked;
     let good =
         blocks.iter().filter_map(|block| block.achieved_per_s).filter(|achieved| kept_up(*achieved)).count();
@@ -151,12 +152,11 @@ struct Backlog {
 }
 
 /// Backlog in the first and in the last third of the block where it grew most.
-fn growing_backlog(setup: &Setup, backlog: &Backlog) -> Option<(f64, f64)> {
+fn growing_backlog(setup: &Setup, backlog: &Backlog, asked: f64) -> Option<(f64, f64)> {
     if !setup.holds_its_rate() {
         return None;
     }
-    let least =
-        BACKLOG_GROWTH_MIN.max(BACKLOG_GROWTH_MIN_S * setup.result.asked_per_s) + backlog.never as f64;
+    let least = BACKLOG_GROWTH_MIN.max(BACKLOG_GROWTH_MIN_S * asked) + backlog.never as f64;
     let blocks = by_block(setup.result, |row| Some((row.sent, (backlog.flows)(row))));
     let grown = blocks.into_values().filter_map(|rows| {
         // Seconds after the last send only drain, and the one with the last send is cut short.

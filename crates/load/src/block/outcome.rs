@@ -171,15 +171,17 @@ fn settle(accounting: &mut Accounting, starts: &[i64], ends: Option<Vec<i64>>) {
 /// Length of the schedule. An even one has the length that its rate says; of any other, the last gap is taken to be as
 /// long as the mean of those before.
 fn planned_ns(load: &LoadPlan, first_due: Option<u64>, last_due: Option<u64>, intended: u64) -> u64 {
+    let gap_ns = load.rate_per_s.map_or(0.0, |rate| 1e9 / rate);
     if matches!(load.schedule, Schedule::Constant | Schedule::Burst { .. }) {
-        return (intended as f64 * 1e9 / load.rate_per_s).round() as u64;
+        return (intended as f64 * gap_ns).round() as u64;
     }
     let Some(span) = first_due.zip(last_due).map(|(first, last)| last.saturating_sub(first)) else {
         return 0;
     };
     match intended {
+        _ if load.saturating() => span,
         0 => 0,
-        1 => (1e9 / load.rate_per_s).round() as u64,
+        1 => gap_ns.round() as u64,
         n => (span as f64 * n as f64 / (n - 1) as f64).round() as u64,
     }
 }
@@ -196,12 +198,12 @@ fn append_times(appends: &Appends) -> Option<AppendTimes> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumb_model::plan::{Keys, Length, Payload, SizePlan};
+    use plumb_model::plan::{Keys, Length, Mode, Payload, SizePlan};
     use plumb_model::units::{Bytes, Nanos};
 
     fn load(schedule: Schedule) -> LoadPlan {
         LoadPlan {
-            rate_per_s: 100.0,
+            rate_per_s: Some(100.0),
             schedule,
             length: Length::Count(20),
             warm_up: Nanos(0),
@@ -213,6 +215,8 @@ mod tests {
             headers: BTreeMap::new(),
             payload: Payload::Entropy(1.0),
             in_flight: None,
+            until_device: false,
+            mode: Mode::Mixed,
         }
     }
 

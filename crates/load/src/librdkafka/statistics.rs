@@ -183,6 +183,7 @@ impl StatisticsSum {
     /// As the document has it.
     pub(crate) fn summary(&self) -> ClientStatistics {
         ClientStatistics {
+            measured: false,
             queue_mean_ns: self.queue.mean(MICROSECOND_NS),
             queue_samples: self.queue.count,
             outbuf_mean_ns: self.outbuf.mean(MICROSECOND_NS),

@@ -1,7 +1,7 @@
 //! The bound of every number in a plan, with its reason.
 
 use super::ResolveError;
-use crate::plan::{ClusterPlan, Keys, Length, LoadPlan, Payload, Plan, Schedule, SizePlan, TopicPlan};
+use crate::plan::{ClusterPlan, Keys, Length, LoadPlan, Mode, Payload, Plan, Schedule, SizePlan, TopicPlan};
 
 struct Bound {
     low: f64,
@@ -11,6 +11,7 @@ struct Bound {
 
 const RATE: Bound =
     Bound { low: 0.01, high: 1e7, reason: "no single generator sends more, and less is not a measurement" };
+const BACKLOG: Bound = Bound { low: 1.0, high: 1e13, reason: "a backlog lies in the log of a real disk" };
 const COUNT: Bound = Bound { low: 1.0, high: 1e10, reason: "a step measures at least one message" };
 const SECONDS: Bound = Bound { low: 0.001, high: 604_800.0, reason: "a step lasts up to a week" };
 const WAIT: Bound = Bound { low: 0.0, high: 3_600.0, reason: "an unmeasured part lasts up to an hour" };
@@ -49,12 +50,12 @@ pub(super) fn check(plan: &Plan) -> Result<(), ResolveError> {
         for (path, value, bound) in load_values(&step.load) {
             check(&at(&format!("load.{path}")), value, bound)?;
         }
-        if step.load.messages() < u64::from(plan.blocks) {
+        if let Some(messages) = step.load.messages().filter(|messages| *messages < u64::from(plan.blocks)) {
             return Err(error(
                 plan,
                 "blocks",
                 plan.blocks.to_string(),
-                format!("at most {} for {:?}", step.load.messages(), step.name),
+                format!("at most {messages} for {:?}", step.name),
                 "each block measures at least one message",
             ));
         }
@@ -64,7 +65,6 @@ pub(super) fn check(plan: &Plan) -> Result<(), ResolveError> {
 
 fn load_values(load: &LoadPlan) -> Vec<(&'static str, f64, &'static Bound)> {
     let mut values = vec![
-        ("rate_per_s", load.rate_per_s, &RATE),
         ("warm_up", load.warm_up.as_secs_f64(), &WAIT),
         ("drain", load.drain.as_secs_f64(), &WAIT),
         ("producers", f64::from(load.producers), &CLIENTS),
@@ -72,6 +72,10 @@ fn load_values(load: &LoadPlan) -> Vec<(&'static str, f64, &'static Bound)> {
         ("size", load.size.smallest().0 as f64, &SIZE),
         ("size", load.size.largest().0 as f64, &SIZE),
     ];
+    values.extend(load.rate_per_s.map(|rate| ("rate_per_s", rate, &RATE)));
+    if let Mode::Backlog(bytes) = load.mode {
+        values.push(("mode", bytes.0 as f64, &BACKLOG));
+    }
     values.push(match load.length {
         Length::Count(count) => ("length", count as f64, &COUNT),
         Length::Duration(time) => ("length", time.as_secs_f64(), &SECONDS),
@@ -96,7 +100,7 @@ fn load_values(load: &LoadPlan) -> Vec<(&'static str, f64, &'static Bound)> {
         values.push(("payload", share, &SHARE));
     }
     match &load.schedule {
-        Schedule::Constant | Schedule::Poisson => {}
+        Schedule::Constant | Schedule::Saturating | Schedule::Poisson => {}
         Schedule::Steps(steps) => {
             values.push(("schedule", steps.len() as f64, &CLIENTS));
             for step in steps {

@@ -1,8 +1,9 @@
 //! Expands a setup whose values are lists into one variant for each combination.
 
-use crate::scenario::{LoadWords, OneOrMany, Scalar, Scenario, SetupWords, SizeWords, TopicWords};
+use crate::plan::Driver;
+use crate::scenario::{LoadWords, OneOrMany, RateWords, Scalar, Scenario, SetupWords, SizeWords, TopicWords};
+use crate::units::Nanos;
 use std::collections::BTreeMap;
-use std::fmt::Display;
 
 /// One combination: every value is single.
 #[derive(Debug, Clone)]
@@ -10,6 +11,7 @@ pub(super) struct Variant {
     /// Which setup of the scenario it comes from.
     pub(super) setup_index: usize,
     pub(super) name: Option<String>,
+    pub(super) driver: Option<OneOrMany<Driver>>,
     pub(super) producer: BTreeMap<String, OneOrMany<Scalar>>,
     pub(super) consumer: BTreeMap<String, OneOrMany<Scalar>>,
     pub(super) load: LoadWords,
@@ -21,12 +23,15 @@ pub(super) fn variants(scenario: &Scenario, setup: &SetupWords, setup_index: usi
     let base = Variant {
         setup_index,
         name: setup.name.clone(),
+        driver: setup.driver.clone().or_else(|| scenario.driver.clone()),
         producer: setup.producer.clone(),
         consumer: setup.consumer.clone(),
         load: overlay_load(&scenario.load, &setup.load),
         topic: overlay_topic(&scenario.topic, &setup.topic),
     };
     let mut all = vec![base];
+    all = expand(all, "driver", |v| v.driver.as_mut());
+    all = expand(all, "log_dir", |v| v.topic.log_dir.as_mut());
     all = expand(all, "rate", |v| v.load.rate.as_mut());
     all = expand(all, "count", |v| v.load.count.as_mut());
     all = expand(all, "duration", |v| v.load.duration.as_mut());
@@ -83,9 +88,25 @@ trait Label {
     fn label(&self) -> String;
 }
 
-impl<T: Display> Label for T {
+macro_rules! labelled_by_display {
+    ($($value:ty),*) => {
+        $(impl Label for $value {
+            fn label(&self) -> String {
+                self.to_string()
+            }
+        })*
+    };
+}
+
+labelled_by_display!(u32, u64, RateWords, Nanos);
+
+impl Label for Driver {
     fn label(&self) -> String {
-        self.to_string()
+        match self {
+            Driver::Librdkafka => "librdkafka",
+            Driver::Wire => "wire",
+        }
+        .to_owned()
     }
 }
 
@@ -111,6 +132,7 @@ fn overlay_load(base: &LoadWords, over: &LoadWords) -> LoadWords {
     // A setup whose schedule has rates of its own does not take the rate of the others.
     let own_rates = over.schedule.as_ref().is_some_and(|schedule| schedule.own_rate_per_s().is_some());
     LoadWords {
+        mode: over.mode.or(base.mode),
         rate: over.rate.clone().or_else(|| base.rate.clone().filter(|_| !own_rates)),
         schedule: over.schedule.clone().or_else(|| base.schedule.clone()),
         count: if length_given { over.count.clone() } else { base.count.clone() },
@@ -124,6 +146,7 @@ fn overlay_load(base: &LoadWords, over: &LoadWords) -> LoadWords {
         headers: over.headers.clone().or_else(|| base.headers.clone()),
         payload: over.payload.clone().or_else(|| base.payload.clone()),
         in_flight: over.in_flight.clone().or_else(|| base.in_flight.clone()),
+        until_device: over.until_device.or(base.until_device),
     }
 }
 
@@ -135,5 +158,6 @@ fn overlay_topic(base: &TopicWords, over: &TopicWords) -> TopicWords {
         partitions: over.partitions.clone().or_else(|| base.partitions.clone()),
         replication: over.replication.clone().or_else(|| base.replication.clone()),
         configs,
+        log_dir: over.log_dir.clone().or_else(|| base.log_dir.clone()),
     }
 }

@@ -1,11 +1,11 @@
 use super::*;
-use crate::scenario::{OneOrMany, Scalar, SizeWords};
+use crate::scenario::{OneOrMany, RateWords, Scalar, SizeWords};
 
 fn base() -> Scenario {
     Scenario {
         cluster: Some(ClusterWords { lab: Some(LabWords::default()), ..ClusterWords::default() }),
         load: LoadWords {
-            rate: Some(OneOrMany::One(100.0)),
+            rate: Some(OneOrMany::One(RateWords::PerSecond(100.0))),
             count: Some(OneOrMany::One(1_000)),
             ..LoadWords::default()
         },
@@ -20,7 +20,7 @@ fn line(line: u32) -> Origin {
 #[test]
 fn lists_become_one_step_for_each_combination_in_the_order_written() {
     let mut scenario = base();
-    scenario.load.rate = Some(OneOrMany::Many(vec![100.0, 300.0]));
+    scenario.load.rate = Some(OneOrMany::Many([100.0, 300.0].map(RateWords::PerSecond).into()));
     scenario.setups = vec![SetupWords {
         name: Some("low".into()),
         producer: [("linger.ms".into(), OneOrMany::Many(vec![Scalar("0".into()), Scalar("5".into())]))]
@@ -38,7 +38,7 @@ fn lists_become_one_step_for_each_combination_in_the_order_written() {
             "low, rate 300, linger.ms 5"
         ]
     );
-    assert_eq!(plan.steps[3].load.rate_per_s, 300.0);
+    assert_eq!(plan.steps[3].load.rate_per_s, Some(300.0));
     assert_eq!(plan.steps[3].producer["linger.ms"], "5");
 }
 
@@ -49,7 +49,10 @@ fn a_setups_own_value_wins_and_keeps_its_own_origin() {
         SetupWords { name: Some("a".into()), ..SetupWords::default() },
         SetupWords {
             name: Some("b".into()),
-            load: LoadWords { rate: Some(OneOrMany::One(300.0)), ..LoadWords::default() },
+            load: LoadWords {
+                rate: Some(OneOrMany::One(RateWords::PerSecond(300.0))),
+                ..LoadWords::default()
+            },
             ..SetupWords::default()
         },
     ];
@@ -58,7 +61,7 @@ fn a_setups_own_value_wins_and_keeps_its_own_origin() {
     assert_eq!(plan.origins["steps.0.load.rate_per_s"], line(3));
     assert_eq!(plan.origins["steps.1.load.rate_per_s"], line(9));
     assert_eq!(plan.origins["steps.1.load.warm_up"], Origin::Default);
-    assert_eq!(plan.steps[1].load.rate_per_s, 300.0);
+    assert_eq!(plan.steps[1].load.rate_per_s, Some(300.0));
 }
 
 #[test]
@@ -80,7 +83,7 @@ fn a_changing_rate_is_not_cut_into_blocks() {
     assert!(matches!(resolve(&scenario, &Sources::new()), Err(ResolveError::Conflict { .. })));
     scenario.load.rate = None;
     let plan = resolve(&scenario, &Sources::new()).unwrap();
-    assert_eq!((plan.blocks, plan.steps[0].load.rate_per_s), (1, 5.0));
+    assert_eq!((plan.blocks, plan.steps[0].load.rate_per_s), (1, Some(5.0)));
 }
 
 #[test]
@@ -90,7 +93,10 @@ fn a_setup_with_rates_of_its_own_does_not_take_the_rate_of_the_others() {
     let load = LoadWords { schedule: Some(ramp), ..LoadWords::default() };
     scenario.setups = vec![SetupWords::default(), SetupWords { load, ..SetupWords::default() }];
     let plan = resolve(&scenario, &Sources::new()).unwrap();
-    assert_eq!(plan.steps.iter().map(|step| step.load.rate_per_s).collect::<Vec<_>>(), [100.0, 5.0]);
+    assert_eq!(
+        plan.steps.iter().map(|step| step.load.rate_per_s).collect::<Vec<_>>(),
+        [Some(100.0), Some(5.0)]
+    );
 }
 
 #[test]
@@ -106,7 +112,7 @@ fn headers_leave_room_for_the_stamp() {
 #[test]
 fn setups_without_a_name_are_numbered() {
     let mut scenario = base();
-    scenario.load.rate = Some(OneOrMany::Many(vec![100.0, 300.0]));
+    scenario.load.rate = Some(OneOrMany::Many([100.0, 300.0].map(RateWords::PerSecond).into()));
     scenario.setups = vec![SetupWords::default(), SetupWords::default()];
     let plan = resolve(&scenario, &Sources::new()).unwrap();
     assert_eq!(plan.steps[2].name, "setup 2, rate 100");
@@ -115,7 +121,7 @@ fn setups_without_a_name_are_numbered() {
 #[test]
 fn a_negative_rate_is_refused_with_its_place_and_bounds() {
     let mut scenario = base();
-    scenario.load.rate = Some(OneOrMany::One(-5.0));
+    scenario.load.rate = Some(OneOrMany::One(RateWords::PerSecond(-5.0)));
     let sources = Sources::from([("load.rate".into(), line(7))]);
     let message = resolve(&scenario, &sources).unwrap_err().to_string();
     assert!(
@@ -127,7 +133,7 @@ fn a_negative_rate_is_refused_with_its_place_and_bounds() {
 #[test]
 fn not_a_number_is_out_of_bounds() {
     let mut scenario = base();
-    scenario.load.rate = Some(OneOrMany::One(f64::NAN));
+    scenario.load.rate = Some(OneOrMany::One(RateWords::PerSecond(f64::NAN)));
     assert!(resolve(&scenario, &Sources::new()).is_err());
 }
 

@@ -65,7 +65,7 @@ pub(super) fn headline(document: &RunDocument) -> LatencyTable {
             .iter()
             .map(|figure| cell(figure, index + 1, (headline.of_step)(step), &mut notes))
             .collect(),
-        asked: plain(step.asked_per_s),
+        asked: step.asked_per_s.map_or_else(|| "max".to_owned(), plain),
         achieved: step.achieved_per_s.map_or_else(|| ABSENT.to_owned(), rate),
         published: pairing::published(reference, step).into_iter().map(published).collect(),
         doubtful: !ledger::discrepancies(step).is_empty() || !step.errors.is_empty(),

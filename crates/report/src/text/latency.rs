@@ -70,7 +70,7 @@ fn measured_cells(
             cells.push(interval);
         }
     }
-    cells.push(plain(step.asked_per_s));
+    cells.push(step.asked_per_s.map_or_else(|| "max".to_owned(), plain));
     let achieved = step.achieved_per_s.map(rate).ok_or_else(|| "nothing was acknowledged".to_owned());
     cells.push(or_absent(achieved, "achieved/s", setup, notes));
     cells

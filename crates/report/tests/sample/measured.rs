@@ -26,7 +26,7 @@ pub(crate) fn step(index: usize, setup: &Setup) -> StepResult {
     let stored = samples + 5 * 200 - lost;
     StepResult {
         name: setup.name.to_owned(),
-        asked_per_s: setup.rate_per_s,
+        asked_per_s: Some(setup.rate_per_s),
         achieved_per_s: Some(setup.rate_per_s * if index == 4 { 0.9931 } else { 0.9998 }),
         value_bytes_mean: 1024.0,
         counts,

@@ -12,8 +12,8 @@ use plumb_model::document::{
 use plumb_model::finding::{Validity, ValidityVerdict};
 use plumb_model::observation::{Distribution, SecondLatency};
 use plumb_model::plan::{
-    ClusterPlan, Driver, Keys, Length, LoadPlan, Origin, Payload, Plan, Properties, Schedule, SizePlan,
-    StepPlan, TopicPlan,
+    ClusterPlan, Driver, Keys, Length, LoadPlan, LogDirLayout, Mode, Origin, Payload, Plan, Properties,
+    Schedule, SizePlan, StepPlan, TopicPlan,
 };
 use plumb_model::units::{Bytes, Nanos};
 use std::collections::BTreeMap;
@@ -206,7 +206,7 @@ fn reference() -> ReferenceTable {
                 let [min_ms, max_ms, mean_ms, p75_ms, p95_ms, p99_ms] = setup.published_ms;
                 ReferenceRow {
                     name: setup.name.to_owned(),
-                    rate_per_s: setup.rate_per_s,
+                    rate_per_s: Some(setup.rate_per_s),
                     min_ms,
                     max_ms,
                     mean_ms,
@@ -257,14 +257,16 @@ pub(crate) fn plan() -> Plan {
             broker_properties: BTreeMap::new(),
             jvm_flags: Vec::new(),
             heap: "512m".to_owned(),
+            log_dirs: Vec::new(),
+            log_dir_layout: LogDirLayout::default(),
         },
-        driver: Driver::Librdkafka,
         level: 0.95,
         reference: Some("event-hubs-2021".to_owned()),
         steps: SETUPS.iter().map(step_plan).collect(),
         blocks: BLOCKS,
         settle: Nanos::from_secs(8),
         twin: 0,
+        goal: None,
         origins,
     }
 }
@@ -272,7 +274,8 @@ pub(crate) fn plan() -> Plan {
 fn step_plan(setup: &Setup) -> StepPlan {
     StepPlan {
         name: setup.name.to_owned(),
-        topic: TopicPlan::Own { partitions: 1, replication: 1, configs: BTreeMap::new() },
+        driver: Driver::Librdkafka,
+        topic: TopicPlan::Own { partitions: 1, replication: 1, configs: BTreeMap::new(), log_dir: None },
         load: LoadPlan {
             rate_per_s: setup.rate_per_s,
             schedule: Schedule::Constant,
@@ -286,6 +289,8 @@ fn step_plan(setup: &Setup) -> StepPlan {
             headers: BTreeMap::new(),
             payload: Payload::Entropy(1.0),
             in_flight: None,
+            until_device: false,
+            mode: Mode::Mixed,
         },
         producer: properties(setup.producer),
         consumer: properties(setup.consumer),

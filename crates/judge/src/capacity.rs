@@ -1,0 +1,144 @@
+//! How many brokers a target load needs: what physics asks, what a careful plan asks, and what decides it.
+//!
+//! [`size`] is a pure function of a [`Target`] and a [`Machine`]. *Physics* is the hard bound: a device, a NIC or a
+//! processor cannot do more than was measured of it. *Plan* is the same load under a vendor's rules for headroom (a
+//! zone lost, brokers rebalancing, consumers behind). A figure that is not known leaves its bound unknown, and the result says
+//! so: the count is then a lower bound. What is assumed is listed with whose assumption it is ([`assumptions`]).
+//!
+//! Not here: where the words come from (the program's), how it looks (the `report` crate), measuring. Read
+//! [`bounds`](self::Bound) next: `bounds/` has one function for each, `headroom.rs` the rules of the plan.
+
+pub mod assumptions;
+mod bound;
+mod bounds;
+mod counts;
+mod failure;
+mod flip;
+mod flows;
+mod headroom;
+mod load;
+mod machine;
+mod measured;
+mod published;
+pub mod quantity;
+mod target;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use assumptions::{Assumed, Assumptions};
+pub use bound::{Bound, BoundName, Growth, Input, Known, Limit, Need, Planned, Resource, Slack, Standing, Unit};
+pub use counts::{Capacity, Count};
+pub use failure::FailureMode;
+pub use flip::FlipTest;
+pub use flows::Flows;
+pub use load::{DISAGREEMENT, Ingress};
+pub use machine::{CpuCost, Figure, Machine, Source};
+pub use measured::{Measured, MeasuredError, from_run};
+pub use published::{PublishedError, PublishedMachine, published};
+pub use target::{Flush, Load, Reserve, Target, Tls};
+
+use serde::Serialize;
+use thiserror::Error;
+
+/// A target or a machine that cannot be: whoever wrote it has to correct it.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum CapacityError {
+    /// The load is not told.
+    #[error("the load is not known: got {got}, expected messages/s and their size, or bytes/s")]
+    NoLoad {
+        /// What was given.
+        got: &'static str,
+    },
+    /// A figure outside what can be.
+    #[error("{what} is {got}; expected {expected}")]
+    OutOfRange {
+        /// Which figure.
+        what: &'static str,
+        /// As given.
+        got: f64,
+        /// What it can be.
+        expected: &'static str,
+    },
+    /// One zone has nobody to take over.
+    #[error("a zone cannot be held in reserve where there is only one zone")]
+    OneZone,
+}
+
+/// What a target needs of brokers of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Sizing {
+    /// What was asked.
+    pub target: Target,
+    /// Of what brokers.
+    pub machine: Machine,
+    /// What was assumed, as far as a bound rests on it.
+    pub assumptions: Vec<Input>,
+    /// The load in each way in which the target can be read; more than one where its figures disagree.
+    pub readings: Vec<Reading>,
+    /// What does not agree, or cannot be reached: findings.
+    pub contradictions: Vec<String>,
+    /// What to know when reading the figures; they stand.
+    pub cautions: Vec<String>,
+}
+
+/// The target read in one way, and what it needs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Reading {
+    /// Which figures it takes.
+    pub name: String,
+    /// The load.
+    pub ingress: Ingress,
+    /// What it needs.
+    pub capacity: Capacity,
+}
+
+/// One load on brokers of one kind: what every bound is worked out from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Case<'a> {
+    pub(crate) target: &'a Target,
+    pub(crate) machine: &'a Machine,
+    pub(crate) assumptions: &'a Assumptions,
+    pub(crate) ingress: Ingress,
+}
+
+/// How many brokers the target needs. `assumptions` are those of [`Assumptions::default`] unless the user knows better.
+///
+/// # Errors
+/// [`CapacityError`] when the target or the machine cannot be. Figures that disagree are no error but a finding.
+pub fn size(target: &Target, machine: &Machine, assumptions: &Assumptions) -> Result<Sizing, CapacityError> {
+    target.check()?;
+    machine.check()?;
+    let (loads, mut contradictions) = load::readings(target)?;
+    let mut readings = Vec::new();
+    for (name, ingress) in loads {
+        let capacity = counts::capacity(&Case { target, machine, assumptions, ingress });
+        let named = |text: &String| if contradictions_named(target) { format!("{name}: {text}") } else { text.clone() };
+        contradictions.extend(capacity.unreachable.iter().map(named));
+        readings.push(Reading { name, ingress, capacity });
+    }
+    Ok(Sizing {
+        assumptions: used(&readings),
+        target: target.clone(),
+        machine: machine.clone(),
+        readings,
+        contradictions,
+        cautions: machine.cautions(target),
+    })
+}
+
+/// Whether findings need the name of their reading: only where there are several.
+fn contradictions_named(target: &Target) -> bool {
+    load::disagreement(&target.load).is_some()
+}
+
+/// The assumptions that known bounds rest on, each once.
+fn used(readings: &[Reading]) -> Vec<Input> {
+    let mut used: Vec<Input> = Vec::new();
+    for input in readings.iter().flat_map(|reading| reading.capacity.bounds.iter()).flat_map(Bound::inputs) {
+        if input.is_assumed() && !used.contains(input) {
+            used.push(input.clone());
+        }
+    }
+    used
+}

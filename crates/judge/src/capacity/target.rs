@@ -1,0 +1,146 @@
+//! What is asked of the cluster, as data.
+
+use super::CapacityError;
+use super::machine::in_range;
+use serde::Serialize;
+
+/// What is asked of the cluster.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Target {
+    /// The load, as stated: a mean, unless `peak_factor` is 1.
+    pub load: Load,
+    /// Bytes before compression over bytes after it; 1 when producers do not compress.
+    pub compression_ratio: f64,
+    /// Peak over mean. What moves is sized for the peak, what is kept for the mean.
+    pub peak_factor: f64,
+    /// Copies of each record.
+    pub replication: u32,
+    /// Consumer groups that each read everything; bytes out over bytes in, so it may be a fraction.
+    pub groups: f64,
+    /// How long records are kept; absent when storage was not asked about.
+    pub retention_s: Option<f64>,
+    /// What is encrypted.
+    pub tls: Tls,
+    /// When a broker syncs a record to its device.
+    pub flush: Flush,
+    /// Bytes of one produce request for one partition; with group commit, the most that one sync covers.
+    pub batch_bytes: Option<f64>,
+    /// Partitions in all.
+    pub partitions: Option<u64>,
+    /// Connections that produce.
+    pub connections: Option<u64>,
+    /// Zones over which the brokers are spread; a plan's count is a multiple of it.
+    pub zones: u32,
+    /// What may fail without the load being turned away.
+    pub reserve: Reserve,
+    /// Whether closed segments go to tiered storage.
+    pub tiered: bool,
+    /// Brokers that are there already, to see how full each bound is.
+    pub brokers: Option<u64>,
+    /// Names of the fields above that nobody gave: the value is the usual one, not the user's.
+    pub defaulted: Vec<String>,
+}
+
+/// The load as stated. Two of the three tell it; the third is then a check.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Load {
+    /// Messages per second.
+    pub messages_per_s: Option<f64>,
+    /// Bytes of a message.
+    pub message_bytes: Option<f64>,
+    /// Bytes per second.
+    pub bytes_per_s: Option<f64>,
+}
+
+/// What is encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tls {
+    /// Nothing.
+    Off,
+    /// Producers and consumers.
+    Clients,
+    /// These, and what brokers send each other.
+    All,
+}
+
+/// When a broker syncs a record to its device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Flush {
+    /// When the operating system does (Kafka's default: copies are the durability).
+    Os,
+    /// Before it is acknowledged.
+    BeforeAck,
+}
+
+/// What may fail without the load being turned away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reserve {
+    /// Nothing.
+    Nothing,
+    /// One broker.
+    Broker,
+    /// One zone.
+    Zone,
+}
+
+impl Default for Target {
+    /// Nothing stated but what is usual: three copies in three zones, one of which may fail, and one group of consumers.
+    fn default() -> Self {
+        Target {
+            load: Load::default(),
+            compression_ratio: 1.0,
+            peak_factor: 1.0,
+            replication: 3,
+            groups: 1.0,
+            retention_s: None,
+            tls: Tls::Off,
+            flush: Flush::Os,
+            batch_bytes: None,
+            partitions: None,
+            connections: None,
+            zones: 3,
+            reserve: Reserve::Zone,
+            tiered: false,
+            brokers: None,
+            defaulted: Vec::new(),
+        }
+    }
+}
+
+impl Target {
+    pub(super) fn check(&self) -> Result<(), CapacityError> {
+        let positive = "more than 0";
+        let load = &self.load;
+        in_range("messages/s", load.messages_per_s, positive, |n| n > 0.0)?;
+        in_range("the size of a message", load.message_bytes, positive, |n| n > 0.0)?;
+        in_range("bytes/s", load.bytes_per_s, positive, |n| n > 0.0)?;
+        in_range("the compression ratio", Some(self.compression_ratio), positive, |n| n > 0.0)?;
+        in_range("the peak factor", Some(self.peak_factor), "1 or more: peak over mean", |n| n >= 1.0)?;
+        in_range("the replication factor", Some(f64::from(self.replication)), "1 or more", |n| n >= 1.0)?;
+        in_range("the number of consumer groups", Some(self.groups), "0 or more", |n| n >= 0.0)?;
+        in_range("the retention", self.retention_s, positive, |n| n > 0.0)?;
+        in_range("the batch", self.batch_bytes, positive, |n| n > 0.0)?;
+        in_range("the number of partitions", self.partitions.map(|n| n as f64), "1 or more", |n| n >= 1.0)?;
+        in_range("the number of connections", self.connections.map(|n| n as f64), "1 or more", |n| n >= 1.0)?;
+        in_range("the number of zones", Some(f64::from(self.zones)), "1 or more", |n| n >= 1.0)?;
+        in_range("the number of brokers", self.brokers.map(|n| n as f64), "1 or more", |n| n >= 1.0)?;
+        match (self.reserve, self.zones) {
+            (Reserve::Zone, 1) => Err(CapacityError::OneZone),
+            _ => Ok(()),
+        }
+    }
+
+    /// Copies beside the leader's.
+    pub(super) fn follower_copies(&self) -> f64 {
+        f64::from(self.replication) - 1.0
+    }
+
+    /// By how much the survivors' share grows when what is held in reserve is a zone.
+    pub(super) fn zone_factor(&self) -> f64 {
+        let zones = f64::from(self.zones);
+        if self.reserve == Reserve::Zone { zones / (zones - 1.0) } else { 1.0 }
+    }
+}
