@@ -48,6 +48,7 @@ pub(crate) fn instrument() -> Instrument {
             ..Default::default()
         },
         spin_ns: 60_000,
+        ceilings: Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@ use super::{BLOCKS, Setup, properties};
 use plumb_model::document::{BlockResult, Durability, Effective, StepResult};
 use plumb_model::observation::{
     Accounting, ClientStatistics, Counts, Distribution, ErrorCount, Fidelity, Interval, IntervalMethod,
-    Latencies, SecondLatency, SecondRow, Stage, StageName, StepInstrument, ThreadCpu,
+    Latencies, SecondLatency, SecondRow, Stage, StageName, StepInstrument, ThreadCpu, Throughput,
 };
 use std::collections::BTreeMap;
 
@@ -28,6 +28,7 @@ pub(crate) fn step(index: usize, setup: &Setup) -> StepResult {
         name: setup.name.to_owned(),
         asked_per_s: Some(setup.rate_per_s),
         achieved_per_s: Some(setup.rate_per_s * if index == 4 { 0.9931 } else { 0.9998 }),
+        throughput: Throughput::default(),
         value_bytes_mean: 1024.0,
         counts,
         accounting: Accounting {
@@ -276,6 +277,7 @@ fn instrument() -> StepInstrument {
     StepInstrument {
         cpu_s: Some(1.84),
         cpu_s_per_million_messages: Some(184.0),
+        cpu_s_per_gb: None,
         broker_cpu_s: Some(6.2),
         threads: vec![
             ThreadCpu {

@@ -206,7 +206,7 @@ fn reference() -> ReferenceTable {
                 let [min_ms, max_ms, mean_ms, p75_ms, p95_ms, p99_ms] = setup.published_ms;
                 ReferenceRow {
                     name: setup.name.to_owned(),
-                    rate_per_s: Some(setup.rate_per_s),
+                    rate_per_s: setup.rate_per_s,
                     min_ms,
                     max_ms,
                     mean_ms,
@@ -277,7 +277,7 @@ fn step_plan(setup: &Setup) -> StepPlan {
         driver: Driver::Librdkafka,
         topic: TopicPlan::Own { partitions: 1, replication: 1, configs: BTreeMap::new(), log_dir: None },
         load: LoadPlan {
-            rate_per_s: setup.rate_per_s,
+            rate_per_s: Some(setup.rate_per_s),
             schedule: Schedule::Constant,
             length: Length::Count(10_000),
             warm_up: Nanos::from_secs(2),
