@@ -1,0 +1,93 @@
+//! A tool that moves messages: what it is called, how it is run, and what it says of itself.
+//!
+//! One file each below. A tool that cannot be had on this machine is no error: the tables say why it is not in them.
+
+pub mod franz;
+pub mod java;
+pub mod librdkafka;
+pub mod plumb;
+
+use crate::error::BenchError;
+use crate::job::Job;
+use crate::meter::Said;
+use serde::Serialize;
+use std::process::Command;
+
+/// Something that produces or consumes.
+pub trait Tool {
+    /// What it is called in every table.
+    fn name(&self) -> &'static str;
+
+    /// Version and settings, where they are not the defaults.
+    fn about(&self) -> String;
+
+    /// How it is run for this job. Files that it needs are written to the job's scratch directory here, before it is measured.
+    ///
+    /// # Errors
+    /// When those cannot be written.
+    fn command(&self, job: &Job<'_>) -> Result<Command, BenchError>;
+
+    /// What it says that it did.
+    fn claim(&self, job: &Job<'_>, said: &Said) -> Claim;
+}
+
+/// What a tool says of its own run. What it does not say, or not readably, is absent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Claim {
+    /// Messages delivered, or received.
+    pub messages: Option<u64>,
+    /// Messages a second, over whatever it takes as its time.
+    pub messages_per_s: Option<f64>,
+    /// CPU time of the part that it takes for measured.
+    pub cpu_s: Option<f64>,
+}
+
+/// A place in the tables.
+pub enum Entry {
+    /// A tool that can be run.
+    Ready(Box<dyn Tool>),
+    /// One that cannot.
+    Absent {
+        /// What it would be called.
+        name: &'static str,
+        /// Why.
+        why: String,
+    },
+}
+
+impl Entry {
+    /// The tool, unless it could not be had.
+    pub fn of<T: Tool + 'static>(name: &'static str, tool: Result<T, BenchError>) -> Entry {
+        match tool {
+            Ok(tool) => Entry::Ready(Box::new(tool)),
+            Err(error) => Entry::Absent { name, why: error.to_string() },
+        }
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Entry::Ready(tool) => tool.name(),
+            Entry::Absent { name, .. } => name,
+        }
+    }
+}
+
+/// The first number behind `mark` in the last line that has it.
+fn number_behind(text: &str, mark: &str) -> Option<f64> {
+    let rest = text.lines().rev().find_map(|line| line.split_once(mark))?.1;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_that_has_the_mark_counts() {
+        let text = "rate 1 m/s\nrate  20.5 m/s\nother 3";
+        assert_eq!(number_behind(text, "rate"), Some(20.5));
+        assert_eq!(number_behind(text, "speed"), None);
+        assert_eq!(number_behind("rate ?", "rate"), None);
+    }
+}

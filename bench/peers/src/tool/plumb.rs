@@ -1,0 +1,122 @@
+//! The program of this workspace, run as a user runs it.
+
+use super::{Claim, Tool};
+use crate::cache::step;
+use crate::error::BenchError;
+use crate::job::{Job, Work};
+use crate::meter::Said;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What moves the messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Driver {
+    /// Plumb's own data plane.
+    Wire,
+    /// The client library.
+    Librdkafka,
+}
+
+impl Driver {
+    /// What the tool is called with it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Driver::Wire => "plumb wire",
+            Driver::Librdkafka => "plumb librdkafka",
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Driver::Wire => "wire",
+            Driver::Librdkafka => "librdkafka",
+        }
+    }
+}
+
+/// `plumb throughput`.
+pub struct Plumb {
+    program: PathBuf,
+    driver: Driver,
+    clients: u32,
+}
+
+impl Plumb {
+    /// With so many producers or consumers.
+    ///
+    /// # Errors
+    /// When the program cannot be run or has no `throughput`.
+    pub fn new(program: &Path, driver: Driver, clients: u32) -> Result<Plumb, BenchError> {
+        let mut help = Command::new(program);
+        help.args(["throughput", "--help"]);
+        step(help, ("measuring Plumb", "give a program with --plumb, or none to build it"))?;
+        Ok(Plumb { program: program.to_owned(), driver, clients })
+    }
+}
+
+impl Tool for Plumb {
+    fn name(&self) -> &'static str {
+        self.driver.name()
+    }
+
+    fn about(&self) -> String {
+        format!(
+            "plumb throughput --driver {}, {} client(s), every record stamped; CPU time of the whole process",
+            self.driver.word(),
+            self.clients
+        )
+    }
+
+    fn command(&self, job: &Job<'_>) -> Result<Command, BenchError> {
+        let mut command = Command::new(&self.program);
+        command.args(["throughput", "--bootstrap", job.bootstrap, "--driver", self.driver.word()]);
+        command.args(["--topic", job.topic, "--count", &job.count.to_string(), "--output", "json"]);
+        let clients = self.clients.to_string();
+        match job.work {
+            Work::Produce(acks) => {
+                command.args(["--mode", "produce", "--producers", &clients, "--acks", acks.name()]);
+                command.args(["--size", &job.size_bytes.to_string()]);
+            }
+            Work::Consume => {
+                command.args(["--mode", "consume", "--consumers", &clients]);
+                command.args(["--size", &job.size_bytes.to_string()]);
+            }
+        }
+        command.arg("--out").arg(job.scratch.join("run"));
+        Ok(command)
+    }
+
+    fn claim(&self, job: &Job<'_>, said: &Said) -> Claim {
+        let document: Value = serde_json::from_str(&said.stdout).unwrap_or(Value::Null);
+        claim(job.work, &document["steps"][0])
+    }
+}
+
+fn claim(work: Work, step: &Value) -> Claim {
+    let (count, rate) = match work {
+        Work::Produce(_) => ("acked", "acked_per_s"),
+        Work::Consume => ("received", "received_per_s"),
+    };
+    Claim {
+        messages: step["counts"][count].as_u64(),
+        messages_per_s: step["throughput"][rate].as_f64(),
+        cpu_s: step["instrument"]["cpu_s"].as_f64(),
+    }
+}
+
+/// Builds the program of this workspace, optimised.
+///
+/// # Errors
+/// What cargo says.
+pub fn build() -> Result<PathBuf, BenchError> {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--quiet", "--release", "-p", "plumb-cli", "--manifest-path", manifest]);
+    step(cargo, ("building Plumb", "see scripts/bootstrap"))?;
+    let target = match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(target) => PathBuf::from(target),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"),
+    };
+    Ok(target.join("release/plumb"))
+}

@@ -1,0 +1,145 @@
+//! A ratio of two tools over rounds, and whether it reaches a goal.
+
+use plumb_stats::paired::paired_ratio;
+use serde::Serialize;
+
+/// Level of every interval.
+pub const LEVEL: f64 = 0.95;
+
+/// What a ratio should be.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Goal {
+    /// So much or less.
+    AtMost(f64),
+    /// So much or more.
+    AtLeast(f64),
+}
+
+/// Whether it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The whole interval is on the good side.
+    Met,
+    /// The whole interval is on the other.
+    NotMet,
+    /// The goal is within the interval, or there are too few rounds for one: more would tell.
+    Undecided,
+}
+
+/// A comparison of two tools.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ratio {
+    /// What is compared, in words.
+    pub what: String,
+    /// Geometric mean over the rounds; absent with too few.
+    pub ratio: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Rounds in which both ran.
+    pub rounds: usize,
+    /// What it should be, where there is a goal.
+    pub goal: Option<Goal>,
+    /// Whether it is.
+    pub verdict: Option<Verdict>,
+}
+
+impl Ratio {
+    /// b / a over pairs (a, b), one a round.
+    pub fn of(what: String, pairs: &[(f64, f64)], goal: Option<Goal>) -> Ratio {
+        let estimate = paired_ratio(pairs, LEVEL);
+        let verdict = goal.map(|goal| match estimate {
+            Some(estimate) => goal.judge(estimate.low, estimate.high),
+            None => Verdict::Undecided,
+        });
+        Ratio {
+            what,
+            ratio: estimate.map(|e| e.ratio),
+            low: estimate.map(|e| e.low),
+            high: estimate.map(|e| e.high),
+            rounds: pairs.len(),
+            goal,
+            verdict,
+        }
+    }
+}
+
+impl Goal {
+    fn judge(self, low: f64, high: f64) -> Verdict {
+        let (all_good, none_good) = match self {
+            Goal::AtMost(goal) => (high <= goal, low > goal),
+            Goal::AtLeast(goal) => (low >= goal, high < goal),
+        };
+        match (all_good, none_good) {
+            (true, _) => Verdict::Met,
+            (_, true) => Verdict::NotMet,
+            _ => Verdict::Undecided,
+        }
+    }
+
+    /// In a table.
+    pub fn words(self) -> String {
+        match self {
+            Goal::AtMost(goal) => format!("<= {goal:.3}"),
+            Goal::AtLeast(goal) => format!(">= {goal:.3}"),
+        }
+    }
+}
+
+impl Verdict {
+    /// In a table.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Met => "met",
+            Verdict::NotMet => "not met",
+            Verdict::Undecided => "undecided",
+        }
+    }
+}
+
+/// The middle value, or the mean of the two in the middle; none of none.
+pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.into_iter().collect();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        count if count % 2 == 1 => Some(sorted[middle]),
+        _ => Some(f64::midpoint(sorted[middle - 1], sorted[middle])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(ratios: &[f64], goal: Goal) -> Verdict {
+        let pairs: Vec<_> = ratios.iter().map(|ratio| (2.0, 2.0 * ratio)).collect();
+        Ratio::of("b : a".into(), &pairs, Some(goal)).verdict.unwrap()
+    }
+
+    #[test]
+    fn a_goal_is_met_or_missed_only_by_the_whole_interval() {
+        let steady = [0.101, 0.099, 0.100, 0.1005];
+        assert_eq!(verdict(&steady, Goal::AtMost(0.12)), Verdict::Met);
+        assert_eq!(verdict(&steady, Goal::AtMost(0.1)), Verdict::Undecided);
+        assert_eq!(verdict(&steady, Goal::AtMost(0.08)), Verdict::NotMet);
+        assert_eq!(verdict(&steady, Goal::AtLeast(0.08)), Verdict::Met);
+        assert_eq!(verdict(&steady, Goal::AtLeast(0.12)), Verdict::NotMet);
+    }
+
+    #[test]
+    fn two_rounds_decide_nothing() {
+        assert_eq!(verdict(&[0.1, 0.1], Goal::AtMost(1.0)), Verdict::Undecided);
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_the_middle_two() {
+        assert_eq!(median([4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(median([3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median([]), None);
+    }
+}
