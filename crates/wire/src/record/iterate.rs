@@ -1,0 +1,139 @@
+//! The records of one batch, one after the other.
+
+use super::header::{self, HeaderView, Headers, sized};
+use crate::read::{DecodeError, Problem, Reader, Result};
+
+/// The least that a record takes: a byte each for length, attributes, time, offset, key length, value length, header count.
+const LEAST_BYTES: usize = 7;
+
+/// One record; its parts lie in the batch or in the decompressor's buffer.
+#[derive(Debug, Clone, Copy)]
+pub struct RecordView<'a> {
+    /// How far its offset is from the batch's base offset; from 0 to the batch's last offset delta.
+    pub offset_delta: i32,
+    /// How far its time is from the batch's base time, in milliseconds.
+    pub timestamp_delta: i64,
+    /// Its key, which may be null.
+    pub key: Option<&'a [u8]>,
+    /// Its value, which may be null.
+    pub value: Option<&'a [u8]>,
+    header_count: u32,
+    headers: &'a [u8],
+}
+
+impl<'a> RecordView<'a> {
+    /// How many headers it says that it has.
+    pub fn header_count(&self) -> usize {
+        self.header_count as usize
+    }
+
+    /// Its headers.
+    pub fn headers(&self) -> Headers<'a> {
+        Headers::new(self.headers, self.header_count)
+    }
+
+    /// Its last header, if it has one.
+    pub fn last_header(&self) -> Result<Option<HeaderView<'a>>> {
+        self.headers().try_fold(None, |_, header| header.map(Some))
+    }
+
+    /// The value of its last header of this name: absent where there is none, or where its value is null.
+    pub fn header(&self, name: &[u8]) -> Result<Option<&'a [u8]>> {
+        self.headers().try_fold(None, |found, header| {
+            header.map(|header| if header.name == name { header.value } else { found })
+        })
+    }
+}
+
+/// Walks over the records of a batch. After an error nothing more comes; that there are fewer or more records than the batch
+/// says is an error, where the records end.
+#[derive(Debug, Clone)]
+pub struct Records<'a> {
+    reader: Reader<'a>,
+    left: u32,
+    last_offset_delta: i32,
+    ended: bool,
+}
+
+impl<'a> Records<'a> {
+    pub(super) fn new(plain: &'a [u8], count: u32, last_offset_delta: i32) -> Result<Self> {
+        let needed = u64::from(count) * LEAST_BYTES as u64;
+        if needed > plain.len() as u64 {
+            let problem = Problem::Truncated { needed, left: plain.len() };
+            return Err(DecodeError { what: "records of a batch", at: 0, problem });
+        }
+        Ok(Self { reader: Reader::new(plain), left: count, last_offset_delta, ended: false })
+    }
+
+    #[inline]
+    fn read(&mut self) -> Result<RecordView<'a>> {
+        let reader = &mut self.reader;
+        let length = reader.varint("record length")?;
+        let start = reader.position();
+        let end = match usize::try_from(length) {
+            Ok(length) if length <= reader.left() => start + length,
+            Ok(length) => {
+                let problem = Problem::Truncated { needed: length as u64, left: reader.left() };
+                return Err(reader.error("record", problem));
+            }
+            Err(_) => return Err(reader.error("record length", Problem::NegativeLength(length.into()))),
+        };
+        reader.skip(1, "record attributes")?;
+        let timestamp_delta = reader.varlong("timestamp delta")?;
+        let offset_delta = reader.varint("offset delta")?;
+        let key = sized(reader, "record key")?;
+        let value = sized(reader, "record value")?;
+        let header_count = reader.varint("header count")?;
+
+        // The parts were only held against the end of all records.
+        let Some(header_bytes) = end.checked_sub(reader.position()) else {
+            let problem = Problem::Invalid("its parts are longer than itself");
+            return Err(DecodeError { what: "record", at: start, problem });
+        };
+        let headers = reader.take(header_bytes, "headers")?;
+        let most = self.last_offset_delta;
+        if !(0..=most).contains(&offset_delta) {
+            let problem = Problem::OutOfRange { got: offset_delta.into(), least: 0, most: most.into() };
+            return Err(DecodeError { what: "offset delta", at: start, problem });
+        }
+        let most = header_bytes / header::LEAST_BYTES;
+        let header_count = match usize::try_from(header_count) {
+            Ok(count) if count <= most && (count > 0 || header_bytes == 0) => count as u32,
+            _ => {
+                let least = i64::from(header_bytes > 0);
+                let problem = Problem::OutOfRange { got: header_count.into(), least, most: most as i64 };
+                return Err(DecodeError { what: "header count", at: end - header_bytes, problem });
+            }
+        };
+        Ok(RecordView { offset_delta, timestamp_delta, key, value, header_count, headers })
+    }
+
+    #[cold]
+    fn end(&mut self) -> Option<Result<RecordView<'a>>> {
+        self.ended = true;
+        self.reader.end("records of a batch").err().map(Err)
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<RecordView<'a>, DecodeError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        if self.left == 0 {
+            return self.end();
+        }
+        self.left -= 1;
+        let record = self.read();
+        self.ended = record.is_err();
+        Some(record)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        // One more where bytes are left over, or fewer where there are not enough.
+        (0, Some(self.left as usize + 1))
+    }
+}
