@@ -38,6 +38,7 @@ pub(crate) fn healthy() -> RunDocument {
             finished_at: Some("2026-01-01T00:05:00Z".to_owned()),
             state: RunState::Complete,
             plumb_version: "0.1.0".to_owned(),
+            resumed: Vec::new(),
         },
         validity: Validity { verdict: ValidityVerdict::Valid, reasons: Vec::new() },
         summary: Vec::new(),

@@ -11,6 +11,7 @@ use crate::observation::{
     StepInstrument, Throughput, Twin,
 };
 use crate::plan::{Driver, Plan, Properties};
+use crate::search::SearchResult;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -60,6 +61,20 @@ pub struct RunIdentity {
     pub state: RunState,
     /// Version of Plumb.
     pub plumb_version: String,
+    /// When it went on after it had been stopped or killed; empty for a run in one go.
+    #[serde(default)]
+    pub resumed: Vec<Resumption>,
+}
+
+/// A run that had been stopped or killed went on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Resumption {
+    /// UTC, RFC 3339.
+    pub at: String,
+    /// Blocks that were done by then and were kept as they were.
+    pub blocks_kept: u32,
+    /// What was not as before, in words; nothing that makes the parts unfit to stand beside each other.
+    pub changes: Vec<String>,
 }
 
 /// How a run ended.
@@ -121,6 +136,9 @@ pub struct StepResult {
     pub errors: Vec<ErrorCount>,
     /// What the step's twin topic told.
     pub twin: Option<Twin>,
+    /// How the step's rate was found, where the plan has a goal; the figures are those of the highest rate that held.
+    #[serde(default)]
+    pub search: Option<SearchResult>,
     /// Interval logs of this step in the run's directory, by measure.
     pub histogram_logs: BTreeMap<String, String>,
 }

@@ -13,4 +13,5 @@ pub mod observation;
 pub mod plan;
 pub mod resolve;
 pub mod scenario;
+pub mod search;
 pub mod units;

@@ -77,6 +77,7 @@ impl Record {
             finished_at: None,
             state: RunState::Running,
             plumb_version: env!("CARGO_PKG_VERSION").to_owned(),
+            resumed: Vec::new(),
         };
         let environment = Environment {
             client: plumb_load::librdkafka::version(),

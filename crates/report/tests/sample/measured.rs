@@ -63,6 +63,7 @@ pub(crate) fn step(index: usize, setup: &Setup) -> StepResult {
         instrument: instrument(),
         errors: if lost > 0 { vec![timed_out()] } else { Vec::new() },
         twin: None,
+        search: None,
         histogram_logs: BTreeMap::from([("end_to_end".to_owned(), format!("step-{index}-end-to-end.hlog"))]),
     }
 }

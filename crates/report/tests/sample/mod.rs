@@ -116,6 +116,7 @@ pub(crate) fn full() -> RunDocument {
             finished_at: Some("2026-11-20T15:13:38Z".to_owned()),
             state: RunState::Complete,
             plumb_version: "0.1.0".to_owned(),
+            resumed: Vec::new(),
         },
         validity: verdicts::validity(),
         summary: verdicts::summary(),
