@@ -8,6 +8,7 @@
 //! Not here: where the words come from (the program's), how it looks (the `report` crate), measuring. Read
 //! [`bounds`](self::Bound) next: `bounds/` has one function for each, `headroom.rs` the rules of the plan.
 
+mod advice;
 pub mod assumptions;
 mod bound;
 mod bounds;
@@ -27,10 +28,12 @@ mod tests;
 mod words;
 
 pub use assumptions::{Assumed, Assumptions};
-pub use bound::{Bound, BoundName, Growth, Input, Known, Limit, Need, Planned, Resource, Slack, Standing, Unit};
+pub use bound::{
+    Bound, BoundName, Growth, Input, Known, Limit, Need, Planned, Resource, Slack, Standing, Unit,
+};
 pub use counts::{Capacity, Count};
 pub use failure::FailureMode;
-pub use flip::FlipTest;
+pub use flip::{FlipTest, RAISE};
 pub use flows::Flows;
 pub use load::{DISAGREEMENT, Ingress};
 pub use machine::{CpuCost, Figure, Machine, Source};
@@ -109,11 +112,14 @@ pub(crate) struct Case<'a> {
 pub fn size(target: &Target, machine: &Machine, assumptions: &Assumptions) -> Result<Sizing, CapacityError> {
     target.check()?;
     machine.check()?;
-    let (loads, mut contradictions) = load::readings(target)?;
+    let load::Readings { loads, contradiction } = load::readings(target)?;
+    let several = contradiction.is_some();
+    let mut contradictions = Vec::from_iter(contradiction);
     let mut readings = Vec::new();
     for (name, ingress) in loads {
         let capacity = counts::capacity(&Case { target, machine, assumptions, ingress });
-        let named = |text: &String| if contradictions_named(target) { format!("{name}: {text}") } else { text.clone() };
+        // Which reading it is of matters only where there are several.
+        let named = |text: &String| if several { format!("{name}: {text}") } else { text.clone() };
         contradictions.extend(capacity.unreachable.iter().map(named));
         readings.push(Reading { name, ingress, capacity });
     }
@@ -125,11 +131,6 @@ pub fn size(target: &Target, machine: &Machine, assumptions: &Assumptions) -> Re
         contradictions,
         cautions: machine.cautions(target),
     })
-}
-
-/// Whether findings need the name of their reading: only where there are several.
-fn contradictions_named(target: &Target) -> bool {
-    load::disagreement(&target.load).is_some()
 }
 
 /// The assumptions that known bounds rest on, each once.

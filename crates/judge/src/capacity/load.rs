@@ -20,22 +20,28 @@ pub struct Ingress {
     pub peak_bytes_per_s: f64,
 }
 
-/// The readings, each with a name, and the contradictions that make them more than one.
-pub(super) fn readings(target: &Target) -> Result<(Vec<(String, Ingress)>, Vec<String>), CapacityError> {
+/// A load in each way in which it can be read.
+pub(super) struct Readings {
+    /// Each with its name.
+    pub(super) loads: Vec<(String, Ingress)>,
+    /// Why they are more than one.
+    pub(super) contradiction: Option<String>,
+}
+
+/// The readings of a target's load.
+pub(super) fn readings(target: &Target) -> Result<Readings, CapacityError> {
     let load = &target.load;
     let product = load.messages_per_s.zip(load.message_bytes).map(|(rate, bytes)| rate * bytes);
     let by_product = |bytes_per_s| ("messages/s x size".to_owned(), ingress(target, bytes_per_s));
     let by_bytes = |bytes_per_s| ("bytes/s as stated".to_owned(), ingress(target, bytes_per_s));
+    let one = |load| Ok(Readings { loads: vec![load], contradiction: None });
     match (product, load.bytes_per_s) {
-        (Some(product), Some(stated)) => match disagreement(load) {
-            Some(_) => Ok((
-                vec![by_product(product), by_bytes(stated)],
-                vec![contradiction(load, product, stated)],
-            )),
-            None => Ok((vec![by_product(product)], Vec::new())),
-        },
-        (Some(product), None) => Ok((vec![by_product(product)], Vec::new())),
-        (None, Some(stated)) => Ok((vec![by_bytes(stated)], Vec::new())),
+        (Some(product), Some(stated)) if disagreement(load).is_some() => Ok(Readings {
+            loads: vec![by_product(product), by_bytes(stated)],
+            contradiction: Some(contradiction(load, product, stated)),
+        }),
+        (Some(product), _) => one(by_product(product)),
+        (None, Some(stated)) => one(by_bytes(stated)),
         (None, None) => Err(CapacityError::NoLoad {
             got: match (load.messages_per_s, load.message_bytes) {
                 (Some(_), _) => "messages/s without their size",
@@ -73,7 +79,7 @@ fn contradiction(load: &Load, product: f64, stated: f64) -> String {
         words::bytes(stated / rate),
         words::count(stated / bytes),
     );
-    if let Some((_, units)) = UNITS.iter().find(|(units, _)| (ratio / units - 1.0).abs() < NEAR_UNIT) {
+    if let Some((_, units)) = UNITS.iter().find(|(factor, _)| (ratio / factor - 1.0).abs() < NEAR_UNIT) {
         text.push_str(&format!(" The factor is that of {units}: is it a unit?"));
     }
     text

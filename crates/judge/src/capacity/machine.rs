@@ -146,10 +146,8 @@ impl Machine {
             );
         }
         if self.hidden.is_some() && target.replication != 3 {
-            cautions.push(format!(
-                "Express brokers always keep 3 copies; {} was asked for.",
-                target.replication
-            ));
+            cautions
+                .push(format!("Express brokers always keep 3 copies; {} was asked for.", target.replication));
         }
         cautions
     }

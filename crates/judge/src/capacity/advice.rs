@@ -1,0 +1,62 @@
+//! What to do about what binds. Copies and syncs are never traded for brokers: nothing here proposes fewer of them.
+
+use super::bound::{Bound, BoundName, Resource};
+use super::counts::{self, Capacity};
+use super::{Case, words};
+
+pub(super) fn advice(case: &Case, bounds: &[Bound], capacity: &Capacity) -> Vec<String> {
+    let mut advice = Vec::new();
+    let binding = capacity.plan.binding.and_then(|name| bounds.iter().find(|bound| bound.name == name));
+    advice.extend(binding.and_then(|bound| lever(case, bound)));
+    advice.extend(capacity.stated.as_ref().and_then(|stated| counts::not_throughput(case, stated)));
+    if let Some(flip) = capacity.flip_test.as_ref().filter(|flip| !flip.separates)
+        && let Some((next, distance)) = flip.next
+    {
+        advice.push(format!(
+            "{} and {} are {} % apart: raising one alone shows little, so raise both.",
+            flip.bound.words(),
+            next.words(),
+            words::three(distance * 100.0)
+        ));
+    }
+    if !capacity.physics.unknown_bounds.is_empty() {
+        advice.push(
+            "The counts are lower bounds: a bound that is not known may ask for more. Measure its figure, or give it."
+                .to_owned(),
+        );
+    }
+    advice
+}
+
+/// The lever of a binding bound.
+fn lever(case: &Case, bound: &Bound) -> Option<String> {
+    let uncompressed = (case.target.compression_ratio - 1.0).abs() < f64::EPSILON;
+    let text = match bound.resource {
+        Resource::Disk | Resource::StorageNetwork if uncompressed => {
+            "Faster or more devices for the log, or compression at the producers: every byte saved there is saved once for each copy."
+        }
+        Resource::Disk | Resource::StorageNetwork => "Faster or more devices for the log.",
+        Resource::Nic if bound.name == BoundName::NicOut && case.target.groups > 1.0 => {
+            "A faster NIC, or fewer full reads: each consumer group sends the whole load once more."
+        }
+        Resource::Nic => "A faster NIC.",
+        Resource::VendorLimit => "A larger broker, or compression at the producers.",
+        Resource::Fsync => {
+            "Larger batches (each sync covers one), or a device that confirms a sync from protected memory."
+        }
+        Resource::Cores if bound.name == BoundName::Tls => {
+            "Check that the brokers' CPUs show the flag aes and that their TLS provider uses it; then more cores."
+        }
+        Resource::Cores => "More cores, or larger batches: a request costs CPU of its own.",
+        Resource::Connections => "More producing connections, or larger batches.",
+        Resource::Partitions => "More partitions, or larger batches.",
+        Resource::FetchRoundTrip => "More fetchers (num.replica.fetchers).",
+        Resource::MemoryBandwidth => "Machines with more memory channels or sockets.",
+        Resource::Memory => "More memory, or consumers that stay close to the end of the log.",
+        Resource::Storage => {
+            "More storage for each broker, tiered storage, or a shorter retention where it may be."
+        }
+        Resource::Brokers => return None,
+    };
+    Some(text.to_owned())
+}

@@ -1,0 +1,84 @@
+//! Room: for logs, for partitions, for copies. None of it is a rate.
+
+use super::super::Case;
+use super::super::assumptions::Assumed;
+use super::super::bound::{Growth, Input, Need, Planned};
+use super::super::machine::Source;
+use super::super::words;
+use super::{Gap, Outcome, brokers, figures, not_asked};
+
+/// The least that Kafka's documentation asks of memory: some seconds of what is written, for consumers that read at the end.
+pub(super) fn page_cache(case: &Case) -> Outcome {
+    let [memory] = figures([(&case.machine.memory_bytes, "--memory")])?;
+    let seconds = case.assumptions.get(Assumed::PageCacheSeconds);
+    let written = case.ingress.peak_bytes_per_s * f64::from(case.target.replication);
+    let need = Need::of(written * seconds / memory.value, Growth::Load);
+    let rule = format!("Kafka's documentation: memory for {} s of writes", words::three(seconds));
+    let inputs = vec![memory.input("memory"), case.assumptions.input(Assumed::PageCacheSeconds)];
+    brokers((memory.value, "bytes of memory of a broker"), None, Some(Planned { need, rule }), inputs)
+}
+
+pub(super) fn replica_memory(case: &Case) -> Outcome {
+    let Some(each) = &case.machine.memory_per_replica_bytes else {
+        return Err(not_asked(
+            "no memory per replica is given (--memory-per-replica; Redpanda asks for 2 MB)",
+        ));
+    };
+    let [memory] = figures([(&case.machine.memory_bytes, "--memory")])?;
+    let (replicas, partitions) = replicas_asked(case)?;
+    let physics = Need::of(replicas * each.value / memory.value, Growth::Fixed);
+    let plan = Planned { need: physics, rule: "as the hard bound".to_owned() };
+    let inputs = vec![memory.input("memory"), each.input("memory per replica"), partitions];
+    brokers((memory.value, "bytes of memory of a broker"), Some(physics), Some(plan), inputs)
+}
+
+pub(super) fn replicas(case: &Case) -> Outcome {
+    let [most] = figures([(&case.machine.replicas, "--replicas")])?;
+    let (replicas, partitions) = replicas_asked(case)?;
+    let need = Need::of(replicas / most.value, Growth::Fixed);
+    let rule = "no more replicas than a broker should hold".to_owned();
+    brokers(
+        (most.value, "replicas of a broker"),
+        None,
+        Some(Planned { need, rule }),
+        vec![most.input("replicas of a broker"), partitions],
+    )
+}
+
+fn replicas_asked(case: &Case) -> Result<(f64, Input), Gap> {
+    let Some(partitions) = case.target.partitions else {
+        return Err(Gap::Unknown { missing: vec!["--partitions".to_owned()] });
+    };
+    let input = Input {
+        name: "partitions".to_owned(),
+        shown: partitions.to_string(),
+        source: Source::Given("--partitions".to_owned()),
+    };
+    Ok((partitions as f64 * f64::from(case.target.replication), input))
+}
+
+pub(super) fn storage(case: &Case) -> Outcome {
+    let Some(retention_s) = case.target.retention_s else {
+        return Err(Gap::Unknown { missing: vec!["--retention".to_owned()] });
+    };
+    if let (None, Some(why)) = (&case.machine.storage_bytes, &case.machine.hidden) {
+        return Err(not_asked(why));
+    }
+    let [space] = figures([(&case.machine.storage_bytes, "--storage")])?;
+    let kept = case.ingress.mean_bytes_per_s * f64::from(case.target.replication) * retention_s;
+    let physics = Need::of(kept / space.value, Growth::Load);
+    let headroom = case.assumptions.get(Assumed::StorageHeadroom);
+    let plan = Planned {
+        need: Need::of(physics.exact * headroom, Growth::Load),
+        rule: format!("AWS MSK sizing: {} times what is kept", words::three(headroom)),
+    };
+    let inputs = vec![space.input("storage"), case.assumptions.input(Assumed::StorageHeadroom)];
+    brokers((space.value, "bytes kept by a broker"), Some(physics), Some(plan), inputs)
+}
+
+pub(super) fn copies(case: &Case) -> Outcome {
+    let copies = f64::from(case.target.replication);
+    let need = Need::of(copies, Growth::Fixed);
+    let plan = Planned { need, rule: "as the hard bound".to_owned() };
+    brokers((1.0, "copy of a record on a broker"), Some(need), Some(plan), Vec::new())
+}

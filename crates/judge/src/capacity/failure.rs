@@ -1,0 +1,52 @@
+//! The same with one broker or one zone down.
+//!
+//! The survivors are taken to carry the whole load with all its copies. That is the state after the copies that were lost have been
+//! made anew, which a lost broker comes to; a lost zone with as many copies as zones has nowhere to make them, and is then
+//! counted a little too hard. What is stored is counted for a lost broker only, for the same reason.
+
+use super::bound::{Bound, BoundName, Growth, Resource};
+use super::{Case, counts};
+use serde::Serialize;
+
+/// The cluster with something down.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FailureMode {
+    /// What is down.
+    pub down: &'static str,
+    /// Brokers, by the hard bounds, so that those left carry the load.
+    pub physics_brokers: u64,
+    /// Brokers of the plan that are left.
+    pub plan_brokers_left: u64,
+    /// The rate of which those use most, with the share used, by the hard bound; absent when none is known.
+    pub fullest: Option<(BoundName, f64)>,
+    /// Whether the plan's survivors carry the load by the hard bounds.
+    pub plan_carries: bool,
+}
+
+pub(super) fn modes(case: &Case, bounds: &[Bound], physics: u64, plan: u64) -> Vec<FailureMode> {
+    let zones = u64::from(case.target.zones);
+    let need = |counted: fn(&Bound) -> bool| {
+        let counted = bounds.iter().filter(|bound| counted(bound));
+        counted.filter_map(Bound::physics_brokers).map(|need| need.exact).fold(0.0, f64::max)
+    };
+    let broker = need(|bound| bound.physics_brokers().is_some_and(|need| need.growth != Growth::Fixed));
+    let zone = need(|bound| bound.is_throughput() && bound.resource != Resource::Storage);
+    let mode = |down, physics_brokers: u64, left: u64, needed: f64| {
+        let fullest = counts::fullest(bounds, left);
+        FailureMode {
+            down,
+            physics_brokers,
+            plan_brokers_left: left,
+            fullest,
+            plan_carries: left > 0 && needed <= left as f64 * (1.0 + 1e-9),
+        }
+    };
+    let whole = |exact: f64| (exact * (1.0 - 1e-9)).ceil() as u64;
+    let mut modes = vec![mode("one broker", physics.max(whole(broker) + 1), plan.saturating_sub(1), broker)];
+    if zones > 1 {
+        let survivors_of = |exact: f64| whole(exact * zones as f64 / (zones - 1) as f64);
+        let brokers = physics.max(survivors_of(zone)).div_ceil(zones) * zones;
+        modes.push(mode("one zone", brokers, plan - plan / zones, zone));
+    }
+    modes
+}
