@@ -1,0 +1,150 @@
+//! Proves to a broker who we are: PLAIN and SCRAM, with Kafka's two requests around them.
+//!
+//! The messages are pure functions here and in [`scram`]; `connection/open.rs` sends them.
+
+pub mod scram;
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use crate::read::{Reader, Result};
+
+/// What we speak of SaslHandshake. Version 1 is the one after which SaslAuthenticate carries the messages.
+pub const HANDSHAKE_VERSIONS: RangeInclusive<i16> = 1..=1;
+/// What we speak of SaslAuthenticate.
+pub const AUTHENTICATE_VERSIONS: RangeInclusive<i16> = 0..=1;
+
+/// Who we are and how we prove it.
+#[derive(Debug, Clone)]
+pub struct Sasl {
+    /// How.
+    pub mechanism: Mechanism,
+    /// Who.
+    pub user: String,
+    /// The proof.
+    pub password: Secret,
+}
+
+/// A way to prove who we are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mechanism {
+    /// The password itself (RFC 4616): only for TLS.
+    Plain,
+    /// RFC 7677.
+    ScramSha256,
+    /// The same with SHA-512.
+    ScramSha512,
+}
+
+impl Mechanism {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Plain, Self::ScramSha256, Self::ScramSha512];
+
+    /// As in `sasl.mechanism`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "PLAIN",
+            Self::ScramSha256 => "SCRAM-SHA-256",
+            Self::ScramSha512 => "SCRAM-SHA-512",
+        }
+    }
+}
+
+/// A password, which shows itself to nobody by accident.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Keeps it.
+    pub fn new(secret: impl Into<String>) -> Self {
+        Self(secret.into())
+    }
+
+    /// The password.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[secret]")
+    }
+}
+
+/// PLAIN's only message. Neither name nor password may have a NUL in it.
+#[must_use]
+pub fn plain_message(user: &str, password: &Secret) -> Vec<u8> {
+    [b"\0", user.as_bytes(), b"\0", password.0.as_bytes()].concat()
+}
+
+/// The body of a SaslHandshake v1 response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handshake {
+    /// 0, or why not.
+    pub error_code: i16,
+    /// The mechanisms that the broker offers on this listener.
+    pub mechanisms: Vec<String>,
+}
+
+impl Handshake {
+    /// From the response's body.
+    ///
+    /// # Errors
+    /// When the bytes are not that.
+    pub fn read(body: &[u8]) -> Result<Self> {
+        let mut reader = Reader::new(body);
+        let error_code = reader.i16("error_code")?;
+        let count = reader.array_length(2, "mechanisms")?;
+        let mechanisms =
+            (0..count).map(|_| reader.string("mechanism").map(str::to_owned)).collect::<Result<_>>()?;
+        Ok(Self { error_code, mechanisms })
+    }
+}
+
+/// The body of a SaslAuthenticate response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Authenticate<'a> {
+    /// 0, or why not.
+    pub error_code: i16,
+    /// Why not, in words.
+    pub error_message: Option<&'a str>,
+    /// The mechanism's message.
+    pub message: &'a [u8],
+}
+
+impl<'a> Authenticate<'a> {
+    /// From the response's body, of version 0 or 1.
+    ///
+    /// # Errors
+    /// When the bytes are not that.
+    pub fn read(version: i16, body: &'a [u8]) -> Result<Self> {
+        let mut reader = Reader::new(body);
+        let error_code = reader.i16("error_code")?;
+        let error_message = reader.nullable_string("error_message")?;
+        let message = reader.bytes("auth_bytes")?;
+        if version >= 1 {
+            reader.i64("session_lifetime_ms")?;
+        }
+        Ok(Self { error_code, error_message, message })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_in_no_debug_text() {
+        let sasl = Sasl { mechanism: Mechanism::Plain, user: "ann".into(), password: Secret::new("hunter2") };
+        let text = format!("{sasl:?}");
+        assert!(text.contains("ann") && !text.contains("hunter2"), "{text}");
+    }
+
+    #[test]
+    fn plain_is_an_empty_identity_the_user_and_the_password() {
+        assert_eq!(plain_message("tim", &Secret::new("tanstaaftanstaaf")), b"\0tim\0tanstaaftanstaaf");
+    }
+}
