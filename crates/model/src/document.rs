@@ -4,7 +4,7 @@
 //! document that loads; [`RunState`] says how it ended. A later version of Plumb reads every earlier
 //! [`SCHEMA_VERSION`]. Absent is `null`, never 0.
 
-use crate::facts::{HostDelta, HostFacts, RequestTimes};
+use crate::facts::{HostDelta, HostFacts, LogDirectory, ProcessIo, RequestTimes, UntilDevice};
 use crate::finding::{Comparison, Finding, Validity};
 use crate::observation::{
     Accounting, AppendTimes, ClientStatistics, Counts, Distribution, ErrorCount, Latencies, SecondRow, Stage,
@@ -174,6 +174,12 @@ pub struct BlockResult {
     pub request_times: Option<RequestTimes>,
     /// What happened on the generating host in its measured part.
     pub host: Option<HostDelta>,
+    /// What the brokers read and wrote in its measured part, where they run on this host and are known.
+    #[serde(default)]
+    pub broker_io: Option<ProcessIo>,
+    /// How the load before it ended that was to go on until the device is the limit; absent where none was asked for.
+    #[serde(default)]
+    pub until_device: Option<UntilDevice>,
 }
 
 /// Settings as read back, never as assumed. Secrets are `[redacted]`.
@@ -185,6 +191,9 @@ pub struct Effective {
     pub partitions: Option<u32>,
     /// Replicas of the first partition, as the cluster says.
     pub replication: Option<u32>,
+    /// Replicas of partitions in each log directory of the lab, as found there.
+    #[serde(default)]
+    pub log_dirs: BTreeMap<String, u32>,
     /// The producer's resolved properties.
     pub producer: Properties,
     /// The consumer's resolved properties.
@@ -252,6 +261,9 @@ pub struct Environment {
     pub cluster: ClusterFacts,
     /// What was done with each key of a client properties file.
     pub config_keys: Vec<ConfigKeyFate>,
+    /// Where the brokers of a lab keep their logs, with what is behind it.
+    #[serde(default)]
+    pub log_directories: Vec<LogDirectory>,
 }
 
 /// The cluster, as it describes itself.

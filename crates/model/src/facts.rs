@@ -4,10 +4,17 @@
 //! Data only. Reading is the work of the `observe` crate, judging that of `judge`. Nothing in here names the
 //! host or its owner: no host name, address, serial number or control-group path.
 
+mod storage;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use storage::{
+    Device, DeviceClass, FileSystem, Layer, LogDirectory, Medium, ProcessIo, Storage, StorageLayer, UntilDevice,
+    UntilDeviceEnd,
+};
 
 /// A value with the place where it was read, or the reason why it is not known.
 ///
@@ -207,10 +214,22 @@ pub struct HostDelta {
     pub pressure: Pressure,
     /// Context switches.
     pub context_switches: Option<u64>,
+    /// Dirty pages at the first reading.
+    pub dirty_before_bytes: Option<u64>,
+    /// Pages being written at the first reading.
+    pub writeback_before_bytes: Option<u64>,
     /// Dirty pages at the second reading.
     pub dirty_bytes: Option<u64>,
     /// Pages being written at the second reading.
     pub writeback_bytes: Option<u64>,
+    /// Memory of the host.
+    pub memory_total_bytes: Option<u64>,
+    /// Memory that could be had without swapping, at the second reading.
+    pub memory_available_bytes: Option<u64>,
+    /// Dirty pages at which the kernel begins to write them, at the second reading.
+    pub dirty_background_threshold_bytes: Option<u64>,
+    /// Dirty pages at which the kernel makes writers wait, at the second reading.
+    pub dirty_threshold_bytes: Option<u64>,
     /// TCP segments sent, in this network namespace.
     pub tcp_sent_segments: Option<u64>,
     /// TCP segments sent again.
@@ -219,6 +238,8 @@ pub struct HostDelta {
     pub interfaces: Vec<InterfaceDelta>,
     /// Whole disks (no partitions) that had traffic since boot.
     pub disks: Vec<DiskDelta>,
+    /// Partitions that had traffic since boot; it is part of their disks'.
+    pub partitions: Vec<DiskDelta>,
     /// What could not be read, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
@@ -301,8 +322,8 @@ pub struct InterfaceDelta {
     pub sent_drops: Option<u64>,
 }
 
-/// Traffic of one disk.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Traffic of one disk or partition.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DiskDelta {
     /// The kernel's name for it.
     pub name: String,
@@ -338,6 +359,8 @@ pub struct ProcessUsage {
     pub threads: Vec<ThreadUsage>,
     /// Threads of the first reading that were gone at the second.
     pub ended_threads: u32,
+    /// What it read and wrote; absent when the kernel keeps no account or does not show it.
+    pub io: Option<ProcessIo>,
 }
 
 /// What one thread did between two readings.

@@ -29,6 +29,7 @@ pub(crate) fn environment() -> Environment {
                 KeyFate::JavaOnly { reason: "values are bytes here, nothing is serialised".to_owned() },
             ),
         ],
+        log_directories: Vec::new(),
     }
 }
 

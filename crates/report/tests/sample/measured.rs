@@ -240,6 +240,7 @@ fn effective(setup: &Setup, index: usize) -> Effective {
         topic_name: format!("plumb-5d1c0b7f-{index}"),
         partitions: Some(1),
         replication: Some(1),
+        log_dirs: BTreeMap::new(),
         producer: with(
             setup.producer,
             &[

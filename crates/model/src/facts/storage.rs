@@ -1,0 +1,348 @@
+//! What is behind a log directory: the file system, and the devices down to the hardware.
+//!
+//! Data, and the arithmetic that belongs to a chain of devices. Reading is the work of `observe`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{DiskDelta, HostDelta};
+
+/// A directory that holds logs of the lab, with what is behind it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LogDirectory {
+    /// What the plan calls it; `lab` for the lab's own.
+    pub name: String,
+    /// As the user gave it; absent for the lab's own.
+    pub path: Option<String>,
+    /// Ids of the brokers that keep logs there.
+    pub brokers: Vec<u32>,
+    /// What is behind it.
+    pub storage: Storage,
+}
+
+/// What is behind a directory.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Storage {
+    /// The file system first, each layer before what is under it; several of one depth lie side by side.
+    pub layers: Vec<StorageLayer>,
+    /// What could not be followed or read, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+}
+
+/// A layer with its place in the chain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StorageLayer {
+    /// 0 for the file system of the directory; a layer lies on the nearest one above it of a smaller depth.
+    pub depth: u32,
+    /// What it is.
+    pub layer: Layer,
+}
+
+/// A file system or a block device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Layer {
+    /// A mounted file system.
+    FileSystem(FileSystem),
+    /// A block device, or a part of one.
+    Device(Device),
+}
+
+/// A mounted file system. Its source is left out: it may name a server.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct FileSystem {
+    /// Where it is mounted.
+    pub mount_point: String,
+    /// Its type, as the kernel calls it: `ext4`, `xfs`, `tmpfs` ...
+    pub fs_type: String,
+    /// Mount options, each once; without those that name addresses and directories.
+    pub options: Vec<String>,
+    /// What keeps its content.
+    pub medium: Medium,
+    /// Files are mapped from persistent memory without the page cache.
+    pub dax: bool,
+    /// How much the kernel reads ahead, in KiB.
+    pub read_ahead_kib: Option<u64>,
+    /// Whether the kernel holds it to a limit of dirty pages of its own, rather than to a share of the host's.
+    pub own_dirty_limit: Option<bool>,
+}
+
+/// What keeps a file system's content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Medium {
+    /// Block devices.
+    Device,
+    /// Memory: nothing of it outlives a reboot.
+    Memory,
+    /// Another host.
+    Network,
+    /// Another file system here.
+    FileSystem,
+    /// It cannot be told.
+    #[default]
+    Unknown,
+}
+
+/// A block device, or a part of one.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Device {
+    /// The kernel's name for it: `nvme0n1p2`, `dm-0`, `md127`.
+    pub name: String,
+    /// What it is.
+    pub class: DeviceClass,
+    /// More of it: a RAID's level, a cache's mode.
+    pub detail: Option<String>,
+    /// Vendor and model, as the device says.
+    pub model: Option<String>,
+    /// Its size.
+    pub size_bytes: Option<u64>,
+    /// Whether it says that it has turning disks. In a virtual machine that is what the hypervisor says.
+    pub rotational: Option<bool>,
+    /// The I/O scheduler in use.
+    pub scheduler: Option<String>,
+    /// `write back` when the device may hold written data in a volatile cache until it is told to flush, else
+    /// `write through`.
+    pub write_cache: Option<String>,
+    /// Smallest unit that can be addressed.
+    pub logical_block_bytes: Option<u64>,
+    /// Smallest unit that is written without reading first.
+    pub physical_block_bytes: Option<u64>,
+    /// Whether it is memory that can be addressed directly.
+    pub dax: Option<bool>,
+    /// The file that a loop device shows.
+    pub backing_file: Option<String>,
+    /// Whether a loop device goes around the page cache of the file system below.
+    pub direct_io: Option<bool>,
+}
+
+/// What a block device is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceClass {
+    /// Part of a disk.
+    Partition,
+    /// A logical volume (LVM).
+    LogicalVolume,
+    /// Encrypted (dm-crypt).
+    Encrypted,
+    /// Several paths to one disk.
+    Multipath,
+    /// Another mapping of the device mapper.
+    Mapped,
+    /// Software RAID (md).
+    Raid,
+    /// A disk with a cache before it (bcache).
+    Bcache,
+    /// A file as a device.
+    Loop,
+    /// An NVMe disk.
+    Nvme,
+    /// A paravirtual disk of a hypervisor.
+    Virtio,
+    /// A disk that speaks SCSI: SAS, SATA, USB, most clouds' volumes.
+    Scsi,
+    /// Flash memory on a card or board.
+    Mmc,
+    /// Persistent memory.
+    PersistentMemory,
+    /// Memory shown as a disk (brd, zram).
+    Ram,
+    /// A disk of another host.
+    Network,
+    /// Another one.
+    #[default]
+    Other,
+}
+
+impl Storage {
+    /// The file system of the directory.
+    pub fn file_system(&self) -> Option<&FileSystem> {
+        self.layers.first().and_then(|layer| match &layer.layer {
+            Layer::FileSystem(file_system) => Some(file_system),
+            Layer::Device(_) => None,
+        })
+    }
+
+    /// Names of the devices under which there is nothing more.
+    pub fn hardware(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for (index, layer) in self.layers.iter().enumerate() {
+            let nothing_below = self.layers.get(index + 1).is_none_or(|next| next.depth <= layer.depth);
+            if let (true, Layer::Device(device)) = (nothing_below, &layer.layer) {
+                names.push(device.name.as_str());
+            }
+        }
+        names
+    }
+
+    /// Whether what is written stays in memory: the file system or a device under it is memory.
+    pub fn is_memory(&self) -> bool {
+        self.layers.iter().any(|layer| match &layer.layer {
+            Layer::FileSystem(file_system) => file_system.medium == Medium::Memory,
+            Layer::Device(device) => device.class == DeviceClass::Ram,
+        })
+    }
+
+    /// Whether what is written goes straight to persistent memory, where no counter sees it.
+    pub fn is_dax(&self) -> bool {
+        self.file_system().is_some_and(|file_system| file_system.dax)
+    }
+
+    /// Bytes that reached the hardware; absent where no counter tells.
+    ///
+    /// Of each layer and what lies under it the smaller figure counts: a mirror writes everything twice, a loop
+    /// device writes into a page cache, and a disk below may serve others too.
+    pub fn written_bytes(&self, host: &HostDelta) -> Option<u64> {
+        self.traffic(0, &|name| device(host, name)?.written_bytes)
+    }
+
+    /// Bytes that were read from the hardware; absent where no counter tells.
+    pub fn read_bytes(&self, host: &HostDelta) -> Option<u64> {
+        self.traffic(0, &|name| device(host, name)?.read_bytes)
+    }
+
+    fn traffic(&self, index: usize, counted: &impl Fn(&str) -> Option<u64>) -> Option<u64> {
+        let layer = self.layers.get(index)?;
+        let own = match &layer.layer {
+            Layer::FileSystem(_) => None,
+            Layer::Device(device) => counted(&device.name),
+        };
+        let mut below = self.children(index).peekable();
+        let below: Option<u64> = match below.peek() {
+            None => None,
+            Some(_) => below.map(|child| self.traffic(child, counted)).sum(),
+        };
+        match (own, below) {
+            (Some(own), Some(below)) => Some(own.min(below)),
+            (own, below) => own.or(below),
+        }
+    }
+
+    /// Places of the layers right under one.
+    fn children(&self, index: usize) -> impl Iterator<Item = usize> {
+        let depth = self.layers[index].depth;
+        let rest = self.layers.iter().enumerate().skip(index + 1);
+        rest.take_while(move |(_, layer)| layer.depth > depth)
+            .filter(move |(_, layer)| layer.depth == depth + 1)
+            .map(|(at, _)| at)
+    }
+}
+
+/// The traffic of a disk or partition. One that had none since boot is not listed, and then wrote nothing.
+fn device<'a>(host: &'a HostDelta, name: &str) -> Option<&'a DiskDelta> {
+    host.disks.iter().chain(&host.partitions).find(|disk| disk.name == name)
+}
+
+/// Bytes that went through one process's hands between two readings (proc_pid_io(5)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ProcessIo {
+    /// Read by calls, from wherever they came: page cache, device, socket.
+    pub called_read_bytes: Option<u64>,
+    /// Fetched from devices for it.
+    pub device_read_bytes: Option<u64>,
+    /// Made dirty in the page cache, or written to devices directly: sooner or later the device has to take it.
+    pub dirtied_bytes: Option<u64>,
+    /// Of the dirtied, what was deleted before it was written.
+    pub cancelled_bytes: Option<u64>,
+}
+
+impl ProcessIo {
+    /// Several processes as one; a figure that one of them lacks is absent.
+    pub fn sum(all: &[ProcessIo]) -> Option<ProcessIo> {
+        let sum = |figure: fn(&ProcessIo) -> Option<u64>| all.iter().map(figure).sum();
+        (!all.is_empty()).then(|| ProcessIo {
+            called_read_bytes: sum(|io| io.called_read_bytes),
+            device_read_bytes: sum(|io| io.device_read_bytes),
+            dirtied_bytes: sum(|io| io.dirtied_bytes),
+            cancelled_bytes: sum(|io| io.cancelled_bytes),
+        })
+    }
+}
+
+/// How the load before a measured part ended that was to go on until the device is the limit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UntilDevice {
+    /// Why it ended.
+    pub end: UntilDeviceEnd,
+    /// How long it ran.
+    pub elapsed_ns: u64,
+    /// Bytes that the brokers put into their logs meanwhile; absent when they cannot be told.
+    pub log_bytes: Option<u64>,
+    /// Bytes that reached the devices meanwhile.
+    pub device_bytes: Option<u64>,
+    /// Of the bytes put into the log in the last window, the share that as many bytes at the device were.
+    pub device_share: Option<f64>,
+    /// Dirty pages and pages being written at its end.
+    pub dirty_bytes: Option<u64>,
+}
+
+/// Why a load that was to go on until the device is the limit ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UntilDeviceEnd {
+    /// The device took what was written.
+    Reached,
+    /// The time for it was over.
+    TimeLimit,
+    /// The directory was about to be full.
+    SpaceLimit,
+    /// The directory is memory, so there is no device to wait for.
+    NoDevice,
+    /// No counter tells what reaches the device.
+    NotCounted,
+    /// The user stopped the run.
+    Stopped,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on(depth: u32, name: &str) -> StorageLayer {
+        StorageLayer { depth, layer: Layer::Device(Device { name: name.into(), ..Device::default() }) }
+    }
+
+    fn storage(devices: &[(u32, &str)]) -> Storage {
+        let file_system = StorageLayer { depth: 0, layer: Layer::FileSystem(FileSystem::default()) };
+        let layers = std::iter::once(file_system).chain(devices.iter().map(|(depth, name)| on(*depth, name)));
+        Storage { layers: layers.collect(), ..Storage::default() }
+    }
+
+    fn host(written: &[(&str, u64)]) -> HostDelta {
+        let disk = |(name, bytes): &(&str, u64)| DiskDelta {
+            name: (*name).to_owned(),
+            written_bytes: Some(*bytes),
+            ..DiskDelta::default()
+        };
+        HostDelta { disks: written.iter().map(disk).collect(), ..HostDelta::default() }
+    }
+
+    #[test]
+    fn a_mirror_that_writes_twice_took_the_bytes_once() {
+        let mirror = storage(&[(1, "md0"), (2, "sda"), (2, "sdb")]);
+        assert_eq!(mirror.written_bytes(&host(&[("md0", 10), ("sda", 10), ("sdb", 10)])), Some(10));
+        assert_eq!(mirror.hardware(), ["sda", "sdb"]);
+    }
+
+    #[test]
+    fn what_a_loop_device_left_in_the_page_cache_below_has_not_reached_the_hardware() {
+        let image = storage(&[(1, "loop0"), (2, "nvme0n1p1"), (3, "nvme0n1")]);
+        let counters = host(&[("loop0", 100), ("nvme0n1p1", 7), ("nvme0n1", 50)]);
+        assert_eq!(image.written_bytes(&counters), Some(7));
+    }
+
+    #[test]
+    fn stripes_add_up_and_a_missing_counter_is_taken_from_the_layer_above() {
+        let stripes = storage(&[(1, "dm-0"), (2, "sda"), (2, "sdb")]);
+        assert_eq!(stripes.written_bytes(&host(&[("sda", 3), ("sdb", 4)])), Some(7));
+        assert_eq!(stripes.written_bytes(&host(&[("dm-0", 9), ("sda", 3)])), Some(9));
+        assert_eq!(stripes.written_bytes(&host(&[])), None);
+    }
+}
