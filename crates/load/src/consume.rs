@@ -1,22 +1,22 @@
-//! One consumer: a thread that receives, knows every record again and notes what is missing.
+//! What a consumer of any driver notes of each record: whose it is, whether it came before, how long it took.
 
 use crate::block::{Errors, Shared};
-use crate::clock::now_ns;
 use crate::librdkafka::statistics::StatisticsSum;
-use crate::librdkafka::{Client, EventView, Message};
 use crate::seconds::Seconds;
 use crate::stamp::{Part, Reading, Stamp};
 use crate::verify::Arrivals;
-use std::collections::HashMap;
-use std::time::Duration;
-
-/// Longest wait for the group to let a consumer go.
-const CLOSE_NS: u64 = 5_000_000_000;
 
 /// What a consumer received.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
     pub(crate) arrivals: Arrivals,
+    /// Measured messages, repeats included; where the topic is read as it is, all records.
+    pub(crate) records: u64,
+    /// Bytes of their values.
+    pub(crate) bytes: u64,
+    /// When the first and the last measured message came.
+    pub(crate) first_ns: Option<u64>,
+    pub(crate) last_ns: Option<u64>,
     pub(crate) foreign: u64,
     pub(crate) corrupt: u64,
     /// Times that partitions were given to this consumer after the measured part had begun.
@@ -24,10 +24,23 @@ pub(crate) struct Received {
     pub(crate) appends: Appends,
     /// Sum over measured messages of the time from their send to the reception of the one before them in the partition.
     pub(crate) catch_up_at_most_sum_ns: f64,
+    /// The run whose records are verified, where the topic is read as it is.
+    verified_run: Option<u64>,
     /// When the last record of each partition came.
-    last_received_ns: HashMap<i32, u64>,
+    last_received_ns: Vec<u64>,
     pub(crate) statistics: StatisticsSum,
     pub(crate) errors: Errors,
+}
+
+/// A record as a consumer got it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Record<'m> {
+    pub(crate) partition: i32,
+    /// The bytes that would carry the stamp.
+    pub(crate) stamp_bytes: &'m [u8],
+    pub(crate) value_bytes: usize,
+    /// Where the topic keeps the broker's append times.
+    pub(crate) append_time_ms: Option<i64>,
 }
 
 /// What the broker's append times say, where the topic keeps them (LogAppendTime).
@@ -56,6 +69,7 @@ impl Appends {
         self.offset_high_ns = Some(self.offset_high_ns.map_or(high, |so_far| so_far.min(high)));
     }
 
+    /// Adds what another consumer saw.
     pub(crate) fn absorb(&mut self, other: &Appends) {
         self.samples += other.samples;
         self.sum_ns += other.sum_ns;
@@ -64,101 +78,111 @@ impl Appends {
     }
 }
 
-/// Receives until the block ends, then leaves the group.
-pub(crate) fn receive(
-    shared: &Shared<'_>,
-    client: &Client,
-    index: usize,
-    mut seconds: Seconds<'_>,
-) -> Received {
-    let mut received = Received::default();
-    let mut window = shared.window();
-    while !shared.finished() {
-        let Some(event) = client.poll(Duration::from_millis(50)) else {
-            seconds.pass(now_ns());
-            continue;
+impl Received {
+    /// Room for the records of so many partitions.
+    pub(crate) fn new(partitions: usize) -> Self {
+        Received { last_received_ns: vec![0; partitions], ..Received::default() }
+    }
+
+    /// Notes a record.
+    #[inline]
+    pub(crate) fn note(
+        &mut self,
+        shared: &Shared<'_>,
+        record: &Record<'_>,
+        now: u64,
+        seconds: &mut Seconds<'_>,
+    ) {
+        let reading = Stamp::read(record.stamp_bytes);
+        if shared.takes_any_run() {
+            return self.note_of_any_run(reading, record, now, seconds);
+        }
+        let stamp = match reading {
+            Reading::Stamped(stamp) if stamp.run == shared.run => stamp,
+            Reading::Stamped(_) | Reading::Foreign => {
+                self.foreign += 1;
+                return;
+            }
+            Reading::Damaged => {
+                self.corrupt += 1;
+                return;
+            }
         };
-        let now = now_ns();
-        match event.view() {
-            EventView::Messages(messages) => {
-                for message in messages {
-                    note_message(shared, message, now, &mut received, &mut seconds);
+        match stamp.part {
+            Part::Probe => shared.probe_received(record.partition),
+            Part::WarmUp | Part::Measured if shared.load.saturating() => {
+                let measured = stamp.part == Part::Measured;
+                if measured {
+                    self.arrivals.note(stamp.producer, record.partition, stamp.sequence);
+                    self.count(record, now);
+                }
+                seconds.at(now, !measured).received += 1;
+            }
+            Part::WarmUp => note_times(&stamp, now, seconds),
+            Part::Measured => self.note_measured(shared, record, &stamp, (now, seconds)),
+        }
+    }
+
+    fn note_measured(
+        &mut self,
+        shared: &Shared<'_>,
+        record: &Record<'_>,
+        stamp: &Stamp,
+        (now, seconds): (u64, &mut Seconds<'_>),
+    ) {
+        let before_ns = self.received_before(record.partition, now);
+        self.count(record, now);
+        if !self.arrivals.note_first(stamp.producer, record.partition, stamp.sequence) {
+            return;
+        }
+        self.catch_up_at_most_sum_ns += before_ns.saturating_sub(stamp.sent_ns) as f64;
+        if let Some(append_ms) = record.append_time_ms {
+            self.appends.note(shared.epoch_ns(stamp.sent_ns), shared.epoch_ns(now), append_ms);
+        }
+        note_times(stamp, now, seconds);
+    }
+
+    /// When the last record of a partition came, 0 before the first; this one came now.
+    fn received_before(&mut self, partition: i32, now: u64) -> u64 {
+        let place = usize::try_from(partition).ok().and_then(|at| self.last_received_ns.get_mut(at));
+        place.map_or(0, |before| std::mem::replace(before, now))
+    }
+
+    fn count(&mut self, record: &Record<'_>, now: u64) {
+        self.records += 1;
+        self.bytes += record.value_bytes as u64;
+        self.first_ns.get_or_insert(now);
+        self.last_ns = Some(now);
+    }
+
+    /// A record of a topic that is read as it is: every one counts, and those of the first run that is met are verified.
+    fn note_of_any_run(
+        &mut self,
+        reading: Reading,
+        record: &Record<'_>,
+        now: u64,
+        seconds: &mut Seconds<'_>,
+    ) {
+        self.count(record, now);
+        seconds.at(now, false).received += 1;
+        match reading {
+            Reading::Stamped(stamp) if stamp.part == Part::Measured => {
+                if *self.verified_run.get_or_insert(stamp.run) == stamp.run {
+                    self.arrivals.note(stamp.producer, record.partition, stamp.sequence);
                 }
             }
-            EventView::Rebalance(rebalance) => {
-                let given = rebalance.answer(client, |partition| shared.position(partition));
-                shared.set_assigned(index, given > 0);
-                // One change of the group takes partitions and gives them again: it is counted when it gives.
-                received.rebalances += u64::from(given > 0 && shared.measured_part_has_begun(now));
-            }
-            EventView::Statistics(json) => received.statistics.take(json, window.next(now)),
-            EventView::Error { code, text, fatal } => received.errors.note_client(&code, &text, fatal),
-            _ => {}
+            Reading::Stamped(_) => {}
+            Reading::Foreign => self.foreign += 1,
+            Reading::Damaged => self.corrupt += 1,
         }
-        seconds.pass(now);
     }
-    seconds.finish();
-    leave(client);
-    received
 }
 
-fn note_message(
-    shared: &Shared<'_>,
-    message: Message<'_>,
-    now: u64,
-    received: &mut Received,
-    seconds: &mut Seconds<'_>,
-) {
-    if let Some((code, text)) = message.error() {
-        received.errors.note("consume", &code, &text);
-        return;
-    }
-    shared.reached(message.partition(), message.offset() + 1);
-    let before_ns = received.last_received_ns.insert(message.partition(), now);
-    let bytes = message.stamp_header().unwrap_or_else(|| message.value());
-    let stamp = match Stamp::read(bytes) {
-        Reading::Stamped(stamp) if stamp.run == shared.run => stamp,
-        Reading::Stamped(_) | Reading::Foreign => {
-            received.foreign += 1;
-            return;
-        }
-        Reading::Damaged => {
-            received.corrupt += 1;
-            return;
-        }
-    };
-    if stamp.part == Part::Probe {
-        shared.probe_received(message.partition());
-        return;
-    }
-    let measured = stamp.part == Part::Measured;
-    if measured {
-        if !received.arrivals.note(stamp.producer, message.partition(), stamp.sequence) {
-            return;
-        }
-        let busy_ns = before_ns.map_or(0, |before| before.saturating_sub(stamp.sent_ns));
-        received.catch_up_at_most_sum_ns += busy_ns as f64;
-        if let Some(append_ms) = message.append_time_ms() {
-            received.appends.note(shared.epoch_ns(stamp.sent_ns), shared.epoch_ns(now), append_ms);
-        }
-    }
-    let second = seconds.at(now, !measured);
+fn note_times(stamp: &Stamp, now: u64, seconds: &mut Seconds<'_>) {
+    let second = seconds.at(now, stamp.part != Part::Measured);
     second.received += 1;
     second.response.record(stamp.intended_ns, now);
     second.service.record(stamp.sent_ns, now);
-}
-
-/// Leaves the group, so that the cluster need not wait for the member's session to end.
-fn leave(client: &Client) {
-    let deadline = now_ns() + CLOSE_NS;
-    client.begin_close();
-    while !client.is_closed() && now_ns() < deadline {
-        if let Some(event) = client.poll(Duration::from_millis(10))
-            && let EventView::Rebalance(rebalance) = event.view()
-        {
-            rebalance.answer(client, |_| None);
-        }
-    }
 }
 
 #[cfg(test)]

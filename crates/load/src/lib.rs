@@ -22,6 +22,7 @@ mod seconds;
 pub mod stamp;
 pub mod tally;
 mod verify;
+mod wire;
 
 mod error;
 

@@ -1,7 +1,7 @@
 //! Which messages arrived: exact loss, duplicates and order. With one consumer the memory does not grow with a healthy
 //! run; with several, each sees a part of the sequences only, and a million messages take it 125 KB.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 const PAGE_BITS: u64 = 1 << 15;
 const PAGE_WORDS: usize = (PAGE_BITS / 64) as usize;
@@ -47,21 +47,49 @@ impl SequenceSet {
         true
     }
 
+    /// Adds the numbers from `first` on, `count` of them; returns how many were there already.
+    pub(crate) fn insert_run(&mut self, first: u64, count: u64) -> u64 {
+        let (mut at, end, before) = (first, first + count, self.len);
+        while at < end {
+            let page = at / PAGE_BITS;
+            let page_end = end.min((page + 1) * PAGE_BITS);
+            self.insert_within(page, (at % PAGE_BITS) as usize, (page_end - at) as usize);
+            at = page_end;
+        }
+        count - (self.len - before)
+    }
+
+    /// Adds a run that lies within one page.
+    fn insert_within(&mut self, at: u64, first_bit: usize, count: usize) {
+        if at < self.full_below {
+            return;
+        }
+        let page =
+            self.pages.entry(at).or_insert_with(|| Page::Part { words: Box::new([0; PAGE_WORDS]), set: 0 });
+        let Page::Part { words, set } = page else { return };
+        let (mut bit, end) = (first_bit, first_bit + count);
+        let mut added = 0;
+        while bit < end {
+            let in_word = (64 - bit % 64).min(end - bit);
+            let mask = (u64::MAX >> (64 - in_word)) << (bit % 64);
+            let word = &mut words[bit / 64];
+            added += u64::from((mask & !*word).count_ones());
+            *word |= mask;
+            bit += in_word;
+        }
+        *set += added;
+        self.len += added;
+        if *set == PAGE_BITS {
+            *page = Page::Full;
+            self.advance();
+        }
+    }
+
     fn advance(&mut self) {
         while matches!(self.pages.get(&self.full_below), Some(Page::Full)) {
             self.pages.remove(&self.full_below);
             self.full_below += 1;
         }
-    }
-
-    pub(crate) fn contains(&self, number: u64) -> bool {
-        let (at, bit) = (number / PAGE_BITS, number % PAGE_BITS);
-        at < self.full_below
-            || match self.pages.get(&at) {
-                None => false,
-                Some(Page::Full) => true,
-                Some(Page::Part { words, .. }) => words[(bit / 64) as usize] & (1 << (bit % 64)) != 0,
-            }
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -70,7 +98,15 @@ impl SequenceSet {
 
     /// Numbers of the set that are not in the other.
     pub(crate) fn missing_from(&self, other: &SequenceSet) -> u64 {
-        self.numbers().filter(|number| !other.contains(*number)).count() as u64
+        let below = (0..self.full_below).map(|at| (at, &Page::Full));
+        below
+            .chain(self.pages.iter().map(|(at, page)| (*at, page)))
+            .map(|(at, page)| page.minus(other.page(at)))
+            .sum()
+    }
+
+    fn page(&self, at: u64) -> Option<&Page> {
+        if at < self.full_below { Some(&Page::Full) } else { self.pages.get(&at) }
     }
 
     /// Adds all numbers of the other; returns how many were there already.
@@ -94,46 +130,131 @@ impl SequenceSet {
     }
 }
 
+impl Page {
+    /// How many numbers are in this page and not in the other.
+    fn minus(&self, other: Option<&Page>) -> u64 {
+        match (self, other) {
+            (_, Some(Page::Full)) => 0,
+            (Page::Full, None) => PAGE_BITS,
+            (Page::Part { set, .. }, None) => *set,
+            (Page::Full, Some(Page::Part { set, .. })) => PAGE_BITS - set,
+            (Page::Part { words: mine, .. }, Some(Page::Part { words: theirs, .. })) => {
+                mine.iter().zip(theirs.iter()).map(|(m, t)| u64::from((m & !t).count_ones())).sum()
+            }
+        }
+    }
+}
+
 /// What one consumer received of the measured part.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
     /// By producer.
-    pub(crate) received: HashMap<u16, SequenceSet>,
+    received: Vec<SequenceSet>,
     /// Highest sequence so far, by producer and partition.
-    highest: HashMap<(u16, i32), u64>,
-    pub(crate) duplicated: u64,
-    pub(crate) reordered: u64,
+    highest: Vec<Vec<Option<u64>>>,
+    /// The run of sequences that goes on: records mostly follow one another, and a run is noted as one.
+    run: Run,
+    duplicated: u64,
+    reordered: u64,
+}
+
+/// Sequences of one producer that came one after the other in a partition.
+#[derive(Debug, Default, Clone, Copy)]
+struct Run {
+    producer: u16,
+    partition: i32,
+    first: u64,
+    count: u64,
 }
 
 impl Arrivals {
-    /// Notes an arrival; true when it is the first of this message.
-    pub(crate) fn note(&mut self, producer: u16, partition: i32, sequence: u64) -> bool {
-        if !self.received.entry(producer).or_default().insert(sequence) {
-            self.duplicated += 1;
-            return false;
-        }
-        let highest = self.highest.entry((producer, partition)).or_insert(sequence);
-        if sequence < *highest {
-            self.reordered += 1;
+    /// Notes an arrival.
+    #[inline]
+    pub(crate) fn note(&mut self, producer: u16, partition: i32, sequence: u64) {
+        let run = &mut self.run;
+        if run.count > 0
+            && run.producer == producer
+            && run.partition == partition
+            && run.first + run.count == sequence
+        {
+            run.count += 1;
         } else {
-            *highest = sequence;
+            self.end_run();
+            self.run = Run { producer, partition, first: sequence, count: 1 };
         }
-        true
+    }
+
+    /// Notes an arrival at once; true when it is the first of this message.
+    pub(crate) fn note_first(&mut self, producer: u16, partition: i32, sequence: u64) -> bool {
+        self.end_run();
+        let duplicated = self.duplicated;
+        self.run = Run { producer, partition, first: sequence, count: 1 };
+        self.end_run();
+        self.duplicated == duplicated
+    }
+
+    /// What was noted as a run goes into the sets.
+    pub(crate) fn end_run(&mut self) {
+        let Run { producer, partition, first, count } = std::mem::take(&mut self.run);
+        if count == 0 {
+            return;
+        }
+        let known = element(&mut self.received, usize::from(producer)).insert_run(first, count);
+        self.duplicated += known;
+        if known == count {
+            return;
+        }
+        let by_partition = element(&mut self.highest, usize::from(producer));
+        let highest = element(by_partition, usize::try_from(partition).unwrap_or(0));
+        let last = first + count - 1;
+        match highest {
+            // Only what came before the highest so far is out of order, and a repeat is no reordering.
+            Some(highest) if first <= *highest => {
+                self.reordered += ((*highest).min(last) + 1 - first).saturating_sub(known);
+                *highest = (*highest).max(last);
+            }
+            highest => *highest = Some(last),
+        }
     }
 
     /// Adds what another consumer of the group received.
-    pub(crate) fn absorb(&mut self, other: &Arrivals) {
-        for (producer, set) in &other.received {
-            self.duplicated += self.received.entry(*producer).or_default().absorb(set);
+    pub(crate) fn absorb(&mut self, other: &mut Arrivals) {
+        self.end_run();
+        other.end_run();
+        for (producer, set) in other.received.iter().enumerate() {
+            self.duplicated += element(&mut self.received, producer).absorb(set);
         }
         self.duplicated += other.duplicated;
         self.reordered += other.reordered;
     }
 
-    /// Distinct messages.
+    /// Distinct messages; the last run must have ended.
     pub(crate) fn distinct(&self) -> u64 {
-        self.received.values().map(SequenceSet::len).sum()
+        self.received.iter().map(SequenceSet::len).sum()
     }
+
+    /// Receptions beyond the first of a message.
+    pub(crate) fn duplicated(&self) -> u64 {
+        self.duplicated
+    }
+
+    /// Messages received after a later one of the same producer and partition.
+    pub(crate) fn reordered(&self) -> u64 {
+        self.reordered
+    }
+
+    /// What was received of one producer.
+    pub(crate) fn of(&self, producer: u16) -> Option<&SequenceSet> {
+        self.received.get(usize::from(producer))
+    }
+}
+
+/// The element at a place, made with all before it when it is not there yet.
+fn element<T: Default>(elements: &mut Vec<T>, at: usize) -> &mut T {
+    if elements.len() <= at {
+        elements.resize_with(at + 1, T::default);
+    }
+    &mut elements[at]
 }
 
 #[cfg(test)]
@@ -159,6 +280,7 @@ mod tests {
         for sequence in [0, 2, 1, 3, 3] {
             arrivals.note(0, 0, sequence);
         }
+        arrivals.end_run();
         assert_eq!((arrivals.reordered, arrivals.duplicated, arrivals.distinct()), (1, 1, 4));
     }
 
@@ -168,6 +290,7 @@ mod tests {
         arrivals.note(0, 0, 5);
         arrivals.note(0, 1, 3);
         arrivals.note(1, 0, 1);
+        arrivals.end_run();
         assert_eq!(arrivals.reordered, 0);
     }
 
@@ -177,11 +300,46 @@ mod tests {
         first.note(0, 0, 1);
         second.note(0, 0, 1);
         second.note(0, 0, 2);
-        first.absorb(&second);
+        first.absorb(&mut second);
         assert_eq!((first.distinct(), first.duplicated), (2, 1));
     }
 
     proptest! {
+        #[test]
+        fn runs_are_counted_as_their_records_one_by_one(
+            parts in proptest::collection::vec((0u64..400, 1u64..80), 1..20),
+        ) {
+            let mut arrivals = Arrivals::default();
+            let (mut seen, mut highest) = (BTreeSet::new(), None);
+            let (mut duplicated, mut reordered) = (0, 0);
+            for (first, count) in parts {
+                for sequence in first..first + count {
+                    arrivals.note(3, 1, sequence);
+                    if !seen.insert(sequence) {
+                        duplicated += 1;
+                    } else if highest.is_some_and(|highest| sequence < highest) {
+                        reordered += 1;
+                    }
+                    highest = highest.max(Some(sequence));
+                }
+            }
+            arrivals.end_run();
+            prop_assert_eq!(arrivals.distinct(), seen.len() as u64);
+            prop_assert_eq!(arrivals.duplicated(), duplicated);
+            prop_assert_eq!(arrivals.reordered(), reordered);
+        }
+
+        #[test]
+        fn a_run_is_added_as_its_numbers(runs in proptest::collection::vec((0u64..100_000, 1u64..40_000), 1..6)) {
+            let (mut by_run, mut one_by_one) = (SequenceSet::default(), SequenceSet::default());
+            for (first, count) in runs {
+                let known = (first..first + count).filter(|number| !one_by_one.insert(*number)).count() as u64;
+                prop_assert_eq!(by_run.insert_run(first, count), known);
+                prop_assert_eq!(by_run.len(), one_by_one.len());
+            }
+            prop_assert_eq!(by_run.missing_from(&one_by_one) + one_by_one.missing_from(&by_run), 0);
+        }
+
         #[test]
         fn it_holds_what_a_plain_set_holds(
             a in proptest::collection::vec(0u64..100_000, 0..300),

@@ -6,7 +6,7 @@ use crate::librdkafka::statistics::StatisticsSum;
 use crate::produce::{Reported, Sent};
 use crate::verify::{Arrivals, SequenceSet};
 use plumb_model::observation::{Accounting, AppendTimes, ClientStatistics, Counts, ErrorCount};
-use plumb_model::plan::{LoadPlan, Properties, Schedule};
+use plumb_model::plan::{LoadPlan, Mode, Properties, Schedule};
 use std::collections::BTreeMap;
 
 /// What a block amounts to. Latencies went to the sink while it ran.
@@ -26,6 +26,12 @@ pub struct BlockOutcome {
     pub producer_statistics: ClientStatistics,
     /// The consumers' statistics.
     pub consumer_statistics: ClientStatistics,
+    /// Bytes of the values of the measured messages received, repeats included.
+    pub received_bytes: u64,
+    /// From the first measured reception to the last; from their release where consumers had to wait.
+    pub receiving_ns: Option<u64>,
+    /// From the consumers' release until they had caught up with a backlog.
+    pub drain_ns: Option<u64>,
     /// What the broker's append times say, where the topic keeps them.
     pub append_times: Option<AppendTimes>,
     /// Mean over the received messages of the longest time for which the consumer may have been busy with older ones.
@@ -91,8 +97,14 @@ pub(super) fn outcome(
     let mut accounting = Accounting::default();
     let mut rebalances = 0;
     let mut catch_up_sum_ns = 0.0;
-    for consumer in received {
-        arrivals.absorb(&consumer.arrivals);
+    let (mut records, mut received_bytes) = (0, 0);
+    let (mut first_received, mut last_received): (Option<u64>, Option<u64>) = (None, None);
+    for mut consumer in received {
+        arrivals.absorb(&mut consumer.arrivals);
+        records += consumer.records;
+        received_bytes += consumer.bytes;
+        first_received = [first_received, consumer.first_ns].into_iter().flatten().min();
+        last_received = last_received.max(consumer.last_ns);
         appends.absorb(&consumer.appends);
         consumer_statistics.absorb(&consumer.statistics);
         accounting.foreign += consumer.foreign;
@@ -123,7 +135,7 @@ pub(super) fn outcome(
         counts.acked += producer.acked.len();
         counts.failed += producer.failed;
         if shared.load.consumers > 0 {
-            counts.lost += producer.acked.missing_from(arrivals.received.get(&id).unwrap_or(&nothing));
+            counts.lost += producer.acked.missing_from(arrivals.of(id).unwrap_or(&nothing));
         }
         accounting.acked += producer.acked_all;
         failed_all += producer.failed_all;
@@ -134,10 +146,24 @@ pub(super) fn outcome(
     counts.unknown = counts.sent.saturating_sub(counts.acked + counts.failed);
     accounting.unknown = sent_all.saturating_sub(accounting.acked + failed_all);
     counts.received = arrivals.distinct();
-    counts.duplicated = arrivals.duplicated;
-    counts.reordered = arrivals.reordered;
-    settle(&mut accounting, starts, ends);
+    counts.duplicated = arrivals.duplicated();
+    counts.reordered = arrivals.reordered();
+    if shared.takes_any_run() {
+        // Nothing was sent: the log's own length is what must come out of it.
+        (counts.received, accounting.unknown) = (records, 0);
+        accounting.acked = records.saturating_sub(accounting.foreign);
+        settle(&mut accounting, starts, ends);
+        accounting.acked = 0;
+    } else {
+        settle(&mut accounting, starts, ends);
+    }
+    let receiving_from = match shared.load.mode {
+        Mode::Consume | Mode::Backlog(_) => Some(shared.measured_from_ns()),
+        Mode::Mixed | Mode::Produce => first_received,
+    };
+    let receiving_ns = last_received.zip(receiving_from).map(|(last, from)| last.saturating_sub(from));
     let planned_ns = planned_ns(shared.load, first_due, last_due, counts.intended);
+    let sending_counts = shared.sending_is_measured();
     let until_last_ack = last_ack.zip(first_due).map_or(0, |(ack, due)| ack.saturating_sub(due));
     let mut consumer_statistics = consumer_statistics.summary();
     consumer_statistics.rebalances = rebalances;
@@ -145,10 +171,14 @@ pub(super) fn outcome(
         stopped: shared.stopped_by_user(),
         counts,
         accounting,
-        measured_ns: planned_ns.max(until_last_ack),
+        // What fills a topic to be read is no throughput.
+        measured_ns: if sending_counts { planned_ns.max(until_last_ack) } else { 0 },
         planned_ns,
         producer_statistics: producer_statistics.summary(),
         consumer_statistics,
+        received_bytes,
+        receiving_ns,
+        drain_ns: None,
         append_times: append_times(&appends),
         catch_up_at_most_ns: (counts.received > 0).then(|| catch_up_sum_ns / counts.received as f64),
         queue_full_waits,
@@ -198,7 +228,7 @@ fn append_times(appends: &Appends) -> Option<AppendTimes> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumb_model::plan::{Keys, Length, Mode, Payload, SizePlan};
+    use plumb_model::plan::{Keys, Length, Payload, SizePlan};
     use plumb_model::units::{Bytes, Nanos};
 
     fn load(schedule: Schedule) -> LoadPlan {

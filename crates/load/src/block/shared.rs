@@ -1,6 +1,7 @@
 //! What the threads of a block share: the stop, the phases, the readiness and position of each partition.
 
-use plumb_model::plan::LoadPlan;
+use crate::error::LoadError;
+use plumb_model::plan::{LoadPlan, Mode};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -20,7 +21,17 @@ pub(crate) struct Shared<'a> {
     probes_acknowledged: Vec<AtomicBool>,
     probes_received: Vec<AtomicBool>,
     probe_error: Mutex<Option<(String, String)>>,
+    /// Why a producer cannot begin.
+    failure: Mutex<Option<LoadError>>,
     acknowledged: AtomicU64,
+    received: AtomicU64,
+    /// Measured messages that saturating producers have taken on.
+    claimed: AtomicU64,
+    /// Consumers must wait, and those that do.
+    hold: AtomicBool,
+    holding: AtomicUsize,
+    /// A topic that is read as it is: records of any run count.
+    any_run: bool,
     senders_done: AtomicUsize,
     /// Whether each consumer holds partitions.
     assigned: Vec<AtomicBool>,
@@ -29,7 +40,12 @@ pub(crate) struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    pub(crate) fn new(run: u64, load: &'a LoadPlan, stop: &'a AtomicBool, starts: &[i64]) -> Self {
+    pub(crate) fn new(
+        run: u64,
+        load: &'a LoadPlan,
+        stop: &'a AtomicBool,
+        (starts, any_run): (&[i64], bool),
+    ) -> Self {
         let flags = || starts.iter().map(|_| AtomicBool::new(false)).collect();
         Shared {
             run,
@@ -43,7 +59,13 @@ impl<'a> Shared<'a> {
             probes_acknowledged: flags(),
             probes_received: flags(),
             probe_error: Mutex::new(None),
+            failure: Mutex::new(None),
             acknowledged: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            claimed: AtomicU64::new(0),
+            hold: AtomicBool::new(false),
+            holding: AtomicUsize::new(0),
+            any_run,
             senders_done: AtomicUsize::new(0),
             assigned: (0..load.consumers).map(|_| AtomicBool::new(false)).collect(),
             epoch_minus_clock_ns: epoch_minus_clock_ns(),
@@ -80,9 +102,76 @@ impl<'a> Shared<'a> {
         End(self)
     }
 
-    pub(crate) fn begin(&self, start_ns: u64, measured_from_ns: u64) {
-        self.measured_from_ns.store(measured_from_ns, Ordering::Release);
+    pub(crate) fn begin(&self, start_ns: u64) {
         self.start_ns.store(start_ns, Ordering::Release);
+    }
+
+    /// The measured part begins at this time.
+    pub(crate) fn measure_from(&self, from_ns: u64) {
+        self.measured_from_ns.store(from_ns, Ordering::Release);
+    }
+
+    /// When the measured part begins; far away while that is not known.
+    pub(crate) fn measured_from_ns(&self) -> u64 {
+        self.measured_from_ns.load(Ordering::Acquire)
+    }
+
+    /// Takes on up to `wanted` of the block's `total` measured messages; returns how many.
+    pub(crate) fn claim(&self, wanted: u64, total: u64) -> u64 {
+        let before = self.claimed.fetch_add(wanted, Ordering::Relaxed);
+        total.saturating_sub(before).min(wanted)
+    }
+
+    /// Whether producers still build the backlog: as fast as possible, until the block's bookkeeping has seen enough.
+    pub(crate) fn backlog_is_growing(&self) -> bool {
+        matches!(self.load.mode, Mode::Backlog(_)) && self.consumers_must_wait()
+    }
+
+    /// Whether what is sent is what is measured; a topic that is filled to be read is not.
+    pub(crate) fn sending_is_measured(&self) -> bool {
+        self.load.mode != Mode::Consume
+    }
+
+    /// Whether records of any run count: the topic is read as it is.
+    pub(crate) fn takes_any_run(&self) -> bool {
+        self.any_run
+    }
+
+    /// Consumers must stop receiving until they are released.
+    pub(crate) fn hold_consumers(&self) {
+        self.hold.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn release_consumers(&self) {
+        self.hold.store(false, Ordering::Release);
+    }
+
+    pub(crate) fn consumers_must_wait(&self) -> bool {
+        self.hold.load(Ordering::Acquire)
+    }
+
+    /// A consumer has stopped receiving.
+    pub(crate) fn consumer_holds(&self) {
+        self.holding.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Whether every consumer has stopped receiving.
+    pub(crate) fn all_consumers_hold(&self) -> bool {
+        self.holding.load(Ordering::Acquire) >= self.assigned.len()
+    }
+
+    pub(crate) fn count_received(&self, messages: u64) {
+        self.received.fetch_add(messages, Ordering::Relaxed);
+    }
+
+    /// Records received so far, whoever sent them.
+    pub(crate) fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    /// When the block started.
+    pub(crate) fn start_ns(&self) -> u64 {
+        self.start_ns.load(Ordering::Acquire)
     }
 
     pub(crate) fn clock_start(&self) -> &AtomicU64 {
@@ -132,6 +221,10 @@ impl<'a> Shared<'a> {
         Window { shared: self, last_ns: 0 }
     }
 
+    pub(crate) fn partitions(&self) -> usize {
+        self.positions.len()
+    }
+
     /// Where the consumers go on in a partition.
     pub(crate) fn position(&self, partition: i32) -> Option<i64> {
         let position = self.positions.get(usize::try_from(partition).ok()?)?;
@@ -166,6 +259,17 @@ impl<'a> Shared<'a> {
         self.probe_error.lock().ok()?.clone()
     }
 
+    /// A client cannot do what the block needs.
+    pub(crate) fn fail(&self, error: LoadError) {
+        if let Ok(mut failure) = self.failure.lock() {
+            failure.get_or_insert(error);
+        }
+    }
+
+    pub(crate) fn failure(&self) -> Option<LoadError> {
+        self.failure.lock().ok()?.take()
+    }
+
     /// The first partition around which no record has gone yet.
     pub(crate) fn first_unready(&self, with_consumers: bool) -> Option<i32> {
         let ready = |at: usize| {
@@ -175,8 +279,8 @@ impl<'a> Shared<'a> {
         (0..self.positions.len()).find(|at| !ready(*at)).and_then(|at| i32::try_from(at).ok())
     }
 
-    pub(crate) fn count_acknowledged(&self) {
-        self.acknowledged.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn count_acknowledged(&self, messages: u64) {
+        self.acknowledged.fetch_add(messages, Ordering::Relaxed);
     }
 
     /// Acknowledged so far, probes and warm-up included.

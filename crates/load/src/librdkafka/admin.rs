@@ -9,10 +9,6 @@ use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Longest wait for a leader to know that it is one. Ours: it takes milliseconds, and an election about a second.
-const LEADER_WAIT: Duration = Duration::from_secs(5);
-const PASSING: &[&str] = &["NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART"];
-
 /// What the cluster says of a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopicShape {
@@ -121,27 +117,5 @@ impl Cluster {
     /// Configs of a broker; empty when the cluster does not tell.
     pub fn broker_configs(&self, id: i32) -> Properties {
         self.client.configs(ConfigOf::Broker(id), TIMEOUT).unwrap_or_default()
-    }
-
-    /// End offset of each partition.
-    pub(crate) fn end_offsets(&self, topic: &str, partitions: usize) -> Result<Vec<i64>, LoadError> {
-        (0..partitions).map(|at| self.end_offset(topic, i32::try_from(at).unwrap_or(i32::MAX))).collect()
-    }
-
-    /// A broker may be told later than everyone else that it leads a new partition; that passes.
-    fn end_offset(&self, topic: &str, partition: i32) -> Result<i64, LoadError> {
-        let started = now_ns();
-        loop {
-            let reason = match self.client.watermarks(topic, partition, TIMEOUT) {
-                Ok((_, high)) => return Ok(high),
-                Err(reason) => reason,
-            };
-            let passes = PASSING.iter().any(|code| reason.starts_with(code));
-            if !passes || now_ns() - started > LEADER_WAIT.as_nanos() as u64 {
-                let operation = format!("ask for the end of {topic} partition {partition}");
-                return Err(LoadError::Refused { operation, reason });
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
     }
 }

@@ -4,12 +4,17 @@
 //! are in [`ffi`]; we stay below the safe `rdkafka` crate because that allocates and boxes for every message.
 
 pub mod admin;
+pub(crate) mod clients;
 pub mod connect;
+mod consume;
 #[expect(unsafe_code, reason = "librdkafka is a C library; every call into it is in this module")]
 mod ffi;
 pub mod java;
+mod offsets;
+mod produce;
 pub(crate) mod statistics;
 
+pub(crate) use clients::Clients;
 pub(crate) use ffi::{Client, Delivery, EventView, Message, ProduceError, Role, Topic};
 
 /// Name and version of the library, as it says itself.

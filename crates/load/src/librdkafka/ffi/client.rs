@@ -180,6 +180,34 @@ impl Client {
         Err(LoadError::Refused { operation: "subscribe".to_owned(), reason: error_text(code) })
     }
 
+    /// Stops receiving from every partition that is held.
+    pub(crate) fn pause(&self) {
+        self.with_assignment(|list| {
+            // SAFETY: the handle is alive and the list is valid for the call.
+            unsafe { sys::rd_kafka_pause_partitions(self.handle(), list) };
+        });
+    }
+
+    /// Goes on receiving from every partition that is held.
+    pub(crate) fn resume(&self) {
+        self.with_assignment(|list| {
+            // SAFETY: the handle is alive and the list is valid for the call.
+            unsafe { sys::rd_kafka_resume_partitions(self.handle(), list) };
+        });
+    }
+
+    fn with_assignment(&self, act: impl FnOnce(*mut sys::rd_kafka_topic_partition_list_t)) {
+        let mut list = ptr::null_mut();
+        // SAFETY: the handle is alive; the list that is made is ours to destroy.
+        unsafe {
+            sys::rd_kafka_assignment(self.handle(), &mut list);
+            if !list.is_null() {
+                act(list);
+                sys::rd_kafka_topic_partition_list_destroy(list);
+            }
+        }
+    }
+
     /// Leaves the group. Events must still be polled until [`Client::is_closed`].
     pub(crate) fn begin_close(&self) {
         // SAFETY: both handles are alive; an error object, if any, is ours to destroy.

@@ -1,0 +1,286 @@
+//! What the block's own thread does while its clients are at work: waits until they are ready, releases consumers that had
+//! to wait, feeds the sink, says when the measured part begins and ends, and waits for what is still under way.
+
+use super::{BlockSpec, Shared};
+use crate::clock::now_ns;
+use crate::error::LoadError;
+use crate::librdkafka::connect::Cluster;
+use crate::observation::{Observation, Sink};
+use crate::produce::Outstanding;
+use crate::seconds::Parcel;
+use plumb_model::plan::Mode;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread::ScopedJoinHandle;
+use std::time::Duration;
+
+/// Longest wait until a record went round every partition.
+const READY_S: u64 = 30;
+/// Longest wait for what is under way once the user asked to stop.
+const STOP_DRAIN_NS: u64 = 2_000_000_000;
+const TICK: Duration = Duration::from_millis(20);
+/// Ticks of a part whose end is itself a figure.
+const SHORT_TICK: Duration = Duration::from_millis(2);
+/// Consumers have caught up when they lack no more than this much of the load: what is under way at any moment.
+const CAUGHT_UP_S: f64 = 0.1;
+
+/// What the bookkeeping of a running block needs.
+pub(super) struct Phases<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) spec: &'a BlockSpec<'a>,
+    pub(super) shared: &'a Shared<'a>,
+    pub(super) outstanding: &'a [Outstanding],
+    pub(super) starts: &'a [i64],
+    /// When consumers that had to wait were released.
+    pub(super) released_ns: Option<u64>,
+    /// When they had caught up.
+    pub(super) caught_up_ns: Option<u64>,
+}
+
+impl Phases<'_> {
+    /// Waits until every partition was tried and the consumers are in place.
+    pub(super) fn wait_until_ready(&self, started_ns: u64) -> Result<(), LoadError> {
+        loop {
+            if let Some((code, text)) = self.shared.probe_error() {
+                return Err(self.probe_error(&code, &text));
+            }
+            if let Some(error) = self.shared.failure() {
+                return Err(error);
+            }
+            let probed = !self.shared.takes_any_run();
+            let with_consumers = self.shared.load.consumers > 0;
+            let unready = probed.then(|| self.shared.first_unready(with_consumers)).flatten();
+            let unready = unready.or_else(|| (!self.shared.group_is_complete()).then_some(0));
+            match unready {
+                None => return Ok(()),
+                Some(_) if self.shared.stopped() => return Err(LoadError::Stopped),
+                Some(partition) if now_ns() - started_ns > READY_S * 1_000_000_000 => {
+                    return Err(LoadError::NotReady {
+                        topic: self.spec.topic.to_owned(),
+                        partition,
+                        waited_s: READY_S,
+                        reason: String::new(),
+                    });
+                }
+                Some(_) => std::thread::sleep(Duration::from_millis(2)),
+            }
+        }
+    }
+
+    fn probe_error(&self, code: &str, text: &str) -> LoadError {
+        let bytes = self.spec.step.load.size.largest().0;
+        match code {
+            "MSG_SIZE_TOO_LARGE" | "RECORD_LIST_TOO_LARGE" => LoadError::TooLarge {
+                bytes,
+                reason: format!("{text} (topic max.message.bytes, or the broker's message.max.bytes)"),
+            },
+            _ => LoadError::Refused {
+                operation: format!("send to {}", self.spec.topic),
+                reason: format!("{text} ({code})"),
+            },
+        }
+    }
+
+    /// In the modes in which consumers come later, stops them before anything is sent.
+    pub(super) fn hold_consumers(&self) {
+        if !matches!(self.shared.load.mode, Mode::Consume | Mode::Backlog(_)) {
+            return;
+        }
+        self.shared.hold_consumers();
+        while !self.shared.all_consumers_hold() && !self.shared.stopped() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// The block starts at this time; so may its measured part, where the clock alone says when.
+    pub(super) fn begin(&self, at: u64) {
+        let load = self.shared.load;
+        self.shared.begin(at);
+        let by_clock = match load.mode {
+            Mode::Mixed | Mode::Produce => true,
+            Mode::Backlog(_) => !load.saturating(),
+            Mode::Consume => false,
+        };
+        if by_clock {
+            self.shared.measure_from(at + load.warm_up.0);
+        }
+    }
+
+    /// Feeds the sink until the measured part is over.
+    pub(super) fn follow<T>(
+        &mut self,
+        senders: &[ScopedJoinHandle<'_, T>],
+        parcels: &Receiver<Parcel>,
+        sink: &mut dyn Sink,
+    ) {
+        let begun = match self.shared.load.mode {
+            Mode::Consume => {
+                self.follow_filling(senders, parcels, sink);
+                self.follow_receiving(parcels, sink)
+            }
+            Mode::Mixed | Mode::Produce | Mode::Backlog(_) => self.follow_sending(senders, parcels, sink),
+        };
+        // A measured part too short to be seen to begin has no readings at its ends.
+        if begun {
+            sink.observe(Observation::MeasuredPartEnds);
+        }
+        self.shared.measured_part_ends(now_ns());
+    }
+
+    /// Feeds the sink until every sender is done; whether the measured part was seen to begin.
+    fn follow_sending<T>(
+        &mut self,
+        senders: &[ScopedJoinHandle<'_, T>],
+        parcels: &Receiver<Parcel>,
+        sink: &mut dyn Sink,
+    ) -> bool {
+        let mut begun = false;
+        while self.is_sending(senders) {
+            self.release_at_backlog();
+            if !begun && self.shared.in_measured_part(now_ns()) {
+                begun = true;
+                sink.observe(Observation::MeasuredPartBegins);
+            }
+            feed(parcels, sink, TICK);
+            self.look_at_backlog();
+        }
+        begun
+    }
+
+    /// A sender that is done stays until its CPU time was read; one that panicked is finished without being done.
+    fn is_sending<T>(&self, senders: &[ScopedJoinHandle<'_, T>]) -> bool {
+        self.shared.senders_done() < senders.len() && !senders.iter().any(ScopedJoinHandle::is_finished)
+    }
+
+    /// Feeds the sink until the topic is filled.
+    fn follow_filling<T>(
+        &self,
+        senders: &[ScopedJoinHandle<'_, T>],
+        parcels: &Receiver<Parcel>,
+        sink: &mut dyn Sink,
+    ) {
+        while self.is_sending(senders) {
+            feed(parcels, sink, TICK);
+        }
+        let drain_until = now_ns() + self.shared.load.drain.0;
+        while self.is_under_way() && !self.shared.stopped() && now_ns() < drain_until {
+            feed(parcels, sink, SHORT_TICK);
+        }
+    }
+
+    /// Releases the consumers and feeds the sink until they have all, or get nothing more.
+    fn follow_receiving(&mut self, parcels: &Receiver<Parcel>, sink: &mut dyn Sink) -> bool {
+        let Ok(ends) = self.cluster.end_offsets(self.spec.topic, self.spec.partitions) else { return false };
+        sink.observe(Observation::MeasuredPartBegins);
+        let begun = now_ns();
+        self.shared.measure_from(begun);
+        self.shared.release_consumers();
+        let (mut received, mut progress_ns) = (self.shared.received(), begun);
+        while !self.shared.has_reached(&ends) && !self.shared.stopped() {
+            feed(parcels, sink, SHORT_TICK);
+            let (now, so_far) = (now_ns(), self.shared.received());
+            if so_far > received {
+                (received, progress_ns) = (so_far, now);
+            } else if now - progress_ns > self.shared.load.drain.0 {
+                break;
+            }
+        }
+        true
+    }
+
+    /// Releases consumers once the backlog is as large as asked for.
+    fn release_at_backlog(&mut self) {
+        let Mode::Backlog(bytes) = self.shared.load.mode else { return };
+        if self.released_ns.is_some() {
+            return;
+        }
+        let (now, load) = (now_ns(), self.shared.load);
+        let built = self.shared.acknowledged() as f64 * load.size.mean() >= bytes.0 as f64;
+        let due = match load.saturating() {
+            true => built && now >= self.shared.start_ns().saturating_add(load.warm_up.0),
+            false => self.shared.measured_part_has_begun(now),
+        };
+        if due {
+            if load.saturating() {
+                self.shared.measure_from(now);
+            }
+            self.shared.release_consumers();
+            self.released_ns = Some(now);
+        }
+    }
+
+    /// Notes when consumers that were released have caught up.
+    fn look_at_backlog(&mut self) {
+        let (Some(released), None) = (self.released_ns, self.caught_up_ns) else { return };
+        let now = now_ns();
+        let acknowledged = self.shared.acknowledged();
+        let elapsed_s = now.saturating_sub(self.shared.start_ns()) as f64 / 1e9;
+        let behind = acknowledged.saturating_sub(self.shared.received());
+        if now > released && behind as f64 <= acknowledged as f64 / elapsed_s * CAUGHT_UP_S {
+            self.caught_up_ns = Some(now);
+        }
+    }
+
+    fn is_under_way(&self) -> bool {
+        self.outstanding.iter().any(|producer| producer.count() > 0)
+    }
+
+    /// Waits for reports, then for the consumers to reach the log's end, no longer than the plan allows, and than
+    /// somebody who asked to stop would. Returns the end offsets.
+    pub(super) fn drain(&mut self, parcels: &Receiver<Parcel>, sink: &mut dyn Sink) -> Option<Vec<i64>> {
+        let mut deadline = now_ns() + self.spec.step.load.drain.0;
+        let mut hurried = false;
+        let mut over = || {
+            if !hurried && self.shared.stopped_by_user() {
+                hurried = true;
+                deadline = deadline.min(now_ns() + STOP_DRAIN_NS);
+            }
+            now_ns() >= deadline
+        };
+        while self.is_under_way() && !over() {
+            feed(parcels, sink, Duration::from_millis(2));
+        }
+        loop {
+            let ends = self.cluster.end_offsets(self.spec.topic, self.spec.partitions).ok();
+            let reached = match &ends {
+                Some(ends) => self.everything_received(ends),
+                None => false,
+            };
+            if reached || over() {
+                return ends;
+            }
+            feed(parcels, sink, TICK);
+            self.look_at_backlog();
+        }
+    }
+
+    /// With acks=0 the log may still grow after the last report, so its growth is held against what was sent.
+    fn everything_received(&self, ends: &[i64]) -> bool {
+        let growth: i64 = ends.iter().zip(self.starts).map(|(end, start)| end - start).sum();
+        let appended = growth.unsigned_abs() >= self.shared.acknowledged();
+        appended && (self.shared.load.consumers == 0 || self.shared.has_reached(ends))
+    }
+
+    /// How long consumers that had to wait took to catch up.
+    pub(super) fn drain_ns(&self) -> Option<u64> {
+        self.caught_up_ns.zip(self.released_ns).map(|(caught_up, released)| caught_up - released)
+    }
+}
+
+/// Passes on what the threads recorded, and gives them the emptied parts back.
+fn feed(parcels: &Receiver<Parcel>, sink: &mut dyn Sink, wait: Duration) {
+    match parcels.recv_timeout(wait) {
+        Ok(parcel) => {
+            pass_on(parcel, sink);
+            while let Ok(parcel) = parcels.try_recv() {
+                pass_on(parcel, sink);
+            }
+        }
+        Err(RecvTimeoutError::Disconnected) => std::thread::sleep(wait),
+        Err(RecvTimeoutError::Timeout) => {}
+    }
+}
+
+pub(super) fn pass_on(parcel: Parcel, sink: &mut dyn Sink) {
+    sink.observe(Observation::Second(&parcel.part));
+    parcel.give_back();
+}

@@ -1,0 +1,115 @@
+//! The clients of a block that are the library's: made from the step's properties, each with threads of its own.
+
+use super::consume::receive;
+use super::produce::{Sender, hear_reports};
+use super::{Client, Role};
+use crate::block::{BlockSpec, ProducerJob, Shared};
+use crate::consume::Received;
+use crate::error::LoadError;
+use crate::librdkafka::connect::Cluster;
+use crate::produce::{Reported, Sent};
+use crate::seconds::Seconds;
+use plumb_model::plan::{Properties, StepPlan};
+
+/// Windows of the client's statistics.
+const STATISTICS_MS: &str = "200";
+
+/// The clients of a block.
+#[derive(Debug)]
+pub(crate) struct Clients {
+    producers: Vec<Client>,
+    consumers: Vec<Client>,
+}
+
+impl Clients {
+    /// Makes them; the consumers join their group.
+    pub(crate) fn new(
+        cluster: &Cluster,
+        spec: &BlockSpec<'_>,
+        (producers, consumers): (usize, usize),
+    ) -> Result<Self, LoadError> {
+        let of = |role, count| -> Result<Vec<Client>, LoadError> {
+            let properties = properties(role, spec.step, spec.group, &cluster.properties);
+            (0..count).map(|_| Client::new(role, &properties)).collect()
+        };
+        let clients =
+            Clients { producers: of(Role::Producer, producers)?, consumers: of(Role::Consumer, consumers)? };
+        clients.consumers.iter().try_for_each(|consumer| consumer.subscribe(spec.topic))?;
+        Ok(clients)
+    }
+
+    /// Produces until the block ends: one thread sends (this one), one hears the reports.
+    pub(crate) fn produce(&self, job: ProducerJob<'_, '_>) -> (Sent, Reported) {
+        let ProducerJob { index, shared, outstanding, acks, .. } = job;
+        let client = &self.producers[index];
+        let sending = std::thread::current();
+        std::thread::scope(|scope| {
+            let hear = || hear_reports(shared, client, outstanding, &sending, acks);
+            let reporter = std::thread::Builder::new().name(format!("plumb-ack-{index}"));
+            let reporter = match reporter.spawn_scoped(scope, hear) {
+                Ok(reporter) => reporter,
+                Err(error) => {
+                    shared.fail(LoadError::Thread { reason: error.to_string() });
+                    return (Sent::default(), Reported::default());
+                }
+            };
+            let sender = client.topic(job.topic).and_then(|topic| {
+                let producer = u16::try_from(index).unwrap_or(u16::MAX);
+                let mut sender = Sender::new(shared, topic, producer, (job.keys, job.payloads), outstanding)?;
+                for partition in job.probes {
+                    sender.probe(partition)?;
+                }
+                Ok(sender)
+            });
+            let sent = match sender {
+                // A block that cannot begin drops the other end.
+                Ok(mut sender) => match job.begun.recv() {
+                    Ok(at) => sender.send(job.course, at, job.pace, job.slips),
+                    Err(_) => Sent::default(),
+                },
+                Err(error) => {
+                    shared.fail(error);
+                    Sent::default()
+                }
+            };
+            let reported = reporter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (sent, reported)
+        })
+    }
+
+    /// Consumes until the block ends.
+    pub(crate) fn receive(&self, index: usize, shared: &Shared<'_>, seconds: Seconds<'_>) -> Received {
+        receive(shared, &self.consumers[index], index, seconds)
+    }
+
+    /// The producers' and the consumers' properties as the library resolved them.
+    pub(crate) fn effective(&self) -> (Properties, Properties) {
+        let of = |clients: &[Client]| clients.first().map(Client::effective).unwrap_or_default();
+        (of(&self.producers), of(&self.consumers))
+    }
+}
+
+/// Refuses a step whose properties the library does not take.
+pub(crate) fn check(step: &StepPlan, security: &Properties) -> Result<(), LoadError> {
+    for role in [Role::Producer, Role::Consumer] {
+        Client::new(role, &properties(role, step, "plumb-check", security))?;
+    }
+    Ok(())
+}
+
+/// What the clients of one role are told.
+fn properties(role: Role, step: &StepPlan, group: &str, security: &Properties) -> Properties {
+    let mut properties = security.clone();
+    properties.insert("client.id".to_owned(), "plumb".to_owned());
+    properties.insert("statistics.interval.ms".to_owned(), STATISTICS_MS.to_owned());
+    let own = match role {
+        Role::Producer => &step.producer,
+        Role::Consumer | Role::Admin => {
+            properties.insert("group.id".to_owned(), group.to_owned());
+            properties.insert("auto.offset.reset".to_owned(), "earliest".to_owned());
+            &step.consumer
+        }
+    };
+    properties.extend(own.clone());
+    properties
+}

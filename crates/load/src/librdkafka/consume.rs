@@ -1,0 +1,98 @@
+//! One consumer of the client library: a thread that receives and says what it got.
+
+use super::{Client, EventView, Message};
+use crate::block::Shared;
+use crate::clock::now_ns;
+use crate::consume::{Received, Record};
+use crate::seconds::Seconds;
+use std::time::Duration;
+
+/// Longest wait for the group to let a consumer go.
+const CLOSE_NS: u64 = 5_000_000_000;
+
+/// Receives until the block ends, then leaves the group.
+pub(crate) fn receive(
+    shared: &Shared<'_>,
+    client: &Client,
+    index: usize,
+    mut seconds: Seconds<'_>,
+) -> Received {
+    let mut received = Received::new(shared.partitions());
+    let mut window = shared.window();
+    let mut holds = false;
+    while !shared.finished() {
+        if shared.consumers_must_wait() != holds {
+            holds = !holds;
+            match holds {
+                true => {
+                    client.pause();
+                    shared.consumer_holds();
+                }
+                false => client.resume(),
+            }
+        }
+        let Some(event) = client.poll(Duration::from_millis(50)) else {
+            seconds.pass(now_ns());
+            continue;
+        };
+        let now = now_ns();
+        match event.view() {
+            EventView::Messages(messages) => {
+                for message in messages {
+                    note_message(shared, message, now, &mut received, &mut seconds);
+                }
+            }
+            EventView::Rebalance(rebalance) => {
+                let given = rebalance.answer(client, |partition| shared.position(partition));
+                shared.set_assigned(index, given > 0);
+                // One change of the group takes partitions and gives them again: it is counted when it gives.
+                received.rebalances += u64::from(given > 0 && shared.measured_part_has_begun(now));
+            }
+            EventView::Statistics(json) => received.statistics.take(json, window.next(now)),
+            EventView::Error { code, text, fatal } => received.errors.note_client(&code, &text, fatal),
+            _ => {}
+        }
+        seconds.pass(now);
+    }
+    received.arrivals.end_run();
+    seconds.finish();
+    leave(client);
+    received
+}
+
+fn note_message(
+    shared: &Shared<'_>,
+    message: Message<'_>,
+    now: u64,
+    received: &mut Received,
+    seconds: &mut Seconds<'_>,
+) {
+    if let Some((code, text)) = message.error() {
+        received.errors.note("consume", &code, &text);
+        return;
+    }
+    let partition = message.partition();
+    shared.reached(partition, message.offset() + 1);
+    shared.count_received(1);
+    let value = message.value();
+    let record = Record {
+        partition,
+        stamp_bytes: message.stamp_header().unwrap_or(value),
+        value_bytes: value.len(),
+        append_time_ms: message.append_time_ms(),
+    };
+    received.note(shared, &record, now, seconds);
+}
+
+/// Leaves the group, so that the cluster need not wait for the member's session to end.
+fn leave(client: &Client) {
+    let deadline = now_ns() + CLOSE_NS;
+    client.begin_close();
+    while !client.is_closed() && now_ns() < deadline {
+        if let Some(event) = client.poll(Duration::from_millis(10))
+            && let EventView::Rebalance(rebalance) = event.view()
+        {
+            rebalance.answer(client, |_| None);
+        }
+    }
+}

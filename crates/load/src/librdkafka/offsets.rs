@@ -1,0 +1,51 @@
+//! Where the log of each partition begins and ends, as its leader says.
+
+use super::connect::Cluster;
+use crate::clock::now_ns;
+use crate::error::LoadError;
+use std::time::Duration;
+
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Longest wait for a leader to know that it is one. Ours: it takes milliseconds, and an election about a second.
+const LEADER_WAIT: Duration = Duration::from_secs(5);
+const PASSING: &[&str] = &["NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART"];
+
+impl Cluster {
+    /// First offset of each partition that is still there.
+    pub(crate) fn begin_offsets(&self, topic: &str, partitions: usize) -> Result<Vec<i64>, LoadError> {
+        self.of_each(topic, partitions, |(low, _)| low)
+    }
+
+    /// End offset of each partition.
+    pub(crate) fn end_offsets(&self, topic: &str, partitions: usize) -> Result<Vec<i64>, LoadError> {
+        self.of_each(topic, partitions, |(_, high)| high)
+    }
+
+    fn of_each(
+        &self,
+        topic: &str,
+        partitions: usize,
+        which: fn((i64, i64)) -> i64,
+    ) -> Result<Vec<i64>, LoadError> {
+        let watermarks = |at| self.watermarks(topic, i32::try_from(at).unwrap_or(i32::MAX));
+        (0..partitions).map(|at| watermarks(at).map(which)).collect()
+    }
+
+    /// A broker may be told later than everyone else that it leads a new partition; that passes.
+    fn watermarks(&self, topic: &str, partition: i32) -> Result<(i64, i64), LoadError> {
+        let started = now_ns();
+        loop {
+            let reason = match self.client.watermarks(topic, partition, TIMEOUT) {
+                Ok(watermarks) => return Ok(watermarks),
+                Err(reason) => reason,
+            };
+            let passes = PASSING.iter().any(|code| reason.starts_with(code));
+            if !passes || now_ns() - started > LEADER_WAIT.as_nanos() as u64 {
+                let operation = format!("ask for the offsets of {topic} partition {partition}");
+                return Err(LoadError::Refused { operation, reason });
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
