@@ -31,12 +31,15 @@ pub struct ConfigError {
     pub reason: String,
 }
 
-/// One key with its value and place.
+/// One key of properties text with its value and place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Entry {
-    line: u32,
-    key: String,
-    value: String,
+pub struct Entry {
+    /// 1-based.
+    pub line: u32,
+    /// Without escapes.
+    pub key: String,
+    /// Without escapes.
+    pub value: String,
 }
 
 /// Java-only keys that can be left out, each with the reason.
@@ -143,8 +146,8 @@ fn jaas_login(value: &str) -> Option<(String, String)> {
     Some((option("username")?, option("password")?))
 }
 
-/// The entries of a properties file.
-fn entries(content: &str) -> Vec<Entry> {
+/// The entries of properties text by Java's rules, as they stand there: nothing is translated or judged.
+pub fn entries(content: &str) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut lines = content.lines().enumerate();
     while let Some((index, first)) = lines.next() {
