@@ -1,1 +1,190 @@
-//! Not written yet.
+//! Fetch requests and responses, versions 4 to 11, without fetch sessions.
+//!
+//! A request names every partition that it wants, each time. The records in a response stay where they are; [`crate::record`]
+//! reads them.
+
+use crate::error::ErrorCode;
+use crate::read::{Reader, Result};
+use crate::versions::ApiKey;
+use crate::write;
+use std::ops::RangeInclusive;
+
+/// The versions that are spoken here.
+pub const VERSIONS: RangeInclusive<i16> = 4..=11;
+
+/// Which records are seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Isolation {
+    /// All.
+    #[default]
+    ReadUncommitted,
+    /// Those of transactions only once they are committed. The records of aborted ones are in a response all the same.
+    ReadCommitted,
+}
+
+/// What a request says besides its partitions. It is for one topic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FetchHead<'a> {
+    /// One of [`VERSIONS`].
+    pub version: i16,
+    /// What the response will say again.
+    pub correlation_id: i32,
+    /// The name that the broker knows this client by.
+    pub client_id: &'a str,
+    /// How long the broker may wait for `min_bytes`.
+    pub max_wait_ms: i32,
+    /// How many bytes there should be before the broker responds.
+    pub min_bytes: i32,
+    /// How many bytes a response may have; a first batch that is larger comes all the same.
+    pub max_bytes: i32,
+    /// Which records are seen.
+    pub isolation: Isolation,
+    /// Where from.
+    pub topic: &'a str,
+}
+
+/// One partition that is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FetchPartition {
+    /// Which one.
+    pub index: i32,
+    /// The leader's epoch as metadata said it, so that an old leader refuses; -1 where it is not known. From version 9 on.
+    pub leader_epoch: i32,
+    /// The offset to begin at.
+    pub offset: i64,
+    /// How many bytes of this partition; a first batch that is larger comes all the same.
+    pub max_bytes: i32,
+}
+
+/// Appends a whole request, from its size to its end.
+pub fn request(
+    out: &mut Vec<u8>,
+    head: &FetchHead<'_>,
+    partitions: impl ExactSizeIterator<Item = FetchPartition>,
+) {
+    let api = (ApiKey::Fetch, head.version);
+    write::request(out, api, head.correlation_id, head.client_id, |out| body(out, head, partitions));
+}
+
+fn body(out: &mut Vec<u8>, head: &FetchHead<'_>, partitions: impl ExactSizeIterator<Item = FetchPartition>) {
+    let version = head.version;
+    // Not a replica.
+    out.extend_from_slice(&(-1_i32).to_be_bytes());
+    out.extend_from_slice(&head.max_wait_ms.to_be_bytes());
+    out.extend_from_slice(&head.min_bytes.to_be_bytes());
+    out.extend_from_slice(&head.max_bytes.to_be_bytes());
+    out.push(match head.isolation {
+        Isolation::ReadUncommitted => 0,
+        Isolation::ReadCommitted => 1,
+    });
+    if version >= 7 {
+        // A full fetch that begins no session: id 0, epoch -1 (KIP-227).
+        out.extend_from_slice(&0_i32.to_be_bytes());
+        out.extend_from_slice(&(-1_i32).to_be_bytes());
+    }
+    write::array_length(out, 1);
+    write::string(out, head.topic);
+    write::array_length(out, partitions.len());
+    for partition in partitions {
+        out.extend_from_slice(&partition.index.to_be_bytes());
+        if version >= 9 {
+            out.extend_from_slice(&partition.leader_epoch.to_be_bytes());
+        }
+        out.extend_from_slice(&partition.offset.to_be_bytes());
+        if version >= 5 {
+            // The log start offset, which only replicas know.
+            out.extend_from_slice(&(-1_i64).to_be_bytes());
+        }
+        out.extend_from_slice(&partition.max_bytes.to_be_bytes());
+    }
+    if version >= 7 {
+        // Nothing is taken out of a session.
+        write::array_length(out, 0);
+    }
+    if version >= 11 {
+        // No rack, so the leader answers itself.
+        write::string(out, "");
+    }
+}
+
+/// What a response says as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FetchAnswer {
+    /// For how many milliseconds the broker throttles this client.
+    pub throttle_ms: i32,
+    /// What went wrong with the whole request; before version 7 nothing can.
+    pub error_code: ErrorCode,
+}
+
+/// What a response says of one partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FetchedPartition<'a> {
+    /// Which topic.
+    pub topic: &'a str,
+    /// Which partition.
+    pub index: i32,
+    /// What went wrong with it.
+    pub error_code: ErrorCode,
+    /// The end of what consumers may see.
+    pub high_watermark: i64,
+    /// The end of what no open transaction holds back; -1 where the broker does not say.
+    pub last_stable_offset: i64,
+    /// The first offset that the partition still has; -1 before version 5.
+    pub log_start_offset: i64,
+    /// For [`crate::record::batches`]; the last batch may be cut off.
+    pub records: &'a [u8],
+}
+
+/// Reads a response without its size and correlation id. `each` gets every partition before it is known whether the rest can be read.
+pub fn read_response<'a>(
+    version: i16,
+    body: &'a [u8],
+    each: &mut dyn FnMut(FetchedPartition<'a>),
+) -> Result<FetchAnswer> {
+    let mut reader = Reader::new(body);
+    let throttle_ms = reader.i32("throttle time")?;
+    let error_code = ErrorCode(if version >= 7 { reader.i16("error code")? } else { 0 });
+    if version >= 7 {
+        reader.skip(4, "session id")?;
+    }
+    let least_partition = if version >= 11 {
+        42
+    } else if version >= 5 {
+        38
+    } else {
+        30
+    };
+    for _ in 0..reader.array_length(6, "topics")? {
+        let topic = reader.string("topic name")?;
+        for _ in 0..reader.array_length(least_partition, "partitions")? {
+            each(partition(version, topic, &mut reader)?);
+        }
+    }
+    reader.end("fetch response")?;
+    Ok(FetchAnswer { throttle_ms, error_code })
+}
+
+fn partition<'a>(version: i16, topic: &'a str, reader: &mut Reader<'a>) -> Result<FetchedPartition<'a>> {
+    let index = reader.i32("partition index")?;
+    let error_code = ErrorCode(reader.i16("error code")?);
+    let high_watermark = reader.i64("high watermark")?;
+    let last_stable_offset = reader.i64("last stable offset")?;
+    let log_start_offset = if version >= 5 { reader.i64("log start offset")? } else { -1 };
+    // Of each aborted transaction the producer's id and the first offset.
+    if let Some(aborted) = reader.nullable_array_length(16, "aborted transactions")? {
+        reader.skip(aborted * 16, "aborted transactions")?;
+    }
+    if version >= 11 {
+        reader.skip(4, "preferred read replica")?;
+    }
+    let records = reader.nullable_bytes("records")?.unwrap_or_default();
+    Ok(FetchedPartition {
+        topic,
+        index,
+        error_code,
+        high_watermark,
+        last_stable_offset,
+        log_start_offset,
+        records,
+    })
+}

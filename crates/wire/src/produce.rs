@@ -1,1 +1,130 @@
-//! Not written yet.
+//! Produce requests and responses, versions 3 to 8.
+//!
+//! A request is written in pieces so that no batch is copied: [`request_head`], then for each partition [`partition_head`] and its sealed
+//! batch, all in one `writev`. What the batches are is in [`crate::batch`].
+
+use crate::error::ErrorCode;
+use crate::read::{Reader, Result};
+use crate::versions::ApiKey;
+use crate::write;
+use std::ops::RangeInclusive;
+
+/// The versions that are spoken here. Requests are the same in all of them.
+pub const VERSIONS: RangeInclusive<i16> = 3..=8;
+
+/// What a partition takes in a request besides its batch.
+pub const PARTITION_HEAD_BYTES: usize = 8;
+
+/// What a request says besides its batches. It is for one topic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestHead<'a> {
+    /// One of [`VERSIONS`].
+    pub version: i16,
+    /// What the response will say again.
+    pub correlation_id: i32,
+    /// The name that the broker knows this client by.
+    pub client_id: &'a str,
+    /// 0: no response at all; 1: the leader has it; -1: all in-sync replicas have it.
+    pub acks: i16,
+    /// How long the broker may wait for the replicas.
+    pub timeout_ms: i32,
+    /// Where the batches go.
+    pub topic: &'a str,
+}
+
+/// Appends everything before the first partition: from the request's size up to the number of partitions.
+///
+/// `batches_bytes` is the sum of the batches' sizes. After it the caller sends, `partitions` times, a [`partition_head`] and the batch.
+///
+/// # Panics
+/// Where the request would be 2 GiB or more; brokers take 100 MiB where nothing else is set (`socket.request.max.bytes`).
+pub fn request_head(out: &mut Vec<u8>, head: &RequestHead<'_>, partitions: usize, batches_bytes: usize) {
+    let start = out.len();
+    write::request(out, (ApiKey::Produce, head.version), head.correlation_id, head.client_id, |out| {
+        // No transaction.
+        write::nullable_string(out, None);
+        out.extend_from_slice(&head.acks.to_be_bytes());
+        out.extend_from_slice(&head.timeout_ms.to_be_bytes());
+        write::array_length(out, 1);
+        write::string(out, head.topic);
+        write::array_length(out, partitions);
+    });
+    let size = out.len() - start - 4 + partitions * PARTITION_HEAD_BYTES + batches_bytes;
+    assert!(size <= i32::MAX as usize, "a request of {size} bytes cannot be sent");
+    out[start..start + 4].copy_from_slice(&(size as i32).to_be_bytes());
+}
+
+/// What goes before the batch of partition `index`.
+#[inline]
+pub fn partition_head(index: i32, batch_len: usize) -> [u8; PARTITION_HEAD_BYTES] {
+    let mut head = [0; PARTITION_HEAD_BYTES];
+    head[..4].copy_from_slice(&index.to_be_bytes());
+    head[4..].copy_from_slice(&(batch_len as i32).to_be_bytes());
+    head
+}
+
+/// What a response says of one partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartitionAnswer<'a> {
+    /// Which topic.
+    pub topic: &'a str,
+    /// Which partition.
+    pub index: i32,
+    /// What went wrong with it.
+    pub error_code: ErrorCode,
+    /// The offset of the batch's first record; -1 where the broker does not say.
+    pub base_offset: i64,
+    /// When the broker appended it, if it says what the time is; else -1.
+    pub append_time_ms: i64,
+    /// The first offset that the partition still has; -1 before version 5.
+    pub log_start_offset: i64,
+    /// What the broker says about the error; version 8 only.
+    pub message: Option<&'a str>,
+}
+
+/// Reads a response without its size and correlation id. `each` gets every partition before it is known whether the rest can be read.
+/// Gives for how many milliseconds the broker throttles this client.
+pub fn read_response<'a>(
+    version: i16,
+    body: &'a [u8],
+    each: &mut dyn FnMut(PartitionAnswer<'a>),
+) -> Result<i32> {
+    let mut reader = Reader::new(body);
+    let least_partition = if version >= 8 {
+        36
+    } else if version >= 5 {
+        30
+    } else {
+        22
+    };
+    for _ in 0..reader.array_length(6, "topics")? {
+        let topic = reader.string("topic name")?;
+        for _ in 0..reader.array_length(least_partition, "partitions")? {
+            each(partition(version, topic, &mut reader)?);
+        }
+    }
+    let throttle_ms = reader.i32("throttle time")?;
+    reader.end("produce response")?;
+    Ok(throttle_ms)
+}
+
+fn partition<'a>(version: i16, topic: &'a str, reader: &mut Reader<'a>) -> Result<PartitionAnswer<'a>> {
+    let index = reader.i32("partition index")?;
+    let error_code = ErrorCode(reader.i16("error code")?);
+    let base_offset = reader.i64("base offset")?;
+    let append_time_ms = reader.i64("append time")?;
+    let log_start_offset = if version >= 5 { reader.i64("log start offset")? } else { -1 };
+    let message = if version >= 8 { words_about(reader)? } else { None };
+    Ok(PartitionAnswer { topic, index, error_code, base_offset, append_time_ms, log_start_offset, message })
+}
+
+/// The message about the batch, or else the first one about a record in it.
+fn words_about<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a str>> {
+    let mut of_record = None;
+    for _ in 0..reader.array_length(6, "record errors")? {
+        reader.skip(4, "record index")?;
+        let words = reader.nullable_string("record error message")?;
+        of_record = of_record.or(words);
+    }
+    Ok(reader.nullable_string("error message")?.or(of_record))
+}
