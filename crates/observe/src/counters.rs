@@ -5,6 +5,7 @@
 
 mod cpu;
 mod disk;
+mod memory;
 mod network;
 mod pressure;
 
@@ -12,7 +13,6 @@ use std::time::Instant;
 
 use plumb_model::facts::HostDelta;
 
-use crate::facts::meminfo_bytes;
 use crate::{HostRoot, ObserveError, growth};
 
 /// One reading of the host's counters.
@@ -24,8 +24,8 @@ pub struct HostSample {
     tcp: network::TcpCounters,
     interfaces: Vec<network::InterfaceCounters>,
     disks: Vec<disk::DiskCounters>,
-    dirty_bytes: Option<u64>,
-    writeback_bytes: Option<u64>,
+    partitions: Vec<disk::DiskCounters>,
+    memory: memory::MemoryGauges,
     missing: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub fn sample_host(root: &HostRoot) -> Result<HostSample, ObserveError> {
             String::new()
         }
     };
-    let memory = optional("/proc/meminfo");
+    let memory = memory::parse(&optional("/proc/meminfo"), &optional("/proc/vmstat"));
     let pressure = pressure::PressureCounters {
         cpu: pressure::parse(&optional("/proc/pressure/cpu")),
         io: pressure::parse(&optional("/proc/pressure/io")),
@@ -49,22 +49,14 @@ pub fn sample_host(root: &HostRoot) -> Result<HostSample, ObserveError> {
     };
     let tcp = network::parse_tcp(&optional("/proc/net/snmp"));
     let interfaces = network::parse_interfaces(&optional("/proc/net/dev"));
-    let mut disks = disk::parse(&optional("/proc/diskstats"));
+    let disks = disk::parse(&optional("/proc/diskstats"));
     // Partitions have no directory of their own there.
-    if root.exists("/sys/block") {
-        disks.retain(|disk| root.exists(&format!("/sys/block/{}", disk.name.replace('/', "!"))));
-    }
-    Ok(HostSample {
-        taken_at,
-        cpu,
-        pressure,
-        tcp,
-        interfaces,
-        disks,
-        dirty_bytes: meminfo_bytes(&memory, "Dirty"),
-        writeback_bytes: meminfo_bytes(&memory, "Writeback"),
-        missing,
-    })
+    let told_apart = root.exists("/sys/block");
+    let is_whole = |disk: &disk::DiskCounters| {
+        !told_apart || root.exists(&format!("/sys/block/{}", disk.name.replace('/', "!")))
+    };
+    let (disks, partitions) = disks.into_iter().partition(is_whole);
+    Ok(HostSample { taken_at, cpu, pressure, tcp, interfaces, disks, partitions, memory, missing })
 }
 
 /// What happened between two readings of one host.
@@ -75,8 +67,14 @@ pub fn host_delta(before: &HostSample, after: &HostSample) -> HostDelta {
         each_cpu: cpu::each_delta(&before.cpu, &after.cpu),
         pressure: pressure::delta(&before.pressure, &after.pressure),
         context_switches: growth(before.cpu.context_switches, after.cpu.context_switches),
-        dirty_bytes: after.dirty_bytes,
-        writeback_bytes: after.writeback_bytes,
+        dirty_before_bytes: before.memory.dirty_bytes,
+        writeback_before_bytes: before.memory.writeback_bytes,
+        dirty_bytes: after.memory.dirty_bytes,
+        writeback_bytes: after.memory.writeback_bytes,
+        memory_total_bytes: after.memory.total_bytes,
+        memory_available_bytes: after.memory.available_bytes,
+        dirty_background_threshold_bytes: after.memory.dirty_background_threshold_bytes,
+        dirty_threshold_bytes: after.memory.dirty_threshold_bytes,
         tcp_sent_segments: growth(before.tcp.sent_segments, after.tcp.sent_segments),
         tcp_retransmitted_segments: growth(
             before.tcp.retransmitted_segments,
@@ -84,6 +82,7 @@ pub fn host_delta(before: &HostSample, after: &HostSample) -> HostDelta {
         ),
         interfaces: network::deltas(&before.interfaces, &after.interfaces),
         disks: disk::deltas(&before.disks, &after.disks),
+        partitions: disk::deltas(&before.partitions, &after.partitions),
         missing: after.missing.clone(),
     }
 }

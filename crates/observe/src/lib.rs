@@ -4,7 +4,8 @@
 //! |---|---|
 //! | What is this host? | [`host_facts`] |
 //! | What did it do during the run? | [`sample_host`] twice, then [`host_delta`] |
-//! | What did a process and its threads cost? | [`sample_threads`] twice, then [`process_usage`] |
+//! | What is behind a directory? | [`storage`] |
+//! | What did a process and its threads cost, read and write? | [`sample_threads`] twice, then [`process_usage`] |
 //! | Is the broker on this host? | [`is_local_address`] |
 //! | Where did the broker's requests spend their time? | [`scrape`] twice, then [`request_times`] |
 //!
@@ -22,6 +23,7 @@ mod http;
 mod prometheus;
 mod requests;
 mod root;
+mod storage;
 mod threads;
 
 pub use address::is_local_address;
@@ -33,6 +35,7 @@ pub use http::HttpError;
 pub use prometheus::{MetricSample, MetricsPage, PageError};
 pub use requests::{Scrape, request_times, scrape};
 pub use root::HostRoot;
+pub use storage::storage;
 pub use threads::{ThreadsSample, process_usage, sample_threads};
 
 /// Kernel clock ticks per second in `/proc`: `USER_HZ`, which is 100 on every architecture that Kafka runs on.

@@ -1,4 +1,5 @@
-//! Processor time of a process and of each of its threads (proc_pid_stat(5), kernel documentation sched-stats).
+//! Processor time of a process and of each of its threads (proc_pid_stat(5), kernel documentation sched-stats), and what
+//! the process read and wrote (proc_pid_io(5)).
 //!
 //! Used on ourselves (is the generator the bottleneck?) and on a broker that runs on this host. Not for finding the
 //! process: the caller knows its number.
@@ -6,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use plumb_model::facts::{ProcessUsage, ThreadUsage};
+use plumb_model::facts::{ProcessIo, ProcessUsage, ThreadUsage};
 
 use crate::{HostRoot, ObserveError, growth, ticks_ns};
 
@@ -16,6 +17,8 @@ pub struct ThreadsSample {
     taken_at: Instant,
     process: CpuTicks,
     threads: BTreeMap<u32, ThreadCounters>,
+    /// Absent when the kernel keeps no account, or shows it to the process's owner only.
+    io: Option<ProcessIo>,
 }
 
 /// Processor time since the start, and the start itself, which tells a number's second owner from its first.
@@ -51,7 +54,31 @@ pub fn sample_threads(root: &HostRoot, pid: u32) -> Result<ThreadsSample, Observ
             threads.insert(tid, counters);
         }
     }
-    Ok(ThreadsSample { taken_at, process, threads })
+    let io = root.read(&format!("/proc/{pid}/io")).ok().as_deref().map(parse_io);
+    Ok(ThreadsSample { taken_at, process, threads, io })
+}
+
+/// `write_bytes: 4096`: sums since the process's start, ended threads included.
+fn parse_io(text: &str) -> ProcessIo {
+    let bytes = |key: &str| {
+        text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?.trim().parse().ok()
+    };
+    ProcessIo {
+        called_read_bytes: bytes("rchar"),
+        device_read_bytes: bytes("read_bytes"),
+        dirtied_bytes: bytes("write_bytes"),
+        cancelled_bytes: bytes("cancelled_write_bytes"),
+    }
+}
+
+fn io_between(before: &ProcessIo, after: &ProcessIo) -> ProcessIo {
+    let grown = |figure: fn(&ProcessIo) -> Option<u64>| growth(figure(before), figure(after));
+    ProcessIo {
+        called_read_bytes: grown(|io| io.called_read_bytes),
+        device_read_bytes: grown(|io| io.device_read_bytes),
+        dirtied_bytes: grown(|io| io.dirtied_bytes),
+        cancelled_bytes: grown(|io| io.cancelled_bytes),
+    }
 }
 
 fn read_thread(root: &HostRoot, folder: &str) -> Result<Option<ThreadCounters>, ObserveError> {
@@ -108,6 +135,7 @@ pub fn process_usage(before: &ThreadsSample, after: &ThreadsSample) -> ProcessUs
         cpu_ns: growth(cpu(&before.process), cpu(&after.process)).and_then(ticks_ns),
         threads,
         ended_threads: ended.count() as u32,
+        io: before.io.as_ref().zip(after.io.as_ref()).map(|(before, after)| io_between(before, after)),
     }
 }
 
@@ -157,6 +185,7 @@ mod tests {
 
     fn sample(user: u64, threads: &[(u32, ThreadCounters)]) -> ThreadsSample {
         ThreadsSample {
+            io: None,
             taken_at: Instant::now(),
             process: CpuTicks { user, system: 0, started_at: 7 },
             threads: threads.iter().cloned().collect(),
@@ -206,6 +235,16 @@ mod tests {
         after.process.started_at = 1_000;
         let usage = process_usage(&before, &after);
         assert_eq!((usage.cpu_ns, usage.threads.len()), (None, 0));
+    }
+
+    #[test]
+    fn what_a_process_read_and_wrote_is_the_growth_between_two_readings() {
+        let before =
+            parse_io("rchar: 10\nwchar: 5\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n");
+        let after = parse_io("rchar: 30\nwchar: 5\nread_bytes: 4096\nwrite_bytes: 20480\n");
+        let io = io_between(&before, &after);
+        assert_eq!((io.called_read_bytes, io.device_read_bytes), (Some(20), Some(0)));
+        assert_eq!((io.dirtied_bytes, io.cancelled_bytes), (Some(12_288), None));
     }
 
     proptest! {

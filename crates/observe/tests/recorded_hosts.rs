@@ -198,9 +198,15 @@ fn a_second_of_work_is_the_difference_of_two_readings() {
     assert_eq!(delta.each_cpu[1].time.busy_share(), None, "no time passed there, so there is no share");
     assert_eq!(delta.context_switches, Some(211));
     assert_eq!((delta.dirty_bytes, delta.writeback_bytes), (Some(1 << 30), Some(20 << 20)));
+    assert_eq!((delta.dirty_before_bytes, delta.writeback_before_bytes), (Some(1 << 30), Some(20 << 20)));
+    assert_eq!(delta.dirty_threshold_bytes, Some(9_830_400 * 4096));
+    assert_eq!(delta.dirty_background_threshold_bytes, Some(4_915_200 * 4096));
+    assert_eq!(delta.memory_available_bytes, Some(192 << 30));
     assert_eq!((delta.tcp_sent_segments, delta.tcp_retransmitted_segments), (Some(900), Some(3)));
     let disks: Vec<_> = delta.disks.iter().map(|disk| (disk.name.as_str(), disk.writes)).collect();
     assert_eq!(disks, [("nvme0n1", Some(7)), ("cciss/c0d0", Some(0))], "no partition, no silent disk");
+    let partitions: Vec<_> = delta.partitions.iter().map(|part| part.name.as_str()).collect();
+    assert_eq!(partitions, ["nvme0n1p1", "nvme0n1p2"]);
     let interfaces: Vec<_> =
         delta.interfaces.iter().map(|i| (i.name.as_str(), i.sent_bytes, i.sent_drops)).collect();
     assert_eq!(interfaces, [("lo", Some(0), Some(0)), ("ens1f0", Some(9000), Some(1))]);
