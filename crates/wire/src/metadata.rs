@@ -118,6 +118,9 @@ pub fn read_response(version: i16, topic: &str, body: &[u8]) -> Result<TopicMeta
             found = Some((error, partitions));
         }
     }
+    if version >= 8 {
+        reader.i32("cluster_authorized_operations")?;
+    }
     let Some((error, mut partitions)) = found else {
         return Err(
             reader.error("topics", Problem::Invalid("the topic that was asked for is not among them"))

@@ -293,3 +293,6 @@ impl<'a> Reader<'a> {
         self.error(what, Problem::Truncated { needed, left: self.left() })
     }
 }
+
+#[cfg(test)]
+mod tests;

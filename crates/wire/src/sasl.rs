@@ -134,7 +134,50 @@ impl<'a> Authenticate<'a> {
 
 #[cfg(test)]
 mod tests {
+    use bytes::BytesMut;
+    use kafka_protocol::messages::{SaslAuthenticateResponse, SaslHandshakeResponse};
+    use kafka_protocol::protocol::Encodable;
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn encoded(message: &impl Encodable, version: i16) -> Vec<u8> {
+        let mut bytes = BytesMut::new();
+        message.encode(&mut bytes, version).unwrap();
+        bytes.to_vec()
+    }
+
+    #[test]
+    fn responses_are_read_as_the_protocol_crate_writes_them() {
+        let mechanisms = vec!["PLAIN".into(), "SCRAM-SHA-256".into()];
+        let body =
+            encoded(&SaslHandshakeResponse::default().with_error_code(33).with_mechanisms(mechanisms), 1);
+        let handshake = Handshake::read(&body).unwrap();
+        assert_eq!(
+            (handshake.error_code, handshake.mechanisms.join(" ")),
+            (33, "PLAIN SCRAM-SHA-256".into())
+        );
+        assert!((0..body.len()).all(|length| Handshake::read(&body[..length]).is_err()));
+
+        for version in AUTHENTICATE_VERSIONS {
+            let response = SaslAuthenticateResponse::default()
+                .with_error_code(58)
+                .with_error_message(Some("no".into()))
+                .with_auth_bytes(bytes::Bytes::from_static(b"v=1"));
+            let body = encoded(&response, version);
+            let expected = Authenticate { error_code: 58, error_message: Some("no"), message: b"v=1" };
+            assert_eq!(Authenticate::read(version, &body), Ok(expected));
+            assert!((0..body.len()).all(|length| Authenticate::read(version, &body[..length]).is_err()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_responses_or_errors(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+            let _result = Handshake::read(&bytes);
+            let _result = Authenticate::read(1, &bytes);
+        }
+    }
 
     #[test]
     fn a_password_is_in_no_debug_text() {

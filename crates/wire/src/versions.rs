@@ -64,7 +64,26 @@ impl ApiVersions {
 
 #[cfg(test)]
 mod tests {
+    use bytes::BytesMut;
+    use kafka_protocol::messages::ApiVersionsResponse;
+    use kafka_protocol::messages::api_versions_response::ApiVersion;
+    use kafka_protocol::protocol::Encodable;
+
     use super::*;
+
+    #[test]
+    fn the_list_is_read_as_the_protocol_crate_writes_it_and_every_shortened_one_is_an_error() {
+        let listed = ApiVersion::default().with_api_key(1).with_min_version(4).with_max_version(17);
+        let mut body = BytesMut::new();
+        ApiVersionsResponse::default()
+            .with_error_code(35)
+            .with_api_keys(vec![listed])
+            .encode(&mut body, 0)
+            .unwrap();
+        let (error_code, versions) = ApiVersions::read(&body).unwrap();
+        assert_eq!((error_code, versions.range(ApiKey::Fetch)), (35, Some(4..=17)));
+        assert!((0..body.len()).all(|length| ApiVersions::read(&body[..length]).is_err()));
+    }
 
     fn broker(least: i16, most: i16) -> ApiVersions {
         ApiVersions { ranges: vec![(3, least..=most)] }

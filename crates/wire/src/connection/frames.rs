@@ -188,6 +188,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn frames_come_out_as_they_went_in_however_the_stream_is_cut(
             lengths in prop::collection::vec(prop_oneof![4_usize..300, 4_usize..300_000], 0..12),
