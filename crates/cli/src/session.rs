@@ -4,8 +4,10 @@
 //! that is killed leaves one that loads. What the run made on the cluster (topics, groups) it deletes, however it ends.
 
 mod beside;
+mod devices;
 mod document;
 mod fold;
+mod log_dirs;
 mod target;
 mod watch;
 
@@ -171,6 +173,7 @@ fn run_block(
         seed: Random::for_part(job.plan.seed, u64::from(job.position) + 1_000).number(),
         spin_ns: job.spin_ns,
     };
+    let until_device = devices::until_device(&spec, target, (stop, progress))?;
     let started_at = Timestamp::now();
     progress.block(job.position, &step.name, &spec.share);
     let mut watch = Watch::begin(target);
@@ -219,6 +222,8 @@ fn run_block(
     block.started_at = document::timestamp(started_at);
     block.request_times = watched.request_times.clone();
     block.host = watched.host.clone();
+    block.broker_io = watched.broker_io;
+    block.until_device = until_device;
     progress.block_done(job.position, &step.name, &block);
     record.block_done(job.index, fold, (block, outcome, watched), (target, &topic));
     Ok(())

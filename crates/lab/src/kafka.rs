@@ -20,6 +20,7 @@ pub mod cluster;
 pub mod error;
 pub mod install;
 pub mod labs;
+pub mod log_dirs;
 pub mod options;
 
 mod agent;
@@ -42,4 +43,5 @@ pub use client::PlainClient;
 pub use cluster::LabCluster;
 pub use error::{Fault, LabError, Result};
 pub use labs::{BrokerStatus, LabStatus, Labs};
+pub use log_dirs::LogDir;
 pub use options::{LabOptions, ScramMechanism, ScramUser, Step, Tls};

@@ -36,7 +36,7 @@ pub use prometheus::{MetricSample, MetricsPage, PageError};
 pub use requests::{Scrape, request_times, scrape};
 pub use root::HostRoot;
 pub use storage::storage;
-pub use threads::{ThreadsSample, process_usage, sample_threads};
+pub use threads::{ThreadsSample, process_usage, read_io, sample_threads};
 
 /// Kernel clock ticks per second in `/proc`: `USER_HZ`, which is 100 on every architecture that Kafka runs on.
 const TICKS_PER_SECOND: u64 = 100;

@@ -54,11 +54,16 @@ pub fn sample_threads(root: &HostRoot, pid: u32) -> Result<ThreadsSample, Observ
             threads.insert(tid, counters);
         }
     }
-    let io = root.read(&format!("/proc/{pid}/io")).ok().as_deref().map(parse_io);
-    Ok(ThreadsSample { taken_at, process, threads, io })
+    Ok(ThreadsSample { taken_at, process, threads, io: read_io(root, pid) })
 }
 
-/// `write_bytes: 4096`: sums since the process's start, ended threads included.
+/// What a process read and wrote since its start, ended threads included; absent when the kernel keeps no account, or
+/// shows it to others only.
+pub fn read_io(root: &HostRoot, pid: u32) -> Option<ProcessIo> {
+    root.read(&format!("/proc/{pid}/io")).ok().as_deref().map(parse_io)
+}
+
+/// `write_bytes: 4096`, one sum a line.
 fn parse_io(text: &str) -> ProcessIo {
     let bytes = |key: &str| {
         text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?.trim().parse().ok()

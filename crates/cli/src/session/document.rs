@@ -112,6 +112,7 @@ impl Record {
     pub(super) fn describe(&mut self, target: &Target) {
         let root = HostRoot::default();
         let environment = &mut self.document.environment;
+        environment.log_directories = target.log_directories();
         environment.host = Some(host_facts(&root, &SystemCommands::default()));
         let local: Option<Vec<bool>> =
             target.addresses().into_iter().map(|address| is_local_address(&root, address).ok()).collect();
@@ -219,6 +220,7 @@ fn effective(outcome: &BlockOutcome, target: &Target, topic: &TopicShape) -> Eff
         topic_name: topic.name.clone(),
         partitions: u32::try_from(topic.leaders.len()).ok(),
         replication: (topic.replication > 0).then_some(topic.replication),
+        log_dirs: target.log_dirs(&topic.name),
         producer: outcome.producer_properties.clone(),
         consumer: outcome.consumer_properties.clone(),
         topic: target.cluster.topic_configs(&topic.name),

@@ -3,8 +3,9 @@
 use crate::progress::Progress;
 use anyhow::Result;
 use plumb_lab::kafka::{LabCluster, LabOptions, Tls};
-use plumb_load::librdkafka::admin::{OwnTopic, TopicShape};
+use plumb_load::librdkafka::admin::{OwnTopic, Replicas, TopicShape};
 use plumb_load::librdkafka::connect::{Cluster, connect};
+use plumb_model::facts::LogDirectory;
 use plumb_model::plan::{ClusterPlan, Plan, TopicPlan};
 use plumb_observe::scrape;
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use super::log_dirs::LogDirs;
 use crate::errors::UsageError;
 
 /// Longest wait for a broker's metrics.
@@ -28,6 +30,8 @@ pub(super) struct Target {
     /// Where the brokers serve their metrics; empty when they do not.
     pub(super) metrics: Vec<String>,
     pub(super) cluster: Cluster,
+    /// Where a lab keeps its logs; empty for brokers that were there.
+    pub(super) log_dirs: LogDirs,
     /// After the cluster, so that it is dropped last.
     pub(super) lab: Option<LabCluster>,
 }
@@ -63,7 +67,8 @@ impl Target {
         let cluster = connect(&bootstrap, &properties, stop)?;
         let own = Vec::new();
         let run_id = run_id.to_owned();
-        Ok(Target { own, shapes: BTreeMap::new(), run_id, metrics, cluster, lab })
+        let log_dirs = LogDirs::of(&plan.cluster, lab.as_ref());
+        Ok(Target { own, shapes: BTreeMap::new(), run_id, metrics, cluster, log_dirs, lab })
     }
 
     /// A topic of the plan: made on first use, its name ending with `suffix`, or looked up.
@@ -73,15 +78,27 @@ impl Target {
         }
         let shape = match plan {
             TopicPlan::Existing { name } => self.cluster.topic_shape(name)?,
-            TopicPlan::Own { partitions, replication, configs, .. } => {
+            TopicPlan::Own { partitions, replication, configs, log_dir } => {
+                let on = log_dir.as_deref().and_then(|name| self.log_dirs.broker_of(name));
+                let replicas = on.map_or(Replicas::Number(*replication), Replicas::On);
                 let name = format!("plumb-{}-{suffix}", self.run_id);
                 // Ours from the moment at which it is made, whatever comes after.
-                self.own.push(self.cluster.create_topic(&name, (*partitions, *replication), configs)?);
+                self.own.push(self.cluster.create_topic(&name, (*partitions, replicas), configs)?);
                 self.cluster.wait_for_leaders(&name, *partitions)?
             }
         };
         self.shapes.insert(suffix.to_owned(), shape.clone());
         Ok(shape)
+    }
+
+    /// Replicas of the topic's partitions in each log directory of the lab; empty when they cannot be looked at.
+    pub(super) fn log_dirs(&self, topic: &str) -> BTreeMap<String, u32> {
+        self.log_dirs.partitions_of(topic)
+    }
+
+    /// The log directories with what is behind them.
+    pub(super) fn log_directories(&self) -> Vec<LogDirectory> {
+        self.log_dirs.facts()
     }
 
     /// Addresses of the brokers, as far as their names resolve.
@@ -114,7 +131,9 @@ impl Drop for Target {
 }
 
 fn lab_options(plan: &ClusterPlan, stop: &Arc<AtomicBool>, progress: &Progress) -> Result<LabOptions> {
-    let ClusterPlan::Lab { brokers, tls, broker_properties, jvm_flags, heap, .. } = plan else {
+    let ClusterPlan::Lab { brokers, tls, broker_properties, jvm_flags, heap, log_dirs, log_dir_layout } =
+        plan
+    else {
         return Ok(LabOptions::default());
     };
     Ok(LabOptions {
@@ -123,6 +142,8 @@ fn lab_options(plan: &ClusterPlan, stop: &Arc<AtomicBool>, progress: &Progress) 
         broker_properties: broker_properties.clone().into_iter().collect(),
         jvm_flags: jvm_flags.clone(),
         heap_mib: heap_mib(heap)?,
+        log_dirs: log_dirs.iter().map(|dir| dir.path.clone().into()).collect(),
+        log_dir_layout: *log_dir_layout,
         steps: Some(progress.lab_steps()),
         interrupt: Arc::clone(stop),
         ..LabOptions::default()

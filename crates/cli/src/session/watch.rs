@@ -1,7 +1,7 @@
 //! What is read beside a block: our own threads, the brokers where they run here, the host, the brokers' request times.
 
 use super::target::{METRICS_TIMEOUT, Target};
-use plumb_model::facts::{HostDelta, ProcessUsage, RequestTimes};
+use plumb_model::facts::{HostDelta, ProcessIo, ProcessUsage, RequestTimes};
 use plumb_observe::{
     HostRoot, HostSample, Scrape, ThreadsSample, host_delta, process_usage, request_times, sample_host,
     sample_threads, scrape,
@@ -29,6 +29,7 @@ struct Reading {
 pub(super) struct Watched {
     pub(super) own: Option<ProcessUsage>,
     pub(super) broker_cpu_s: Option<f64>,
+    pub(super) broker_io: Option<ProcessIo>,
     pub(super) host: Option<HostDelta>,
     pub(super) request_times: Option<RequestTimes>,
 }
@@ -64,14 +65,17 @@ impl Watch {
         let Some((before, after)) = self.before.zip(self.after) else { return watched };
         watched.own = before.own.zip(after.own).map(|(before, after)| process_usage(&before, &after));
         watched.host = before.host.zip(after.host).map(|(before, after)| host_delta(&before, &after));
-        let brokers: Option<Vec<f64>> = before
+        let brokers: Option<Vec<ProcessUsage>> = before
             .brokers
             .into_iter()
             .zip(after.brokers)
-            .map(|(before, after)| Some(process_usage(&before?, &after?).cpu_ns? as f64 / 1e9))
+            .map(|(before, after)| Some(process_usage(&before?, &after?)))
             .collect();
-        watched.broker_cpu_s =
-            brokers.filter(|brokers| !brokers.is_empty()).map(|brokers| brokers.iter().sum());
+        let Some(brokers) = brokers.filter(|brokers| !brokers.is_empty()) else { return watched };
+        let cpu_ns: Option<u64> = brokers.iter().map(|broker| broker.cpu_ns).sum();
+        watched.broker_cpu_s = cpu_ns.map(|ns| ns as f64 / 1e9);
+        let io: Option<Vec<ProcessIo>> = brokers.iter().map(|broker| broker.io).collect();
+        watched.broker_io = io.and_then(|io| ProcessIo::sum(&io));
         watched
     }
 }

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::broker::{self, Broker};
+use super::configuration::BrokerPlan;
 use super::error::{LabError, Result};
 use super::identity::Place;
 use super::install::Install;
 use super::labs::{self, Labs};
 use super::launch::Launcher;
+use super::log_dirs::{self, LogDir};
 use super::manifest::Manifest;
 use super::metrics;
 use super::options::LabOptions;
@@ -86,6 +88,29 @@ impl LabCluster {
     #[must_use]
     pub fn broker_pids(&self) -> Vec<i32> {
         self.brokers.iter().map(|broker| broker.process.pid).collect()
+    }
+
+    /// Where the brokers keep their logs: the directories given, in their order, or the lab's own.
+    #[must_use]
+    pub fn log_dirs(&self) -> Vec<LogDir> {
+        let below = |parent: &Path| {
+            let plans = self.brokers.iter().map(|broker| &broker.plan);
+            let of = |plan: &BrokerPlan| {
+                Some((plan.id, plan.data.iter().find(|data| data.starts_with(parent))?.clone()))
+            };
+            plans.filter_map(of).collect()
+        };
+        if self.options.log_dirs.is_empty() {
+            return vec![LogDir { given: None, brokers: below(&self.directory) }];
+        }
+        let id = self.directory.file_name().unwrap_or_default().to_string_lossy();
+        let given = self.options.log_dirs.iter();
+        given
+            .map(|parent| LogDir {
+                given: Some(parent.clone()),
+                brokers: below(&log_dirs::below(parent, &id)),
+            })
+            .collect()
     }
 
     /// The version of Kafka that runs.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use plumb_model::plan::LogDirLayout;
 use serde::{Deserialize, Serialize};
 
 use super::options::LabOptions;
@@ -67,7 +68,9 @@ pub(super) fn broker_properties(
     listeners.extend(plan.controller.map(|address| format!("CONTROLLER://{address}")));
     let voters: Vec<_> = all.iter().filter_map(|b| Some(format!("{}@{}", b.id, b.controller?))).collect();
     let data: Vec<_> = plan.data.iter().map(|dir| dir.display().to_string()).collect();
-    let replicas = options.brokers.min(3).to_string();
+    // Brokers on devices of their own are there to be compared: one's internal topics must not wait for another's.
+    let apart = options.log_dir_layout == LogDirLayout::BrokerEach && !options.log_dirs.is_empty();
+    let replicas = if apart { 1 } else { options.brokers.min(3) }.to_string();
 
     let mut properties: Vec<(String, String)> = [
         ("process.roles", if plan.controller.is_some() { "broker,controller" } else { "broker" }),
@@ -79,6 +82,8 @@ pub(super) fn broker_properties(
         ("listener.security.protocol.map", &security::protocol_map(options)),
         ("inter.broker.listener.name", "PLAINTEXT"),
         ("log.dirs", &data.join(",")),
+        // The controller's log is flushed again and again; on a device under test it would be part of what is measured.
+        ("metadata.log.dir", &plan.directory.join("metadata").display().to_string()),
         // A mistyped topic shall be an error, not a new topic.
         ("auto.create.topics.enable", "false"),
         // The internal topics want three brokers unless told otherwise.

@@ -92,6 +92,14 @@ pub enum LabError {
         /// What it was.
         got: String,
     },
+    /// A directory for logs that will not do.
+    #[error("log directory {}: {problem}", path.display())]
+    LogDir {
+        /// As it was given.
+        path: PathBuf,
+        /// What is the matter with it.
+        problem: String,
+    },
     /// Neither the XDG variable nor `HOME` is set.
     #[error("no directory for {purpose}: neither {variable} nor HOME is set")]
     NoHome {
@@ -176,7 +184,10 @@ impl LabError {
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
-            Self::NotKafka { .. } | Self::ReservedProperty { .. } | Self::Option { .. } => Fault::Usage,
+            Self::NotKafka { .. }
+            | Self::ReservedProperty { .. }
+            | Self::Option { .. }
+            | Self::LogDir { .. } => Fault::Usage,
             Self::Format { output: words, .. } | Self::BrokerEnded { log: words, .. }
                 if refuses_setting(words) =>
             {
@@ -223,6 +234,10 @@ impl LabError {
             Self::MissingJar { .. } => Some("remove that directory and try again: it is fetched anew"),
             Self::ReservedProperty { .. } => Some(
                 "listeners, node ids, quorum and log.dirs come from --brokers, --tls, --sasl and --log-dir",
+            ),
+            Self::LogDir { .. } => Some(
+                "give existing directories with room that you may write in, each once, each on the device that it is \
+                 named after; a new directory is made in each and removed after the run",
             ),
             Self::BrokerEnded { .. } => {
                 Some("a wrong --jvm-flag or --broker-property shows in the lines above")

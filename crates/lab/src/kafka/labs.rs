@@ -16,7 +16,8 @@ use super::error::{LabError, Result};
 use super::identity::{Place, ProcessId};
 use super::install::user_directory;
 use super::launch::Lifetime;
-use super::manifest::{Manifest, remove_data_directory};
+use super::log_dirs;
+use super::manifest::Manifest;
 use super::options::LabOptions;
 use super::startup;
 
@@ -181,7 +182,7 @@ impl Labs {
 pub(super) fn clear(directory: &Path, manifest: &Manifest, here: &Place) -> Result<()> {
     broker::end(&manifest.processes(here));
     for data in &manifest.data_elsewhere {
-        remove_data_directory(data, &manifest.id)?;
+        log_dirs::remove(data, &manifest.id)?;
     }
     Ok(fs::remove_dir_all(directory)?)
 }

@@ -16,9 +16,6 @@ const MARK: &str = "plumb-lab/1";
 
 const FILE: &str = "manifest.json";
 
-/// Written into every data directory that a lab made outside its own directory.
-const DATA_MARK: &str = ".plumb-lab";
-
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Manifest {
@@ -97,26 +94,6 @@ impl Manifest {
     }
 }
 
-/// Makes a directory for data in a place that the user named, and marks it as this lab's.
-pub(super) fn make_data_directory(parent: &Path, lab_id: &str) -> io::Result<()> {
-    let directory = data_directory(parent, lab_id);
-    fs::create_dir(&directory)?;
-    fs::write(directory.join(DATA_MARK), lab_id)
-}
-
-/// The directory that [`make_data_directory`] makes.
-pub(super) fn data_directory(parent: &Path, lab_id: &str) -> PathBuf {
-    parent.join(format!("plumb-{lab_id}"))
-}
-
-/// Removes a directory made by [`make_data_directory`], and nothing that does not carry the lab's mark.
-pub(super) fn remove_data_directory(directory: &Path, lab_id: &str) -> io::Result<()> {
-    match fs::read_to_string(directory.join(DATA_MARK)) {
-        Ok(mark) if mark == lab_id => fs::remove_dir_all(directory),
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,16 +118,5 @@ mod tests {
         assert!(manifest.is_orphan(&here));
         manifest.owner = None;
         assert!(!manifest.is_orphan(&here), "a lab that stays has no owner to die");
-    }
-
-    #[test]
-    fn a_directory_without_the_labs_mark_is_left_alone() {
-        let parent = tempfile::tempdir().unwrap();
-        make_data_directory(parent.path(), "lab-a").unwrap();
-        let made = data_directory(parent.path(), "lab-a");
-        remove_data_directory(&made, "lab-b").unwrap();
-        assert!(made.exists());
-        remove_data_directory(&made, "lab-a").unwrap();
-        assert!(!made.exists());
     }
 }

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use fs_err as fs;
+use plumb_model::plan::LogDirLayout;
 use rustix::process::Signal;
 
 use super::broker::{self, Broker};
@@ -20,7 +21,8 @@ use super::install::Install;
 use super::java::Java;
 use super::jvm::Jvm;
 use super::launch::{Launcher, Lifetime};
-use super::manifest::{BrokerEntry, Manifest, data_directory, make_data_directory};
+use super::log_dirs;
+use super::manifest::{BrokerEntry, Manifest};
 use super::options::{LabOptions, Step};
 use super::ports::Reservation;
 use super::readiness;
@@ -99,7 +101,7 @@ fn prepare(root: &Path, options: &LabOptions, install: Install, lifetime: Lifeti
     let directory = fs::canonicalize(root)?.join(&id);
     let mut manifest = Manifest::new(id.clone());
     manifest.kafka_version = install.kafka_version();
-    manifest.data_elsewhere = options.log_dirs.iter().map(|parent| data_directory(parent, &id)).collect();
+    manifest.data_elsewhere = options.log_dirs.iter().map(|parent| log_dirs::below(parent, &id)).collect();
     fs::create_dir(&directory)?;
     manifest.write(&directory)?;
     // From here on, dropping the value removes what was made.
@@ -114,7 +116,7 @@ fn prepare(root: &Path, options: &LabOptions, install: Install, lifetime: Lifeti
         clears_up: true,
     };
     for parent in &lab.options.log_dirs {
-        make_data_directory(parent, &id)?;
+        log_dirs::make(parent, &id)?;
     }
     Ok(lab)
 }
@@ -170,9 +172,13 @@ impl LabCluster {
         let plan = |broker: u32| {
             let name = format!("broker-{broker}");
             let directory = self.directory.join(&name);
-            let data = match self.options.log_dirs.as_slice() {
-                [] => vec![directory.join("data")],
-                parents => parents.iter().map(|parent| data_directory(parent, &id).join(&name)).collect(),
+            let own_place = |parent: &PathBuf| log_dirs::below(parent, &id).join(&name);
+            let data = match (self.options.log_dirs.as_slice(), self.options.log_dir_layout) {
+                ([], _) => vec![directory.join("data")],
+                (parents, LogDirLayout::Together) => parents.iter().map(own_place).collect(),
+                (parents, LogDirLayout::BrokerEach) => {
+                    parents.get(broker as usize - 1).map(own_place).into_iter().collect()
+                }
             };
             BrokerPlan {
                 id: broker,

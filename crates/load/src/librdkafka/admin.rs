@@ -20,6 +20,15 @@ pub struct TopicShape {
     pub replication: u32,
 }
 
+/// Where the replicas of a new topic go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replicas {
+    /// So many of each partition, wherever the cluster puts them.
+    Number(u32),
+    /// One of each partition, on the broker of this id.
+    On(i32),
+}
+
 /// A topic that this run made: the only kind that it can delete.
 #[derive(Debug)]
 pub struct OwnTopic {
@@ -38,13 +47,12 @@ impl Cluster {
     pub fn create_topic(
         &self,
         name: &str,
-        (partitions, replication): (u32, u32),
+        (partitions, replicas): (u32, Replicas),
         configs: &Properties,
     ) -> Result<OwnTopic, LoadError> {
-        let shape =
-            (i32::try_from(partitions).unwrap_or(i32::MAX), i32::try_from(replication).unwrap_or(i32::MAX));
+        let partitions = i32::try_from(partitions).unwrap_or(i32::MAX);
         self.client
-            .create_topic(name, shape, configs, TIMEOUT)
+            .create_topic(name, (partitions, replicas), configs, TIMEOUT)
             .map_err(|error| LoadError::from((error, format!("create topic {name}").as_str())))?;
         Ok(OwnTopic { name: name.to_owned() })
     }

@@ -202,6 +202,16 @@ impl Storage {
         self.traffic(0, &|name| device(host, name)?.written_bytes)
     }
 
+    /// Bytes that reached the hardware behind several directories; those on the same hardware count once.
+    pub fn written_bytes_of(all: &[&Storage], host: &HostDelta) -> Option<u64> {
+        distinct(all).into_iter().map(|storage| storage.written_bytes(host)).sum()
+    }
+
+    /// Bytes that were read from the hardware behind several directories; those on the same hardware count once.
+    pub fn read_bytes_of(all: &[&Storage], host: &HostDelta) -> Option<u64> {
+        distinct(all).into_iter().map(|storage| storage.read_bytes(host)).sum()
+    }
+
     /// Bytes that were read from the hardware; absent where no counter tells.
     pub fn read_bytes(&self, host: &HostDelta) -> Option<u64> {
         self.traffic(0, &|name| device(host, name)?.read_bytes)
@@ -234,7 +244,18 @@ impl Storage {
     }
 }
 
-/// The traffic of a disk or partition. One that had none since boot is not listed, and then wrote nothing.
+/// The first of those that lie on the same hardware.
+fn distinct<'a>(all: &[&'a Storage]) -> Vec<&'a Storage> {
+    let mut found: Vec<&Storage> = Vec::new();
+    for storage in all {
+        if !found.iter().any(|known| known.hardware() == storage.hardware()) {
+            found.push(storage);
+        }
+    }
+    found
+}
+
+/// The traffic of a disk or partition.
 fn device<'a>(host: &'a HostDelta, name: &str) -> Option<&'a DiskDelta> {
     host.disks.iter().chain(&host.partitions).find(|disk| disk.name == name)
 }

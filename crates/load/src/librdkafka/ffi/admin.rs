@@ -3,6 +3,7 @@
 use super::client::Client;
 use super::event::Event;
 use super::{ErrorBuffer, c_string, error_name, error_text, text};
+use crate::librdkafka::admin::Replicas;
 use plumb_model::plan::Properties;
 use rdkafka_sys as sys;
 use std::ffi::c_void;
@@ -87,12 +88,17 @@ impl Client {
     pub(crate) fn create_topic(
         &self,
         name: &str,
-        (partitions, replication): (i32, i32),
+        (partitions, replicas): (i32, Replicas),
         configs: &Properties,
         timeout: Duration,
     ) -> Result<(), AdminError> {
         let c_name = c_string(name);
         let mut error = ErrorBuffer::new();
+        let replication = match replicas {
+            Replicas::Number(number) => i32::try_from(number).unwrap_or(i32::MAX),
+            // The brokers are named below, partition by partition.
+            Replicas::On(_) => -1,
+        };
         // SAFETY: every object is made, used and destroyed here; the request copies what it needs.
         unsafe {
             let topic = sys::rd_kafka_NewTopic_new(
@@ -104,6 +110,12 @@ impl Client {
             );
             if topic.is_null() {
                 return Err(AdminError { code: "_INVALID_ARG".to_owned(), text: error.text() });
+            }
+            if let Replicas::On(broker) = replicas
+                && let Err(text) = place(topic, partitions, broker, &mut error)
+            {
+                sys::rd_kafka_NewTopic_destroy(topic);
+                return Err(AdminError { code: "_INVALID_ARG".to_owned(), text });
             }
             for (key, value) in configs {
                 let (key, value) = (c_string(key), c_string(value));
@@ -214,6 +226,36 @@ impl Client {
             Err(admin_error(code, text(sys::rd_kafka_event_error_string(event.as_ptr()))))
         }
     }
+}
+
+/// Puts every partition of a new topic on one broker.
+///
+/// # Safety
+/// `topic` is what rd_kafka_NewTopic_new gave for that number of partitions.
+unsafe fn place(
+    topic: *mut sys::rd_kafka_NewTopic_t,
+    partitions: i32,
+    broker: i32,
+    error: &mut ErrorBuffer,
+) -> Result<(), String> {
+    let mut brokers = [broker];
+    for partition in 0..partitions {
+        // SAFETY: the list is copied.
+        let code = unsafe {
+            sys::rd_kafka_NewTopic_set_replica_assignment(
+                topic,
+                partition,
+                brokers.as_mut_ptr(),
+                brokers.len(),
+                error.as_mut_ptr(),
+                error.len(),
+            )
+        };
+        if code != sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR {
+            return Err(error.text());
+        }
+    }
+    Ok(())
 }
 
 /// # Safety

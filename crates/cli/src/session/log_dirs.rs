@@ -1,0 +1,67 @@
+//! The log directories of a run's lab, by the names that the plan gives them.
+
+use plumb_lab::kafka::{LabCluster, LogDir};
+use plumb_model::facts::LogDirectory;
+use plumb_model::plan::{ClusterPlan, LogDirPlan};
+use plumb_observe::{HostRoot, storage};
+use std::collections::BTreeMap;
+
+/// What the lab's own directory is called where the plan names none.
+const OWN: &str = "lab";
+
+/// The log directories of a lab; none for brokers that were there.
+#[derive(Debug, Default)]
+pub(super) struct LogDirs {
+    all: Vec<(LogDirectory, LogDir)>,
+}
+
+impl LogDirs {
+    /// Those of a lab that runs, in the plan's order, each looked through to its devices.
+    pub(super) fn of(plan: &ClusterPlan, lab: Option<&LabCluster>) -> Self {
+        let ClusterPlan::Lab { log_dirs: planned, .. } = plan else { return LogDirs::default() };
+        let dirs = lab.map(LabCluster::log_dirs).unwrap_or_default();
+        let all = dirs.into_iter().enumerate().map(|(index, dir)| (facts(planned.get(index), &dir), dir));
+        LogDirs { all: all.collect() }
+    }
+
+    /// The broker that has a directory to itself.
+    pub(super) fn broker_of(&self, name: &str) -> Option<i32> {
+        let (facts, _) = self.all.iter().find(|(facts, _)| facts.name == name)?;
+        match facts.brokers[..] {
+            [broker] => i32::try_from(broker).ok(),
+            _ => None,
+        }
+    }
+
+    /// Replicas of the topic's partitions in each directory that has any, as found on disk.
+    pub(super) fn partitions_of(&self, topic: &str) -> BTreeMap<String, u32> {
+        let found = self.all.iter().filter_map(|(facts, dir)| {
+            let partitions = dir.partitions_of(topic).ok().filter(|partitions| *partitions > 0)?;
+            Some((facts.name.clone(), partitions))
+        });
+        found.collect()
+    }
+
+    /// The directories that hold any of a topic.
+    pub(super) fn holding<'a>(&'a self, topic: &str) -> Vec<(&'a LogDirectory, &'a LogDir)> {
+        let names = self.partitions_of(topic);
+        let held = self.all.iter().filter(|(facts, _)| names.contains_key(&facts.name));
+        held.map(|(facts, dir)| (facts, dir)).collect()
+    }
+
+    /// The directories with what is behind them.
+    pub(super) fn facts(&self) -> Vec<LogDirectory> {
+        self.all.iter().map(|(facts, _)| facts.clone()).collect()
+    }
+}
+
+fn facts(planned: Option<&LogDirPlan>, dir: &LogDir) -> LogDirectory {
+    let place =
+        dir.brokers.first().map(|(_, place)| place.to_string_lossy().into_owned()).unwrap_or_default();
+    LogDirectory {
+        name: planned.map_or(OWN, |planned| &planned.name).to_owned(),
+        path: planned.map(|planned| planned.path.clone()),
+        brokers: dir.brokers.iter().map(|(broker, _)| *broker).collect(),
+        storage: storage(&HostRoot::default(), &place),
+    }
+}
