@@ -25,7 +25,7 @@ pub mod quantity;
 mod target;
 #[cfg(test)]
 mod tests;
-mod words;
+pub mod words;
 
 pub use assumptions::{Assumed, Assumptions};
 pub use bound::{

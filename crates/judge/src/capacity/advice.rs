@@ -10,7 +10,7 @@ pub(super) fn advice(case: &Case, bounds: &[Bound], capacity: &Capacity) -> Vec<
     advice.extend(binding.and_then(|bound| lever(case, bound)));
     advice.extend(capacity.stated.as_ref().and_then(|stated| counts::not_throughput(case, stated)));
     if let Some(flip) = capacity.flip_test.as_ref().filter(|flip| !flip.separates)
-        && let Some((next, distance)) = flip.next
+        && let Some((next, distance)) = flip.next.zip(flip.next_above)
     {
         advice.push(format!(
             "{} and {} are {} % apart: raising one alone shows little, so raise both.",

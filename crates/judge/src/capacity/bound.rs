@@ -13,6 +13,7 @@ pub struct Bound {
     /// The hard bound in words; P is what producers send after compression, r copies, c consumer groups, N brokers.
     pub formula: &'static str,
     /// What is known of it.
+    #[serde(flatten)]
     pub standing: Standing,
 }
 

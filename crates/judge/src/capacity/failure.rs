@@ -17,8 +17,10 @@ pub struct FailureMode {
     pub physics_brokers: u64,
     /// Brokers of the plan that are left.
     pub plan_brokers_left: u64,
-    /// The rate of which those use most, with the share used, by the hard bound; absent when none is known.
-    pub fullest: Option<(BoundName, f64)>,
+    /// The rate of which those use most; absent when none is known.
+    pub fullest: Option<BoundName>,
+    /// The share of it that is used, by the hard bound.
+    pub fullest_share: Option<f64>,
     /// Whether the plan's survivors carry the load by the hard bounds.
     pub plan_carries: bool,
 }
@@ -37,7 +39,8 @@ pub(super) fn modes(case: &Case, bounds: &[Bound], physics: u64, plan: u64) -> V
             down,
             physics_brokers,
             plan_brokers_left: left,
-            fullest,
+            fullest: fullest.map(|(name, _)| name),
+            fullest_share: fullest.map(|(_, share)| share),
             plan_carries: left > 0 && needed <= left as f64 * (1.0 + 1e-9),
         }
     };

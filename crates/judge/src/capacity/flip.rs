@@ -28,8 +28,10 @@ pub struct FlipTest {
     pub gain_expected: f64,
     /// Whether the gain is large enough to confirm the bound.
     pub separates: bool,
-    /// The bound that comes next, with its distance as a share above the capacity.
-    pub next: Option<(BoundName, f64)>,
+    /// The bound that comes next.
+    pub next: Option<BoundName>,
+    /// How far above the capacity it lies, as a share of that.
+    pub next_above: Option<f64>,
     /// A gain from which the bound is confirmed.
     pub confirms_from: f64,
     /// A gain of any other resource, raised alike, up to which the bound still stands.
@@ -56,7 +58,7 @@ pub(super) fn flip_test(case: &Case, bounds: &[Bound], brokers: u64) -> Option<F
     });
     let (.., raised_bytes_per_s) = lowest(&mut { raised })?;
     let others = limits.iter().copied().filter(|(bound, _)| bound.resource != resource);
-    let next = lowest(&mut { others }).map(|(name, _, limit)| (name, limit / capacity - 1.0));
+    let next = lowest(&mut { others });
     let gain_expected = raised_bytes_per_s / capacity - 1.0;
     Some(FlipTest {
         bound,
@@ -65,7 +67,8 @@ pub(super) fn flip_test(case: &Case, bounds: &[Bound], brokers: u64) -> Option<F
         raised_bytes_per_s,
         gain_expected,
         separates: gain_expected >= CONFIRMS,
-        next,
+        next: next.map(|(name, ..)| name),
+        next_above: next.map(|(.., limit)| limit / capacity - 1.0),
         confirms_from: CONFIRMS,
         others_below: OTHERS,
     })

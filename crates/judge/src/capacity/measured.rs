@@ -6,7 +6,7 @@
 use super::machine::{CpuCost, Figure, Machine, Source};
 use super::words::{self, three};
 use plumb_model::document::{RunDocument, StepResult};
-use plumb_model::finding::ValidityVerdict;
+use plumb_model::finding::{Severity, ValidityVerdict};
 use plumb_model::plan::{Mode, StepPlan};
 use thiserror::Error;
 
@@ -122,8 +122,8 @@ fn is_tls(document: &RunDocument) -> bool {
 fn cautions(document: &RunDocument, step: &StepResult, plan: Option<&StepPlan>) -> Vec<String> {
     let mut cautions = Vec::new();
     if document.validity.verdict != ValidityVerdict::Valid {
-        let reasons: Vec<&str> =
-            document.validity.reasons.iter().map(|reason| reason.claim.trim_end_matches('.')).collect();
+        let reasons = document.validity.reasons.iter().filter(|reason| reason.severity != Severity::Note);
+        let reasons: Vec<&str> = reasons.map(|reason| reason.claim.trim_end_matches('.')).collect();
         let verdict = word(document.validity.verdict);
         cautions.push(format!("The run is {verdict}: {}.", reasons.join("; ")));
     }

@@ -294,7 +294,7 @@ fn raising_what_binds_moves_the_capacity_until_the_next_bound() {
     let flip = one(&target, &close).flip_test.unwrap();
     assert_eq!((flip.bound, flip.separates), (BoundName::Disk, false));
     near(flip.gain_expected, 0.04);
-    near(flip.next.unwrap().1, 0.04);
+    near(flip.next_above.unwrap(), 0.04);
 }
 
 #[test]

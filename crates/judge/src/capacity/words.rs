@@ -1,22 +1,22 @@
 //! Quantities as the sentences of a sizing write them: decimal units, three digits.
 
 /// Bytes: `240 KB`, `6.48 TB`.
-pub(crate) fn bytes(value: f64) -> String {
+pub fn bytes(value: f64) -> String {
     scaled(value, 1000.0, &[" B", " KB", " MB", " GB", " TB", " PB", " EB"])
 }
 
 /// Bytes per second.
-pub(crate) fn rate(value: f64) -> String {
+pub fn rate(value: f64) -> String {
     format!("{}/s", bytes(value))
 }
 
 /// A number of things: `1.6 M`, `800`.
-pub(crate) fn count(value: f64) -> String {
+pub fn count(value: f64) -> String {
     scaled(value, 1000.0, &["", " k", " M", " G", " T"])
 }
 
 /// Three digits that matter.
-pub(crate) fn three(value: f64) -> String {
+pub fn three(value: f64) -> String {
     let whole_digits = if value == 0.0 { 1 } else { value.abs().log10().floor() as i32 + 1 };
     let decimals = usize::try_from((3 - whole_digits).clamp(0, 6)).unwrap_or(0);
     let text = format!("{value:.decimals$}");

@@ -77,7 +77,7 @@ fn load_of(cost: &CpuCost) -> Input {
     let (copies, groups) = (cost.replication, cost.groups);
     Input {
         name: "measured with".to_owned(),
-        shown: format!("{copies} copies, {groups} groups{tls}"),
+        shown: format!("r = {copies}, c = {groups}{tls}"),
         source: match &cost.s_per_gb.source {
             Source::Given(_) => Source::Given(
                 "--cpu-per-gb, taken to be of the target's own copies, groups and TLS".to_owned(),
