@@ -1,5 +1,7 @@
 //! The command line, as data.
 
+pub mod size;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use plumb_model::units::{Bytes, Nanos};
 use std::path::PathBuf;
@@ -29,6 +31,8 @@ pub enum Command {
     Latency(LatencyArgs),
     /// Real Kafka brokers to play with, on this machine.
     Lab(LabArgs),
+    /// How many brokers a target load needs: physics and plan.
+    Size(Box<size::SizeArgs>),
     /// Show a finished run again.
     Report(ReportArgs),
     /// What a finding means, how it was found, what to do.

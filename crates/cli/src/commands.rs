@@ -6,6 +6,7 @@ mod lab;
 mod latency;
 mod report;
 mod run;
+mod size;
 
 use crate::args::{Arguments, Command, OutputArgs, OutputFormat};
 use crate::session::{self, Finished};
@@ -42,6 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
         Command::Run(arguments) => run::run(arguments),
         Command::Latency(arguments) => latency::latency(arguments),
         Command::Lab(arguments) => lab::lab(&arguments.command),
+        Command::Size(arguments) => size::size(arguments),
         Command::Report(arguments) => report::report(arguments),
         Command::Explain(arguments) => explain::explain(arguments),
     }

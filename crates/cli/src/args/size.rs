@@ -1,0 +1,237 @@
+//! The words of `plumb size`. Every quantity keeps how it was written, so that the result can show it.
+
+use clap::{Args, ValueEnum};
+use plumb_judge::capacity::{Flush, Reserve, Tls, quantity};
+use std::path::PathBuf;
+
+const LOAD: &str = "The load (a mean, unless --peak is 1)";
+const CLUSTER: &str = "What is asked of the cluster";
+const MACHINE: &str = "A broker's machine (what is not given stays unknown, and so does its bound)";
+
+/// A quantity, and how it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    /// In the unit of its kind.
+    pub value: f64,
+    /// As written.
+    pub text: String,
+}
+
+/// `plumb size`
+#[derive(Debug, Args)]
+pub struct SizeArgs {
+    /// Messages per second: 1.6M/s
+    #[arg(long, value_name = "RATE", value_parser = rate, help_heading = LOAD)]
+    pub messages: Option<Said>,
+    /// Bytes of a message: 240KB
+    #[arg(long, value_parser = bytes, help_heading = LOAD)]
+    pub size: Option<Said>,
+    /// Bytes per second: 800GB/s; beside --messages and --size it is checked against them
+    #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = LOAD)]
+    pub bytes: Option<Said>,
+    /// Bytes before compression over bytes after it [default: 1]
+    #[arg(long, value_name = "RATIO", help_heading = LOAD)]
+    pub compression: Option<f64>,
+    /// Peak over mean [default: 1]
+    #[arg(long, value_name = "FACTOR", help_heading = LOAD)]
+    pub peak: Option<f64>,
+
+    /// Copies of each record [default: 3]
+    #[arg(long, value_name = "N", help_heading = CLUSTER)]
+    pub replication: Option<u32>,
+    /// Consumer groups that read everything; a fraction is bytes out over bytes in [default: 1]
+    #[arg(long, value_name = "N", help_heading = CLUSTER)]
+    pub groups: Option<f64>,
+    /// How long records are kept: 24h, 7d
+    #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = CLUSTER)]
+    pub retention: Option<Said>,
+    /// What is encrypted [default: off]
+    #[arg(long, value_enum, help_heading = CLUSTER)]
+    pub tls: Option<TlsWord>,
+    /// When a broker syncs a record to its device [default: os]
+    #[arg(long, value_enum, value_name = "POLICY", help_heading = CLUSTER)]
+    pub flush: Option<FlushWord>,
+    /// Bytes of one produce request for one partition; with group commit, the most that a sync covers
+    #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = CLUSTER)]
+    pub batch: Option<Said>,
+    /// Partitions in all
+    #[arg(long, value_name = "N", help_heading = CLUSTER)]
+    pub partitions: Option<u64>,
+    /// Connections that produce
+    #[arg(long, value_name = "N", help_heading = CLUSTER)]
+    pub connections: Option<u64>,
+    /// Zones over which brokers are spread [default: 3]
+    #[arg(long, value_name = "N", help_heading = CLUSTER)]
+    pub zones: Option<u32>,
+    /// What may fail without the load being turned away [default: zone]
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = CLUSTER)]
+    pub reserve: Option<ReserveWord>,
+    /// Closed segments go to tiered storage
+    #[arg(long, help_heading = CLUSTER)]
+    pub tiered: bool,
+    /// Brokers that are there already: how full each bound is
+    #[arg(long, value_name = "N", help_heading = CLUSTER)]
+    pub brokers: Option<u64>,
+
+    /// A published machine type, or `list`
+    #[arg(long, value_name = "NAME", help_heading = MACHINE)]
+    pub machine: Option<String>,
+    /// A run of plumb's: what its brokers carried, and their CPU time
+    #[arg(long, value_name = "RUN", help_heading = MACHINE)]
+    pub from: Option<PathBuf>,
+    /// The run's step to take [default: the one with the most bytes per second]
+    #[arg(long, value_name = "NAME", requires = "from", help_heading = MACHINE)]
+    pub step: Option<String>,
+    /// Sustained write rate of the log's devices: 500MiB/s
+    #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
+    pub disk: Option<Said>,
+    /// Sustained rate to storage over a network (EBS)
+    #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
+    pub storage_network: Option<Said>,
+    /// Sustained rate of the NIC, each way: 10Gbit/s
+    #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
+    pub nic: Option<Said>,
+    /// What a broker takes in from producers, by its vendor or by your own measurement
+    #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
+    pub ingress: Option<Said>,
+    /// What a broker gives out to consumers, likewise
+    #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
+    pub egress: Option<Said>,
+    /// Time of one sync to the device: 2ms
+    #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = MACHINE)]
+    pub fsync: Option<Said>,
+    /// AES-GCM rate of one core with the brokers' TLS provider: 4GiB/s
+    #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
+    pub aes: Option<Said>,
+    /// Cores
+    #[arg(long, value_name = "N", help_heading = MACHINE)]
+    pub cores: Option<f64>,
+    /// CPU seconds that brokers spend on 10^9 bytes from producers, all copies and groups together
+    #[arg(long, value_name = "SECONDS", help_heading = MACHINE)]
+    pub cpu_per_gb: Option<f64>,
+    /// Memory: 64GiB
+    #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = MACHINE)]
+    pub memory: Option<Said>,
+    /// Memory that each replica of a partition takes (Redpanda: 2MB)
+    #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = MACHINE)]
+    pub memory_per_replica: Option<Said>,
+    /// Rate of the memory: 100GB/s
+    #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
+    pub memory_bandwidth: Option<Said>,
+    /// Space for logs: 2TiB
+    #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = MACHINE)]
+    pub storage: Option<Said>,
+    /// Replicas of partitions that a broker should hold at most
+    #[arg(long, value_name = "N", help_heading = MACHINE)]
+    pub replicas: Option<f64>,
+    /// Broker's total time of a produce request (TotalTimeMs)
+    #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = MACHINE)]
+    pub service_time: Option<Said>,
+    /// Broker's time to append one batch (LocalTimeMs)
+    #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = MACHINE)]
+    pub append_time: Option<Said>,
+    /// Round trip of a follower's fetch
+    #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = MACHINE)]
+    pub fetch_round_trip: Option<Said>,
+    /// Share of disk, NIC and vendor's limits that a plan uses [default: the machine's, or 0.5]
+    #[arg(long, value_name = "SHARE", help_heading = MACHINE)]
+    pub utilisation: Option<f64>,
+    /// Replace an assumption; may be repeated. `--assume list` shows them
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub assume: Vec<String>,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value = "text")]
+    pub output: SizeOutput,
+}
+
+/// How to print a sizing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SizeOutput {
+    /// For people.
+    Text,
+    /// All of it, for programs.
+    Json,
+}
+
+/// What is encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TlsWord {
+    /// Nothing
+    Off,
+    /// Producers and consumers
+    Clients,
+    /// These, and what brokers send each other
+    All,
+}
+
+/// When a broker syncs a record to its device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FlushWord {
+    /// When the operating system does: Kafka's default
+    Os,
+    /// Before it is acknowledged
+    BeforeAck,
+}
+
+/// What may fail without the load being turned away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReserveWord {
+    /// Nothing
+    Nothing,
+    /// One broker
+    Broker,
+    /// One zone
+    Zone,
+}
+
+impl From<TlsWord> for Tls {
+    fn from(word: TlsWord) -> Self {
+        match word {
+            TlsWord::Off => Tls::Off,
+            TlsWord::Clients => Tls::Clients,
+            TlsWord::All => Tls::All,
+        }
+    }
+}
+
+impl From<FlushWord> for Flush {
+    fn from(word: FlushWord) -> Self {
+        match word {
+            FlushWord::Os => Flush::Os,
+            FlushWord::BeforeAck => Flush::BeforeAck,
+        }
+    }
+}
+
+impl From<ReserveWord> for Reserve {
+    fn from(word: ReserveWord) -> Self {
+        match word {
+            ReserveWord::Nothing => Reserve::Nothing,
+            ReserveWord::Broker => Reserve::Broker,
+            ReserveWord::Zone => Reserve::Zone,
+        }
+    }
+}
+
+fn said(
+    text: &str,
+    read: fn(&str) -> Result<f64, quantity::QuantityError>,
+) -> Result<Said, quantity::QuantityError> {
+    Ok(Said { value: read(text)?, text: text.trim().to_owned() })
+}
+
+fn bytes(text: &str) -> Result<Said, quantity::QuantityError> {
+    said(text, quantity::bytes)
+}
+
+fn byte_rate(text: &str) -> Result<Said, quantity::QuantityError> {
+    said(text, quantity::byte_rate)
+}
+
+fn rate(text: &str) -> Result<Said, quantity::QuantityError> {
+    said(text, quantity::rate)
+}
+
+fn seconds(text: &str) -> Result<Said, quantity::QuantityError> {
+    said(text, quantity::seconds)
+}

@@ -1,0 +1,375 @@
+//! A sizing in words, for the terminal.
+
+use crate::args::size::SizeOutput;
+use crate::printer;
+use anyhow::Result;
+use plumb_judge::capacity::words::{bytes, count, rate, three};
+use plumb_judge::capacity::{
+    Assumptions, Bound, BoundName, Capacity, Count, Flush, Input, Known, Need, RAISE, Reading, Sizing,
+    Source, Standing, Target, Tls, Unit,
+};
+use plumb_report::number::{self, ABSENT};
+use plumb_report::size_text::{self, Body, Column, Section, Sheet};
+
+/// The whole sizing.
+pub(super) fn sheet(sizing: &Sizing) -> Sheet {
+    let several = sizing.readings.len() > 1;
+    let mut sections = Vec::new();
+    for reading in &sizing.readings {
+        let of = if several {
+            format!("of {}, {}", rate(reading.ingress.peak_bytes_per_s), reading.name)
+        } else {
+            String::new()
+        };
+        sections.push(counts(&reading.capacity, &of, sizing.target.zones));
+        sections.push(bounds(&reading.capacity, &of));
+        sections.push(flows(&reading.capacity));
+    }
+    // What is missing, the same for every reading.
+    if let Some(reading) = sizing.readings.first() {
+        sections.extend(gaps(&reading.capacity.bounds));
+        sections.push(figures(reading));
+    }
+    if !sizing.assumptions.is_empty() {
+        sections.push(section(
+            "Assumed",
+            "nobody measured it: --assume NAME=VALUE says it better",
+            inputs(&sizing.assumptions),
+        ));
+    }
+    if !sizing.cautions.is_empty() {
+        sections.push(section("To know", "", Body::Sentences(sizing.cautions.clone())));
+    }
+    sections.push(flip_tests(sizing));
+    sections.extend(advice(sizing));
+    Sheet { title: title(sizing), findings: sizing.contradictions.clone(), sections }
+}
+
+fn section(heading: &str, meaning: &str, body: Body) -> Section {
+    Section { heading: heading.to_owned(), meaning: meaning.to_owned(), body }
+}
+
+fn title(sizing: &Sizing) -> String {
+    let target = &sizing.target;
+    let load = match (target.load.messages_per_s, target.load.message_bytes, target.load.bytes_per_s) {
+        (Some(messages), Some(size), _) => format!("{} messages/s x {}", count(messages), bytes(size)),
+        (_, _, stated) => rate(stated.unwrap_or_default()),
+    };
+    let mut parts = vec![format!("Brokers for {load}")];
+    let usual = |name: &str, text: String| {
+        if target.defaulted.iter().any(|field| field == name) { format!("{text} (default)") } else { text }
+    };
+    if target.compression_ratio != 1.0 {
+        parts.push(format!("compressed {} times", three(target.compression_ratio)));
+    }
+    parts.push(usual("peak_factor", format!("peak x{} of the mean", three(target.peak_factor))));
+    let copies = if target.replication == 1 { "copy" } else { "copies" };
+    parts.push(usual("replication", format!("{} {copies}", target.replication)));
+    parts.push(usual("groups", plural(target.groups, "consumer group")));
+    parts.push(usual("zones", plural(f64::from(target.zones), "zone")));
+    parts.push(encryption_and_syncs(target));
+    if let Some(retention_s) = target.retention_s {
+        parts.push(format!("kept for {} h", three(retention_s / 3_600.0)));
+    }
+    parts.join(", ")
+}
+
+fn plural(number: f64, noun: &str) -> String {
+    let s = if number == 1.0 { "" } else { "s" };
+    format!("{} {noun}{s}", three(number))
+}
+
+fn encryption_and_syncs(target: &Target) -> String {
+    let tls = match target.tls {
+        Tls::Off => "no TLS",
+        Tls::Clients => "TLS to clients",
+        Tls::All => "TLS everywhere",
+    };
+    let flush = match target.flush {
+        Flush::Os => "synced by the operating system",
+        Flush::BeforeAck => "synced before it is acknowledged",
+    };
+    format!("{tls}, {flush}")
+}
+
+/// The answer.
+fn counts(capacity: &Capacity, of: &str, zones: u32) -> Section {
+    let row = |name: &str, brokers: String, why: String| vec![name.to_owned(), brokers, why];
+    let lower_bound = !capacity.physics.unknown_bounds.is_empty();
+    let at_least = |brokers: u64| {
+        let brokers = number::count(brokers);
+        if lower_bound { format!(">= {brokers}") } else { brokers }
+    };
+    let mut rows = vec![
+        row("physics", at_least(capacity.physics.brokers), physics(capacity)),
+        row("plan", at_least(capacity.plan.brokers), plan(capacity, zones)),
+    ];
+    if let Some(proven) = capacity.proven_brokers {
+        let why = "each then bears what the run already put on one broker: no bound, but proof".to_owned();
+        rows.push(row("proven", number::count(proven), why));
+    }
+    if let Some(stated) = &capacity.stated {
+        let why = match (stated.fullest, stated.fullest_share) {
+            (Some(name), Some(share)) => {
+                format!("stated; the fullest rate is {}, {} used", name.words(), share_words(share))
+            }
+            _ => "stated; no rate is known".to_owned(),
+        };
+        rows.push(row("stated", number::count(stated.brokers), why));
+    }
+    for mode in &capacity.failure_modes {
+        let carries = if mode.plan_carries { "carry it" } else { "do NOT carry it" };
+        let fullest = mode
+            .fullest
+            .zip(mode.fullest_share)
+            .map(|(name, share)| format!(", {} at {}", name.words(), share_words(share)));
+        let why = format!(
+            "by physics; of the plan's brokers {} are left and {carries}{}",
+            number::count(mode.plan_brokers_left),
+            fullest.unwrap_or_default()
+        );
+        rows.push(row(&format!("{} down", mode.down), at_least(mode.physics_brokers), why));
+    }
+    let columns = vec![Column::text(""), Column::number("brokers"), Column::text("")];
+    section("Brokers", of, Body::Table { columns, rows })
+}
+
+fn physics(capacity: &Capacity) -> String {
+    match capacity.physics.binding {
+        Some(name) if capacity.physics.fullest.is_none() => {
+            format!("what {} asks for: no rate of a device, network or CPU is known", name.words())
+        }
+        Some(name) if capacity.throughput_bound => format!("bound by {}", name.words()),
+        Some(name) => format!("bound by {}, not by a rate", name.words()),
+        None => "nothing is known that bounds it".to_owned(),
+    }
+}
+
+fn plan(capacity: &Capacity, zones: u32) -> String {
+    let zones = if zones > 1 { format!("; a multiple of {zones} zones") } else { String::new() };
+    let Some(name) = capacity.plan.binding else { return format!("as physics{zones}") };
+    let rule =
+        known(&capacity.bounds, name).and_then(|known| known.plan.as_ref()).map(|plan| plan.rule.clone());
+    format!("bound by {} ({}){zones}", name.words(), rule.unwrap_or_default())
+}
+
+fn known(bounds: &[Bound], name: BoundName) -> Option<&Known> {
+    bounds.iter().find(|bound| bound.name == name)?.known()
+}
+
+/// Every bound that is known, the one that asks for most first.
+fn bounds(capacity: &Capacity, of: &str) -> Section {
+    let mut known: Vec<(&Bound, &Known)> =
+        capacity.bounds.iter().filter_map(|bound| Some((bound, bound.known()?))).collect();
+    let most = |known: &Known| {
+        known.physics.or(known.plan.as_ref().map(|plan| plan.need)).map_or(0.0, |need| need.exact)
+    };
+    known.sort_by(|a, b| most(b.1).total_cmp(&most(a.1)));
+    let rows = known.iter().map(|(bound, known)| bound_row(bound, known)).collect();
+    let columns = vec![
+        Column::text(""),
+        Column::number("physics"),
+        Column::number("slack"),
+        Column::number("plan"),
+        Column::number("slack"),
+        Column::text("limit of one"),
+    ];
+    let meaning = "slack: the load that it would carry at that count, by the hard bound, as a multiple";
+    let meaning = if of.is_empty() { meaning.to_owned() } else { format!("{of}; {meaning}") };
+    section("Bounds", &meaning, Body::Table { columns, rows })
+}
+
+fn bound_row(bound: &Bound, known: &Known) -> Vec<String> {
+    let times = |slack: Option<f64>| slack.map_or(ABSENT.to_owned(), |slack| format!("x{}", short(slack)));
+    let things = match known.unit {
+        Unit::Brokers => "",
+        Unit::Partitions => " partitions",
+        Unit::Connections => " connections",
+    };
+    let need = |need: Option<Need>| need.map_or(ABSENT.to_owned(), |need| short(need.exact));
+    let limit = limit(known);
+    let limit = match (known.unit, known.have) {
+        (Unit::Brokers, _) => limit,
+        (_, Some(have)) => format!("{limit}; counts{things}, of which there are {}", short(have)),
+        (_, None) => format!("{limit}; counts{things}, of which the target does not say how many there are"),
+    };
+    vec![
+        bound.name.words().to_owned(),
+        need(known.physics),
+        times(known.slack.and_then(|slack| slack.at_physics)),
+        need(known.plan.as_ref().map(|plan| plan.need)),
+        times(known.slack.and_then(|slack| slack.at_plan)),
+        limit,
+    ]
+}
+
+fn limit(known: &Known) -> String {
+    let limit = &known.limit;
+    if let Some(what) = limit.unit.strip_prefix("bytes/s") {
+        return format!("{}{what}", rate(limit.value));
+    }
+    match limit.unit.strip_prefix("bytes") {
+        Some(what) => format!("{}{what}", bytes(limit.value)),
+        None => format!("{} {}", short(limit.value), limit.unit),
+    }
+}
+
+fn flows(capacity: &Capacity) -> Section {
+    let columns = vec![
+        Column::text(""),
+        Column::number("brokers"),
+        Column::number("from producers"),
+        Column::number("written"),
+        Column::number("sent"),
+        Column::number("kept"),
+    ];
+    let row = |name: &str, count: &Count| {
+        let flows = &count.flows;
+        vec![
+            name.to_owned(),
+            number::count(count.brokers),
+            rate(flows.ingress_bytes_per_s),
+            rate(flows.written_bytes_per_s),
+            rate(flows.sent_bytes_per_s),
+            flows.stored_bytes.map_or(ABSENT.to_owned(), bytes),
+        ]
+    };
+    let mut rows = vec![row("physics", &capacity.physics), row("plan", &capacity.plan)];
+    rows.extend(capacity.stated.as_ref().map(|stated| row("stated", stated)));
+    section("Each broker then", "at the peak, balanced", Body::Table { columns, rows })
+}
+
+fn gaps(bounds: &[Bound]) -> Vec<Section> {
+    let row = |bound: &Bound, text: String| vec![bound.name.words().to_owned(), text];
+    let unknown: Vec<Vec<String>> = bounds
+        .iter()
+        .filter_map(|bound| match &bound.standing {
+            Standing::Unknown { missing } => Some(row(bound, missing.join(" "))),
+            Standing::Known(_) | Standing::NotAsked { .. } => None,
+        })
+        .collect();
+    let not_asked: Vec<Vec<String>> = bounds
+        .iter()
+        .filter_map(|bound| match &bound.standing {
+            Standing::NotAsked { why } => Some(row(bound, why.clone())),
+            Standing::Known(_) | Standing::Unknown { .. } => None,
+        })
+        .collect();
+    let table = |rows| Body::Table { columns: vec![Column::text(""), Column::text("")], rows };
+    let mut sections = Vec::new();
+    if !unknown.is_empty() {
+        sections.push(section(
+            "Not known",
+            "each may ask for more brokers; the flags that would tell",
+            table(unknown),
+        ));
+    }
+    if !not_asked.is_empty() {
+        sections.push(section("Does not apply", "", table(not_asked)));
+    }
+    sections
+}
+
+/// The figures that the bounds rest on, each once.
+fn figures(reading: &Reading) -> Section {
+    let mut used: Vec<Input> = Vec::new();
+    for input in reading.capacity.bounds.iter().flat_map(Bound::inputs) {
+        if !input.is_assumed() && !used.contains(input) {
+            used.push(input.clone());
+        }
+    }
+    section("Figures", "", inputs(&used))
+}
+
+fn inputs(inputs: &[Input]) -> Body {
+    let rows = inputs
+        .iter()
+        .map(|input| vec![input.shown.clone(), format!("{} [{}]", input.name, source(&input.source))]);
+    Body::Table { columns: vec![Column::text(""), Column::text("")], rows: rows.collect() }
+}
+
+fn source(source: &Source) -> &str {
+    match source {
+        Source::Given(detail)
+        | Source::Published(detail)
+        | Source::Measured(detail)
+        | Source::Assumed(detail) => detail,
+    }
+}
+
+fn flip_tests(sizing: &Sizing) -> Section {
+    let mut sentences = Vec::new();
+    for reading in &sizing.readings {
+        let Some(flip) = &reading.capacity.flip_test else {
+            sentences.push("No rate is known to bind: there is nothing to test.".to_owned());
+            continue;
+        };
+        let next = match flip.next.zip(flip.next_above) {
+            Some((name, distance)) => {
+                format!(" {} comes next, {} above.", name.words(), share_words(distance))
+            }
+            None => String::new(),
+        };
+        let confirms = match flip.separates {
+            true => format!(
+                "a gain of at least {} confirms {}",
+                share_words(flip.confirms_from),
+                flip.bound.words()
+            ),
+            false => "that is too little to tell".to_owned(),
+        };
+        sentences.push(format!(
+            "Raise {} by {}: {} brokers should go from {} to {} (+{}); {confirms}. Anything else raised alike must stay \
+             below {}.{next}",
+            flip.resource.words(),
+            share_words(RAISE - 1.0),
+            number::count(reading.capacity.physics.brokers),
+            rate(flip.capacity_bytes_per_s),
+            rate(flip.raised_bytes_per_s),
+            share_words(flip.gain_expected),
+            share_words(flip.others_below),
+        ));
+    }
+    section("Flip test", "what would show that the bound is the right one", Body::Sentences(sentences))
+}
+
+fn advice(sizing: &Sizing) -> Option<Section> {
+    let mut sentences: Vec<String> = Vec::new();
+    for advice in sizing.readings.iter().flat_map(|reading| &reading.capacity.advice) {
+        if !sentences.contains(advice) {
+            sentences.push(advice.clone());
+        }
+    }
+    (!sentences.is_empty()).then(|| section("Advice", "", Body::Sentences(sentences)))
+}
+
+/// All that can be assumed.
+pub(super) fn assumptions(output: SizeOutput) -> Result<String> {
+    if output == SizeOutput::Json {
+        let rows: Vec<_> = Assumptions::rows()
+            .iter()
+            .map(|row| serde_json::json!({"name": row.name, "value": row.value, "meaning": row.meaning, "whose": row.whose}))
+            .collect();
+        return Ok(format!("{}\n", serde_json::to_string_pretty(&rows)?));
+    }
+    let columns = vec![Column::text("name"), Column::number("value"), Column::text("what, and whose")];
+    let row = |row: &plumb_judge::capacity::assumptions::Row| {
+        vec![row.name.to_owned(), three(row.value), format!("{} [{}]", row.meaning, row.whose)]
+    };
+    let rows = Assumptions::rows().iter().map(row).collect();
+    let sheet = Sheet {
+        title: "What is assumed unless said better".to_owned(),
+        sections: vec![section("Assumptions", "", Body::Table { columns, rows })],
+        ..Sheet::default()
+    };
+    Ok(size_text::render(&sheet, printer::style()))
+}
+
+/// Three digits, thousands apart.
+fn short(value: f64) -> String {
+    if value >= 1_000.0 { number::count(value.round() as u64) } else { three(value) }
+}
+
+fn share_words(share: f64) -> String {
+    format!("{} %", three(share * 100.0))
+}
