@@ -10,6 +10,7 @@ use crate::read::{DecodeError, Problem, Reader, Result};
 
 mod header;
 mod iterate;
+mod short;
 
 pub use header::{HeaderView, Headers};
 pub use iterate::{RecordView, Records};

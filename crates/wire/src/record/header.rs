@@ -1,5 +1,6 @@
 //! The headers of a record, read only when they are asked for.
 
+use super::short::short_sized;
 use crate::read::{DecodeError, Problem, Reader, Result};
 
 /// One header.
@@ -27,6 +28,19 @@ impl<'a> Headers<'a> {
         Self { reader: Reader::new(bytes), left: count, ended: false }
     }
 
+    /// The next header if its lengths are short and it is right.
+    #[inline]
+    fn usual(&mut self) -> Option<HeaderView<'a>> {
+        let rest = self.reader.rest();
+        let mut at = 0;
+        let name = short_sized(rest, &mut at)??;
+        let value = short_sized(rest, &mut at)?;
+        self.reader.skip(at, "header").ok()?;
+        Some(HeaderView { name, value })
+    }
+
+    /// The next header, or what is wrong with it.
+    #[cold]
     fn read(&mut self) -> Result<HeaderView<'a>> {
         let length = self.reader.varint("header name length")?;
         let length = usize::try_from(length)
@@ -40,6 +54,7 @@ impl<'a> Headers<'a> {
 impl<'a> Iterator for Headers<'a> {
     type Item = Result<HeaderView<'a>, DecodeError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.ended {
             return None;
@@ -49,6 +64,9 @@ impl<'a> Iterator for Headers<'a> {
             return self.reader.end("headers").err().map(Err);
         }
         self.left -= 1;
+        if let Some(header) = self.usual() {
+            return Some(Ok(header));
+        }
         let header = self.read();
         self.ended = header.is_err();
         Some(header)

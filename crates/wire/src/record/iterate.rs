@@ -1,13 +1,14 @@
 //! The records of one batch, one after the other.
 
 use super::header::{self, HeaderView, Headers, sized};
+use super::short::{short_sized, short_varint};
 use crate::read::{DecodeError, Problem, Reader, Result};
 
 /// The least that a record takes: a byte each for length, attributes, time, offset, key length, value length, header count.
 const LEAST_BYTES: usize = 7;
 
 /// One record; its parts lie in the batch or in the decompressor's buffer.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordView<'a> {
     /// How far its offset is from the batch's base offset; from 0 to the batch's last offset delta.
     pub offset_delta: i32,
@@ -49,7 +50,8 @@ impl<'a> RecordView<'a> {
 /// says is an error, where the records end.
 #[derive(Debug, Clone)]
 pub struct Records<'a> {
-    reader: Reader<'a>,
+    plain: &'a [u8],
+    at: usize,
     left: u32,
     last_offset_delta: i32,
     ended: bool,
@@ -62,12 +64,39 @@ impl<'a> Records<'a> {
             let problem = Problem::Truncated { needed, left: plain.len() };
             return Err(DecodeError { what: "records of a batch", at: 0, problem });
         }
-        Ok(Self { reader: Reader::new(plain), left: count, last_offset_delta, ended: false })
+        Ok(Self { plain, at: 0, left: count, last_offset_delta, ended: false })
     }
 
-    #[inline]
+    /// The next record if it is of the usual kind: whole, and with no number that takes more than three bytes. Whatever is not,
+    /// right or wrong, is left to [`read`](Self::read), so nothing is said here about what is wrong.
+    #[inline(always)]
+    fn usual(&mut self) -> Option<RecordView<'a>> {
+        let mut at = self.at;
+        let length = short_varint(self.plain, &mut at)?;
+        let end = at + usize::try_from(length).ok()?;
+        let rest = self.plain.get(..end)?;
+        at += 1;
+        let timestamp_delta = i64::from(short_varint(rest, &mut at)?);
+        let offset_delta = short_varint(rest, &mut at)?;
+        let key = short_sized(rest, &mut at)?;
+        let value = short_sized(rest, &mut at)?;
+        let header_count = short_varint(rest, &mut at)? as u32;
+        let headers = rest.get(at..)?;
+        // What is negative is large as an unsigned number.
+        let right = offset_delta as u32 <= self.last_offset_delta as u32
+            && header_count as usize <= headers.len() / header::LEAST_BYTES
+            && (header_count == 0) == headers.is_empty();
+        if !right {
+            return None;
+        }
+        self.at = end;
+        Some(RecordView { offset_delta, timestamp_delta, key, value, header_count, headers })
+    }
+
+    /// The next record, or what is wrong with it.
+    #[cold]
     fn read(&mut self) -> Result<RecordView<'a>> {
-        let reader = &mut self.reader;
+        let reader = &mut self.reader();
         let length = reader.varint("record length")?;
         let start = reader.position();
         let end = match usize::try_from(length) {
@@ -105,13 +134,21 @@ impl<'a> Records<'a> {
                 return Err(DecodeError { what: "header count", at: end - header_bytes, problem });
             }
         };
+        self.at = end;
         Ok(RecordView { offset_delta, timestamp_delta, key, value, header_count, headers })
+    }
+
+    fn reader(&self) -> Reader<'a> {
+        let mut reader = Reader::new(self.plain);
+        // It is never past the end, as it was only moved to ends of records.
+        let _ = reader.skip(self.at, "records of a batch");
+        reader
     }
 
     #[cold]
     fn end(&mut self) -> Option<Result<RecordView<'a>>> {
         self.ended = true;
-        self.reader.end("records of a batch").err().map(Err)
+        self.reader().end("records of a batch").err().map(Err)
     }
 }
 
@@ -127,6 +164,9 @@ impl<'a> Iterator for Records<'a> {
             return self.end();
         }
         self.left -= 1;
+        if let Some(record) = self.usual() {
+            return Some(Ok(record));
+        }
         let record = self.read();
         self.ended = record.is_err();
         Some(record)
