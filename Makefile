@@ -37,3 +37,10 @@ bootstrap: ## install what this machine lacks (Debian, Ubuntu)
 .PHONY: bench-latency-floor
 bench-latency-floor: bootstrap ## Plumb's latencies beside those of a bare librdkafka loop, on one broker
 	cargo run --release -p plumb-bench-latency-floor
+
+.PHONY: bench-produce-cost bench-consume-cost
+bench-produce-cost: bootstrap ## what a produced message costs: Plumb beside Kafka's tool, librdkafka's and franz-go
+	cargo run --release -p plumb-bench-produce-cost
+
+bench-consume-cost: bootstrap ## what a consumed message costs: the same tools, reading
+	cargo run --release -p plumb-bench-consume-cost

@@ -2,11 +2,13 @@
 //!
 //! For the benches that compare, one binary each: `produce-cost` and `consume-cost`. A [`tool`] turns a [`job`] into a
 //! command; the [`meter`] runs it and takes the CPU time of client and broker; the [`broker`] says what it has; [`rounds`]
-//! decides who runs when; [`verdict`] holds ratios against goals. Not here: what is compared and how it is printed, which
-//! is the binaries' business, and anything that measures latency (`latency-floor` does).
+//! decides who runs when and the [`contest`] lets them; [`report`] says what the rounds give, [`verdict`] whether a goal is
+//! met. Not here: which tools and ratios are of interest, which is the binaries' business, and anything that measures
+//! latency (`latency-floor` does).
 
 pub mod broker;
 pub mod cache;
+pub mod contest;
 pub mod error;
 pub mod flow;
 pub mod job;
@@ -14,6 +16,7 @@ pub mod machine;
 pub mod meter;
 pub mod offsets;
 pub mod options;
+pub mod report;
 pub mod rounds;
 pub mod run;
 pub mod table;

@@ -36,6 +36,8 @@ pub struct Run {
     pub wall_s: f64,
     /// CPU time of its process.
     pub client_cpu_s: f64,
+    /// CPU time of a process of the same tool that moved next to nothing, where that was measured.
+    pub start_up_cpu_s: Option<f64>,
     /// CPU time of the broker meanwhile.
     pub broker_cpu_s: f64,
     /// Share of the machine that others used meanwhile.
@@ -46,6 +48,11 @@ impl Run {
     /// CPU seconds of the client for a million messages.
     pub fn client_cpu_s_per_million(&self) -> f64 {
         self.client_cpu_s * 1e6 / self.messages as f64
+    }
+
+    /// The same without what the tool needs to start and end.
+    pub fn moving_cpu_s_per_million(&self) -> Option<f64> {
+        Some((self.client_cpu_s - self.start_up_cpu_s?) * 1e6 / self.messages as f64)
     }
 
     /// CPU seconds of the part that the tool takes for measured, for a million messages.
@@ -106,7 +113,7 @@ fn on_topic(broker: &mut Broker, tool: &dyn Tool, order: &Order<'_>, topic: &str
     };
     let command = tool.command(&job)?;
     broker.calm_down()?;
-    let meter = Meter { broker_pid: broker.pid(), limit: LIMIT };
+    let meter = Meter { broker_pid: broker.pid(), limit: LIMIT, good_codes: tool.good_codes() };
     let (said, spent, flow) = watched(broker, &meter, command, scratch.path(), &job)?;
     let claim = tool.claim(&job, &said);
     let (acks, messages_per_s) = match order.work {
@@ -124,6 +131,7 @@ fn on_topic(broker: &mut Broker, tool: &dyn Tool, order: &Order<'_>, topic: &str
         claim,
         wall_s: spent.wall_s,
         client_cpu_s: spent.client_cpu_s,
+        start_up_cpu_s: None,
         broker_cpu_s: spent.broker_cpu_s,
         foreign_share: spent.foreign_share,
     })

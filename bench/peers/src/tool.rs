@@ -27,12 +27,17 @@ pub trait Tool {
     /// When those cannot be written.
     fn command(&self, job: &Job<'_>) -> Result<Command, BenchError>;
 
+    /// Exit codes with which it says that it did what it should.
+    fn good_codes(&self) -> &'static [i32] {
+        &[0]
+    }
+
     /// What it says that it did.
     fn claim(&self, job: &Job<'_>, said: &Said) -> Claim;
 }
 
 /// What a tool says of its own run. What it does not say, or not readably, is absent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Claim {
     /// Messages delivered, or received.
     pub messages: Option<u64>,
@@ -40,6 +45,8 @@ pub struct Claim {
     pub messages_per_s: Option<f64>,
     /// CPU time of the part that it takes for measured.
     pub cpu_s: Option<f64>,
+    /// What it wants said of the run.
+    pub remark: Option<String>,
 }
 
 /// A place in the tables.
@@ -60,8 +67,14 @@ impl Entry {
     pub fn of<T: Tool + 'static>(name: &'static str, tool: Result<T, BenchError>) -> Entry {
         match tool {
             Ok(tool) => Entry::Ready(Box::new(tool)),
-            Err(error) => Entry::Absent { name, why: error.to_string() },
+            Err(error) => Entry::absent(name, &error),
         }
+    }
+
+    /// One that could not be had; the reason on one line.
+    pub fn absent(name: &'static str, error: &BenchError) -> Entry {
+        let text = error.to_string();
+        Entry::Absent { name, why: text.lines().map(str::trim).collect::<Vec<_>>().join(" | ") }
     }
 
     /// What it is called.

@@ -72,7 +72,7 @@ impl Tool for Franz {
         let messages: Option<u64> = words.next().and_then(|word| word.parse().ok());
         let seconds: Option<f64> = words.next().and_then(|word| word.parse().ok());
         let messages_per_s = messages.zip(seconds).map(|(messages, seconds)| messages as f64 / seconds);
-        Claim { messages, messages_per_s, cpu_s: None }
+        Claim { messages, messages_per_s, ..Claim::default() }
     }
 }
 

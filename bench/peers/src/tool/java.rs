@@ -98,7 +98,7 @@ impl Tool for KafkaTool {
             Variant::Producer => format!("{PRODUCER}, its properties left alone"),
             Variant::Tuned => format!("{PRODUCER} with {}", TUNED.join(" ")),
             Variant::TunedPayloadFile => {
-                "the same with --payload-file, whose lines have the record size".to_owned()
+                format!("{PRODUCER} with {}, and --payload-file instead of --record-size", TUNED.join(" "))
             }
             Variant::Consumer => format!("{CONSUMER}; it sets check.crcs=false and offers no way to check"),
         }
@@ -153,7 +153,7 @@ fn producer_claim(text: &str) -> Claim {
         return Claim::default();
     };
     let messages = line.split(' ').next().and_then(|word| word.parse().ok());
-    Claim { messages, messages_per_s: number_behind(line, "records sent, "), cpu_s: None }
+    Claim { messages, messages_per_s: number_behind(line, "records sent, "), ..Claim::default() }
 }
 
 /// From the one line of values: start, end, MB, MB/s, messages, messages/s, rebalance ms, fetch ms, fetch MB/s, fetch
@@ -163,7 +163,11 @@ fn consumer_claim(text: &str) -> Claim {
     let Some(columns) = columns.into_iter().find(|columns| columns.len() == 10) else {
         return Claim::default();
     };
-    Claim { messages: columns[4].parse().ok(), messages_per_s: columns[9].trim().parse().ok(), cpu_s: None }
+    Claim {
+        messages: columns[4].parse().ok(),
+        messages_per_s: columns[9].trim().parse().ok(),
+        ..Claim::default()
+    }
 }
 
 #[cfg(test)]

@@ -114,7 +114,7 @@ fn claim(work: Work, text: &str) -> Claim {
     Claim {
         messages: number_behind(line, before).map(|number| number as u64),
         messages_per_s: number_behind(line, "ms: "),
-        cpu_s: None,
+        ..Claim::default()
     }
 }
 

@@ -87,22 +87,36 @@ impl Tool for Plumb {
         Ok(command)
     }
 
+    /// With 1 it says that the run shows something; the messages went all the same.
+    fn good_codes(&self) -> &'static [i32] {
+        &[0, 1]
+    }
+
     fn claim(&self, job: &Job<'_>, said: &Said) -> Claim {
-        let document: Value = serde_json::from_str(&said.stdout).unwrap_or(Value::Null);
-        claim(job.work, &document["steps"][0])
+        claim(job.work, &serde_json::from_str(&said.stdout).unwrap_or(Value::Null))
     }
 }
 
-fn claim(work: Work, step: &Value) -> Claim {
+fn claim(work: Work, document: &Value) -> Claim {
+    let step = &document["steps"][0];
     let (count, rate) = match work {
-        Work::Produce(_) => ("acked", "acked_per_s"),
+        Work::Produce(_) => ("acked", "produced_per_s"),
         Work::Consume => ("received", "received_per_s"),
     };
     Claim {
         messages: step["counts"][count].as_u64(),
         messages_per_s: step["throughput"][rate].as_f64(),
         cpu_s: step["instrument"]["cpu_s"].as_f64(),
+        remark: validity(&document["validity"]),
     }
+}
+
+/// Its own verdict on the run, unless that is a plain yes.
+fn validity(validity: &Value) -> Option<String> {
+    let verdict = validity["verdict"].as_str().filter(|verdict| *verdict != "valid")?;
+    let reasons = validity["reasons"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let ids: Vec<&str> = reasons.iter().filter_map(|reason| reason["id"].as_str()).collect();
+    Some(format!("calls its run {verdict} ({})", ids.join(", ")))
 }
 
 /// Builds the program of this workspace, optimised.

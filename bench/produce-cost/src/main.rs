@@ -1,0 +1,48 @@
+//! What does a produced message cost? Plumb beside Kafka's ProducerPerformance, librdkafka's rdkafka_performance and
+//! franz-go, in turns on one broker: messages a second, CPU time of client and broker, and how far Plumb is from what the
+//! kernel and a checksum alone cost.
+//!
+//! Not a test: it ends with 0 whatever it finds. `docs/guide/benchmarks.md` says how to read it. The order of reading is
+//! [`compare`], then [`goals`] and [`floor`]; how tools are run is in the library `bench/peers`.
+
+mod compare;
+mod floor;
+mod goals;
+
+use plumb_bench_peers::BenchError;
+use plumb_bench_peers::options::{self, Wish};
+use std::io::Write;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+What a produced message costs: Plumb beside other tools, in turns on one broker
+
+  --acks LIST    of 1,all [default: 1,all]";
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tell(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), BenchError> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match options::parse(&words, true)? {
+        Wish::Help => say(&format!("{HELP}{}", options::HELP)),
+        Wish::Compare(options) => compare::run(&options),
+    }
+}
+
+/// Writes a result.
+fn say(text: &str) -> Result<(), BenchError> {
+    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
+}
+
+/// Writes what is going on, for whoever waits.
+fn tell(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
