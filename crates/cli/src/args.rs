@@ -1,8 +1,14 @@
 //! The command line, as data.
 
+mod throughput;
+
+pub use throughput::{ModeWord, ThroughputArgs};
+
 pub mod size;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use plumb_model::plan::Driver;
+use plumb_model::scenario::OneOrMany;
 use plumb_model::units::{Bytes, Nanos};
 use std::path::PathBuf;
 
@@ -29,6 +35,8 @@ pub enum Command {
     Run(RunArgs),
     /// Measure latency at a rate, from flags alone.
     Latency(LatencyArgs),
+    /// Find how much goes through, or the highest rate that holds a latency goal; sweeps, from flags alone.
+    Throughput(Box<ThroughputArgs>),
     /// Real Kafka brokers to play with, on this machine.
     Lab(LabArgs),
     /// How many brokers a target load needs: physics and plan.
@@ -76,7 +84,15 @@ pub struct DemoArgs {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// The scenario, a YAML file
-    pub scenario: PathBuf,
+    #[arg(required_unless_present = "resume")]
+    pub scenario: Option<PathBuf>,
+    /// Go on with a run that was stopped or killed, in its directory
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = ["scenario", "quick", "bootstrap", "config", "out", "dry_run"]
+    )]
+    pub resume: Option<PathBuf>,
     /// A tenth of each count and duration
     #[arg(long)]
     pub quick: bool,
@@ -111,6 +127,9 @@ pub struct LatencyArgs {
     /// A client property under test; `producer.` or `consumer.` in front limits it to one side
     #[arg(short = 'X', value_name = "KEY=VALUE")]
     pub property: Vec<String>,
+    /// The client that drives it: librdkafka, wire (Plumb's own), or both [default: librdkafka]
+    #[arg(long, value_name = "DRIVER", value_parser = throughput::parse_drivers)]
+    pub driver: Option<OneOrMany<Driver>>,
     /// Messages per second
     #[arg(long, allow_negative_numbers = true)]
     pub rate: f64,

@@ -4,9 +4,11 @@ mod demo;
 mod explain;
 mod lab;
 mod latency;
+mod property;
 mod report;
 mod run;
 mod size;
+mod throughput;
 
 use crate::args::{Arguments, Command, OutputArgs, OutputFormat};
 use crate::session::{self, Finished};
@@ -15,6 +17,7 @@ use anyhow::Result;
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::finding::ValidityVerdict;
 use plumb_model::plan::Plan;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// How a command ended without an error.
@@ -42,6 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
         Command::Demo(arguments) => demo::demo(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Latency(arguments) => latency::latency(arguments),
+        Command::Throughput(arguments) => throughput::throughput(arguments),
         Command::Lab(arguments) => lab::lab(&arguments.command),
         Command::Size(arguments) => size::size(arguments),
         Command::Report(arguments) => report::report(arguments),
@@ -69,6 +73,15 @@ fn carry_out(plan: Plan, output: &OutputArgs) -> Result<End> {
     let stop = stop::flag()?;
     let Finished { document, page } = session::run(plan, output.out.as_deref(), &stop)?;
     show(&document, output.output)?;
+    printer::note(&format!("report: {}", page.display()));
+    Ok(end_of(&document))
+}
+
+/// Goes on with a run that was stopped or killed, and shows the document.
+fn carry_on(directory: &Path, format: OutputFormat) -> Result<End> {
+    let stop = stop::flag()?;
+    let Finished { document, page } = session::resume(directory, &stop)?;
+    show(&document, format)?;
     printer::note(&format!("report: {}", page.display()));
     Ok(end_of(&document))
 }

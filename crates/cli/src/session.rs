@@ -76,6 +76,12 @@ pub(crate) fn run(plan: Plan, out: Option<&Path>, stop: &Arc<AtomicBool>) -> Res
     Ok(Finished { document: record.document, page })
 }
 
+/// Goes on with a run that was stopped or killed.
+pub(crate) fn resume(directory: &Path, _stop: &Arc<AtomicBool>) -> Result<Finished> {
+    let hint = "start it anew: nothing of it was lost";
+    Err(crate::errors::UsageError::new(format!("{} cannot go on yet", directory.display()), hint).into())
+}
+
 /// The client properties file of a plan, after the client library accepted every property that the plan would set.
 pub(crate) fn checked_config(plan: &Plan) -> Result<ClientConfig> {
     let config = client_config::read(config_path(plan))?;

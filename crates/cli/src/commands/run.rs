@@ -1,6 +1,6 @@
 //! `plumb run`: any experiment from a scenario file.
 
-use super::{End, carry_out};
+use super::{End, carry_on, carry_out};
 use crate::args::RunArgs;
 use crate::scenario_file;
 use anyhow::Result;
@@ -8,12 +8,17 @@ use plumb_model::plan::Origin;
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{ClusterWords, LoadWords, OneOrMany, Scenario};
 use plumb_model::units::Nanos;
+use std::path::Path;
 
 /// By how much --quick shortens.
 const QUICK: u64 = 10;
 
 pub(super) fn run(arguments: &RunArgs) -> Result<End> {
-    let (mut scenario, mut sources) = scenario_file::read(&arguments.scenario)?;
+    if let Some(directory) = &arguments.resume {
+        return carry_on(directory, arguments.output.output);
+    }
+    let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
+    let (mut scenario, mut sources) = scenario_file::read(path)?;
     if arguments.quick {
         quicken(&mut scenario, &mut sources, "--quick");
     }

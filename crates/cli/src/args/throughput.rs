@@ -1,0 +1,219 @@
+//! The words of `plumb throughput`. Where a value may be a list or a range, each value is a setting of its own: a sweep.
+
+use super::{OutputArgs, parse_bytes, parse_nanos};
+use clap::{Args, ValueEnum};
+use plumb_model::plan::{Driver, SizePlan};
+use plumb_model::scenario::{GoalWords, OneOrMany, RateWords, Scalar, SizeWords};
+use plumb_model::units::{Bytes, Nanos};
+use serde::Deserialize;
+use serde::de::value::{Error as ReadError, StrDeserializer};
+use std::path::PathBuf;
+
+const CLUSTER: &str = "The cluster";
+const LOAD: &str = "The load (lists and ranges are swept over)";
+const RUN: &str = "The run";
+
+/// `plumb throughput`
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("cluster").required(true).args(["lab", "bootstrap", "resume"]))]
+#[command(group = clap::ArgGroup::new("length").args(["count", "duration"]))]
+pub struct ThroughputArgs {
+    /// A real broker on this machine, for this run
+    #[arg(long, help_heading = CLUSTER)]
+    pub lab: bool,
+    /// The cluster: host:port,...
+    #[arg(long, value_name = "HOSTS", help_heading = CLUSTER)]
+    pub bootstrap: Option<String>,
+    /// Client properties (security), as for the Java client or librdkafka
+    #[arg(long, value_name = "FILE", requires = "bootstrap", help_heading = CLUSTER)]
+    pub config: Option<String>,
+    /// Where a broker serves its metrics in Prometheus' format (JMX exporter); once for each broker
+    #[arg(long, value_name = "URL", requires = "bootstrap", help_heading = CLUSTER)]
+    pub metrics: Vec<String>,
+    /// A directory for the lab's logs, by the name under which results show it; once for each device
+    #[arg(long, value_name = "NAME=DIR", requires = "lab", value_parser = parse_log_dir, help_heading = CLUSTER)]
+    pub log_dir: Vec<(String, String)>,
+    /// Every broker of the lab has all log directories, instead of a broker for each
+    #[arg(long, requires = "log_dir", help_heading = CLUSTER)]
+    pub log_dirs_together: bool,
+    /// Partitions of the topics that are made for the run [default: 6]
+    #[arg(long, conflicts_with = "topic", value_parser = parse_numbers, value_name = "N", help_heading = CLUSTER)]
+    pub partitions: Option<OneOrMany<u32>>,
+    /// Replicas of each [default: 1]
+    #[arg(long, conflicts_with = "topic", value_parser = parse_numbers, value_name = "N", help_heading = CLUSTER)]
+    pub replication: Option<OneOrMany<u32>>,
+    /// An existing topic to use as it is; it is never altered or deleted
+    #[arg(long, help_heading = CLUSTER)]
+    pub topic: Option<String>,
+
+    /// Size of each value: 1KiB, or a list such as 100B,1KiB,240KiB
+    #[arg(long, value_name = "SIZES", required_unless_present = "resume", value_parser = parse_sizes, help_heading = LOAD)]
+    pub size: Option<OneOrMany<SizeWords>>,
+    /// The client that drives it: wire (Plumb's own), librdkafka, or both [default: wire]
+    #[arg(long, value_name = "DRIVER", value_parser = parse_drivers, help_heading = LOAD)]
+    pub driver: Option<OneOrMany<Driver>>,
+    /// Producer clients: 4, a list 1,2,4, or a range 1..30 or "1..30 step 5" [default: 1]
+    #[arg(long, value_name = "RANGE", value_parser = parse_numbers, help_heading = LOAD)]
+    pub producers: Option<OneOrMany<u32>>,
+    /// Consumer clients, in one group [default: 1 where the mode has consumers]
+    #[arg(long, value_name = "RANGE", value_parser = parse_numbers, help_heading = LOAD)]
+    pub consumers: Option<OneOrMany<u32>>,
+    /// Who is at work in the measured part [default: produce]
+    #[arg(long, value_enum, help_heading = LOAD)]
+    pub mode: Option<ModeWord>,
+    /// With --mode backlog: bytes of values that wait before the consumers begin [default: 1GiB]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = LOAD)]
+    pub backlog: Option<Bytes>,
+    /// Which acknowledgement a producer waits for: 0, 1 or all [default: all]
+    #[arg(long, value_name = "ACKS", value_parser = parse_acks, help_heading = LOAD)]
+    pub acks: Option<OneOrMany<Scalar>>,
+    /// A client property under test; `producer.` or `consumer.` in front limits it to one side
+    #[arg(short = 'X', value_name = "KEY=VALUE", help_heading = LOAD)]
+    pub property: Vec<String>,
+    /// Messages per second, or max: as fast as possible [default: max]
+    #[arg(long, value_name = "RATE", value_parser = parse_rates, conflicts_with = "goal", help_heading = LOAD)]
+    pub rate: Option<OneOrMany<RateWords>>,
+    /// Find the highest rate at which this holds: p99=20ms, "acknowledge p99.9=50ms"
+    #[arg(long, value_name = "GOAL", value_parser = parse_goal, help_heading = LOAD)]
+    pub goal: Option<GoalWords>,
+
+    /// Measure so many messages for each setting
+    #[arg(long, conflicts_with = "goal", help_heading = RUN)]
+    pub count: Option<u64>,
+    /// Measure each setting for so long, over all its blocks; with --goal, each confirming run [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = parse_nanos, help_heading = RUN)]
+    pub duration: Option<Nanos>,
+    /// The same load before the measured part of each block [default: 2s]
+    #[arg(long, value_name = "TIME", value_parser = parse_nanos, help_heading = RUN)]
+    pub warm_up: Option<Nanos>,
+    /// Warm up until the log's device, not the page cache, takes what is written
+    #[arg(long, help_heading = RUN)]
+    pub until_device: bool,
+    /// Rounds over all settings, each with fresh clients, in random order [default: 5; with --goal 3]
+    #[arg(long, value_name = "N", help_heading = RUN)]
+    pub blocks: Option<u32>,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", help_heading = RUN)]
+    pub seed: Option<u64>,
+    /// Measure the generator's own ceiling again, instead of taking what is stored
+    #[arg(long, help_heading = RUN)]
+    pub calibrate: bool,
+    /// Go on with a run that was stopped or killed, in its directory
+    #[arg(
+        long,
+        value_name = "DIR",
+        help_heading = RUN,
+        conflicts_with_all = [
+            "partitions", "replication", "topic", "size", "driver", "producers", "consumers", "mode", "backlog",
+            "acks", "property", "rate", "goal", "count", "duration", "warm_up", "until_device", "blocks", "seed",
+            "out", "dry_run",
+        ]
+    )]
+    pub resume: Option<PathBuf>,
+    /// Output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Who is at work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ModeWord {
+    /// Producers only.
+    Produce,
+    /// Consumers only: the topic is filled before, unmeasured, and read from its beginning.
+    Consume,
+    /// Producers and consumers at the same time.
+    Mixed,
+    /// Consumers wait until a backlog is in the log, then drain it while the producers go on.
+    Backlog,
+}
+
+/// The parts of a comma list: one value where there is one, else a sweep.
+fn list<T>(text: &str, read: impl Fn(&str) -> Result<Vec<T>, String>) -> Result<OneOrMany<T>, String> {
+    let mut values = Vec::new();
+    for part in text.split(',') {
+        values.extend(read(part.trim())?);
+    }
+    let one = values.len() == 1 && !text.contains("..");
+    match values.pop() {
+        Some(value) if one => Ok(OneOrMany::One(value)),
+        Some(value) => {
+            values.push(value);
+            Ok(OneOrMany::Many(values))
+        }
+        None => Err("nothing is in it".to_owned()),
+    }
+}
+
+/// `4`, `1,2,4`, `1..30`, `1..30 step 5`, or several of them.
+pub(super) fn parse_numbers(text: &str) -> Result<OneOrMany<u32>, String> {
+    list(text, |part| {
+        if part.contains("..") {
+            let range = StrDeserializer::<ReadError>::new(part);
+            let values = OneOrMany::<u32>::deserialize(range).map_err(|error| error.to_string())?;
+            return Ok(values.values().to_vec());
+        }
+        let number = part.parse().map_err(|_| format!("{part:?} is no number; write 4, 1,2,4 or 1..30"))?;
+        Ok(vec![number])
+    })
+}
+
+fn parse_sizes(text: &str) -> Result<OneOrMany<SizeWords>, String> {
+    list(text, |part| Ok(vec![SizeWords(SizePlan::Fixed(parse_bytes(part)?))]))
+}
+
+/// `wire`, `librdkafka`, or both.
+pub(super) fn parse_drivers(text: &str) -> Result<OneOrMany<Driver>, String> {
+    list(text, |part| match part {
+        "wire" => Ok(vec![Driver::Wire]),
+        "librdkafka" => Ok(vec![Driver::Librdkafka]),
+        _ => Err(format!("{part:?} is no driver; there are wire and librdkafka")),
+    })
+}
+
+fn parse_acks(text: &str) -> Result<OneOrMany<Scalar>, String> {
+    list(text, |part| match part {
+        "0" | "1" | "all" => Ok(vec![Scalar(part.to_owned())]),
+        "-1" => Ok(vec![Scalar("all".to_owned())]),
+        _ => Err(format!("acks is 0, 1 or all, not {part:?}")),
+    })
+}
+
+fn parse_rates(text: &str) -> Result<OneOrMany<RateWords>, String> {
+    list(text, |part| Ok(vec![part.parse()?]))
+}
+
+fn parse_goal(text: &str) -> Result<GoalWords, String> {
+    text.parse()
+}
+
+fn parse_log_dir(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), path.to_owned())),
+        _ => Err(format!("{text:?} is no log directory; write NAME=DIR, such as nvme=/mnt/nvme")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_one_a_list_or_a_range() {
+        assert_eq!(parse_numbers("4"), Ok(OneOrMany::One(4)));
+        assert_eq!(parse_numbers("1,2, 4"), Ok(OneOrMany::Many(vec![1, 2, 4])));
+        assert_eq!(parse_numbers("1..3"), Ok(OneOrMany::Many(vec![1, 2, 3])));
+        assert_eq!(parse_numbers("1,5..15 step 5"), Ok(OneOrMany::Many(vec![1, 5, 10, 15])));
+        for wrong in ["", "x", "3..1", "1..9 step 0", "-1", "1,,2"] {
+            assert!(parse_numbers(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_a_list_of_bytes_with_their_units() {
+        let sizes = parse_sizes("100B,240KiB").unwrap();
+        let bytes: Vec<u64> = sizes.values().iter().map(|size| size.0.smallest().0).collect();
+        assert_eq!(bytes, [100, 245_760]);
+        assert!(parse_sizes("1KiB,").is_err());
+    }
+}

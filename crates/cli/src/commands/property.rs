@@ -1,0 +1,94 @@
+//! Client properties given as flags: `-X KEY=VALUE`, each to the client that it belongs to, or to both.
+
+use crate::errors::UsageError;
+use plumb_model::plan::Origin;
+use plumb_model::resolve::Sources;
+use plumb_model::scenario::{OneOrMany, Scalar, SetupWords};
+
+/// Properties that only one kind of client has. Others go to both.
+const PRODUCER_ONLY: &[&str] = &[
+    "acks",
+    "request.required.acks",
+    "linger.ms",
+    "queue.buffering.max.ms",
+    "batch.size",
+    "batch.num.messages",
+    "compression.type",
+    "compression.codec",
+    "compression.level",
+    "enable.idempotence",
+    "partitioner",
+    "max.in.flight.requests.per.connection",
+    "max.in.flight",
+    "request.timeout.ms",
+    "message.timeout.ms",
+    "delivery.timeout.ms",
+    "queue.buffering.max.messages",
+    "queue.buffering.max.kbytes",
+    "retries",
+    "message.send.max.retries",
+    "sticky.partitioning.linger.ms",
+    "enable.gapless.guarantee",
+];
+const CONSUMER_ONLY_STARTS: &[&str] = &[
+    "fetch.",
+    "auto.",
+    "enable.auto.",
+    "queued.",
+    "session.",
+    "max.poll.",
+    "group.",
+    "heartbeat.",
+    "isolation.",
+    "check.crcs",
+    "partition.assignment.",
+    "enable.partition.eof",
+    "max.partition.fetch",
+];
+
+/// Puts a property to the client that it belongs to, or to both.
+pub(super) fn place(property: &str, setup: &mut SetupWords, sources: &mut Sources) -> Result<(), UsageError> {
+    let Some((key, value)) = property.split_once('=') else {
+        let hint = "write it as -X KEY=VALUE, such as -X linger.ms=0 or -X consumer.fetch.wait.max.ms=10";
+        return Err(UsageError::new(format!("-X {property:?} has no value"), hint));
+    };
+    let (producer, consumer, key) = match (key.strip_prefix("producer."), key.strip_prefix("consumer.")) {
+        (Some(key), _) => (true, false, key),
+        (_, Some(key)) => (false, true, key),
+        _ => {
+            let producer_only = PRODUCER_ONLY.contains(&key);
+            let consumer_only = CONSUMER_ONLY_STARTS.iter().any(|start| key.starts_with(start));
+            (!consumer_only, !producer_only, key)
+        }
+    };
+    for (wanted, role, properties) in
+        [(producer, "producer", &mut setup.producer), (consumer, "consumer", &mut setup.consumer)]
+    {
+        if wanted {
+            properties.insert(key.to_owned(), OneOrMany::One(Scalar(value.to_owned())));
+            sources.insert(format!("setups.0.{role}.{key}"), Origin::Flag { flag: "-X".to_owned() });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_property_goes_to_the_client_that_it_belongs_to() {
+        let mut setup = SetupWords::default();
+        let mut sources = Sources::new();
+        for property in
+            ["linger.ms=0", "fetch.wait.max.ms=10", "socket.nagle.disable=true", "consumer.client.rack=a"]
+        {
+            place(property, &mut setup, &mut sources).unwrap();
+        }
+        let keys = |map: &BTreeMap<String, OneOrMany<Scalar>>| map.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(keys(&setup.producer), ["linger.ms", "socket.nagle.disable"]);
+        assert_eq!(keys(&setup.consumer), ["client.rack", "fetch.wait.max.ms", "socket.nagle.disable"]);
+        assert!(place("linger.ms", &mut setup, &mut sources).is_err());
+    }
+}
