@@ -203,3 +203,105 @@ impl Place {
         self.last_header as usize..self.end as usize
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::batches;
+
+    const SEAL: Seal = Seal { timestamp_ms: 1_700_000_000_000, producer: None };
+
+    fn filled(limit_bytes: usize) -> BatchBuffer {
+        let mut batch = BatchBuffer::new(limit_bytes);
+        while batch.push(Some(b"key"), &[b'v'; 100], &[(b"plumb", &[0; 48])]).is_ok() {}
+        batch
+    }
+
+    #[test]
+    fn a_batch_is_never_larger_than_its_limit_and_full_says_by_how_much() {
+        let mut batch = filled(1_000);
+        let size = batch.size_bytes(batch.len());
+        let more = encoded_len(Some(b"key"), &[b'v'; 100], &[(b"plumb", &[0; 48])], batch.len());
+        assert!(size <= 1_000 && size + more > 1_000);
+        let full = batch.push(Some(b"key"), &[b'v'; 100], &[(b"plumb", &[0; 48])]);
+        assert_eq!(full, Err(Full { needed: size + more, limit: 1_000 }));
+        // A smaller one still fits, up to the last byte.
+        let left = 1_000 - size;
+        let length = (0..left).rfind(|length| encoded_len(None, &vec![0; *length], &[], batch.len()) == left);
+        let fits = vec![0; length.unwrap()];
+        batch.push(None, &fits, &[]).unwrap();
+        assert_eq!(batch.seal(batch.len(), &SEAL).len(), 1_000);
+    }
+
+    #[test]
+    fn an_absurd_limit_is_the_largest_batch() {
+        assert_eq!(BatchBuffer::new(usize::MAX).limit_bytes(), LARGEST_BATCH_BYTES);
+    }
+
+    #[test]
+    fn a_prefix_is_a_batch_of_its_first_records_and_the_rest_is_still_there() {
+        let mut batch = filled(5_000);
+        let all = batch.len();
+        for records in [1, all - 1, all, 2] {
+            let bytes = batch.seal(records, &SEAL).to_vec();
+            assert_eq!(bytes, batch.bytes());
+            assert_eq!(bytes.len(), batch.size_bytes(records));
+            let mut read = batches(&bytes);
+            let view = read.next().unwrap().unwrap();
+            assert!(read.next().is_none() && read.cut_off().is_empty());
+            assert_eq!((view.record_count as usize, view.last_offset_delta as usize + 1), (records, records));
+            assert!(view.crc_is_right());
+        }
+    }
+
+    #[test]
+    fn sealing_again_changes_the_sequence_and_nothing_else() {
+        let mut batch = filled(2_000);
+        let records = batch.len();
+        let seal = |base_sequence| Seal {
+            producer: Some(ProducerSequence { id: 4_000, epoch: 3, base_sequence }),
+            ..SEAL
+        };
+        let first = batch.seal(records, &seal(10)).to_vec();
+        let second = batch.seal(records, &seal(20)).to_vec();
+        let differ: Vec<_> = (0..first.len()).filter(|at| first[*at] != second[*at]).collect();
+        assert!(differ.iter().all(|at| (17..21).contains(at) || (53..57).contains(at)), "{differ:?}");
+        let view = batches(&second).next().unwrap().unwrap();
+        assert_eq!((view.producer_id, view.producer_epoch, view.base_sequence), (4_000, 3, 20));
+        assert!(view.crc_is_right());
+        assert_eq!(batch.seal(records, &seal(10)), first);
+    }
+
+    #[test]
+    fn a_compressed_batch_takes_another_sequence_without_being_compressed_again() {
+        let batch = filled(5_000);
+        let mut compressor = Compressor::new(Codec::Zstd, Some(1)).unwrap();
+        let mut out = CompressedBatch::new();
+        let first = batch.seal_compressed(batch.len(), &SEAL, &mut compressor, &mut out).unwrap().to_vec();
+        let producer = ProducerSequence { id: 1, epoch: 0, base_sequence: 5 };
+        let second = out.reseal(&Seal { producer: Some(producer), ..SEAL }).to_vec();
+        assert_eq!(first[HEADER_BYTES..], second[HEADER_BYTES..]);
+        let view = batches(&second).next().unwrap().unwrap();
+        assert!(view.crc_is_right());
+        assert_eq!((view.base_sequence, view.codec, out.records()), (5, Codec::Zstd, batch.len()));
+    }
+
+    #[test]
+    fn a_cleared_batch_begins_anew() {
+        let mut batch = filled(2_000);
+        batch.seal(1, &SEAL);
+        batch.clear();
+        assert!(batch.is_empty() && batch.bytes().is_empty());
+        assert_eq!(batch.size_bytes(0), HEADER_BYTES);
+        assert_eq!(batch.push(None, b"x", &[]), Ok(0));
+        assert_eq!(batch.key(0), b"");
+        assert_eq!(batch.last_header_mut(0), b"");
+        assert_eq!(batch.value_mut(0), b"x");
+    }
+
+    #[test]
+    #[should_panic = "an empty batch cannot be sent"]
+    fn an_empty_batch_is_not_sealed() {
+        BatchBuffer::new(1_000).seal(0, &SEAL);
+    }
+}

@@ -274,3 +274,95 @@ impl Bounded<'_> {
 fn damaged(what: &'static str, at: usize, words: &'static str) -> DecodeError {
     DecodeError { what, at, problem: Problem::Invalid(words) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain() -> Vec<u8> {
+        (0..50_000_u32).flat_map(|number| (number / 7).to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn every_codec_at_its_lowest_and_highest_level_gives_back_what_went_in_and_can_be_used_again() {
+        for codec in Codec::ALL {
+            let levels = match codec.levels() {
+                Some((least, most)) => vec![None, Some(least), Some(most)],
+                None => vec![None],
+            };
+            let mut decompressor = Decompressor::default();
+            for level in levels {
+                let mut compressor = Compressor::new(codec, level).unwrap();
+                for plain in [&plain()[..], b"", b"x", &plain()[..70_000]] {
+                    let mut out = b"before".to_vec();
+                    compressor.compress(plain, &mut out).unwrap();
+                    assert_eq!(&out[..6], b"before");
+                    assert!(decompressor.decompress(codec, &out[6..]).unwrap() == plain, "{codec} {level:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_or_followed_by_something_is_an_error() {
+        for codec in Codec::ALL.into_iter().skip(1) {
+            let mut compressed = Vec::new();
+            Compressor::new(codec, None)
+                .unwrap()
+                .compress(b"some words and some words", &mut compressed)
+                .unwrap();
+            let mut decompressor = Decompressor::default();
+            for end in 1..compressed.len() {
+                let cut = decompressor.decompress(codec, &compressed[..end]);
+                // Snappy's framing has no end of its own: after a block, or before the first, is as good.
+                let may_end = codec == Codec::Snappy && end == 16;
+                assert_eq!(cut.is_err(), !may_end, "{codec} at {end}");
+            }
+            compressed.push(0);
+            assert!(decompressor.decompress(codec, &compressed).is_err(), "{codec}");
+        }
+    }
+
+    #[test]
+    fn the_limit_is_exact_and_the_decompressor_goes_on_after_it() {
+        let plain = vec![7; 300_000];
+        for codec in Codec::ALL.into_iter().skip(1) {
+            let mut compressed = Vec::new();
+            Compressor::new(codec, None).unwrap().compress(&plain, &mut compressed).unwrap();
+            let mut enough = Decompressor::new(plain.len());
+            assert!(enough.decompress(codec, &compressed).is_ok(), "{codec}");
+            let mut short = Decompressor::new(plain.len() - 1);
+            for _ in 0..2 {
+                assert!(short.decompress(codec, &compressed).is_err(), "{codec}");
+            }
+            let mut small = Vec::new();
+            Compressor::new(codec, None).unwrap().compress(b"small", &mut small).unwrap();
+            assert_eq!(short.decompress(codec, &small), Ok(&b"small"[..]));
+        }
+    }
+
+    #[test]
+    fn snappy_of_other_clients_has_no_framing() {
+        let bare = snap::raw::Encoder::new().compress_vec(&plain()).unwrap();
+        assert!(Decompressor::default().decompress(Codec::Snappy, &bare).unwrap() == plain());
+    }
+
+    #[test]
+    fn lz4_has_independent_blocks_and_no_checksums_in_its_header() {
+        let mut out = Vec::new();
+        Compressor::new(Codec::Lz4, None).unwrap().compress(b"words", &mut out).unwrap();
+        // Version 1, independent blocks, nothing else; blocks of 64 KiB at most (LZ4 frame format 1.6.1).
+        assert_eq!(&out[..6], &[0x04, 0x22, 0x4d, 0x18, 0b0110_0000, 0b0100_0000]);
+    }
+
+    #[test]
+    fn names_and_levels_that_there_are_not_are_errors_that_list_what_there_is() {
+        assert_eq!("lz4".parse(), Ok(Codec::Lz4));
+        let error = "LZ4".parse::<Codec>().unwrap_err().to_string();
+        assert_eq!(error, "compression type `LZ4` is unknown: it is none, gzip, snappy, lz4 or zstd");
+        let error = Compressor::new(Codec::Gzip, Some(10)).unwrap_err().to_string();
+        assert_eq!(error, "compression level 10 is not one of gzip: they go from 1 to 9");
+        let error = Compressor::new(Codec::Snappy, Some(1)).unwrap_err().to_string();
+        assert_eq!(error, "compression level 1 was given, but snappy has no levels");
+    }
+}

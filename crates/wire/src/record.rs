@@ -11,6 +11,8 @@ use crate::read::{DecodeError, Problem, Reader, Result};
 mod header;
 mod iterate;
 mod short;
+#[cfg(test)]
+mod tests;
 
 pub use header::{HeaderView, Headers};
 pub use iterate::{RecordView, Records};
@@ -34,7 +36,7 @@ pub enum TimestampType {
 }
 
 /// One batch: its header, and where its records are.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchView<'a> {
     /// The offset of its first record; not negative.
     pub base_offset: i64,

@@ -1,4 +1,5 @@
 //! Batches against another implementation of the protocol: what is written here it reads, what it writes is read here.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, in its helpers too")]
 
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::protocol::StrBytes;

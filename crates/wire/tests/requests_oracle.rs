@@ -1,4 +1,5 @@
 //! Produce and fetch against another implementation of the protocol, in every version.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, in its helpers too")]
 
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::fetch_response::{AbortedTransaction, FetchableTopicResponse, PartitionData};

@@ -177,3 +177,43 @@ impl<'a> Iterator for Records<'a> {
         (0, Some(self.left as usize + 1))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_short_way_says_what_the_long_way_says(
+            mut plain in vec(any::<u8>(), 0..60), small in vec(0..12_u8, 0..60), length in 0..60_u8,
+        ) {
+            // Bytes that look a little like a record, so that both ways get somewhere.
+            for (byte, small) in plain.iter_mut().zip(small) {
+                *byte = small;
+            }
+            if let Some(first) = plain.first_mut() {
+                *first = length * 2;
+            }
+            let Ok(mut short) = Records::new(&plain, 1, 5) else { return Ok(()) };
+            let mut long = short.clone();
+            if let Some(record) = short.usual() {
+                prop_assert_eq!(long.read(), Ok(record));
+                prop_assert_eq!(long.at, short.at);
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_with_numbers_of_four_bytes_and_more_is_read() {
+        // Length 15, time -2^40, offset 2^21, no key, value "v", no headers.
+        let plain = [30, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0x3f, 0x80, 0x80, 0x80, 0x02, 1, 2, b'v', 0];
+        let mut records = Records::new(&plain, 1, 1 << 21).unwrap();
+        assert_eq!(records.clone().usual(), None);
+        let record = records.next().unwrap().unwrap();
+        assert_eq!((record.timestamp_delta, record.offset_delta), (-(1 << 40), 1 << 21));
+        assert_eq!((record.key, record.value), (None, Some(&b"v"[..])));
+        assert_eq!(records.next(), None);
+    }
+}
