@@ -80,7 +80,7 @@ pub fn read_producer_id(body: &[u8]) -> Result<(ErrorCode, ProducerId)> {
     Ok((error, ProducerId { id, epoch: reader.i16("producer_epoch")? }))
 }
 
-/// Asks for an end of each partition's log. The broker must lead them; it says so for each that it does not lead.
+/// Asks for an end of each partition's log, by index. The broker must lead them; it says so for each that it does not lead.
 ///
 /// # Errors
 /// Those of [`Connection::exchange`].
@@ -147,6 +147,7 @@ pub fn read_offsets(version: i16, topic: &str, body: &[u8]) -> Result<Vec<Partit
             }
         }
     }
+    offsets.sort_by_key(|partition| partition.index);
     Ok(offsets)
 }
 

@@ -199,7 +199,7 @@ impl Stage {
                 ": the listener is probably plaintext (security.protocol PLAINTEXT or SASL_PLAINTEXT)"
             }
             Self::Versions => {
-                ": it is no Kafka listener, or one that expects TLS (security.protocol SSL or SASL_SSL)"
+                ": it is no Kafka listener, or one of another security.protocol, or it misses a client certificate"
             }
             // A SASL listener answers ApiVersions to anyone, and hangs up on the next request.
             Self::Exchange(ApiKey::Metadata) => {

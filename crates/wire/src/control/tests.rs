@@ -53,7 +53,7 @@ fn offsets(version: i16) -> Vec<u8> {
             .with_partitions(vec![partition(0, 0, 9)]),
         ListOffsetsTopicResponse::default()
             .with_name(topic("events"))
-            .with_partitions(vec![partition(2, 0, 1 << 40), partition(5, 6, -1)]),
+            .with_partitions(vec![partition(5, 6, -1), partition(2, 0, 1 << 40)]),
     ]);
     encoded(&response, version)
 }
