@@ -9,7 +9,8 @@ use crate::versions::ApiKey;
 use crate::write;
 use std::ops::RangeInclusive;
 
-/// The versions that are spoken here.
+/// The versions that are spoken here. Before version 10, brokers answer with an error where batches are compressed with Zstandard
+/// (KIP-110).
 pub const VERSIONS: RangeInclusive<i16> = 4..=11;
 
 /// Which records are seen.

@@ -3,6 +3,7 @@
 //! A request is written in pieces so that no batch is copied: [`request_head`], then for each partition [`partition_head`] and its sealed
 //! batch, all in one `writev`. What the batches are is in [`crate::batch`].
 
+use crate::compression::Codec;
 use crate::error::ErrorCode;
 use crate::read::{Reader, Result};
 use crate::versions::ApiKey;
@@ -11,6 +12,14 @@ use std::ops::RangeInclusive;
 
 /// The versions that are spoken here. Requests are the same in all of them.
 pub const VERSIONS: RangeInclusive<i16> = 3..=8;
+
+/// Those of them that may carry batches of `codec`: brokers refuse Zstandard before version 7 (KIP-110).
+pub fn versions_for(codec: Codec) -> RangeInclusive<i16> {
+    match codec {
+        Codec::Zstd => 7..=*VERSIONS.end(),
+        Codec::None | Codec::Gzip | Codec::Snappy | Codec::Lz4 => VERSIONS,
+    }
+}
 
 /// What a partition takes in a request besides its batch.
 pub const PARTITION_HEAD_BYTES: usize = 8;
@@ -127,4 +136,33 @@ fn words_about<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a str>> {
         of_record = of_record.or(words);
     }
     Ok(reader.nullable_string("error message")?.or(of_record))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zstandard_goes_only_in_versions_that_brokers_take_it_in() {
+        assert_eq!(versions_for(Codec::Zstd), 7..=8);
+        assert_eq!(versions_for(Codec::Lz4), VERSIONS);
+    }
+
+    #[test]
+    #[should_panic = "a request of"]
+    fn a_request_that_no_size_field_can_hold_is_not_written() {
+        let head =
+            RequestHead { version: 8, correlation_id: 1, client_id: "", acks: 1, timeout_ms: 1, topic: "t" };
+        request_head(&mut Vec::new(), &head, 3, 1 << 31);
+    }
+
+    #[test]
+    fn a_count_that_does_not_fit_and_bytes_behind_the_end_are_errors() {
+        let many = [&1_i32.to_be_bytes()[..], b"\0\x01t", &i32::MAX.to_be_bytes(), &[0; 40]].concat();
+        let error = read_response(8, &many, &mut |_| panic!("there is no partition")).unwrap_err();
+        assert_eq!((error.what, error.at), ("partitions", 7));
+        let longer = [&0_i32.to_be_bytes()[..], &7_i32.to_be_bytes(), b"x"].concat();
+        let error = read_response(8, &longer, &mut |_| {}).unwrap_err();
+        assert_eq!(error.to_string(), "produce response at byte 8: 1 bytes are left where it should end");
+    }
 }
