@@ -3,7 +3,8 @@
 //! [`histogram`] keeps times with an exact account beside them; [`distribution`] turns one into the figures of a run
 //! document, each only where there are samples enough; [`interval`] says how far to trust a mean or a quantile;
 //! [`paired`] compares two settings over paired blocks and [`holm`] allows for having made many comparisons;
-//! [`steady`] looks for a change within a series and [`trend`] for a direction.
+//! [`steady`] looks for a change within a series and [`trend`] for a direction; [`knee`] tells where a rate stops rising
+//! with the number of clients, and [`variability`] where it begins to vary.
 //!
 //! Everything is a pure function of its arguments: what is random takes a seed. Not here: input and output, clocks,
 //! and what an estimate means for a run (that is the `judge` crate).
@@ -12,8 +13,10 @@ pub mod distribution;
 pub mod histogram;
 pub mod holm;
 pub mod interval;
+pub mod knee;
 pub mod law;
 pub mod paired;
 pub mod random;
 pub mod steady;
 pub mod trend;
+pub mod variability;
