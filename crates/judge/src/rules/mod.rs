@@ -12,6 +12,7 @@ mod identical_steps_differ;
 mod instrument_coarse;
 mod linger_bound;
 mod linger_explains_difference;
+mod memory_absorbed;
 mod messages_failed;
 mod messages_lost;
 mod negative_latency;
@@ -49,6 +50,7 @@ pub(crate) const REGISTRY: &[Rule] = &[
     cold_start::RULE,
     not_steady::RULE,
     noisy_host::RULE,
+    memory_absorbed::RULE,
     duplicates_or_reorder::RULE,
     foreign_records::RULE,
     instrument_coarse::RULE,
