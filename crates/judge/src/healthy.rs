@@ -45,6 +45,7 @@ pub(crate) fn healthy() -> RunDocument {
         findings: Vec::new(),
         steps: vec![step(LOW, 0, 1), step(DEFAULT, 5, 2)],
         comparisons: Vec::new(),
+        sweeps: Vec::new(),
         reference: None,
         instrument: Instrument {
             clock_read_ns: Some(25.0),

@@ -12,6 +12,7 @@ use crate::observation::{
 };
 use crate::plan::{Driver, Plan, Properties};
 use crate::search::SearchResult;
+use crate::sweep::SweepResult;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,6 +37,9 @@ pub struct RunDocument {
     pub steps: Vec<StepResult>,
     /// Steps held against each other.
     pub comparisons: Vec<Comparison>,
+    /// How rates answered to more clients: one line for each device, size or driver of a sweep.
+    #[serde(default)]
+    pub sweeps: Vec<SweepResult>,
     /// Published figures shown beside ours.
     pub reference: Option<ReferenceTable>,
     /// The instrument's own quality.

@@ -14,4 +14,5 @@ pub mod plan;
 pub mod resolve;
 pub mod scenario;
 pub mod search;
+pub mod sweep;
 pub mod units;

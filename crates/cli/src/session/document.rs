@@ -92,6 +92,7 @@ impl Record {
             findings: Vec::new(),
             steps,
             comparisons: Vec::new(),
+            sweeps: Vec::new(),
             reference,
             instrument: Instrument::default(),
             environment,

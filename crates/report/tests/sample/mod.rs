@@ -123,6 +123,7 @@ pub(crate) fn full() -> RunDocument {
         findings: verdicts::findings(),
         steps: SETUPS.iter().enumerate().map(|(index, setup)| measured::step(index, setup)).collect(),
         comparisons: verdicts::comparisons(),
+        sweeps: Vec::new(),
         reference: Some(reference()),
         instrument: environment::instrument(),
         environment: environment::environment(),
