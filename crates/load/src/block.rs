@@ -83,15 +83,10 @@ enum Clients {
 }
 
 impl Clients {
-    fn new(
-        cluster: &Cluster,
-        spec: &BlockSpec<'_>,
-        counts: (usize, usize),
-        stop: &AtomicBool,
-    ) -> Result<Self, LoadError> {
+    fn new(cluster: &Cluster, spec: &BlockSpec<'_>, counts: (usize, usize)) -> Result<Self, LoadError> {
         match spec.step.driver {
             Driver::Librdkafka => librdkafka::Clients::new(cluster, spec, counts).map(Clients::Librdkafka),
-            Driver::Wire => wire::Clients::new(cluster, spec, stop).map(Clients::Wire),
+            Driver::Wire => wire::Clients::new(cluster, spec).map(Clients::Wire),
         }
     }
 
@@ -107,6 +102,25 @@ impl Clients {
             Clients::Librdkafka(clients) => clients.receive(index, shared, seconds),
             Clients::Wire(clients) => clients.receive(index, shared, seconds),
         }
+    }
+
+    /// Follows changes of leaders until the guard goes, where the driver has to do that itself.
+    fn follow_cluster<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+    ) -> Result<impl Drop + use<'scope>, LoadError> {
+        struct End<'c>(&'c Clients);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                if let Clients::Wire(clients) = self.0 {
+                    clients.end();
+                }
+            }
+        }
+        if let Clients::Wire(clients) = self {
+            spawn(scope, "plumb-meta".to_owned(), || clients.follow_cluster())?;
+        }
+        Ok(End(self))
     }
 
     fn effective(&self) -> (Properties, Properties) {
@@ -134,12 +148,13 @@ pub fn run(
     let producers = if as_it_is { 0 } else { load.producers as usize };
     let consumers = load.consumers as usize;
     let shared = Shared::new(spec.run, load, stop, (&starts, as_it_is));
-    let clients = Clients::new(cluster, spec, (producers, consumers), stop)?;
+    let clients = Clients::new(cluster, spec, (producers, consumers))?;
     let outstanding: Vec<Outstanding> = (0..producers).map(|_| Outstanding::default()).collect();
     let (out, parcels) = std::sync::mpsc::channel::<Parcel>();
     let mut outcome = std::thread::scope(|scope| {
         // Whatever happens in here, the threads are told to end before the scope waits for them.
         let _end = shared.end_on_drop();
+        let _follower = clients.follow_cluster(scope)?;
         let started_ns = now_ns();
         let mut receivers = Vec::new();
         for index in 0..consumers {

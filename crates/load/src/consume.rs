@@ -1,9 +1,9 @@
 //! What a consumer of any driver notes of each record: whose it is, whether it came before, how long it took.
 
 use crate::block::{Errors, Shared};
-use crate::librdkafka::statistics::StatisticsSum;
 use crate::seconds::Seconds;
 use crate::stamp::{Part, Reading, Stamp};
+use crate::statistics::StatisticsSum;
 use crate::verify::Arrivals;
 
 /// What a consumer received.

@@ -20,9 +20,10 @@ pub mod random;
 pub mod schedule;
 mod seconds;
 pub mod stamp;
+mod statistics;
 pub mod tally;
 mod verify;
-mod wire;
+pub mod wire;
 
 mod error;
 

@@ -26,6 +26,11 @@ impl Pace {
         Pace { spin_ns: spin_ns.min(MAX_SPIN_NS).min((gap_ns / 5.0) as u64) }
     }
 
+    /// How long before a send to stop sleeping.
+    pub(crate) fn spin_ns(self) -> u64 {
+        self.spin_ns
+    }
+
     /// Waits until `due_ns`; false when `stop`, which is told the time, says so: also for a sender that is behind.
     pub(crate) fn wait(self, due_ns: u64, mut stop: impl FnMut(u64) -> bool) -> bool {
         loop {

@@ -1,8 +1,8 @@
 //! What a producer of any driver says of itself: what it sent, what became of it, and what is still under way.
 
 use crate::block::{Errors, Shared};
-use crate::librdkafka::statistics::StatisticsSum;
 use crate::schedule::Share;
+use crate::statistics::StatisticsSum;
 use crate::verify::SequenceSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

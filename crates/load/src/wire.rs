@@ -1,27 +1,194 @@
-//! stub
+//! The wire driver: our own data plane. Batches are prepared ahead, only stamps and checksums are patched; an event loop for
+//! each client sees every boundary (enqueued, first and last byte written, response read).
+//!
+//! The protocol is in the crate `plumb-wire`; topics, configs and offsets are asked for through [`crate::librdkafka`] with
+//! either driver.
+
+mod cluster;
+mod consume;
+mod link;
+mod produce;
+mod security;
+mod settings;
+mod slot;
+
 use crate::block::{BlockSpec, ProducerJob, Shared};
 use crate::consume::Received;
 use crate::error::LoadError;
 use crate::librdkafka::connect::Cluster;
+use crate::librdkafka::{REDACTED, is_secret};
 use crate::produce::{Reported, Sent};
 use crate::seconds::Seconds;
+use cluster::ClusterView;
 use plumb_model::plan::{Properties, StepPlan};
-use std::sync::atomic::AtomicBool;
-pub(crate) struct Clients;
+use plumb_wire::error::WireError;
+use settings::{ConsumerSettings, ProducerSettings};
+use std::error::Error;
+
+/// Name and version of the driver.
+pub fn version() -> String {
+    format!("plumb wire {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// The clients of a block.
+pub(crate) struct Clients {
+    producer: ProducerSettings,
+    consumer: ConsumerSettings,
+    /// As producers and as consumers see the cluster: their sockets may differ.
+    producers_view: ClusterView,
+    consumers_view: ClusterView,
+    topic: String,
+    effective: (Properties, Properties),
+}
+
 impl Clients {
-    pub(crate) fn new(_: &Cluster, _: &BlockSpec<'_>, _: &AtomicBool) -> Result<Self, LoadError> {
-        Ok(Clients)
+    /// Reads the settings and looks at the cluster; connections are made by the clients' own threads.
+    pub(crate) fn new(cluster: &Cluster, spec: &BlockSpec<'_>) -> Result<Self, LoadError> {
+        let (producer, producer_socket, mut producer_properties) = settings::producer(spec.step)?;
+        let (consumer, consumer_socket, mut consumer_properties) = settings::consumer(spec.step)?;
+        let view = |socket| {
+            let transport = security::transport(&cluster.properties, socket)?;
+            ClusterView::new(transport, addresses(&cluster.bootstrap), (spec.topic, spec.partitions))
+                .map_err(|error| words(error, &cluster.bootstrap))
+        };
+        for properties in [&mut producer_properties, &mut consumer_properties] {
+            for (key, value) in &cluster.properties {
+                let value = if is_secret(key) { REDACTED } else { value };
+                properties.insert(key.clone(), value.to_owned());
+            }
+        }
+        Ok(Clients {
+            producers_view: view(producer_socket)?,
+            consumers_view: view(consumer_socket)?,
+            producer,
+            consumer,
+            topic: spec.topic.to_owned(),
+            effective: (producer_properties, consumer_properties),
+        })
     }
-    pub(crate) fn produce(&self, _: ProducerJob<'_, '_>) -> (Sent, Reported) {
-        Default::default()
+
+    /// Follows changes of leaders until [`Clients::end`].
+    pub(crate) fn follow_cluster(&self) {
+        std::thread::scope(|scope| {
+            scope.spawn(|| self.producers_view.keep_up_to_date());
+            self.consumers_view.keep_up_to_date();
+        });
     }
-    pub(crate) fn receive(&self, _: usize, _: &Shared<'_>, _: Seconds<'_>) -> Received {
-        Received::default()
+
+    /// Ends [`Clients::follow_cluster`].
+    pub(crate) fn end(&self) {
+        self.producers_view.end();
+        self.consumers_view.end();
     }
+
+    /// Produces until the block ends.
+    pub(crate) fn produce(&self, job: ProducerJob<'_, '_>) -> (Sent, Reported) {
+        produce::produce(job, &self.producer, &self.producers_view)
+    }
+
+    /// Consumes until the block ends.
+    pub(crate) fn receive(&self, index: usize, shared: &Shared<'_>, seconds: Seconds<'_>) -> Received {
+        let from = (&self.consumer, &self.consumers_view);
+        consume::receive((index, &self.topic), shared, from, seconds)
+    }
+
+    /// The producers' and the consumers' properties that are in effect.
     pub(crate) fn effective(&self) -> (Properties, Properties) {
-        Default::default()
+        self.effective.clone()
     }
 }
-pub(crate) fn check(_: &StepPlan, _: &Properties) -> Result<(), LoadError> {
-    Ok(())
+
+/// Refuses a step whose properties the driver does not take.
+pub(crate) fn check(step: &StepPlan, security: &Properties) -> Result<(), LoadError> {
+    let (_, socket, _) = settings::producer(step)?;
+    settings::consumer(step)?;
+    security::transport(security, socket).map(drop)
+}
+
+/// Hosts and ports of a bootstrap list; a missing port is Kafka's own.
+fn addresses(bootstrap: &str) -> Vec<(String, u16)> {
+    const PORT: u16 = 9092;
+    let address = |text: &str| {
+        // librdkafka allows a protocol in front.
+        let text = text.trim().rsplit("://").next().unwrap_or_default();
+        let (host, port) = match text.rsplit_once(':') {
+            Some((host, port)) if !host.ends_with(':') => (host, port.parse().unwrap_or(PORT)),
+            _ => (text, PORT),
+        };
+        (host.trim_matches(['[', ']']).to_owned(), port)
+    };
+    bootstrap.split(',').filter(|text| !text.trim().is_empty()).map(address).collect()
+}
+
+/// An error with all its causes.
+fn chain(error: &dyn Error) -> String {
+    let mut words = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        words = format!("{words}: {cause}");
+        source = cause.source();
+    }
+    words
+}
+
+/// What an error of the connection is to the block.
+fn words(error: WireError, bootstrap: &str) -> LoadError {
+    let (bootstrap, reason) = (bootstrap.to_owned(), chain(&error));
+    match error {
+        WireError::Settings { .. } => LoadError::Properties { reason },
+        WireError::Tls { .. } | WireError::ListenerSpeaksTls { .. } => LoadError::Tls { bootstrap, reason },
+        WireError::Authentication { .. } => LoadError::Authentication { bootstrap, reason },
+        WireError::Refused { .. } | WireError::Version { .. } => {
+            LoadError::Refused { operation: format!("use {bootstrap}"), reason }
+        }
+        _ => LoadError::Unreachable { bootstrap, waited_s: 10, reason },
+    }
+}
+
+/// A step for tests.
+#[cfg(test)]
+mod sample {
+    use plumb_model::plan::{
+        Driver, Keys, Length, LoadPlan, Mode, Payload, Properties, Schedule, SizePlan, StepPlan, TopicPlan,
+    };
+    use plumb_model::units::{Bytes, Nanos};
+
+    pub(super) fn step() -> StepPlan {
+        let load = LoadPlan {
+            rate_per_s: Some(100.0),
+            mode: Mode::Mixed,
+            schedule: Schedule::Constant,
+            length: Length::Count(10),
+            warm_up: Nanos(0),
+            drain: Nanos(0),
+            producers: 1,
+            consumers: 1,
+            size: SizePlan::Fixed(Bytes(100)),
+            keys: Keys::None,
+            headers: Default::default(),
+            payload: Payload::Entropy(1.0),
+            in_flight: None,
+            until_device: false,
+        };
+        StepPlan {
+            name: "step".into(),
+            driver: Driver::Wire,
+            topic: TopicPlan::Existing { name: "topic".into() },
+            load,
+            producer: Properties::new(),
+            consumer: Properties::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bootstrap_list_is_read_as_librdkafka_reads_it() {
+        let read = addresses("a:1, b ,SASL_SSL://c:9094,[::1]:5");
+        let expected = [("a", 1), ("b", 9092), ("c", 9094), ("::1", 5)];
+        assert_eq!(read, expected.map(|(host, port)| (host.to_owned(), port)));
+    }
 }

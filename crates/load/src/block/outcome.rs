@@ -2,8 +2,8 @@
 
 use super::Shared;
 use crate::consume::{Appends, Received};
-use crate::librdkafka::statistics::StatisticsSum;
 use crate::produce::{Reported, Sent};
+use crate::statistics::StatisticsSum;
 use crate::verify::{Arrivals, SequenceSet};
 use plumb_model::observation::{Accounting, AppendTimes, ClientStatistics, Counts, ErrorCount};
 use plumb_model::plan::{LoadPlan, Mode, Properties, Schedule};
@@ -56,6 +56,14 @@ impl Errors {
     pub(crate) fn note(&mut self, origin: &'static str, code: &str, text: &str) {
         let entry = self.counts.entry((origin, code.to_owned())).or_insert_with(|| (text.to_owned(), 0));
         entry.1 += 1;
+    }
+
+    /// Notes the same error of several messages.
+    pub(crate) fn note_times(&mut self, origin: &'static str, (code, text): (&str, &str), times: u64) {
+        self.note(origin, code, text);
+        if let Some(entry) = self.counts.get_mut(&(origin, code.to_owned())) {
+            entry.1 += times.saturating_sub(1);
+        }
     }
 
     pub(crate) fn note_client(&mut self, code: &str, text: &str, fatal: bool) {

@@ -1,5 +1,6 @@
 //! One consumer of the client library: a thread that receives and says what it got.
 
+use super::statistics::Emissions;
 use super::{Client, EventView, Message};
 use crate::block::Shared;
 use crate::clock::now_ns;
@@ -19,6 +20,7 @@ pub(crate) fn receive(
 ) -> Received {
     let mut received = Received::new(shared.partitions());
     let mut window = shared.window();
+    let mut emissions = Emissions::default();
     let mut holds = false;
     while !shared.finished() {
         if shared.consumers_must_wait() != holds {
@@ -48,7 +50,7 @@ pub(crate) fn receive(
                 // One change of the group takes partitions and gives them again: it is counted when it gives.
                 received.rebalances += u64::from(given > 0 && shared.measured_part_has_begun(now));
             }
-            EventView::Statistics(json) => received.statistics.take(json, window.next(now)),
+            EventView::Statistics(json) => emissions.take(json, window.next(now)),
             EventView::Error { code, text, fatal } => received.errors.note_client(&code, &text, fatal),
             _ => {}
         }
@@ -57,6 +59,7 @@ pub(crate) fn receive(
     received.arrivals.end_run();
     seconds.finish();
     leave(client);
+    received.statistics = emissions.sum;
     received
 }
 

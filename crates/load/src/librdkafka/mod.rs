@@ -12,7 +12,7 @@ mod ffi;
 pub mod java;
 mod offsets;
 mod produce;
-pub(crate) mod statistics;
+mod statistics;
 
 pub(crate) use clients::Clients;
 pub(crate) use ffi::{Client, Delivery, EventView, Message, ProduceError, Role, Topic};

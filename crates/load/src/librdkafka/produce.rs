@@ -1,5 +1,6 @@
 //! One producer: a thread that sends on schedule and a thread that hears what became of each message.
 
+use super::statistics::Emissions;
 use super::{Client, Delivery, EventView, Message, ProduceError, Topic};
 use crate::block::Shared;
 use crate::clock::now_ns;
@@ -282,6 +283,7 @@ pub(crate) fn hear_reports(
 ) -> Reported {
     let mut reported = Reported::default();
     let mut window = shared.window();
+    let mut emissions = Emissions::default();
     while !shared.finished() {
         let Some(event) = client.poll(Duration::from_millis(50)) else {
             seconds.pass(now_ns());
@@ -298,13 +300,14 @@ pub(crate) fn hear_reports(
                     }
                 }
             }
-            EventView::Statistics(json) => reported.statistics.take(json, window.next(now)),
+            EventView::Statistics(json) => emissions.take(json, window.next(now)),
             EventView::Error { code, text, fatal } => reported.errors.note_client(&code, &text, fatal),
             _ => {}
         }
         seconds.pass(now);
     }
     seconds.finish();
+    reported.statistics = emissions.sum;
     reported
 }
 

@@ -102,15 +102,12 @@ struct Taking<'a> {
 
 impl Taking<'_> {
     /// The value of a property, or its default; noted as what is in effect.
-    fn take<T: FromStr + ToString>(
-        &mut self,
-        key: &str,
-        default: T,
-        expected: &str,
-    ) -> Result<T, LoadError> {
+    fn take<T: FromStr + ToString>(&mut self, key: &str, default: T, expected: &str) -> Result<T, LoadError> {
         let value = match self.properties.remove(key) {
             None => default,
-            Some(text) => text.trim().parse().map_err(|_| refused(key, &text, &format!("expected {expected}")))?,
+            Some(text) => {
+                text.trim().parse().map_err(|_| refused(key, &text, &format!("expected {expected}")))?
+            }
         };
         self.effective.insert(key.to_owned(), value.to_string());
         Ok(value)
@@ -160,7 +157,9 @@ fn refused(key: &str, value: &str, reason: &str) -> LoadError {
 
 /// The properties under the names that are used here.
 fn renamed(properties: &Properties) -> Properties {
-    let name = |key: &String| SAME.iter().find(|(_, other)| other == key).map_or(key.clone(), |(name, _)| (*name).to_owned());
+    let name = |key: &String| {
+        SAME.iter().find(|(_, other)| other == key).map_or(key.clone(), |(name, _)| (*name).to_owned())
+    };
     properties.iter().map(|(key, value)| (name(key), value.clone())).collect()
 }
 
@@ -174,9 +173,7 @@ const IN_FLIGHT: u64 = 5;
 const BUFFER_KIB: u64 = 64 * 1024;
 
 /// What the producers of a step go by, and those properties as they are in effect.
-pub(crate) fn producer(
-    step: &StepPlan,
-) -> Result<(ProducerSettings, SocketSettings, Properties), LoadError> {
+pub(crate) fn producer(step: &StepPlan) -> Result<(ProducerSettings, SocketSettings, Properties), LoadError> {
     let mut effective = Properties::new();
     let mut taking = Taking { properties: renamed(&step.producer), effective: &mut effective };
     let acks = match taking.take("acks", "-1".to_owned(), "0, 1 or all")?.as_str() {
@@ -199,14 +196,15 @@ pub(crate) fn producer(
         let reason = "an idempotent producer needs acks=all and at most 5 requests in flight";
         return Err(refused("enable.idempotence", "true", reason));
     }
-    let partitioner = match taking.take("partitioner", "consistent_random".to_owned(), "a partitioner")?.as_str() {
-        "consistent" | "consistent_random" => Partitioner::Crc32,
-        "murmur2" | "murmur2_random" => Partitioner::Murmur2,
-        other => {
-            let reason = "expected consistent, consistent_random, murmur2 or murmur2_random";
-            return Err(refused("partitioner", other, reason));
-        }
-    };
+    let partitioner =
+        match taking.take("partitioner", "consistent_random".to_owned(), "a partitioner")?.as_str() {
+            "consistent" | "consistent_random" => Partitioner::Crc32,
+            "murmur2" | "murmur2_random" => Partitioner::Murmur2,
+            other => {
+                let reason = "expected consistent, consistent_random, murmur2 or murmur2_random";
+                return Err(refused("partitioner", other, reason));
+            }
+        };
     let settings = ProducerSettings {
         acks,
         linger_ns: taking.milliseconds("linger.ms", 5.0)?,
@@ -233,9 +231,7 @@ pub(crate) fn producer(
 }
 
 /// What the consumers of a step go by, and those properties as they are in effect.
-pub(crate) fn consumer(
-    step: &StepPlan,
-) -> Result<(ConsumerSettings, SocketSettings, Properties), LoadError> {
+pub(crate) fn consumer(step: &StepPlan) -> Result<(ConsumerSettings, SocketSettings, Properties), LoadError> {
     let mut effective = Properties::new();
     let mut taking = Taking { properties: renamed(&step.consumer), effective: &mut effective };
     let whole = |taking: &mut Taking<'_>, key, default, least| -> Result<i32, LoadError> {

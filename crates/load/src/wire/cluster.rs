@@ -1,0 +1,214 @@
+//! Who leads which partition, kept up to date on a thread of its own, and connections opened beside the event loops: an
+//! event loop never waits for anything but its sockets and its clock.
+
+use plumb_wire::connection::{Connection, Transport};
+use plumb_wire::control::{ProducerId, init_producer_id};
+use plumb_wire::error::WireError;
+use plumb_wire::metadata::metadata;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Longest wait for one answer.
+const ANSWER: Duration = Duration::from_secs(10);
+/// Pause between two questions while an answer is no help; a leader election takes about a second.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Who leads what, as last heard.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Leaders {
+    /// Rises with every answer.
+    pub(super) version: u64,
+    /// Node id of each partition's leader; none while it has none.
+    pub(super) of_partition: Vec<Option<i32>>,
+    /// Host and port of each broker.
+    pub(super) brokers: BTreeMap<i32, (String, u16)>,
+}
+
+/// The cluster as the clients of one block see it.
+#[derive(Debug)]
+pub(super) struct ClusterView {
+    transport: Transport,
+    bootstrap: Vec<(String, u16)>,
+    topic: String,
+    partitions: usize,
+    leaders: Mutex<Arc<Leaders>>,
+    version: AtomicU64,
+    /// Someone needs a newer answer.
+    wanted: Mutex<bool>,
+    woken: Condvar,
+    ended: AtomicBool,
+}
+
+impl ClusterView {
+    /// Asks the cluster for the first time; `bootstrap` is tried in order.
+    pub(super) fn new(
+        transport: Transport,
+        bootstrap: Vec<(String, u16)>,
+        (topic, partitions): (&str, usize),
+    ) -> Result<Self, WireError> {
+        let view = ClusterView {
+            transport,
+            bootstrap,
+            topic: topic.to_owned(),
+            partitions,
+            leaders: Mutex::default(),
+            version: AtomicU64::new(0),
+            wanted: Mutex::new(false),
+            woken: Condvar::new(),
+            ended: AtomicBool::new(false),
+        };
+        let mut connection = view.connect()?;
+        view.ask(&mut connection)?;
+        Ok(view)
+    }
+
+    /// What was heard last.
+    pub(super) fn leaders(&self) -> Arc<Leaders> {
+        Arc::clone(&self.leaders.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Number of the last answer: cheap to look at.
+    pub(super) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// What is known is out of date.
+    pub(super) fn ask_again(&self) {
+        *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.woken.notify_one();
+    }
+
+    /// Answers [`ClusterView::ask_again`] until [`ClusterView::end`].
+    pub(super) fn keep_up_to_date(&self) {
+        let mut connection: Option<Connection> = None;
+        while self.wait_until_wanted() {
+            let answer = match connection.as_mut() {
+                Some(connection) => self.ask(connection),
+                None => self.connect().and_then(|mut fresh| {
+                    let answer = self.ask(&mut fresh);
+                    connection = Some(fresh);
+                    answer
+                }),
+            };
+            match answer {
+                // Not everything has a leader yet: ask again by and by.
+                Ok(complete) => {
+                    if !complete {
+                        self.ask_again();
+                    }
+                }
+                Err(_) => {
+                    connection = None;
+                    self.ask_again();
+                }
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Ends [`ClusterView::keep_up_to_date`].
+    pub(super) fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+        self.woken.notify_one();
+    }
+
+    /// A producer id for an idempotent producer. Waits.
+    pub(super) fn producer_id(&self) -> Result<ProducerId, WireError> {
+        let mut connection = self.connect()?;
+        let until = Instant::now() + ANSWER;
+        loop {
+            match init_producer_id(&mut connection, until) {
+                Err(WireError::Refused { code, .. }) if code.is_retriable() && Instant::now() < until => {
+                    std::thread::sleep(PAUSE);
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// Begins to open a connection to a broker.
+    pub(super) fn open(&self, broker: i32) -> Opening {
+        let address = self.leaders().brokers.get(&broker).cloned();
+        let transport = self.transport.clone();
+        let (tell, told) = std::sync::mpsc::channel();
+        let Some((host, port)) = address else { return Opening { told } };
+        // The thread ends with its attempt, which has a deadline; nobody has to wait for it.
+        let _ = std::thread::Builder::new().name("plumb-open".to_owned()).spawn(move || {
+            let _ = tell.send(transport.open(&host, port));
+        });
+        Opening { told }
+    }
+
+    fn wait_until_wanted(&self) -> bool {
+        let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        while !*wanted && !self.ended.load(Ordering::Acquire) {
+            let waited = self.woken.wait_timeout(wanted, Duration::from_millis(200));
+            wanted = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *wanted = false;
+        !self.ended.load(Ordering::Acquire)
+    }
+
+    /// A connection to any broker: those known last, then those of the bootstrap.
+    fn connect(&self) -> Result<Connection, WireError> {
+        let known = self.leaders().brokers.values().cloned().collect::<Vec<_>>();
+        let mut last = None;
+        for (host, port) in known.iter().chain(&self.bootstrap) {
+            match self.transport.open(host, *port) {
+                Ok(connection) => return Ok(connection),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| WireError::Settings {
+            what: "bootstrap.servers".to_owned(),
+            problem: "expected host:port, got none".to_owned(),
+        }))
+    }
+
+    /// Asks, and keeps the answer; whether every partition has a leader.
+    fn ask(&self, connection: &mut Connection) -> Result<bool, WireError> {
+        let answer = metadata(connection, &self.topic, Instant::now() + ANSWER)?;
+        let mut of_partition = vec![None; self.partitions];
+        for partition in &answer.partitions {
+            let place = usize::try_from(partition.index).ok().and_then(|at| of_partition.get_mut(at));
+            if let Some(place) = place {
+                *place = partition.leader;
+            }
+        }
+        let brokers = answer.brokers.into_iter().map(|broker| (broker.id, (broker.host, broker.port)));
+        let complete = of_partition.iter().all(Option::is_some);
+        let mut leaders = self.leaders.lock().unwrap_or_else(PoisonError::into_inner);
+        let version = leaders.version + 1;
+        *leaders = Arc::new(Leaders { version, of_partition, brokers: brokers.collect() });
+        self.version.store(version, Ordering::Release);
+        Ok(complete)
+    }
+}
+
+/// A connection that is being opened.
+#[derive(Debug)]
+pub(super) struct Opening {
+    told: Receiver<Result<Connection, WireError>>,
+}
+
+/// What became of opening a connection so far.
+pub(super) enum Opened {
+    NotYet,
+    Yes(Box<Connection>),
+    /// It failed; without words when the broker's address is not known.
+    No(Option<WireError>),
+}
+
+impl Opening {
+    pub(super) fn look(&self) -> Opened {
+        match self.told.try_recv() {
+            Ok(Ok(connection)) => Opened::Yes(Box::new(connection)),
+            Ok(Err(error)) => Opened::No(Some(error)),
+            Err(TryRecvError::Empty) => Opened::NotYet,
+            Err(TryRecvError::Disconnected) => Opened::No(None),
+        }
+    }
+}

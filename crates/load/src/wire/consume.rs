@@ -1,0 +1,407 @@
+//! One consumer: an event loop that fetches its partitions from their leaders, checks every batch's checksum and reads
+//! every record's stamp where it lies in the response.
+//!
+//! There is no group: the partitions are dealt out to the block's consumers once. A broker works on one request of a
+//! connection at a time, so that each broker has two connections, with half of the partitions each: while one response is
+//! read, the next is made.
+
+use super::cluster::{ClusterView, Leaders};
+use super::link::{Link, Piece, Progress};
+use super::settings::ConsumerSettings;
+use crate::block::Shared;
+use crate::clock::now_ns;
+use crate::consume::{Received, Record};
+use crate::payload::{StampPlace, stamp_place};
+use crate::seconds::Seconds;
+use crate::stamp::STAMP_HEADER;
+use plumb_wire::compression::Decompressor;
+use plumb_wire::error::{ErrorCode, WireError};
+use plumb_wire::fetch::{
+    FetchHead, FetchPartition, FetchedPartition, Isolation, VERSIONS, read_response, request,
+};
+use plumb_wire::record::{BatchView, RecordView, TimestampType, batches};
+use plumb_wire::versions::ApiKey;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Connections to one broker.
+const LINKS_OF_BROKER: usize = 2;
+/// Longest sleep, so that the block's end is noticed.
+const MAX_WAIT_NS: i64 = 20_000_000;
+/// Most that a compressed batch may take when it is not.
+const PLAIN_BYTES_MOST: usize = 256 << 20;
+/// Pause before a partition that answered with an error is asked for again.
+const RETRY_NS: u64 = 50_000_000;
+/// The offset is not in the log.
+const OFFSET_OUT_OF_RANGE: ErrorCode = ErrorCode(1);
+
+/// A fetch is its head only.
+#[derive(Debug)]
+struct NoPiece;
+
+impl Piece for NoPiece {
+    fn bytes(&self) -> [&[u8]; 2] {
+        [&[], &[]]
+    }
+}
+
+/// A connection with the partitions that are fetched over it.
+struct Fetching {
+    link: Link<NoPiece>,
+    partitions: Vec<usize>,
+}
+
+/// Where a consumer is in a partition.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    offset: i64,
+    /// It is not asked for before.
+    retry_at_ns: u64,
+    /// Its bytes cannot be read: it is not asked for again.
+    broken: bool,
+}
+
+/// A consumer and all that it holds.
+struct Consumer<'b, 'a> {
+    shared: &'b Shared<'a>,
+    settings: &'b ConsumerSettings,
+    view: &'b ClusterView,
+    topic: &'b str,
+    index: usize,
+    leaders: Arc<Leaders>,
+    fetching: Vec<Fetching>,
+    reading: Reading<'b, 'a>,
+}
+
+/// What reading a response needs, apart from the connection that it lies in.
+struct Reading<'b, 'a> {
+    shared: &'b Shared<'a>,
+    view: &'b ClusterView,
+    stamp_place: Option<StampPlace>,
+    places: Vec<Place>,
+    scratch: Decompressor,
+    received: Received,
+    seconds: Seconds<'b>,
+}
+
+/// Consumes until the block ends.
+pub(super) fn receive(
+    (index, topic): (usize, &str),
+    shared: &Shared<'_>,
+    (settings, view): (&ConsumerSettings, &ClusterView),
+    seconds: Seconds<'_>,
+) -> Received {
+    let places = (0..shared.partitions()).map(|at| {
+        let offset = i32::try_from(at).ok().and_then(|partition| shared.position(partition)).unwrap_or(0);
+        Place { offset, retry_at_ns: 0, broken: false }
+    });
+    let reading = Reading {
+        shared,
+        view,
+        // A topic that is read as it is may carry its stamps anywhere.
+        stamp_place: (!shared.takes_any_run()).then(|| stamp_place(shared.load)),
+        places: places.collect(),
+        scratch: Decompressor::new(PLAIN_BYTES_MOST),
+        received: Received::new(shared.partitions()),
+        seconds,
+    };
+    let mut consumer = Consumer {
+        shared,
+        settings,
+        view,
+        topic,
+        index,
+        leaders: Arc::default(),
+        fetching: Vec::new(),
+        reading,
+    };
+    consumer.follow_leaders();
+    shared.set_assigned(index, true);
+    consumer.run();
+    let Reading { mut received, seconds, .. } = consumer.reading;
+    for fetching in &consumer.fetching {
+        received.statistics.grown.connects += fetching.link.opened.saturating_sub(1);
+    }
+    received.arrivals.end_run();
+    seconds.finish();
+    received
+}
+
+impl Consumer<'_, '_> {
+    fn run(&mut self) {
+        let mut holds = false;
+        while !self.shared.finished() {
+            let now = now_ns();
+            if self.view.version() != self.leaders.version {
+                self.follow_leaders();
+            }
+            let must_wait = self.shared.consumers_must_wait();
+            if must_wait && !holds && self.fetching.iter().all(|fetching| fetching.link.in_flight() == 0) {
+                holds = true;
+                self.shared.consumer_holds();
+            }
+            holds &= must_wait;
+            for at in 0..self.fetching.len() {
+                self.open(at, now);
+                if !must_wait && let Err(error) = self.fetch(at, now) {
+                    self.link_failed(at, &error);
+                }
+            }
+            self.reading.seconds.pass(now);
+            self.wait_for_sockets();
+        }
+    }
+
+    /// Deals out the partitions to connections by their leaders.
+    fn follow_leaders(&mut self) {
+        self.leaders = self.view.leaders();
+        let mut of_broker: BTreeMap<i32, Vec<usize>> = BTreeMap::new();
+        let consumers = self.shared.load.consumers.max(1) as usize;
+        for (at, leader) in self.leaders.of_partition.iter().enumerate() {
+            if let Some(broker) = leader.filter(|_| at % consumers == self.index) {
+                of_broker.entry(broker).or_default().push(at);
+            }
+        }
+        let mut fetching = Vec::new();
+        for (broker, partitions) in of_broker {
+            let links = LINKS_OF_BROKER.min(partitions.len());
+            for first in 0..links {
+                let partitions: Vec<usize> = partitions.iter().copied().skip(first).step_by(links).collect();
+                let same = |known: &Fetching| known.link.broker == broker && known.partitions == partitions;
+                fetching.push(match self.fetching.iter().position(same) {
+                    Some(known) => self.fetching.swap_remove(known),
+                    None => Fetching { link: Link::new(broker), partitions },
+                });
+            }
+        }
+        self.fetching = fetching;
+    }
+
+    fn open(&mut self, at: usize, now: u64) {
+        let link = &mut self.fetching[at].link;
+        if link.is_open() {
+            return;
+        }
+        if let Progress::Failed(error) = link.open(self.view, now) {
+            if let Some(error) = error {
+                self.reading.received.errors.note("client", "CONNECT", &super::chain(&error));
+            }
+            self.view.ask_again();
+        }
+    }
+
+    /// Asks for the next records, unless an answer is awaited.
+    fn fetch(&mut self, at: usize, now: u64) -> Result<(), WireError> {
+        let Fetching { link, partitions } = &mut self.fetching[at];
+        if !link.takes(1, now) {
+            return Ok(());
+        }
+        let places = &self.reading.places;
+        let wanted: Vec<FetchPartition> = partitions
+            .iter()
+            .filter(|partition| !places[**partition].broken && places[**partition].retry_at_ns <= now)
+            .map(|partition| FetchPartition {
+                index: i32::try_from(*partition).unwrap_or(i32::MAX),
+                leader_epoch: -1,
+                offset: places[*partition].offset,
+                max_bytes: self.settings.partition_max_bytes,
+            })
+            .collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let mut fetch = link.spare();
+        let Some(connection) = link.connection() else { return Ok(()) };
+        fetch.correlation = connection.next_correlation_id();
+        let head = FetchHead {
+            version: connection.version(ApiKey::Fetch, VERSIONS)?,
+            correlation_id: fetch.correlation,
+            client_id: connection.client_id(),
+            max_wait_ms: self.settings.wait_ms,
+            min_bytes: self.settings.min_bytes,
+            max_bytes: self.settings.max_bytes,
+            isolation: Isolation::ReadUncommitted,
+            topic: self.topic,
+        };
+        fetch.head.clear();
+        request(&mut fetch.head, &head, wanted.into_iter());
+        link.send(fetch, now_ns).map(drop)
+    }
+
+    fn wait_for_sockets(&mut self) {
+        let mut places = Vec::with_capacity(self.fetching.len());
+        let mut fds = Vec::with_capacity(self.fetching.len());
+        let mut wait_ns = MAX_WAIT_NS;
+        for (at, Fetching { link, .. }) in self.fetching.iter().enumerate() {
+            match link.fd() {
+                Some(fd) => {
+                    let write = if link.wants_to_write() { PollFlags::OUT } else { PollFlags::empty() };
+                    places.push(at);
+                    fds.push(PollFd::from_borrowed_fd(fd, PollFlags::IN | write));
+                }
+                None => wait_ns = 1_000_000,
+            }
+        }
+        // Interrupted or not: the next round looks again.
+        let _ = poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: wait_ns as _ }));
+        let events: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
+        drop(fds);
+        for (at, event) in places.into_iter().zip(events) {
+            let mut done = Ok(());
+            if event.contains(PollFlags::OUT) {
+                done = self.fetching[at].link.write(now_ns).map(drop);
+            }
+            if done.is_ok() && event.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
+                done = self.read(at);
+            }
+            if let Err(error) = done {
+                self.link_failed(at, &error);
+            }
+        }
+    }
+
+    fn read(&mut self, at: usize) -> Result<(), WireError> {
+        let link = &mut self.fetching[at].link;
+        let expected = link.oldest_correlation();
+        let broker = link.broker;
+        let Some(connection) = link.connection() else { return Ok(()) };
+        let version = connection.version(ApiKey::Fetch, VERSIONS)?;
+        let Some(frame) = connection.read_frame()? else { return Ok(()) };
+        let now = now_ns();
+        if expected != Some(frame.correlation_id) {
+            return Err(WireError::Correlation {
+                broker: format!("broker {broker}"),
+                api: ApiKey::Fetch,
+                expected: expected.unwrap_or_default(),
+                got: frame.correlation_id,
+            });
+        }
+        let mut fetched: Vec<FetchedPartition<'_>> = Vec::new();
+        let answer = read_response(version, frame.body, &mut |partition| fetched.push(partition));
+        let answer = match answer {
+            Ok(answer) => {
+                for partition in &fetched {
+                    self.reading.partition(partition, now);
+                }
+                answer
+            }
+            Err(source) => return Err(connection.undecodable(ApiKey::Fetch, source)),
+        };
+        self.reading.answered(answer.error_code);
+        if answer.throttle_ms > 0 {
+            link.quiet_until_ns = now + u64::from(answer.throttle_ms.unsigned_abs()) * 1_000_000;
+            if self.shared.in_measured_part(now) {
+                let milliseconds = u64::from(answer.throttle_ms.unsigned_abs());
+                self.reading.received.statistics.take_throttle(milliseconds);
+            }
+        }
+        if let Some(request) = link.take_oldest() {
+            link.keep(request);
+        }
+        // The next is asked for at once: it is made while others are read.
+        if self.shared.consumers_must_wait() { Ok(()) } else { self.fetch(at, now) }
+    }
+
+    /// A connection broke: its partitions are asked for again from where they are.
+    fn link_failed(&mut self, at: usize, error: &WireError) {
+        let now = now_ns();
+        self.fetching[at].link.close(now);
+        let received = &mut self.reading.received;
+        received.statistics.grown.disconnects += u64::from(self.shared.in_measured_part(now));
+        received.errors.note("client", "DISCONNECTED", &super::chain(error));
+        self.view.ask_again();
+    }
+}
+
+impl Reading<'_, '_> {
+    fn answered(&mut self, code: ErrorCode) {
+        if !code.is_ok() {
+            self.note(code);
+        }
+    }
+
+    fn note(&mut self, code: ErrorCode) {
+        let name = code.name().map_or_else(|| format!("ERROR_{}", code.0), str::to_owned);
+        self.received.errors.note("consume", &name, &format!("the broker answered {name}"));
+    }
+
+    /// Reads what came of one partition.
+    fn partition(&mut self, fetched: &FetchedPartition<'_>, now: u64) {
+        let Some(at) = usize::try_from(fetched.index).ok().filter(|at| *at < self.places.len()) else {
+            return;
+        };
+        if !fetched.error_code.is_ok() {
+            self.places[at].retry_at_ns = now + RETRY_NS;
+            if fetched.error_code.asks_for_metadata() {
+                self.view.ask_again();
+            } else {
+                self.note(fetched.error_code);
+            }
+            if fetched.error_code == OFFSET_OUT_OF_RANGE && fetched.log_start_offset >= 0 {
+                self.places[at].offset = fetched.log_start_offset.max(self.places[at].offset);
+            }
+            return;
+        }
+        for batch in batches(fetched.records) {
+            match batch {
+                Ok(batch) => self.batch(&batch, (at, fetched.index), now),
+                Err(error) => {
+                    self.places[at].broken = true;
+                    self.received.errors.note("consume", "UNREADABLE_BATCH", &super::chain(&error));
+                    return;
+                }
+            }
+        }
+    }
+
+    fn batch(&mut self, batch: &BatchView<'_>, (at, partition): (usize, i32), now: u64) {
+        let from = self.places[at].offset;
+        let next = batch.base_offset + i64::from(batch.last_offset_delta) + 1;
+        if next <= from {
+            return;
+        }
+        self.places[at].offset = next;
+        if !batch.control {
+            if !batch.crc_is_right() {
+                self.received.corrupt += u64::from(batch.record_count);
+                self.received.errors.note("consume", "BAD_CRC", "the checksum of a batch is wrong");
+            } else if let Err(error) = self.records(batch, (partition, from), now) {
+                self.received.errors.note("consume", "UNREADABLE_RECORD", &super::chain(&error));
+            }
+        }
+        self.shared.reached(partition, next);
+    }
+
+    fn records(
+        &mut self,
+        batch: &BatchView<'_>,
+        (partition, from): (i32, i64),
+        now: u64,
+    ) -> Result<(), plumb_wire::read::DecodeError> {
+        let append_time_ms =
+            (batch.timestamp_type == TimestampType::LogAppend).then_some(batch.max_timestamp_ms);
+        let mut count = 0;
+        for record in batch.records(&mut self.scratch)? {
+            let record = record?;
+            if batch.base_offset + i64::from(record.offset_delta) < from {
+                continue;
+            }
+            count += 1;
+            let value = record.value.unwrap_or_default();
+            let stamp_bytes = match self.stamp_place {
+                Some(StampPlace::Value) => value,
+                Some(StampPlace::Header) | None => stamp_header(&record).unwrap_or(value),
+            };
+            let record = Record { partition, stamp_bytes, value_bytes: value.len(), append_time_ms };
+            self.received.note(self.shared, &record, now, &mut self.seconds);
+        }
+        self.shared.count_received(count);
+        Ok(())
+    }
+}
+
+/// The value of the header that carries stamps.
+fn stamp_header<'m>(record: &RecordView<'m>) -> Option<&'m [u8]> {
+    record.header(STAMP_HEADER.as_bytes()).ok().flatten()
+}

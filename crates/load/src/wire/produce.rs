@@ -1,0 +1,491 @@
+//! One producer: an event loop that enqueues what is due, puts batches into requests, and hears what became of them.
+//!
+//! One thread, no lock: sockets and the schedule are waited for together. Messages gather in the open batch of their
+//! partition and leave when the batch is full or its linger is over, and a connection has room for another request. Without
+//! a schedule and keys a batch is filled only when a connection can take it, so that nothing waits in a queue of ours.
+
+mod answers;
+mod enqueue;
+mod hash;
+mod partition;
+
+use super::cluster::{ClusterView, Leaders};
+use super::link::{Link, Piece, Progress, Request};
+use super::settings::ProducerSettings;
+use super::slot::{Content, Slot};
+use crate::block::{ProducerJob, Shared};
+use crate::clock::now_ns;
+use crate::error::LoadError;
+use crate::pace::{Pace, sharpen_timers};
+use crate::produce::{Course, Outstanding, Reported, Sent};
+use crate::schedule::Due;
+use crate::seconds::Seconds;
+use crate::stamp::Part;
+use enqueue::Enqueued;
+use partition::Partition;
+use plumb_wire::batch::{ProducerSequence, Seal};
+use plumb_wire::compression::Compressor;
+use plumb_wire::control::ProducerId;
+use plumb_wire::error::{ErrorCode, WireError};
+use plumb_wire::produce::{PARTITION_HEAD_BYTES, RequestHead, VERSIONS, partition_head, request_head};
+use plumb_wire::versions::ApiKey;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::iter::Peekable;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, TryRecvError};
+
+/// A request is large enough then: brokers work on one request of a connection at a time, and each costs something.
+const REQUEST_BYTES: usize = 900_000;
+/// Batches of one request.
+const BATCHES_MOST: usize = 24;
+/// Longest sleep, so that a stop is noticed.
+const MAX_WAIT_NS: u64 = 20_000_000;
+/// The same while the block has not begun, or a connection is being opened.
+const EAGER_WAIT_NS: u64 = 1_000_000;
+/// Time between two looks for batches that are too old.
+const AGE_CHECK_NS: u64 = 100_000_000;
+
+/// A batch in a request.
+#[derive(Debug)]
+pub(super) struct Batch {
+    head: [u8; PARTITION_HEAD_BYTES],
+    slot: Box<Slot>,
+}
+
+impl Piece for Batch {
+    fn bytes(&self) -> [&[u8]; 2] {
+        [&self.head, self.slot.bytes()]
+    }
+}
+
+type Schedule = Peekable<Box<dyn Iterator<Item = Due> + Send>>;
+
+/// A producer and all that it holds.
+pub(super) struct Producer<'b, 'a> {
+    shared: &'b Shared<'a>,
+    settings: &'b ProducerSettings,
+    view: &'b ClusterView,
+    topic: &'b str,
+    index: u16,
+    content: Content,
+    compressor: Option<Compressor>,
+    producer_id: Option<ProducerId>,
+    partitions: Vec<Partition>,
+    links: Vec<Link<Batch>>,
+    leaders: Arc<Leaders>,
+    /// Batches that are free, and how many there may be in all.
+    spare: Vec<Box<Slot>>,
+    slots_left: usize,
+    /// Batches that wait to be sent.
+    waiting: usize,
+    /// Where messages without a key go now.
+    sticky: usize,
+    /// Where the next request begins to look for batches.
+    cursor: usize,
+    /// Key drawn, message not enqueued yet.
+    key_waits: bool,
+    /// Messages taken on from the block and not enqueued yet.
+    claimed: u64,
+    sequences: [u64; 2],
+    at_ns: Option<u64>,
+    over: bool,
+    outstanding: &'b Outstanding,
+    pace: Pace,
+    slips: Seconds<'b>,
+    acks: Seconds<'b>,
+    sent: Sent,
+    reported: Reported,
+    /// Partitions and codes of the response at hand.
+    answers: Vec<(i32, ErrorCode)>,
+    age_check_ns: u64,
+}
+
+/// Produces until the block ends.
+pub(super) fn produce(
+    job: ProducerJob<'_, '_>,
+    settings: &ProducerSettings,
+    view: &ClusterView,
+) -> (Sent, Reported) {
+    sharpen_timers();
+    let ProducerJob { shared, course, begun, probes, .. } = job;
+    let mut producer = match Producer::new(
+        (shared, settings, view, job.topic),
+        (job.index, job.outstanding, job.pace),
+        Content::new(shared.load, (job.keys, job.payloads), settings.batch_records),
+        (job.slips, job.acks),
+    ) {
+        Ok(producer) => producer,
+        Err(error) => {
+            shared.fail(error);
+            return (Sent::default(), Reported::default());
+        }
+    };
+    for partition in probes {
+        if let Err(error) = producer.enqueue_probe(partition) {
+            shared.fail(error);
+            return (Sent::default(), Reported::default());
+        }
+    }
+    producer.run(course, &begun);
+    producer.end()
+}
+
+impl<'b, 'a> Producer<'b, 'a> {
+    fn new(
+        (shared, settings, view, topic): (&'b Shared<'a>, &'b ProducerSettings, &'b ClusterView, &'b str),
+        (index, outstanding, pace): (usize, &'b Outstanding, Pace),
+        content: Content,
+        (slips, acks): (Seconds<'b>, Seconds<'b>),
+    ) -> Result<Self, LoadError> {
+        let wire = |error: WireError| super::words(error, "the cluster");
+        let producer_id = settings.idempotent.then(|| view.producer_id()).transpose().map_err(wire)?;
+        let compressor = match settings.codec {
+            plumb_wire::compression::Codec::None => None,
+            codec => Some(
+                Compressor::new(codec, settings.compression_level)
+                    .map_err(|error| LoadError::Properties { reason: error.to_string() })?,
+            ),
+        };
+        let partitions = shared.partitions();
+        let mut producer = Producer {
+            shared,
+            settings,
+            view,
+            topic,
+            index: u16::try_from(index).unwrap_or(u16::MAX),
+            content,
+            compressor,
+            producer_id,
+            partitions: (0..partitions).map(|_| Partition::default()).collect(),
+            links: Vec::new(),
+            leaders: Arc::default(),
+            spare: Vec::new(),
+            // A batch for each partition can always be open.
+            slots_left: (settings.buffer_bytes / settings.batch_bytes)
+                .max(partitions + 2 * settings.in_flight.min(8)),
+            waiting: 0,
+            // Producers begin at different partitions.
+            sticky: index % partitions.max(1),
+            cursor: index % partitions.max(1),
+            key_waits: false,
+            claimed: 0,
+            sequences: [0; 2],
+            at_ns: None,
+            over: false,
+            outstanding,
+            pace,
+            slips,
+            acks,
+            sent: Sent::default(),
+            reported: Reported::default(),
+            answers: Vec::new(),
+            age_check_ns: 0,
+        };
+        producer.follow_leaders();
+        Ok(producer)
+    }
+
+    fn run(&mut self, course: Course<Box<dyn Iterator<Item = Due> + Send>>, begun: &Receiver<u64>) {
+        let mut course = match course {
+            Course::Scheduled(schedule) => Course::Scheduled(schedule.peekable()),
+            Course::Saturating(saturating) => Course::Saturating(saturating),
+        };
+        while !self.shared.finished() {
+            let now = now_ns();
+            if self.view.version() != self.leaders.version {
+                self.follow_leaders();
+            }
+            self.open_links(now);
+            if self.at_ns.is_none() {
+                self.at_ns = match begun.try_recv() {
+                    Ok(at) => Some(at),
+                    Err(TryRecvError::Empty) => None,
+                    // The block cannot begin.
+                    Err(TryRecvError::Disconnected) => return,
+                };
+            }
+            let progress = match self.at_ns.filter(|_| !self.over) {
+                Some(_) if self.shared.stopped() => Enqueued::Over,
+                Some(at) => self.enqueue(&mut course, at, now),
+                None => Enqueued::Nothing,
+            };
+            if progress == Enqueued::Over {
+                self.course_is_over();
+            }
+            let dispatched = self.dispatch(&course);
+            self.give_up_the_old(now);
+            self.slips.pass(now);
+            self.acks.pass(now);
+            let wait_ns =
+                if dispatched || progress == Enqueued::More { 0 } else { self.wait_ns(&mut course) };
+            self.wait_for_sockets(wait_ns);
+        }
+    }
+
+    fn end(self) -> (Sent, Reported) {
+        let Producer { slips, acks, sent, mut reported, mut links, .. } = self;
+        for link in &mut links {
+            reported.statistics.grown.connects += link.opened.saturating_sub(1);
+        }
+        reported.statistics.measured = true;
+        slips.finish();
+        acks.finish();
+        (sent, reported)
+    }
+
+    /// Nothing more will be enqueued.
+    fn course_is_over(&mut self) {
+        self.over = true;
+        self.shared.sender_done();
+    }
+
+    /// Takes over who leads what.
+    fn follow_leaders(&mut self) {
+        self.leaders = self.view.leaders();
+        for (at, leader) in self.leaders.of_partition.iter().enumerate() {
+            let link = leader.map(|broker| {
+                let known = self.links.iter().position(|link| link.broker == broker);
+                known.unwrap_or_else(|| {
+                    self.links.push(Link::new(broker));
+                    self.links.len() - 1
+                })
+            });
+            if let Some(partition) = self.partitions.get_mut(at) {
+                partition.link = link;
+            }
+        }
+    }
+
+    fn open_links(&mut self, now: u64) {
+        for at in 0..self.links.len() {
+            if self.links[at].is_open() {
+                continue;
+            }
+            let leads = self.partitions.iter().any(|partition| partition.link == Some(at));
+            if !leads {
+                continue;
+            }
+            match self.links[at].open(self.view, now) {
+                Progress::Nothing | Progress::Opened => {}
+                Progress::Failed(error) => {
+                    if let Some(error) = error {
+                        self.reported.errors.note("client", "CONNECT", &super::chain(&error));
+                    }
+                    self.view.ask_again();
+                }
+            }
+        }
+    }
+
+    /// Puts what is ready into requests, as far as connections take them. Whether anything was sent.
+    fn dispatch(&mut self, course: &Course<Schedule>) -> bool {
+        let mut any = false;
+        for link in 0..self.links.len() {
+            while self.links[link].takes(self.settings.in_flight, now_ns()) {
+                let now = now_ns();
+                if self.waiting == 0 {
+                    self.fill_for(link, course, now);
+                }
+                let mut request = self.links[link].spare();
+                self.gather(link, now, &mut request);
+                if request.pieces.is_empty() {
+                    self.links[link].keep(request);
+                    break;
+                }
+                any = true;
+                if let Err(error) = self.send(link, request) {
+                    self.link_failed(link, &error);
+                    break;
+                }
+            }
+        }
+        any
+    }
+
+    /// Batches for one request, each of another partition.
+    fn gather(&mut self, link: usize, now: u64, request: &mut Request<Batch>) {
+        if self.waiting == 0 {
+            return;
+        }
+        let (count, mut bytes) = (self.partitions.len(), 0);
+        let linger_ns = if self.over { 0 } else { self.settings.linger_ns };
+        for step in 0..count {
+            let at = (self.cursor + step) % count;
+            let partition = &mut self.partitions[at];
+            if partition.link != Some(link) {
+                continue;
+            }
+            let Some(mut slot) = partition.take_ready(now, linger_ns) else { continue };
+            self.waiting -= 1;
+            if let Err(error) = self.seal(at, &mut slot, now) {
+                self.fail_batch(slot, "COMPRESSION", &error);
+                continue;
+            }
+            let partition = &mut self.partitions[at];
+            partition.in_flight += 1;
+            if at == self.sticky {
+                self.sticky = (at + 1) % count;
+            }
+            let length = slot.bytes().len();
+            bytes += length;
+            request.pieces.push(Batch { head: partition_head(at as i32, length), slot });
+            if bytes >= REQUEST_BYTES || request.pieces.len() == BATCHES_MOST {
+                self.cursor = (at + 1) % count;
+                return;
+            }
+        }
+        self.cursor = (self.cursor + 1) % count;
+    }
+
+    fn seal(&mut self, at: usize, slot: &mut Slot, now: u64) -> Result<(), String> {
+        if let (Some(_), None) = (self.producer_id, slot.base_sequence) {
+            slot.base_sequence = Some(self.partitions[at].next_base_sequence(slot.records()));
+        }
+        let producer = self.producer_id.zip(slot.base_sequence).map(|(producer, base_sequence)| {
+            ProducerSequence { id: producer.id, epoch: producer.epoch, base_sequence }
+        });
+        let timestamp_ms = self.shared.epoch_ns(now) / 1_000_000;
+        slot.seal(&Seal { timestamp_ms, producer }, self.compressor.as_mut())
+            .map_err(|error| error.to_string())
+    }
+
+    fn send(&mut self, at: usize, mut request: Request<Batch>) -> Result<(), WireError> {
+        let link = &mut self.links[at];
+        let Some(connection) = link.connection() else {
+            self.take_back(request);
+            return Ok(());
+        };
+        let version = connection.version(ApiKey::Produce, VERSIONS)?;
+        request.correlation = connection.next_correlation_id();
+        let head = RequestHead {
+            version,
+            correlation_id: request.correlation,
+            client_id: connection.client_id(),
+            acks: self.settings.acks,
+            timeout_ms: i32::try_from(self.settings.request_timeout_ns / 1_000_000).unwrap_or(i32::MAX),
+            topic: self.topic,
+        };
+        let bytes = request.pieces.iter().map(|piece| piece.slot.bytes().len()).sum();
+        let mut buffer = std::mem::take(&mut request.head);
+        buffer.clear();
+        request_head(&mut buffer, &head, request.pieces.len(), bytes);
+        request.head = buffer;
+        let written = link.send(request, now_ns)?;
+        if written {
+            self.written(at);
+        }
+        Ok(())
+    }
+
+    /// A request is all written: with acks=0 that is all there is to know of it.
+    fn written(&mut self, link: usize) {
+        if self.settings.acks == 0
+            && let Some(request) = self.links[link].take_oldest()
+        {
+            self.acknowledged_by_writing(link, request);
+        }
+    }
+
+    /// How long nothing will happen unless a socket says so.
+    fn wait_ns(&mut self, course: &mut Course<Schedule>) -> u64 {
+        let now = now_ns();
+        let mut wait = MAX_WAIT_NS;
+        if self.at_ns.is_none() || self.links.iter().any(|link| !link.is_open()) {
+            wait = EAGER_WAIT_NS;
+        }
+        if self.waiting > 0 {
+            let linger_ns = if self.over { 0 } else { self.settings.linger_ns };
+            let takes: Vec<bool> =
+                self.links.iter().map(|link| link.takes(self.settings.in_flight, u64::MAX)).collect();
+            for partition in &self.partitions {
+                if let Some(ready_ns) = partition.ready_at_ns(linger_ns)
+                    && partition.link.is_some_and(|link| takes[link])
+                {
+                    wait = wait.min(ready_ns.saturating_sub(now).max(1));
+                }
+            }
+            for link in &self.links {
+                if link.quiet_until_ns > now {
+                    wait = wait.min(link.quiet_until_ns - now);
+                }
+            }
+        }
+        match (course, self.at_ns.filter(|_| !self.over)) {
+            (Course::Scheduled(schedule), Some(at)) => {
+                if let Some(due) = schedule.peek()
+                    && self.has_room()
+                {
+                    wait = wait.min((at + due.offset_ns).saturating_sub(now + self.pace.spin_ns()));
+                }
+            }
+            (Course::Saturating(_), Some(at)) if now < at => wait = wait.min(at - now),
+            _ => {}
+        }
+        wait
+    }
+
+    /// Waits for sockets, and does what they have.
+    fn wait_for_sockets(&mut self, wait_ns: u64) {
+        let mut places = Vec::with_capacity(self.links.len());
+        let mut fds = Vec::with_capacity(self.links.len());
+        for (at, link) in self.links.iter().enumerate() {
+            if let Some(fd) = link.fd() {
+                let write = if link.wants_to_write() { PollFlags::OUT } else { PollFlags::empty() };
+                places.push(at);
+                fds.push(PollFd::from_borrowed_fd(fd, PollFlags::IN | write));
+            }
+        }
+        let timeout =
+            Timespec { tv_sec: (wait_ns / 1_000_000_000) as i64, tv_nsec: (wait_ns % 1_000_000_000) as _ };
+        if fds.is_empty() {
+            if wait_ns > 0 {
+                std::thread::sleep(std::time::Duration::from_nanos(wait_ns));
+            }
+            return;
+        }
+        // Interrupted or not: the next round looks again.
+        let _ = poll(&mut fds, Some(&timeout));
+        let events: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
+        drop(fds);
+        for (at, event) in places.into_iter().zip(events) {
+            if event.contains(PollFlags::OUT) {
+                match self.links[at].write(now_ns) {
+                    Ok(true) => self.written(at),
+                    Ok(false) => {}
+                    Err(error) => {
+                        self.link_failed(at, &error);
+                        continue;
+                    }
+                }
+            }
+            if event.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
+                self.read(at);
+            }
+        }
+    }
+
+    /// Whether one more message may be under way.
+    fn has_room(&self) -> bool {
+        let most = self.shared.load.in_flight.map_or(u64::MAX, u64::from);
+        self.outstanding.count() < most && (self.slots_left > 0 || !self.spare.is_empty() || self.waiting > 0)
+    }
+
+    /// An empty batch, unless too many are in use.
+    fn take_slot(&mut self, partition: usize, part: Part) -> Option<Box<Slot>> {
+        let mut slot = match self.spare.pop() {
+            Some(slot) => slot,
+            None if self.slots_left == 0 => return None,
+            None => {
+                self.slots_left -= 1;
+                Box::new(Slot::new(self.settings.batch_bytes))
+            }
+        };
+        slot.begin(&self.content, partition, part);
+        Some(slot)
+    }
+
+    fn count_outstanding(&self, messages: u64) {
+        self.outstanding.count.fetch_add(messages, Ordering::AcqRel);
+    }
+}

@@ -1,0 +1,244 @@
+//! What became of batches: acknowledged, to be sent again, failed, or unknown.
+
+use super::super::link::Request;
+use super::super::slot::Slot;
+use super::{Batch, Producer};
+use crate::clock::now_ns;
+use crate::stamp::Part;
+use crate::statistics::RequestTimes;
+use plumb_wire::error::{ErrorCode, Stage, WireError};
+use plumb_wire::produce::{VERSIONS, read_response};
+use plumb_wire::versions::ApiKey;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Not acknowledged by all, and in the leader's log all the same (NOT_ENOUGH_REPLICAS_AFTER_APPEND, REQUEST_TIMED_OUT).
+const STORED_ALL_THE_SAME: [i16; 2] = [20, 7];
+/// A broker may take the whole timeout to answer, so that it is given a little more.
+const PATIENCE_NS: u64 = 1_000_000_000;
+
+impl Producer<'_, '_> {
+    /// Reads what a connection has.
+    pub(super) fn read(&mut self, link: usize) {
+        loop {
+            match self.read_one(link) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => return self.link_failed(link, &error),
+            }
+        }
+    }
+
+    /// Reads one response; false when there is none yet.
+    fn read_one(&mut self, at: usize) -> Result<bool, WireError> {
+        let link = &mut self.links[at];
+        let Some(connection) = link.connection() else { return Ok(false) };
+        let version = connection.version(ApiKey::Produce, VERSIONS)?;
+        self.answers.clear();
+        let answers = &mut self.answers;
+        let Some(frame) = connection.read_frame()? else { return Ok(false) };
+        let correlation = frame.correlation_id;
+        let throttle_ms = read_response(version, frame.body, &mut |answer| {
+            answers.push((answer.index, answer.error_code));
+        });
+        let throttle_ms = throttle_ms.map_err(|source| connection.undecodable(ApiKey::Produce, source))?;
+        let now = now_ns();
+        let expected = link.oldest_correlation();
+        let Some(mut request) = link.take_oldest().filter(|_| expected == Some(correlation)) else {
+            return Err(WireError::Correlation {
+                broker: format!("broker {}", link.broker),
+                api: ApiKey::Produce,
+                expected: expected.unwrap_or_default(),
+                got: correlation,
+            });
+        };
+        if throttle_ms > 0 {
+            link.quiet_until_ns = now + u64::from(throttle_ms.unsigned_abs()) * 1_000_000;
+            if self.shared.in_measured_part(now) {
+                self.reported.statistics.take_throttle(u64::from(throttle_ms.unsigned_abs()));
+            }
+        }
+        self.note_times(&request, Some(now));
+        for Batch { slot, .. } in request.pieces.drain(..) {
+            let partition = slot.partition;
+            self.partitions[partition].in_flight -= 1;
+            let code = self.answers.iter().find(|(index, _)| usize::try_from(*index) == Ok(partition));
+            // A partition that the answer leaves out was not dealt with.
+            let code = code.map_or(ErrorCode::UNKNOWN_SERVER_ERROR, |(_, code)| *code);
+            self.take_answer(slot, code, now);
+        }
+        self.links[at].keep(request);
+        Ok(true)
+    }
+
+    /// With acks=0 nothing answers: what was written is all that is known.
+    pub(super) fn acknowledged_by_writing(&mut self, link: usize, mut request: Request<Batch>) {
+        self.note_times(&request, None);
+        for Batch { slot, .. } in request.pieces.drain(..) {
+            self.partitions[slot.partition].in_flight -= 1;
+            self.acknowledge(slot, request.last_byte_ns);
+        }
+        self.links[link].keep(request);
+    }
+
+    fn take_answer(&mut self, mut slot: Box<Slot>, code: ErrorCode, now: u64) {
+        if code.is_ok() || code == ErrorCode::DUPLICATE_SEQUENCE_NUMBER {
+            return self.acknowledge(slot, now);
+        }
+        slot.possibly_stored |= STORED_ALL_THE_SAME.contains(&code.0);
+        // A batch before it must be sent again first: until then its number cannot be the next.
+        let behind = code == ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER
+            && self.partitions[slot.partition].waits_for_one_before(&slot);
+        if code.asks_for_metadata() {
+            self.view.ask_again();
+        }
+        // A probe is tried again for as long as the block waits for it.
+        let late =
+            slot.part != Part::Probe && now.saturating_sub(slot.opened_ns) > self.settings.message_timeout_ns;
+        if (code.is_retriable() || behind) && !late {
+            return self.send_again(slot, now);
+        }
+        let name = code.name().map_or_else(|| format!("ERROR_{}", code.0), str::to_owned);
+        self.fail_batch(slot, &name, &format!("the broker answered {name}"));
+    }
+
+    fn send_again(&mut self, slot: Box<Slot>, now: u64) {
+        self.reported.statistics.grown.retries += slot.records() as u64;
+        self.waiting += 1;
+        let at_ns = now + self.settings.retry_backoff_ns;
+        self.partitions[slot.partition].send_again(slot, at_ns);
+    }
+
+    fn acknowledge(&mut self, slot: Box<Slot>, now: u64) {
+        let messages = slot.records() as u64;
+        self.reported.acked_all += messages;
+        self.shared.count_acknowledged(messages);
+        self.outstanding.count.fetch_sub(messages, Ordering::AcqRel);
+        if slot.part == Part::Probe {
+            self.shared.probe_acknowledged(i32::try_from(slot.partition).unwrap_or(i32::MAX));
+            return;
+        }
+        let measured = slot.part == Part::Measured;
+        if measured {
+            self.reported.last_ack_ns = Some(now);
+            if slot.consecutive {
+                self.reported.acked.insert_run(slot.first_sequence, messages);
+            } else {
+                for stamp in slot.stamps(&self.content) {
+                    self.reported.acked.insert(stamp.sequence);
+                }
+            }
+        }
+        let second = self.acks.at(now, !(measured && self.shared.sending_is_measured()));
+        second.acked += messages;
+        // Without a schedule the time to the answer is the length of the queue that the sender itself keeps full.
+        if !self.shared.load.saturating() {
+            for stamp in slot.stamps(&self.content) {
+                second.response.record(stamp.intended_ns, now);
+                second.service.record(stamp.sent_ns, now);
+            }
+        }
+        self.spare.push(slot);
+    }
+
+    /// A batch will not be acknowledged: failed when it surely is not in the log, else its outcome stays unknown.
+    pub(super) fn fail_batch(&mut self, slot: Box<Slot>, code: &str, text: &str) {
+        let messages = slot.records() as u64;
+        self.outstanding.count.fetch_sub(messages, Ordering::AcqRel);
+        if slot.part == Part::Probe {
+            self.shared.probe_failed(code, text);
+            return;
+        }
+        if !slot.possibly_stored {
+            self.reported.failed_all += messages;
+            self.reported.failed += if slot.part == Part::Measured { messages } else { 0 };
+        }
+        self.reported.errors.note_times("produce", (code, text), messages);
+        self.spare.push(slot);
+    }
+
+    /// A connection broke: what was under way is sent again, its outcome unknown until then.
+    pub(super) fn link_failed(&mut self, at: usize, error: &WireError) {
+        let now = now_ns();
+        let requests = self.links[at].close(now);
+        let grown = &mut self.reported.statistics.grown;
+        grown.disconnects += u64::from(self.shared.in_measured_part(now));
+        if matches!(error, WireError::Timeout { .. }) {
+            grown.timeouts += requests.len() as u64;
+        }
+        self.reported.errors.note("client", "DISCONNECTED", &super::super::chain(error));
+        self.view.ask_again();
+        for request in requests {
+            self.take_back(request);
+        }
+    }
+
+    /// A request that nothing will answer.
+    pub(super) fn take_back(&mut self, mut request: Request<Batch>) {
+        let (begun, now) = (request.was_begun(), now_ns());
+        for Batch { mut slot, .. } in request.pieces.drain(..) {
+            self.partitions[slot.partition].in_flight -= 1;
+            slot.possibly_stored |= begun;
+            // Without acknowledgements nobody knows what arrived, and to send it again could double it.
+            if self.settings.acks == 0 && begun && slot.part != Part::Probe {
+                self.fail_batch(slot, "DISCONNECTED", "the connection broke while it was written");
+            } else {
+                self.send_again(slot, now);
+            }
+        }
+    }
+
+    /// Gives up batches that are older than messages may be, and connections that do not answer.
+    pub(super) fn give_up_the_old(&mut self, now: u64) {
+        if now < self.age_check_ns {
+            return;
+        }
+        self.age_check_ns = now + super::AGE_CHECK_NS;
+        for at in 0..self.links.len() {
+            let patience_ns = self.settings.request_timeout_ns.saturating_add(PATIENCE_NS);
+            let waiting_since_ns = self.links[at].waiting_since_ns();
+            if waiting_since_ns.is_some_and(|since| now.saturating_sub(since) > patience_ns) {
+                let error = WireError::Timeout {
+                    broker: format!("broker {}", self.links[at].broker),
+                    during: Stage::Streaming,
+                    after: Duration::from_nanos(self.settings.request_timeout_ns),
+                };
+                self.link_failed(at, &error);
+            }
+        }
+        let before_ns = now.saturating_sub(self.settings.message_timeout_ns);
+        for at in 0..self.partitions.len() {
+            for slot in self.partitions[at].take_old(before_ns) {
+                self.waiting -= 1;
+                let text = "it was not acknowledged within message.timeout.ms";
+                self.fail_batch(slot, "MESSAGE_TIMED_OUT", text);
+            }
+        }
+    }
+
+    /// Notes the times of a request of the measured part.
+    fn note_times(&mut self, request: &Request<Batch>, answered_ns: Option<u64>) {
+        let mut times = RequestTimes {
+            queue_sum_ns: 0.0,
+            messages: 0,
+            writing_ns: request.last_byte_ns.saturating_sub(request.first_byte_ns),
+            response_ns: answered_ns.map(|answered| answered.saturating_sub(request.last_byte_ns)),
+            batches: 0,
+            batch_bytes: 0,
+        };
+        for Batch { slot, .. } in request.pieces.iter().filter(|batch| batch.slot.part == Part::Measured) {
+            let queued = |sent_ns: u64| request.first_byte_ns.saturating_sub(sent_ns) as f64;
+            times.messages += slot.records() as u64;
+            times.batches += 1;
+            times.batch_bytes += slot.bytes().len() as u64;
+            // A batch that is filled at once has one time for all of its messages.
+            times.queue_sum_ns += match self.fills_whole_batches() {
+                true => queued(slot.opened_ns) * slot.records() as f64,
+                false => slot.stamps(&self.content).map(|stamp| queued(stamp.sent_ns)).sum(),
+            };
+        }
+        if times.batches > 0 {
+            self.reported.statistics.take_request(&times);
+        }
+    }
+}

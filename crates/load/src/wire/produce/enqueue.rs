@@ -1,0 +1,240 @@
+//! How messages get into batches: each when it is due, or as many as a connection can take.
+
+use super::super::slot::Slot;
+use super::{Producer, Schedule, hash};
+use crate::clock::now_ns;
+use crate::error::LoadError;
+use crate::produce::{Allowed, Course, Saturating};
+use crate::stamp::{Part, Stamp};
+use plumb_model::plan::Keys;
+
+/// Messages that are enqueued before anything else is looked at.
+const ROUND: usize = 256;
+/// Messages that share one reading of the clock, when several are due.
+const CLOCK_SHARE: usize = 16;
+
+/// What enqueueing came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Enqueued {
+    /// Nothing is due, or there is no room.
+    Nothing,
+    /// More can be enqueued at once.
+    More,
+    /// The course is over.
+    Over,
+}
+
+/// What a message is to be.
+#[derive(Debug, Clone, Copy)]
+struct Next {
+    part: Part,
+    due_ns: u64,
+    now_ns: u64,
+}
+
+impl Producer<'_, '_> {
+    /// Enqueues what is due.
+    pub(super) fn enqueue(&mut self, course: &mut Course<Schedule>, at: u64, now: u64) -> Enqueued {
+        match course {
+            Course::Scheduled(schedule) => self.enqueue_due(schedule, at, now),
+            // Without keys batches are filled when a connection takes them.
+            Course::Saturating(_) if now < at || self.fills_whole_batches() => Enqueued::Nothing,
+            Course::Saturating(course) => self.enqueue_at_once(*course, at),
+        }
+    }
+
+    fn enqueue_due(&mut self, schedule: &mut Schedule, at: u64, now: u64) -> Enqueued {
+        let mut now = now;
+        for round in 0..ROUND {
+            let Some(due) = schedule.peek().copied() else { return Enqueued::Over };
+            let due_ns = at + due.offset_ns;
+            if due_ns > now {
+                return Enqueued::Nothing;
+            }
+            if round % CLOCK_SHARE == CLOCK_SHARE - 1 {
+                now = now_ns();
+            }
+            let part = if due.measured { Part::Measured } else { Part::WarmUp };
+            if !self.has_room() || !self.enqueue_one(&Next { part, due_ns, now_ns: now }) {
+                return Enqueued::Nothing;
+            }
+            schedule.next();
+            self.slips.at(now, !due.measured).response.record(due_ns, now);
+        }
+        Enqueued::More
+    }
+
+    /// One message after the other, as fast as there is room.
+    fn enqueue_at_once(&mut self, course: Saturating, at: u64) -> Enqueued {
+        for _ in 0..ROUND {
+            if !self.has_room() {
+                return Enqueued::Nothing;
+            }
+            let now = now_ns();
+            let part = match self.claimed {
+                0 => match course.allow(self.shared, at, now, 1) {
+                    Allowed::Nothing => return Enqueued::Over,
+                    Allowed::WarmUp(_) => Part::WarmUp,
+                    Allowed::Measured(granted) => {
+                        self.claimed = granted;
+                        Part::Measured
+                    }
+                },
+                _ => Part::Measured,
+            };
+            if !self.enqueue_one(&Next { part, due_ns: now, now_ns: now }) {
+                return Enqueued::Nothing;
+            }
+            self.claimed -= u64::from(part == Part::Measured);
+        }
+        Enqueued::More
+    }
+
+    /// Enqueues one message; false when there is no room for it now.
+    fn enqueue_one(&mut self, next: &Next) -> bool {
+        if !self.key_waits {
+            self.content.keys.draw();
+            self.key_waits = true;
+        }
+        loop {
+            let at = self.partition_of_key();
+            if self.partitions[at].open.as_ref().is_some_and(|open| open.part != next.part) {
+                self.partitions[at].close_open();
+            }
+            let open = self.partitions[at].open.take();
+            let Some(mut slot) = open.or_else(|| self.take_slot(at, next.part)) else {
+                self.sent.queue_full_waits += 1;
+                return false;
+            };
+            let Some(place) = slot.add(&mut self.content) else {
+                self.partitions[at].push_ready(slot);
+                if !self.has_keys() {
+                    self.sticky = (self.sticky + 1) % self.partitions.len();
+                }
+                continue;
+            };
+            self.waiting += usize::from(place == 0);
+            self.stamp(&mut slot, place, next);
+            self.partitions[at].open = Some(slot);
+            self.key_waits = false;
+            self.count_sent(next, 1);
+            return true;
+        }
+    }
+
+    /// Stamps the message at `place`, the next of its part.
+    fn stamp(&mut self, slot: &mut Slot, place: usize, next: &Next) {
+        let sequence = &mut self.sequences[usize::from(next.part == Part::Measured)];
+        if place == 0 {
+            (slot.first_sequence, slot.opened_ns) = (*sequence, next.now_ns);
+        }
+        slot.consecutive &= *sequence == slot.first_sequence + place as u64;
+        let stamp = Stamp {
+            run: self.shared.run,
+            producer: self.index,
+            part: next.part,
+            sequence: *sequence,
+            intended_ns: next.due_ns,
+            sent_ns: next.now_ns,
+        };
+        *sequence += 1;
+        slot.stamp(place, &stamp, &self.content);
+    }
+
+    /// Fills a batch for a partition of this connection, as fast as possible, and leaves it ready.
+    pub(super) fn fill_for(&mut self, link: usize, course: &Course<Schedule>, now: u64) {
+        let Course::Saturating(course) = course else { return };
+        let Some(at_ns) = self.at_ns.filter(|at| *at <= now && !self.over) else { return };
+        if !self.fills_whole_batches() || self.shared.stopped() {
+            return;
+        }
+        let Some(at) = self.next_partition_of(link, now) else { return };
+        let (part, granted) = match self.claimed {
+            0 => match course.allow(self.shared, at_ns, now, self.settings.batch_records as u64) {
+                Allowed::Nothing => return self.course_is_over(),
+                Allowed::WarmUp(granted) => (Part::WarmUp, granted),
+                Allowed::Measured(granted) => (Part::Measured, granted),
+            },
+            left => (Part::Measured, left),
+        };
+        let Some(mut slot) = self.take_slot(at, part) else { return };
+        let next = Next { part, due_ns: now, now_ns: now };
+        let mut filled = 0;
+        while filled < granted {
+            let Some(place) = slot.add(&mut self.content) else { break };
+            self.stamp(&mut slot, place, &next);
+            filled += 1;
+        }
+        if part == Part::Measured {
+            self.claimed = granted - filled;
+        }
+        self.count_sent(&next, filled);
+        self.partitions[at].push_ready(slot);
+        self.waiting += 1;
+        self.sticky = (at + 1) % self.partitions.len();
+    }
+
+    /// The partition whose turn it is among those of a connection.
+    fn next_partition_of(&self, link: usize, now: u64) -> Option<usize> {
+        let count = self.partitions.len();
+        (0..count).map(|step| (self.sticky + step) % count).find(|at| {
+            let partition = &self.partitions[*at];
+            partition.link == Some(link) && partition.retry_at_ns <= now
+        })
+    }
+
+    /// Enqueues a record of the largest size to a partition, to see that it works.
+    pub(super) fn enqueue_probe(&mut self, partition: i32) -> Result<(), LoadError> {
+        let at = usize::try_from(partition).unwrap_or(0);
+        let bytes = self.shared.load.size.largest().0;
+        let mut slot = Box::new(Slot::new(self.settings.batch_bytes));
+        slot.begin(&self.content, at, Part::Probe);
+        let place = slot.add_probe(&mut self.content);
+        let place = place.map_err(|_| LoadError::TooLargeForProducer { bytes })?;
+        let now = now_ns();
+        (slot.opened_ns, slot.first_sequence) = (now, u64::from(partition.unsigned_abs()));
+        let stamp = Stamp {
+            run: self.shared.run,
+            producer: self.index,
+            part: Part::Probe,
+            sequence: slot.first_sequence,
+            intended_ns: now,
+            sent_ns: now,
+        };
+        slot.stamp(place, &stamp, &self.content);
+        self.count_outstanding(1);
+        self.partitions[at].push_ready(slot);
+        self.waiting += 1;
+        Ok(())
+    }
+
+    fn count_sent(&mut self, next: &Next, messages: u64) {
+        let measured = next.part == Part::Measured;
+        self.count_outstanding(messages);
+        self.sent.all += messages;
+        if measured {
+            self.sent.intended += messages;
+            self.sent.measured += messages;
+            self.sent.first_due_ns.get_or_insert(next.due_ns);
+            self.sent.last_due_ns = Some(next.due_ns);
+        }
+        self.slips.at(next.now_ns, !(measured && self.shared.sending_is_measured())).sent += messages;
+    }
+
+    /// Whether batches need not gather messages: there is neither a schedule nor a key that says where a message goes.
+    pub(super) fn fills_whole_batches(&self) -> bool {
+        self.shared.load.saturating() && !self.has_keys() && self.shared.load.in_flight.is_none()
+    }
+
+    fn has_keys(&self) -> bool {
+        self.shared.load.keys != Keys::None
+    }
+
+    /// Where the key drawn last goes; without a key, where messages gather now.
+    fn partition_of_key(&self) -> usize {
+        match self.content.keys.current().filter(|_| self.has_keys()) {
+            Some(key) => hash::partition(self.settings.partitioner, key, self.partitions.len()),
+            None => self.sticky,
+        }
+    }
+}
