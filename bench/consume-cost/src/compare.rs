@@ -46,7 +46,7 @@ pub(crate) fn run(options: &Options) -> Result<(), BenchError> {
     let writers = writers(&cache, &program, options);
     let machine = Machine::here();
     say(&format!("{}; {} x {}, Linux {}", broker.about(), machine.cpus, machine.model, machine.kernel))?;
-    say(&roster.text())?;
+    say(&roster.text(Work::Consume))?;
     let tools = &roster.tools;
     let runs = (tools.len() * options.sizes_bytes.len() * options.rounds) as f64;
     let minutes = (runs * (options.seconds + BETWEEN_S) + options.warm_up_s) / 60.0;
@@ -72,7 +72,8 @@ pub(crate) fn run(options: &Options) -> Result<(), BenchError> {
     let reports: Vec<CellReport> = options.sizes_bytes.iter().map(judge).collect();
     print(&reports, &outcome, &prepared, options)?;
     if let Some(path) = &options.json {
-        let tools: Vec<_> = tools.iter().map(|t| json!({"name": t.name(), "about": t.about()})).collect();
+        let tools: Vec<_> =
+            tools.iter().map(|t| json!({"name": t.name(), "about": t.about(Work::Consume)})).collect();
         let document = json!({
             "schema": "plumb-bench-consume-cost/1",
             "machine": machine, "broker": broker.about(), "seed": options.seed, "seconds": options.seconds,
@@ -141,7 +142,8 @@ fn contest(
         prepared.iter().map(|p| Cell { size_bytes: p.size_bytes, work: Work::Consume }).collect();
     let mut outcome = contest.run(&cells, options, |cell, tool| {
         let of_cell = prepared.iter().find(|prepared| prepared.size_bytes == cell.size_bytes)?;
-        let start_up_cpu_s = start_up_s.get(&tool).copied();
+        // One that failed to read next to nothing will read no more.
+        let start_up_cpu_s = Some(*start_up_s.get(&tool)?);
         Some(Errand { count: of_cell.messages, topic: Some(&of_cell.topic), start_up_cpu_s })
     });
     failures.append(&mut outcome.failures);

@@ -71,7 +71,7 @@ impl Cell {
 
 impl Failure {
     fn of(tool: &dyn Tool, round: usize, cell: Cell, error: &BenchError) -> Failure {
-        Failure { tool: tool.name(), round, cell: cell.words(), why: error.to_string() }
+        Failure { tool: tool.name(), round, cell: cell.words(), why: error.line() }
     }
 }
 
@@ -107,8 +107,8 @@ impl Roster {
     }
 
     /// A line for each.
-    pub fn text(&self) -> String {
-        let ready = self.tools.iter().map(|tool| format!("  {}: {}\n", tool.name(), tool.about()));
+    pub fn text(&self, work: Work) -> String {
+        let ready = self.tools.iter().map(|tool| format!("  {}: {}\n", tool.name(), tool.about(work)));
         let absent =
             self.absent.iter().map(|absent| format!("  {}: NOT HERE: {}\n", absent.name, absent.why));
         ready.chain(absent).collect()
@@ -149,7 +149,7 @@ impl Contest<'_> {
         for _ in 0..4 {
             let order = Order { round: 0, size_bytes: cell.size_bytes, work: cell.work, count, topic: None };
             let run = measure(self.broker, tool, &order).map_err(|error| {
-                (self.tell)(&format!("trying {}, {}: {error}", tool.name(), cell.words()));
+                (self.tell)(&format!("trying {}, {}: {}", tool.name(), cell.words(), error.line()));
                 Failure::of(tool, 0, cell, &error)
             })?;
             // Without a rate all came between two looks.
@@ -173,8 +173,10 @@ impl Contest<'_> {
         let order =
             Order { round: 0, size_bytes: cell.size_bytes, work: cell.work, count: NEXT_TO_NOTHING, topic };
         let cpu_s = (0..3).map(|_| measure(self.broker, tool, &order).map(|run| run.client_cpu_s));
-        let cpu_s: Vec<f64> =
-            cpu_s.collect::<Result<_, _>>().map_err(|error| Failure::of(tool, 0, cell, &error))?;
+        let cpu_s: Vec<f64> = cpu_s.collect::<Result<_, _>>().map_err(|error| {
+            (self.tell)(&format!("{} sits out: {}", tool.name(), error.line()));
+            Failure::of(tool, 0, cell, &error)
+        })?;
         Ok(median(cpu_s).unwrap_or(f64::NAN))
     }
 
@@ -199,7 +201,7 @@ impl Contest<'_> {
                     let head = format!("round {round}/{}, {}, {}", options.rounds, cell.words(), tool.name());
                     (self.tell)(&match &result {
                         Ok(run) => format!("{head}: {}", line(run)),
-                        Err(error) => format!("{head}: {error}"),
+                        Err(error) => format!("{head}: {}", error.line()),
                     });
                     match result {
                         Ok(run) => {

@@ -87,3 +87,10 @@ pub enum BenchError {
         waited_s: u64,
     },
 }
+
+impl BenchError {
+    /// What it says, on one line: for lists.
+    pub fn line(&self) -> String {
+        self.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" | ")
+    }
+}

@@ -156,7 +156,7 @@ impl<'a> CellRuns<'a> {
             client_cpu_s_per_million_messages: client,
             client_cpu_s_per_gb: client.map(|s| s / gb_per_million),
             moving_cpu_s_per_million_messages: self.median(tool, MOVING_CPU),
-            claimed_cpu_s_per_million_messages: self.median(tool, Run::claimed_cpu_s_per_million),
+            claimed_cpu_s_per_million_messages: self.median(tool, |run| run.claim.cpu_s_per_million_messages),
             claimed_messages_per_s: self.median(tool, |run| run.claim.messages_per_s),
             broker_cpu_s_per_million_messages: broker,
             broker_cpu_s_per_gb: broker.map(|s| s / gb_per_million),
@@ -307,7 +307,7 @@ mod tests {
             run.claim = Claim {
                 messages: Some(999_999),
                 messages_per_s: Some(130.0),
-                cpu_s: Some(0.4),
+                cpu_s_per_million_messages: Some(0.4),
                 remark: Some("is unsure".to_owned()),
             };
         }

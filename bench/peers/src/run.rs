@@ -55,11 +55,6 @@ impl Run {
         Some((self.client_cpu_s - self.start_up_cpu_s?) * 1e6 / self.messages as f64)
     }
 
-    /// CPU seconds of the part that the tool takes for measured, for a million messages.
-    pub fn claimed_cpu_s_per_million(&self) -> Option<f64> {
-        Some(self.claim.cpu_s? * 1e6 / self.claim.messages? as f64)
-    }
-
     /// CPU seconds of the broker for a million messages.
     pub fn broker_cpu_s_per_million(&self) -> f64 {
         self.broker_cpu_s * 1e6 / self.messages as f64

@@ -8,7 +8,7 @@ pub mod librdkafka;
 pub mod plumb;
 
 use crate::error::BenchError;
-use crate::job::Job;
+use crate::job::{Job, Work};
 use crate::meter::Said;
 use serde::Serialize;
 use std::process::Command;
@@ -18,8 +18,8 @@ pub trait Tool {
     /// What it is called in every table.
     fn name(&self) -> &'static str;
 
-    /// Version and settings, where they are not the defaults.
-    fn about(&self) -> String;
+    /// Version and settings for this work, where they are not the defaults.
+    fn about(&self, work: Work) -> String;
 
     /// How it is run for this job. Files that it needs are written to the job's scratch directory here, before it is measured.
     ///
@@ -39,12 +39,12 @@ pub trait Tool {
 /// What a tool says of its own run. What it does not say, or not readably, is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Claim {
-    /// Messages delivered, or received.
+    /// Messages delivered, or received; those that it sends to try the path are among them.
     pub messages: Option<u64>,
     /// Messages a second, over whatever it takes as its time.
     pub messages_per_s: Option<f64>,
-    /// CPU time of the part that it takes for measured.
-    pub cpu_s: Option<f64>,
+    /// CPU time for a million messages, over the part that it takes for measured.
+    pub cpu_s_per_million_messages: Option<f64>,
     /// What it wants said of the run.
     pub remark: Option<String>,
 }
@@ -73,8 +73,7 @@ impl Entry {
 
     /// One that could not be had; the reason on one line.
     pub fn absent(name: &'static str, error: &BenchError) -> Entry {
-        let text = error.to_string();
-        Entry::Absent { name, why: text.lines().map(str::trim).collect::<Vec<_>>().join(" | ") }
+        Entry::Absent { name, why: error.line() }
     }
 
     /// What it is called.

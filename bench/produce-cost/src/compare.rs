@@ -6,7 +6,7 @@ use plumb_bench_peers::BenchError;
 use plumb_bench_peers::broker::Broker;
 use plumb_bench_peers::cache::Cache;
 use plumb_bench_peers::contest::{Cell, Contest, Errand, Outcome, Roster};
-use plumb_bench_peers::job::Work;
+use plumb_bench_peers::job::{Acks, Work};
 use plumb_bench_peers::machine::Machine;
 use plumb_bench_peers::options::Options;
 use plumb_bench_peers::report::{CellReport, CellRuns};
@@ -38,7 +38,7 @@ pub(crate) fn run(options: &Options) -> Result<(), BenchError> {
     let roster = Roster::of(entries(&cache, &broker, options), options);
     let machine = Machine::here();
     say(&format!("{}; {} x {}, Linux {}", broker.about(), machine.cpus, machine.model, machine.kernel))?;
-    say(&roster.text())?;
+    say(&roster.text(Work::Produce(Acks::All)))?;
     let tools = &roster.tools;
     let cells = cells(options);
     let runs = (tools.len() * cells.len() * options.rounds) as f64;
@@ -52,7 +52,10 @@ pub(crate) fn run(options: &Options) -> Result<(), BenchError> {
         cells.iter().map(|cell| goals::judge(&CellRuns::of(*cell, &outcome.runs), &names)).collect();
     print(&reports, &outcome, &floor, options)?;
     if let Some(path) = &options.json {
-        let tools: Vec<_> = tools.iter().map(|t| json!({"name": t.name(), "about": t.about()})).collect();
+        let tools: Vec<_> = tools
+            .iter()
+            .map(|t| json!({"name": t.name(), "about": t.about(Work::Produce(Acks::All))}))
+            .collect();
         let document = json!({
             "schema": "plumb-bench-produce-cost/1",
             "machine": machine, "broker": broker.about(), "seed": options.seed, "seconds": options.seconds,
@@ -114,6 +117,10 @@ fn contest(broker: &mut Broker, tools: &[Box<dyn Tool>], cells: &[Cell], options
     for size_bytes in &options.sizes_bytes {
         let cell = Cell { size_bytes: *size_bytes, work: first.work };
         for (number, tool) in tools.iter().enumerate() {
+            // One that failed to move next to nothing will move no more.
+            if !start_up_s.contains_key(&number) {
+                continue;
+            }
             let first = (FIRST_BYTES / size_bytes) as u64;
             match contest.count(tool.as_ref(), cell, first, options.seconds) {
                 Ok(count) => _ = counts.insert((*size_bytes, number), count),

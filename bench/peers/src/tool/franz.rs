@@ -45,12 +45,12 @@ impl Tool for Franz {
         NAME
     }
 
-    fn about(&self) -> String {
-        format!(
-            "franz-go {} in a loop of ours with the options of its bench and one static record; that bench is not \
-             published as a module",
-            version()
-        )
+    fn about(&self, work: Work) -> String {
+        let how = match work {
+            Work::Produce(_) => "with the options of its bench and one static record",
+            Work::Consume => "without a group, library defaults",
+        };
+        format!("franz-go {} in a loop of ours {how}; its own bench is not published as a module", version())
     }
 
     fn command(&self, job: &Job<'_>) -> Result<Command, BenchError> {

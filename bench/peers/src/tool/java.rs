@@ -93,7 +93,7 @@ impl Tool for KafkaTool {
         self.variant.name()
     }
 
-    fn about(&self) -> String {
+    fn about(&self, _: Work) -> String {
         match self.variant {
             Variant::Producer => format!("{PRODUCER}, its properties left alone"),
             Variant::Tuned => format!("{PRODUCER} with {}", TUNED.join(" ")),

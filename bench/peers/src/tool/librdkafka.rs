@@ -73,11 +73,12 @@ impl Tool for RdkafkaPerformance {
         self.variant.name()
     }
 
-    fn about(&self) -> String {
-        format!(
-            "librdkafka {}: producing with linger.ms=5 and the payload not copied, consuming in a group",
-            self.version
-        )
+    fn about(&self, work: Work) -> String {
+        let how = match work {
+            Work::Produce(_) => "linger.ms=5, the payload is not copied".to_owned(),
+            Work::Consume => format!("in a group {}", self.variant.consumer_flags().join(" ")),
+        };
+        format!("librdkafka {}, {}", self.version, how.trim())
     }
 
     fn command(&self, job: &Job<'_>) -> Result<Command, BenchError> {
