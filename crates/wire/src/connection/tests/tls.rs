@@ -215,7 +215,7 @@ fn large_requests_and_responses_go_through_whole_however_the_records_fall() {
         assert!(bytes > 0);
         written += bytes;
     }
-    assert!(written < large.len() && connection.wants_write() && !connection.flush().unwrap());
+    assert!(written < large.len() && connection.wants_write());
     go_on.send(()).unwrap();
     write_all(&mut connection, &large[written..]);
     for id in 0..3 {
