@@ -4,6 +4,7 @@ use crate::block::{Errors, Shared};
 use crate::schedule::Share;
 use crate::statistics::StatisticsSum;
 use crate::verify::SequenceSet;
+use plumb_model::plan::Mode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What the threads of a producer share.
@@ -84,7 +85,12 @@ impl Saturating {
         Saturating { warm_up_ns, share }
     }
 
-    /// At most `wanted` messages at this time; what is allowed must be sent.
+    /// Whether the block's messages are counted, not timed.
+    pub(crate) fn counts(&self) -> bool {
+        matches!(self.share, Share::Count(_))
+    }
+
+    /// At most `wanted` messages at this time. What is allowed of a count must be sent: nobody else is allowed it.
     pub(crate) fn allow(&self, shared: &Shared<'_>, at: u64, now: u64, wanted: u64) -> Allowed {
         let measured_from = at + self.warm_up_ns;
         if now < measured_from || shared.backlog_is_growing() {
@@ -92,7 +98,11 @@ impl Saturating {
         }
         match self.share {
             Share::Time(time) => {
-                let from = shared.measured_from_ns().max(measured_from);
+                // A backlog ends its own build; what fills a topic begins at once.
+                let from = match shared.load.mode {
+                    Mode::Backlog(_) => shared.measured_from_ns(),
+                    Mode::Mixed | Mode::Produce | Mode::Consume => measured_from,
+                };
                 if now < from.saturating_add(time.0) { Allowed::Measured(wanted) } else { Allowed::Nothing }
             }
             Share::Count(count) => match shared.claim(wanted, count) {

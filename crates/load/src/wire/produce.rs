@@ -85,8 +85,10 @@ pub(super) struct Producer<'b, 'a> {
     cursor: usize,
     /// Key drawn, message not enqueued yet.
     key_waits: bool,
-    /// Messages taken on from the block and not enqueued yet.
+    /// Messages taken on from the block's count and not enqueued yet.
     claimed: u64,
+    /// Messages that a batch takes, as far as is known.
+    batch_messages: u64,
     sequences: [u64; 2],
     at_ns: Option<u64>,
     over: bool,
@@ -170,6 +172,7 @@ impl<'b, 'a> Producer<'b, 'a> {
             cursor: index % partitions.max(1),
             key_waits: false,
             claimed: 0,
+            batch_messages: settings.batch_records as u64,
             sequences: [0; 2],
             at_ns: None,
             over: false,

@@ -150,7 +150,7 @@ impl Producer<'_, '_> {
         }
         let Some(at) = self.next_partition_of(link, now) else { return };
         let (part, granted) = match self.claimed {
-            0 => match course.allow(self.shared, at_ns, now, self.settings.batch_records as u64) {
+            0 => match course.allow(self.shared, at_ns, now, self.batch_messages) {
                 Allowed::Nothing => return self.course_is_over(),
                 Allowed::WarmUp(granted) => (Part::WarmUp, granted),
                 Allowed::Measured(granted) => (Part::Measured, granted),
@@ -161,11 +161,14 @@ impl Producer<'_, '_> {
         let next = Next { part, due_ns: now, now_ns: now };
         let mut filled = 0;
         while filled < granted {
-            let Some(place) = slot.add(&mut self.content) else { break };
+            let Some(place) = slot.add(&mut self.content) else {
+                self.batch_messages = filled;
+                break;
+            };
             self.stamp(&mut slot, place, &next);
             filled += 1;
         }
-        if part == Part::Measured {
+        if part == Part::Measured && course.counts() {
             self.claimed = granted - filled;
         }
         self.count_sent(&next, filled);
