@@ -4,6 +4,7 @@
 
 mod bounds;
 mod large_values;
+mod log_dirs;
 mod pace;
 mod sweep;
 
@@ -127,6 +128,7 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
         origins: trail.origins,
     };
     bounds::check(&plan)?;
+    log_dirs::check(&plan)?;
     Ok(plan)
 }
 

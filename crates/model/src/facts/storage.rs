@@ -160,6 +160,15 @@ pub enum DeviceClass {
     Other,
 }
 
+impl Layer {
+    fn device_name(&self) -> Option<&str> {
+        match self {
+            Layer::Device(device) => Some(&device.name),
+            Layer::FileSystem(_) => None,
+        }
+    }
+}
+
 impl Storage {
     /// The file system of the directory.
     pub fn file_system(&self) -> Option<&FileSystem> {
@@ -179,6 +188,12 @@ impl Storage {
             }
         }
         names
+    }
+
+    /// Names of the devices right under the file system.
+    fn top(&self) -> Vec<&str> {
+        let top = self.layers.iter().filter(|layer| layer.depth == 1);
+        top.filter_map(|layer| layer.layer.device_name()).collect()
     }
 
     /// Whether what is written stays in memory: the file system or a device under it is memory.
@@ -202,12 +217,12 @@ impl Storage {
         self.traffic(0, &|name| device(host, name)?.written_bytes)
     }
 
-    /// Bytes that reached the hardware behind several directories; those on the same hardware count once.
+    /// Bytes that reached the hardware behind several directories; those of one file system count once.
     pub fn written_bytes_of(all: &[&Storage], host: &HostDelta) -> Option<u64> {
         distinct(all).into_iter().map(|storage| storage.written_bytes(host)).sum()
     }
 
-    /// Bytes that were read from the hardware behind several directories; those on the same hardware count once.
+    /// Bytes that were read from the hardware behind several directories; those of one file system count once.
     pub fn read_bytes_of(all: &[&Storage], host: &HostDelta) -> Option<u64> {
         distinct(all).into_iter().map(|storage| storage.read_bytes(host)).sum()
     }
@@ -244,11 +259,11 @@ impl Storage {
     }
 }
 
-/// The first of those that lie on the same hardware.
+/// The first of those that lie on the same file system.
 fn distinct<'a>(all: &[&'a Storage]) -> Vec<&'a Storage> {
     let mut found: Vec<&Storage> = Vec::new();
     for storage in all {
-        if !found.iter().any(|known| known.hardware() == storage.hardware()) {
+        if !found.iter().any(|known| known.top() == storage.top()) {
             found.push(storage);
         }
     }
@@ -357,6 +372,14 @@ mod tests {
         let image = storage(&[(1, "loop0"), (2, "nvme0n1p1"), (3, "nvme0n1")]);
         let counters = host(&[("loop0", 100), ("nvme0n1p1", 7), ("nvme0n1", 50)]);
         assert_eq!(image.written_bytes(&counters), Some(7));
+    }
+
+    #[test]
+    fn two_directories_of_one_file_system_count_once_and_those_of_two_on_one_disk_both() {
+        let (first, second) = (storage(&[(1, "sda1"), (2, "sda")]), storage(&[(1, "sda2"), (2, "sda")]));
+        let counters = host(&[("sda1", 3), ("sda2", 4), ("sda", 9)]);
+        assert_eq!(Storage::written_bytes_of(&[&first, &first], &counters), Some(3));
+        assert_eq!(Storage::written_bytes_of(&[&first, &second], &counters), Some(7));
     }
 
     #[test]

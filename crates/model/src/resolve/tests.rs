@@ -181,3 +181,31 @@ fn count_and_duration_exclude_each_other_but_a_setup_may_choose_the_other_one() 
     let plan = resolve(&scenario, &Sources::new()).unwrap();
     assert_eq!(plan.steps[0].load.length, Length::Duration(Nanos::from_secs(5)));
 }
+
+/// Two directories, and a topic that is told to lie on one called so.
+fn on_log_dir(name: &str) -> Scenario {
+    let mut scenario = base();
+    let log_dirs = ["sata", "nvme"].map(|name| (name.to_owned(), format!("/mnt/{name}"))).into();
+    let lab = LabWords { log_dirs, ..LabWords::default() };
+    scenario.cluster = Some(ClusterWords { lab: Some(lab), ..ClusterWords::default() });
+    scenario.topic.log_dir = Some(OneOrMany::One(Scalar(name.into())));
+    scenario
+}
+
+#[test]
+fn a_topic_on_a_log_directory_that_the_lab_does_not_have_is_refused_with_the_names() {
+    resolve(&on_log_dir("nvme"), &Sources::new()).unwrap();
+    let error = resolve(&on_log_dir("nmve"), &Sources::new()).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "topic.log_dir is nmve; it must be one of nvme, sata, because it is one of the names in cluster.lab.log_dirs"
+    );
+}
+
+#[test]
+fn a_second_replica_would_lie_on_another_device_and_is_refused() {
+    let mut scenario = on_log_dir("nvme");
+    scenario.topic.replication = Some(OneOrMany::One(2));
+    let error = resolve(&scenario, &Sources::new()).unwrap_err().to_string();
+    assert!(error.contains("a second replica would lie on another"), "{error}");
+}

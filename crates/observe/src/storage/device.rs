@@ -28,7 +28,9 @@ pub(super) fn read(root: &HostRoot, number: &str) -> Option<Device> {
     };
     let number_in = |path: String| text(path)?.parse::<u64>().ok();
     let flag = |path: String| number_in(path).map(|value| value == 1);
-    let model = [text(format!("{folder}/device/vendor")), text(format!("{folder}/device/model"))];
+    // A virtual disk has the number of its vendor there, which says nothing to a person.
+    let vendor = text(format!("{folder}/device/vendor")).filter(|vendor| !vendor.starts_with("0x"));
+    let model = [vendor, text(format!("{folder}/device/model"))];
     Some(Device {
         detail: detail(root, &folder, class),
         model: model.iter().flatten().map(|part| readable(part)).reduce(|a, b| format!("{a} {b}")),

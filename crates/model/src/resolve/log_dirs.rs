@@ -1,0 +1,40 @@
+//! Whether each topic can lie where it is told to.
+
+use super::ResolveError;
+use crate::plan::{ClusterPlan, LogDirLayout, Plan, TopicPlan};
+
+pub(super) fn check(plan: &Plan) -> Result<(), ResolveError> {
+    for (index, step) in plan.steps.iter().enumerate() {
+        let TopicPlan::Own { replication, log_dir: Some(name), .. } = &step.topic else { continue };
+        let place = match plan.origins.get(&format!("steps.{index}.topic.log_dir")) {
+            None | Some(crate::plan::Origin::Default) => String::new(),
+            Some(origin) => format!("{origin}: "),
+        };
+        let refuse = |expected: String, reason| {
+            let (path, got) = ("topic.log_dir".to_owned(), name.clone());
+            Err(ResolveError::OutOfBounds { place: place.clone(), path, got, expected, reason })
+        };
+        let ClusterPlan::Lab { log_dirs, log_dir_layout, .. } = &plan.cluster else {
+            return refuse("left out".to_owned(), "only of a lab Plumb knows where brokers keep their logs");
+        };
+        let names: Vec<&str> = log_dirs.iter().map(|dir| dir.name.as_str()).collect();
+        if !names.contains(&name.as_str()) {
+            let names =
+                if names.is_empty() { "left out".to_owned() } else { format!("one of {}", names.join(", ")) };
+            return refuse(names, "it is one of the names in cluster.lab.log_dirs");
+        }
+        if *log_dir_layout == LogDirLayout::Together {
+            return refuse(
+                "left out".to_owned(),
+                "where every broker has all log directories, it spreads the partitions itself",
+            );
+        }
+        if *replication > 1 {
+            return refuse(
+                "left out, or topic.replication 1".to_owned(),
+                "each log directory is one broker's, and a second replica would lie on another",
+            );
+        }
+    }
+    Ok(())
+}
