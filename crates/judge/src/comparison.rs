@@ -10,6 +10,7 @@ use crate::rule::Case;
 use crate::setup::Setup;
 use plumb_model::document::{BlockResult, RunDocument};
 use plumb_model::finding::{Comparison, ComparisonVerdict};
+use plumb_model::sweep::SweepResult;
 use plumb_stats::holm::holm;
 use plumb_stats::paired::{PAIRS_MIN, PairedRatio, paired_ratio};
 use std::collections::BTreeMap;
@@ -26,6 +27,11 @@ pub const ACKNOWLEDGE_MEAN: &str = "acknowledge.mean";
 pub const ACKNOWLEDGE_P50: &str = "acknowledge.p50";
 /// 99th percentile of a block's acknowledge latency.
 pub const ACKNOWLEDGE_P99: &str = "acknowledge.p99";
+
+/// Messages acknowledged per second of a block, where they went as fast as possible. The larger is the better.
+pub const PRODUCED_PER_S: &str = "throughput.produced_per_s";
+/// Messages received per second of a block, where only receiving is what the step is for. The larger is the better.
+pub const RECEIVED_PER_S: &str = "throughput.received_per_s";
 
 /// Up to so many steps of equal load, each is held against each; beyond, each against the first of them (ours: all
 /// pairs of a long sweep would be so many that none could show a difference).
@@ -48,9 +54,14 @@ const ACKNOWLEDGE: [Metric; 3] = [
     (ACKNOWLEDGE_P99, |block| block.acknowledge.p99_ns.map(|p99| p99 as f64)),
 ];
 
-/// Whether a comparison is of means, whichever the latency.
+/// Whether a comparison is of means, whichever the latency, or of rates.
 pub(crate) fn is_of_means(comparison: &Comparison) -> bool {
-    [END_TO_END_MEAN, ACKNOWLEDGE_MEAN].contains(&comparison.metric.as_str())
+    [END_TO_END_MEAN, ACKNOWLEDGE_MEAN, PRODUCED_PER_S, RECEIVED_PER_S].contains(&comparison.metric.as_str())
+}
+
+/// Whether a comparison is of rates: more is better then.
+pub(crate) fn is_of_rates(comparison: &Comparison) -> bool {
+    [PRODUCED_PER_S, RECEIVED_PER_S].contains(&comparison.metric.as_str())
 }
 
 /// Whether a comparison is of 99th percentiles, whichever the latency.
@@ -58,15 +69,29 @@ pub(crate) fn is_of_p99s(comparison: &Comparison) -> bool {
     [END_TO_END_P99, ACKNOWLEDGE_P99].contains(&comparison.metric.as_str())
 }
 
+const PRODUCED: [Metric; 1] = [(PRODUCED_PER_S, |block| block.achieved_per_s)];
+
+const RECEIVED: [Metric; 1] = [(RECEIVED_PER_S, |block| block.received_per_s)];
+
 fn metrics(a: &Setup, b: &Setup) -> &'static [Metric] {
+    if a.saturates() && b.saturates() {
+        return if a.is_for_receiving() { &RECEIVED } else { &PRODUCED };
+    }
     if a.consumes() && b.consumes() { &END_TO_END } else { &ACKNOWLEDGE }
 }
 
-/// All comparisons of a run, the reference first in each as in the plan's order.
-pub(crate) fn comparisons(document: &RunDocument) -> Vec<Comparison> {
-    let level =
-        Some(document.plan.level).filter(|level| *level > 0.5 && *level < 1.0).unwrap_or(LEVEL_DEFAULT);
-    let setups: Vec<Setup> = Setup::all(document).collect();
+/// The confidence level of a document.
+pub(crate) fn level(document: &RunDocument) -> f64 {
+    Some(document.plan.level).filter(|level| *level > 0.5 && *level < 1.0).unwrap_or(LEVEL_DEFAULT)
+}
+
+/// All comparisons of a run, the reference first in each as in the plan's order. Steps that are points of a line are
+/// left to it: the lines are held against each other as wholes.
+pub(crate) fn comparisons(document: &RunDocument, sweeps: &[SweepResult]) -> Vec<Comparison> {
+    let level = level(document);
+    let is_point =
+        |setup: &Setup| sweeps.iter().flat_map(|line| &line.points).any(|point| point.step == setup.name());
+    let setups: Vec<Setup> = Setup::all(document).filter(|setup| !is_point(setup)).collect();
     let pairs = pairs(&setups);
     let tested = pairs.iter().flat_map(|(a, b)| metrics(a, b).iter().map(move |metric| (a, b, metric)));
     let samples: Vec<_> =

@@ -61,6 +61,31 @@ pub(crate) fn rate(per_s: f64) -> String {
     format!("{}/s", digits_of_rate(per_s))
 }
 
+/// Messages per second, to the message, thousands apart: `412,345 messages/s`.
+pub(crate) fn messages_per_s(per_s: f64) -> String {
+    format!("{} messages/s", whole(per_s))
+}
+
+/// Bytes per second in MB (10^6 bytes): `422 MB/s`.
+pub(crate) fn megabytes_per_s(bytes_per_s: f64) -> String {
+    format!("{} MB/s", if bytes_per_s >= 1e8 { whole(bytes_per_s / 1e6) } else { digits(bytes_per_s / 1e6) })
+}
+
+/// A ratio to say how many times as much: `5.1`, `12.4`.
+pub(crate) fn times(ratio: f64) -> String {
+    if ratio < 10.0 { format!("{ratio:.2}") } else { digits(ratio) }
+}
+
+/// A number rounded to a whole one, thousands apart.
+fn whole(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let (sign, digits) = digits.split_at(digits.len() - digits.trim_start_matches('-').len());
+    let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
+    let groups: Vec<String> =
+        groups.into_iter().map(|group| String::from_utf8_lossy(group).into_owned()).collect();
+    format!("{sign}{}", groups.join(","))
+}
+
 fn digits_of_rate(per_s: f64) -> String {
     if per_s.fract() == 0.0 { format!("{per_s:.0}") } else { digits(per_s) }
 }
@@ -112,6 +137,13 @@ mod tests {
         assert_eq!(percent(0.000_001), "1.0e-4 %");
         assert_eq!(percent(0.0), "0.00 %");
         assert_eq!(percent(0.123), "12 %");
+    }
+
+    #[test]
+    fn rates_have_their_thousands_apart_and_say_which_megabytes() {
+        assert_eq!(messages_per_s(1_412_345.4), "1,412,345 messages/s");
+        assert_eq!([99.0, 1_000.0].map(whole), ["99", "1,000"]);
+        assert_eq!([4.22e6, 9.9e7, 4.22e9].map(megabytes_per_s), ["4.22 MB/s", "99.0 MB/s", "4,220 MB/s"]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! A run with nothing wrong, into which each rule's test puts its fault: two setups at 100 messages/s on a lab broker,
 //! five rounds of twenty seconds, one setup with `linger.ms` 0 and one with 5.
 
+pub(crate) mod rates;
+
 use crate::{Judgement, judge};
 use plumb_model::document::{
     BlockResult, ClusterFacts, Durability, Effective, Environment, Instrument, RunDocument, RunIdentity,

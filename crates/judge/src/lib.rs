@@ -16,6 +16,7 @@ mod setup;
 pub mod stages;
 mod steadiness;
 mod summary;
+mod sweep;
 
 #[cfg(test)]
 mod healthy;
@@ -24,12 +25,14 @@ mod tests;
 
 pub use comparison::{
     ACKNOWLEDGE_MEAN, ACKNOWLEDGE_P50, ACKNOWLEDGE_P99, END_TO_END_MEAN, END_TO_END_P50, END_TO_END_P99,
+    PRODUCED_PER_S, RECEIVED_PER_S,
 };
 use rule::Case;
 pub use rule::{About, Rule};
 
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Comparison, Finding, Severity, Validity, ValidityVerdict};
+use plumb_model::sweep::SweepResult;
 use std::cmp::Reverse;
 
 /// What a document says once it is judged; the parts are those of the document.
@@ -41,6 +44,8 @@ pub struct Judgement {
     pub findings: Vec<Finding>,
     /// Steps of equal load held against each other.
     pub comparisons: Vec<Comparison>,
+    /// Steps that differ in nothing but their clients, as lines.
+    pub sweeps: Vec<SweepResult>,
     /// What matters, in at most three sentences.
     pub summary: Vec<String>,
 }
@@ -48,8 +53,9 @@ pub struct Judgement {
 /// Judges a document from its observations and its plan; what an earlier judgement left in it is not looked at.
 /// A document may lack any part: a rule without its observations stays silent.
 pub fn judge(document: &RunDocument) -> Judgement {
-    let comparisons = comparison::comparisons(document);
-    let case = Case { document, comparisons: &comparisons };
+    let sweeps = sweep::sweeps(document);
+    let comparisons = comparison::comparisons(document, &sweeps);
+    let case = Case { document, comparisons: &comparisons, sweeps: &sweeps };
     let reasons = claims(&case, About::Run);
     let findings = claims(&case, About::System);
     let verdict = match reasons.first().map(|finding| finding.severity) {
@@ -59,7 +65,7 @@ pub fn judge(document: &RunDocument) -> Judgement {
     };
     let validity = Validity { verdict, reasons };
     let summary = summary::summary(&case, &validity, &findings);
-    Judgement { validity, findings, comparisons, summary }
+    Judgement { validity, findings, comparisons, sweeps, summary }
 }
 
 /// Every rule, in the order in which equally grave findings are listed.

@@ -2,8 +2,10 @@
 
 use crate::figure::sentence;
 use crate::setup::Setup;
+use crate::sweep::MARGIN;
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Comparison, Evidence, Finding, Severity};
+use plumb_model::sweep::SweepResult;
 
 /// A rule of judgement. Help, pages and lists come from its row.
 #[derive(Debug)]
@@ -40,12 +42,26 @@ pub(crate) struct Case<'a> {
     pub(crate) document: &'a RunDocument,
     /// Its steps held against each other.
     pub(crate) comparisons: &'a [Comparison],
+    /// Its steps as lines over the number of clients.
+    pub(crate) sweeps: &'a [SweepResult],
 }
 
 impl<'a> Case<'a> {
     /// The steps in which anything was sent, each with its plan.
     pub(crate) fn setups(&self) -> impl Iterator<Item = Setup<'a>> + use<'a> {
         Setup::all(self.document)
+    }
+
+    /// Whether a step is a point of a line of which a point with more clients reached more: what held it back at its
+    /// number of clients is what the line shows.
+    pub(crate) fn is_outrun(&self, step: &str) -> bool {
+        self.sweeps.iter().any(|line| {
+            let own = line.points.iter().find(|point| point.step == step);
+            own.is_some_and(|own| {
+                let more = line.points.iter().filter(|point| point.clients > own.clients);
+                more.map(|point| point.per_s).fold(0.0, f64::max) * (1.0 - MARGIN) > own.per_s
+            })
+        })
     }
 }
 

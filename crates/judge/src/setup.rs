@@ -2,10 +2,10 @@
 
 use plumb_model::document::{BlockResult, RunDocument, StepResult};
 use plumb_model::observation::{Distribution, SecondLatency, SecondRow};
-use plumb_model::plan::{LoadPlan, Plan, Properties, Schedule, StepPlan};
+use plumb_model::plan::{Driver, LoadPlan, Mode, Plan, Properties, Schedule, StepPlan};
 use std::collections::BTreeMap;
 
-/// A step that sent something, with its plan where the document has it.
+/// A step that moved something, with its plan where the document has it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setup<'a> {
     pub(crate) result: &'a StepResult,
@@ -19,8 +19,9 @@ const ACKS: [&str; 2] = ["request.required.acks", "acks"];
 impl<'a> Setup<'a> {
     /// All of a document.
     pub(crate) fn all(document: &'a RunDocument) -> impl Iterator<Item = Setup<'a>> + use<'a> {
-        let sent = document.steps.iter().filter(|result| result.counts.sent > 0);
-        sent.map(|result| Setup { result, plan: step_plan(&document.plan, &result.name) })
+        let moved =
+            document.steps.iter().filter(|result| result.counts.sent > 0 || result.counts.received > 0);
+        moved.map(|result| Setup { result, plan: step_plan(&document.plan, &result.name) })
     }
 
     pub(crate) fn name(&self) -> &'a str {
@@ -54,7 +55,61 @@ impl<'a> Setup<'a> {
 
     /// Whether anybody receives the messages; else the acknowledge latency is what the step is for.
     pub(crate) fn consumes(&self) -> bool {
-        self.load().is_none_or(|load| load.consumers > 0)
+        self.load().is_none_or(|load| load.consumers > 0 && load.mode != Mode::Produce)
+    }
+
+    /// Whether anybody sends in the measured part.
+    pub(crate) fn produces(&self) -> bool {
+        self.load().is_none_or(|load| load.mode != Mode::Consume)
+    }
+
+    /// Whether messages went as fast as possible: there is no latency then, and the rate is what the step is for.
+    pub(crate) fn saturates(&self) -> bool {
+        self.load().is_some_and(LoadPlan::saturating)
+    }
+
+    /// Whether the load is of two parts by plan, first building up and then draining what was built.
+    pub(crate) fn drains_a_backlog(&self) -> bool {
+        self.load().is_some_and(|load| matches!(load.mode, Mode::Backlog(_)))
+    }
+
+    /// The client that drove it.
+    pub(crate) fn driver(&self) -> Driver {
+        self.plan.map(|plan| plan.driver).unwrap_or_default()
+    }
+
+    /// Whether the rate that a saturating step is for is that of receiving: of messages that were there before.
+    pub(crate) fn is_for_receiving(&self) -> bool {
+        !self.produces() || self.drains_a_backlog()
+    }
+
+    /// The rate that a saturating step is for: messages acknowledged per second, or received.
+    pub(crate) fn rate_per_s(&self) -> Option<f64> {
+        let throughput = &self.result.throughput;
+        let rate = if self.is_for_receiving() {
+            throughput.received_per_s
+        } else {
+            throughput.produced_per_s.or(self.result.achieved_per_s)
+        };
+        rate.filter(|rate| rate.is_finite() && *rate > 0.0)
+    }
+
+    /// The same of a block.
+    pub(crate) fn rate_of(&self, block: &BlockResult) -> Option<f64> {
+        let rate = if self.is_for_receiving() { block.received_per_s } else { block.achieved_per_s };
+        rate.filter(|rate| rate.is_finite() && *rate > 0.0)
+    }
+
+    /// Blocks that ran to their end.
+    pub(crate) fn whole_blocks(&self) -> impl Iterator<Item = &'a BlockResult> + use<'a> {
+        self.result.blocks.iter().filter(|block| !block.cut_short)
+    }
+
+    /// Time of the measured parts of all blocks together; absent where no rate tells it.
+    pub(crate) fn measured_s(&self) -> Option<f64> {
+        let counts = &self.result.counts;
+        let messages = if self.is_for_receiving() { counts.received } else { counts.acked };
+        Some(messages as f64 / self.rate_per_s()?).filter(|time| *time > 0.0)
     }
 
     /// The latency that the step is for: end to end, or acknowledge where nobody receives.
@@ -88,7 +143,7 @@ impl<'a> Setup<'a> {
         self.headline().p50_ns.map(|p50| p50 as f64)
     }
 
-    /// Whether two steps were offered the same load: rate, schedule, sizes.
+    /// Whether two steps were offered the same load: rate, schedule, sizes, and as many clients where these make the rate.
     pub(crate) fn same_load(&self, other: &Setup) -> bool {
         match (self.load(), other.load()) {
             (Some(a), Some(b)) => {
@@ -96,6 +151,7 @@ impl<'a> Setup<'a> {
                     && a.rate_per_s == b.rate_per_s
                     && a.schedule == b.schedule
                     && a.size == b.size
+                    && (!a.saturating() || (a.producers, a.consumers) == (b.producers, b.consumers))
             }
             _ => {
                 let (a, b) = (self.result, other.result);

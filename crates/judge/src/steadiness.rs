@@ -1,8 +1,10 @@
-//! The largest change of latency within the blocks of a step, if it is both certain and large.
+//! The largest change of latency within the blocks of a step, or of the rate where messages go as fast as possible, if it
+//! is both certain and large.
 //!
 //! Looked for in every block, and in the mean of all blocks second by second, where a change that every block shows
 //! (a cold start) stands out. The rules `not-steady` and `cold-start` share it.
 
+use crate::figure::{rate, time};
 use crate::setup::{Setup, by_block};
 use plumb_stats::steady::{Change, POINTS_MIN, Shape, largest_change};
 use std::collections::BTreeMap;
@@ -20,14 +22,41 @@ const COLD_PART: f64 = 0.34;
 /// A change of level that is neither noise nor small.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Unsteadiness {
-    /// Levels in logarithms of nanoseconds.
+    /// Levels in logarithms of nanoseconds, or of messages per second.
     pub(crate) change: Change,
+    /// Of what.
+    pub(crate) measure: Measure,
     /// Where it was found.
     pub(crate) moment: Moment,
     /// Second of the block at which the new level began; of a drift, the first.
     pub(crate) second: u32,
     first_second: u32,
     seconds: usize,
+}
+
+/// What holds its level or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Measure {
+    Latency,
+    Rate,
+}
+
+impl Measure {
+    /// At the beginning of a sentence.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Measure::Latency => "Latency",
+            Measure::Rate => "The rate",
+        }
+    }
+
+    /// A level, from its logarithm.
+    pub(crate) fn figure(self, level: f64) -> String {
+        match self {
+            Measure::Latency => time(level.exp()),
+            Measure::Rate => rate(level.exp().round()),
+        }
+    }
 }
 
 /// Where a change was found.
@@ -50,10 +79,14 @@ impl Unsteadiness {
         self.second.saturating_sub(self.first_second)
     }
 
-    /// Whether it is a drop early on.
+    /// Whether it got better early on.
     pub(crate) fn is_cold_start(&self) -> bool {
         let early = (self.change.start as f64) <= COLD_PART * self.seconds as f64;
-        early && self.ratio() < 1.0 && self.change.shape == Shape::Step
+        let better = match self.measure {
+            Measure::Latency => self.ratio() < 1.0,
+            Measure::Rate => self.ratio() > 1.0,
+        };
+        early && better && self.change.shape == Shape::Step
     }
 }
 
@@ -62,14 +95,12 @@ pub(crate) fn unsteadiness(setup: &Setup, seed: u64) -> Option<Unsteadiness> {
     if !setup.holds_its_rate() {
         return None;
     }
-    // The last second of a block is cut short, and late arrivals have seconds of their own.
-    let usual = usual_samples(setup);
-    let blocks = by_block(setup.result, |row| {
-        let second = setup.headline_of_second(row);
-        // The median, where there is one: a single slow message is not a change of level.
-        let level = second.p50_ns.map(|p50| p50 as f64).or(second.mean_ns)?;
-        (!row.warm_up && level > 0.0 && second.samples >= usual / 2).then(|| level.ln())
-    });
+    let (measure, blocks) = match setup.saturates() {
+        // What is drained was built up before: its rate changes by plan.
+        true if setup.drains_a_backlog() => return None,
+        true => (Measure::Rate, rates(setup)),
+        false => (Measure::Latency, latencies(setup)),
+    };
     let mean = mean_of_blocks(&blocks);
     let each = blocks.iter().map(|(block, rows)| (Moment::Block(*block), rows));
     let series: Vec<_> = each
@@ -82,11 +113,38 @@ pub(crate) fn unsteadiness(setup: &Setup, seed: u64) -> Option<Unsteadiness> {
         let change = largest_change(&levels, seed)?;
         let second = rows.get(change.start)?.0;
         let first_second = rows.first()?.0;
-        Some(Unsteadiness { change, moment: *moment, second, first_second, seconds: rows.len() })
+        Some(Unsteadiness { change, measure, moment: *moment, second, first_second, seconds: rows.len() })
     });
     let large = |found: &Unsteadiness| found.ratio() >= RATIO_MIN || found.ratio() <= 1.0 / RATIO_MIN;
     let telling = found.filter(|found| found.change.p <= alpha && large(found));
     telling.max_by(|a, b| a.ratio().ln().abs().total_cmp(&b.ratio().ln().abs()))
+}
+
+/// Levels of latency, in logarithms, second by second.
+fn latencies(setup: &Setup) -> BTreeMap<u32, Vec<(u32, f64)>> {
+    // The last second of a block is cut short, and late arrivals have seconds of their own.
+    let usual = usual_samples(setup);
+    by_block(setup.result, |row| {
+        let second = setup.headline_of_second(row);
+        // The median, where there is one: a single slow message is not a change of level.
+        let level = second.p50_ns.map(|p50| p50 as f64).or(second.mean_ns)?;
+        (!row.warm_up && level > 0.0 && second.samples >= usual / 2).then(|| level.ln())
+    })
+}
+
+/// Messages of each second, in logarithms.
+fn rates(setup: &Setup) -> BTreeMap<u32, Vec<(u32, f64)>> {
+    let receives = setup.is_for_receiving();
+    let mut blocks = by_block(setup.result, |row| {
+        let messages = if receives { row.received } else { row.acked };
+        let under_way = receives || row.sent > 0;
+        (!row.warm_up && under_way && messages > 0).then(|| (messages as f64).ln())
+    });
+    // The second in which the block ends is cut short.
+    for rows in blocks.values_mut() {
+        rows.pop();
+    }
+    blocks
 }
 
 /// Median of the samples per second.

@@ -1,9 +1,11 @@
 //! The at most three sentences for a reader in a hurry.
 //!
-//! In order: the durability caveat and what makes the run suspect or invalid, in one sentence; the figures, best and
+//! Latencies are told here, rates in `summary/rates.rs`. In order: the durability caveat and what makes the run suspect or invalid, in one sentence; the figures, best and
 //! worst; what differs beyond the noise, what does not, and what bounds it.
 
-use crate::comparison::{is_of_means, is_of_p99s};
+mod rates;
+
+use crate::comparison::{is_of_means, is_of_p99s, is_of_rates};
 use crate::figure::{count, quoted, time, time_interval};
 use crate::rule::Case;
 use crate::setup::Setup;
@@ -19,8 +21,10 @@ const BOUNDS: [&str; 2] = ["linger-explains-difference", "linger-bound"];
 
 pub(crate) fn summary(case: &Case, validity: &Validity, findings: &[Finding]) -> Vec<String> {
     let bound = BOUNDS.iter().find_map(|id| findings.iter().find(|finding| finding.id == *id));
-    let bound = bound.map(|finding| finding.claim.clone());
-    let (opening, figures, differences) = (opening(validity), figures(case), differences(case));
+    let bound = joined([bound.map(|finding| finding.claim.clone()), rates::bound(case, findings)]);
+    let figures = joined([figures(case), rates::figures(case)]);
+    let differences = joined([differences(case), rates::differences(case.sweeps)]);
+    let opening = opening(validity);
     // The bound explains the difference: without room for a sentence of its own, it joins that one.
     let room = opening.is_none() || figures.is_none() || differences.is_none();
     let endings = if room { vec![differences, bound] } else { vec![joined([differences, bound])] };
@@ -66,8 +70,11 @@ fn caveat(validity: &Validity) -> Option<String> {
 
 /// Mean and p99 of the best and the worst setup, or of the only one.
 fn figures(case: &Case) -> Option<String> {
-    let mut setups: Vec<(Setup, f64)> =
-        case.setups().filter_map(|setup| Some((setup, setup.mean_ns()?))).collect();
+    let mut setups: Vec<(Setup, f64)> = case
+        .setups()
+        .filter(|setup| !setup.saturates())
+        .filter_map(|setup| Some((setup, setup.mean_ns()?)))
+        .collect();
     setups.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (best, worst) = (&setups.first()?.0, &setups.last()?.0);
     if setups.len() == 1 {
@@ -112,6 +119,11 @@ fn differences(case: &Case) -> Option<String> {
     if pairs == 0 {
         return None;
     }
+    let what = match differ.iter().chain(&equal).filter(|pair| is_of_rates(pair)).count() {
+        0 => "the mean",
+        rates if rates == pairs => "rate",
+        _ => "mean or rate",
+    };
     let limit =
         equal.iter().filter_map(|comparison| comparison.smallest_detectable_ratio).fold(1.0, f64::max);
     let limit = match limit {
@@ -128,15 +140,15 @@ fn differences(case: &Case) -> Option<String> {
     };
     Some(match (differ.len(), equal.len()) {
         (0, _) => {
-            format!("No two setups of equal load differ in the mean by more than the noise{limit}{tails}.")
+            format!("No two setups of equal load differ in {what} by more than the noise{limit}{tails}.")
         }
         (_, 0) => format!(
-            "{} of equal load differs in the mean by more than the noise: {}{tails}.",
+            "{} of equal load differs in {what} by more than the noise: {}{tails}.",
             if pairs == 1 { "The one pair" } else { "Every pair" },
             clearest(&differ)
         ),
         (some, others) => format!(
-            "Of {} of equal load, {} in the mean by more than the noise ({}), {others} {} not{limit}{tails}.",
+            "Of {} of equal load, {} in {what} by more than the noise ({}), {others} {} not{limit}{tails}.",
             count(pairs as u64, "pair"),
             if some == 1 { "1 differs".to_owned() } else { format!("{some} differ") },
             clearest(&differ),
@@ -145,15 +157,17 @@ fn differences(case: &Case) -> Option<String> {
     })
 }
 
-/// The pair that is farthest apart: `"default" took 8.67 times as long as "low latency"`.
+/// The pair that is farthest apart: `"default" took 8.67 times as long as "low latency"`; of rates, which moved more.
 fn clearest(pairs: &[&Comparison]) -> String {
     let size = |pair: &Comparison| pair.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     let Some(pair) = pairs.iter().max_by(|a, b| size(a).total_cmp(&size(b))) else { return String::new() };
     let ratio = pair.ratio.unwrap_or(1.0);
-    let (slow, fast, times) =
+    let (large, small, times) =
         if ratio >= 1.0 { (&pair.b, &pair.a, ratio) } else { (&pair.a, &pair.b, 1.0 / ratio) };
     let most = if pairs.len() > 1 { "most of all " } else { "" };
-    format!("{most}{} took {times:.2} times as long as {}", quoted(slow), quoted(fast))
+    let verb = if is_of_rates(pair) { "moved" } else { "took" };
+    let much = if is_of_rates(pair) { "much" } else { "long" };
+    format!("{most}{} {verb} {times:.2} times as {much} as {}", quoted(large), quoted(small))
 }
 
 fn lower(text: &str) -> String {

@@ -1,5 +1,7 @@
 //! Promises of the whole: a healthy run is valid, every rule has its page, no document makes it panic.
 
+mod rates;
+
 use crate::healthy::{DEFAULT, LOW, healthy, with_identical_step};
 use crate::{About, END_TO_END_MEAN, END_TO_END_P99, explain, judge, registry};
 use plumb_model::document::{RunDocument, RunState, StepResult};

@@ -205,6 +205,7 @@ impl Record {
         self.document.validity = judgement.validity;
         self.document.findings = judgement.findings;
         self.document.comparisons = judgement.comparisons;
+        self.document.sweeps = judgement.sweeps;
         self.document.summary = judgement.summary;
     }
 }

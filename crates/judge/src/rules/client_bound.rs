@@ -1,8 +1,9 @@
-//! Whether the instrument, not the path, made the latency: slip, CPU, waiting for a CPU.
+//! Whether the instrument, not the path, made the figure: slip, CPU, waiting for a CPU, its own ceiling.
 
-use crate::figure::{percent, time};
+use crate::figure::{messages_per_s, percent, time};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::document::{GeneratorCeiling, RunDocument};
 use plumb_model::finding::{Finding, Severity};
 use plumb_model::observation::ThreadCpu;
 
@@ -32,11 +33,20 @@ const CPU_SHARE_MAX: f64 = 0.85;
 /// Share of the mean latency that a thread may wait for a CPU, per message (ours).
 const RUN_DELAY_SHARE_MAX: f64 = 0.25;
 
+/// A ceiling that was measured with values of another size by more than this says nothing (ours).
+const SIZE_SHARE: f64 = 0.05;
+
+/// A rate within this share of what the generator does against a sink may be the generator's (ours: the ceiling itself
+/// strays by some percent from day to day, and a broker that answers later than a sink costs the client more).
+const CEILING_SHARE_MAX: f64 = 0.80;
+
 fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| client_bound(&setup)).collect()
+    // That few clients are the limit of few clients is what a line over clients shows.
+    let setups = case.setups().filter(|setup| !case.is_outrun(setup.name()));
+    setups.filter_map(|setup| client_bound(&setup, case.document)).collect()
 }
 
-fn client_bound(setup: &Setup) -> Option<Finding> {
+fn client_bound(setup: &Setup, document: &RunDocument) -> Option<Finding> {
     let slip_share = slip_share(setup);
     let severity = if slip_share.is_some_and(|share| share >= SLIP_SHARE_INVALID) {
         Severity::Invalid
@@ -79,6 +89,15 @@ fn client_bound(setup: &Setup) -> Option<Finding> {
             format!("at most {}", percent(RUN_DELAY_SHARE_MAX)),
         );
     }
+    if let Some((share, ceiling)) =
+        ceiling_share(setup, document).filter(|(share, _)| *share > CEILING_SHARE_MAX)
+    {
+        finding = finding.seen_against(
+            format!("rate, of the {} that this generator reached against a sink", messages_per_s(ceiling)),
+            percent(share),
+            format!("at most {}", percent(CEILING_SHARE_MAX)),
+        );
+    }
     let finding = finding
         .advise("Run the generator on a machine or on CPUs of its own, or ask for a lower rate.")
         .advise("If more producers reach a higher rate, the client was the limit.");
@@ -98,6 +117,22 @@ fn slipping_tail(setup: &Setup) -> Option<(f64, f64)> {
     let slip = setup.result.slip.p99_ns? as f64;
     let latency = setup.headline().p99_ns? as f64;
     (!waits_by_plan(setup) && slip > SLIP_TAIL_SHARE_MAX * latency).then_some((slip, latency))
+}
+
+/// The rate over what its producers' threads reach against a sink, each on a CPU of its own as far as there are CPUs.
+fn ceiling_share(setup: &Setup, document: &RunDocument) -> Option<(f64, f64)> {
+    if !setup.saturates() || setup.is_for_receiving() {
+        return None;
+    }
+    let bytes = setup.result.value_bytes_mean;
+    let same_size = |ceiling: &&GeneratorCeiling| {
+        ceiling.driver == setup.driver() && (ceiling.value_bytes as f64 - bytes).abs() <= SIZE_SHARE * bytes
+    };
+    let ceiling = document.instrument.ceilings.iter().find(same_size)?;
+    let cpus = document.environment.host.as_ref().and_then(|host| host.logical_cpus.value().copied());
+    let threads = setup.load()?.producers.min(cpus.unwrap_or(u32::MAX));
+    let most = ceiling.messages_per_s_per_core * f64::from(threads);
+    (most > 0.0).then(|| Some((setup.rate_per_s()? / most, most)))?
 }
 
 /// Sends waited for answers of the path: by a limit of messages in flight, or because the client's queue was full.

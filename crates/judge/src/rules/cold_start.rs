@@ -1,6 +1,5 @@
 //! Blocks that begin slow: connections, caches and compilers were not yet warm.
 
-use crate::figure::time;
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use crate::steadiness::unsteadiness;
@@ -9,7 +8,7 @@ use plumb_model::finding::{Finding, Severity};
 pub(super) const RULE: Rule = Rule {
     id: "cold-start",
     title: "Cold start",
-    summary: "Latency came down early in the measured part: the warm-up was too short.",
+    summary: "Latency came down, or the rate went up, early in the measured part: the warm-up was too short.",
     page: include_str!("../../../../docs/findings/cold-start.md"),
     severity: Severity::Suspect,
     about: About::Run,
@@ -23,14 +22,14 @@ fn check(case: &Case) -> Vec<Finding> {
 
 fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
     let found = unsteadiness(setup, seed).filter(|found| found.is_cold_start())?;
-    let (before, after) = (found.change.before.exp(), found.change.after.exp());
+    let [before, after] = [found.change.before, found.change.after].map(|level| found.measure.figure(level));
     let claim = format!(
         "The first {} s of the measured part were slower than the rest: the warm-up was too short",
         found.lasted()
     );
     Some(
         about_step(RULE.id, Severity::Suspect, setup.name(), claim)
-            .seen_against("level at first", time(before), time(after))
+            .seen_against("level at first", before, after)
             .seen("chance of such a change in a steady series", format!("{:.4}", found.change.p))
             .advise("Use a longer warm-up; connections, page cache and the brokers' compiler need it."),
     )

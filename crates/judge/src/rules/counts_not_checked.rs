@@ -14,7 +14,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(case: &Case) -> Vec<Finding> {
-    let unchecked = case.setups().filter(|setup| setup.result.accounting.agrees.is_none());
+    let unchecked =
+        case.setups().filter(|setup| setup.produces() && setup.result.accounting.agrees.is_none());
     let note = |name: &str| {
         about_step(
             RULE.id,

@@ -27,7 +27,7 @@ fn check(case: &Case) -> Vec<Finding> {
 fn failure(setup: &Setup, complete: bool) -> Option<Finding> {
     let counts = &setup.result.counts;
     // A run that was stopped never came to send the rest.
-    let refused = if complete { counts.intended.saturating_sub(counts.sent) } else { 0 };
+    let refused = if complete && setup.produces() { counts.intended.saturating_sub(counts.sent) } else { 0 };
     let undelivered = counts.failed.saturating_add(counts.unknown).saturating_add(refused);
     if undelivered == 0 {
         return None;
@@ -36,9 +36,10 @@ fn failure(setup: &Setup, complete: bool) -> Option<Finding> {
     let share = undelivered as f64 / due.max(1) as f64;
     let severity = if share < SHARE_THAT_HIDES_P99 { Severity::Suspect } else { Severity::Invalid };
     let claim = format!(
-        "{undelivered} of {} ({}) were not confirmed as delivered; the latencies are those of the others",
+        "{undelivered} of {} ({}) were not confirmed as delivered; {} the others",
         count(due, "message"),
-        percent(share)
+        percent(share),
+        if setup.saturates() { "the rate is that of" } else { "the latencies are those of" }
     );
     let mut finding = about_step(RULE.id, severity, setup.name(), claim)
         .seen_against("counts.failed", counts.failed.to_string(), "0")
@@ -47,7 +48,7 @@ fn failure(setup: &Setup, complete: bool) -> Option<Finding> {
     for error in &setup.result.errors {
         finding = finding.seen(format!("{} error {}", error.origin, error.code), count(error.count, "time"));
     }
-    Some(finding.advise("Remove the cause of the errors before reading the latencies."))
+    Some(finding.advise("Remove the cause of the errors before reading the figures."))
 }
 
 #[cfg(test)]

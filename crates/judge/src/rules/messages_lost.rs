@@ -29,22 +29,26 @@ fn loss(setup: &Setup, complete: bool) -> Option<Finding> {
     if counts.lost == 0 {
         return None;
     }
-    let share = counts.lost as f64 / counts.acked.max(1) as f64;
+    // Where nobody produces, all that could be received is the base.
+    let base = if setup.produces() { counts.acked } else { counts.received.saturating_add(counts.lost) };
+    let share = counts.lost as f64 / base.max(1) as f64;
     let few_and_allowed = setup.unconfirmed() && share < SHARE_THAT_HIDES_P99;
     // A run that was stopped may not have waited for what was under way.
     let severity = if few_and_allowed || !complete { Severity::Suspect } else { Severity::Invalid };
     let lost = count(counts.lost, "message");
     let claim = if setup.unconfirmed() {
         format!("{lost} ({}) never arrived; with acks=0 nobody had promised that they would", percent(share))
-    } else {
+    } else if setup.produces() {
         format!("{lost} ({}) acknowledged and never received", percent(share))
+    } else {
+        format!("{lost} ({}) stored before and never received", percent(share))
     };
     Some(
         about_step(RULE.id, severity, setup.name(), claim)
             .seen_against("counts.lost", counts.lost.to_string(), "0")
             .seen("counts.acked", counts.acked.to_string())
             .seen("counts.received", counts.received.to_string())
-            .advise("Read the latencies as those of the messages that arrived; the lost ones have none.")
+            .advise("Read the figures as those of the messages that arrived.")
             .advise("If the consumer was still behind at the end, give it a longer drain and run again."),
     )
 }

@@ -10,6 +10,7 @@ mod foreign_records;
 mod histogram_overflow;
 mod identical_steps_differ;
 mod instrument_coarse;
+mod knee;
 mod linger_bound;
 mod linger_explains_difference;
 mod memory_absorbed;
@@ -25,11 +26,13 @@ mod same_host;
 mod saturated;
 mod schedule_wait;
 mod throttled;
+mod throughput_bound;
 mod too_few_blocks;
 mod too_few_samples;
 mod unconfirmed;
 mod unequal_durability;
 mod unfinished_run;
+mod variability_onset;
 
 use crate::rule::Rule;
 
@@ -62,6 +65,9 @@ pub(crate) const REGISTRY: &[Rule] = &[
     same_host::RULE,
     durability::RULE,
     counts_not_checked::RULE,
+    throughput_bound::RULE,
+    knee::RULE,
+    variability_onset::RULE,
     linger_bound::RULE,
     linger_explains_difference::RULE,
     noise_floor::RULE,

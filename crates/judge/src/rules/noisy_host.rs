@@ -4,6 +4,7 @@
 use crate::figure::percent;
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::facts::CpuTime;
 use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
@@ -23,8 +24,45 @@ const STEAL_SHARE_MAX: f64 = 0.10;
 /// `cpu some`); ours: a path at a modest rate on two quiet processors stays below a tenth.
 const PRESSURE_SHARE_MAX: f64 = 0.40;
 
+/// Share of the processors' time that other programs may use while messages go as fast as possible (ours: the kernel's
+/// own work for the run is among it).
+const OTHERS_SHARE_MAX: f64 = 0.20;
+
 fn check(case: &Case) -> Vec<Finding> {
-    case.setups().flat_map(|setup| [theft(&setup), pressure(&setup)]).flatten().collect()
+    let findings = case.setups().flat_map(|setup| {
+        // As fast as possible, generator and brokers make each other wait: that is the load, not noise.
+        let work = if setup.saturates() { others(&setup) } else { pressure(&setup) };
+        [theft(&setup), work]
+    });
+    findings.flatten().collect()
+}
+
+/// Processor time that neither the generator nor the brokers used, where all three are known.
+fn others(setup: &Setup) -> Option<Finding> {
+    let instrument = &setup.result.instrument;
+    let ours_s = instrument.cpu_s? + instrument.broker_cpu_s?;
+    let hosts = || setup.result.blocks.iter().map(|block| block.host.as_ref());
+    let sum = |time: fn(&CpuTime) -> Option<u64>| -> Option<f64> {
+        hosts().map(|host| Some(time(&host?.cpu)? as f64 / 1e9)).sum()
+    };
+    let (busy_s, total_s) = (sum(|cpu| cpu.busy_ns)?, sum(|cpu| cpu.total_ns).filter(|total| *total > 0.0)?);
+    let share = (busy_s - ours_s) / total_s;
+    if share < OTHERS_SHARE_MAX {
+        return None;
+    }
+    let claim = format!(
+        "Other programs than the generator and the brokers used {} of this host's processors",
+        percent(share)
+    );
+    Some(
+        about_step(RULE.id, Severity::Suspect, setup.name(), claim)
+            .seen_against(
+                "processor time of others",
+                percent(share),
+                format!("below {}", percent(OTHERS_SHARE_MAX)),
+            )
+            .advise("Stop other work on this host, or move the brokers or the generator to another one, and run again."),
+    )
 }
 
 fn pressure(setup: &Setup) -> Option<Finding> {
@@ -78,7 +116,7 @@ fn theft(setup: &Setup) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::healthy::assert_found;
-    use plumb_model::facts::{CpuTime, HostDelta, Pressure};
+    use plumb_model::facts::{HostDelta, Pressure};
 
     #[test]
     fn a_block_in_which_threads_waited_for_a_processor_half_of_the_time_is_found() {

@@ -1,6 +1,6 @@
-//! Change points and drifts of latency within the blocks of a step.
+//! Change points and drifts of latency, or of the rate, within the blocks of a step, and blocks on different levels.
 
-use crate::figure::{change, time};
+use crate::figure::{change, rate, time};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use crate::steadiness::{Moment, unsteadiness};
@@ -10,7 +10,7 @@ use plumb_stats::steady::Shape;
 pub(super) const RULE: Rule = Rule {
     id: "not-steady",
     title: "Not steady",
-    summary: "Latency did not hold its level while it was measured.",
+    summary: "Latency, or the rate, did not hold its level while it was measured.",
     page: include_str!("../../../../docs/findings/not-steady.md"),
     severity: Severity::Suspect,
     about: About::Run,
@@ -25,29 +25,40 @@ fn check(case: &Case) -> Vec<Finding> {
 /// Blocks whose levels are this far apart were not measured on one and the same path (ours).
 const BLOCKS_RATIO_MAX: f64 = 2.0;
 
-/// Levels that differ from block to block. Both mean and median must: one stall moves the mean alone, and a median may
-/// flip between the two messages of a batch.
+/// Levels that differ from block to block.
 fn between_blocks(setup: &Setup) -> Option<Finding> {
-    let spread = |figures: Vec<f64>| {
-        let (low, high) = figures.iter().fold((f64::MAX, 0.0), |(low, high), it| (it.min(low), it.max(high)));
-        (figures.len() >= 2 && low > 0.0).then(|| (low, high, high / low))
-    };
+    let (what, apart, low, high) =
+        if setup.saturates() { rates_apart(setup)? } else { latencies_apart(setup)? };
+    let claim =
+        format!("Blocks of the same settings are x{apart:.1} apart in {what}: the path or the host changed");
+    Some(
+        about_step(RULE.id, Severity::Suspect, setup.name(), claim)
+            .seen_against(format!("{what} of the highest block"), high, format!("{low} in the lowest"))
+            .advise("Look at the blocks in the order in which they ran: one that gets better is a cold start, one that gets worse a load that builds up.")
+            .advise("Warm up longer (settle, warm_up), or run on a quieter host."),
+    )
+}
+
+fn rates_apart(setup: &Setup) -> Option<(&'static str, f64, String, String)> {
+    let rates = setup.whole_blocks().filter_map(|block| setup.rate_of(block)).collect();
+    let (low, high, apart) = spread(rates)?;
+    (apart > BLOCKS_RATIO_MAX).then(|| ("rate", apart, rate(low.round()), rate(high.round())))
+}
+
+/// Both mean and median must: one stall moves the mean alone, and a median may
+/// flip between the two messages of a batch.
+fn latencies_apart(setup: &Setup) -> Option<(&'static str, f64, String, String)> {
     let blocks = || setup.result.blocks.iter().map(|block| setup.headline_of(block));
     let (low, high, means) = spread(blocks().filter_map(|figures| figures.mean_ns).collect())?;
     let (.., medians) =
         spread(blocks().filter_map(|figures| figures.p50_ns).map(|p50| p50 as f64).collect())?;
-    if means.min(medians) <= BLOCKS_RATIO_MAX {
-        return None;
-    }
-    let claim = format!(
-        "Blocks of the same settings are x{means:.1} apart in the mean: the path or the host changed"
-    );
-    Some(
-        about_step(RULE.id, Severity::Suspect, setup.name(), claim)
-            .seen_against("mean of the slowest block", time(high), format!("{} in the fastest", time(low)))
-            .advise("Look at the blocks in the order in which they ran: a falling level is a cold start, a rising one a load that builds up.")
-            .advise("Warm up longer (settle, warm_up), or run on a quieter host."),
-    )
+    (means.min(medians) > BLOCKS_RATIO_MAX).then(|| ("mean", means, time(low), time(high)))
+}
+
+/// Smallest, largest, and their ratio.
+fn spread(figures: Vec<f64>) -> Option<(f64, f64, f64)> {
+    let (low, high) = figures.iter().fold((f64::MAX, 0.0), |(low, high), it| (it.min(low), it.max(high)));
+    (figures.len() >= 2 && low > 0.0).then(|| (low, high, high / low))
 }
 
 fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
@@ -61,16 +72,16 @@ fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
         Shape::Step => format!("changed its level ({size}) {place}, after {} s", found.lasted()),
         Shape::Drift => format!("drifted ({size} from first to last second) {place}"),
     };
-    let claim = format!("Latency {what}: one figure for the whole does not describe it");
+    let claim = format!("{} {what}: one figure for the whole does not describe it", found.measure.name());
     Some(
         about_step(RULE.id, Severity::Suspect, setup.name(), claim)
             .seen_against(
                 "level after the change",
-                time(found.change.after.exp()),
-                time(found.change.before.exp()),
+                found.measure.figure(found.change.after),
+                found.measure.figure(found.change.before),
             )
             .seen("chance of such a change in a steady series", format!("{:.4}", found.change.p))
-            .advise("Look at the latency over time, and at what the brokers and the host did at that moment.")
+            .advise("Look at it over time, and at what the brokers and the host did at that moment.")
             .advise("Run longer, or look at the part before and the part after apart."),
     )
 }
@@ -106,7 +117,7 @@ mod tests {
             slow.mean_ns = slow.mean_ns.map(|mean| mean * 5.0);
             slow.p50_ns = slow.p50_ns.map(|p50| p50 * 5);
         });
-        assert!(finding.claim.contains("apart in the mean"), "{}", finding.claim);
+        assert!(finding.claim.contains("apart in mean"), "{}", finding.claim);
         let mut stalled = healthy();
         let block = &mut stalled.steps[0].blocks[0].end_to_end;
         block.mean_ns = block.mean_ns.map(|mean| mean * 5.0);

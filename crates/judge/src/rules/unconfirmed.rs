@@ -24,12 +24,13 @@ fn check(case: &Case) -> Vec<Finding> {
         _ => String::new(),
     };
     let claim = format!(
-        "With acks=0{of} no write was confirmed: acknowledge latency is only the hand-over to the socket"
+        "With acks=0{of} no write was confirmed: {} only the hand-over to the socket",
+        if case.setups().all(|setup| setup.saturates()) { "the rate is" } else { "acknowledge latency is" }
     );
     vec![
         about_run(RULE.id, Severity::Note, claim)
             .seen("steps with acks=0", list(&steps))
-            .advise("Read the end-to-end latency; use acks=1 or acks=all to see a confirmed write."),
+            .advise("Read what was received; use acks=1 or acks=all to see a confirmed write."),
     ]
 }
 

@@ -1,0 +1,117 @@
+//! What was at its limit while messages went as fast as possible.
+
+use crate::figure::{digits, list, megabytes_per_s, percent};
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::setup::Setup;
+use plumb_model::document::RunDocument;
+use plumb_model::facts::{DiskDelta, HostDelta};
+use plumb_model::finding::{Finding, Severity};
+use plumb_model::plan::ClusterPlan;
+
+pub(super) const RULE: Rule = Rule {
+    id: "throughput-bound",
+    title: "What bounds the rate",
+    summary: "A resource was at its limit while messages went as fast as possible.",
+    page: include_str!("../../../../docs/findings/throughput-bound.md"),
+    severity: Severity::Note,
+    about: About::System,
+    check,
+};
+
+/// From this share on a processor, a thread or a disk counts as at its limit (ours; customary are 80 to 90 %).
+const SHARE_MIN: f64 = 0.85;
+
+fn check(case: &Case) -> Vec<Finding> {
+    let setups = case.setups().filter(|setup| setup.saturates() && !case.is_outrun(setup.name()));
+    setups.filter_map(|setup| finding(&setup, case.document)).collect()
+}
+
+/// A resource of which the run knows how full it was.
+struct Limit {
+    /// At the end of "bounded by ...".
+    name: String,
+    share: f64,
+    evidence: (String, String),
+}
+
+fn finding(setup: &Setup, document: &RunDocument) -> Option<Finding> {
+    let known = [generator(setup), processors(setup, document), disk(setup)];
+    let limits: Vec<Limit> = known.into_iter().flatten().collect();
+    let full: Vec<&Limit> = limits.iter().filter(|limit| limit.share >= SHARE_MIN).collect();
+    if full.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = full.iter().map(|limit| limit.name.clone()).collect();
+    let claim = format!("The rate is bounded by {}", list(&names));
+    let mut finding = about_step(RULE.id, Severity::Note, setup.name(), claim);
+    for Limit { evidence: (what, value), .. } in &limits {
+        finding =
+            finding.seen_against(what.as_str(), value.as_str(), format!("below {}", percent(SHARE_MIN)));
+    }
+    Some(finding.advise("Give more of it, or use less of it for each message, and run again: if the rate rises, it was the bound."))
+}
+
+/// The generator's busiest thread.
+fn generator(setup: &Setup) -> Option<Limit> {
+    let threads = setup.result.instrument.threads.iter();
+    let busiest = threads.max_by(|a, b| a.share.total_cmp(&b.share))?;
+    Some(Limit {
+        name: format!(
+            "the load generator (thread {} used {} of a CPU)",
+            busiest.thread,
+            percent(busiest.share)
+        ),
+        share: busiest.share,
+        evidence: (format!("CPU of the generator's thread {}", busiest.thread), percent(busiest.share)),
+    })
+}
+
+/// All processors of the generating host, with who used them where that is known.
+fn processors(setup: &Setup, document: &RunDocument) -> Option<Limit> {
+    let share = mean(setup, |host| Some(host.cpu.busy_share()? + host.cpu.steal_share().unwrap_or(0.0)))?;
+    let lab = matches!(document.plan.cluster, ClusterPlan::Lab { .. });
+    let shared = document.environment.cluster.on_this_host.unwrap_or(lab);
+    let instrument = &setup.result.instrument;
+    let users = match (instrument.broker_cpu_s, instrument.cpu_s, setup.measured_s()) {
+        (Some(brokers), Some(generator), Some(time)) => format!(
+            "; on average the brokers used {} CPUs, the generator {}",
+            digits(brokers / time),
+            digits(generator / time)
+        ),
+        _ => String::new(),
+    };
+    let whose = if shared { "brokers and generator share" } else { "the generator has to itself" };
+    Some(Limit {
+        name: format!("the processors of this host, which {whose} ({} busy{users})", percent(share)),
+        share,
+        evidence: ("processors of this host, busy".to_owned(), percent(share)),
+    })
+}
+
+/// The disk that wrote or read most, where it was under way.
+fn disk(setup: &Setup) -> Option<Limit> {
+    let moved =
+        |disk: &DiskDelta| disk.written_bytes.unwrap_or(0).saturating_add(disk.read_bytes.unwrap_or(0));
+    let hosts = || setup.result.blocks.iter().filter_map(|block| block.host.as_ref());
+    let name = hosts().flat_map(|host| &host.disks).max_by_key(|disk| moved(disk))?.name.clone();
+    let of = |host: &HostDelta| host.disks.iter().find(|disk| disk.name == name).cloned();
+    let busy = mean(setup, |host| Some(of(host)?.busy_ns? as f64 / host.elapsed_ns as f64))?;
+    let rate = mean(setup, |host| Some(moved(&of(host)?) as f64 * 1e9 / host.elapsed_ns as f64))?;
+    Some(Limit {
+        name: format!(
+            "the disk {name} (under way {} of the time, {})",
+            percent(busy.min(1.0)),
+            megabytes_per_s(rate)
+        ),
+        share: busy,
+        evidence: (format!("time in which disk {name} had requests under way"), percent(busy.min(1.0))),
+    })
+}
+
+/// Mean over the blocks that tell it.
+fn mean(setup: &Setup, of: impl Fn(&HostDelta) -> Option<f64>) -> Option<f64> {
+    let hosts = setup.result.blocks.iter().filter_map(|block| block.host.as_ref());
+    let known: Vec<f64> =
+        hosts.filter(|host| host.elapsed_ns > 0).filter_map(of).filter(|value| value.is_finite()).collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+}

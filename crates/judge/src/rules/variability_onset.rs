@@ -1,0 +1,47 @@
+//! Where a rate begins to vary more from block to block as clients are added.
+
+use crate::figure::{percent, quoted};
+use crate::rule::{About, Case, Complete, Rule, about_run};
+use crate::sweep::clients_name;
+use plumb_model::finding::{Finding, Severity};
+use plumb_model::sweep::SweepResult;
+
+pub(super) const RULE: Rule = Rule {
+    id: "variability-onset",
+    title: "Variability begins",
+    summary: "From some number of clients on, the rate varies more from block to block.",
+    page: include_str!("../../../../docs/findings/variability-onset.md"),
+    severity: Severity::Note,
+    about: About::System,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    case.sweeps.iter().filter_map(finding).collect()
+}
+
+fn finding(line: &SweepResult) -> Option<Finding> {
+    let onset = line.variability?;
+    let of = if line.line.is_empty() { String::new() } else { format!(" of {}", quoted(&line.line)) };
+    let claim = format!(
+        "From {} {} on ({}: {} to {}) the rate{of} varies by {} from block to block instead of {}",
+        onset.clients,
+        clients_name(line),
+        percent(onset.level),
+        onset.clients_low,
+        onset.clients_high,
+        percent(onset.variation_after),
+        percent(onset.variation_before)
+    );
+    Some(
+        about_run(RULE.id, Severity::Note, claim)
+            .seen_against(
+                "coefficient of variation of blocks",
+                percent(onset.variation_after),
+                percent(onset.variation_before),
+            )
+            .seen("chance of such a rise where there is none", format!("{:.4}", onset.p))
+            .advise("Stay below it where a steady rate matters more than the highest one.")
+            .advise("Look at the device's and the brokers' queues there: a resource that is full serves unevenly."),
+    )
+}

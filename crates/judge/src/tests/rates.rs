@@ -1,0 +1,262 @@
+//! Runs in which messages go as fast as possible: healthy ones are valid in every mode, what is wrong is still found.
+
+use crate::healthy::rates::{LIBRDKAFKA, WIRE, saturating, swept};
+use crate::{PRODUCED_PER_S, RECEIVED_PER_S, judge};
+use plumb_model::document::{GeneratorCeiling, RunDocument};
+use plumb_model::finding::{ComparisonVerdict, Finding, Severity, ValidityVerdict};
+use plumb_model::plan::{Driver, Mode};
+use plumb_model::units::Bytes;
+
+const MODES: [Mode; 4] = [Mode::Produce, Mode::Mixed, Mode::Consume, Mode::Backlog(Bytes(1_000_000_000))];
+
+#[test]
+fn a_healthy_run_is_valid_in_every_mode_and_nothing_is_said_against_it() {
+    for mode in MODES {
+        let judgement = judge(&saturating(mode));
+        assert_eq!(judgement.validity.verdict, ValidityVerdict::Valid, "{mode:?}: {:#?}", judgement.validity);
+        let notes: Vec<&str> = judgement.validity.reasons.iter().map(|reason| reason.id.as_str()).collect();
+        assert_eq!(notes, ["same-host", "durability"], "{mode:?}");
+        assert_eq!(judgement.findings, [], "{mode:?}");
+        assert_eq!(judgement.sweeps, [], "{mode:?}");
+    }
+}
+
+#[test]
+fn the_summary_says_what_was_reached_how_sure_it_is_and_what_bounds_it() {
+    for mode in MODES {
+        let summary = judge(&saturating(mode)).summary;
+        assert_eq!(summary.len(), 3, "{mode:?}: {summary:#?}");
+        assert!(
+            summary[0].starts_with("As fast as possible (so without a latency), of 2 setups, \"wire\""),
+            "{summary:#?}"
+        );
+        assert!(summary[0].contains("messages/s (±2.0") && summary[0].contains("MB/s"), "{summary:#?}");
+        assert!(summary[1].contains("moved") && summary[1].contains("times as much as"), "{summary:#?}");
+        assert!(summary[2].starts_with("What bounds the rate was not seen"), "{summary:#?}");
+    }
+}
+
+#[test]
+fn setups_are_compared_by_the_rate_that_they_are_for() {
+    for (mode, metric) in
+        MODES.into_iter().zip([PRODUCED_PER_S, PRODUCED_PER_S, RECEIVED_PER_S, RECEIVED_PER_S])
+    {
+        let comparisons = judge(&saturating(mode)).comparisons;
+        assert_eq!(comparisons.len(), 1, "{mode:?}");
+        let pair = &comparisons[0];
+        assert_eq!((pair.a.as_str(), pair.b.as_str(), pair.metric.as_str()), (WIRE, LIBRDKAFKA, metric));
+        assert_eq!(pair.verdict, ComparisonVerdict::Differs);
+        assert!((pair.ratio.unwrap() - 0.5).abs() < 0.03, "{pair:?}");
+    }
+}
+
+#[test]
+fn lines_have_their_knee_and_their_ratio_to_the_first() {
+    let judgement = judge(&swept(10));
+    assert_eq!(judgement.validity.verdict, ValidityVerdict::Valid, "{:#?}", judgement.validity);
+    let lines: Vec<&str> = judgement.sweeps.iter().map(|line| line.line.as_str()).collect();
+    assert_eq!(lines, ["sata", "nvme"]);
+    for line in &judgement.sweeps {
+        assert_eq!(line.points.len(), 10);
+        let knee = line.knee.unwrap();
+        assert_eq!((knee.clients, knee.clients_low, knee.clients_high), (4, 4, Some(4)), "{line:?}");
+        assert_eq!((line.fall, line.variability), (None, None));
+        assert!(line.points.iter().all(|point| point.interval.is_some() && point.variation.is_some()));
+    }
+    let ratio = judgement.sweeps[1].against_first.as_ref().unwrap();
+    assert!(ratio.ratio_low < 5.0 && 5.0 < ratio.ratio_high && ratio.points == 10, "{ratio:?}");
+    assert_eq!(judgement.sweeps[0].against_first, None);
+    // Points are compared as lines, not each with each.
+    assert_eq!(judgement.comparisons, []);
+    let ids: Vec<&str> = judgement.findings.iter().map(|finding| finding.id.as_str()).collect();
+    assert_eq!(ids, ["knee", "knee"]);
+    assert!(judgement.findings[0].claim.starts_with("The rate of \"sata\" stops rising at 4 producers"));
+    assert!(judgement.summary[1].contains("\"nvme\" moves 5.0"), "{:#?}", judgement.summary);
+    assert!(
+        judgement.summary[1].contains("more clients stop helping at 4 producers"),
+        "{:#?}",
+        judgement.summary
+    );
+}
+
+#[test]
+fn a_line_that_still_rises_says_that_the_range_was_too_short() {
+    let mut document = swept(4);
+    document.steps.truncate(4);
+    document.plan.steps.truncate(4);
+    let judgement = judge(&document);
+    assert_eq!(judgement.sweeps[0].knee, None);
+    assert_eq!(judgement.sweeps[0].line, "");
+    assert!(judgement.findings[0].claim.contains("still rises at 4 producers"), "{:#?}", judgement.findings);
+}
+
+#[test]
+fn three_blocks_missing_from_a_line_leave_it_without_a_claim() {
+    let mut document = swept(6);
+    for step in &mut document.steps {
+        step.blocks.truncate(2);
+    }
+    let judgement = judge(&document);
+    assert!(judgement.sweeps.iter().all(|line| line.knee.is_none() && line.best_per_s.is_none()));
+    assert_eq!(judgement.findings, []);
+    assert_eq!(
+        one(&document, "too-few-blocks").claim,
+        "12 rates have no interval: they rest on too few blocks."
+    );
+}
+
+#[test]
+fn variation_that_begins_along_a_line_is_told() {
+    let mut document = swept(12);
+    for step in document.steps.iter_mut().filter(|step| step.name.starts_with("log_dir nvme")) {
+        let producers: u32 = step.name.rsplit(' ').next().unwrap().parse().unwrap();
+        if producers >= 8 {
+            for (block, factor) in step.blocks.iter_mut().zip([1.3, 0.7, 1.15, 0.8, 1.1]) {
+                block.achieved_per_s = block.achieved_per_s.map(|rate| rate * factor);
+            }
+        }
+    }
+    let finding = one(&document, "variability-onset");
+    assert!(finding.claim.starts_with("From 8 producers on"), "{}", finding.claim);
+    assert!(finding.claim.contains("\"nvme\""), "{}", finding.claim);
+}
+
+#[test]
+fn a_rate_that_falls_off_within_a_block_is_not_steady_and_one_that_comes_up_early_is_a_cold_start() {
+    let mut falling = saturating(Mode::Produce);
+    set_seconds(&mut falling, |second| if second >= 14 { 0.6 } else { 1.0 });
+    let finding = one(&falling, "not-steady");
+    assert_eq!(finding.severity, Severity::Suspect);
+    assert!(finding.claim.starts_with("The rate changed its level (-"), "{}", finding.claim);
+    let mut rising = saturating(Mode::Consume);
+    set_seconds(&mut rising, |second| if second < 7 { 0.5 } else { 1.0 });
+    assert!(one(&rising, "cold-start").claim.starts_with("The first 5 s of the measured part were slower"));
+    assert_eq!(found(&rising, "not-steady"), []);
+}
+
+#[test]
+fn blocks_of_very_different_rates_are_not_one_path() {
+    let mut document = saturating(Mode::Produce);
+    document.steps[0].blocks[1].achieved_per_s = Some(70_000.0);
+    assert!(one(&document, "not-steady").claim.contains("apart in rate"));
+}
+
+#[test]
+fn a_generator_near_its_ceiling_or_with_a_thread_near_one_cpu_is_client_bound() {
+    let mut near = saturating(Mode::Produce);
+    near.instrument.ceilings.push(GeneratorCeiling {
+        driver: Driver::Wire,
+        value_bytes: 1_000,
+        messages_per_s_per_core: 55_000.0,
+        measured_at: "2026-01-01T00:00:00Z".to_owned(),
+    });
+    let finding = one(&near, "client-bound");
+    assert_eq!(finding.step.as_deref(), Some(WIRE));
+    assert!(finding.evidence[0].what.contains("220,000 messages/s"), "{finding:#?}");
+    near.instrument.ceilings[0].messages_per_s_per_core = 80_000.0;
+    assert_eq!(found(&near, "client-bound"), []);
+    let mut full = saturating(Mode::Consume);
+    full.steps[1].instrument.threads[0].share = 0.97;
+    assert_eq!(one(&full, "client-bound").step.as_deref(), Some(LIBRDKAFKA));
+    assert!(one(&full, "throughput-bound").claim.contains("the load generator"));
+    assert!(judge(&full).summary[2].contains("thread producer-0 used 97 % of a CPU"));
+}
+
+#[test]
+fn few_clients_that_are_their_own_limit_are_what_a_line_shows() {
+    let mut document = swept(8);
+    for step in &mut document.steps {
+        step.instrument.threads[0].share = 0.99;
+    }
+    let steps: Vec<Option<String>> = found(&document, "client-bound").into_iter().map(|it| it.step).collect();
+    assert!(!steps.contains(&Some("log_dir sata, producers 2".to_owned())), "{steps:?}");
+    assert!(steps.contains(&Some("log_dir sata, producers 8".to_owned())), "{steps:?}");
+}
+
+#[test]
+fn processors_and_disks_at_their_limit_are_named_as_the_bound() {
+    let mut document = saturating(Mode::Produce);
+    for block in &mut document.steps[0].blocks {
+        let host = block.host.as_mut().unwrap();
+        host.cpu.busy_ns = host.cpu.total_ns.map(|total| total * 95 / 100);
+        host.disks.push(plumb_model::facts::DiskDelta {
+            name: "sdb".to_owned(),
+            written_bytes: Some(4_000_000_000),
+            busy_ns: Some(host.elapsed_ns * 96 / 100),
+            ..Default::default()
+        });
+    }
+    document.steps[0].instrument.cpu_s = Some(300.0);
+    document.steps[0].instrument.broker_cpu_s = Some(400.0);
+    let claim = one(&document, "throughput-bound").claim;
+    assert!(
+        claim.contains("the processors of this host, which brokers and generator share (95 % busy"),
+        "{claim}"
+    );
+    assert!(claim.contains("the disk sdb (under way 96 % of the time, 200 MB/s)"), "{claim}");
+    assert_eq!(found(&document, "noisy-host"), []);
+}
+
+#[test]
+fn processor_time_of_other_programs_is_noise() {
+    let mut document = saturating(Mode::Produce);
+    for block in &mut document.steps[0].blocks {
+        let cpu = &mut block.host.as_mut().unwrap().cpu;
+        cpu.busy_ns = cpu.total_ns.map(|total| total * 7 / 10);
+    }
+    let finding = one(&document, "noisy-host");
+    assert!(finding.claim.contains("Other programs"), "{}", finding.claim);
+}
+
+#[test]
+fn failed_lost_and_throttled_messages_count_without_a_latency() {
+    let mut document = saturating(Mode::Mixed);
+    document.steps[0].counts.acked -= 7;
+    document.steps[0].counts.failed = 7;
+    document.steps[1].counts.lost = 3;
+    document.steps[1].producer_statistics.throttled_responses = 2;
+    assert!(one(&document, "messages-failed").claim.ends_with("the rate is that of the others."));
+    assert_eq!(one(&document, "messages-lost").severity, Severity::Invalid);
+    assert_eq!(one(&document, "throttled").severity, Severity::Suspect);
+}
+
+#[test]
+fn one_block_alone_has_no_interval_and_says_so() {
+    let mut document = saturating(Mode::Produce);
+    document.steps.truncate(1);
+    document.plan.steps.truncate(1);
+    document.steps[0].blocks.truncate(1);
+    document.steps[0].throughput.produced_interval = None;
+    assert_eq!(
+        one(&document, "too-few-blocks").claim,
+        "One rate has no interval: it rests on too few blocks."
+    );
+    assert!(judge(&document).summary[0].contains("(no interval: too few blocks)"));
+}
+
+#[test]
+fn acks_0_as_fast_as_possible_confirms_nothing_and_the_summary_says_so_first() {
+    let mut document = saturating(Mode::Produce);
+    document.steps.iter_mut().for_each(|step| step.durability.acks = Some("0".to_owned()));
+    let judgement = judge(&document);
+    assert_eq!(judgement.summary.len(), 3);
+    assert!(
+        judgement.summary[0]
+            .starts_with("With acks=0 no write was confirmed: the rate is only the hand-over")
+    );
+}
+
+fn set_seconds(document: &mut RunDocument, factor: impl Fn(u32) -> f64) {
+    for row in document.steps[0].series.iter_mut() {
+        let scaled = |messages: u64| (messages as f64 * factor(row.second)) as u64;
+        (row.sent, row.acked, row.received) = (scaled(row.sent), scaled(row.acked), scaled(row.received));
+    }
+}
+
+fn found(document: &RunDocument, id: &str) -> Vec<Finding> {
+    crate::healthy::found(document, id)
+}
+
+fn one(document: &RunDocument, id: &str) -> Finding {
+    crate::healthy::one(document, id)
+}
