@@ -6,6 +6,7 @@
 
 mod architecture;
 mod bad_input;
+mod devices;
 mod instrument;
 mod kafka;
 mod program;
