@@ -4,6 +4,13 @@ mod throughput;
 
 pub use throughput::{ModeWord, ThroughputArgs};
 
+mod compat;
+
+pub use compat::{
+    CompatArgs, ConsumerPerfArgs, ConsumerPerfRefused, Dialect, ImportArgs, ImportFrom, ImportOmbArgs,
+    ProducerPerfArgs, ProducerPerfRefused, Tool,
+};
+
 pub mod size;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -37,6 +44,10 @@ pub enum Command {
     Latency(LatencyArgs),
     /// Find how much goes through, or the highest rate that holds a latency goal; sweeps, from flags alone.
     Throughput(Box<ThroughputArgs>),
+    /// Another tool's files as a scenario.
+    Import(ImportArgs),
+    /// Another tool's flags and lines, with Plumb underneath.
+    Compat(Box<CompatArgs>),
     /// Real Kafka brokers to play with, on this machine.
     Lab(LabArgs),
     /// How many brokers a target load needs: physics and plan.
@@ -234,6 +245,19 @@ pub struct LabStatusArgs {
     pub output: OutputFormat,
 }
 
+/// How `plumb report` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// For people.
+    Text,
+    /// The whole document, for programs.
+    Json,
+    /// One row a step.
+    Csv,
+    /// A step as a result file of the Open Messaging Benchmark.
+    Omb,
+}
+
 /// `plumb report`
 #[derive(Debug, Args)]
 pub struct ReportArgs {
@@ -241,7 +265,10 @@ pub struct ReportArgs {
     pub run: PathBuf,
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
-    pub output: OutputFormat,
+    pub output: ReportFormat,
+    /// With --output omb: write a file for each step into this directory, named as the benchmark names them
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// Also write the page to this file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

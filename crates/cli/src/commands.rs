@@ -1,7 +1,9 @@
 //! One file a command: words into a plan, the plan run, the document shown.
 
+mod compat;
 mod demo;
 mod explain;
+mod import;
 mod lab;
 mod latency;
 mod property;
@@ -46,6 +48,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
         Command::Run(arguments) => run::run(arguments),
         Command::Latency(arguments) => latency::latency(arguments),
         Command::Throughput(arguments) => throughput::throughput(arguments),
+        Command::Import(arguments) => import::import(arguments),
+        Command::Compat(arguments) => compat::compat(arguments),
         Command::Lab(arguments) => lab::lab(&arguments.command),
         Command::Size(arguments) => size::size(arguments),
         Command::Report(arguments) => report::report(arguments),

@@ -6,6 +6,7 @@
 pub mod args;
 mod client_config;
 mod commands;
+mod compat;
 mod errors;
 mod printer;
 mod progress;

@@ -18,6 +18,7 @@ pub mod html;
 pub mod json;
 mod ledger;
 pub mod number;
+pub mod omb;
 mod pairing;
 pub mod plan_text;
 pub mod size_text;

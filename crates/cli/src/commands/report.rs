@@ -1,19 +1,68 @@
 //! `plumb report`: a finished run again, from its document alone.
 
 use super::{End, show};
-use crate::args::ReportArgs;
+use crate::args::{OutputFormat, ReportArgs, ReportFormat};
+use crate::compat::seconds::Seconds;
+use crate::errors::UsageError;
 use crate::{printer, run_dir};
 use anyhow::{Context, Result};
+use plumb_model::document::RunDocument;
 use plumb_model::finding::ValidityVerdict;
+use plumb_report::omb::{self, SecondHistograms};
+use std::path::Path;
 
 pub(super) fn report(arguments: &ReportArgs) -> Result<End> {
+    if arguments.out.is_some() && arguments.output != ReportFormat::Omb {
+        let hint = "--html FILE writes the page; --output json > FILE the document";
+        return Err(UsageError::new("--out is for --output omb", hint).into());
+    }
     let document = run_dir::read_document(&arguments.run)?;
     if let Some(path) = &arguments.html {
         let page = plumb_report::html::render(&document)?;
         fs_err::write(path, page).context("cannot write the page")?;
         printer::note(&format!("report: {}", path.display()));
     }
-    show(&document, arguments.output)?;
+    match arguments.output {
+        ReportFormat::Text => show(&document, OutputFormat::Text)?,
+        ReportFormat::Json => show(&document, OutputFormat::Json)?,
+        ReportFormat::Csv => show(&document, OutputFormat::Csv)?,
+        ReportFormat::Omb => show_omb(&document, arguments)?,
+    }
     // Looking at a run that was stopped is no interruption.
     Ok(if document.validity.verdict == ValidityVerdict::Invalid { End::Found } else { End::Done })
+}
+
+/// A result file of the Open Messaging Benchmark for each step.
+fn show_omb(document: &RunDocument, arguments: &ReportArgs) -> Result<()> {
+    if arguments.out.is_none() && document.steps.len() > 1 {
+        let message =
+            format!("the run has {} steps, and the benchmark has a file for each", document.steps.len());
+        return Err(UsageError::new(message, "name a directory for them with --out DIR").into());
+    }
+    let run = match arguments.run.is_dir() {
+        true => &arguments.run,
+        false => arguments.run.parent().unwrap_or(Path::new(".")),
+    };
+    if let Some(directory) = &arguments.out {
+        fs_err::create_dir_all(directory).context("cannot make the directory for the result files")?;
+    }
+    for (index, step) in document.steps.iter().enumerate() {
+        let seconds = Seconds::read(run, step);
+        let histograms = SecondHistograms {
+            acknowledge_service: &seconds.acknowledge_service,
+            end_to_end_service: &seconds.end_to_end_service,
+            slip: &seconds.slip,
+        };
+        let rendered = omb::render(document, index, histograms)?.zip(omb::file_name(document, index));
+        let Some((text, name)) = rendered else { continue };
+        match &arguments.out {
+            None => printer::out(&text),
+            Some(directory) => {
+                let path = directory.join(name);
+                fs_err::write(&path, text).context("cannot write a result file")?;
+                printer::note(&format!("written: {}", path.display()));
+            }
+        }
+    }
+    Ok(())
 }

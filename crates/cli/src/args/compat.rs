@@ -1,0 +1,216 @@
+//! `plumb import` and `plumb compat`.
+
+use super::OutputArgs;
+use clap::{Args, Subcommand, ValueEnum};
+use plumb_model::plan::Driver;
+use std::path::PathBuf;
+
+/// `plumb import`
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// What to import.
+    #[command(subcommand)]
+    pub from: ImportFrom,
+}
+
+/// What can be imported.
+#[derive(Debug, Subcommand)]
+pub enum ImportFrom {
+    /// Workload and driver of the Open Messaging Benchmark, as a scenario on standard output
+    Omb(ImportOmbArgs),
+}
+
+/// `plumb import omb`
+#[derive(Debug, Args)]
+pub struct ImportOmbArgs {
+    /// The workload, a YAML file
+    pub workload: PathBuf,
+    /// The driver, a YAML file
+    #[arg(long, value_name = "FILE")]
+    pub driver: PathBuf,
+    /// Which benchmark the workload was written for [default: as its keys tell]
+    #[arg(long, value_enum)]
+    pub dialect: Option<Dialect>,
+    /// For producerRate 0: the latency that has to hold, such as p99=20ms
+    #[arg(long, value_name = "LATENCY", value_parser = parse_goal)]
+    pub goal: Option<String>,
+    /// Put several topics together in one
+    #[arg(long)]
+    pub merge_topics: bool,
+    /// The cluster to use instead of the driver's: host:port,...
+    #[arg(long, value_name = "HOSTS")]
+    pub bootstrap: Option<String>,
+    /// Client properties file for what the driver says of security; written if it is not there
+    #[arg(long, value_name = "FILE")]
+    pub client_config: Option<String>,
+    /// Run it at once instead of printing the scenario
+    #[arg(long)]
+    pub run: bool,
+    /// Output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Which Open Messaging Benchmark a workload was written for. The same file means another run in the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Dialect {
+    /// The Open Messaging Benchmark itself
+    Upstream,
+    /// Redpanda's fork
+    Redpanda,
+}
+
+/// `plumb compat`
+#[derive(Debug, Args)]
+pub struct CompatArgs {
+    /// The client that drives the load: librdkafka, or wire (Plumb's own)
+    #[arg(long, value_name = "DRIVER", default_value = "librdkafka", value_parser = parse_driver)]
+    pub driver: Driver,
+    /// Directory for the run's document and report [default: runs/TIME-NAME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// The tool whose flags follow.
+    #[command(subcommand)]
+    pub tool: Tool,
+}
+
+/// A tool whose flags and lines Plumb knows.
+#[derive(Debug, Subcommand)]
+pub enum Tool {
+    /// Kafka's producer test: its flags, its lines, and what they leave out on standard error
+    KafkaProducerPerfTest(ProducerPerfArgs),
+    /// Kafka's consumer test
+    KafkaConsumerPerfTest(ConsumerPerfArgs),
+}
+
+/// `plumb compat kafka-producer-perf-test`
+#[derive(Debug, Args)]
+pub struct ProducerPerfArgs {
+    /// An existing topic
+    #[arg(long)]
+    pub topic: String,
+    /// Records to send
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    pub num_records: u64,
+    /// Size of each record's value in bytes
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    pub record_size: Option<u64>,
+    /// Records per second; -1 for as fast as possible
+    #[arg(long, allow_negative_numbers = true)]
+    pub throughput: f64,
+    /// host:port,...
+    #[arg(long, value_name = "HOSTS")]
+    pub bootstrap_server: Option<String>,
+    /// Properties of the producer
+    #[arg(long, value_name = "KEY=VALUE", num_args = 1.., alias = "producer-props")]
+    pub command_property: Vec<String>,
+    /// Properties file of the producer
+    #[arg(long, value_name = "FILE", alias = "producer.config")]
+    pub command_config: Option<String>,
+    /// Milliseconds between progress lines
+    #[arg(long, value_name = "MS", default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub reporting_interval: u64,
+    /// Of the tool, and refused.
+    #[command(flatten)]
+    pub refused: ProducerPerfRefused,
+}
+
+/// Flags of kafka-producer-perf-test that cannot be honoured.
+#[derive(Debug, Args)]
+pub struct ProducerPerfRefused {
+    /// Refused.
+    #[arg(long, hide = true)]
+    pub payload_file: Option<String>,
+    /// Refused.
+    #[arg(long, hide = true)]
+    pub payload_delimiter: Option<String>,
+    /// Refused.
+    #[arg(long, hide = true)]
+    pub payload_monotonic: bool,
+    /// Refused.
+    #[arg(long, hide = true)]
+    pub print_metrics: bool,
+    /// Refused.
+    #[arg(long, hide = true)]
+    pub transactional_id: Option<String>,
+    /// Refused.
+    #[arg(long, hide = true)]
+    pub transaction_duration_ms: Option<u64>,
+    /// Refused.
+    #[arg(long, hide = true)]
+    pub warmup_records: Option<u64>,
+}
+
+/// `plumb compat kafka-consumer-perf-test`
+#[derive(Debug, Args)]
+pub struct ConsumerPerfArgs {
+    /// An existing topic with records in it
+    #[arg(long)]
+    pub topic: Option<String>,
+    /// Records to consume at least
+    #[arg(long, alias = "messages", value_parser = clap::value_parser!(u64).range(1..))]
+    pub num_records: u64,
+    /// host:port,...
+    #[arg(long, value_name = "HOSTS")]
+    pub bootstrap_server: Option<String>,
+    /// A property of the consumer; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub command_property: Vec<String>,
+    /// Properties file of the consumer
+    #[arg(long, value_name = "FILE", alias = "consumer.config")]
+    pub command_config: Option<String>,
+    /// Most bytes of one partition in a response
+    #[arg(long, value_name = "BYTES", default_value_t = 1_048_576)]
+    pub fetch_size: u64,
+    /// Receive buffer of each connection
+    #[arg(long, value_name = "BYTES", default_value_t = 2_097_152)]
+    pub socket_buffer_size: u64,
+    /// Longest wait for a record in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: u64,
+    /// Print no header
+    #[arg(long)]
+    pub hide_header: bool,
+    /// Of no effect, as in the tool without --show-detailed-stats
+    #[arg(long, value_name = "MS", hide = true)]
+    pub reporting_interval: Option<u64>,
+    /// Of the tool, and refused.
+    #[command(flatten)]
+    pub refused: ConsumerPerfRefused,
+}
+
+/// Flags of kafka-consumer-perf-test that cannot be honoured.
+#[derive(Debug, Args)]
+pub struct ConsumerPerfRefused {
+    /// Refused.
+    #[arg(long, hide = true)]
+    pub group: Option<String>,
+    /// Refused.
+    #[arg(long, hide = true)]
+    pub from_latest: bool,
+    /// Refused.
+    #[arg(long, hide = true)]
+    pub include: Option<String>,
+    /// Refused.
+    #[arg(long, hide = true)]
+    pub print_metrics: bool,
+    /// Refused.
+    #[arg(long, hide = true)]
+    pub show_detailed_stats: bool,
+    /// Refused.
+    #[arg(long, hide = true)]
+    pub date_format: Option<String>,
+}
+
+fn parse_driver(text: &str) -> Result<Driver, String> {
+    match text {
+        "librdkafka" => Ok(Driver::Librdkafka),
+        "wire" => Ok(Driver::Wire),
+        _ => Err("expected librdkafka or wire".to_owned()),
+    }
+}
+
+/// Keeps the text of a goal that can be read.
+fn parse_goal(text: &str) -> Result<String, String> {
+    text.parse::<plumb_model::scenario::GoalWords>().map(|_| text.to_owned())
+}

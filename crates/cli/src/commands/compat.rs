@@ -1,0 +1,80 @@
+//! `plumb compat`: another tool's flags in, its lines out, and what those leave out on standard error.
+
+use super::{End, end_of};
+use crate::args::{CompatArgs, Tool};
+use crate::compat::perf_test::{consumer, producer};
+use crate::compat::seconds::Seconds;
+use crate::errors::UsageError;
+use crate::session::{self, Finished};
+use crate::{printer, stop};
+use anyhow::{Result, anyhow};
+use plumb_model::finding::{Finding, Severity};
+use plumb_model::plan::Origin;
+use plumb_model::resolve::{Sources, resolve};
+use plumb_model::scenario::Scenario;
+
+pub(super) fn compat(arguments: &CompatArgs) -> Result<End> {
+    match &arguments.tool {
+        Tool::KafkaProducerPerfTest(tool) => {
+            let config = config(tool.command_config.as_deref())?;
+            let (scenario, notes) = producer::scenario(tool, arguments.driver, config.as_deref())?;
+            let Finished { document, page } = run(&scenario, &notes, arguments)?;
+            let step = &document.steps[0];
+            let directory = page.parent().unwrap_or(&page);
+            let seconds = Seconds::read(directory, step);
+            printer::out(&producer::output(step, &seconds, tool.reporting_interval));
+            say(&producer::corrections(step), &document.findings);
+            printer::note(&format!("plumb: report: {}", page.display()));
+            Ok(end_of(&document))
+        }
+        Tool::KafkaConsumerPerfTest(tool) => {
+            let config = config(tool.command_config.as_deref())?;
+            let (scenario, notes) = consumer::scenario(tool, arguments.driver, config.as_deref())?;
+            let Finished { document, page } = run(&scenario, &notes, arguments)?;
+            let Some((row, corrections)) = consumer::output(&document.steps[0], tool) else {
+                let hint = "kafka-producer-perf-test fills a topic; a broker's kafka-get-offsets tells how many records it has";
+                let topic = tool.topic.as_deref().unwrap_or_default();
+                return Err(UsageError::new(format!("nothing was read from topic {topic:?}"), hint).into());
+            };
+            printer::out(&row);
+            say(&corrections, &document.findings);
+            printer::note(&format!("plumb: report: {}", page.display()));
+            Ok(end_of(&document))
+        }
+    }
+}
+
+/// The content of a properties file.
+fn config(path: Option<&str>) -> Result<Option<String>> {
+    let Some(path) = path else { return Ok(None) };
+    let read = fs_err::read_to_string(path);
+    read.map(Some).map_err(|error| {
+        anyhow!(UsageError::new(error.to_string(), "--command-config names a client properties file"))
+    })
+}
+
+fn run(scenario: &Scenario, notes: &[String], arguments: &CompatArgs) -> Result<Finished> {
+    let mut sources = Sources::new();
+    let tool = Origin::Derived { reason: "plumb compat".to_owned() };
+    for path in ["blocks", "settle", "twin", "name", "driver", "cluster", "cluster.bootstrap", "topic.name"] {
+        sources.insert(path.to_owned(), tool.clone());
+    }
+    for path in ["rate", "mode", "count", "warm_up", "drain", "producers", "consumers", "size", "payload"] {
+        sources.insert(format!("load.{path}"), tool.clone());
+    }
+    let plan = resolve(scenario, &sources)?;
+    for note in notes {
+        printer::note(&format!("plumb: {note}"));
+    }
+    session::run(plan, arguments.out.as_deref(), &stop::flag()?)
+}
+
+/// What the lines leave out, and what makes their figures doubtful.
+fn say(corrections: &[String], findings: &[Finding]) {
+    for correction in corrections {
+        printer::note(&format!("plumb: {correction}"));
+    }
+    for finding in findings.iter().filter(|finding| finding.severity != Severity::Note) {
+        printer::note(&format!("plumb: {}: {}", finding.id, finding.claim));
+    }
+}

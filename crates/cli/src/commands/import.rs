@@ -1,0 +1,104 @@
+//! `plumb import`: another tool's files as a scenario, to keep or to run at once.
+
+use super::{End, carry_out};
+use crate::args::{ImportArgs, ImportFrom, ImportOmbArgs, OutputFormat};
+use crate::compat::fate::Fates;
+use crate::compat::omb::{self, Import, Request};
+use crate::errors::UsageError;
+use crate::{printer, scenario_file, session};
+use anyhow::{Context, Result};
+use fs_err::os::unix::fs::OpenOptionsExt;
+use plumb_model::plan::{Origin, Plan};
+use plumb_model::resolve::resolve;
+use serde_json::json;
+use std::io::Write;
+use std::path::Path;
+
+/// Only its owner reads a file that may hold secrets.
+const OWNER_ONLY: u32 = 0o600;
+
+pub(super) fn import(arguments: &ImportArgs) -> Result<End> {
+    match &arguments.from {
+        ImportFrom::Omb(arguments) => import_omb(arguments),
+    }
+}
+
+fn import_omb(arguments: &ImportOmbArgs) -> Result<End> {
+    let runs = arguments.run || arguments.output.dry_run;
+    if !runs && arguments.output.output == OutputFormat::Csv {
+        let hint = "without --run there is a scenario (--output text) or a table of its keys (--output json)";
+        return Err(UsageError::new("a scenario is no CSV", hint).into());
+    }
+    if !runs && arguments.output.out.is_some() {
+        let hint = "the scenario goes to standard output: plumb import omb ... > scenario.yaml";
+        return Err(UsageError::new(
+            "--out is for a run's directory, and nothing is run without --run",
+            hint,
+        )
+        .into());
+    }
+    let request = Request {
+        workload: &arguments.workload,
+        driver: &arguments.driver,
+        dialect: arguments.dialect,
+        goal: arguments.goal.as_deref(),
+        merge_topics: arguments.merge_topics,
+        bootstrap: arguments.bootstrap.as_deref(),
+        config: arguments.client_config.as_deref(),
+    };
+    let mut fates = Fates::default();
+    let import = omb::import(&request, &mut fates);
+    let as_json = !runs && arguments.output.output == OutputFormat::Json && import.is_ok();
+    if !as_json && !fates.0.is_empty() {
+        printer::note(fates.text().trim_end());
+    }
+    let import = import?;
+    if let (Some(path), false) = (&arguments.client_config, import.connection.is_empty()) {
+        write_config(Path::new(path), &import.connection)?;
+    }
+    let plan = plan(&import)?;
+    if runs {
+        return carry_out(plan, &arguments.output);
+    }
+    // What a run would refuse is refused here too.
+    session::checked_config(&plan)?;
+    if as_json {
+        let table = json!({ "scenario": import.text, "keys": fates.0 });
+        printer::out(&format!("{}\n", serde_json::to_string_pretty(&table)?));
+    } else {
+        printer::out(&import.text);
+    }
+    Ok(End::Done)
+}
+
+/// The imported scenario as a plan whose values name the benchmark's files as their origin.
+fn plan(import: &Import) -> Result<Plan> {
+    const NAME: &str = "imported scenario";
+    let (scenario, mut sources) = scenario_file::parse(NAME, &import.text)?;
+    for origin in sources.values_mut() {
+        *origin = Origin::Derived { reason: "plumb import omb".to_owned() };
+    }
+    sources.extend(import.sources.clone());
+    Ok(resolve(&scenario, &sources)?)
+}
+
+/// Writes the client properties file. One that is there already must say the same.
+fn write_config(path: &Path, content: &str) -> Result<()> {
+    match fs_err::read_to_string(path) {
+        Ok(there) if there == content => return Ok(()),
+        Ok(_) => {
+            let message = format!("{} is there already and says something else", path.display());
+            let hint = "name another file with --client-config: plumb overwrites none";
+            return Err(UsageError::new(message, hint).into());
+        }
+        Err(_) => {}
+    }
+    let write = || -> std::io::Result<()> {
+        let mut options = fs_err::OpenOptions::new();
+        options.write(true).create_new(true).mode(OWNER_ONLY);
+        options.open(path)?.write_all(content.as_bytes())
+    };
+    write().context("cannot write the client properties file")?;
+    printer::note(&format!("written: {} (readable by you alone)", path.display()));
+    Ok(())
+}

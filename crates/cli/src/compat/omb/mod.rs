@@ -1,0 +1,99 @@
+//! Workload and driver files of the Open Messaging Benchmark as a scenario.
+//!
+//! Strict, as the benchmark itself is not: every key of both files has a fate, and one that is not known or cannot be
+//! honoured stops the import. Pure but for reading the two files; [`crate::commands`] prints, writes and runs.
+
+mod dialect;
+mod draft;
+mod driver;
+mod file;
+mod sizes;
+mod workload;
+
+use super::fate::Fates;
+use crate::args::Dialect;
+use crate::errors::UsageError;
+use draft::{Draft, Setting};
+use plumb_model::resolve::Sources;
+use std::path::Path;
+
+/// What to import, and what the user says about it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request<'a> {
+    pub(crate) workload: &'a Path,
+    pub(crate) driver: &'a Path,
+    pub(crate) dialect: Option<Dialect>,
+    /// The latency that producerRate: 0 has to hold.
+    pub(crate) goal: Option<&'a str>,
+    /// Several topics may become one.
+    pub(crate) merge_topics: bool,
+    /// Instead of the driver's address.
+    pub(crate) bootstrap: Option<&'a str>,
+    /// The client properties file that says how to connect.
+    pub(crate) config: Option<&'a str>,
+}
+
+/// An import that went through.
+#[derive(Debug)]
+pub(crate) struct Import {
+    /// The scenario, as YAML that a person can read and keep.
+    pub(crate) text: String,
+    /// Where its values stood in the benchmark's files.
+    pub(crate) sources: Sources,
+    /// Content for the client properties file; empty when the driver says nothing of it.
+    pub(crate) connection: String,
+}
+
+/// Translates the two files. The fates are of all keys, also where it fails.
+pub(crate) fn import(request: &Request<'_>, fates: &mut Fates) -> Result<Import, UsageError> {
+    let workload = file::read(request.workload)?;
+    let driver = file::read(request.driver)?;
+    translate(&workload, &driver, request, fates)
+}
+
+fn translate(
+    workload: &[file::Entry],
+    driver: &[file::Entry],
+    request: &Request<'_>,
+    fates: &mut Fates,
+) -> Result<Import, UsageError> {
+    let dialect = dialect::of(workload, request.dialect)?;
+    let mut draft = Draft::default();
+    let wishes = workload::Wishes { goal: request.goal, merge_topics: request.merge_topics };
+    workload::translate(workload, (dialect, wishes), &mut draft, fates)?;
+    let reach = driver::Reach { bootstrap: request.bootstrap, config: request.config };
+    let connection = driver::translate(driver, reach, &mut draft, fates)?;
+    let file = |path: &Path| path.display().to_string();
+    // The workload's fates come first, each file's in the order of its lines.
+    let driver_file = file(request.driver);
+    fates.0.sort_by_key(|key| (key.place.file == driver_file, key.place.line));
+    let refusals = fates.refusals();
+    if let Some((first, others)) = refusals.split_first() {
+        let message = match others.len() {
+            0 => first.clone(),
+            n => format!("{first} (and {n} more, above)"),
+        };
+        return Err(UsageError::new(
+            message,
+            "plumb imports a file as a whole or not at all: change it, or a copy of it",
+        ));
+    }
+    draft.heading = vec![
+        format!(
+            "Imported from {} and {} of the Open Messaging Benchmark.",
+            file(request.workload),
+            driver_file
+        ),
+        "Behind each value stands the line that it comes from.".to_owned(),
+    ];
+    // The benchmark runs a setting once. Several blocks would tell settings apart from noise.
+    draft.top.push(Setting::added("blocks", "1", "as the benchmark does; 5 tell settings apart from noise"));
+    Ok(Import {
+        text: draft.text(),
+        sources: draft.sources(),
+        connection: connection.into_iter().map(|line| line + "\n").collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,334 @@
+//! Every key of both files, in both dialects.
+
+use super::*;
+use crate::compat::fate::Fate;
+use crate::scenario_file;
+use plumb_model::plan::{
+    ClusterPlan, Keys, Length, Mode, Origin, Payload, Plan, Schedule, SizePlan, TopicPlan,
+};
+use plumb_model::resolve::resolve;
+use plumb_model::units::{Bytes, Nanos};
+
+const WORKLOAD: &str = "\
+name: orders, one topic
+topics: 1
+partitionsPerTopic: 16
+messageSize: 1024
+useRandomizedPayloads: true
+randomBytesRatio: 0.5
+randomizedPayloadPoolSize: 1000
+subscriptionsPerTopic: 1
+consumerPerSubscription: 4
+producersPerTopic: 2
+producerRate: 50000
+keyDistributor: NO_KEY
+consumerBacklogSizeGB: 0
+testDurationMinutes: 15
+warmupDurationMinutes: 2
+";
+
+const DRIVER: &str = "\
+name: Kafka, acks all
+driverClass: io.openmessaging.benchmark.driver.kafka.KafkaBenchmarkDriver
+replicationFactor: 3
+topicConfig: |
+  min.insync.replicas=2
+commonConfig: |
+  bootstrap.servers=b1:9092,b2:9092
+  client.id=benchmark-{zone.id}
+producerConfig: |
+  acks=all
+  linger.ms=1
+  batch.size=131072
+  buffer.memory=33554432
+consumerConfig: |
+  auto.offset.reset=earliest
+  enable.auto.commit=false
+";
+
+fn request() -> Request<'static> {
+    Request {
+        workload: Path::new("w.yaml"),
+        driver: Path::new("d.yaml"),
+        dialect: None,
+        goal: None,
+        merge_topics: false,
+        bootstrap: None,
+        config: None,
+    }
+}
+
+fn try_import(workload: &str, driver: &str, request: &Request<'_>) -> (Result<Import, UsageError>, Fates) {
+    let mut fates = Fates::default();
+    let entries = file::parse("w.yaml", workload).and_then(|w| Ok((w, file::parse("d.yaml", driver)?)));
+    let result = entries.and_then(|(w, d)| translate(&w, &d, request, &mut fates));
+    (result, fates)
+}
+
+fn import(workload: &str, driver: &str, request: &Request<'_>) -> (Import, Fates) {
+    let (result, fates) = try_import(workload, driver, request);
+    (result.unwrap_or_else(|error| panic!("{error}: {:?}\n{}", error.hint, fates.text())), fates)
+}
+
+fn plan(import: &Import) -> Plan {
+    let (scenario, mut sources) = scenario_file::parse("s.yaml", &import.text).unwrap();
+    sources.extend(import.sources.clone());
+    resolve(&scenario, &sources).unwrap_or_else(|error| panic!("{error}\n{}", import.text))
+}
+
+fn planned(workload: &str) -> Plan {
+    plan(&import(workload, DRIVER, &request()).0)
+}
+
+fn refusal(workload: &str, driver: &str) -> String {
+    let (result, fates) = try_import(workload, driver, &request());
+    assert!(result.is_err(), "{}", fates.text());
+    fates.refusals().join("\n")
+}
+
+fn error(workload: &str, driver: &str, request: &Request<'_>) -> (String, String) {
+    let (result, _) = try_import(workload, driver, request);
+    let error = result.unwrap_err();
+    (error.message, error.hint.unwrap())
+}
+
+#[test]
+fn the_scenario_can_be_read_and_kept() {
+    let (import, fates) = import(WORKLOAD, DRIVER, &request());
+    insta::assert_snapshot!("scenario", import.text);
+    insta::assert_snapshot!("fates", fates.text());
+    assert_eq!(import.connection, "");
+}
+
+#[test]
+fn each_value_arrives_in_the_plan_and_knows_its_line() {
+    let plan = planned(WORKLOAD);
+    let step = &plan.steps[0];
+    assert_eq!((plan.name.as_str(), plan.blocks), ("orders, one topic", 1));
+    assert_eq!(step.name, "Kafka, acks all");
+    let configs = [("min.insync.replicas".to_owned(), "2".to_owned())].into();
+    assert_eq!(step.topic, TopicPlan::Own { partitions: 16, replication: 3, configs, log_dir: None });
+    let load = &step.load;
+    assert_eq!(
+        (load.rate_per_s, load.mode, load.producers, load.consumers),
+        (Some(50_000.0), Mode::Mixed, 2, 4)
+    );
+    assert_eq!(load.length, Length::Duration(Nanos::from_secs(900)));
+    assert_eq!(load.warm_up, Nanos::from_secs(120));
+    assert_eq!((&load.size, &load.payload), (&SizePlan::Fixed(Bytes(1024)), &Payload::Entropy(0.5)));
+    assert_eq!(load.keys, Keys::None);
+    let of = |name: &str| step.producer.get(name).map(String::as_str);
+    assert_eq!(of("linger.ms"), Some("1"));
+    assert_eq!(of("queue.buffering.max.kbytes"), Some("32768"));
+    assert_eq!(of("enable.idempotence"), Some("true"), "the Java client's default");
+    assert_eq!(step.consumer["enable.auto.commit"], "false");
+    let ClusterPlan::Brokers { bootstrap, config, .. } = &plan.cluster else { panic!("{:?}", plan.cluster) };
+    assert_eq!((bootstrap.as_str(), config), ("b1:9092,b2:9092", &None));
+    let line = |path: &str, line| Origin::File { path: path.into(), line };
+    assert_eq!(plan.origins["steps.0.load.rate_per_s"], line("w.yaml", 11));
+    assert_eq!(plan.origins["steps.0.producer.linger.ms"], line("d.yaml", 11));
+    assert_eq!(plan.origins["steps.0.topic.configs.min.insync.replicas"], line("d.yaml", 5));
+}
+
+#[test]
+fn every_key_has_one_fate() {
+    let (_, fates) = import(WORKLOAD, DRIVER, &request());
+    let fate_of = |file: &str, line: usize| {
+        fates.0.iter().filter(|key| key.place.file == file && key.place.line as usize == line).count()
+    };
+    for (file, text) in [("w.yaml", WORKLOAD), ("d.yaml", DRIVER)] {
+        for (index, line) in text.lines().enumerate() {
+            // What opens a block of text is no key with a value of its own.
+            let expected = usize::from(!line.ends_with('|'));
+            assert_eq!(fate_of(file, index + 1), expected, "{file}:{}: {line}", index + 1);
+        }
+    }
+}
+
+#[test]
+fn the_warm_up_that_a_workload_leaves_out_depends_on_the_dialect() {
+    let silent = WORKLOAD.replace("warmupDurationMinutes: 2\n", "");
+    let (message, hint) = error(&silent, DRIVER, &request());
+    assert!(message.contains("1 minute or 30"), "{message}");
+    assert!(hint.contains("--dialect"), "{hint}");
+    for (dialect, seconds) in [(Dialect::Upstream, 60), (Dialect::Redpanda, 1_800)] {
+        let request = Request { dialect: Some(dialect), ..request() };
+        let plan = plan(&import(&silent, DRIVER, &request).0);
+        assert_eq!(plan.steps[0].load.warm_up, Nanos::from_secs(seconds));
+    }
+    let fork = silent + "sampleRateMillis: 1000\n";
+    assert_eq!(planned(&fork).steps[0].load.warm_up, Nanos::from_secs(1_800), "a key tells the dialect");
+}
+
+#[test]
+fn a_key_of_the_other_dialect_is_refused() {
+    let request = Request { dialect: Some(Dialect::Upstream), ..request() };
+    let (result, fates) = try_import(&format!("{WORKLOAD}sampleRateMillis: 1000\n"), DRIVER, &request);
+    assert!(result.is_err());
+    assert!(fates.refusals()[0].contains("upstream dialect has no such key"), "{}", fates.text());
+    let both = format!("{WORKLOAD}sampleRateMillis: 1000\nbacklogDrainRatio: 1.0\n");
+    let (message, _) = error(&both, DRIVER, &self::request());
+    assert!(message.contains("backlogDrainRatio") && message.contains("sampleRateMillis"), "{message}");
+}
+
+#[test]
+fn an_unknown_key_is_an_error_that_lists_the_choices() {
+    let told = refusal(&format!("{WORKLOAD}producerRates: 5\n"), DRIVER);
+    assert!(told.starts_with("w.yaml:16: producerRates: unknown key; a workload has name,"), "{told}");
+    let told = refusal(WORKLOAD, &format!("{DRIVER}zone: a\n"));
+    assert!(told.starts_with("d.yaml:17: zone: unknown key; a driver file for Kafka has name,"), "{told}");
+}
+
+#[test]
+fn a_reset_is_refused_because_it_deletes_the_topics_of_others() {
+    let told = refusal(WORKLOAD, &format!("{DRIVER}reset: true\n"));
+    assert!(told.contains("whoever made them"), "{told}");
+    assert!(import(WORKLOAD, &format!("{DRIVER}reset: false\n"), &request()).1.refusals().is_empty());
+}
+
+#[test]
+fn rate_0_asks_for_a_goal_and_10_million_is_as_fast_as_possible() {
+    let with = |rate: &str| WORKLOAD.replace("producerRate: 50000", &format!("producerRate: {rate}"));
+    let (message, hint) = error(&with("0"), DRIVER, &request());
+    assert!(
+        message.starts_with("w.yaml:11: producerRate: 0") && hint.contains("--goal"),
+        "{message}\n{hint}"
+    );
+    let goal = Request { goal: Some("acknowledge p99=20ms"), ..request() };
+    let found = plan(&import(&with("0"), DRIVER, &goal).0).goal.unwrap();
+    assert_eq!((found.quantile, found.limit), (0.99, Nanos::from_millis(20)));
+    assert!(error(WORKLOAD, DRIVER, &goal).0.contains("--goal searches for a rate"));
+    assert_eq!(planned(&with("10000000")).steps[0].load.schedule, Schedule::Saturating);
+    assert_eq!(planned(&with("9999999")).steps[0].load.rate_per_s, Some(9_999_999.0));
+}
+
+#[test]
+fn a_template_becomes_a_sweep() {
+    let template = WORKLOAD
+        .replace("name: orders, one topic", "nameFormat: \"${topics}-topic-${messageSize}\"")
+        .replace("messageSize: 1024", "messageSize: [100, 1024]")
+        .replace("producerRate: 50000", "producerRate: [1000, 10000000]");
+    let plan = planned(&template);
+    assert_eq!((plan.name.as_str(), plan.steps.len()), ("w", 4));
+    let told = refusal(&WORKLOAD.replace("testDurationMinutes: 15", "testDurationMinutes: [1, 2]"), DRIVER);
+    assert!(told.contains("is not a whole number"), "{told}");
+}
+
+#[test]
+fn several_topics_become_one_only_when_asked() {
+    let workload = WORKLOAD.replace("topics: 1", "topics: 100");
+    assert!(refusal(&workload, DRIVER).contains("--merge-topics"));
+    let merged = Request { merge_topics: true, ..request() };
+    let step = &plan(&import(&workload, DRIVER, &merged).0).steps[0];
+    assert!(matches!(step.topic, TopicPlan::Own { partitions: 1_600, .. }), "{:?}", step.topic);
+    assert_eq!((step.load.producers, step.load.consumers), (200, 400));
+}
+
+#[test]
+fn without_consumers_the_load_only_produces() {
+    let step = &planned(&WORKLOAD.replace("subscriptionsPerTopic: 1", "subscriptionsPerTopic: 0")).steps[0];
+    assert_eq!((step.load.mode, step.load.consumers), (Mode::Produce, 0));
+    let told = refusal(&WORKLOAD.replace("subscriptionsPerTopic: 1", "subscriptionsPerTopic: 3"), DRIVER);
+    assert!(told.contains("one consumer group"), "{told}");
+    let told = refusal(&WORKLOAD.replace("producersPerTopic: 2", "producersPerTopic: 0"), DRIVER);
+    assert!(told.contains("mode: consume"), "{told}");
+}
+
+#[test]
+fn a_backlog_is_built_in_gibibytes_and_drained_to_its_end() {
+    let with = |ratio: &str| {
+        WORKLOAD.replace("BacklogSizeGB: 0", "BacklogSizeGB: 3") + &format!("backlogDrainRatio: {ratio}\n")
+    };
+    assert_eq!(planned(&with("1.0")).steps[0].load.mode, Mode::Backlog(Bytes(3 << 30)));
+    assert!(refusal(&with("0.5"), DRIVER).contains("to its end"));
+}
+
+#[test]
+fn keys_and_sizes_of_the_benchmark_are_translated() {
+    let keyed = |kind: &str| WORKLOAD.replace("NO_KEY", kind);
+    assert_eq!(planned(&keyed("KEY_ROUND_ROBIN")).steps[0].load.keys, Keys::RoundRobin { count: 10_000 });
+    assert_eq!(planned(&keyed("RANDOM_NANO")).steps[0].load.keys, Keys::Uniform { count: 10_000 });
+    assert!(refusal(&keyed("ZIPF"), DRIVER).contains("none of NO_KEY"));
+    let mixed = format!("{WORKLOAD}messageSizeDistribution:\n  100-700: 3\n  4096-4096: 1\n");
+    let SizePlan::Mix(mix) = &planned(&mixed).steps[0].load.size else { panic!() };
+    assert_eq!(mix.len(), 4);
+}
+
+#[test]
+fn a_payload_file_is_named_and_one_source_of_values_is_needed() {
+    let file = WORKLOAD.replace("useRandomizedPayloads: true", "payloadFile: payload/1Kb.data");
+    assert_eq!(planned(&file).steps[0].load.payload, Payload::File("payload/1Kb.data".into()));
+    let neither = WORKLOAD.replace("useRandomizedPayloads: true\n", "");
+    assert!(error(&neither, DRIVER, &request()).0.contains("payloadFile is missing"));
+    let here = WORKLOAD.replace("useRandomizedPayloads: true", "payloadFile: src");
+    assert!(refusal(&here, DRIVER).contains("a directory"));
+}
+
+#[test]
+fn an_existing_topic_is_used_as_it_is() {
+    let existing = WORKLOAD.replace("topics: 1", "topics: 0") + "existingTopicList: [orders]\n";
+    let (found, fates) = import(&existing, DRIVER, &request());
+    assert_eq!(plan(&found).steps[0].topic, TopicPlan::Existing { name: "orders".into() });
+    let left_out = |key: &str| {
+        let fate = fates.0.iter().find(|fate| fate.key == key).unwrap();
+        assert!(matches!(fate.fate, Fate::WithoutMeaning { .. }), "{fate:?}");
+    };
+    for key in ["topics", "partitionsPerTopic", "replicationFactor", "topicConfig min.insync.replicas"] {
+        left_out(key);
+    }
+    assert!(refusal(&existing.replace("[orders]", "[a, b]"), DRIVER).contains("these are 2"));
+    let consumed = WORKLOAD.to_owned() + "existingConsumeTopicList: [a]\n";
+    assert!(refusal(&consumed, DRIVER).contains("producersPerTopic: 0 reads what is there"));
+    let step = &planned(&consumed.replace("producersPerTopic: 2", "producersPerTopic: 0")).steps[0];
+    assert_eq!((step.load.mode, step.load.consumers), (Mode::Consume, 4));
+    let two = WORKLOAD.to_owned() + "existingProduceTopicList: [a]\nexistingConsumeTopicList: [b]\n";
+    assert!(refusal(&two, DRIVER).contains("names another"));
+}
+
+const SECURED: &str = "  security.protocol=SASL_SSL\n  sasl.mechanism=PLAIN\n  sasl.jaas.config=org.apache.kafka.common.\
+                       security.plain.PlainLoginModule required username=\"ann\" password=\"hunter2\";\n";
+
+#[test]
+fn a_secret_reaches_only_the_file_that_the_user_names() {
+    let driver = DRIVER.replace("commonConfig: |\n", &format!("commonConfig: |\n{SECURED}"));
+    let (result, fates) = try_import(WORKLOAD, &driver, &request());
+    assert!(result.unwrap_err().message.contains("--client-config"));
+    assert!(!fates.text().contains("hunter2"));
+    let named = Request { config: Some("c.properties"), ..request() };
+    let (found, fates) = import(WORKLOAD, &driver, &named);
+    assert!(found.connection.contains("password=\"hunter2\""));
+    assert!(!found.text.contains("hunter2") && !fates.text().contains("hunter2"));
+    assert!(found.text.contains("config: c.properties"), "{}", found.text);
+    let hidden = DRIVER.replace("  acks=all\n", "  my.password=hunter2\n");
+    let (result, fates) = try_import(WORKLOAD, &hidden, &named);
+    assert!(result.is_err() && !fates.text().contains("hunter2"), "{}", fates.text());
+}
+
+#[test]
+fn what_is_said_for_one_side_counts_before_what_is_said_for_both() {
+    let driver =
+        DRIVER.replace("  client.id", "  acks=1\n  fetch.min.bytes=7\n  reconnect.backoff.ms=9\n  client.id");
+    let step = &plan(&import(WORKLOAD, &driver, &request()).0).steps[0];
+    assert_eq!(step.producer["acks"], "all");
+    assert_eq!(step.consumer["fetch.min.bytes"], "7");
+    assert!(!step.producer.contains_key("fetch.min.bytes") && !step.consumer.contains_key("acks"));
+    assert_eq!(
+        (&*step.producer["reconnect.backoff.ms"], &*step.consumer["reconnect.backoff.ms"]),
+        ("9", "9")
+    );
+}
+
+#[test]
+fn drivers_of_other_systems_and_files_of_other_shapes_are_refused() {
+    let pulsar = DRIVER.replace("kafka.KafkaBenchmarkDriver", "pulsar.PulsarBenchmarkDriver");
+    assert!(refusal(WORKLOAD, &pulsar).contains("does not speak the Kafka protocol"));
+    let transactional = DRIVER.replace("  acks=all\n", "  transactional.id=t\n");
+    assert!(refusal(WORKLOAD, &transactional).contains("sends no transactions"));
+    let (message, hint) = error("- a\n- b\n", DRIVER, &request());
+    assert!(message.starts_with("w.yaml: ") && hint.contains("one YAML object"), "{message}");
+    let (message, _) = error(&format!("{WORKLOAD}topics: 2\n"), DRIVER, &request());
+    assert!(message.contains("topics"), "{message}");
+    let (message, hint) =
+        error(WORKLOAD, &DRIVER.replace("  bootstrap.servers=b1:9092,b2:9092\n", ""), &request());
+    assert!(message.contains("no bootstrap.servers") && hint.contains("--bootstrap"), "{message}");
+}

@@ -1,0 +1,341 @@
+//! kafka-producer-perf-test.
+
+use super::lines::{self, Percentiles, Sent};
+use super::properties::{self, ToolProperties};
+use crate::args::{ProducerPerfArgs, ProducerPerfRefused};
+use crate::compat::java_client::{Generation, Role, producer_defaults};
+use crate::compat::seconds::Seconds;
+use crate::errors::UsageError;
+use plumb_model::document::StepResult;
+use plumb_model::plan::{Driver, Mode, Payload, SizePlan};
+use plumb_model::scenario::{
+    ClusterWords, LoadWords, OneOrMany, RateWords, Scalar, Scenario, SetupWords, SizeWords, TopicWords,
+};
+use plumb_model::units::{Bytes, Nanos};
+use plumb_stats::histogram::Histogram;
+
+/// How long the tool's client tries to deliver a record (delivery.timeout.ms).
+const DRAIN: Nanos = Nanos(120_000_000_000);
+/// What codecs that code letters by their frequency make of the tool's random capital letters, as a share of random bytes.
+/// The others find nothing to take away.
+const LETTERS: f64 = 0.61;
+
+/// The tool's flags as a scenario, with what to know of them. `config` is the content of --command-config.
+pub(crate) fn scenario(
+    arguments: &ProducerPerfArgs,
+    driver: Driver,
+    config: Option<&str>,
+) -> Result<(Scenario, Vec<String>), UsageError> {
+    refuse(&arguments.refused)?;
+    let Some(record_size) = arguments.record_size else {
+        let hint = "give the size of the records: --record-size BYTES";
+        return Err(UsageError::new("--record-size is missing", hint));
+    };
+    let rate = match arguments.throughput {
+        rate if rate < 0.0 => RateWords::Max,
+        rate if rate > 0.0 => RateWords::PerSecond(rate),
+        _ => {
+            let hint = "-1 is as fast as possible; the tool itself sends nothing and does not end at 0";
+            return Err(UsageError::new("--throughput 0 sends nothing", hint));
+        }
+    };
+    let file = arguments.command_config.as_deref().zip(config);
+    let given = properties::read(Role::Producer, &arguments.command_property, file)?;
+    let ToolProperties { bootstrap, config, client, mut notes } = given;
+    let Some(bootstrap) = arguments.bootstrap_server.clone().or(bootstrap) else {
+        let hint = "--bootstrap-server HOST:PORT,... (or bootstrap.servers among the properties)";
+        return Err(UsageError::new("the cluster's address is missing", hint));
+    };
+    let defaults = producer_defaults(Generation::Four, |name| client.get(name).map(String::as_str));
+    let mut producer: std::collections::BTreeMap<String, OneOrMany<Scalar>> = defaults
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), OneOrMany::One(Scalar(value.to_owned()))))
+        .collect();
+    let entropy = match client.get("compression.type").map(String::as_str) {
+        Some("gzip" | "zstd") => {
+            notes.push(format!(
+                "values are random in {LETTERS} of their bytes and zero in the rest: gzip and zstd make about as much of \
+                 the tool's random letters"
+            ));
+            LETTERS
+        }
+        _ => 1.0,
+    };
+    producer.extend(client.into_iter().map(|(name, value)| (name, OneOrMany::One(Scalar(value)))));
+    let scenario = Scenario {
+        name: Some("kafka-producer-perf-test".to_owned()),
+        cluster: Some(ClusterWords { bootstrap: Some(bootstrap), config, ..ClusterWords::default() }),
+        driver: Some(OneOrMany::One(driver)),
+        blocks: Some(1),
+        settle: Some(Nanos(0)),
+        twin: Some(0),
+        topic: TopicWords { name: Some(arguments.topic.clone()), ..TopicWords::default() },
+        load: LoadWords {
+            rate: Some(OneOrMany::One(rate)),
+            mode: Some(Mode::Produce),
+            count: Some(OneOrMany::One(arguments.num_records)),
+            warm_up: Some(Nanos(0)),
+            drain: Some(DRAIN),
+            producers: Some(OneOrMany::One(1)),
+            consumers: Some(OneOrMany::One(0)),
+            size: Some(OneOrMany::One(SizeWords(SizePlan::Fixed(Bytes(record_size))))),
+            payload: Some(Payload::Entropy(entropy)),
+            ..LoadWords::default()
+        },
+        setups: vec![SetupWords { name: Some(arguments.topic.clone()), producer, ..SetupWords::default() }],
+        ..Scenario::default()
+    };
+    Ok((scenario, notes))
+}
+
+fn refuse(given: &ProducerPerfRefused) -> Result<(), UsageError> {
+    let refused =
+        |flag: &str, reason: &str| Err(UsageError::new(format!("{flag} cannot be honoured"), reason));
+    let ProducerPerfRefused {
+        payload_file,
+        payload_delimiter,
+        payload_monotonic,
+        print_metrics,
+        transactional_id,
+        transaction_duration_ms,
+        warmup_records,
+    } = given;
+    if payload_file.is_some() || payload_delimiter.is_some() {
+        let reason = "there each line of the file is a record; `payload: {file: FILE}` of a scenario cuts values from a file";
+        return refused("--payload-file", reason);
+    }
+    if *payload_monotonic {
+        return refused(
+            "--payload-monotonic",
+            "each value carries Plumb's stamp; --record-size says how large it is",
+        );
+    }
+    if *print_metrics {
+        return refused(
+            "--print-metrics",
+            "the Java client's metrics are not here; run.json has librdkafka's statistics",
+        );
+    }
+    if transactional_id.is_some() || transaction_duration_ms.is_some() {
+        return refused(
+            "--transactional-id",
+            "Plumb sends no transactions; leave it out to measure the same load without",
+        );
+    }
+    if warmup_records.is_some_and(|records| records > 0) {
+        let reason = "the tool's first line counts them in, and Plumb keeps no latency of a warm-up; `plumb latency --warm-up \
+                      TIME` leaves the warm-up out of everything";
+        return refused("--warmup-records", reason);
+    }
+    Ok(())
+}
+
+/// What the tool prints of a run: progress lines and the last line.
+pub(crate) fn output(step: &StepResult, seconds: &Seconds, interval_ms: u64) -> String {
+    let bytes = step.value_bytes_mean;
+    let mut out = String::new();
+    let per_line = usize::try_from(interval_ms.div_ceil(1_000)).unwrap_or(usize::MAX);
+    let rows: Vec<_> = step.series.iter().zip(&seconds.acknowledge_service).collect();
+    let whole_lines = rows.len().saturating_sub(1) / per_line;
+    for line in rows.chunks(per_line).take(whole_lines) {
+        let records: u64 = line.iter().map(|(row, _)| row.acked).sum();
+        let mut service = Histogram::new();
+        line.iter().filter_map(|(_, histogram)| histogram.as_ref()).for_each(|second| service.merge(second));
+        let records_per_s = records as f64 / line.len() as f64;
+        let (mean_ms, max_ms) = (ms(service.mean_ns()), ms(service.exact().max_ns.map(|ns| ns as f64)));
+        let sent = Sent { records, records_per_s, bytes_per_s: records_per_s * bytes, mean_ms, max_ms };
+        out += &lines::progress(&sent);
+    }
+    let whole = seconds.acknowledge_service_whole();
+    let records_per_s = step.achieved_per_s.unwrap_or(0.0);
+    let service = &step.latency.acknowledge_service;
+    let sent = Sent {
+        records: step.counts.acked,
+        records_per_s,
+        bytes_per_s: records_per_s * bytes,
+        mean_ms: ms(service.mean_ns).or_else(|| saturated_mean_ms(step)),
+        max_ms: ms(service.max_ns.map(|ns| ns as f64)),
+    };
+    let of = |quantile: f64| whole.at_quantile(quantile).map(|ns| (ns as f64 / 1e6).round() as u64);
+    let percentiles = Percentiles { p50_ms: of(0.5), p95_ms: of(0.95), p99_ms: of(0.99), p999_ms: of(0.999) };
+    out + &lines::last(&sent, &percentiles)
+}
+
+/// Mean time from send to acknowledgement where no single message was timed: its parts, as the client says.
+fn saturated_mean_ms(step: &StepResult) -> Option<f64> {
+    let client = &step.producer_statistics;
+    let sum = client.queue_mean_ns? + client.outbuf_mean_ns.unwrap_or(0.0) + client.rtt_mean_ns?;
+    Some(sum / 1e6)
+}
+
+/// What the tool's lines leave out.
+pub(crate) fn corrections(step: &StepResult) -> Vec<String> {
+    let mut notes = Vec::new();
+    if step.asked_per_s.is_none() {
+        let queue = step.producer_statistics.queue_mean_ns;
+        notes.push(format!(
+            "as fast as possible: the latency of the line is how long the client's own queue is, not how fast the path is; \
+             mean time in the queue {}. No message was timed: percentiles are NaN. Give a --throughput that the path keeps up \
+             with to measure latency",
+            shown(ms(queue))
+        ));
+    } else {
+        let corrected = &step.latency.acknowledge;
+        let interval = corrected.mean_interval.map_or(String::new(), |interval| {
+            let (low, high) = (interval.low / 1e6, interval.high / 1e6);
+            format!(" ({:.0} % interval {low:.2} to {high:.2})", interval.level * 100.0)
+        });
+        notes.push(format!(
+            "from the intended send time, which the line leaves out: mean {}{interval}, p50 {}, p95 {}, p99 {}, p99.9 {}, max {}",
+            shown(ms(corrected.mean_ns)),
+            shown_ns(corrected.p50_ns),
+            shown_ns(corrected.p95_ns),
+            shown_ns(corrected.p99_ns),
+            shown_ns(corrected.p999_ns),
+            shown_ns(corrected.max_ns),
+        ));
+        if corrected.samples > 0 && corrected.p999_ns.is_none() {
+            notes.push(format!(
+                "{} records are too few for a p99.9 (10,000): that of the line rests on {} of them",
+                corrected.samples,
+                (corrected.samples / 1_000).max(1)
+            ));
+        }
+    }
+    let counts = &step.counts;
+    notes.push(format!(
+        "of {} records sent, {} were acknowledged, {} failed, {} have an unknown outcome; the broker's log grew by {}",
+        counts.sent,
+        counts.acked,
+        counts.failed,
+        counts.unknown,
+        step.accounting.offset_delta.map_or("an unknown number".to_owned(), |delta| delta.to_string()),
+    ));
+    notes
+}
+
+fn ms(ns: Option<f64>) -> Option<f64> {
+    ns.map(|ns| ns / 1e6)
+}
+
+fn shown(ms: Option<f64>) -> String {
+    ms.map_or("not known".to_owned(), |ms| format!("{ms:.2} ms"))
+}
+
+fn shown_ns(ns: Option<u64>) -> String {
+    shown(ms(ns.map(|ns| ns as f64)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Arguments, Command, Tool};
+    use clap::Parser;
+    use plumb_model::observation::{Distribution, SecondRow};
+    use plumb_model::resolve::{Sources, resolve};
+
+    fn arguments(line: &str) -> ProducerPerfArgs {
+        let words = ["plumb", "compat", "kafka-producer-perf-test"].into_iter().chain(line.split(' '));
+        let Command::Compat(compat) = Arguments::try_parse_from(words).unwrap().command else { panic!() };
+        let Tool::KafkaProducerPerfTest(arguments) = compat.tool else { panic!() };
+        arguments
+    }
+
+    const OLD: &str = "--topic t --num-records 500 --record-size 100 --throughput 50 --producer-props bootstrap.servers=b:1 \
+                       acks=1 linger.ms=7";
+    const NEW: &str = "--topic t --num-records 500 --record-size 100 --throughput 50 --bootstrap-server b:1 \
+                       --command-property acks=1 linger.ms=7";
+
+    #[test]
+    fn old_and_new_names_of_flags_mean_the_same() {
+        let of = |line| scenario(&arguments(line), Driver::Librdkafka, None).unwrap().0;
+        assert_eq!(of(OLD), of(NEW));
+        let plan = resolve(&of(NEW), &Sources::new()).unwrap();
+        let step = &plan.steps[0];
+        assert_eq!(
+            (step.load.rate_per_s, step.load.messages(), step.load.consumers),
+            (Some(50.0), Some(500), 0)
+        );
+        let property = |name: &str| step.producer.get(name).map(String::as_str);
+        assert_eq!(
+            (property("acks"), property("linger.ms"), property("batch.size")),
+            (Some("1"), Some("7"), Some("16384"))
+        );
+        assert_eq!(property("enable.idempotence"), None, "with acks=1 the Java client has none");
+    }
+
+    #[test]
+    fn minus_one_is_as_fast_as_possible_and_0_is_refused() {
+        let max = arguments(&NEW.replace("--throughput 50", "--throughput -1"));
+        let (max, _) = scenario(&max, Driver::Wire, None).unwrap();
+        assert!(resolve(&max, &Sources::new()).unwrap().steps[0].load.saturating());
+        let zero = arguments(&NEW.replace("--throughput 50", "--throughput 0"));
+        assert!(scenario(&zero, Driver::Wire, None).is_err());
+    }
+
+    #[test]
+    fn flags_that_cannot_be_honoured_are_refused_by_name() {
+        for flag in [
+            "--payload-file f",
+            "--payload-monotonic",
+            "--print-metrics",
+            "--transactional-id t",
+            "--warmup-records 5",
+        ] {
+            let line = format!("{NEW} {flag}");
+            let error = scenario(&arguments(&line), Driver::Librdkafka, None).unwrap_err();
+            let name = flag.split(' ').next().unwrap();
+            assert!(error.message.contains(name) && error.hint.is_some(), "{}", error.message);
+        }
+        let nowhere = NEW.replace(" --bootstrap-server b:1", "");
+        assert!(scenario(&arguments(&nowhere), Driver::Librdkafka, None).is_err());
+        let sizeless = NEW.replace(" --record-size 100", "");
+        assert!(scenario(&arguments(&sizeless), Driver::Librdkafka, None).is_err());
+    }
+
+    fn second(second: u32, times_ms: &[i64]) -> (SecondRow, Option<Histogram>) {
+        let mut histogram = Histogram::new();
+        times_ms.iter().for_each(|ms| histogram.record_ns(ms * 1_000_000));
+        let row = SecondRow { second, acked: times_ms.len() as u64, ..SecondRow::default() };
+        (row, (!times_ms.is_empty()).then_some(histogram))
+    }
+
+    #[test]
+    fn the_tools_lines_are_about_the_time_from_send_to_acknowledgement() {
+        let (series, acknowledge_service) =
+            [second(0, &[1, 3]), second(1, &[2, 2]), second(2, &[8])].into_iter().unzip();
+        let seconds = Seconds { acknowledge_service, ..Seconds::default() };
+        let mut step = StepResult {
+            series,
+            value_bytes_mean: 1_048_576.0,
+            achieved_per_s: Some(2.0),
+            ..StepResult::default()
+        };
+        step.asked_per_s = Some(2.0);
+        step.counts.acked = 5;
+        step.latency.acknowledge_service =
+            Distribution { mean_ns: Some(3.2e6), max_ns: Some(8_000_000), ..Distribution::default() };
+        assert_eq!(
+            output(&step, &seconds, 2_000),
+            "4 records sent, 2.0 records/sec (2.00 MB/sec), 2.0 ms avg latency, 3.0 ms max latency.\n5 records sent, 2.000000 \
+             records/sec (2.00 MB/sec), 3.20 ms avg latency, 8.00 ms max latency, 2 ms 50th, 8 ms 95th, 8 ms 99th, 8 ms \
+             99.9th.\n"
+        );
+        assert_eq!(
+            output(&step, &seconds, 5_000).lines().count(),
+            1,
+            "no progress line of a part of an interval"
+        );
+    }
+
+    #[test]
+    fn under_saturation_only_the_time_in_the_queue_is_told() {
+        let mut step = StepResult { achieved_per_s: Some(9.0), ..StepResult::default() };
+        step.counts.acked = 9;
+        step.producer_statistics.queue_mean_ns = Some(5e6);
+        step.producer_statistics.rtt_mean_ns = Some(1e6);
+        let out = output(&step, &Seconds::default(), 5_000);
+        assert!(out.contains("6.00 ms avg latency, NaN ms max latency, NaN ms 50th"), "{out}");
+        assert!(corrections(&step)[0].contains("mean time in the queue 5.00 ms"));
+    }
+}
