@@ -161,7 +161,11 @@ fn the_guide_shows_what_the_program_prints() {
         let ended = size(command);
         assert!(matches!(ended.code(), Some(0 | 1)), "{command}: {}", ended.stderr);
         for line in lines.filter(|line| !line.is_empty() && *line != "...") {
-            assert!(ended.stdout.lines().any(|printed| printed == line), "{command}: no {line:?} in\n{}", ended.stdout);
+            assert!(
+                ended.stdout.lines().any(|printed| printed == line),
+                "{command}: no {line:?} in\n{}",
+                ended.stdout
+            );
         }
     }
     assert!(commands >= 4, "{commands}");
