@@ -9,12 +9,13 @@ use std::process::Command;
 const ARROWS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("stats", &["model"]),
-    ("load", &["model"]),
+    ("wire", &[]),
+    ("load", &["model", "wire"]),
     ("observe", &["model"]),
     ("judge", &["model", "stats"]),
     ("lab", &["model"]),
     ("report", &["model", "stats"]),
-    ("cli", &["model", "stats", "load", "observe", "judge", "lab", "report"]),
+    ("cli", &["model", "stats", "wire", "load", "observe", "judge", "lab", "report"]),
 ];
 
 /// A bench drives what it measures from outside: it may lean on every crate, and no crate on it.
