@@ -110,7 +110,7 @@ impl Received {
         };
         match stamp.part {
             Part::Probe => shared.probe_received(record.partition),
-            Part::WarmUp | Part::Measured if shared.load.saturating() => {
+            Part::WarmUp | Part::Measured if shared.saturating => {
                 let measured = stamp.part == Part::Measured;
                 if measured {
                     self.arrivals.note(stamp.producer, record.partition, stamp.sequence);

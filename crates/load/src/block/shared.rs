@@ -11,6 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(crate) struct Shared<'a> {
     pub(crate) run: u64,
     pub(crate) load: &'a LoadPlan,
+    /// Whether messages go out as fast as possible.
+    pub(crate) saturating: bool,
     stop: &'a AtomicBool,
     finish: AtomicBool,
     start_ns: AtomicU64,
@@ -50,6 +52,7 @@ impl<'a> Shared<'a> {
         Shared {
             run,
             load,
+            saturating: load.saturating(),
             stop,
             finish: AtomicBool::new(false),
             start_ns: AtomicU64::new(u64::MAX),

@@ -336,7 +336,7 @@ fn hear_report(
             let second = seconds.at(now, !(measured && shared.sending_is_measured()));
             second.acked += 1;
             // Without a schedule the time to the report is the length of the queue that the sender itself keeps full.
-            if !shared.load.saturating() {
+            if !shared.saturating {
                 second.response.record(stamp.intended_ns, now);
                 second.service.record(stamp.sent_ns, now);
             }

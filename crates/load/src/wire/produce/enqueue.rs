@@ -226,7 +226,7 @@ impl Producer<'_, '_> {
 
     /// Whether batches need not gather messages: there is neither a schedule nor a key that says where a message goes.
     pub(super) fn fills_whole_batches(&self) -> bool {
-        self.shared.load.saturating() && !self.has_keys() && self.shared.load.in_flight.is_none()
+        self.shared.saturating && !self.has_keys() && self.shared.load.in_flight.is_none()
     }
 
     fn has_keys(&self) -> bool {
