@@ -22,6 +22,7 @@ mod noisy_host;
 mod not_steady;
 mod rebalance_in_window;
 mod reconnect_in_window;
+mod same_device;
 mod same_host;
 mod saturated;
 mod schedule_wait;
@@ -54,6 +55,7 @@ pub(crate) const REGISTRY: &[Rule] = &[
     not_steady::RULE,
     noisy_host::RULE,
     memory_absorbed::RULE,
+    same_device::RULE,
     duplicates_or_reorder::RULE,
     foreign_records::RULE,
     instrument_coarse::RULE,

@@ -1,0 +1,93 @@
+//! Whether log directories that are held against each other lie on the same hardware.
+
+use crate::figure::{list, quoted};
+use crate::rule::{About, Case, Complete, Rule, about_run};
+use plumb_model::facts::LogDirectory;
+use plumb_model::finding::{Finding, Severity};
+use plumb_model::plan::{ClusterPlan, LogDirLayout};
+
+pub(super) const RULE: Rule = Rule {
+    id: "same-device",
+    title: "One device under several names",
+    summary: "Log directories that are compared lie on the same hardware.",
+    page: include_str!("../../../../docs/findings/same-device.md"),
+    severity: Severity::Suspect,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    let each = matches!(
+        case.document.plan.cluster,
+        ClusterPlan::Lab { log_dir_layout: LogDirLayout::BrokerEach, .. }
+    );
+    let directories = &case.document.environment.log_directories;
+    if !each {
+        return Vec::new();
+    }
+    let mut told: Vec<&LogDirectory> = Vec::new();
+    let mut findings = Vec::new();
+    for directory in directories {
+        let hardware = directory.storage.hardware();
+        let on_it: Vec<&LogDirectory> =
+            directories.iter().filter(|other| other.storage.hardware() == hardware).collect();
+        if hardware.is_empty() || on_it.len() < 2 || told.contains(&directory) {
+            continue;
+        }
+        let names = list(&on_it.iter().map(|directory| quoted(&directory.name)).collect::<Vec<_>>());
+        let devices = list(&hardware.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        let claim = format!(
+            "The log directories {names} lie on the same hardware ({devices}): a difference between them is not one of devices"
+        );
+        findings.push(
+            about_run(RULE.id, Severity::Suspect, claim)
+                .seen("hardware behind them", devices)
+                .advise("Mount each device, and name a directory on it; `findmnt --target DIRECTORY` shows what is there."),
+        );
+        told.extend(on_it);
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::{found, healthy, one};
+    use plumb_model::document::RunDocument;
+    use plumb_model::facts::{Device, FileSystem, Layer, Storage, StorageLayer};
+
+    fn on(devices: &[(&str, &str)]) -> RunDocument {
+        let mut document = healthy();
+        let directory = |(name, device): &(&str, &str)| {
+            let device = Device { name: (*device).to_owned(), ..Device::default() };
+            let layers =
+                [Layer::FileSystem(FileSystem::default()), Layer::Device(device)].into_iter().zip(0..);
+            let layers = layers.map(|(layer, depth)| StorageLayer { depth, layer }).collect();
+            let storage = Storage { layers, ..Storage::default() };
+            LogDirectory { name: (*name).to_owned(), storage, ..LogDirectory::default() }
+        };
+        document.environment.log_directories = devices.iter().map(directory).collect();
+        document
+    }
+
+    #[test]
+    fn two_names_for_one_disk_are_found_once_and_a_third_on_its_own_is_left_out() {
+        let finding = one(&on(&[("sata", "sda"), ("nvme", "nvme0n1"), ("pmem", "sda")]), RULE.id);
+        assert_eq!(finding.severity, Severity::Suspect);
+        assert!(
+            finding.claim.contains("\"sata\" and \"pmem\" lie on the same hardware (sda)"),
+            "{}",
+            finding.claim
+        );
+    }
+
+    #[test]
+    fn different_disks_and_memory_which_has_no_device_are_silent() {
+        assert_eq!(found(&on(&[("sata", "sda"), ("nvme", "nvme0n1")]), RULE.id), []);
+        let mut memory = on(&[("one", "x"), ("two", "x")]);
+        for directory in &mut memory.environment.log_directories {
+            directory.storage.layers.truncate(1);
+        }
+        assert_eq!(found(&memory, RULE.id), []);
+    }
+}
