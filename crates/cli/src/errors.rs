@@ -3,6 +3,7 @@
 use crate::client_config::ConfigFileError;
 use crate::run_dir::RunDirError;
 use crate::scenario_file::ScenarioFileError;
+use crate::session::{ResumeError, TooLittleSpace};
 use plumb_lab::kafka::{Fault, LabError};
 use plumb_load::LoadError;
 use plumb_model::resolve::ResolveError;
@@ -88,6 +89,15 @@ fn category_of(cause: &(dyn std::error::Error + 'static)) -> Option<Category> {
     if let Some(error) = cause.downcast_ref::<RunDirError>() {
         return Some(if error.is_usage() { Category::Usage } else { Category::Environment });
     }
+    if let Some(error) = cause.downcast_ref::<ResumeError>() {
+        return Some(match error {
+            ResumeError::OtherCluster { .. } => Category::Target,
+            _ => Category::Usage,
+        });
+    }
+    if cause.is::<TooLittleSpace>() {
+        return Some(Category::Environment);
+    }
     if cause.is::<plumb_observe::ObserveError>() {
         return Some(Category::Target);
     }
@@ -114,6 +124,12 @@ fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     }
     if let Some(error) = cause.downcast_ref::<ConfigFileError>() {
         return Some(error.hint().to_owned());
+    }
+    if let Some(error) = cause.downcast_ref::<ResumeError>() {
+        return Some(error.hint().to_owned());
+    }
+    if cause.is::<TooLittleSpace>() {
+        return Some(TooLittleSpace::HINT.to_owned());
     }
     if cause.is::<plumb_observe::ObserveError>() {
         return Some(

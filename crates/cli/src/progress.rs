@@ -1,24 +1,33 @@
 //! What a person sees on standard error while a run goes on: where it is, and how long it will take.
 //!
-//! On a terminal one line that moves; elsewhere a line for each block. It takes what a block observes like any other
-//! sink and owns nothing.
+//! On a terminal one line that moves, and under it a table of the settings where there are several; elsewhere a line for
+//! each block. It takes what a block observes like any other sink and owns nothing.
+
+mod table;
 
 use crate::printer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plumb_lab::kafka::Step;
 use plumb_load::observation::{Measure, SecondPart};
 use plumb_load::schedule::Share;
-use plumb_model::document::BlockResult;
-use plumb_model::plan::Plan;
+use plumb_model::document::{BlockResult, RunDocument};
+use plumb_model::plan::{Plan, StepPlan};
 use plumb_model::units::Nanos;
 use std::io::IsTerminal;
+use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
+use table::{Table, figures, rate};
 
 /// Clients, groups and readings around each block, measured on two cores with one broker here.
 const BLOCK_OVERHEAD_S: f64 = 0.8;
 /// Starting a lab whose jars are there.
 const LAB_START_S: f64 = 4.0;
+/// Trials of a search before the full-length ones: up to about a million messages a second, and down again.
+const TRIALS_ON_THE_WAY: f64 = 16.0;
+/// Lines of a terminal that the table leaves free, and how many it takes where its height is not known.
+const LINES_FREE: usize = 3;
+const LINES_USUAL: usize = 20;
 
 /// The progress of a run.
 #[derive(Debug)]
@@ -26,12 +35,23 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     blocks: u64,
     terminal: bool,
+    /// What the first line says, and the table under it.
+    shown: Mutex<(String, Option<Table>)>,
 }
 
 /// Seconds that a plan takes.
 pub(crate) fn estimate_s(plan: &Plan) -> f64 {
     let blocks = f64::from(plan.blocks);
-    let step_s = |step: &plumb_model::plan::StepPlan| {
+    let searched_s = |step: &StepPlan| {
+        let full_s = step.load.planned_s().unwrap_or(0.0);
+        let around_s = step.load.warm_up.as_secs_f64() + BLOCK_OVERHEAD_S;
+        TRIALS_ON_THE_WAY * ((full_s / 4.0).max(2.0).min(full_s) + around_s)
+            + 2.0 * blocks * (full_s + around_s)
+    };
+    let step_s = |step: &StepPlan| {
+        if plan.goal.is_some() {
+            return searched_s(step);
+        }
         let measured = step.load.planned_s().unwrap_or(0.0);
         let twin_s = |rate: f64| 1.0 + (plan.twin as f64 / rate).min(10.0);
         let twin = step.load.rate_per_s.filter(|_| plan.twin > 0).map_or(0.0, twin_s);
@@ -43,28 +63,54 @@ pub(crate) fn estimate_s(plan: &Plan) -> f64 {
 }
 
 impl Progress {
-    pub(crate) fn new(plan: &Plan) -> Self {
+    pub(crate) fn new(document: &RunDocument) -> Self {
+        let plan = &document.plan;
         let terminal = std::io::stderr().is_terminal();
         let blocks = u64::from(plan.blocks) * plan.steps.len() as u64;
-        let estimate_s = estimate_s(plan);
+        let done: usize = document.steps.iter().map(|step| step.blocks.len()).sum();
+        let left = (blocks.saturating_sub(done as u64)) as f64 / blocks.max(1) as f64;
+        let estimate_s = estimate_s(plan) * left;
         let bar = ProgressBar::with_draw_target(Some(estimate_s.ceil() as u64), ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}/{len}s").ok();
+        let style = ProgressStyle::with_template("{spinner} {elapsed}/{len}s {msg}").ok();
         bar.set_style(style.unwrap_or_else(ProgressStyle::default_spinner));
         bar.enable_steady_tick(Duration::from_millis(120));
-        if !terminal {
-            printer::note(&format!(
-                "plumb: {} in {blocks} block{}, about {}",
-                plan.name,
-                if blocks == 1 { "" } else { "s" },
-                duration(estimate_s)
-            ));
+        let what = match plan.goal {
+            Some(_) => format!("a search for each of {} settings, at least", plan.steps.len()),
+            None => format!("{blocks} block{}, about", if blocks == 1 { "" } else { "s" }),
+        };
+        let kept = if done > 0 { format!(", {done} of them done") } else { String::new() };
+        let time = duration(estimate_s);
+        // On a terminal the line that moves tells the time as well, but a long one is said before it begins.
+        if !terminal || plan.steps.len() > 1 {
+            printer::note(&format!("plumb: {} in {what} {time}{kept}", plan.name));
         }
-        Progress { bar, blocks, terminal }
+        let table = (plan.steps.len() > 1).then(|| Table::new(plan, &document.steps));
+        Progress { bar, blocks, terminal, shown: Mutex::new((String::new(), table)) }
     }
 
     /// Says what happens now.
     pub(crate) fn note(&self, what: &str) {
-        self.bar.set_message(what.to_owned());
+        self.change(|line, _| {
+            *line = what.to_owned();
+            true
+        });
+    }
+
+    /// Changes what is shown, and shows it when the change says so.
+    fn change(&self, change: impl FnOnce(&mut String, &mut Option<Table>) -> bool) {
+        let Ok(mut shown) = self.shown.lock() else { return };
+        let (line, table) = &mut *shown;
+        if !change(line, table) || !self.terminal {
+            return;
+        }
+        let mut text = line.clone();
+        if let Some(table) = table {
+            for row in table.lines(height()) {
+                text.push('\n');
+                text.push_str(&row);
+            }
+        }
+        self.bar.set_message(text);
     }
 
     /// Where a lab tells what it is about to do.
@@ -94,41 +140,78 @@ impl Progress {
         self.note(&format!("warming the cluster up for {time}, not measured"));
     }
 
-    pub(crate) fn block(&self, position: u32, step: &str, share: &Share) {
+    /// A block of a step begins.
+    pub(crate) fn block(&self, title: &str, step: usize, share: &Share) {
         let what = match share {
             Share::Count(count) => format!("{count} messages"),
             Share::Time(time) => format!("{:.1} s", time.as_secs_f64()),
         };
-        self.note(&format!("block {}/{}  {step}  {what}", position + 1, self.blocks));
+        self.change(|line, table| {
+            *line = format!("{title}  {what}");
+            if let Some(table) = table {
+                table.begin(step);
+            }
+            true
+        });
     }
 
     pub(crate) fn second(&self, part: &SecondPart) {
         if part.measure == Measure::EndToEnd && part.response.samples() > 0 && !part.warm_up {
             let p50_ms = part.response.histogram.value_at_quantile(0.5) as f64 / 1e6;
-            let message = self.bar.message();
-            let stem = message.split("  now p50").next().unwrap_or_default().to_owned();
-            self.bar.set_message(format!("{stem}  now p50 {p50_ms:.2} ms"));
+            self.change(|line, _| {
+                let stem = line.split("  now p50").next().unwrap_or_default();
+                *line = format!("{stem}  now p50 {p50_ms:.2} ms");
+                true
+            });
+        }
+        let messages = if part.measure == Measure::Acknowledge { part.acked } else { 0 };
+        if messages > 0 {
+            self.change(|_, table| table.as_mut().is_some_and(|table| table.second(part.second, messages)));
         }
     }
 
-    pub(crate) fn block_done(&self, position: u32, step: &str, block: &BlockResult) {
+    /// What a block is called while it runs.
+    pub(crate) fn title(&self, position: u32, step: &StepPlan) -> String {
+        format!("block {}/{}  {}", position + 1, self.blocks, step.name)
+    }
+
+    pub(crate) fn block_done(&self, title: &str, step: (usize, &StepPlan), block: &BlockResult) {
+        let (index, step) = step;
+        self.change(|_, table| {
+            if let Some(table) = table {
+                table.end(index, block);
+            }
+            true
+        });
         if self.terminal {
             return;
         }
         let ms = |ns: Option<f64>| ns.map_or("-".to_owned(), |ns| format!("{:.2} ms", ns / 1e6));
-        let figures = &block.end_to_end;
-        printer::note(&format!(
-            "plumb: block {}/{}  {step}: mean {}, p50 {}",
-            position + 1,
-            self.blocks,
-            ms(figures.mean_ns),
-            ms(figures.p50_ns.map(|ns| ns as f64)),
-        ));
+        let latency = &block.end_to_end;
+        let what = match rate(block) {
+            Some(rate) if latency.samples == 0 => figures(rate, step.load.size.mean()),
+            _ => format!("mean {}, p50 {}", ms(latency.mean_ns), ms(latency.p50_ns.map(|ns| ns as f64))),
+        };
+        printer::note(&format!("plumb: {title}: {what}"));
+    }
+
+    /// A trial of a search is over.
+    pub(crate) fn trial_done(&self, title: &str, what: &str) {
+        self.note(&format!("{title}: {what}"));
+        if !self.terminal {
+            printer::note(&format!("plumb: {title}: {what}"));
+        }
     }
 
     pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Lines that the table may take.
+fn height() -> usize {
+    let rows = rustix::termios::tcgetwinsize(std::io::stderr()).map(|size| usize::from(size.ws_row));
+    rows.ok().filter(|rows| *rows > LINES_FREE).map_or(LINES_USUAL, |rows| rows - LINES_FREE)
 }
 
 /// Seconds for people.

@@ -31,6 +31,10 @@ pub(crate) enum RunDirError {
         #[source]
         source: serde_json::Error,
     },
+    #[error("{0} belongs to a run that is still going on")]
+    Busy(PathBuf),
+    #[error("{path} has {got} bytes; expected at least the {expected} that were written before")]
+    Shortened { path: PathBuf, got: u64, expected: u64 },
     #[error("{path} has schema version {got}; this plumb reads up to {SCHEMA_VERSION}")]
     Newer { path: PathBuf, got: u64 },
 }
@@ -42,6 +46,8 @@ impl RunDirError {
             RunDirError::Exists(_)
             | RunDirError::Read(_)
             | RunDirError::NotADocument { .. }
+            | RunDirError::Busy(_)
+            | RunDirError::Shortened { .. }
             | RunDirError::Newer { .. } => true,
         }
     }
@@ -55,6 +61,8 @@ impl RunDirError {
             RunDirError::Read(_) | RunDirError::NotADocument { .. } => {
                 "give a run's directory or its run.json, such as runs/2026-11-20T15-04-05Z-latency"
             }
+            RunDirError::Busy(_) => "wait until it ends, or stop it: a run has its directory alone",
+            RunDirError::Shortened { .. } => "files of the run were lost, so it cannot go on: start it anew",
             RunDirError::Newer { .. } => "a newer plumb wrote it: update this one",
         };
         Some(hint.to_owned())
@@ -74,7 +82,16 @@ pub(crate) struct RunDir {
     path: PathBuf,
     /// The directories that did not exist before, innermost first.
     made: Vec<PathBuf>,
-    logs: BTreeMap<String, fs_err::File>,
+    logs: BTreeMap<String, Log>,
+    /// The directory itself, locked: a run has it alone.
+    _lock: Option<fs_err::File>,
+}
+
+/// A log that is written.
+#[derive(Debug)]
+struct Log {
+    file: fs_err::File,
+    bytes: u64,
 }
 
 impl RunDir {
@@ -91,14 +108,57 @@ impl RunDir {
             return Err(RunDirError::Exists(path));
         }
         let missing = path.ancestors().take_while(|part| !part.as_os_str().is_empty() && !part.exists());
-        let dir =
-            RunDir { made: missing.map(Path::to_owned).collect(), path: path.clone(), logs: BTreeMap::new() };
-        match fs_err::create_dir_all(&path) {
-            Ok(()) => Ok(dir),
-            Err(error) => {
-                dir.discard();
-                Err(RunDirError::Write(error))
+        let made = missing.map(Path::to_owned).collect();
+        let mut dir = RunDir { made, path: path.clone(), logs: BTreeMap::new(), _lock: None };
+        if let Err(error) = fs_err::create_dir_all(&path) {
+            dir.discard();
+            return Err(RunDirError::Write(error));
+        }
+        dir._lock = lock(&path)?;
+        Ok(dir)
+    }
+
+    /// Opens the directory of a run that goes on. Its logs are cut back to so many bytes.
+    pub(crate) fn reopen(path: &Path, log_bytes: &BTreeMap<String, u64>) -> Result<Self, RunDirError> {
+        let mut dir =
+            RunDir { made: Vec::new(), path: path.to_owned(), logs: BTreeMap::new(), _lock: lock(path)? };
+        for (name, bytes) in log_bytes {
+            let place = path.join(name);
+            let open = || fs_err::OpenOptions::new().append(true).open(&place);
+            let file = open().map_err(RunDirError::Read)?;
+            let got = file.metadata().map_err(RunDirError::Read)?.len();
+            if got < *bytes {
+                return Err(RunDirError::Shortened { path: place, got, expected: *bytes });
             }
+            file.set_len(*bytes).map_err(RunDirError::Write)?;
+            dir.logs.insert(name.clone(), Log { file, bytes: *bytes });
+        }
+        Ok(dir)
+    }
+
+    /// Bytes of a log so far.
+    pub(crate) fn log_bytes(&self, name: &str) -> u64 {
+        self.logs.get(name).map_or(0, |log| log.bytes)
+    }
+
+    /// Ends a log and removes its file: what it holds is in no figure.
+    pub(crate) fn remove_log(&mut self, name: &str) -> Result<(), RunDirError> {
+        match self.logs.remove(name) {
+            Some(_) => fs_err::remove_file(self.path.join(name)).map_err(RunDirError::Write),
+            None => Ok(()),
+        }
+    }
+
+    /// Replaces a file of what a run needs to go on after it was killed.
+    pub(crate) fn write_state(&self, name: &str, content: &[u8]) -> Result<(), RunDirError> {
+        self.replace(name, content, Durable::Yes)
+    }
+
+    /// Removes such a file, if it is there.
+    pub(crate) fn remove_state(&self, name: &str) -> Result<(), RunDirError> {
+        match fs_err::remove_file(self.path.join(name)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(RunDirError::Write(error)),
+            _ => Ok(()),
         }
     }
 
@@ -171,7 +231,7 @@ impl RunDir {
         let mut builder = IntervalLogWriterBuilder::new();
         if !self.logs.contains_key(log) {
             let file = fs_err::File::create(self.path.join(log)).map_err(RunDirError::Write)?;
-            self.logs.insert(log.to_owned(), file);
+            self.logs.insert(log.to_owned(), Log { file, bytes: 0 });
             builder.add_comment("[Histogram log format version 1.3]").add_comment("Times in nanoseconds");
             builder.with_start_time(start);
         }
@@ -185,8 +245,19 @@ impl RunDir {
                     .write_histogram(histogram.inner(), since_epoch, length, None)
                     .map_err(|error| std::io::Error::other(error.to_string()))
             });
-        let Some(file) = self.logs.get_mut(log) else { return Ok(()) };
-        written.and_then(|()| file.write_all(&line)).map_err(RunDirError::Write)
+        let Some(log) = self.logs.get_mut(log) else { return Ok(()) };
+        log.bytes += line.len() as u64;
+        written.and_then(|()| log.file.write_all(&line)).map_err(RunDirError::Write)
+    }
+}
+
+/// Locks a run's directory. None where the file system knows no locks.
+fn lock(path: &Path) -> Result<Option<fs_err::File>, RunDirError> {
+    let directory = fs_err::File::open(path).map_err(RunDirError::Read)?;
+    match directory.file().try_lock() {
+        Ok(()) => Ok(Some(directory)),
+        Err(std::fs::TryLockError::WouldBlock) => Err(RunDirError::Busy(path.to_owned())),
+        Err(std::fs::TryLockError::Error(_)) => Ok(None),
     }
 }
 

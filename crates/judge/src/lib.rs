@@ -12,6 +12,7 @@ mod figure;
 mod linger;
 mod rule;
 mod rules;
+pub mod search;
 mod setup;
 pub mod stages;
 mod steadiness;

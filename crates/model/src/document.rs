@@ -165,6 +165,9 @@ pub struct BlockResult {
     /// Measured messages received, per second from the first reception to the last.
     #[serde(default)]
     pub received_per_s: Option<f64>,
+    /// From the consumers' release until they had caught up with a backlog.
+    #[serde(default)]
+    pub drain_s: Option<f64>,
     /// Its end-to-end latency, without curve.
     pub end_to_end: Distribution,
     /// Its acknowledge latency, without curve.

@@ -94,7 +94,7 @@ pub struct Throughput {
     pub received_bytes_per_s: Option<f64>,
     /// Interval of `received_per_s`.
     pub received_interval: Option<Interval>,
-    /// Time to receive the backlog that had been built; absent in every other mode.
+    /// Time to receive the backlog that had been built, mean over the blocks; absent in every other mode.
     pub drain_s: Option<f64>,
 }
 

@@ -26,7 +26,8 @@ pub struct Plan {
     pub reference: Option<String>,
     /// The settings under test, in the order written.
     pub steps: Vec<StepPlan>,
-    /// Rounds over all steps, each with fresh clients; a step's messages are split over them.
+    /// Rounds over all steps, each with fresh clients; a step's messages are split over them. In a search for a goal:
+    /// full-length runs of each rate that is confirmed.
     pub blocks: u32,
     /// Unmeasured load before the first block, so that a cold broker is not what is measured.
     pub settle: Nanos,
@@ -219,7 +220,7 @@ pub struct LoadPlan {
     pub mode: Mode,
     /// How the intended times are laid out.
     pub schedule: Schedule,
-    /// When the measured part ends.
+    /// When the measured part ends. In a search for a goal: of each full-length run.
     pub length: Length,
     /// Sent before the measured part, at the same rate, in every block.
     pub warm_up: Nanos,

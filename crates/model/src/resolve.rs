@@ -118,12 +118,15 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
         description: trail.scenario("description", scenario.description.clone(), String::new),
         seed: trail.scenario("seed", scenario.seed, || 20_210_830),
         level: trail.scenario("level", scenario.level, || 0.95),
-        blocks: trail.scenario("blocks", scenario.blocks, || default_blocks(&steps)),
+        blocks: trail.scenario("blocks", scenario.blocks, || match goal {
+            Some(_) => CONFIRMING_RUNS,
+            None => default_blocks(&steps),
+        }),
         settle: trail.scenario("settle", scenario.settle, || Nanos::from_secs(if lab { 8 } else { 0 })),
         twin: trail.scenario("twin", scenario.twin, || twin_of_own),
         goal,
         reference: trail.scenario("reference", scenario.reference.clone().map(Some), || None),
-        cluster,
+        cluster: quick_to_delete(cluster, &steps, &mut trail.origins),
         steps,
         origins: trail.origins,
     };
@@ -132,9 +135,31 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
     Ok(plan)
 }
 
+/// Full-length runs that confirm a rate: the fewest with an interval.
+const CONFIRMING_RUNS: u32 = 3;
+
 /// Messages to a twin topic where the brokers' own times are not at hand: enough for a mean within a tenth of the
 /// millisecond to which append times are rounded.
 const TWIN_MESSAGES: u64 = 200;
+
+/// A block that goes as fast as it can has a topic that is deleted after it; a lab's brokers then remove its files at once
+/// and not, as is Kafka's default, after a minute in which the next blocks fill the disk.
+fn quick_to_delete(
+    mut cluster: ClusterPlan,
+    steps: &[StepPlan],
+    origins: &mut BTreeMap<String, Origin>,
+) -> ClusterPlan {
+    const DELAY: &str = "log.segment.delete.delay.ms";
+    if let ClusterPlan::Lab { broker_properties, .. } = &mut cluster
+        && steps.iter().any(|step| step.load.saturating())
+        && !broker_properties.contains_key(DELAY)
+    {
+        broker_properties.insert(DELAY.to_owned(), "1000".to_owned());
+        let reason = "topics of blocks that go as fast as they can are deleted one by one".to_owned();
+        origins.insert(format!("cluster.lab.broker_properties.{DELAY}"), Origin::Derived { reason });
+    }
+    cluster
+}
 
 /// Follows values from the scenario's paths to the plan's, noting origins.
 struct Trail<'a> {
@@ -215,6 +240,9 @@ fn goal(
     }
     if steps.iter().any(|step| !matches!(step.load.mode, Mode::Mixed | Mode::Produce)) {
         return conflict("load.mode", "a latency holds or not while messages are produced at a rate");
+    }
+    if steps.iter().any(|step| matches!(step.load.length, Length::Count(_))) {
+        return conflict("load.count", "a search tries many rates, and each for a time: say load.duration");
     }
     let latency =
         words.latency.unwrap_or(if consumed { GoalLatency::EndToEnd } else { GoalLatency::Acknowledge });

@@ -1,6 +1,7 @@
 //! Loads beside the measured blocks: one before them that warms the cluster up, one after them that asks the broker's
 //! clock.
 
+use super::block::has_own_topic;
 use super::target::Target;
 use crate::progress::Progress;
 use anyhow::Result;
@@ -26,7 +27,14 @@ const TWIN_S: f64 = 10.0;
 type Context<'a> = (u64, &'a AtomicBool, &'a Progress);
 
 /// Load so that a cold broker (JIT, page cache, connections) is not what the first block shows.
-pub(super) fn settle(plan: &Plan, target: &mut Target, run: u64, context: Context<'_>) -> Result<()> {
+///
+/// `again` ends the name of its topic when the run goes on.
+pub(super) fn settle(
+    (plan, again): (&Plan, &str),
+    target: &mut Target,
+    run: u64,
+    context: Context<'_>,
+) -> Result<()> {
     let Some(first) = plan.steps.first().filter(|_| plan.settle.0 > 0) else { return Ok(()) };
     let (.., progress) = context;
     progress.settle(plan.settle);
@@ -45,13 +53,19 @@ pub(super) fn settle(plan: &Plan, target: &mut Target, run: u64, context: Contex
     };
     let step = StepPlan { load, ..first.clone() };
     let share = Share::Time(plan.settle);
-    carry("1", (&step, share, plan.seed), target, run, context).map(drop)
+    // On the first step's topic, where its blocks share one.
+    let name = if has_own_topic(first) { format!("settle{again}") } else { format!("1{again}") };
+    carry(&name, (&step, share, plan.seed), target, run, context)?;
+    if has_own_topic(first) {
+        target.delete(&name);
+    }
+    Ok(())
 }
 
 /// Load on a topic like the step's that keeps the broker's append times; what they say. None where the plan wants no
 /// twin, the topic is the user's, nobody receives, or the rate changes by itself (no short load is like that).
 pub(super) fn twin(
-    plan: &Plan,
+    (plan, again): (&Plan, &str),
     index: usize,
     target: &mut Target,
     run: u64,
@@ -76,7 +90,7 @@ pub(super) fn twin(
     };
     let messages = plan.twin.min((rate_per_s * TWIN_S) as u64).max(1);
     let twin = StepPlan { topic, ..step.clone() };
-    let name = format!("{}-twin", index + 1);
+    let name = format!("{}-twin{again}", index + 1);
     let outcome = carry(&name, (&twin, Share::Count(messages), plan.seed), target, run, context)?;
     Ok(outcome.and_then(|outcome| {
         let statistics = &outcome.producer_statistics;

@@ -1,6 +1,11 @@
 //! Keeps the run document true while the run goes on.
 
-use super::fold::StepFold;
+use super::fold::{StepFold, per_s};
+use super::kept::Span;
+use super::read_back::{differences, durability, effective};
+use super::sums::{
+    add_accounting, add_counts, add_errors, add_instrument, add_span, merge_statistics, throughput,
+};
 use super::target::Target;
 use super::watch::Watched;
 use anyhow::Result;
@@ -13,35 +18,27 @@ use plumb_load::librdkafka::admin::TopicShape;
 use plumb_load::librdkafka::java::ClientConfig;
 use plumb_load::random::Random;
 use plumb_model::document::{
-    BlockResult, ClusterFacts, Durability, Effective, Environment, Instrument, RunDocument, RunIdentity,
-    RunState, SCHEMA_VERSION, StepResult,
+    BlockResult, ClusterFacts, Environment, Instrument, Resumption, RunDocument, RunIdentity, RunState,
+    SCHEMA_VERSION, StepResult,
 };
-use plumb_model::facts::ThreadUsage;
 use plumb_model::finding::{Validity, ValidityVerdict};
-use plumb_model::observation::{ClientStatistics, Counts, ErrorCount, ThreadCpu, Twin};
-use plumb_model::plan::{Plan, Properties};
+use plumb_model::observation::Twin;
+use plumb_model::plan::{Driver, Plan, StepPlan};
 use plumb_observe::{HostRoot, SystemCommands, host_facts, is_local_address};
 use plumb_stats::distribution::distribution;
 use plumb_stats::interval::Spread;
+use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// Threads listed in the document for each step.
-const THREADS_MOST: usize = 12;
 
 /// The document with what is needed to go on with it.
 pub(super) struct Record {
     pub(super) document: RunDocument,
-    /// Time behind each step's rates.
-    spans: Vec<Span>,
+    /// Time and bytes behind each step's rates.
+    pub(super) spans: Vec<Span>,
     /// Whether all brokers read the clock of this host.
     same_clock: Option<bool>,
-}
-
-/// Time behind a step's rates, over its blocks so far.
-#[derive(Debug, Clone, Copy, Default)]
-struct Span {
-    planned_ns: u64,
-    measured_ns: u64,
+    /// Steps of which no block has been done since the run went on.
+    unseen: BTreeSet<usize>,
 }
 
 /// 16 hexadecimal digits that no other run has.
@@ -60,16 +57,7 @@ impl Record {
     /// A document of a run about which nothing is known but its plan.
     pub(super) fn new(plan: Plan, started: Timestamp, config: &ClientConfig) -> Result<Self> {
         let reference = plan.reference.as_deref().map(crate::reference::table).transpose()?;
-        let steps = plan
-            .steps
-            .iter()
-            .map(|step| StepResult {
-                name: step.name.clone(),
-                asked_per_s: step.load.rate_per_s,
-                value_bytes_mean: step.load.size.mean(),
-                ..StepResult::default()
-            })
-            .collect();
+        let steps = plan.steps.iter().map(empty_result).collect();
         let run = RunIdentity {
             id: new_id(),
             name: plan.name.clone(),
@@ -80,7 +68,7 @@ impl Record {
             resumed: Vec::new(),
         };
         let environment = Environment {
-            client: plumb_load::librdkafka::version(),
+            client: client(&plan),
             config_keys: config.fates.clone(),
             ..Environment::default()
         };
@@ -99,9 +87,55 @@ impl Record {
             plan,
         };
         let spans = vec![Span::default(); document.steps.len()];
-        let mut record = Record { document, spans, same_clock: None };
+        let mut record = Record { document, spans, same_clock: None, unseen: BTreeSet::new() };
         record.judge();
         Ok(record)
+    }
+
+    /// The document of a run that goes on.
+    pub(super) fn resumed(mut document: RunDocument, spans: Vec<Span>) -> Self {
+        let blocks_kept = document.steps.iter().map(|step| step.blocks.len() as u32).sum();
+        let at = timestamp(Timestamp::now());
+        document.run.resumed.push(Resumption { at, blocks_kept, changes: Vec::new() });
+        document.run.state = RunState::Running;
+        document.run.finished_at = None;
+        let unseen = (0..document.steps.len()).filter(|at| !document.steps[*at].blocks.is_empty()).collect();
+        let mut record = Record { document, spans, same_clock: None, unseen };
+        record.judge();
+        record
+    }
+
+    /// The document of one step at a rate of its own, apart from the run's: same run, host and cluster.
+    pub(super) fn scratch(&self, index: usize, rate_per_s: f64) -> Self {
+        let mut document = self.document.clone();
+        let mut step = document.plan.steps.swap_remove(index);
+        step.load.rate_per_s = Some(rate_per_s);
+        document.plan.goal = None;
+        document.steps = vec![empty_result(&step)];
+        document.plan.steps = vec![step];
+        let mut record = Record {
+            document,
+            spans: vec![Span::default()],
+            same_clock: self.same_clock,
+            unseen: BTreeSet::new(),
+        };
+        record.judge();
+        record
+    }
+
+    /// A step's figures were made elsewhere.
+    pub(super) fn replace(&mut self, index: usize, result: StepResult) {
+        self.document.steps[index] = result;
+        self.judge();
+    }
+
+    /// Something is not as it was before the run went on.
+    pub(super) fn changed(&mut self, what: String) {
+        if let Some(resumption) = self.document.run.resumed.last_mut()
+            && !resumption.changes.contains(&what)
+        {
+            resumption.changes.push(what);
+        }
     }
 
     /// The run's id as a number.
@@ -109,16 +143,20 @@ impl Record {
         u64::from_str_radix(&self.document.run.id, 16).unwrap_or(0)
     }
 
-    /// Host and cluster, as they describe themselves.
+    /// Host and cluster, as they describe themselves. Of a run that goes on, what was said at its start stays.
     pub(super) fn describe(&mut self, target: &Target) {
         let root = HostRoot::default();
+        let goes_on = !self.document.run.resumed.is_empty();
         let environment = &mut self.document.environment;
-        environment.log_directories = target.log_directories();
-        environment.host = Some(host_facts(&root, &SystemCommands::default()));
         let local: Option<Vec<bool>> =
             target.addresses().into_iter().map(|address| is_local_address(&root, address).ok()).collect();
         let local = local.filter(|local| !local.is_empty());
         self.same_clock = local.as_ref().map(|local| local.iter().all(|local| *local));
+        if goes_on {
+            return;
+        }
+        environment.log_directories = target.log_directories();
+        environment.host = Some(host_facts(&root, &SystemCommands::default()));
         environment.cluster = ClusterFacts {
             id: target.cluster.id.clone(),
             brokers: target.cluster.brokers.iter().map(|(_, host, port)| format!("{host}:{port}")).collect(),
@@ -156,7 +194,13 @@ impl Record {
         (target, topic): (&Target, &TopicShape),
     ) {
         let same_clock = self.same_clock;
-        let saturating = self.document.plan.steps[index].load.saturating();
+        let load = self.document.plan.steps[index].load.clone();
+        if self.unseen.remove(&index) {
+            let now = effective(&outcome, target, topic);
+            for change in differences(&self.document.steps[index].effective, &now) {
+                self.changed(format!("{}: {change}", self.document.steps[index].name));
+            }
+        }
         let step = &mut self.document.steps[index];
         if step.blocks.is_empty() {
             step.effective = effective(&outcome, target, topic);
@@ -164,19 +208,18 @@ impl Record {
         }
         add_counts(&mut step.counts, &outcome.counts);
         let span = &mut self.spans[index];
-        span.planned_ns += outcome.planned_ns;
-        span.measured_ns += outcome.measured_ns;
+        add_span(span, &outcome);
         // A rate is messages over time; a mean of rates is not.
-        let rate = |messages: u64, ns: u64| (ns > 0).then(|| messages as f64 * 1e9 / ns as f64);
         step.asked_per_s =
-            rate(step.counts.intended, span.planned_ns).or(step.asked_per_s).filter(|_| !saturating);
-        step.achieved_per_s = rate(step.counts.acked, span.measured_ns);
+            per_s(step.counts.intended, span.planned_ns).or(step.asked_per_s).filter(|_| !load.saturating());
+        step.achieved_per_s = per_s(step.counts.acked, span.measured_ns);
         add_accounting(step, &outcome);
         merge_statistics(&mut step.producer_statistics, &outcome.producer_statistics);
         merge_statistics(&mut step.consumer_statistics, &outcome.consumer_statistics);
         add_errors(&mut step.errors, &outcome.errors);
-        add_instrument(step, &watched, &outcome);
+        add_instrument(step, (&watched, &outcome), *span);
         step.blocks.push(block);
+        step.throughput = throughput(step, *span, self.document.plan.level);
         step.latency = fold.latencies(&step.blocks);
         step.slip = fold.slip();
         step.series = fold.series.clone();
@@ -210,143 +253,24 @@ impl Record {
     }
 }
 
-/// Mean of two figures by their weights; the second alone when the first stands for nothing yet.
-fn weighted(a: f64, weight_a: u64, b: f64, weight_b: u64) -> f64 {
-    let (weight_a, weight_b) = (weight_a as f64, weight_b as f64);
-    if weight_a + weight_b == 0.0 { b } else { (a * weight_a + b * weight_b) / (weight_a + weight_b) }
-}
-
-fn effective(outcome: &BlockOutcome, target: &Target, topic: &TopicShape) -> Effective {
-    let leader = topic.leaders.first().copied().unwrap_or(-1);
-    Effective {
-        topic_name: topic.name.clone(),
-        partitions: u32::try_from(topic.leaders.len()).ok(),
-        replication: (topic.replication > 0).then_some(topic.replication),
-        log_dirs: target.log_dirs(&topic.name),
-        producer: outcome.producer_properties.clone(),
-        consumer: outcome.consumer_properties.clone(),
-        topic: target.cluster.topic_configs(&topic.name),
-        broker: target.cluster.broker_configs(leader),
+/// A step of which nothing is known but its plan.
+pub(super) fn empty_result(step: &StepPlan) -> StepResult {
+    StepResult {
+        name: step.name.clone(),
+        asked_per_s: step.load.rate_per_s,
+        value_bytes_mean: step.load.size.mean(),
+        ..StepResult::default()
     }
 }
 
-fn durability(effective: &Effective) -> Durability {
-    let of = |properties: &Properties, key: &str| properties.get(key).cloned();
-    let acks = of(&effective.producer, "acks");
-    Durability {
-        acks: acks.map(|acks| if acks == "-1" { "all".to_owned() } else { acks }),
-        replication: effective.replication,
-        min_insync_replicas: of(&effective.topic, "min.insync.replicas").and_then(|value| value.parse().ok()),
-        flush_messages: of(&effective.topic, "flush.messages"),
-        flush_ms: of(&effective.topic, "flush.ms"),
-        idempotence: of(&effective.producer, "enable.idempotence").and_then(|value| value.parse().ok()),
-    }
-}
-
-fn add_counts(sum: &mut Counts, counts: &Counts) {
-    sum.intended += counts.intended;
-    sum.sent += counts.sent;
-    sum.acked += counts.acked;
-    sum.failed += counts.failed;
-    sum.unknown += counts.unknown;
-    sum.received += counts.received;
-    sum.lost += counts.lost;
-    sum.duplicated += counts.duplicated;
-    sum.reordered += counts.reordered;
-}
-
-fn add_accounting(step: &mut StepResult, outcome: &BlockOutcome) {
-    let first = step.blocks.is_empty();
-    let (sum, block) = (&mut step.accounting, &outcome.accounting);
-    sum.acked += block.acked;
-    sum.unknown += block.unknown;
-    sum.foreign += block.foreign;
-    sum.corrupt += block.corrupt;
-    // One block that could not be asked leaves the sum unknown; one that disagrees is not outweighed.
-    sum.offset_delta = match (first, sum.offset_delta, block.offset_delta) {
-        (true, _, now) => now,
-        (false, Some(so_far), Some(now)) => Some(so_far + now),
-        (false, ..) => None,
+/// The clients in use, with their versions.
+fn client(plan: &Plan) -> String {
+    let mut drivers: Vec<Driver> = plan.steps.iter().map(|step| step.driver).collect();
+    drivers.sort_unstable();
+    drivers.dedup();
+    let name = |driver: &Driver| match driver {
+        Driver::Librdkafka => plumb_load::librdkafka::version(),
+        Driver::Wire => format!("plumb wire {}", env!("CARGO_PKG_VERSION")),
     };
-    sum.agrees = match (first, sum.agrees, block.agrees) {
-        (true, _, now) => now,
-        (false, Some(so_far), Some(now)) => Some(so_far && now),
-        (false, so_far, now) => so_far.filter(|agrees| !agrees).or(now.filter(|agrees| !agrees)),
-    };
-}
-
-fn merge_statistics(sum: &mut ClientStatistics, block: &ClientStatistics) {
-    let mean = |a: Option<f64>, n: u64, b: Option<f64>, m: u64| match (a, b) {
-        (Some(a), Some(b)) => Some(weighted(a, n, b, m)),
-        (a, b) => a.or(b),
-    };
-    let (n, m) = (sum.queue_samples, block.queue_samples);
-    sum.queue_mean_ns = mean(sum.queue_mean_ns, n, block.queue_mean_ns, m);
-    let (n, m) = (sum.outbuf_samples, block.outbuf_samples);
-    sum.outbuf_mean_ns = mean(sum.outbuf_mean_ns, n, block.outbuf_mean_ns, m);
-    let (n, m) = (sum.batches, block.batches);
-    sum.batch_messages_mean = mean(sum.batch_messages_mean, n, block.batch_messages_mean, m);
-    sum.batch_bytes_mean = mean(sum.batch_bytes_mean, n, block.batch_bytes_mean, m);
-    sum.outbuf_samples += block.outbuf_samples;
-    sum.batches += block.batches;
-    sum.rtt_mean_ns = mean(sum.rtt_mean_ns, sum.rtt_samples, block.rtt_mean_ns, block.rtt_samples);
-    sum.rtt_min_ns = [sum.rtt_min_ns, block.rtt_min_ns].into_iter().flatten().min();
-    sum.queue_samples += block.queue_samples;
-    sum.rtt_samples += block.rtt_samples;
-    sum.throttle_max_ns = sum.throttle_max_ns.max(block.throttle_max_ns);
-    sum.throttled_responses += block.throttled_responses;
-    sum.reconnects += block.reconnects;
-    sum.disconnects += block.disconnects;
-    sum.timeouts += block.timeouts;
-    sum.retries += block.retries;
-    sum.rebalances += block.rebalances;
-    sum.out_of_range += block.out_of_range;
-}
-
-fn add_errors(sum: &mut Vec<ErrorCount>, errors: &[ErrorCount]) {
-    for error in errors {
-        match sum.iter_mut().find(|known| known.origin == error.origin && known.code == error.code) {
-            Some(known) => known.count += error.count,
-            None => sum.push(error.clone()),
-        }
-    }
-}
-
-fn add_instrument(step: &mut StepResult, watched: &Watched, outcome: &BlockOutcome) {
-    let first = step.blocks.is_empty();
-    let add = |so_far: Option<f64>, now: Option<f64>| match (first, so_far, now) {
-        (true, _, now) => now,
-        (false, Some(so_far), Some(now)) => Some(so_far + now),
-        (false, ..) => None,
-    };
-    let sent = step.counts.sent;
-    let instrument = &mut step.instrument;
-    let cpu_s = watched.own.as_ref().and_then(|own| own.cpu_ns).map(|ns| ns as f64 / 1e9);
-    instrument.cpu_s = add(instrument.cpu_s, cpu_s);
-    instrument.broker_cpu_s = add(instrument.broker_cpu_s, watched.broker_cpu_s);
-    instrument.cpu_s_per_million_messages =
-        instrument.cpu_s.filter(|_| sent > 0).map(|cpu_s| cpu_s * 1e6 / sent as f64);
-    instrument.queue_full_waits += outcome.queue_full_waits;
-    if let Some(own) = &watched.own {
-        // The busiest of any block: an average would hide the block in which a thread was the limit.
-        let mut threads: Vec<ThreadCpu> =
-            own.threads.iter().filter_map(|t| thread(t, own.elapsed_ns)).collect();
-        threads.append(&mut instrument.threads);
-        threads.sort_by(|a, b| b.share.total_cmp(&a.share));
-        let mut seen = std::collections::BTreeSet::new();
-        threads.retain(|thread| seen.insert(thread.thread.clone()));
-        threads.truncate(THREADS_MOST);
-        instrument.threads = threads;
-    }
-}
-
-fn thread(usage: &ThreadUsage, elapsed_ns: u64) -> Option<ThreadCpu> {
-    let ticks = usage.user_ns.zip(usage.system_ns).map(|(user, system)| user + system);
-    let cpu_ns = usage.on_cpu_ns.or(ticks)?;
-    (cpu_ns > 0 && elapsed_ns > 0).then(|| ThreadCpu {
-        thread: usage.name.clone(),
-        cpu_s: cpu_ns as f64 / 1e9,
-        share: cpu_ns as f64 / elapsed_ns as f64,
-        run_delay_s: usage.run_delay_ns.map(|ns| ns as f64 / 1e9),
-    })
+    drivers.iter().map(name).collect::<Vec<_>>().join(", ")
 }

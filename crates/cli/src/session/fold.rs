@@ -7,14 +7,17 @@ use anyhow::Result;
 use plumb_load::BlockOutcome;
 use plumb_load::observation::{Measure, SecondPart};
 use plumb_load::tally::Tally;
-use plumb_model::document::BlockResult;
+use plumb_model::document::{BlockResult, StepResult};
 use plumb_model::observation::{Distribution, Latencies, SecondLatency, SecondRow};
+use plumb_model::plan::GoalLatency;
 use plumb_stats::distribution::{distribution, figures};
 use plumb_stats::histogram::{Exact, Histogram};
 use plumb_stats::interval::{Batch, Spread, batches};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
+use super::kept::{Damaged, KeptHistogram};
 use crate::run_dir::{RunDir, RunDirError};
 
 /// Seconds for which a second's parts are waited for after it ended.
@@ -42,6 +45,17 @@ impl Pair {
     }
 }
 
+/// A step's histograms and logs after a block, as they are kept.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct FoldState {
+    /// Response and service time.
+    end_to_end: [KeptHistogram; 2],
+    acknowledge: [KeptHistogram; 2],
+    slip: KeptHistogram,
+    /// Bytes of each log, by its name.
+    pub(super) log_bytes: BTreeMap<String, u64>,
+}
+
 /// A second that is still open.
 #[derive(Debug, Default)]
 struct OpenSecond {
@@ -67,6 +81,8 @@ pub(crate) struct StepFold {
     pub(crate) series: Vec<SecondRow>,
     /// What the logs are called, by measure.
     pub(crate) logs: BTreeMap<String, String>,
+    /// Whether histograms go into logs.
+    logged: bool,
 }
 
 impl StepFold {
@@ -84,7 +100,62 @@ impl StepFold {
             open: BTreeMap::new(),
             series: Vec::new(),
             logs: BTreeMap::new(),
+            logged: true,
         }
+    }
+
+    /// A fold whose histograms go into no log.
+    pub(crate) fn unlogged(level: f64) -> Self {
+        StepFold { logged: false, ..StepFold::new(level, String::new()) }
+    }
+
+    /// The fold of a step as it was kept; `result` is the step in the document.
+    pub(super) fn restore(
+        level: f64,
+        stem: String,
+        state: &FoldState,
+        result: &StepResult,
+    ) -> Result<Self, Damaged> {
+        let pair = |[response, service]: &[KeptHistogram; 2]| -> Result<Pair, Damaged> {
+            Ok(Pair { response: response.try_into()?, service: service.try_into()? })
+        };
+        Ok(StepFold {
+            end_to_end: pair(&state.end_to_end)?,
+            acknowledge: pair(&state.acknowledge)?,
+            slip: (&state.slip).try_into()?,
+            series: result.series.clone(),
+            logs: result.histogram_logs.clone(),
+            ..StepFold::new(level, stem)
+        })
+    }
+
+    /// What has to be kept of it after a block.
+    pub(super) fn state(&self, dir: &RunDir) -> FoldState {
+        let pair = |pair: &Pair| [(&pair.response).into(), (&pair.service).into()];
+        FoldState {
+            end_to_end: pair(&self.end_to_end),
+            acknowledge: pair(&self.acknowledge),
+            slip: (&self.slip).into(),
+            log_bytes: self.logs.values().map(|log| (log.clone(), dir.log_bytes(log))).collect(),
+        }
+    }
+
+    /// Takes over what another fold made of its blocks, with its logs.
+    pub(super) fn take_figures(&mut self, other: StepFold) {
+        *self = StepFold { stem: std::mem::take(&mut self.stem), ..other };
+    }
+
+    /// What the block under way, or the last one, had of a latency.
+    pub(super) fn block_latency(&self, latency: GoalLatency) -> &Histogram {
+        match latency {
+            GoalLatency::Acknowledge => &self.block_acknowledge.response,
+            GoalLatency::EndToEnd => &self.block_end_to_end.response,
+        }
+    }
+
+    /// Start of the names of its files.
+    pub(super) fn stem(&self) -> &str {
+        &self.stem
     }
 
     /// The block's first intended send is about now: the logs' times count from here.
@@ -143,7 +214,7 @@ impl StepFold {
                 ("acknowledge", &acknowledge.response),
                 ("acknowledge_service", &acknowledge.service),
             ] {
-                if histogram.samples() > 0 {
+                if self.logged && histogram.samples() > 0 {
                     let log = format!("{}.{measure}.hlog", self.stem);
                     dir.append(&log, (start, Duration::from_secs(1)), histogram)?;
                     self.logs.entry(measure.to_owned()).or_insert(log);
@@ -172,7 +243,9 @@ impl StepFold {
         Ok(BlockResult {
             block: self.block,
             counts: outcome.counts,
-            achieved_per_s: achieved_per_s(outcome),
+            achieved_per_s: per_s(outcome.counts.acked, outcome.measured_ns),
+            received_per_s: outcome.receiving_ns.and_then(|ns| per_s(outcome.counts.received, ns)),
+            drain_s: outcome.drain_ns.map(|ns| ns as f64 / 1e9),
             end_to_end: block_figures(&self.block_end_to_end.response, |row| &row.end_to_end),
             acknowledge: block_figures(&self.block_acknowledge.response, |row| &row.acknowledge),
             catch_up_at_most_ns: outcome.catch_up_at_most_ns,
@@ -211,9 +284,9 @@ impl StepFold {
     }
 }
 
-/// Measured messages acknowledged per second of the measured part.
-pub(crate) fn achieved_per_s(outcome: &BlockOutcome) -> Option<f64> {
-    (outcome.measured_ns > 0).then(|| outcome.counts.acked as f64 * 1e9 / outcome.measured_ns as f64)
+/// So many in so long, per second.
+pub(super) fn per_s(number: u64, ns: u64) -> Option<f64> {
+    (ns > 0).then(|| number as f64 * 1e9 / ns as f64)
 }
 
 /// A recorder's tally as a histogram of the statistics crate.

@@ -91,6 +91,18 @@ impl Target {
         Ok(shape)
     }
 
+    /// Deletes a topic that this run made for something that is over. One of the user's is only forgotten.
+    pub(super) fn delete(&mut self, suffix: &str) {
+        let Some(shape) = self.shapes.remove(suffix) else { return };
+        if let Some(at) = self.own.iter().position(|topic| topic.name() == shape.name) {
+            let topic = self.own.swap_remove(at);
+            if self.cluster.delete_topic(&topic).is_err() {
+                // The end of the run tries again, and says so if it cannot.
+                self.own.push(topic);
+            }
+        }
+    }
+
     /// Replicas of the topic's partitions in each log directory of the lab; empty when they cannot be looked at.
     pub(super) fn log_dirs(&self, topic: &str) -> BTreeMap<String, u32> {
         self.log_dirs.partitions_of(topic)

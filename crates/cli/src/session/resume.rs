@@ -1,0 +1,183 @@
+//! Going on with a run that was stopped or killed: what it had done is taken as it was kept, or the reason is given why
+//! it cannot go on.
+//!
+//! A block counts as done when it is in its step's kept file; a block that was under way is run anew, at its place in the
+//! order and with its seeds.
+
+use super::Run;
+use super::document::Record;
+use super::fold::StepFold;
+use super::kept::{self, KeptCandidate, KeptStep, Span};
+use super::search::{Candidate, candidate_stem};
+use super::space::Space;
+use crate::run_dir::{RunDir, RunDirError, read_document};
+use anyhow::Result;
+use plumb_model::document::{RunDocument, RunState};
+use plumb_model::facts::{Fact, HostFacts};
+use plumb_model::plan::{ClusterPlan, Plan};
+use plumb_observe::{HostRoot, SystemCommands, host_facts};
+use std::collections::BTreeMap;
+use std::path::Path;
+use thiserror::Error;
+
+/// A run that cannot go on.
+#[derive(Debug, Error)]
+pub(crate) enum ResumeError {
+    #[error("{path} is complete: nothing is left to do")]
+    Complete { path: String },
+    #[error("{path} was begun by plumb {expected}; this is {got}")]
+    OtherVersion { path: String, expected: String, got: &'static str },
+    #[error("{path} was begun on another host: its {what} was {expected}, here it is {got}")]
+    OtherHost { path: String, what: &'static str, expected: String, got: String },
+    #[error("{path} was begun on cluster {expected}; {bootstrap} is cluster {got}")]
+    OtherCluster { path: String, bootstrap: String, expected: String, got: String },
+    #[error("{path} is not of this run, or is damaged")]
+    Damaged { path: String },
+}
+
+impl ResumeError {
+    pub(crate) fn hint(&self) -> &'static str {
+        match self {
+            ResumeError::Complete { .. } => "plumb report shows it",
+            ResumeError::OtherVersion { .. } => {
+                "go on with the plumb that began it: two may not measure alike. Or start it anew"
+            }
+            ResumeError::OtherHost { .. } | ResumeError::OtherCluster { .. } => {
+                "blocks of two machines or clusters cannot stand in one run: go on where it was begun, or start it anew"
+            }
+            ResumeError::Damaged { .. } => "start it anew; what it measured is in its report",
+        }
+    }
+}
+
+/// Opens a run's directory to go on with it.
+pub(super) fn open(path: &Path) -> Result<Run> {
+    let document = read_document(path)?;
+    // The document itself may be named, as everywhere.
+    let directory = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
+    check(&document, directory)?;
+    let steps = kept_steps(&document, directory)?;
+    let mut log_bytes = BTreeMap::new();
+    for step in steps.iter().flatten() {
+        let folds = [&step.fold].into_iter().chain(step.candidates.iter().map(|candidate| &candidate.fold));
+        folds.for_each(|fold| log_bytes.extend(fold.log_bytes.clone()));
+    }
+    let dir = RunDir::reopen(directory, &log_bytes)?;
+    run(document, steps, dir, directory)
+}
+
+/// The run as it was after the last block of each step.
+fn run(mut document: RunDocument, steps: Vec<Option<KeptStep>>, dir: RunDir, path: &Path) -> Result<Run> {
+    let damaged = |_| ResumeError::Damaged { path: path.display().to_string() };
+    let (mut folds, mut spans, mut candidates) = (Vec::new(), Vec::new(), Vec::new());
+    for (index, kept) in steps.into_iter().enumerate() {
+        let plan = &document.plan.steps[index];
+        let (level, stem) = (document.plan.level, super::stem(index, plan));
+        let Some(kept) = kept else {
+            document.steps[index] = super::document::empty_result(plan);
+            folds.push(StepFold::new(level, stem));
+            spans.push(Span::default());
+            candidates.push(Vec::new());
+            continue;
+        };
+        folds.push(StepFold::restore(level, stem, &kept.fold, &kept.result).map_err(damaged)?);
+        spans.push(kept.span);
+        document.steps[index] = kept.result;
+        candidates.push(kept.candidates);
+    }
+    let record = Record::resumed(document, spans);
+    let level = record.document.plan.level;
+    let restore = |(index, kept): (usize, Vec<KeptCandidate>)| -> Result<Vec<Candidate>> {
+        let mut all = Vec::new();
+        for candidate in kept {
+            let rate_per_s = candidate.rate_per_s;
+            let stem = candidate_stem(index, &record.document.plan.steps[index], rate_per_s);
+            let fold = StepFold::restore(level, stem, &candidate.fold, &candidate.result).map_err(damaged)?;
+            let mut scratch = record.scratch(index, rate_per_s);
+            scratch.spans = vec![candidate.span];
+            scratch.replace(0, candidate.result);
+            all.push(Candidate { rate_per_s, record: scratch, fold });
+        }
+        Ok(all)
+    };
+    let candidates = candidates.into_iter().enumerate().map(restore).collect::<Result<_>>()?;
+    Ok(Run { record, dir, folds, candidates, space: Space::default() })
+}
+
+/// What does not change between the parts of a run.
+fn check(document: &RunDocument, directory: &Path) -> Result<(), ResumeError> {
+    let path = directory.display().to_string();
+    if document.run.state == RunState::Complete {
+        return Err(ResumeError::Complete { path });
+    }
+    let got = env!("CARGO_PKG_VERSION");
+    if document.run.plumb_version != got {
+        return Err(ResumeError::OtherVersion { path, expected: document.run.plumb_version.clone(), got });
+    }
+    if document.steps.len() != document.plan.steps.len() {
+        return Err(ResumeError::Damaged { path });
+    }
+    let Some(before) = &document.environment.host else { return Ok(()) };
+    let now = host_facts(&HostRoot::default(), &SystemCommands::default());
+    for (what, expected, got) in identity(before, &now) {
+        if expected != got {
+            return Err(ResumeError::OtherHost { path, what, expected, got });
+        }
+    }
+    Ok(())
+}
+
+/// What makes a host the same one, as far as both know it.
+fn identity(before: &HostFacts, now: &HostFacts) -> Vec<(&'static str, String, String)> {
+    fn pair<T: ToString>(
+        what: &'static str,
+        before: &Fact<T>,
+        now: &Fact<T>,
+    ) -> Option<(&'static str, String, String)> {
+        Some((what, before.value()?.to_string(), now.value()?.to_string()))
+    }
+    let pairs = [
+        pair("machine id's digest", &before.host_digest, &now.host_digest),
+        pair("processor", &before.cpu_model, &now.cpu_model),
+        pair("number of processors", &before.logical_cpus, &now.logical_cpus),
+        pair("memory", &before.memory_total_bytes, &now.memory_total_bytes),
+        pair("kernel", &before.kernel_release, &now.kernel_release),
+    ];
+    pairs.into_iter().flatten().collect()
+}
+
+/// The cluster has to be the one on which the run was begun. A lab is a new one each time, made alike.
+pub(super) fn check_cluster(
+    plan: &Plan,
+    document: &RunDocument,
+    id: Option<&str>,
+) -> Result<(), ResumeError> {
+    let ClusterPlan::Brokers { bootstrap, .. } = &plan.cluster else { return Ok(()) };
+    match (document.environment.cluster.id.as_deref(), id) {
+        (Some(expected), Some(got)) if expected != got => Err(ResumeError::OtherCluster {
+            path: document.run.name.clone(),
+            bootstrap: bootstrap.clone(),
+            expected: expected.to_owned(),
+            got: got.to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// What was kept of each step; none of one without a done block.
+fn kept_steps(document: &RunDocument, directory: &Path) -> Result<Vec<Option<KeptStep>>> {
+    let read = |(index, plan)| -> Result<Option<KeptStep>> {
+        let path = directory.join(kept::file(&super::stem(index, plan)));
+        let text = match fs_err::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            text => text.map_err(RunDirError::Read)?,
+        };
+        let damaged = || ResumeError::Damaged { path: path.display().to_string() };
+        let step: KeptStep = serde_json::from_slice(&text).map_err(|_| damaged())?;
+        if step.run != document.run.id || step.result.name != plan.name {
+            return Err(damaged().into());
+        }
+        Ok(Some(step))
+    };
+    document.plan.steps.iter().enumerate().map(read).collect()
+}

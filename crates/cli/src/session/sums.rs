@@ -1,0 +1,164 @@
+//! What blocks add up to: counts, the broker's word, statistics, rates, what the instrument cost.
+
+use super::fold::per_s;
+use super::kept::Span;
+use super::watch::Watched;
+use plumb_load::BlockOutcome;
+use plumb_model::document::StepResult;
+use plumb_model::facts::ThreadUsage;
+use plumb_model::observation::{ClientStatistics, Counts, ErrorCount, IntervalMethod, ThreadCpu, Throughput};
+use plumb_stats::interval::{Spread, mean_interval};
+use std::collections::BTreeSet;
+
+/// Threads listed in the document for each step.
+const THREADS_MOST: usize = 12;
+
+pub(super) fn add_span(span: &mut Span, outcome: &BlockOutcome) {
+    span.planned_ns += outcome.planned_ns;
+    span.measured_ns += outcome.measured_ns;
+    span.receiving_ns += outcome.receiving_ns.unwrap_or(0);
+    span.received_bytes += outcome.received_bytes;
+}
+
+/// How much went in and came out, with intervals over whole blocks.
+pub(super) fn throughput(step: &StepResult, span: Span, level: f64) -> Throughput {
+    let blocks = || step.blocks.iter().filter(|block| !block.cut_short);
+    let interval = |rates: Vec<f64>| {
+        mean_interval(&Spread { level, block_means_ns: &rates, batches: &[] })
+            .filter(|interval| interval.method == IntervalMethod::Blocks)
+    };
+    let drains: Vec<f64> = blocks().filter_map(|block| block.drain_s).collect();
+    Throughput {
+        produced_per_s: step.achieved_per_s,
+        produced_bytes_per_s: step.achieved_per_s.map(|rate| rate * step.value_bytes_mean),
+        produced_interval: interval(blocks().filter_map(|block| block.achieved_per_s).collect()),
+        received_per_s: per_s(step.counts.received, span.receiving_ns),
+        received_bytes_per_s: per_s(span.received_bytes, span.receiving_ns),
+        received_interval: interval(blocks().filter_map(|block| block.received_per_s).collect()),
+        drain_s: (!drains.is_empty()).then(|| drains.iter().sum::<f64>() / drains.len() as f64),
+    }
+}
+
+pub(super) fn add_counts(sum: &mut Counts, counts: &Counts) {
+    sum.intended += counts.intended;
+    sum.sent += counts.sent;
+    sum.acked += counts.acked;
+    sum.failed += counts.failed;
+    sum.unknown += counts.unknown;
+    sum.received += counts.received;
+    sum.lost += counts.lost;
+    sum.duplicated += counts.duplicated;
+    sum.reordered += counts.reordered;
+}
+
+pub(super) fn add_accounting(step: &mut StepResult, outcome: &BlockOutcome) {
+    let first = step.blocks.is_empty();
+    let (sum, block) = (&mut step.accounting, &outcome.accounting);
+    sum.acked += block.acked;
+    sum.unknown += block.unknown;
+    sum.foreign += block.foreign;
+    sum.corrupt += block.corrupt;
+    // One block that could not be asked leaves the sum unknown; one that disagrees is not outweighed.
+    sum.offset_delta = match (first, sum.offset_delta, block.offset_delta) {
+        (true, _, now) => now,
+        (false, Some(so_far), Some(now)) => Some(so_far + now),
+        (false, ..) => None,
+    };
+    sum.agrees = match (first, sum.agrees, block.agrees) {
+        (true, _, now) => now,
+        (false, Some(so_far), Some(now)) => Some(so_far && now),
+        (false, so_far, now) => so_far.filter(|agrees| !agrees).or(now.filter(|agrees| !agrees)),
+    };
+}
+
+pub(super) fn merge_statistics(sum: &mut ClientStatistics, block: &ClientStatistics) {
+    sum.measured |= block.measured;
+    let mean = |a: Option<f64>, n: u64, b: Option<f64>, m: u64| match (a, b) {
+        (Some(a), Some(b)) => Some(weighted(a, n, b, m)),
+        (a, b) => a.or(b),
+    };
+    let (n, m) = (sum.queue_samples, block.queue_samples);
+    sum.queue_mean_ns = mean(sum.queue_mean_ns, n, block.queue_mean_ns, m);
+    let (n, m) = (sum.outbuf_samples, block.outbuf_samples);
+    sum.outbuf_mean_ns = mean(sum.outbuf_mean_ns, n, block.outbuf_mean_ns, m);
+    let (n, m) = (sum.batches, block.batches);
+    sum.batch_messages_mean = mean(sum.batch_messages_mean, n, block.batch_messages_mean, m);
+    sum.batch_bytes_mean = mean(sum.batch_bytes_mean, n, block.batch_bytes_mean, m);
+    sum.outbuf_samples += block.outbuf_samples;
+    sum.batches += block.batches;
+    sum.rtt_mean_ns = mean(sum.rtt_mean_ns, sum.rtt_samples, block.rtt_mean_ns, block.rtt_samples);
+    sum.rtt_min_ns = [sum.rtt_min_ns, block.rtt_min_ns].into_iter().flatten().min();
+    sum.queue_samples += block.queue_samples;
+    sum.rtt_samples += block.rtt_samples;
+    sum.throttle_max_ns = sum.throttle_max_ns.max(block.throttle_max_ns);
+    sum.throttled_responses += block.throttled_responses;
+    sum.reconnects += block.reconnects;
+    sum.disconnects += block.disconnects;
+    sum.timeouts += block.timeouts;
+    sum.retries += block.retries;
+    sum.rebalances += block.rebalances;
+    sum.out_of_range += block.out_of_range;
+}
+
+pub(super) fn add_errors(sum: &mut Vec<ErrorCount>, errors: &[ErrorCount]) {
+    for error in errors {
+        match sum.iter_mut().find(|known| known.origin == error.origin && known.code == error.code) {
+            Some(known) => known.count += error.count,
+            None => sum.push(error.clone()),
+        }
+    }
+}
+
+pub(super) fn add_instrument(
+    step: &mut StepResult,
+    (watched, outcome): (&Watched, &BlockOutcome),
+    span: Span,
+) {
+    let first = step.blocks.is_empty();
+    let add = |so_far: Option<f64>, now: Option<f64>| match (first, so_far, now) {
+        (true, _, now) => now,
+        (false, Some(so_far), Some(now)) => Some(so_far + now),
+        (false, ..) => None,
+    };
+    // Where nobody sends in the measured part, the work is what was received.
+    let (messages, bytes) = match span.measured_ns {
+        0 => (step.counts.received, span.received_bytes as f64),
+        _ => (step.counts.sent, step.counts.sent as f64 * step.value_bytes_mean),
+    };
+    let instrument = &mut step.instrument;
+    let cpu_s = watched.own.as_ref().and_then(|own| own.cpu_ns).map(|ns| ns as f64 / 1e9);
+    instrument.cpu_s = add(instrument.cpu_s, cpu_s);
+    instrument.broker_cpu_s = add(instrument.broker_cpu_s, watched.broker_cpu_s);
+    let cpu_s = instrument.cpu_s.filter(|_| messages > 0);
+    instrument.cpu_s_per_million_messages = cpu_s.map(|cpu_s| cpu_s * 1e6 / messages as f64);
+    instrument.cpu_s_per_gb = cpu_s.map(|cpu_s| cpu_s * 1e9 / bytes);
+    instrument.queue_full_waits += outcome.queue_full_waits;
+    if let Some(own) = &watched.own {
+        // The busiest of any block: an average would hide the block in which a thread was the limit.
+        let mut threads: Vec<ThreadCpu> =
+            own.threads.iter().filter_map(|t| thread(t, own.elapsed_ns)).collect();
+        threads.append(&mut instrument.threads);
+        threads.sort_by(|a, b| b.share.total_cmp(&a.share));
+        let mut seen = BTreeSet::new();
+        threads.retain(|thread| seen.insert(thread.thread.clone()));
+        threads.truncate(THREADS_MOST);
+        instrument.threads = threads;
+    }
+}
+
+/// Mean of two figures by their weights; the second alone when the first stands for nothing yet.
+fn weighted(a: f64, weight_a: u64, b: f64, weight_b: u64) -> f64 {
+    let (weight_a, weight_b) = (weight_a as f64, weight_b as f64);
+    if weight_a + weight_b == 0.0 { b } else { (a * weight_a + b * weight_b) / (weight_a + weight_b) }
+}
+
+fn thread(usage: &ThreadUsage, elapsed_ns: u64) -> Option<ThreadCpu> {
+    let ticks = usage.user_ns.zip(usage.system_ns).map(|(user, system)| user + system);
+    let cpu_ns = usage.on_cpu_ns.or(ticks)?;
+    (cpu_ns > 0 && elapsed_ns > 0).then(|| ThreadCpu {
+        thread: usage.name.clone(),
+        cpu_s: cpu_ns as f64 / 1e9,
+        share: cpu_ns as f64 / elapsed_ns as f64,
+        run_delay_s: usage.run_delay_ns.map(|ns| ns as f64 / 1e9),
+    })
+}

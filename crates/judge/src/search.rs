@@ -1,0 +1,335 @@
+//! The highest rate at which a goal holds: the trials so far in, the next rate to try out.
+//!
+//! Pure: no clock, no path. A search goes up from below, each rate a multiple of the one before, until one does not hold;
+//! halves what lies between; comes down from above, because a path that was just overloaded may need less load to
+//! recover than to hold (hysteresis); and then runs the highest that held, and the one just above it, at full length with
+//! clients of their own, in turns, so that a change of the machine between them falls on both.
+//!
+//! Why not believe the first trials: a search that keeps the highest rate that ever looked good keeps the luckiest one.
+//! So what is reported rests on the full-length runs alone, and a rate whose runs do not agree counts as neither.
+
+use plumb_model::search::{SearchBound, SearchTrial, TrialPurpose, TrialVerdict};
+use plumb_stats::law::student_quantile;
+
+/// What a search may ask for, and how fine it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SearchBounds {
+    /// First rate tried, messages per second.
+    pub start_per_s: f64,
+    /// Lowest rate worth trying.
+    pub least_per_s: f64,
+    /// Highest rate that may be asked for.
+    pub most_per_s: f64,
+    /// Full-length runs at each of the two rates that are reported.
+    pub confirming: u32,
+    /// What the goal's latency may be at most.
+    pub limit_ns: f64,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Next {
+    /// Try this rate.
+    Try {
+        /// Messages per second.
+        rate_per_s: f64,
+        /// What for: it says how long.
+        purpose: TrialPurpose,
+    },
+    /// The search is over.
+    Done(Found),
+}
+
+/// What a search found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Found {
+    /// Highest rate that was confirmed to hold.
+    pub rate_low_per_s: Option<f64>,
+    /// Lowest rate above it that was confirmed not to.
+    pub rate_high_per_s: Option<f64>,
+    /// Why there is no more above.
+    pub bounded_by: SearchBound,
+}
+
+/// Growth on the way up.
+const GROWTH: f64 = 2.0;
+/// The halving ends when the two rates are so close (ours: repeated runs of one rate differ by a few percent).
+const CLOSE: f64 = 1.06;
+/// Steps by which candidates go down and up while they are confirmed.
+const STEP: f64 = 1.05;
+/// So many times above the limit, a latency is no freak (ours).
+const FAR: f64 = 4.0;
+/// Level of the one-sided intervals of what the runs of a rate say.
+const SURE: f64 = 0.95;
+/// A search ends after so many trials, whatever it knows.
+const TRIALS_MOST: usize = 80;
+
+/// The next trial of a search, or what it found.
+pub fn next(trials: &[SearchTrial], bounds: &SearchBounds) -> Next {
+    let state = State { trials, bounds };
+    if trials.len() >= TRIALS_MOST {
+        return Next::Done(state.found(SearchBound::Unsettled));
+    }
+    state
+        .retry()
+        .or_else(|| state.climb())
+        .or_else(|| state.narrow())
+        .or_else(|| state.descend())
+        .unwrap_or_else(|| state.confirm())
+}
+
+/// The trials so far, as one looks at them.
+struct State<'a> {
+    trials: &'a [SearchTrial],
+    bounds: &'a SearchBounds,
+}
+
+/// What the full-length runs at a rate say together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Word {
+    /// Not run often enough to tell.
+    Open,
+    /// All of them held.
+    Holds,
+    /// None of them did.
+    Fails,
+    /// They do not agree: the rate is within the interval.
+    Mixed,
+    /// The generator could not send it.
+    Generator,
+}
+
+impl State<'_> {
+    fn of(&self, purpose: TrialPurpose) -> impl DoubleEndedIterator<Item = &SearchTrial> {
+        self.trials.iter().filter(move |trial| trial.purpose == purpose)
+    }
+
+    /// Up from below until a rate does not hold; down from the start when not even that does.
+    fn climb(&self) -> Option<Next> {
+        let attempt = |rate_per_s| Some(Next::Try { rate_per_s, purpose: TrialPurpose::Climb });
+        let Some(last) = self.of(TrialPurpose::Climb).next_back() else {
+            return attempt(self.bounds.start_per_s);
+        };
+        let (lowest_failed, highest_held) = (self.lowest_failed(), self.highest_held());
+        match (highest_held, lowest_failed) {
+            (None, _) => {
+                let lower = last.rate_per_s / (GROWTH * GROWTH);
+                if last.rate_per_s <= self.bounds.least_per_s {
+                    return Some(Next::Done(Found {
+                        rate_low_per_s: None,
+                        rate_high_per_s: Some(last.rate_per_s),
+                        bounded_by: SearchBound::NothingHolds,
+                    }));
+                }
+                attempt(lower.max(self.bounds.least_per_s))
+            }
+            (Some(held), None) if held < self.bounds.most_per_s => {
+                attempt((held * GROWTH).min(self.bounds.most_per_s))
+            }
+            _ => None,
+        }
+    }
+
+    /// Halving, by ratio.
+    fn narrow(&self) -> Option<Next> {
+        // Once a rate was tried from above, the interval is no longer halved: what that trial says counts.
+        if self.of(TrialPurpose::Descend).next().is_some() || self.of(TrialPurpose::Confirm).next().is_some()
+        {
+            return None;
+        }
+        let (held, failed) = (self.highest_held()?, self.lowest_failed()?);
+        (failed / held > CLOSE)
+            .then(|| Next::Try { rate_per_s: (held * failed).sqrt(), purpose: TrialPurpose::Narrow })
+    }
+
+    /// Down from the rate that failed: each step has to hold right after the one above it did not.
+    fn descend(&self) -> Option<Next> {
+        if self.of(TrialPurpose::Confirm).next().is_some() {
+            return None;
+        }
+        let attempt = |rate_per_s| Some(Next::Try { rate_per_s, purpose: TrialPurpose::Descend });
+        let Some(last) = self.of(TrialPurpose::Descend).next_back() else {
+            // With nothing that failed there is no above to come from.
+            return self.lowest_failed().and_then(attempt);
+        };
+        let lower = last.rate_per_s / STEP;
+        match last.verdict {
+            TrialVerdict::Holds => None,
+            _ if lower < self.bounds.least_per_s => None,
+            _ => attempt(lower),
+        }
+    }
+
+    /// Full-length runs of the candidate and of the rate just above it, in turns. Rates lie on a grid around the candidate;
+    /// from one that does not settle it the strides grow, so that a candidate that was luck is soon left behind.
+    fn confirm(&self) -> Next {
+        let base = self.candidate();
+        let rate = |at: i32| base * STEP.powi(at);
+        let (mut low, mut stride) = (0, 1);
+        loop {
+            match self.word(rate(low)) {
+                Word::Holds => break,
+                Word::Open => return self.in_turns(rate(low), rate(low + 1)),
+                Word::Fails | Word::Mixed | Word::Generator => {
+                    low -= stride;
+                    stride += 1;
+                    if rate(low) < self.bounds.least_per_s {
+                        return Next::Done(self.found(SearchBound::NothingHolds));
+                    }
+                }
+            }
+        }
+        let (mut above, mut stride) = (low + 1, 1);
+        loop {
+            if rate(above) > self.bounds.most_per_s * (1.0 + f64::EPSILON) {
+                return Next::Done(self.found(SearchBound::RateMost));
+            }
+            match self.word(rate(above)) {
+                Word::Open => return confirming(rate(above)),
+                Word::Generator => return Next::Done(self.found(SearchBound::Generator)),
+                Word::Fails => break,
+                Word::Holds => low = above,
+                Word::Mixed => {}
+            }
+            stride += 1;
+            above += stride;
+        }
+        // What was stridden over.
+        while above - low > 2 {
+            let middle = low + (above - low) / 2;
+            match self.word(rate(middle)) {
+                Word::Open => return confirming(rate(middle)),
+                Word::Holds => low = middle,
+                Word::Fails | Word::Generator => above = middle,
+                Word::Mixed => break,
+            }
+        }
+        // It has to hold right after a rate that was too high, too.
+        match self.ran_after(rate(low), rate(above)) {
+            true => Next::Done(self.found(SearchBound::Path)),
+            false => confirming(rate(low)),
+        }
+    }
+
+    /// Whether a full-length run of the one rate came after one of the other.
+    fn ran_after(&self, rate_per_s: f64, other_per_s: f64) -> bool {
+        let of = |rate: f64| {
+            move |trial: &SearchTrial| trial.purpose == TrialPurpose::Confirm && same(trial.rate_per_s, rate)
+        };
+        let last = self.trials.iter().rposition(of(rate_per_s));
+        last > self.trials.iter().position(of(other_per_s))
+    }
+
+    /// The candidate, and the rate above it in its turn, as long as neither is settled.
+    fn in_turns(&self, candidate: f64, above: f64) -> Next {
+        let waits = self.runs(above).count() < self.runs(candidate).count();
+        let possible = above <= self.bounds.most_per_s && self.word(above) == Word::Open;
+        confirming(if waits && possible { above } else { candidate })
+    }
+
+    /// The highest rate that held both ways: on the way up and, where it was tried, from above.
+    fn candidate(&self) -> f64 {
+        let up = self.highest_held().unwrap_or(self.bounds.least_per_s);
+        match self.of(TrialPurpose::Descend).next_back() {
+            Some(last) => last.rate_per_s.min(up),
+            None => up,
+        }
+    }
+
+    /// What the full-length runs of a rate say, as soon as it is certain.
+    fn word(&self, rate_per_s: f64) -> Word {
+        let runs: Vec<TrialVerdict> = self.runs(rate_per_s).map(|trial| trial.verdict).collect();
+        let count = |verdict| runs.iter().filter(|run| **run == verdict).count();
+        let (held, generator) = (count(TrialVerdict::Holds), count(TrialVerdict::GeneratorBound));
+        match runs.len() {
+            // One run that the generator could not carry says that no more than chance keeps it going at this rate.
+            _ if generator > 0 => Word::Generator,
+            all if held > 0 && held < all => Word::Mixed,
+            all if all < self.bounds.confirming.max(1) as usize => Word::Open,
+            _ if !self.is_clear(rate_per_s) => Word::Mixed,
+            all if held == all => Word::Holds,
+            _ => Word::Fails,
+        }
+    }
+
+    /// Whether the runs' latencies lie on their side of the limit by more than they stray: Student's t on their
+    /// logarithms, because latencies stray by factors. Runs without a latency, and a single run, are taken at their word.
+    fn is_clear(&self, rate_per_s: f64) -> bool {
+        let logs: Option<Vec<f64>> = self
+            .runs(rate_per_s)
+            .map(|trial| trial.quantile_ns.map(|ns| (ns.max(1) as f64 / self.bounds.limit_ns).ln()))
+            .collect();
+        let Some(logs) = logs.filter(|logs| logs.len() > 1) else { return true };
+        let n = logs.len() as f64;
+        let mean = logs.iter().sum::<f64>() / n;
+        // A run that failed although its latency was low failed for another reason: the latency does not speak then.
+        let fails = self.runs(rate_per_s).any(|trial| trial.verdict == TrialVerdict::Fails);
+        if fails && logs.iter().any(|log| *log <= 0.0) {
+            return true;
+        }
+        let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        let reach = student_quantile(SURE, n - 1.0).unwrap_or(f64::INFINITY) * (variance / n).sqrt();
+        mean.abs() >= reach
+    }
+
+    fn runs(&self, rate_per_s: f64) -> impl Iterator<Item = &SearchTrial> {
+        self.of(TrialPurpose::Confirm).filter(move |trial| same(trial.rate_per_s, rate_per_s))
+    }
+
+    fn highest_held(&self) -> Option<f64> {
+        let failed = self.lowest_failed().unwrap_or(f64::INFINITY);
+        let on_the_way = self.exploring().filter(|trial| trial.verdict == TrialVerdict::Holds);
+        on_the_way.map(|trial| trial.rate_per_s).filter(|rate| *rate < failed).max_by(f64::total_cmp)
+    }
+
+    /// The lowest rate of which no trial on the way held.
+    fn lowest_failed(&self) -> Option<f64> {
+        let held = |rate: f64| {
+            self.exploring().any(|trial| trial.verdict == TrialVerdict::Holds && same(trial.rate_per_s, rate))
+        };
+        let on_the_way = self.exploring().filter(|trial| trial.verdict != TrialVerdict::Holds);
+        on_the_way.map(|trial| trial.rate_per_s).filter(|rate| !held(*rate)).min_by(f64::total_cmp)
+    }
+
+    /// The last trial on the way, once more, if it failed by little and for the first time: one freak would send the
+    /// search astray by more than it costs to look again.
+    fn retry(&self) -> Option<Next> {
+        let last = self.trials.last().filter(|last| explores(last))?;
+        let times = self.exploring().filter(|trial| same(trial.rate_per_s, last.rate_per_s)).count();
+        let little = |ns: u64| (ns as f64) < FAR * self.bounds.limit_ns;
+        let unclear = last.verdict == TrialVerdict::Fails && last.quantile_ns.is_some_and(little);
+        (unclear && times == 1).then_some(Next::Try { rate_per_s: last.rate_per_s, purpose: last.purpose })
+    }
+
+    fn exploring(&self) -> impl Iterator<Item = &SearchTrial> {
+        self.trials.iter().filter(|trial| explores(trial))
+    }
+
+    /// The confirmed interval so far.
+    fn found(&self, bounded_by: SearchBound) -> Found {
+        let mut rates: Vec<f64> = self.of(TrialPurpose::Confirm).map(|trial| trial.rate_per_s).collect();
+        rates.sort_by(f64::total_cmp);
+        rates.dedup_by(|a, b| same(*a, *b));
+        let low = rates.iter().rev().copied().find(|rate| self.word(*rate) == Word::Holds);
+        let above = |rate: &f64| low.is_none_or(|low| *rate > low);
+        let high = rates.into_iter().filter(above).find(|rate| self.word(*rate) == Word::Fails);
+        Found { rate_low_per_s: low, rate_high_per_s: high, bounded_by }
+    }
+}
+
+/// Whether a trial is on the way up, or halves.
+fn explores(trial: &SearchTrial) -> bool {
+    matches!(trial.purpose, TrialPurpose::Climb | TrialPurpose::Narrow)
+}
+
+fn confirming(rate_per_s: f64) -> Next {
+    Next::Try { rate_per_s, purpose: TrialPurpose::Confirm }
+}
+
+/// Rates are made by multiplying and dividing, so equal ones may differ in their last digits.
+fn same(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() < 1e-9
+}
+
+#[cfg(test)]
+mod simulated;

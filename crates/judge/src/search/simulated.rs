@@ -1,0 +1,196 @@
+//! Searches on paths whose truth is known.
+
+use super::*;
+use plumb_stats::random::Random;
+
+/// Seeds of each simulation.
+const SEEDS: u64 = 300;
+
+const BOUNDS: SearchBounds =
+    SearchBounds { start_per_s: 1_000.0, least_per_s: 1.0, most_per_s: 1e7, confirming: 3, limit_ns: 20e6 };
+
+/// What a run shows: whether it held, and the latency where there is one, as a share of the limit.
+type Shown = (TrialVerdict, Option<f64>);
+
+/// A path: what a run at a rate shows.
+trait Path {
+    fn run(&mut self, rate_per_s: f64, purpose: TrialPurpose) -> Shown;
+}
+
+impl<F: FnMut(f64, TrialPurpose) -> TrialVerdict> Path for F {
+    fn run(&mut self, rate_per_s: f64, purpose: TrialPurpose) -> Shown {
+        (self(rate_per_s, purpose), None)
+    }
+}
+
+fn search(mut path: impl Path) -> (Found, Vec<SearchTrial>) {
+    let mut trials = Vec::new();
+    loop {
+        match next(&trials, &BOUNDS) {
+            Next::Done(found) => return (found, trials),
+            Next::Try { rate_per_s, purpose } => {
+                assert!(rate_per_s >= BOUNDS.least_per_s && rate_per_s <= BOUNDS.most_per_s * 1.000_001);
+                let (verdict, latency) = path.run(rate_per_s, purpose);
+                trials.push(SearchTrial {
+                    rate_per_s,
+                    purpose,
+                    verdict,
+                    started_at: String::new(),
+                    measured_s: 0.0,
+                    achieved_per_s: None,
+                    quantile_ns: latency.map(|share| (share * BOUNDS.limit_ns) as u64),
+                    samples: 0,
+                    reasons: Vec::new(),
+                });
+            }
+        }
+    }
+}
+
+/// A queue with one server (M/M/1): the quantile q of the time in it is -ln(1-q) / (capacity - rate). What a run sees
+/// strays around that, a short one twice as far as a full one.
+struct Queue {
+    capacity_per_s: f64,
+    limit_s: f64,
+    stray: f64,
+    random: Random,
+}
+
+impl Queue {
+    fn new(capacity_per_s: f64, limit_s: f64, stray: f64, seed: u64) -> Self {
+        Queue { capacity_per_s, limit_s, stray, random: Random::new(seed) }
+    }
+
+    /// The rate at which the 99th percentile is just the limit.
+    fn truth(&self) -> f64 {
+        self.capacity_per_s - 100f64.ln() / self.limit_s
+    }
+}
+
+impl Path for Queue {
+    fn run(&mut self, rate_per_s: f64, purpose: TrialPurpose) -> Shown {
+        let short = if purpose == TrialPurpose::Confirm { 1.0 } else { 2.0 };
+        let stray = (self.stray * short * self.random.normal()).exp();
+        let room = self.capacity_per_s - rate_per_s;
+        if room <= 0.0 {
+            return (TrialVerdict::Fails, None);
+        }
+        let share = 100f64.ln() / room * stray / self.limit_s;
+        (if share <= 1.0 { TrialVerdict::Holds } else { TrialVerdict::Fails }, Some(share))
+    }
+}
+
+/// Of all seeds: the share whose interval holds the truth, the share that was settled, and those intervals' mean ratio.
+fn coverage(capacity_per_s: f64, limit_s: f64, stray: f64) -> (f64, f64, f64) {
+    let (mut covered, mut settled, mut width) = (0.0, 0.0, 0.0);
+    for seed in 0..SEEDS {
+        let path = Queue::new(capacity_per_s, limit_s, stray, seed);
+        let truth = path.truth();
+        let (found, _) = search(path);
+        let (low, high) =
+            (found.rate_low_per_s.unwrap_or(0.0), found.rate_high_per_s.unwrap_or(f64::INFINITY));
+        covered += f64::from(u8::from(low <= truth && truth <= high));
+        if found.bounded_by == SearchBound::Path {
+            settled += 1.0;
+            width += high / low;
+        }
+    }
+    (covered / SEEDS as f64, settled / SEEDS as f64, width / settled)
+}
+
+#[test]
+fn the_interval_holds_the_truth_of_a_noisy_queue_in_nearly_all_seeds() {
+    // A slow path whose latency rises gently, and a fast one whose latency rises like a cliff; little noise and much.
+    for (capacity, limit, stray, widest) in [
+        (1_000.0, 0.02, 0.05, 1.2),
+        (1_000.0, 0.02, 0.2, 1.4),
+        (1_000.0, 0.01, 0.15, 1.8),
+        (200_000.0, 0.02, 0.2, 1.1),
+        (500.0, 0.5, 0.5, 1.4),
+    ] {
+        let (covered, settled, width) = coverage(capacity, limit, stray);
+        let what =
+            format!("{covered} covered, {settled} settled, {width} wide at {capacity}, {limit}, {stray}");
+        assert!(covered >= 0.96 && settled >= 0.95 && width < widest, "{what}");
+    }
+}
+
+#[test]
+fn without_noise_the_interval_is_one_step_wide() {
+    let path = Queue::new(50_000.0, 0.02, 0.0, 1);
+    let truth = path.truth();
+    let (found, trials) = search(path);
+    let (low, high) = (found.rate_low_per_s.unwrap(), found.rate_high_per_s.unwrap());
+    assert!(low <= truth && truth <= high && high / low < 1.06, "{low}..{high} around {truth}");
+    let confirming = trials.iter().filter(|trial| trial.purpose == TrialPurpose::Confirm).count();
+    assert!(confirming <= 9, "{confirming}");
+    assert!(trials.len() < 25, "{}", trials.len());
+}
+
+#[test]
+fn the_two_rates_that_are_reported_are_run_in_turns() {
+    let (_, trials) = search(Queue::new(50_000.0, 0.02, 0.0, 1));
+    let rates: Vec<f64> = trials
+        .iter()
+        .filter(|trial| trial.purpose == TrialPurpose::Confirm)
+        .map(|trial| trial.rate_per_s)
+        .collect();
+    assert!(rates.windows(2).filter(|pair| pair[0] == pair[1]).count() <= 2, "{rates:?}");
+}
+
+#[test]
+fn a_cliff_is_found_between_the_two_rates() {
+    let (found, _) =
+        search(|rate: f64, _| if rate < 76_543.0 { TrialVerdict::Holds } else { TrialVerdict::Fails });
+    let (low, high) = (found.rate_low_per_s.unwrap(), found.rate_high_per_s.unwrap());
+    assert!(low < 76_543.0 && high >= 76_543.0 && high / low < 1.06, "{low}..{high}");
+}
+
+#[test]
+fn a_path_that_never_holds_is_said_to_hold_nothing() {
+    let (found, trials) = search(|_: f64, _| TrialVerdict::Fails);
+    assert_eq!((found.rate_low_per_s, found.bounded_by), (None, SearchBound::NothingHolds));
+    assert!(trials.len() < 10);
+}
+
+#[test]
+fn a_path_that_holds_all_that_the_generator_sends_is_bounded_by_the_generator() {
+    let (found, _) =
+        search(
+            |rate: f64, _| {
+                if rate < 900_000.0 { TrialVerdict::Holds } else { TrialVerdict::GeneratorBound }
+            },
+        );
+    assert_eq!((found.rate_high_per_s, found.bounded_by), (None, SearchBound::Generator));
+    assert!(found.rate_low_per_s.unwrap() > 800_000.0);
+}
+
+#[test]
+fn a_path_that_holds_the_highest_rate_there_is_says_so() {
+    let (found, _) = search(|_: f64, _| TrialVerdict::Holds);
+    assert_eq!(found.bounded_by, SearchBound::RateMost);
+    assert!((found.rate_low_per_s.unwrap() / BOUNDS.most_per_s - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_path_that_recovers_only_at_a_lower_rate_is_given_that_rate() {
+    // Up to 50,000/s it holds; after a rate that was too high it holds only below 40,000/s, until it was seen to.
+    let mut overloaded = false;
+    let (found, trials) = search(|rate: f64, _| {
+        overloaded = rate > if overloaded { 40_000.0 } else { 50_000.0 };
+        if overloaded { TrialVerdict::Fails } else { TrialVerdict::Holds }
+    });
+    assert!(trials.iter().any(|trial| trial.purpose == TrialPurpose::Descend));
+    let (low, high) = (found.rate_low_per_s.unwrap(), found.rate_high_per_s.unwrap());
+    assert!(low <= 40_000.0 * 1.06 && high >= 40_000.0, "{low}..{high}");
+}
+
+#[test]
+fn a_path_that_changes_its_mind_ends_all_the_same() {
+    for seed in 0..SEEDS {
+        let mut random = Random::new(seed);
+        let (_, trials) =
+            search(|_: f64, _| if random.unit() < 0.5 { TrialVerdict::Holds } else { TrialVerdict::Fails });
+        assert!(trials.len() <= TRIALS_MOST);
+    }
+}
