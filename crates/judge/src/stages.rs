@@ -115,6 +115,15 @@ impl<'a> Path<'a> {
     fn produce_stage(&self) -> Stage {
         let statistics = &self.step.producer_statistics;
         match self.produce {
+            Some(produce) if statistics.measured => known(
+                StageName::Produce,
+                produce,
+                Fidelity::Measured,
+                &format!(
+                    "the driver's own times, enqueued to last byte written, of {} messages",
+                    statistics.queue_samples
+                ),
+            ),
             Some(produce) => known(
                 StageName::Produce,
                 produce,
@@ -147,6 +156,17 @@ impl<'a> Path<'a> {
             );
         }
         let produce = &self.requests_of(|times| &times.produce);
+        if let Some(rtt) = self.rtt.filter(|_| self.confirmed && self.acknowledged_by_the_leader_alone()) {
+            let inside = produce
+                .as_ref()
+                .and_then(|times| Some(banded(times.request_queue?).plus(banded(times.local?)).low));
+            return known(
+                StageName::Publish,
+                Banded { mean: rtt, low: inside.unwrap_or(0.0), high: rtt }.within(self.service),
+                Fidelity::Measured,
+                "the driver's own times, last byte written to acknowledgement read: its way back is in it",
+            );
+        }
         let inside =
             produce.as_ref().and_then(|times| Some(banded(times.request_queue?).plus(banded(times.local?))));
         let total = produce.as_ref().and_then(|times| times.total).map(banded);
@@ -189,6 +209,13 @@ impl<'a> Path<'a> {
                 }
             },
         }
+    }
+
+    /// Whether the driver read the times itself, and nothing but the leader's append lies between request and response.
+    fn acknowledged_by_the_leader_alone(&self) -> bool {
+        let alone =
+            self.step.effective.replication == Some(1) || self.step.durability.acks.as_deref() == Some("1");
+        self.step.producer_statistics.measured && alone
     }
 
     /// The twin, where it and not the step's own topic tells the append times.
@@ -369,6 +396,19 @@ mod tests {
     fn what_the_sources_cannot_tell_is_absent_and_bounded_by_the_round_trip() {
         let publish = find(&stages(&step(), Some(true)), StageName::Publish);
         assert_eq!((publish.mean_ns, publish.low_ns, publish.high_ns), (None, Some(0.0), Some(800_000.0)));
+    }
+
+    #[test]
+    fn times_that_the_driver_read_itself_are_figures_where_only_the_leaders_append_lies_between() {
+        let mut step = step();
+        step.producer_statistics.measured = true;
+        let publish = find(&stages(&step, Some(true)), StageName::Publish);
+        assert_eq!((publish.mean_ns, publish.fidelity), (Some(800_000.0), Some(Fidelity::Measured)));
+        assert_eq!(find(&stages(&step, None), StageName::Produce).fidelity, Some(Fidelity::Measured));
+        // Replication lies between too: the round trip is only a bound.
+        step.effective.replication = Some(3);
+        let publish = find(&stages(&step, Some(true)), StageName::Publish);
+        assert_eq!((publish.mean_ns, publish.high_ns), (None, Some(800_000.0)));
     }
 
     #[test]

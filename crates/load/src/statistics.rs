@@ -70,11 +70,13 @@ impl StatisticsSum {
     pub(crate) fn take_request(&mut self, times: &RequestTimes) {
         self.measured = true;
         self.queue.add(times.queue_sum_ns / MICROSECOND_NS, times.messages);
-        self.outbuf.add(times.writing_ns as f64 / MICROSECOND_NS, 1);
+        // Over messages, as stages are: a request with many of them counts as often.
+        let weight = times.messages as f64 / MICROSECOND_NS;
+        self.outbuf.add(times.writing_ns as f64 * weight, times.messages);
         self.batch_count.add(times.messages as f64, times.batches);
         self.batch_bytes.add(times.batch_bytes as f64, times.batches);
         if let Some(response_ns) = times.response_ns {
-            self.rtt.add(response_ns as f64 / MICROSECOND_NS, 1);
+            self.rtt.add(response_ns as f64 * weight, times.messages);
             let response_us = response_ns / 1_000;
             self.rtt_min_us = Some(self.rtt_min_us.map_or(response_us, |so_far| so_far.min(response_us)));
         }

@@ -253,7 +253,8 @@ pub struct SecondLatency {
 /// statistics (STATISTICS.md; window means are exact, percentiles are not merged), or from the wire driver's own times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientStatistics {
-    /// The times were read at each message and request of the measured part, not told by a library's windows.
+    /// The times were read at each message and request of the measured part, not told by a library's windows; all means
+    /// but the batches' are over messages then, and so are the samples behind them.
     #[serde(default)]
     pub measured: bool,
     /// Mean time from produce() to the request, with linger (`int_latency`).
