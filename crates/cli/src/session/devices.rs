@@ -43,7 +43,7 @@ pub(super) fn until_device(
     if !spec.step.load.until_device || spec.step.load.mode == Mode::Consume {
         return Ok(None);
     }
-    let directories = target.log_dirs.holding(spec.topic);
+    let directories = target.log_dirs.for_topic(&spec.step.topic);
     let Some(watcher) = Watcher::of(&directories, target, spec) else {
         let memory =
             |(facts, _): &(&LogDirectory, &LogDir)| facts.storage.is_memory() || facts.storage.is_dax();

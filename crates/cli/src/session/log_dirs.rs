@@ -2,7 +2,7 @@
 
 use plumb_lab::kafka::{LabCluster, LogDir};
 use plumb_model::facts::LogDirectory;
-use plumb_model::plan::{ClusterPlan, LogDirPlan};
+use plumb_model::plan::{ClusterPlan, LogDirPlan, TopicPlan};
 use plumb_observe::{HostRoot, storage};
 use std::collections::BTreeMap;
 
@@ -42,10 +42,14 @@ impl LogDirs {
         found.collect()
     }
 
-    /// The directories that hold any of a topic.
-    pub(super) fn holding<'a>(&'a self, topic: &str) -> Vec<(&'a LogDirectory, &'a LogDir)> {
-        let names = self.partitions_of(topic);
-        let held = self.all.iter().filter(|(facts, _)| names.contains_key(&facts.name));
+    /// The directories that a topic of the plan may lie on. Not looked up on disk: a broker makes a partition's directory
+    /// some time after it says that it leads it.
+    pub(super) fn for_topic(&self, topic: &TopicPlan) -> Vec<(&LogDirectory, &LogDir)> {
+        let only = match topic {
+            TopicPlan::Own { log_dir, .. } => log_dir.as_deref(),
+            TopicPlan::Existing { .. } => None,
+        };
+        let held = self.all.iter().filter(|(facts, _)| only.is_none_or(|only| only == facts.name));
         held.map(|(facts, dir)| (facts, dir)).collect()
     }
 
