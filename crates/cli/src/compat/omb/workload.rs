@@ -1,17 +1,17 @@
-//! What each key of a workload file becomes.
+//! What each key of a workload file becomes: here clients, rates and times, in [`topic`] and [`values`] the rest.
+
+mod topic;
+mod values;
 
 use super::draft::{Draft, Setting, quoted};
 use super::file::{Entry, Value};
-use super::sizes;
 use crate::args::Dialect;
 use crate::compat::fate::{Fates, Place};
 use crate::errors::UsageError;
-use plumb_model::units::{Bytes, Nanos};
+use plumb_model::units::Nanos;
 
 /// Rates from here on stand for `as fast as possible` in the workloads that ship with the benchmark.
 const RATE_FOR_MAX: u64 = 10_000_000;
-/// Keys that the benchmark's distributors draw from.
-const KEYS: u32 = 10_000;
 
 /// Keys that a template may give several values.
 const LISTABLE: &[&str] = &[
@@ -167,111 +167,6 @@ impl<'a> Workload<'a> {
                 self.draft.top.insert(0, Setting::added("name", quoted(&stem), "the workload file's name"));
             }
         }
-    }
-
-    /// The topic. Gives the number of topics that are put together in one.
-    fn topic(&mut self) -> Result<u64, UsageError> {
-        if let Some(name) = self.existing_topic() {
-            let reason = format!("topic {name} is used as it is");
-            for key in ["topics", "partitionsPerTopic"] {
-                if let Some(entry) = self.entry(key) {
-                    self.fates.without_meaning(&entry.place, key, reason.clone());
-                }
-            }
-            return Ok(1);
-        }
-        let (entry, partitions) = (self.required("topics")?, self.required("partitionsPerTopic")?);
-        let topics = match self.numbers(entry).as_deref() {
-            None => 1,
-            Some([1]) => {
-                self.fates.taken(&entry.place, &entry.key, "one topic");
-                1
-            }
-            Some([0]) if !self.names_topics() => {
-                self.fates.refused(&entry.place, &entry.key, "0 topics leave nothing to send to");
-                1
-            }
-            Some([0]) => 1,
-            Some([topics]) if self.wishes.merge_topics => {
-                let note = format!(
-                    "--merge-topics: as many partitions, producers and consumers as {topics} topics have; every \
-                     producer sends to all partitions, so batches are smaller than in the benchmark"
-                );
-                self.fates.translated(&entry.place, &entry.key, "one topic", note);
-                *topics
-            }
-            Some([_]) => {
-                let reason = "a step here has one topic; --merge-topics makes one with the partitions, producers and \
-                              consumers of all (its batches are smaller, because every producer sends to all partitions)";
-                self.fates.refused(&entry.place, &entry.key, reason);
-                1
-            }
-            Some(_) => {
-                let reason = "a step here has one topic: import a workload for each number of topics";
-                self.fates.refused(&entry.place, &entry.key, reason);
-                1
-            }
-        };
-        if let Some(numbers) = self.numbers(partitions) {
-            let value = list(numbers.iter().map(|n| n * topics));
-            let place = &partitions.place;
-            self.fates.taken(place, &partitions.key, format!("topic.partitions: {value}"));
-            let comment = comment(place, &partitions.key);
-            self.draft.topic.push(Setting::from_key("partitions", value, place, &comment));
-        }
-        Ok(topics)
-    }
-
-    fn has_no_producers(&self) -> bool {
-        self.entry("producersPerTopic").is_some_and(|entry| entry.value == Value::Scalar("0".to_owned()))
-    }
-
-    fn names_topics(&self) -> bool {
-        self.entries.iter().any(|entry| entry.key.starts_with("existing") && entry.value != Value::Nothing)
-    }
-
-    /// The topic that an existing list names; a refusal where it is not exactly one.
-    fn existing_topic(&mut self) -> Option<String> {
-        let keys = ["existingTopicList", "existingProduceTopicList", "existingConsumeTopicList"];
-        let lists: Vec<&Entry> = keys.iter().filter_map(|key| self.entry(key)).collect();
-        let (first, others) = lists.split_first()?;
-        let names = |entry: &Entry| match &entry.value {
-            Value::List(items) => items.iter().map(Value::to_string).collect(),
-            value => vec![value.to_string()],
-        };
-        let name = match names(first).as_slice() {
-            [name] => name.clone(),
-            several => {
-                let reason = format!("a step here has one topic, and these are {}", several.len());
-                self.fates.refused(&first.place, &first.key, reason);
-                return None;
-            }
-        };
-        let value = quoted(&name);
-        for entry in lists.iter() {
-            if names(entry) == [name.as_str()] {
-                self.fates.taken(
-                    &entry.place,
-                    &entry.key,
-                    format!("topic.name: {value} (never altered or deleted)"),
-                );
-            } else {
-                let reason = format!(
-                    "producers and consumers of a step have the same topic, and {} names another",
-                    first.key
-                );
-                self.fates.refused(&entry.place, &entry.key, reason);
-            }
-        }
-        let only_consumed = others.is_empty() && first.key == "existingConsumeTopicList";
-        if only_consumed && !self.has_no_producers() {
-            let reason = "producers and consumers of a step have the same topic: existingTopicList names it for both, and \
-                          producersPerTopic: 0 reads what is there";
-            self.fates.refused(&first.place, &first.key, reason);
-        }
-        let comment = comment(&first.place, &first.key);
-        self.draft.topic.push(Setting::from_key("name", value, &first.place, &comment));
-        Some(name)
     }
 
     fn clients(&mut self, topics: u64) -> Result<(), UsageError> {
@@ -445,137 +340,6 @@ impl<'a> Workload<'a> {
             self.fates.without_meaning(&entry.place, &entry.key, "every second is kept");
         }
         Ok(())
-    }
-
-    fn values(&mut self) -> Result<(), UsageError> {
-        if let Some(entry) = self.entry("messageSizeDistribution") {
-            match sizes::mix(&entry.value) {
-                Ok(mix) => {
-                    let note = "the sizes of a range lie evenly in it; three stand for all";
-                    self.fates.translated(&entry.place, &entry.key, format!("load.size: {mix}"), note);
-                    self.load("size", &mix, &entry.place, &entry.key);
-                }
-                Err(reason) => self.fates.refused(&entry.place, &entry.key, reason),
-            }
-            if let Some(entry) = self.entry("messageSize") {
-                self.fates.without_meaning(
-                    &entry.place,
-                    &entry.key,
-                    "messageSizeDistribution takes its place",
-                );
-            }
-        } else {
-            let entry = self.required("messageSize")?;
-            if let Some(bytes) = self.numbers(entry) {
-                let value = list(bytes.into_iter().map(Bytes));
-                self.fates.taken(&entry.place, &entry.key, format!("load.size: {value}"));
-                self.load("size", &value, &entry.place, &entry.key);
-            }
-        }
-        self.payload()
-    }
-
-    fn payload(&mut self) -> Result<(), UsageError> {
-        let (random, file) = (self.entry("useRandomizedPayloads"), self.entry("payloadFile"));
-        let is_random = random.is_some_and(|entry| entry.value == Value::Scalar("true".to_owned()));
-        if let Some(entry) = random {
-            match entry.value.to_string().as_str() {
-                "true" => self.fates.taken(&entry.place, &entry.key, "load.payload"),
-                "false" => self.fates.taken(&entry.place, &entry.key, "values come from payloadFile"),
-                other => {
-                    self.fates.refused(&entry.place, &entry.key, format!("{other} is neither true nor false"))
-                }
-            }
-        }
-        for key in ["randomBytesRatio", "randomizedPayloadPoolSize"] {
-            match self.entry(key) {
-                Some(entry) if !is_random => {
-                    self.fates.without_meaning(&entry.place, key, "useRandomizedPayloads is not true");
-                }
-                Some(entry) if key == "randomizedPayloadPoolSize" => {
-                    let reason = "every value is cut from 4 MiB of random bytes at a place of its own, so that a batch does \
-                                  not compress by repetition";
-                    self.fates.without_meaning(&entry.place, key, reason);
-                }
-                Some(_) | None => {}
-            }
-        }
-        match (is_random, file) {
-            (true, file) => {
-                if let Some(entry) = file {
-                    self.fates.without_meaning(&entry.place, &entry.key, "useRandomizedPayloads is true");
-                }
-                self.entropy();
-                Ok(())
-            }
-            (false, Some(entry)) => {
-                self.payload_file(entry);
-                Ok(())
-            }
-            (false, None) => {
-                let file = self.entries.first().map_or("the workload", |entry| entry.place.file.as_str());
-                Err(UsageError::new(
-                    format!("{file}: payloadFile is missing, and useRandomizedPayloads is not true"),
-                    "the benchmark needs one of them to make values",
-                ))
-            }
-        }
-    }
-
-    fn entropy(&mut self) {
-        let Some(entry) = self.entry("randomBytesRatio") else {
-            self.draft.load.push(Setting::added(
-                "payload",
-                "{entropy: 0}",
-                "randomBytesRatio is 0 by default: zeros",
-            ));
-            return;
-        };
-        match entry.value.to_string().parse::<f64>() {
-            Ok(ratio) if (0.0..=1.0).contains(&ratio) => {
-                let value = format!("{{entropy: {ratio}}}");
-                self.fates.taken(&entry.place, &entry.key, format!("load.payload: {value}"));
-                self.load("payload", &value, &entry.place, &entry.key);
-            }
-            _ => {
-                let reason = format!("{} is no share between 0 and 1", entry.value);
-                self.fates.refused(&entry.place, &entry.key, reason);
-            }
-        }
-    }
-
-    fn payload_file(&mut self, entry: &Entry) {
-        let path = entry.value.to_string();
-        if std::path::Path::new(&path).is_dir() {
-            let reason = "a directory: values here are cut from one file";
-            self.fates.refused(&entry.place, &entry.key, reason);
-            return;
-        }
-        let value = format!("{{file: {}}}", quoted(&path));
-        let note = "cut or repeated to the size; a header of each record carries Plumb's stamp";
-        self.fates.translated(&entry.place, &entry.key, format!("load.payload: {value}"), note);
-        self.load("payload", &value, &entry.place, &entry.key);
-    }
-
-    fn keys(&mut self) {
-        let Some(entry) = self.entry("keyDistributor") else { return };
-        let value = match entry.value.to_string().as_str() {
-            "NO_KEY" => {
-                self.fates.taken(&entry.place, &entry.key, "load.keys: none");
-                return;
-            }
-            "KEY_ROUND_ROBIN" => format!("{{round_robin: {{count: {KEYS}}}}}"),
-            "RANDOM_NANO" => format!("{{uniform: {{count: {KEYS}}}}}"),
-            other => {
-                let reason = format!("{other} is none of NO_KEY, KEY_ROUND_ROBIN, RANDOM_NANO");
-                self.fates.refused(&entry.place, &entry.key, reason);
-                return;
-            }
-        };
-        let note =
-            "keys have 9 bytes, in the benchmark 7; random ones are really random, not read off the clock";
-        self.fates.translated(&entry.place, &entry.key, format!("load.keys: {value}"), note);
-        self.load("keys", &value, &entry.place, &entry.key);
     }
 }
 
