@@ -1,0 +1,105 @@
+//! The flags and the lines of Kafka's own performance tools.
+
+use super::{TOPIC, carried_out, refused, sink};
+use crate::program::{Ended, Program};
+
+fn producer(bootstrap: &str, throughput: &str, more: &[&str]) -> Program {
+    let property = format!("bootstrap.servers={bootstrap}");
+    Program::new(["compat", "--out", "run", "kafka-producer-perf-test", "--topic", TOPIC])
+        .args(["--num-records", "600", "--record-size", "100", "--throughput", throughput])
+        .args(more)
+        .args(["--producer-props", &property, "acks=1", "linger.ms=0"])
+}
+
+/// A line with every number as `#`.
+fn shape(line: &str) -> String {
+    let mut out = String::new();
+    for c in line.chars() {
+        match c {
+            '0'..='9' if out.ends_with('#') => {}
+            '0'..='9' => out.push('#'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+const LAST: &str = "# records sent, #.# records/sec (#.# MB/sec), #.# ms avg latency, #.# ms max latency, # ms #th, # ms #th, # \
+                    ms #th, # ms #.#th.";
+
+fn lines(ended: &Ended) -> Vec<&str> {
+    ended.stdout.lines().collect()
+}
+
+#[test]
+fn the_producers_tool_prints_its_lines_and_ours_stand_beside() {
+    let sink = sink();
+    let ended = producer(&sink.bootstrap(), "200", &["--reporting-interval", "1000"]).run();
+    carried_out(&ended);
+    let lines = lines(&ended);
+    let (last, progress) = lines.split_last().unwrap();
+    assert_eq!(shape(last), LAST);
+    assert!(last.starts_with("600 records sent, "), "{last}");
+    assert!(!progress.is_empty());
+    for line in progress {
+        let shape = shape(line);
+        assert_eq!(
+            shape,
+            "# records sent, #.# records/sec (#.# MB/sec), #.# ms avg latency, #.# ms max latency."
+        );
+    }
+    assert!(ended.stderr.contains("from the intended send time"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("of 600 records sent, 600 were acknowledged, 0 failed"),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.path("run/run.json").exists());
+}
+
+#[test]
+fn as_fast_as_possible_no_percentile_is_made_up() {
+    let sink = sink();
+    let ended = producer(&sink.bootstrap(), "-1", &[]).run();
+    carried_out(&ended);
+    let last = ended.stdout.lines().last().unwrap();
+    assert!(last.starts_with("600 records sent, "), "{last}");
+    assert!(last.ends_with("NaN ms 50th, NaN ms 95th, NaN ms 99th, NaN ms 99.9th."), "{last}");
+    assert!(ended.stderr.contains("how long the client's own queue is"), "{}", ended.stderr);
+}
+
+#[test]
+fn the_consumers_tool_reads_what_is_in_the_topic() {
+    let sink = sink();
+    carried_out(&producer(&sink.bootstrap(), "-1", &[]).run());
+    let bootstrap = sink.bootstrap();
+    let ended = Program::new(["compat", "--out", "run", "kafka-consumer-perf-test", "--topic", TOPIC])
+        .args(["--messages", "600", "--bootstrap-server", &bootstrap])
+        .run();
+    carried_out(&ended);
+    let lines = lines(&ended);
+    assert_eq!(
+        lines[0],
+        "start.time, end.time, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, \
+         fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec"
+    );
+    assert_eq!(shape(lines[1]), "#-#-# #:#:#:#, #-#-# #:#:#:#, #.#, #.#, #, #.#, #, #, #.#, #.#");
+    // What begins a run on the producer's side, one record a partition, is in the topic too.
+    let records: u64 = lines[1].split(", ").nth(4).unwrap().parse().unwrap();
+    assert!((600..=602).contains(&records), "{records}");
+}
+
+#[test]
+fn what_cannot_be_honoured_is_refused_by_its_name() {
+    for flags in [&["--transactional-id", "t"][..], &["--print-metrics"], &["--payload-monotonic"]] {
+        let told = refused(producer("127.0.0.1:1", "5", flags));
+        assert!(told.contains(flags[0]), "{told}");
+    }
+    let secret = Program::new(["compat", "kafka-producer-perf-test", "--topic", TOPIC, "--throughput", "-1"])
+        .args(["--num-records", "5", "--record-size", "9", "--command-property", "sasl.jaas.config=hunter2"]);
+    let told = refused(secret);
+    assert!(told.contains("--command-config") && !told.contains("hunter2"), "{told}");
+    let nowhere =
+        Program::new(["compat", "kafka-consumer-perf-test", "--topic", TOPIC, "--num-records", "5"]);
+    assert!(refused(nowhere).contains("--bootstrap-server"));
+}
