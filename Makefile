@@ -48,3 +48,14 @@ bench-consume-cost: bootstrap ## what a consumed message costs: the same tools, 
 .PHONY: devices
 devices: bootstrap ## log devices of different speed, on loop devices (needs root, minutes)
 	scripts/devices cargo test -p plumb-cli --test end_to_end devices:: -- --include-ignored --test-threads 1
+
+.PHONY: long-run
+long-run: bootstrap ## whether the program's memory stays the same over long runs (PLUMB_LONG_RUN_S seconds each, 120)
+	cargo test -p plumb-cli --test end_to_end long_run:: -- --ignored --nocapture --test-threads 1
+
+.PHONY: fuzz
+fuzz: ## every decoder of bytes from the network on made-up bytes, FUZZ_S seconds each (60; needs nightly and cargo-fuzz)
+	cd crates/wire/fuzz && cargo run -q --example write_seeds
+	cd crates/wire/fuzz && for target in $$(cargo +nightly fuzz list --fuzz-dir .); do \
+	  cargo +nightly fuzz run --fuzz-dir . $$target -- -max_total_time=$${FUZZ_S:-60} -max_len=16384 -malloc_limit_mb=64 || exit 1; \
+	done
