@@ -231,9 +231,6 @@ fn read(step: &StepResult, load: &LoadPlan, log: &Log) -> Option<Finding> {
         Some((asked.map_or(consumed, |asked| asked.min(consumed)), from_device, host.elapsed_ns))
     };
     let sums = sums(step, both)?;
-    if sums.all < BYTES_MIN {
-        return None;
-    }
     let (share, device) = ((sums.device as f64 / sums.all as f64).min(1.0), log.device());
     let of = format!(
         "Of {} that were consumed, {} were read from {device}",

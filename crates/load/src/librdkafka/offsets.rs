@@ -9,7 +9,14 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Longest wait for a leader to know that it is one. Ours: it takes milliseconds, and an election about a second.
 const LEADER_WAIT: Duration = Duration::from_secs(5);
-const PASSING: &[&str] = &["NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART"];
+/// The last two are the library's own words for a broker of several that has not heard of the topic yet.
+const PASSING: &[&str] = &[
+    "NOT_LEADER_FOR_PARTITION",
+    "LEADER_NOT_AVAILABLE",
+    "UNKNOWN_TOPIC_OR_PART",
+    "_UNKNOWN_PARTITION",
+    "_UNKNOWN_TOPIC",
+];
 
 impl Cluster {
     /// First offset of each partition that is still there.
