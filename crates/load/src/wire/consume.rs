@@ -15,7 +15,7 @@ use crate::payload::{StampPlace, stamp_place};
 use crate::seconds::Seconds;
 use crate::stamp::STAMP_HEADER;
 use plumb_wire::compression::Decompressor;
-use plumb_wire::error::{ErrorCode, WireError};
+use plumb_wire::error::{ErrorCode, Stage, WireError};
 use plumb_wire::fetch::{
     FetchHead, FetchPartition, FetchedPartition, Isolation, VERSIONS, read_response, request,
 };
@@ -24,6 +24,7 @@ use plumb_wire::versions::ApiKey;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Connections to one broker.
 const LINKS_OF_BROKER: usize = 2;
@@ -33,6 +34,9 @@ const MAX_WAIT_NS: i64 = 20_000_000;
 const PLAIN_BYTES_MOST: usize = 256 << 20;
 /// Pause before a partition that answered with an error is asked for again.
 const RETRY_NS: u64 = 50_000_000;
+/// How much longer than it was asked to a broker may take to answer: then the connection is given up. As the Java client's
+/// `request.timeout.ms`.
+const PATIENCE_NS: u64 = 30_000_000_000;
 /// The offset is not in the log.
 const OFFSET_OUT_OF_RANGE: ErrorCode = ErrorCode(1);
 
@@ -144,6 +148,7 @@ impl Consumer<'_, '_> {
             holds &= must_wait;
             for at in 0..self.fetching.len() {
                 self.open(at, now);
+                self.give_up_the_silent(at, now);
                 if !must_wait && let Err(error) = self.fetch(at, now) {
                     self.link_failed(at, &error);
                 }
@@ -188,6 +193,20 @@ impl Consumer<'_, '_> {
                 self.reading.received.errors.note("client", "CONNECT", &super::chain(&error));
             }
             self.view.ask_again();
+        }
+    }
+
+    fn give_up_the_silent(&mut self, at: usize, now: u64) {
+        let link = &self.fetching[at].link;
+        let Some(waiting_since_ns) = link.waiting_since_ns() else { return };
+        let patience_ns = u64::from(self.settings.wait_ms.unsigned_abs()) * 1_000_000 + PATIENCE_NS;
+        if now.saturating_sub(waiting_since_ns) > patience_ns {
+            let error = WireError::Timeout {
+                broker: format!("broker {}", link.broker),
+                during: Stage::Streaming,
+                after: Duration::from_nanos(patience_ns),
+            };
+            self.link_failed(at, &error);
         }
     }
 

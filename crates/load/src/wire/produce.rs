@@ -27,7 +27,7 @@ use plumb_wire::batch::{ProducerSequence, Seal};
 use plumb_wire::compression::Compressor;
 use plumb_wire::control::ProducerId;
 use plumb_wire::error::{ErrorCode, WireError};
-use plumb_wire::produce::{PARTITION_HEAD_BYTES, RequestHead, VERSIONS, partition_head, request_head};
+use plumb_wire::produce::{PARTITION_HEAD_BYTES, RequestHead, partition_head, request_head, versions_for};
 use plumb_wire::versions::ApiKey;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::iter::Peekable;
@@ -255,7 +255,7 @@ impl<'b, 'a> Producer<'b, 'a> {
                 })
             });
             if let Some(partition) = self.partitions.get_mut(at) {
-                partition.link = link;
+                partition.lead_by(link);
             }
         }
     }
@@ -359,7 +359,7 @@ impl<'b, 'a> Producer<'b, 'a> {
             self.take_back(request);
             return Ok(());
         };
-        let version = connection.version(ApiKey::Produce, VERSIONS)?;
+        let version = connection.version(ApiKey::Produce, versions_for(self.settings.codec))?;
         request.correlation = connection.next_correlation_id();
         let head = RequestHead {
             version,
@@ -403,14 +403,10 @@ impl<'b, 'a> Producer<'b, 'a> {
                 self.links.iter().map(|link| link.takes(self.settings.in_flight, u64::MAX)).collect();
             for partition in &self.partitions {
                 if let Some(ready_ns) = partition.ready_at_ns(linger_ns)
-                    && partition.link.is_some_and(|link| takes[link])
+                    && let Some(link) = partition.link.filter(|link| takes[*link])
                 {
+                    let ready_ns = ready_ns.max(self.links[link].quiet_until_ns);
                     wait = wait.min(ready_ns.saturating_sub(now).max(1));
-                }
-            }
-            for link in &self.links {
-                if link.quiet_until_ns > now {
-                    wait = wait.min(link.quiet_until_ns - now);
                 }
             }
         }

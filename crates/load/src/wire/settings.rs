@@ -14,6 +14,7 @@ const SAME: &[(&str, &str)] = &[
     ("compression.type", "compression.codec"),
     ("max.in.flight.requests.per.connection", "max.in.flight"),
     ("message.timeout.ms", "delivery.timeout.ms"),
+    ("message.send.max.retries", "retries"),
     ("fetch.message.max.bytes", "max.partition.fetch.bytes"),
 ];
 
@@ -36,8 +37,6 @@ const WITHOUT_MEANING: &[&str] = &[
     "queue.buffering.max.messages",
     "queued.max.messages.kbytes",
     "queued.min.messages",
-    "retries",
-    "message.send.max.retries",
     "session.timeout.ms",
     "socket.keepalive.enable",
     "sticky.partitioning.linger.ms",
@@ -71,6 +70,8 @@ pub(crate) struct ProducerSettings {
     /// From the moment at which a record is enqueued until it is given up.
     pub(crate) message_timeout_ns: u64,
     pub(crate) request_timeout_ns: u64,
+    /// Times that a batch is sent again.
+    pub(crate) retries: u64,
     pub(crate) retry_backoff_ns: u64,
     /// Bytes of batches that a producer may hold.
     pub(crate) buffer_bytes: usize,
@@ -170,6 +171,8 @@ const BATCH_BYTES: u64 = 1_000_000;
 const BATCH_RECORDS: u64 = 10_000;
 /// A broker works on one request of a connection at a time; a few more keep the connection full.
 const IN_FLIGHT: u64 = 5;
+/// As librdkafka: time, not number, is what ends tries.
+const RETRIES: u64 = i32::MAX as u64;
 const BUFFER_KIB: u64 = 64 * 1024;
 
 /// What the producers of a step go by, and those properties as they are in effect.
@@ -218,6 +221,7 @@ pub(crate) fn producer(step: &StepPlan) -> Result<(ProducerSettings, SocketSetti
         idempotent,
         message_timeout_ns: taking.milliseconds("message.timeout.ms", 300_000.0)?,
         request_timeout_ns: taking.milliseconds("request.timeout.ms", 30_000.0)?,
+        retries: taking.whole("message.send.max.retries", RETRIES, (0, RETRIES))?,
         retry_backoff_ns: taking.milliseconds("retry.backoff.ms", 100.0)?,
         buffer_bytes: usize::try_from(
             taking.whole("queue.buffering.max.kbytes", BUFFER_KIB, (1, 2_000_000))? * 1024,

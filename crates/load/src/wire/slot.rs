@@ -75,6 +75,8 @@ pub(super) struct Slot {
     pub(super) base_sequence: Option<i32>,
     /// It was sent before, and may be in the log.
     pub(super) possibly_stored: bool,
+    /// Times that it was sent in vain.
+    pub(super) failures: u64,
     /// It was sealed before, and nothing changed since.
     sealed: bool,
 }
@@ -93,6 +95,7 @@ impl Slot {
             opened_ns: 0,
             base_sequence: None,
             possibly_stored: false,
+            failures: 0,
             sealed: false,
         }
     }
@@ -104,7 +107,7 @@ impl Slot {
         }
         (self.partition, self.part, self.records) = (partition, part, 0);
         (self.consecutive, self.base_sequence, self.possibly_stored) = (true, None, false);
-        self.sealed = false;
+        (self.failures, self.sealed) = (0, false);
     }
 
     pub(super) fn records(&self) -> usize {

@@ -7,7 +7,7 @@ use crate::clock::now_ns;
 use crate::stamp::Part;
 use crate::statistics::RequestTimes;
 use plumb_wire::error::{ErrorCode, Stage, WireError};
-use plumb_wire::produce::{VERSIONS, read_response};
+use plumb_wire::produce::{read_response, versions_for};
 use plumb_wire::versions::ApiKey;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl Producer<'_, '_> {
     fn read_one(&mut self, at: usize) -> Result<bool, WireError> {
         let link = &mut self.links[at];
         let Some(connection) = link.connection() else { return Ok(false) };
-        let version = connection.version(ApiKey::Produce, VERSIONS)?;
+        let version = connection.version(ApiKey::Produce, versions_for(self.settings.codec))?;
         self.answers.clear();
         let answers = &mut self.answers;
         let Some(frame) = connection.read_frame()? else { return Ok(false) };
@@ -95,11 +95,17 @@ impl Producer<'_, '_> {
         // A probe is tried again for as long as the block waits for it.
         let late =
             slot.part != Part::Probe && now.saturating_sub(slot.opened_ns) > self.settings.message_timeout_ns;
-        if (code.is_retriable() || behind) && !late {
+        if behind || (code.is_retriable() && !late && self.may_retry(&mut slot)) {
             return self.send_again(slot, now);
         }
         let name = code.name().map_or_else(|| format!("ERROR_{}", code.0), str::to_owned);
         self.fail_batch(slot, &name, &format!("the broker answered {name}"));
+    }
+
+    /// Whether a batch that was sent in vain is sent once more. A probe is tried for as long as the block waits for it.
+    fn may_retry(&self, slot: &mut Slot) -> bool {
+        slot.failures += 1;
+        slot.part == Part::Probe || slot.failures <= self.settings.retries
     }
 
     fn send_again(&mut self, slot: Box<Slot>, now: u64) {
@@ -132,7 +138,7 @@ impl Producer<'_, '_> {
         let second = self.acks.at(now, !(measured && self.shared.sending_is_measured()));
         second.acked += messages;
         // Without a schedule the time to the answer is the length of the queue that the sender itself keeps full.
-        if !self.shared.load.saturating() {
+        if !self.shared.saturating {
             for stamp in slot.stamps(&self.content) {
                 second.response.record(stamp.intended_ns, now);
                 second.service.record(stamp.sent_ns, now);
@@ -182,6 +188,8 @@ impl Producer<'_, '_> {
             // Without acknowledgements nobody knows what arrived, and to send it again could double it.
             if self.settings.acks == 0 && begun && slot.part != Part::Probe {
                 self.fail_batch(slot, "DISCONNECTED", "the connection broke while it was written");
+            } else if begun && !self.may_retry(&mut slot) {
+                self.fail_batch(slot, "DISCONNECTED", "the connection broke before it was answered");
             } else {
                 self.send_again(slot, now);
             }

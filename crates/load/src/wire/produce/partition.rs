@@ -16,12 +16,20 @@ pub(super) struct Partition {
     pub(super) in_flight: usize,
     /// Nothing is sent before.
     pub(super) retry_at_ns: u64,
-    /// A batch must be sent again: what is under way must be answered first, so that the order is kept.
+    /// What is under way must be answered before anything else is sent, so that the order is kept.
     must_drain: bool,
     next_sequence: i32,
 }
 
 impl Partition {
+    /// Its batches go over another connection from now on: what is under way over the old one must be answered first.
+    pub(super) fn lead_by(&mut self, link: Option<usize>) {
+        if self.link != link {
+            self.must_drain |= self.in_flight > 0;
+            self.link = link;
+        }
+    }
+
     /// The open batch takes no more messages.
     pub(super) fn close_open(&mut self) {
         if let Some(slot) = self.open.take() {
@@ -35,15 +43,18 @@ impl Partition {
 
     /// The batch to send next, if there is one and it may be sent now.
     pub(super) fn take_ready(&mut self, now: u64, linger_ns: u64) -> Option<Box<Slot>> {
-        if self.ready_at_ns(linger_ns)? > now || (self.must_drain && self.in_flight > 0) {
+        if self.ready_at_ns(linger_ns)? > now {
             return None;
         }
         self.must_drain = false;
         self.ready.pop_front().or_else(|| self.open.take())
     }
 
-    /// When the next batch may be sent; none when there is none.
+    /// When the next batch may be sent; none when there is none, or an answer must come first.
     pub(super) fn ready_at_ns(&self, linger_ns: u64) -> Option<u64> {
+        if self.must_drain && self.in_flight > 0 {
+            return None;
+        }
         let ready = match (self.ready.front(), &self.open) {
             (Some(_), _) => 0,
             (None, Some(open)) if !open.is_empty() => open.opened_ns + linger_ns,
@@ -120,6 +131,22 @@ mod tests {
         assert!(partition.take_ready(99, 0).is_none());
         let ready = std::iter::from_fn(|| partition.take_ready(100, 0));
         assert_eq!(ready.map(|slot| slot.opened_ns).collect::<Vec<_>>(), [10, 20, 30]);
+    }
+
+    #[test]
+    fn a_partition_that_moved_waits_for_the_answers_of_its_old_leader() {
+        let mut partition = Partition { link: Some(0), in_flight: 1, ..Partition::default() };
+        partition.push_ready(slot(20));
+        partition.lead_by(Some(0));
+        assert_eq!(partition.ready_at_ns(0), Some(0));
+        partition.lead_by(Some(1));
+        assert_eq!(partition.ready_at_ns(0), None);
+        assert!(partition.take_ready(100, 0).is_none());
+        // The old leader refuses what it does not lead any more.
+        partition.in_flight = 0;
+        partition.send_again(slot(10), 50);
+        let ready = std::iter::from_fn(|| partition.take_ready(100, 0));
+        assert_eq!(ready.map(|slot| slot.opened_ns).collect::<Vec<_>>(), [10, 20]);
     }
 
     #[test]
