@@ -133,7 +133,8 @@ fn contest(
     let (mut start_up_s, mut failures) = (HashMap::new(), Vec::new());
     let of_small = Cell { size_bytes: small.size_bytes, work: Work::Consume };
     for (number, tool) in tools.iter().enumerate() {
-        match contest.start_up(tool.as_ref(), of_small, Some(&small.topic)) {
+        let little = Errand { count: small.messages, topic: Some(&small.topic), start_up_cpu_s: None };
+        match contest.start_up(tool.as_ref(), of_small, little) {
             Ok(cpu_s) => _ = start_up_s.insert(number, cpu_s),
             Err(failure) => failures.push(failure),
         }

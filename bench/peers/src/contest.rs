@@ -164,14 +164,14 @@ impl Contest<'_> {
         Ok(count)
     }
 
-    /// CPU time of a tool that moves next to nothing, [`NEXT_TO_NOTHING`] messages: what it costs to start and to end. The
-    /// median of three runs. A consumer needs a topic that has them.
+    /// CPU time of a tool that moves next to nothing, about [`NEXT_TO_NOTHING`] messages: what it costs to start and to end.
+    /// The median of three runs.
     ///
     /// # Errors
     /// When it fails.
-    pub fn start_up(&mut self, tool: &dyn Tool, cell: Cell, topic: Option<&str>) -> Result<f64, Failure> {
-        let order =
-            Order { round: 0, size_bytes: cell.size_bytes, work: cell.work, count: NEXT_TO_NOTHING, topic };
+    pub fn start_up(&mut self, tool: &dyn Tool, cell: Cell, errand: Errand<'_>) -> Result<f64, Failure> {
+        let (size_bytes, work, Errand { count, topic, .. }) = (cell.size_bytes, cell.work, errand);
+        let order = Order { round: 0, size_bytes, work, count, topic };
         let cpu_s = (0..3).map(|_| measure(self.broker, tool, &order).map(|run| run.client_cpu_s));
         let cpu_s: Vec<f64> = cpu_s.collect::<Result<_, _>>().map_err(|error| {
             (self.tell)(&format!("{} sits out: {}", tool.name(), error.line()));

@@ -64,6 +64,22 @@ pub enum BenchError {
         /// The end of what it wrote.
         said: String,
     },
+    /// A producer that left nothing in the topic.
+    #[error("{tool} ended well, and the broker has no message")]
+    Nothing {
+        /// Its name.
+        tool: &'static str,
+    },
+    /// A consumer that did not read the topic whole, or does not say so: what a message cost it cannot be told.
+    #[error("{tool} says that it read {} of {expected} messages", got.map_or("an unknown number".to_owned(), |got| got.to_string()))]
+    Unread {
+        /// Its name.
+        tool: &'static str,
+        /// Messages in the topic.
+        expected: u64,
+        /// Messages that it read, if it says.
+        got: Option<u64>,
+    },
     /// A build left out what it was for.
     #[error("a build ended well and made no {product}")]
     Unbuilt {

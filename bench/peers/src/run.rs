@@ -111,17 +111,25 @@ fn on_topic(broker: &mut Broker, tool: &dyn Tool, order: &Order<'_>, topic: &str
     let meter = Meter { broker_pid: broker.pid(), limit: LIMIT, good_codes: tool.good_codes() };
     let (said, spent, flow) = watched(broker, &meter, command, scratch.path(), &job)?;
     let claim = tool.claim(&job, &said);
+    let (name, messages) = (tool.name(), flow.messages());
+    match order.work {
+        Work::Produce(_) if messages == 0 => return Err(BenchError::Nothing { tool: name }),
+        Work::Consume if claim.messages != Some(order.count) => {
+            return Err(BenchError::Unread { tool: name, expected: order.count, got: claim.messages });
+        }
+        _ => {}
+    }
     let (acks, messages_per_s) = match order.work {
         Work::Produce(acks) => (Some(acks), flow.messages_per_s()),
         Work::Consume => (None, claim.messages_per_s),
     };
     Ok(Run {
-        tool: tool.name(),
+        tool: name,
         round: order.round,
         size_bytes: order.size_bytes,
         acks,
         asked: order.count,
-        messages: flow.messages(),
+        messages,
         messages_per_s,
         claim,
         wall_s: spent.wall_s,

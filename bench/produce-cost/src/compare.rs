@@ -5,7 +5,7 @@ use crate::{goals, say, tell};
 use plumb_bench_peers::BenchError;
 use plumb_bench_peers::broker::Broker;
 use plumb_bench_peers::cache::Cache;
-use plumb_bench_peers::contest::{Cell, Contest, Errand, Outcome, Roster};
+use plumb_bench_peers::contest::{Cell, Contest, Errand, NEXT_TO_NOTHING, Outcome, Roster};
 use plumb_bench_peers::job::{Acks, Work};
 use plumb_bench_peers::machine::Machine;
 use plumb_bench_peers::options::Options;
@@ -109,7 +109,8 @@ fn contest(broker: &mut Broker, tools: &[Box<dyn Tool>], cells: &[Cell], options
     // As many messages whatever the acks, which cost next to nothing on one broker.
     let (mut counts, mut start_up_s, mut failures) = (HashMap::new(), HashMap::new(), Vec::new());
     for (number, tool) in tools.iter().enumerate() {
-        match contest.start_up(tool.as_ref(), warm_up, None) {
+        let little = Errand { count: NEXT_TO_NOTHING, topic: None, start_up_cpu_s: None };
+        match contest.start_up(tool.as_ref(), warm_up, little) {
             Ok(cpu_s) => _ = start_up_s.insert(number, cpu_s),
             Err(failure) => failures.push(failure),
         }
