@@ -11,9 +11,14 @@ use std::path::Path;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = std::env::args().nth(1).ok_or("expected a directory to write to")?;
-    for (name, document) in
-        [("full", sample::full()), ("killed", sample::killed()), ("hostile", sample::hostile())]
-    {
+    for (name, document) in [
+        ("full", sample::full()),
+        ("killed", sample::killed()),
+        ("hostile", sample::hostile()),
+        ("swept", sample::throughput::swept()),
+        ("modes", sample::throughput::modes()),
+        ("searched", sample::throughput::searched()),
+    ] {
         let write =
             |ending: &str, text: &str| std::fs::write(Path::new(&dir).join(format!("{name}.{ending}")), text);
         write("txt", &plumb_report::text::render(&document, TextStyle { color: false, width: 110 }))?;

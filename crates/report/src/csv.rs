@@ -1,6 +1,6 @@
 //! One row a step, for spreadsheets and scripts. Units stand in the column names; an absent figure is an empty cell.
 
-use crate::wording;
+use crate::{rates, wording};
 use plumb_model::document::{RunDocument, StepResult};
 use plumb_model::observation::{Distribution, Interval, StageName};
 
@@ -50,6 +50,7 @@ fn columns(document: &RunDocument, step: &StepResult) -> Vec<(String, String)> {
     for name in wording::STAGES {
         row.stage(name, step);
     }
+    row.rates(document, step);
     row.0
 }
 
@@ -78,6 +79,31 @@ impl Row {
         self.put(format!("{name}_max_ns"), distribution.max_ns);
         self.put(format!("{name}_negative"), Some(distribution.negative));
         self.put(format!("{name}_overflow"), Some(distribution.overflow));
+    }
+
+    fn rates(&mut self, document: &RunDocument, step: &StepResult) {
+        let plan = document.plan.steps.iter().find(|plan| plan.name == step.name);
+        self.put("driver", plan.map(|plan| rates::driver(plan.driver)));
+        self.put("producers", plan.map(|plan| plan.load.producers));
+        self.put("consumers", plan.map(|plan| plan.load.consumers));
+        let throughput = &step.throughput;
+        self.put("produced_per_s", throughput.produced_per_s);
+        self.put("produced_low_per_s", throughput.produced_interval.map(|interval| interval.low));
+        self.put("produced_high_per_s", throughput.produced_interval.map(|interval| interval.high));
+        self.put("produced_bytes_per_s", throughput.produced_bytes_per_s);
+        self.put("received_per_s", throughput.received_per_s);
+        self.put("received_low_per_s", throughput.received_interval.map(|interval| interval.low));
+        self.put("received_high_per_s", throughput.received_interval.map(|interval| interval.high));
+        self.put("received_bytes_per_s", throughput.received_bytes_per_s);
+        self.put("drain_s", throughput.drain_s);
+        self.put("queue_mean_ns", tenth(step.producer_statistics.queue_mean_ns));
+        self.put("cpu_s", step.instrument.cpu_s);
+        self.put("cpu_s_per_million_messages", step.instrument.cpu_s_per_million_messages);
+        self.put("cpu_s_per_gb", step.instrument.cpu_s_per_gb);
+        self.put("broker_cpu_s", step.instrument.broker_cpu_s);
+        let search = step.search.as_ref();
+        self.put("goal_rate_low_per_s", search.and_then(|search| search.rate_low_per_s));
+        self.put("goal_rate_high_per_s", search.and_then(|search| search.rate_high_per_s));
     }
 
     fn stage(&mut self, name: StageName, step: &StepResult) {

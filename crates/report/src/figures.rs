@@ -1,7 +1,7 @@
 //! The figures of the latency table and their intervals: which columns there are and how a cell reads.
 
 use crate::absence;
-use crate::number::{percent, plus_minus_ms, span_ms};
+use crate::number::{percent, plain, plus_minus_ms, span_ms};
 use plumb_model::document::StepResult;
 use plumb_model::observation::{Distribution, Interval, IntervalMethod};
 
@@ -51,6 +51,15 @@ impl Figure {
     }
 }
 
+/// The rate that was asked for, or what took its place.
+pub(crate) fn asked(step: &StepResult) -> String {
+    match step.asked_per_s {
+        Some(rate) => plain(rate),
+        None if step.search.is_some() => "searched".to_owned(),
+        None => "max".to_owned(),
+    }
+}
+
 /// An interval beside its figure: `±0.31` when it is even on both sides, `41.2..50.1` otherwise.
 pub(crate) fn interval_ms(centre_ns: f64, interval: &Interval) -> String {
     let (below, above) = (centre_ns - interval.low, interval.high - centre_ns);
@@ -59,7 +68,10 @@ pub(crate) fn interval_ms(centre_ns: f64, interval: &Interval) -> String {
 }
 
 /// What the intervals of these steps are, one sentence for each way in which they were made.
-pub(crate) fn interval_notes(steps: &[StepResult], of: Pick<Distribution>) -> Vec<String> {
+pub(crate) fn interval_notes<'s>(
+    steps: impl Iterator<Item = &'s StepResult>,
+    of: Pick<Distribution>,
+) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for step in steps {
         let latency = of(step);

@@ -3,6 +3,7 @@
 use crate::figures::Pick;
 use plumb_model::document::{BlockResult, RunDocument, StepResult};
 use plumb_model::observation::{Distribution, SecondLatency, SecondRow};
+use plumb_model::plan::Mode;
 
 /// Which latency the main table and the charts show.
 #[derive(Clone, Copy)]
@@ -37,8 +38,8 @@ const ACKNOWLEDGE: Headline = Headline {
 
 /// End to end, unless no step of the run has a consumer.
 pub(crate) fn of(document: &RunDocument) -> Headline {
-    let steps = &document.steps;
-    match !steps.is_empty() && steps.iter().all(|step| !consumes(document, step)) {
+    let steps = timed(document);
+    match !steps.is_empty() && steps.iter().all(|(_, step)| !consumes(document, step)) {
         true => ACKNOWLEDGE,
         false => END_TO_END,
     }
@@ -47,5 +48,16 @@ pub(crate) fn of(document: &RunDocument) -> Headline {
 /// Whether the plan has a consumer for the step.
 pub(crate) fn consumes(document: &RunDocument, step: &StepResult) -> bool {
     let plan = document.plan.steps.iter().find(|plan| plan.name == step.name);
-    plan.is_none_or(|plan| plan.load.consumers > 0)
+    plan.is_none_or(|plan| plan.load.consumers > 0 && plan.load.mode != Mode::Produce)
+}
+
+/// Whether messages went as fast as possible: no latency is shown then, not even an empty cell for one.
+pub(crate) fn saturates(document: &RunDocument, step: &StepResult) -> bool {
+    let plan = document.plan.steps.iter().find(|plan| plan.name == step.name);
+    plan.is_some_and(|plan| plan.load.saturating())
+}
+
+/// The steps that have a latency, each with its place in the document.
+pub(crate) fn timed(document: &RunDocument) -> Vec<(usize, &StepResult)> {
+    document.steps.iter().enumerate().filter(|(_, step)| !saturates(document, step)).collect()
 }

@@ -8,12 +8,16 @@ mod cards;
 mod configuration;
 mod curves;
 mod environment;
+mod flow;
 mod forest;
 mod grid;
 mod instrument;
 mod latency;
+mod rates;
 mod scale;
+mod search;
 mod stages;
+mod sweep;
 mod timeline;
 mod walk;
 
@@ -23,12 +27,16 @@ use cards::{Card, Reason};
 use configuration::Configuration;
 use curves::Curves;
 use environment::EnvironmentView;
+use flow::Flows;
 use forest::Forest;
 use grid::Grid;
 use instrument::InstrumentView;
 use latency::{LatencyTable, LedgerView};
 use plumb_model::document::{RunDocument, StepResult};
+use rates::{Bars, RateTable};
+use search::SearchChart;
 use stages::StageChart;
+use sweep::SweepChart;
 use timeline::Timelines;
 
 /// The whole page.
@@ -50,12 +58,18 @@ pub fn render(document: &RunDocument) -> Result<String, ReportError> {
         reasons: cards::view(document, &document.validity.reasons),
         findings: cards::view(document, &document.findings),
         keys: steps.iter().enumerate().map(|(index, step)| Key::new(index, step)).collect(),
+        timed: !headline::timed(document).is_empty(),
+        rates: rates::table(document),
+        rate_bars: rates::bars(document),
+        sweep: sweep::view(&document.sweeps),
+        flows: flow::view(document),
+        searches: search::view(steps),
         latency: latency::headline(document),
-        others: latency::others(steps),
+        others: latency::others(document),
         acks_0: latency::unconfirmed(steps),
         ledger: latency::ledger(document),
         curves: curves::view(steps, headline.of_step),
-        timelines: timeline::view(steps, headline.of_second),
+        timelines: timeline::view(document, headline.of_second),
         stages: stages::view(steps),
         forest: forest::view(document),
         configuration: configuration::view(steps),
@@ -84,6 +98,13 @@ struct Page<'d> {
     reasons: Vec<Card>,
     findings: Vec<Card>,
     keys: Vec<Key>,
+    /// Whether any setup has a latency.
+    timed: bool,
+    rates: Option<RateTable>,
+    rate_bars: Option<Bars>,
+    sweep: Option<SweepChart>,
+    flows: Option<Flows>,
+    searches: Vec<SearchChart>,
     latency: LatencyTable,
     others: Grid,
     acks_0: Option<String>,
@@ -117,11 +138,22 @@ const LOOKS: usize = 8;
 
 impl Key {
     fn new(index: usize, step: &StepResult) -> Self {
+        Key::named(index, &step.name)
+    }
+
+    /// A line's letter, where numbers are those of setups: `A`, ..., `Z`, `A2`.
+    fn letter(&self) -> String {
+        let (round, place) = ((self.number - 1) / 26, (self.number - 1) % 26);
+        let letter = char::from(b'A' + place as u8);
+        if round == 0 { letter.to_string() } else { format!("{letter}{}", round + 1) }
+    }
+
+    fn named(index: usize, name: &str) -> Self {
         let look = index % LOOKS + 1;
         let dash = (index + index / LOOKS) % LOOKS + 1;
         Key {
             number: index + 1,
-            name: step.name.clone(),
+            name: name.to_owned(),
             class: format!("c{look} d{dash}"),
             marker: (index + index / LOOKS * 3) % LOOKS + 1,
         }

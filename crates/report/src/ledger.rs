@@ -49,7 +49,9 @@ pub(crate) fn balance<'s>(
     document: &RunDocument,
     mut steps: impl Iterator<Item = &'s StepResult> + Clone,
 ) -> &'static str {
-    if steps.clone().all(|step| headline::consumes(document, step)) {
+    if steps.clone().all(|step| step.counts.sent == 0 && step.counts.received > 0) {
+        "received, each once"
+    } else if steps.clone().all(|step| headline::consumes(document, step)) {
         "intended = sent = acknowledged = received"
     } else if steps.any(|step| headline::consumes(document, step)) {
         "intended = sent = acknowledged, and = received where there is a consumer"

@@ -7,7 +7,7 @@
 //! [`text`] is what `plumb run` prints at its end, [`html`] the page that one sends to a colleague, [`json`] and [`csv`]
 //! are for other programs, [`plan_text`] is a dry run, [`size_text`] lays out a sizing, which is of no run. All figures are written by [`number`]. What a renderer says of a
 //! document in words is worked out once, in `figures` (the table), `headline` (which
-//! latency it shows), `ledger` (counts that do not add up), `absence`
+//! latency it shows), `rates` and `searches` (steps without a rate of their own, and searches for one), `ledger` (counts that do not add up), `absence`
 //! (why a figure is missing), `pairing` (published rows beside ours) and `wording` (the run, its end, its plan).
 
 mod absence;
@@ -21,6 +21,8 @@ pub mod number;
 pub mod omb;
 mod pairing;
 pub mod plan_text;
+mod rates;
+mod searches;
 pub mod size_text;
 pub mod text;
 mod wording;

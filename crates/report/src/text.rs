@@ -6,11 +6,12 @@
 mod comparisons;
 mod latency;
 pub(crate) mod paint;
+mod rates;
 mod stages;
 mod table;
 mod validity;
 
-use crate::wording;
+use crate::{headline, wording};
 use paint::{Paint, Tone};
 use plumb_model::document::RunDocument;
 
@@ -32,12 +33,18 @@ pub fn render(document: &RunDocument, style: TextStyle) -> String {
     page.title(document);
     validity::write(&mut page, document);
     if document.steps.is_empty() {
-        page.heading("Latency", "");
+        page.heading("Figures", "");
         page.prose("", "Nothing was measured: no setup was finished.", Tone::Plain);
     } else {
-        latency::write_headline(&mut page, document);
+        let timed = !headline::timed(document).is_empty();
+        if timed {
+            latency::write_headline(&mut page, document);
+        }
+        rates::write(&mut page, document);
         latency::write_ledger(&mut page, document);
-        latency::write_others(&mut page, &document.steps);
+        if timed {
+            latency::write_others(&mut page, document);
+        }
         stages::write(&mut page, &document.steps);
         comparisons::write(&mut page, document);
     }

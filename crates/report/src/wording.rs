@@ -77,6 +77,8 @@ pub(crate) fn comparison(verdict: ComparisonVerdict) -> &'static str {
 
 /// A metric's path as words: `end_to_end.mean` -> `end-to-end mean`.
 pub(crate) fn metric(path: &str) -> String {
+    let path = path.replace("throughput.produced_per_s", "messages acknowledged/s");
+    let path = path.replace("throughput.received_per_s", "messages received/s");
     path.replace("end_to_end", "end-to-end").replace(['.', '_'], " ")
 }
 

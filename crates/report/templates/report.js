@@ -1,7 +1,7 @@
 // Everything reads without this: it opens folded parts for the printer and reads the curves out under the pointer.
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));
 (() => {
-  const plot = document.querySelector(".curves .plot");
+  const plot = document.querySelector(".curves .plot[data-nines]");
   if (!plot) return;
   const { lowNs, highNs, nines } = plot.dataset;
   const cursor = plot.querySelector(".cursor");

@@ -54,9 +54,14 @@ fn the_page_loads_nothing() {
 
 #[test]
 fn every_page_is_well_formed() {
-    for (name, document) in
-        [("full", sample::full()), ("killed", sample::killed()), ("hostile", sample::hostile())]
-    {
+    for (name, document) in [
+        ("full", sample::full()),
+        ("killed", sample::killed()),
+        ("hostile", sample::hostile()),
+        ("swept", sample::throughput::swept()),
+        ("modes", sample::throughput::modes()),
+        ("searched", sample::throughput::searched()),
+    ] {
         assert_eq!(unbalanced(&page(&document)), None, "{name}");
     }
 }
@@ -110,6 +115,45 @@ fn a_run_without_consumers_shows_its_acknowledge_latency() {
     assert!(html.contains("In every setup intended = sent = acknowledged; nobody receives."));
     assert_eq!(html.matches("<polyline class=\"curve ").count(), 1);
     assert_eq!(html.matches("<figure class=\"chart small\">").count(), 1);
+}
+
+#[test]
+fn a_sweep_is_drawn_with_every_block_and_its_knees() {
+    let html = page(&sample::throughput::swept());
+    assert_eq!(html.matches("<circle class=\"block\"").count(), 3 * 20 * 5);
+    assert_eq!(html.matches("<polyline class=\"curve ").count(), 3);
+    for part in [
+        "Throughput against producers",
+        "messages/s acknowledged, as fast as possible",
+        "knee 6 (5..8)",
+        "falls from 16 (15..17)",
+        "varies from 9 (8..10)",
+        "knee 12 (11 or more)",
+        "×12.4 (11.9..12.9)",
+        "as fast as possible: no latency is given; MB are 10^6 bytes of values",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+    for latency in ["id=\"latency\"", "id=\"others\"", "id=\"curves\"", "id=\"over-time\""] {
+        assert!(!html.contains(latency), "{latency}");
+    }
+}
+
+#[test]
+fn a_backlog_is_drawn_over_time_with_the_time_that_it_took_to_drain() {
+    let html = page(&sample::throughput::modes());
+    assert!(html.contains("Backlog over time") && html.contains("backlog, drained in 4.20 s"));
+    assert!(html.contains("a ratio above 1 means that the second setup is faster."));
+    assert_eq!(html.matches("<figure class=\"chart small\">").count(), 5);
+}
+
+#[test]
+fn a_search_is_drawn_with_its_trials_its_goal_and_what_was_found() {
+    let html = page(&sample::throughput::searched());
+    assert!(html.contains("Highest rate with p99 of the end-to-end latency at most 20.0 ms"));
+    assert_eq!(html.matches("<g class=\"trial holds").count(), 10);
+    assert_eq!(html.matches("<g class=\"trial fails").count(), 5);
+    assert_eq!(html.matches("<rect class=\"found\"").count(), 1);
 }
 
 #[test]

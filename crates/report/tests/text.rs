@@ -68,6 +68,44 @@ fn a_run_without_consumers_shows_its_acknowledge_latency_and_claims_no_reception
     assert!(!text.contains("published"), "{text}");
 }
 
+#[test]
+fn a_sweep_shows_rates_and_lines_and_not_one_latency() {
+    let text = render(&sample::throughput::swept(), PLAIN);
+    for latency in ["latency in ms", "Other latencies", "p99", "Stages"] {
+        assert!(!text.contains(latency), "{latency}: {text}");
+    }
+    assert!(
+        text.contains("Throughput  as fast as possible: no latency is given; MB are 10^6 bytes of values")
+    );
+    let lines = text.split("Rate against producers").nth(1).expect("the lines");
+    insta::assert_snapshot!(lines.split("Messages").next().expect("a part"));
+}
+
+#[test]
+fn every_mode_has_the_columns_that_it_has_figures_for() {
+    let text = render(&sample::throughput::modes(), PLAIN);
+    let part = text.split("Messages\n").next().expect("a part");
+    insta::assert_snapshot!(part);
+}
+
+#[test]
+fn a_search_says_what_holds_and_lists_its_trials() {
+    let text = render(&sample::throughput::searched(), PLAIN);
+    assert!(
+        text.contains("12,700 messages/s were confirmed to hold it, 13,400 not to; the path is the bound.")
+    );
+    assert!(text.contains("fails: p99 was 41.0 ms (80,000 samples)"), "{text}");
+}
+
+#[test]
+fn a_table_of_rates_runs_over_no_terminal_of_100_columns() {
+    for document in [sample::throughput::swept(), sample::throughput::searched()] {
+        let text = render(&document, TextStyle { width: 100, ..PLAIN });
+        let over: Vec<&str> = text.lines().filter(|line| line.chars().count() > 100).collect();
+        assert_eq!(over, Vec::<&str>::new());
+    }
+}
+
 fn without_escapes(text: &str) -> String {
     let mut out = String::new();
     for (index, piece) in text.split('\u{1b}').enumerate() {

@@ -137,7 +137,7 @@ fn points(places: impl Iterator<Item = (f64, f64)>) -> String {
 }
 
 /// Moves numbers of curves that end near each other apart, each group around where it belongs.
-fn apart(mut ends: Vec<(usize, f64, f64)>) -> Vec<(usize, f64, f64)> {
+pub(super) fn apart(mut ends: Vec<(usize, f64, f64)>) -> Vec<(usize, f64, f64)> {
     ends.sort_by(|a, b| a.1.total_cmp(&b.1));
     for neighbours in ends.chunk_by_mut(|a, b| (a.1 - b.1).abs() < 0.06) {
         neighbours.sort_by(|a, b| a.2.total_cmp(&b.2));

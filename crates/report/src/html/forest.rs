@@ -16,6 +16,8 @@ pub(super) struct Forest {
     /// Where a ratio of 1 lies.
     pub(super) one: String,
     pub(super) level: String,
+    /// Which way is faster.
+    pub(super) reading: &'static str,
     /// Pairs that do not guarantee the same, to be said first.
     pub(super) durability: Vec<String>,
 }
@@ -63,8 +65,19 @@ pub(super) fn view(document: &RunDocument) -> Option<Forest> {
         ticks: axis.ticks().into_iter().map(|tick| (axis.place(tick), format!("×{tick}"))).collect(),
         one: axis.place(1.0),
         level: crate::number::percent(first.level),
+        reading: reading(comparisons),
         durability: durability(document),
     })
+}
+
+/// Of latencies less is faster, of rates more.
+fn reading(comparisons: &[Comparison]) -> &'static str {
+    let rates = comparisons.iter().filter(|pair| pair.metric.starts_with("throughput.")).count();
+    match rates {
+        0 => "a ratio below 1 means that the second setup is faster.",
+        all if all == comparisons.len() => "a ratio above 1 means that the second setup is faster.",
+        _ => "of a latency, a ratio below 1 means that the second setup is faster; of a rate, one above 1.",
+    }
 }
 
 fn row(document: &RunDocument, comparison: &Comparison, axis: &Axis) -> ForestRow {

@@ -6,7 +6,7 @@ use crate::absence::{self, Footnotes};
 use crate::figures::{COLUMNS, Pick, interval_ms, interval_notes};
 use crate::headline::{self, Headline};
 use crate::number::{ABSENT, count, milliseconds, plain, rate, significant};
-use crate::{ledger, pairing};
+use crate::{figures, ledger, pairing};
 use plumb_model::document::{ReferenceRow, RunDocument, StepResult};
 use plumb_model::observation::Distribution;
 
@@ -59,13 +59,14 @@ pub(super) fn headline(document: &RunDocument) -> LatencyTable {
     let headline = headline::of(document);
     let mut notes = Footnotes::default();
     let reference = document.reference.as_ref().filter(|_| headline.end_to_end);
-    let rows = document.steps.iter().enumerate().map(|(index, step)| LatencyRow {
+    let timed = headline::timed(document);
+    let rows = timed.iter().copied().map(|(index, step)| LatencyRow {
         key: Key::new(index, step),
         cells: COLUMNS
             .iter()
             .map(|figure| cell(figure, index + 1, (headline.of_step)(step), &mut notes))
             .collect(),
-        asked: step.asked_per_s.map_or_else(|| "max".to_owned(), plain),
+        asked: figures::asked(step),
         achieved: step.achieved_per_s.map_or_else(|| ABSENT.to_owned(), rate),
         published: pairing::published(reference, step).into_iter().map(published).collect(),
         doubtful: !ledger::discrepancies(step).is_empty() || !step.errors.is_empty(),
@@ -81,7 +82,7 @@ pub(super) fn headline(document: &RunDocument) -> LatencyTable {
         notes: notes
             .sentences()
             .into_iter()
-            .chain(interval_notes(&document.steps, headline.of_step))
+            .chain(interval_notes(timed.iter().map(|(_, step)| *step), headline.of_step))
             .collect(),
         reference: reference.map(|table| ReferenceNote {
             title: table.title.clone(),
@@ -120,7 +121,7 @@ fn published(row: &ReferenceRow) -> PublishedRow {
 }
 
 /// Acknowledge latency, service times and slip.
-pub(super) fn others(steps: &[StepResult]) -> Grid {
+pub(super) fn others(document: &RunDocument) -> Grid {
     let distributions: [(&str, Pick<Distribution>); 4] = [
         ("ack", |step| &step.latency.acknowledge),
         ("ack service", |step| &step.latency.acknowledge_service),
@@ -135,7 +136,7 @@ pub(super) fn others(steps: &[StepResult]) -> Grid {
     for (name, _) in distributions {
         grid.heads.extend(parts.iter().map(|part| format!("{name} {}", part.heading)));
     }
-    for (index, step) in steps.iter().enumerate() {
+    for (index, step) in headline::timed(document) {
         let mut row = vec![format!("#{}", index + 1)];
         for (name, distribution) in distributions {
             for part in parts {
@@ -168,25 +169,38 @@ pub(super) fn blocks(document: &RunDocument, headline: Headline) -> Grid {
         .collect();
     found.sort_by_key(|(_, block)| block.position);
     let ms = |ns: Option<f64>| ns.map_or_else(|| ABSENT.to_owned(), milliseconds);
+    let timed = !headline::timed(document).is_empty();
+    let received = found.iter().any(|(_, block)| block.received_per_s.is_some());
+    let per_s = |value: Option<f64>| value.map_or_else(|| ABSENT.to_owned(), rate);
     let rows = found.into_iter().map(|(setup, block)| {
-        vec![
+        let mut row = vec![
             format!("{}", block.position + 1),
             format!("#{setup}"),
             format!("{}", block.block + 1),
             block.started_at.clone(),
             count(block.counts.sent),
-            block.achieved_per_s.map_or_else(|| ABSENT.to_owned(), rate),
-            ms((headline.of_block)(block).mean_ns),
-            ms((headline.of_block)(block).p50_ns.map(|ns| ns as f64)),
-            ms((headline.of_block)(block).p99_ns.map(|ns| ns as f64)),
-            ms((headline.of_block)(block).max_ns.map(|ns| ns as f64)),
-        ]
+            per_s(block.achieved_per_s),
+        ];
+        if received {
+            row.push(per_s(block.received_per_s));
+        }
+        if timed {
+            let latency = (headline.of_block)(block);
+            let whole = [latency.p50_ns, latency.p99_ns, latency.max_ns].map(|ns| ns.map(|ns| ns as f64));
+            row.push(ms(latency.mean_ns));
+            row.extend(whole.map(ms));
+        }
+        row
     });
+    let heads = ["order", "setup", "round", "started", "sent", "achieved/s"].into_iter();
+    let heads = heads.chain(received.then_some("received/s"));
+    let heads = heads.chain(["mean", "p50", "p99", "max"].into_iter().filter(|_| timed));
     Grid {
-        caption: format!("Blocks in the order in which they ran; {} in milliseconds", headline.heading),
-        heads: ["order", "setup", "round", "started", "sent", "achieved/s", "mean", "p50", "p99", "max"]
-            .map(str::to_owned)
-            .into(),
+        caption: match timed {
+            true => format!("Blocks in the order in which they ran; {} in milliseconds", headline.heading),
+            false => "Blocks in the order in which they ran".to_owned(),
+        },
+        heads: heads.map(str::to_owned).collect(),
         rows: rows.collect(),
         notes: Vec::new(),
         numeric: true,

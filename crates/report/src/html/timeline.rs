@@ -2,8 +2,9 @@
 
 use super::Key;
 use super::scale::{LogScale, percent, time_tick};
+use crate::headline;
 use crate::number::{counted, time};
-use plumb_model::document::StepResult;
+use plumb_model::document::RunDocument;
 use plumb_model::observation::{SecondLatency, SecondRow};
 use std::fmt::Write;
 
@@ -36,14 +37,15 @@ pub(super) struct Timeline {
 const POINTS: usize = 400;
 
 /// None when no step has a series. `of` is the latency of a second that the charts show.
-pub(super) fn view(steps: &[StepResult], of: fn(&SecondRow) -> &SecondLatency) -> Option<Timelines> {
-    let rows = || steps.iter().flat_map(|step| &step.series);
+pub(super) fn view(document: &RunDocument, of: fn(&SecondRow) -> &SecondLatency) -> Option<Timelines> {
+    let steps = headline::timed(document);
+    let rows = || steps.iter().flat_map(|(_, step)| &step.series);
     let reading = Reading { of, medians: rows().any(|row| of(row).p50_ns.is_some()) };
     let values = rows().flat_map(|row| [reading.middle(row), reading.largest(row)]).flatten();
     let scale = LogScale::around(values)?;
-    let longest = steps.iter().map(|step| step.series.len()).max().unwrap_or(0);
+    let longest = steps.iter().map(|(_, step)| step.series.len()).max().unwrap_or(0);
     let seconds_per_point = longest.div_ceil(POINTS).max(1);
-    let charts = steps.iter().enumerate().filter(|(_, step)| !step.series.is_empty());
+    let charts = steps.iter().copied().filter(|(_, step)| !step.series.is_empty());
     Some(Timelines {
         charts: charts
             .map(|(index, step)| {

@@ -6,7 +6,7 @@ use super::table::{Column, Table};
 use crate::absence::{self, Footnotes};
 use crate::figures::{COLUMNS, Pick, interval_ms, interval_notes};
 use crate::number::{ABSENT, count, milliseconds, plain, rate, significant};
-use crate::{headline, ledger, pairing};
+use crate::{figures, headline, ledger, pairing};
 use plumb_model::document::{ReferenceRow, RunDocument, StepResult};
 use plumb_model::observation::Distribution;
 
@@ -25,7 +25,8 @@ pub(super) fn write_headline(page: &mut Page, document: &RunDocument) {
     columns.extend([Column::number("asked/s"), Column::number("achieved/s")]);
     let mut table = Table::new("setup", columns);
     let mut notes = Footnotes::default();
-    for (index, step) in document.steps.iter().enumerate() {
+    let timed = headline::timed(document);
+    for (index, step) in timed.iter().copied() {
         let tone = if ledger::discrepancies(step).is_empty() { Tone::Plain } else { Tone::Warning };
         table.push(&setup_name(index, step), measured_cells(index + 1, step, headline, &mut notes), tone);
         for row in pairing::published(reference, step) {
@@ -38,7 +39,7 @@ pub(super) fn write_headline(page: &mut Page, document: &RunDocument) {
         }
     }
     write_table(page, &table, &notes);
-    for note in interval_notes(&document.steps, headline.of_step) {
+    for note in interval_notes(timed.iter().map(|(_, step)| *step), headline.of_step) {
         page.prose("  ", &note, Tone::Dim);
     }
     if let Some(reference) = reference {
@@ -70,7 +71,7 @@ fn measured_cells(
             cells.push(interval);
         }
     }
-    cells.push(step.asked_per_s.map_or_else(|| "max".to_owned(), plain));
+    cells.push(figures::asked(step));
     let achieved = step.achieved_per_s.map(rate).ok_or_else(|| "nothing was acknowledged".to_owned());
     cells.push(or_absent(achieved, "achieved/s", setup, notes));
     cells
@@ -116,7 +117,7 @@ pub(super) fn write_ledger(page: &mut Page, document: &RunDocument) {
     if clean.is_empty() {
         return;
     }
-    let total: u64 = clean.iter().map(|setup| steps[setup - 1].counts.intended).sum();
+    let total: u64 = clean.iter().map(|setup| moved(&steps[setup - 1])).sum();
     let asked: Vec<Option<bool>> =
         clean.iter().map(|setup| ledger::broker_agrees(&steps[setup - 1])).collect();
     let broker = match asked.iter().filter(|agrees| agrees.is_some()).count() {
@@ -133,8 +134,17 @@ pub(super) fn write_ledger(page: &mut Page, document: &RunDocument) {
     page.prose("  ", &text, Tone::Plain);
 }
 
+/// Messages that a step was to move: without a rate nothing says how many, so what it did move counts.
+fn moved(step: &StepResult) -> u64 {
+    match step.counts.intended {
+        0 => step.counts.sent.max(step.counts.received),
+        intended => intended,
+    }
+}
+
 /// Acknowledge latency, service times and slip, compactly.
-pub(super) fn write_others(page: &mut Page, steps: &[StepResult]) {
+pub(super) fn write_others(page: &mut Page, document: &RunDocument) {
+    let steps = headline::timed(document);
     page.heading(
         "Other latencies in ms",
         "service time counts from the actual send; slip is actual minus intended send",
@@ -151,7 +161,7 @@ pub(super) fn write_others(page: &mut Page, steps: &[StepResult]) {
     ];
     let mut table = Table::new("", columns.iter().map(|(heading, ..)| Column::number(heading)).collect());
     let mut notes = Footnotes::default();
-    for (index, step) in steps.iter().enumerate() {
+    for (index, step) in steps.iter().copied() {
         let cells = columns.iter().map(|(heading, distribution, part)| {
             let value = part.of(distribution(step)).map(milliseconds);
             or_absent(value, heading, index + 1, &mut notes)
@@ -159,8 +169,11 @@ pub(super) fn write_others(page: &mut Page, steps: &[StepResult]) {
         table.push(&format!("#{}", index + 1), cells.collect(), Tone::Plain);
     }
     write_table(page, &table, &notes);
-    let unconfirmed: Vec<usize> =
-        (1..=steps.len()).filter(|setup| steps[setup - 1].durability.acks.as_deref() == Some("0")).collect();
+    let unconfirmed: Vec<usize> = steps
+        .iter()
+        .filter(|(_, step)| step.durability.acks.as_deref() == Some("0"))
+        .map(|(index, _)| index + 1)
+        .collect();
     if !unconfirmed.is_empty() {
         let text = format!(
             "{}: with acks=0 nothing confirms a write; \"ack\" is the hand-over to the socket.",

@@ -22,7 +22,7 @@ pub(super) fn write(page: &mut Page, steps: &[StepResult]) {
     let columns = headings.iter().map(|heading| Column::number(heading)).collect();
     let mut table = Table::new("", columns);
     let mut notes = Footnotes::default();
-    for (index, step) in steps.iter().enumerate() {
+    for (index, step) in steps.iter().enumerate().filter(|(_, step)| !step.stages.is_empty()) {
         let mut cells = Vec::new();
         for (name, heading) in wording::STAGES.iter().zip(headings) {
             let stage = step.stages.iter().find(|stage| stage.stage == *name);

@@ -4,6 +4,7 @@
 
 mod environment;
 mod measured;
+pub(crate) mod throughput;
 mod verdicts;
 
 use plumb_model::document::{

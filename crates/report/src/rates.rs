@@ -1,0 +1,237 @@
+//! The figures of steps that went as fast as possible: which columns there are and how a cell reads. No latency is among
+//! them. MB are 10^6 bytes everywhere, and GB 10^9; sizes are as the user wrote them.
+
+use crate::headline;
+use crate::number::{ABSENT, count, milliseconds, rate, significant};
+use plumb_model::document::{RunDocument, StepResult};
+use plumb_model::observation::Interval;
+use plumb_model::plan::{Driver, LoadPlan, Mode, SizePlan, StepPlan};
+use plumb_model::sweep::{SweepOver, SweepPlace, SweepRate, SweepResult};
+
+/// What these figures are, to stand beside their heading.
+pub(crate) const MEANING: &str = "as fast as possible: no latency is given; MB are 10^6 bytes of values";
+
+/// One column.
+pub(crate) struct Column {
+    pub(crate) heading: &'static str,
+    /// What the heading is short for.
+    pub(crate) meaning: &'static str,
+    pub(crate) numeric: bool,
+    cell: fn(&Row) -> Option<String>,
+    interval: Option<fn(&Row) -> Option<String>>,
+}
+
+/// A step with its plan.
+pub(crate) struct Row<'d> {
+    /// Its place in the document.
+    pub(crate) index: usize,
+    pub(crate) step: &'d StepResult,
+    plan: &'d StepPlan,
+}
+
+const COLUMNS: [Column; 13] = [
+    text("driver", "the client", |row| Some(driver(row.plan.driver).to_owned())),
+    text("size", "of a value", |row| Some(size(&row.plan.load))),
+    number("prod.", "producers", |row| row.produces().then(|| count(row.plan.load.producers.into()))),
+    number("cons.", "consumers", |row| row.receives().then(|| count(row.plan.load.consumers.into()))),
+    Column {
+        interval: Some(|row| half(row.step.throughput.produced_per_s, row.step.throughput.produced_interval)),
+        ..number("produced/s", "messages acknowledged per second", |row| {
+            row.step.throughput.produced_per_s.map(rate)
+        })
+    },
+    number("MB/s", "10^6 bytes of values acknowledged per second", |row| {
+        row.step.throughput.produced_bytes_per_s.map(megabytes)
+    }),
+    Column {
+        interval: Some(|row| half(row.step.throughput.received_per_s, row.step.throughput.received_interval)),
+        ..number("received/s", "messages received per second", |row| {
+            row.step.throughput.received_per_s.map(rate)
+        })
+    },
+    number("MB/s", "10^6 bytes of values received per second", |row| {
+        row.step.throughput.received_bytes_per_s.map(megabytes)
+    }),
+    number("drain s", "seconds to receive the backlog", |row| {
+        row.step.throughput.drain_s.map(|s| significant(s, 3))
+    }),
+    number("queue ms", "mean wait in the client's queue", |row| {
+        row.step.producer_statistics.queue_mean_ns.map(milliseconds)
+    }),
+    number("CPU s/M", "the generator's CPU seconds per million messages", |row| {
+        row.step.instrument.cpu_s_per_million_messages.map(|s| significant(s, 3))
+    }),
+    number("CPU s/GB", "the generator's CPU seconds per 10^9 bytes of values", |row| {
+        row.step.instrument.cpu_s_per_gb.map(|s| significant(s, 3))
+    }),
+    number("broker CPU s", "CPU seconds of the brokers over the measured part", |row| {
+        row.step.instrument.broker_cpu_s.map(|s| significant(s, 3))
+    }),
+];
+
+const fn number(heading: &'static str, meaning: &'static str, cell: fn(&Row) -> Option<String>) -> Column {
+    Column { heading, meaning, numeric: true, cell, interval: None }
+}
+
+const fn text(heading: &'static str, meaning: &'static str, cell: fn(&Row) -> Option<String>) -> Column {
+    Column { heading, meaning, numeric: false, cell, interval: None }
+}
+
+impl Column {
+    /// Whether the figure may have an interval beside it.
+    pub(crate) fn has_interval(&self) -> bool {
+        self.interval.is_some()
+    }
+
+    /// The interval of a row's figure.
+    pub(crate) fn interval_of(&self, row: &Row) -> Option<String> {
+        self.interval.and_then(|interval| interval(row))
+    }
+}
+
+impl Row<'_> {
+    pub(crate) fn produces(&self) -> bool {
+        self.plan.load.mode != Mode::Consume
+    }
+
+    pub(crate) fn receives(&self) -> bool {
+        self.plan.load.mode != Mode::Produce && self.plan.load.consumers > 0
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        self.plan.load.mode
+    }
+
+    /// Whether what it is for is receiving what was there before.
+    pub(crate) fn is_for_receiving(&self) -> bool {
+        matches!(self.plan.load.mode, Mode::Consume | Mode::Backlog(_))
+    }
+
+    /// Blocks that ran to their end.
+    pub(crate) fn whole_blocks(&self) -> usize {
+        self.step.blocks.iter().filter(|block| !block.cut_short).count()
+    }
+}
+
+/// The steps that went as fast as possible.
+pub(crate) fn rows(document: &RunDocument) -> Vec<Row<'_>> {
+    let saturating =
+        document.steps.iter().enumerate().filter(|(_, step)| headline::saturates(document, step));
+    let planned = saturating.filter_map(|(index, step)| {
+        let plan = document.plan.steps.iter().find(|plan| plan.name == step.name)?;
+        Some(Row { index, step, plan })
+    });
+    planned.collect()
+}
+
+/// The columns that tell something: some row has a figure, and a word is not the same in all of several rows.
+pub(crate) fn columns(rows: &[Row]) -> Vec<&'static Column> {
+    let telling = |column: &&Column| match column.numeric {
+        true => rows.iter().any(|row| (column.cell)(row).is_some()),
+        false => rows.len() == 1 || shared(column, rows).is_none(),
+    };
+    COLUMNS.iter().filter(telling).collect()
+}
+
+/// A column's word that all rows share.
+fn shared(column: &Column, rows: &[Row]) -> Option<String> {
+    let first = (column.cell)(rows.first()?)?;
+    rows.iter().all(|row| (column.cell)(row).as_ref() == Some(&first)).then_some(first)
+}
+
+/// What stands under the table: words that all rows share, and what intervals and short headings mean.
+pub(crate) fn notes(rows: &[Row], shown: &[&Column]) -> Vec<String> {
+    let words = COLUMNS.iter().filter(|column| !column.numeric && rows.len() > 1);
+    let all: Vec<String> =
+        words.filter_map(|column| Some(format!("{} {}", column.heading, shared(column, rows)?))).collect();
+    let all = (!all.is_empty()).then(|| format!("all setups: {}", all.join(", ")));
+    let short = shown.iter().filter(|column| column.heading.starts_with("CPU"));
+    let short: Vec<String> = short.map(|column| format!("{}: {}", column.heading, column.meaning)).collect();
+    let short = (!short.is_empty()).then(|| short.join("; "));
+    all.into_iter().chain(interval_note(rows)).chain(short).collect()
+}
+
+/// A cell: the figure, or [`ABSENT`].
+pub(crate) fn cell(column: &Column, row: &Row) -> String {
+    (column.cell)(row).unwrap_or_else(|| ABSENT.to_owned())
+}
+
+/// A driver's name.
+pub(crate) fn driver(driver: Driver) -> &'static str {
+    match driver {
+        Driver::Librdkafka => "librdkafka",
+        Driver::Wire => "wire",
+    }
+}
+
+fn size(load: &LoadPlan) -> String {
+    match &load.size {
+        SizePlan::Fixed(size) => size.to_string(),
+        SizePlan::Mix(_) => format!("mix, {} B", rate(load.size.mean())),
+    }
+}
+
+/// Bytes per second in MB, three digits.
+pub(crate) fn megabytes(bytes_per_s: f64) -> String {
+    significant(bytes_per_s / 1e6, 3)
+}
+
+/// Half of an interval as a share of its figure: `±1.2 %`.
+pub(crate) fn half(figure: Option<f64>, interval: Option<Interval>) -> Option<String> {
+    let (figure, interval) = (figure.filter(|figure| *figure > 0.0)?, interval?);
+    let share = (interval.high - interval.low) / 2.0 / figure * 100.0;
+    let decimals = if share < 1.0 { 2 } else { usize::from(share < 10.0) };
+    Some(format!("±{share:.decimals$} %"))
+}
+
+/// What the intervals are; none where there is none.
+fn interval_note(rows: &[Row]) -> Option<String> {
+    let intervals = rows
+        .iter()
+        .flat_map(|row| [row.step.throughput.produced_interval, row.step.throughput.received_interval]);
+    let level = intervals.flatten().next()?.level;
+    Some(format!(
+        "{} interval of a rate: Student's t over its blocks, each with fresh clients",
+        crate::number::percent(level)
+    ))
+}
+
+/// What the clients of a line are called.
+pub(crate) fn clients(line: &SweepResult) -> &'static str {
+    match line.over {
+        SweepOver::Producers => "producers",
+        SweepOver::Consumers => "consumers",
+    }
+}
+
+/// What the rate of a line is.
+pub(crate) fn rate_name(line: &SweepResult) -> &'static str {
+    match line.rate {
+        SweepRate::Produced => "acknowledged",
+        SweepRate::Received => "received",
+    }
+}
+
+/// A place with its interval: `8 (7..9)`, `8 (7 or more)`.
+pub(crate) fn place(clients: u32, low: u32, high: Option<u32>) -> String {
+    match high {
+        Some(high) if low == clients && high == clients => clients.to_string(),
+        Some(high) => format!("{clients} ({low}..{high})"),
+        None => format!("{clients} ({low} or more)"),
+    }
+}
+
+/// The same of a knee or a fall.
+pub(crate) fn sweep_place(found: &SweepPlace) -> String {
+    place(found.clients, found.clients_low, found.clients_high)
+}
+
+/// A line's name; a run of one line needs none.
+pub(crate) fn line_name(line: &SweepResult) -> String {
+    if line.line.is_empty() { format!("all {}", clients(line)) } else { line.line.clone() }
+}
+
+/// Why a line has no knee.
+pub(crate) fn no_knee(line: &SweepResult) -> &'static str {
+    if line.best_per_s.is_some() { "still rises" } else { "too few blocks" }
+}
