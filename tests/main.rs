@@ -8,6 +8,8 @@ mod architecture;
 mod bad_input;
 mod compat;
 mod devices;
+mod drivers;
+mod faults;
 mod instrument;
 mod kafka;
 mod program;

@@ -1,8 +1,15 @@
 //! What `--output json` promises to other programs, written down by hand: not by the types that print it.
 
 use super::{Document, Path};
+use crate::drivers::{Driver, on_both_drivers};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+
+on_both_drivers!(
+    the_document_has_the_promised_fields_and_types,
+    an_absent_figure_is_null_and_neither_zero_nor_missing,
+    the_document_fits_the_published_schema_and_a_damaged_one_does_not,
+);
 
 const COUNTS: [&str; 9] =
     ["intended", "sent", "acked", "failed", "unknown", "received", "lost", "duplicated", "reordered"];
@@ -20,14 +27,13 @@ fn schema() -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-fn document() -> Value {
-    let path = Path::new();
+fn document(driver: Driver) -> Value {
+    let path = Path::new(driver);
     Document::of(&path.latency(1_000, 1_000).run()).0
 }
 
-#[test]
-fn the_document_has_the_promised_fields_and_types() {
-    let document = document();
+fn the_document_has_the_promised_fields_and_types(driver: Driver) {
+    let document = document(driver);
     assert_eq!(document["schema_version"], 1);
     assert!(["valid", "suspect", "invalid"].contains(&document["validity"]["verdict"].as_str().unwrap()));
     for reason in document["validity"]["reasons"].as_array().unwrap() {
@@ -54,9 +60,8 @@ fn the_document_has_the_promised_fields_and_types() {
     assert_eq!(names, BTreeSet::from(STAGES));
 }
 
-#[test]
-fn an_absent_figure_is_null_and_neither_zero_nor_missing() {
-    let document = document();
+fn an_absent_figure_is_null_and_neither_zero_nor_missing(driver: Driver) {
+    let document = document(driver);
     for latency in LATENCIES {
         // 1,000 samples are a tenth of what a 99.9th percentile needs.
         let latency = document["steps"][0]["latency"][latency].as_object().unwrap();
@@ -71,10 +76,9 @@ fn an_absent_figure_is_null_and_neither_zero_nor_missing() {
     assert!(unknown > 0, "a broker without metrics cannot tell all stages");
 }
 
-#[test]
-fn the_document_fits_the_published_schema_and_a_damaged_one_does_not() {
+fn the_document_fits_the_published_schema_and_a_damaged_one_does_not(driver: Driver) {
     let schema = jsonschema::validator_for(&schema()).unwrap();
-    let document = document();
+    let document = document(driver);
     let errors: Vec<String> = schema.iter_errors(&document).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:#?}");
     let damages: [(&str, Value); 4] = [

@@ -1,8 +1,16 @@
 //! Losses, duplicates and swaps of chosen records are counted exactly, and the verdict says so.
 
 use super::{Document, Path, TOPIC, record};
+use crate::drivers::{Driver, on_both_drivers};
 use crate::program::{Ended, Program};
 use plumb_lab::sink::Records;
+
+on_both_drivers!(
+    records_that_vanish_after_their_acknowledgement_are_lost_and_the_run_is_invalid,
+    records_stored_twice_are_duplicates_and_not_received_twice,
+    records_stored_behind_their_successors_are_reordered_and_nothing_else,
+    an_undisturbed_run_loses_repeats_and_swaps_nothing,
+);
 
 const MESSAGES: u64 = 1_000;
 /// The first, neighbours, one in the middle.
@@ -14,9 +22,10 @@ fn chosen(messages: &[u64]) -> Records {
 
 /// A run whose drain is short: what is lost does not come however long one waits.
 fn run(path: &Path) -> Ended {
-    let bootstrap = path.sink.bootstrap();
+    let (bootstrap, driver) = (path.sink.bootstrap(), path.driver);
     let scenario = format!(
         "cluster: {{bootstrap: \"{bootstrap}\"}}\n\
+         driver: {driver}\n\
          topic: {{name: {TOPIC}}}\n\
          load: {{rate: 1000, count: {MESSAGES}, size: 100B, warm_up: 0s, drain: 1s}}\n\
          setups:\n  - producer: {{acks: 1, linger.ms: 0}}\n"
@@ -30,9 +39,8 @@ fn offset_delta(document: &Document) -> u64 {
     document.at("/steps/0/accounting/offset_delta").as_u64().unwrap()
 }
 
-#[test]
-fn records_that_vanish_after_their_acknowledgement_are_lost_and_the_run_is_invalid() {
-    let path = Path::new();
+fn records_that_vanish_after_their_acknowledgement_are_lost_and_the_run_is_invalid(driver: Driver) {
+    let path = Path::new(driver);
     let (lost, last) = (CHOSEN.len() as u64 + 1, MESSAGES - 1);
     path.control.drop_records(chosen(&CHOSEN));
     path.control.drop_records(chosen(&[last]));
@@ -50,9 +58,8 @@ fn records_that_vanish_after_their_acknowledgement_are_lost_and_the_run_is_inval
     assert_eq!(ended.code(), Some(1));
 }
 
-#[test]
-fn records_stored_twice_are_duplicates_and_not_received_twice() {
-    let path = Path::new();
+fn records_stored_twice_are_duplicates_and_not_received_twice(driver: Driver) {
+    let path = Path::new(driver);
     path.control.duplicate_records(chosen(&CHOSEN));
     let ended = run(&path);
     let document = Document::of(&ended);
@@ -68,9 +75,8 @@ fn records_stored_twice_are_duplicates_and_not_received_twice() {
     assert_eq!((document.verdict(), ended.code()), ("invalid", Some(1)));
 }
 
-#[test]
-fn records_stored_behind_their_successors_are_reordered_and_nothing_else() {
-    let path = Path::new();
+fn records_stored_behind_their_successors_are_reordered_and_nothing_else(driver: Driver) {
+    let path = Path::new(driver);
     // Each behind the next that is not swapped itself: a swap is one message out of order.
     let swapped = [0, 300, 700];
     path.control.swap_records(chosen(&swapped));
@@ -84,9 +90,8 @@ fn records_stored_behind_their_successors_are_reordered_and_nothing_else() {
     assert!(!document.has_reason("counts-do-not-add-up"), "{:?}", document.reasons());
 }
 
-#[test]
-fn an_undisturbed_run_loses_repeats_and_swaps_nothing() {
-    let path = Path::new();
+fn an_undisturbed_run_loses_repeats_and_swaps_nothing(driver: Driver) {
+    let path = Path::new(driver);
     let ended = run(&path);
     let document = Document::of(&ended);
     for name in ["intended", "sent", "acked", "received"] {

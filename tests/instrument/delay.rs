@@ -6,8 +6,14 @@
 
 use super::proof::{Verdict, at_most, holds, within};
 use super::{Document, Path, TOPIC};
+use crate::drivers::{Driver, on_both_drivers};
 use plumb_lab::sink::{ApiKey, Apis, Delay};
 use std::time::Duration;
+
+on_both_drivers!(
+    an_answer_3_ms_later_is_3_ms_of_acknowledge_latency_and_nothing_of_end_to_end_latency,
+    a_record_visible_3_ms_later_is_3_ms_of_end_to_end_latency_and_nothing_of_acknowledge_latency,
+);
 
 const SHORT_MS: u64 = 1;
 const LONG_MS: u64 = 4;
@@ -22,15 +28,15 @@ const NOTHING_MS: f64 = 0.1 * APART_MS;
 const REST_MS_MAX: f64 = 0.75;
 
 /// A run with a constant delay, put where `set` puts it.
-fn run(set: impl Fn(&Path, Delay), delay_ms: u64) -> Document {
-    let path = Path::new();
+fn run(driver: Driver, set: impl Fn(&Path, Delay), delay_ms: u64) -> Document {
+    let path = Path::new(driver);
     set(&path, Delay::Constant(Duration::from_millis(delay_ms)));
     Document::of(&path.latency(RATE_PER_S, MESSAGES).alone().run())
 }
 
 /// The delay is in the median of one latency, and not in that of the other.
-fn is_seen(set: impl Fn(&Path, Delay), latency: &str, other: &str) -> Verdict {
-    let (short, long) = (run(&set, SHORT_MS), run(&set, LONG_MS));
+fn is_seen(driver: Driver, set: impl Fn(&Path, Delay), latency: &str, other: &str) -> Verdict {
+    let (short, long) = (run(driver, &set, SHORT_MS), run(driver, &set, LONG_MS));
     let median = |document: &Document, latency| document.latency_ms(latency, "p50");
     within(latency, median(&long, latency) - median(&short, latency), APART_MS, TOLERANCE_MS)?;
     within(other, median(&long, other) - median(&short, other), 0.0, NOTHING_MS)?;
@@ -43,14 +49,14 @@ fn is_seen(set: impl Fn(&Path, Delay), latency: &str, other: &str) -> Verdict {
     Ok(())
 }
 
-#[test]
-fn an_answer_3_ms_later_is_3_ms_of_acknowledge_latency_and_nothing_of_end_to_end_latency() {
+fn an_answer_3_ms_later_is_3_ms_of_acknowledge_latency_and_nothing_of_end_to_end_latency(driver: Driver) {
     let set = |path: &Path, delay| path.control.delay_answers(Apis::one(ApiKey::Produce), delay);
-    holds(|| is_seen(set, "acknowledge", "end_to_end"));
+    holds(|| is_seen(driver, set, "acknowledge", "end_to_end"));
 }
 
-#[test]
-fn a_record_visible_3_ms_later_is_3_ms_of_end_to_end_latency_and_nothing_of_acknowledge_latency() {
+fn a_record_visible_3_ms_later_is_3_ms_of_end_to_end_latency_and_nothing_of_acknowledge_latency(
+    driver: Driver,
+) {
     let set = |path: &Path, delay| path.control.delay_visibility(TOPIC, delay);
-    holds(|| is_seen(set, "end_to_end", "acknowledge"));
+    holds(|| is_seen(driver, set, "end_to_end", "acknowledge"));
 }

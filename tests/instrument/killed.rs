@@ -1,17 +1,19 @@
 //! A run that is killed leaves what it had measured.
 
 use super::{Document, Path, TOPIC};
+use crate::drivers::{Driver, on_both_drivers};
 use crate::program::Program;
 use rustix::process::Signal;
 use serde_json::Value;
+
+on_both_drivers!(a_run_killed_while_it_measures_leaves_a_document_that_loads_with_the_figures_so_far,);
 
 const RATE_PER_S: u32 = 500;
 /// A second is closed three seconds after its end, and the document is written every three seconds.
 const BEHIND_S_MAX: u64 = 8;
 
-#[test]
-fn a_run_killed_while_it_measures_leaves_a_document_that_loads_with_the_figures_so_far() {
-    let path = Path::new();
+fn a_run_killed_while_it_measures_leaves_a_document_that_loads_with_the_figures_so_far(driver: Driver) {
+    let path = Path::new(driver);
     let mut running = path.latency(RATE_PER_S, 60 * RATE_PER_S).start();
     running.wait_for("the first seconds in the document", |running| {
         let text = std::fs::read_to_string(running.path("run/run.json")).ok()?;

@@ -1,11 +1,14 @@
 //! The interval logs hold every sample of the document, in HdrHistogram's own format.
 
 use super::{Document, Path};
+use crate::drivers::{Driver, on_both_drivers};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+
+on_both_drivers!(the_interval_logs_put_together_are_the_latencies_of_the_document,);
 
 /// All intervals of a log put together, and how many there are.
 fn merged(log: &[u8]) -> (Histogram<u64>, usize) {
@@ -25,9 +28,8 @@ fn merged(log: &[u8]) -> (Histogram<u64>, usize) {
     (sum, intervals)
 }
 
-#[test]
-fn the_interval_logs_put_together_are_the_latencies_of_the_document() {
-    let path = Path::new();
+fn the_interval_logs_put_together_are_the_latencies_of_the_document(driver: Driver) {
+    let path = Path::new(driver);
     let ended = path.latency(500, 2_000).run();
     let document = Document::of(&ended);
     let logs = document.at("/steps/0/histogram_logs").as_object().unwrap();

@@ -9,11 +9,14 @@ mod counts;
 mod delay;
 mod killed;
 mod logs;
+mod long_run;
+mod modes;
 mod outcomes;
 mod proof;
 mod stall;
 mod validity;
 
+use crate::drivers::Driver;
 use crate::program::{Ended, Program};
 use plumb_lab::sink::{ApiKey, Apis, Control, Refusal, RequestFault, SinkBroker, SinkOptions};
 use serde_json::Value;
@@ -25,28 +28,35 @@ const TOPIC: &str = "events";
 const AT_ONCE: [&str; 6] =
     ["-X", "producer.acks=1", "-X", "producer.linger.ms=0", "-X", "socket.nagle.disable=true"];
 
-/// A sink broker with one topic.
+/// A sink broker with one topic, and the driver that drives it.
 #[derive(Debug)]
 struct Path {
+    driver: Driver,
     sink: SinkBroker,
     control: Control,
 }
 
 impl Path {
-    fn new() -> Self {
+    fn new(driver: Driver) -> Self {
         let sink = SinkBroker::start(SinkOptions::default()).unwrap();
         let control = sink.control();
         control.create_topic(TOPIC, 1, &HashMap::new()).unwrap();
-        Path { sink, control }
+        Path { driver, sink, control }
     }
 
     /// A run against it: so many messages, so many a second, no warm-up.
     fn latency(&self, rate_per_s: u32, count: u32) -> Program {
         let (bootstrap, rate, count) = (self.sink.bootstrap(), rate_per_s.to_string(), count.to_string());
         Program::new(["latency", "--bootstrap", &bootstrap, "--topic", TOPIC])
+            .args(["--driver", self.driver])
             .args(["--rate", &rate, "--count", &count, "--size", "100B", "--warm-up", "0s"])
             .args(["--output", "json", "--out", "run"])
             .args(AT_ONCE)
+    }
+
+    /// Records in the log.
+    fn stored(&self) -> u64 {
+        self.control.stats().topic(TOPIC).log_end.unsigned_abs()
     }
 
     /// Refuses `count` requests of a kind after `skip` of them.

@@ -15,9 +15,15 @@
 
 use super::proof::{Verdict, at_most, holds, within};
 use super::{Document, Path, TOPIC, record};
+use crate::drivers::{Driver, on_both_drivers};
 use plumb_lab::sink::Apis;
 use serde_json::Value;
 use std::time::Duration;
+
+on_both_drivers!(
+    a_stall_of_half_a_second_gives_the_analytic_mean_p99_and_maximum,
+    with_one_message_in_flight_the_service_time_hides_the_stall_and_the_response_time_does_not,
+);
 
 const STALL_MS: f64 = 500.0;
 /// When the stall begins. All answers that it delays come in the same second.
@@ -119,8 +125,8 @@ fn is_analytic(stalled: &Document, latency: &str, load: Load, leave: Leave) -> V
 }
 
 /// A run with a stall of produce and fetch answers.
-fn stalled(load: Load, arguments: &[&str]) -> Document {
-    let path = Path::new();
+fn stalled(driver: Driver, load: Load, arguments: &[&str]) -> Document {
+    let path = Path::new(driver);
     let Load { rate_per_s, messages } = load;
     let first = u64::from(STALL_AT_MS * rate_per_s / 1_000);
     let length = Duration::from_millis(STALL_MS as u64);
@@ -133,9 +139,9 @@ fn stalled(load: Load, arguments: &[&str]) -> Document {
 
 /// Time from send to send of a sender that is always late, as it is after a stall: asked for far more than one message in
 /// flight can carry. The middle one of three runs.
-fn cycle_ms() -> f64 {
+fn cycle_ms(driver: Driver) -> f64 {
     let mut cycles_ms = [(); 3].map(|()| {
-        let path = Path::new();
+        let path = Path::new(driver);
         let late = Document::of(&path.latency(100_000, 2_000).args(ONE_MESSAGE).alone().run());
         1e3 / late.at("/steps/0/achieved_per_s").as_f64().unwrap()
     });
@@ -143,10 +149,9 @@ fn cycle_ms() -> f64 {
     cycles_ms[1]
 }
 
-#[test]
-fn a_stall_of_half_a_second_gives_the_analytic_mean_p99_and_maximum() {
+fn a_stall_of_half_a_second_gives_the_analytic_mean_p99_and_maximum(driver: Driver) {
     holds(|| {
-        let stalled = stalled(FAST, &ONE_REQUEST);
+        let stalled = stalled(driver, FAST, &ONE_REQUEST);
         is_analytic(&stalled, "acknowledge", FAST, Leave::Together)?;
         is_analytic(&stalled, "end_to_end", FAST, Leave::Together)?;
         // The sender did not wait: counted from the actual send, the stall is the same.
@@ -157,11 +162,12 @@ fn a_stall_of_half_a_second_gives_the_analytic_mean_p99_and_maximum() {
     });
 }
 
-#[test]
-fn with_one_message_in_flight_the_service_time_hides_the_stall_and_the_response_time_does_not() {
+fn with_one_message_in_flight_the_service_time_hides_the_stall_and_the_response_time_does_not(
+    driver: Driver,
+) {
     holds(|| {
-        let leave = Leave::OneByOne(cycle_ms());
-        let stalled = stalled(SLOW, &ONE_MESSAGE);
+        let leave = Leave::OneByOne(cycle_ms(driver));
+        let stalled = stalled(driver, SLOW, &ONE_MESSAGE);
         let analytic = Analytic::new(SLOW, leave, 0.0);
         for (response, service) in
             [("acknowledge", "acknowledge_service"), ("end_to_end", "end_to_end_service")]

@@ -1,12 +1,20 @@
 //! Conditions that make figures mislead are named.
 
 use super::{Document, Path};
+use crate::drivers::{Driver, on_both_drivers};
 use plumb_lab::sink::{ApiKey, Apis, Delay, Effect, Refusal};
 use std::time::Duration;
 
-#[test]
-fn answers_that_speak_of_a_quota_make_a_run_throttled() {
-    let path = Path::new();
+on_both_drivers!(
+    answers_that_speak_of_a_quota_make_a_run_throttled,
+    a_connection_closed_among_the_measured_messages_is_a_reconnect_in_the_window_and_nothing_is_lost,
+    a_broker_slower_than_the_schedule_makes_a_run_saturated_and_invalid,
+    five_hundred_messages_have_no_p99_and_the_run_says_why,
+    an_undisturbed_run_gives_none_of_these_reasons,
+);
+
+fn answers_that_speak_of_a_quota_make_a_run_throttled(driver: Driver) {
+    let path = Path::new(driver);
     path.control.throttle(Apis::one(ApiKey::Produce), Duration::from_millis(40));
     let ended = path.latency(200, 500).run();
     let document = Document::of(&ended);
@@ -16,9 +24,10 @@ fn answers_that_speak_of_a_quota_make_a_run_throttled() {
     assert_eq!(document.at("/steps/0/consumer_statistics/throttled_responses"), 0);
 }
 
-#[test]
-fn a_connection_closed_among_the_measured_messages_is_a_reconnect_in_the_window_and_nothing_is_lost() {
-    let path = Path::new();
+fn a_connection_closed_among_the_measured_messages_is_a_reconnect_in_the_window_and_nothing_is_lost(
+    driver: Driver,
+) {
+    let path = Path::new(driver);
     path.refuse(ApiKey::Produce, 1 + 150, 1, Refusal::Close(Effect::Skipped));
     let ended = path.latency(200, 500).run();
     let document = Document::of(&ended);
@@ -28,9 +37,8 @@ fn a_connection_closed_among_the_measured_messages_is_a_reconnect_in_the_window_
     assert_eq!((document.count("lost"), document.count("duplicated")), (0, 0));
 }
 
-#[test]
-fn a_broker_slower_than_the_schedule_makes_a_run_saturated_and_invalid() {
-    let path = Path::new();
+fn a_broker_slower_than_the_schedule_makes_a_run_saturated_and_invalid(driver: Driver) {
+    let path = Path::new(driver);
     let slow = Delay::Constant(Duration::from_millis(10));
     path.control.delay_answers(Apis::one(ApiKey::Produce), slow);
     let ended = path.latency(200, 300).args(["--in-flight", "1"]).run();
@@ -42,9 +50,8 @@ fn a_broker_slower_than_the_schedule_makes_a_run_saturated_and_invalid() {
     assert_eq!(document.count("acked"), 300);
 }
 
-#[test]
-fn five_hundred_messages_have_no_p99_and_the_run_says_why() {
-    let path = Path::new();
+fn five_hundred_messages_have_no_p99_and_the_run_says_why(driver: Driver) {
+    let path = Path::new(driver);
     let ended = path.latency(500, 500).run();
     let document = Document::of(&ended);
     let latency = document.at("/steps/0/latency/end_to_end");
@@ -55,9 +62,8 @@ fn five_hundred_messages_have_no_p99_and_the_run_says_why() {
     assert_ne!(document.verdict(), "valid");
 }
 
-#[test]
-fn an_undisturbed_run_gives_none_of_these_reasons() {
-    let path = Path::new();
+fn an_undisturbed_run_gives_none_of_these_reasons(driver: Driver) {
+    let path = Path::new(driver);
     let ended = path.latency(500, 1_000).run();
     let document = Document::of(&ended);
     for id in ["throttled", "reconnect-in-window", "rebalance-in-window", "saturated", "too-few-samples"] {

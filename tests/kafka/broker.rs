@@ -93,6 +93,14 @@ impl Broker {
         self.consumer.fetch_watermarks(topic, partition, PATIENCE).unwrap()
     }
 
+    /// Each partition of a topic, its leader (0 for none) and how many of its replicas are in sync.
+    pub(crate) fn replicas(&self, topic: &str) -> Vec<(i32, i32, usize)> {
+        // While a broker is gone there may be no answer.
+        let Ok(metadata) = self.consumer.fetch_metadata(Some(topic), PATIENCE) else { return Vec::new() };
+        let partitions = metadata.topics().iter().flat_map(|topic| topic.partitions());
+        partitions.map(|part| (part.id(), part.leader().max(0), part.isr().len())).collect()
+    }
+
     /// All records of a topic, in the order of each partition.
     pub(crate) fn records(&self, topic: &str, partitions: i32) -> Vec<Record> {
         let mut wanted = 0;

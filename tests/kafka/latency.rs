@@ -1,12 +1,17 @@
 //! The everyday measurement: figures that add up, and the reason for them.
 
 use super::{assert_nothing_missing, document, lab, run_scenario, steps};
+use crate::drivers::{Driver, on_both_drivers};
 use crate::kafka::Broker;
 use crate::program::Program;
 use serde_json::Value;
 
-#[test]
-fn messages_of_a_plain_run_are_all_there_and_its_topic_and_group_are_gone() {
+on_both_drivers!(
+    messages_of_a_plain_run_are_all_there_and_its_topic_and_group_are_gone,
+    the_five_milliseconds_between_the_default_and_the_low_latency_profile_are_laid_to_linger,
+);
+
+fn messages_of_a_plain_run_are_all_there_and_its_topic_and_group_are_gone(driver: Driver) {
     let bootstrap = lab().plaintext_bootstrap();
     let arguments = [
         "latency",
@@ -21,7 +26,7 @@ fn messages_of_a_plain_run_are_all_there_and_its_topic_and_group_are_gone() {
         "--out",
         "run",
     ];
-    let ended = Program::new(arguments).args(["--bootstrap", &bootstrap]).run();
+    let ended = Program::new(arguments).args(["--driver", driver, "--bootstrap", &bootstrap]).run();
     let document = document(&ended);
     let step = &steps(&document)[0];
     assert_nothing_missing(step);
@@ -42,11 +47,10 @@ fn messages_of_a_plain_run_are_all_there_and_its_topic_and_group_are_gone() {
     }
 }
 
-#[test]
-fn the_five_milliseconds_between_the_default_and_the_low_latency_profile_are_laid_to_linger() {
+fn the_five_milliseconds_between_the_default_and_the_low_latency_profile_are_laid_to_linger(driver: Driver) {
     // Other programs may spoil a run on a busy machine; not each of three.
     let mut spoilt = Vec::new();
-    while let Err(reason) = explained_by_linger(&two_profiles()) {
+    while let Err(reason) = explained_by_linger(&two_profiles(driver)) {
         spoilt.push(reason);
         assert!(spoilt.len() < 3, "{spoilt:#?}");
     }
@@ -70,8 +74,9 @@ fn explained_by_linger(document: &Value) -> Result<(), String> {
 }
 
 /// The document of the low-latency and the default profile, side by side.
-fn two_profiles() -> Value {
+fn two_profiles(driver: Driver) -> Value {
     let ended = run_scenario(
+        driver,
         "\
 load: {rate: 100, size: 1KiB, count: 300, warm_up: 500ms}
 blocks: 3

@@ -8,11 +8,13 @@ mod existing_topic;
 mod lab_command;
 mod latency;
 mod load_shapes;
+mod modes;
 mod secured;
 mod stages;
 
-pub(crate) use broker::Broker;
+pub(crate) use broker::{Broker, Record};
 
+use crate::drivers::Driver;
 use crate::program::{Ended, Program};
 use plumb_lab::kafka::{LabCluster, LabOptions, Labs, ScramUser, Tls};
 use serde_json::Value;
@@ -37,11 +39,12 @@ pub(crate) fn lab() -> &'static LabCluster {
     })
 }
 
-/// `plumb run` of this scenario against the plaintext listener, as far as it may succeed.
-fn run_scenario(scenario: &str) -> Ended {
+/// `plumb run` of this scenario with a driver against the plaintext listener, as far as it may succeed.
+fn run_scenario(driver: Driver, scenario: &str) -> Ended {
     let bootstrap = lab().plaintext_bootstrap();
     let program =
         Program::new(["run", "s.yaml", "--output", "json", "--out", "run", "--bootstrap", &bootstrap]);
+    let scenario = format!("driver: {driver}\n{scenario}");
     std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();
     program.run()
 }

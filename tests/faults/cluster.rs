@@ -1,0 +1,163 @@
+//! Three real brokers, any of which can be killed and started again while the others go on.
+
+use crate::kafka::Broker;
+use plumb_lab::kafka::{LabCluster, LabOptions, Labs, PlainClient};
+use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+pub(super) const BROKERS: i32 = 3;
+pub(super) const PARTITIONS: i32 = 6;
+/// Longest wait for brokers to agree on something.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// The brokers of this binary's fault tests.
+pub(super) struct Cluster {
+    lab: LabCluster,
+    /// Processes and how to start them, in the order of the brokers' ids. Locked while one is not there.
+    processes: Mutex<Vec<Process>>,
+    launcher: Sender<(Command, Sender<Child>)>,
+}
+
+struct Process {
+    pid: i32,
+    command_line: Vec<OsString>,
+    /// `NAME=value`.
+    environment: Vec<OsString>,
+    directory: PathBuf,
+}
+
+impl Process {
+    fn of(pid: i32) -> Self {
+        let words = |file: &str| {
+            let bytes = std::fs::read(format!("/proc/{pid}/{file}")).unwrap();
+            let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+            words.map(|word| OsString::from_vec(word.to_vec())).collect()
+        };
+        Process {
+            pid,
+            command_line: words("cmdline"),
+            environment: words("environ"),
+            directory: std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap(),
+        }
+    }
+
+    /// The same program once more. It ends with the thread that starts it, as the lab's own end with the lab.
+    fn again(&self) -> Command {
+        let console = File::create(self.directory.join("console-again.log")).unwrap();
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "env", "-i"]).args(&self.environment).args(&self.command_line);
+        command.current_dir(&self.directory).stdin(Stdio::null());
+        command.stdout(console.try_clone().unwrap()).stderr(console);
+        command
+    }
+}
+
+impl Cluster {
+    pub(super) fn get() -> &'static Cluster {
+        static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+        CLUSTER.get_or_init(Cluster::start)
+    }
+
+    fn start() -> Self {
+        let properties = [
+            // A broker that is gone is noticed soon, and leads again soon after it came back.
+            ("broker.session.timeout.ms", "6000"),
+            ("broker.heartbeat.interval.ms", "500"),
+            ("leader.imbalance.check.interval.seconds", "1"),
+            ("leader.imbalance.per.broker.percentage", "0"),
+        ];
+        let options = LabOptions {
+            brokers: BROKERS.unsigned_abs(),
+            heap_mib: 256,
+            broker_properties: properties.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
+            ..LabOptions::default()
+        };
+        let lab =
+            Labs::at(Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults-lab")).start(&options).unwrap();
+        let processes = Mutex::new(lab.broker_pids().into_iter().map(Process::of).collect());
+        let (launcher, inbox) = channel::<(Command, Sender<Child>)>();
+        std::thread::spawn(move || {
+            for (mut command, reply) in inbox {
+                let _ = reply.send(command.spawn().unwrap());
+            }
+        });
+        Cluster { lab, processes, launcher }
+    }
+
+    pub(super) fn bootstrap(&self) -> String {
+        self.lab.plaintext_bootstrap()
+    }
+
+    /// A topic with three replicas, two of which must have what is acknowledged; each broker leads as many partitions.
+    pub(super) fn create_topic(&self, topic: &str) {
+        let replicas = |partition: i32| (0..BROKERS).map(|at| (partition + at) % BROKERS + 1).collect();
+        let assignment: Vec<Vec<i32>> = (0..PARTITIONS).map(replicas).collect();
+        let deadline = Instant::now() + PATIENCE;
+        let mut addresses = self.lab.plaintext_addresses().into_iter().cycle();
+        let mut made = || {
+            let address = addresses.next().unwrap();
+            let mut client = PlainClient::connect(address, Duration::from_secs(10))?;
+            client.create_topic(topic, &assignment, &[("min.insync.replicas", "2")])
+        };
+        // One of them may be away.
+        while let Err(error) = made() {
+            assert!(Instant::now() < deadline, "{error}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        self.wait_until(topic, "all in sync", |_, in_sync| in_sync == BROKERS as usize);
+    }
+
+    /// Ends a broker with a signal, waits until others lead its partitions of the topic, starts it again, and waits
+    /// until all are in sync and every partition is led by its first replica again.
+    pub(super) fn leave_and_return(&self, broker: i32, signal: Signal, topic: &str) {
+        let mut processes = self.processes();
+        let process = &mut processes[usize::try_from(broker - 1).unwrap()];
+        kill_process(Pid::from_raw(process.pid).unwrap(), signal).unwrap();
+        self.wait_until(topic, "led by others", |(_, leader), _| leader >= 1 && leader != broker);
+        let deadline = Instant::now() + PATIENCE;
+        while is_alive(process.pid) {
+            assert!(Instant::now() < deadline, "broker {broker} does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let (reply, started) = channel();
+        self.launcher.send((process.again(), reply)).unwrap();
+        process.pid = started.recv().unwrap().id().cast_signed();
+        self.wait_until(topic, "in sync and led as before", |(partition, leader), in_sync| {
+            in_sync == BROKERS as usize && leader == partition % BROKERS + 1
+        });
+    }
+
+    fn processes(&self) -> MutexGuard<'_, Vec<Process>> {
+        self.processes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until something holds for every partition with its leader, and for how many of its replicas are in sync.
+    fn wait_until(&self, topic: &str, what: &str, holds: impl Fn((i32, i32), usize) -> bool) {
+        let broker = Broker::at(&self.bootstrap());
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let replicas = broker.replicas(topic);
+            let all = replicas.len() == PARTITIONS as usize;
+            if all
+                && replicas.iter().all(|(partition, leader, in_sync)| holds((*partition, *leader), *in_sync))
+            {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{topic} not {what}: {replicas:?}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+/// A process that has ended and that nobody has waited for is not alive.
+fn is_alive(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+}
