@@ -79,14 +79,14 @@ pub(crate) struct ProducerJob<'b, 'a> {
 /// The clients of a block, of either driver.
 enum Clients {
     Librdkafka(librdkafka::Clients),
-    Wire(wire::Clients),
+    Wire(Box<wire::Clients>),
 }
 
 impl Clients {
     fn new(cluster: &Cluster, spec: &BlockSpec<'_>, counts: (usize, usize)) -> Result<Self, LoadError> {
         match spec.step.driver {
             Driver::Librdkafka => librdkafka::Clients::new(cluster, spec, counts).map(Clients::Librdkafka),
-            Driver::Wire => wire::Clients::new(cluster, spec).map(Clients::Wire),
+            Driver::Wire => wire::Clients::new(cluster, spec).map(|clients| Clients::Wire(Box::new(clients))),
         }
     }
 
@@ -196,6 +196,7 @@ pub fn run(
             starts: &starts,
             released_ns: None,
             caught_up_ns: None,
+            fixed_ends: None,
         };
         phases.wait_until_ready(started_ns)?;
         phases.hold_consumers();

@@ -10,7 +10,8 @@ use crate::verify::Arrivals;
 #[derive(Debug, Default)]
 pub(crate) struct Received {
     pub(crate) arrivals: Arrivals,
-    /// Measured messages, repeats included; where the topic is read as it is, all records.
+    /// Messages behind the rate of receiving, repeats included: the measured ones; those of a backlog that is drained; where
+    /// the topic is read as it is, all records.
     pub(crate) records: u64,
     /// Bytes of their values.
     pub(crate) bytes: u64,
@@ -24,8 +25,6 @@ pub(crate) struct Received {
     pub(crate) appends: Appends,
     /// Sum over measured messages of the time from their send to the reception of the one before them in the partition.
     pub(crate) catch_up_at_most_sum_ns: f64,
-    /// The run whose records are verified, where the topic is read as it is.
-    verified_run: Option<u64>,
     /// When the last record of each partition came.
     last_received_ns: Vec<u64>,
     pub(crate) statistics: StatisticsSum,
@@ -36,11 +35,22 @@ pub(crate) struct Received {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record<'m> {
     pub(crate) partition: i32,
+    pub(crate) offset: i64,
     /// The bytes that would carry the stamp.
     pub(crate) stamp_bytes: &'m [u8],
     pub(crate) value_bytes: usize,
     /// Where the topic keeps the broker's append times.
     pub(crate) append_time_ms: Option<i64>,
+}
+
+/// Records that are only counted and verified, of one batch.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counted {
+    measured: u64,
+    warm_up: u64,
+    /// Of the warm-up, those of a backlog that is drained.
+    backlog: u64,
+    bytes: u64,
 }
 
 /// What the broker's append times say, where the topic keeps them (LogAppendTime).
@@ -95,7 +105,7 @@ impl Received {
     ) {
         let reading = Stamp::read(record.stamp_bytes);
         if shared.takes_any_run() {
-            return self.note_of_any_run(reading, record, now, seconds);
+            return self.note_of_any_run(shared, reading, record, (now, seconds));
         }
         let stamp = match reading {
             Reading::Stamped(stamp) if stamp.run == shared.run => stamp,
@@ -111,15 +121,72 @@ impl Received {
         match stamp.part {
             Part::Probe => shared.probe_received(record.partition),
             Part::WarmUp | Part::Measured if shared.saturating => {
-                let measured = stamp.part == Part::Measured;
-                if measured {
-                    self.arrivals.note(stamp.producer, record.partition, stamp.sequence);
+                let mut counted = Counted::default();
+                self.note_counted(shared, record, &stamp, &mut counted);
+                self.end_counted(&counted, now, seconds);
+            }
+            Part::WarmUp => {
+                if shared.counts_backlog() {
                     self.count(record, now);
                 }
-                seconds.at(now, !measured).received += 1;
+                note_times(&stamp, now, seconds);
             }
-            Part::WarmUp => note_times(&stamp, now, seconds),
             Part::Measured => self.note_measured(shared, record, &stamp, (now, seconds)),
+        }
+    }
+
+    /// Notes a record of a load without latency, if it is one of this run and no probe; else leaves it to
+    /// [`Received::note`]. What is the same for all records of a batch is noted by [`Received::end_counted`].
+    #[inline]
+    pub(crate) fn note_if_counted(
+        &mut self,
+        shared: &Shared<'_>,
+        record: &Record<'_>,
+        counted: &mut Counted,
+    ) -> bool {
+        match Stamp::read(record.stamp_bytes) {
+            Reading::Stamped(stamp) if stamp.run == shared.run && stamp.part != Part::Probe => {
+                self.note_counted(shared, record, &stamp, counted);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    #[inline]
+    fn note_counted(
+        &mut self,
+        shared: &Shared<'_>,
+        record: &Record<'_>,
+        stamp: &Stamp,
+        counted: &mut Counted,
+    ) {
+        if stamp.part == Part::Measured {
+            self.arrivals.note(stamp.producer, record.partition, stamp.sequence);
+            counted.measured += 1;
+            counted.bytes += record.value_bytes as u64;
+        } else {
+            counted.warm_up += 1;
+            if shared.counts_backlog() {
+                counted.backlog += 1;
+                counted.bytes += record.value_bytes as u64;
+            }
+        }
+    }
+
+    /// The records that were counted came now.
+    pub(crate) fn end_counted(&mut self, counted: &Counted, now: u64, seconds: &mut Seconds<'_>) {
+        if counted.measured + counted.backlog > 0 {
+            self.records += counted.measured + counted.backlog;
+            self.bytes += counted.bytes;
+            self.first_ns.get_or_insert(now);
+            self.last_ns = Some(now);
+        }
+        if counted.measured > 0 {
+            seconds.at(now, false).received += counted.measured;
+        }
+        if counted.warm_up > 0 {
+            seconds.at(now, true).received += counted.warm_up;
         }
     }
 
@@ -158,16 +225,19 @@ impl Received {
     /// A record of a topic that is read as it is: every one counts, and those of the first run that is met are verified.
     fn note_of_any_run(
         &mut self,
+        shared: &Shared<'_>,
         reading: Reading,
         record: &Record<'_>,
-        now: u64,
-        seconds: &mut Seconds<'_>,
+        (now, seconds): (u64, &mut Seconds<'_>),
     ) {
+        if shared.is_behind_end(record.partition, record.offset) {
+            return;
+        }
         self.count(record, now);
         seconds.at(now, false).received += 1;
         match reading {
             Reading::Stamped(stamp) if stamp.part == Part::Measured => {
-                if *self.verified_run.get_or_insert(stamp.run) == stamp.run {
+                if shared.verifies(stamp.run) {
                     self.arrivals.note(stamp.producer, record.partition, stamp.sequence);
                 }
             }

@@ -42,6 +42,8 @@ pub(crate) struct Sent {
 pub(crate) struct Reported {
     /// Measured messages acknowledged.
     pub(crate) acked: SequenceSet,
+    /// Bytes of their values.
+    pub(crate) acked_bytes: u64,
     pub(crate) failed: u64,
     /// Probes and warm-up included.
     pub(crate) acked_all: u64,

@@ -162,7 +162,8 @@ pub struct BlockResult {
     pub counts: Counts,
     /// Rate reached.
     pub achieved_per_s: Option<f64>,
-    /// Measured messages received, per second from the first reception to the last.
+    /// Messages received per second, from the first measured reception to the last; where consumers had to wait, from their
+    /// release.
     #[serde(default)]
     pub received_per_s: Option<f64>,
     /// From the consumers' release until they had caught up with a backlog.

@@ -20,6 +20,9 @@ const SETTLE_RATE_PER_S: f64 = 1_000.0;
 /// Most bytes per second of that load, unless the first step's are more: a cluster is warmed up, not filled.
 const SETTLE_BYTES_PER_S: f64 = 10e6;
 
+/// The same before steps that go as fast as possible.
+const SATURATING_BYTES_PER_S: f64 = 100e6;
+
 /// Longest load of one twin.
 const TWIN_S: f64 = 10.0;
 
@@ -36,12 +39,19 @@ pub(super) fn settle(
     context: Context<'_>,
 ) -> Result<()> {
     let Some(first) = plan.steps.first().filter(|_| plan.settle.0 > 0) else { return Ok(()) };
+    // A topic of the user's that is only read gets nothing from us.
+    if first.load.mode == Mode::Consume && matches!(first.topic, TopicPlan::Existing { .. }) {
+        return Ok(());
+    }
+    let saturating = first.load.saturating();
+    let most_bytes_per_s = if saturating { SATURATING_BYTES_PER_S } else { SETTLE_BYTES_PER_S };
+    let most_per_s = if saturating { f64::INFINITY } else { SETTLE_RATE_PER_S };
     let (.., progress) = context;
     progress.settle(plan.settle);
     let load = LoadPlan {
         rate_per_s: Some(
-            SETTLE_RATE_PER_S
-                .min(SETTLE_BYTES_PER_S / first.load.size.mean())
+            most_per_s
+                .min(most_bytes_per_s / first.load.size.mean())
                 .max(first.load.rate_per_s.unwrap_or(0.0)),
         ),
         mode: Mode::Mixed,

@@ -244,7 +244,7 @@ impl StepFold {
             block: self.block,
             counts: outcome.counts,
             achieved_per_s: per_s(outcome.counts.acked, outcome.measured_ns),
-            received_per_s: outcome.receiving_ns.and_then(|ns| per_s(outcome.counts.received, ns)),
+            received_per_s: outcome.receiving_ns.and_then(|ns| per_s(outcome.received_messages, ns)),
             drain_s: outcome.drain_ns.map(|ns| ns as f64 / 1e9),
             end_to_end: block_figures(&self.block_end_to_end.response, |row| &row.end_to_end),
             acknowledge: block_figures(&self.block_acknowledge.response, |row| &row.acknowledge),

@@ -40,6 +40,8 @@ pub(super) struct Span {
     pub(super) measured_ns: u64,
     pub(super) receiving_ns: u64,
     pub(super) received_bytes: u64,
+    pub(super) received_messages: u64,
+    pub(super) acked_bytes: u64,
 }
 
 /// Name of the file of a step whose logs' names begin with `stem`.

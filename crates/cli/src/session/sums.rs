@@ -18,6 +18,8 @@ pub(super) fn add_span(span: &mut Span, outcome: &BlockOutcome) {
     span.measured_ns += outcome.measured_ns;
     span.receiving_ns += outcome.receiving_ns.unwrap_or(0);
     span.received_bytes += outcome.received_bytes;
+    span.received_messages += outcome.received_messages;
+    span.acked_bytes += outcome.acked_bytes;
 }
 
 /// How much went in and came out, with intervals over whole blocks.
@@ -30,9 +32,9 @@ pub(super) fn throughput(step: &StepResult, span: Span, level: f64) -> Throughpu
     let drains: Vec<f64> = blocks().filter_map(|block| block.drain_s).collect();
     Throughput {
         produced_per_s: step.achieved_per_s,
-        produced_bytes_per_s: step.achieved_per_s.map(|rate| rate * step.value_bytes_mean),
+        produced_bytes_per_s: step.achieved_per_s.and_then(|_| per_s(span.acked_bytes, span.measured_ns)),
         produced_interval: interval(blocks().filter_map(|block| block.achieved_per_s).collect()),
-        received_per_s: per_s(step.counts.received, span.receiving_ns),
+        received_per_s: per_s(span.received_messages, span.receiving_ns),
         received_bytes_per_s: per_s(span.received_bytes, span.receiving_ns),
         received_interval: interval(blocks().filter_map(|block| block.received_per_s).collect()),
         drain_s: (!drains.is_empty()).then(|| drains.iter().sum::<f64>() / drains.len() as f64),
@@ -122,8 +124,8 @@ pub(super) fn add_instrument(
     };
     // Where nobody sends in the measured part, the work is what was received.
     let (messages, bytes) = match span.measured_ns {
-        0 => (step.counts.received, span.received_bytes as f64),
-        _ => (step.counts.sent, step.counts.sent as f64 * step.value_bytes_mean),
+        0 => (span.received_messages, span.received_bytes as f64),
+        _ => (step.counts.acked, span.acked_bytes as f64),
     };
     let instrument = &mut step.instrument;
     let cpu_s = watched.own.as_ref().and_then(|own| own.cpu_ns).map(|ns| ns as f64 / 1e9);

@@ -26,7 +26,11 @@ pub struct BlockOutcome {
     pub producer_statistics: ClientStatistics,
     /// The consumers' statistics.
     pub consumer_statistics: ClientStatistics,
-    /// Bytes of the values of the measured messages received, repeats included.
+    /// Bytes of the values of the measured messages acknowledged.
+    pub acked_bytes: u64,
+    /// Messages received within `receiving_ns`, repeats included; with those of a backlog that was drained.
+    pub received_messages: u64,
+    /// Bytes of their values.
     pub received_bytes: u64,
     /// From the first measured reception to the last; from their release where consumers had to wait.
     pub receiving_ns: Option<u64>,
@@ -138,9 +142,11 @@ pub(super) fn outcome(
         errors.absorb(producer.errors);
     }
     let nothing = SequenceSet::default();
+    let mut acked_bytes = 0;
     for (index, producer) in reported.into_iter().enumerate() {
         let id = u16::try_from(index).unwrap_or(u16::MAX);
         counts.acked += producer.acked.len();
+        acked_bytes += producer.acked_bytes;
         counts.failed += producer.failed;
         if shared.load.consumers > 0 {
             counts.lost += producer.acked.missing_from(arrivals.of(id).unwrap_or(&nothing));
@@ -184,6 +190,8 @@ pub(super) fn outcome(
         planned_ns,
         producer_statistics: producer_statistics.summary(),
         consumer_statistics,
+        acked_bytes,
+        received_messages: records,
         received_bytes,
         receiving_ns,
         drain_ns: None,

@@ -34,6 +34,8 @@ pub(super) struct Phases<'a> {
     pub(super) released_ns: Option<u64>,
     /// When they had caught up.
     pub(super) caught_up_ns: Option<u64>,
+    /// Where a topic that is read as it is ended when the reading began.
+    pub(super) fixed_ends: Option<Vec<i64>>,
 }
 
 impl Phases<'_> {
@@ -58,7 +60,7 @@ impl Phases<'_> {
                         topic: self.spec.topic.to_owned(),
                         partition,
                         waited_s: READY_S,
-                        reason: String::new(),
+                        reason: self.shared.trouble().map_or_else(String::new, |words| format!(": {words}")),
                     });
                 }
                 Some(_) => std::thread::sleep(Duration::from_millis(2)),
@@ -140,10 +142,26 @@ impl Phases<'_> {
                 begun = true;
                 sink.observe(Observation::MeasuredPartBegins);
             }
-            feed(parcels, sink, TICK);
+            feed(parcels, sink, self.until_measured(begun));
+            self.look_at_backlog();
+        }
+        // What is under way belongs to a load that is not paced: its work is not done before.
+        let drain_until = now_ns() + self.shared.load.drain.0;
+        while self.shared.saturating
+            && self.is_under_way()
+            && !self.shared.stopped()
+            && now_ns() < drain_until
+        {
+            feed(parcels, sink, SHORT_TICK);
             self.look_at_backlog();
         }
         begun
+    }
+
+    /// A tick, or less when the measured part begins before it is over.
+    fn until_measured(&self, begun: bool) -> Duration {
+        let left_ns = self.shared.measured_from_ns().saturating_sub(now_ns());
+        if begun { TICK } else { TICK.min(Duration::from_nanos(left_ns)) }
     }
 
     /// A sender that is done stays until its CPU time was read; one that panicked is finished without being done.
@@ -170,6 +188,10 @@ impl Phases<'_> {
     /// Releases the consumers and feeds the sink until they have all, or get nothing more.
     fn follow_receiving(&mut self, parcels: &Receiver<Parcel>, sink: &mut dyn Sink) -> bool {
         let Ok(ends) = self.cluster.end_offsets(self.spec.topic, self.spec.partitions) else { return false };
+        if self.shared.takes_any_run() {
+            self.shared.ends_at(&ends);
+            self.fixed_ends = Some(ends.clone());
+        }
         sink.observe(Observation::MeasuredPartBegins);
         let begun = now_ns();
         self.shared.measure_from(begun);
@@ -240,7 +262,10 @@ impl Phases<'_> {
             feed(parcels, sink, Duration::from_millis(2));
         }
         loop {
-            let ends = self.cluster.end_offsets(self.spec.topic, self.spec.partitions).ok();
+            let ends = match &self.fixed_ends {
+                Some(ends) => Some(ends.clone()),
+                None => self.cluster.end_offsets(self.spec.topic, self.spec.partitions).ok(),
+            };
             let reached = match &ends {
                 Some(ends) => self.everything_received(ends),
                 None => false,

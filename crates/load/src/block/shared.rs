@@ -23,6 +23,8 @@ pub(crate) struct Shared<'a> {
     probes_acknowledged: Vec<AtomicBool>,
     probes_received: Vec<AtomicBool>,
     probe_error: Mutex<Option<(String, String)>>,
+    /// What goes wrong and is tried again, in words.
+    trouble: Mutex<Option<String>>,
     /// Why a producer cannot begin.
     failure: Mutex<Option<LoadError>>,
     acknowledged: AtomicU64,
@@ -34,6 +36,10 @@ pub(crate) struct Shared<'a> {
     holding: AtomicUsize,
     /// A topic that is read as it is: records of any run count.
     any_run: bool,
+    /// The run whose stamps are verified then; 0 before one is met.
+    verified_run: AtomicU64,
+    /// Where it ends, by partition: what comes behind is not counted.
+    ends: Vec<AtomicI64>,
     senders_done: AtomicUsize,
     /// Whether each consumer holds partitions.
     assigned: Vec<AtomicBool>,
@@ -62,11 +68,15 @@ impl<'a> Shared<'a> {
             probes_acknowledged: flags(),
             probes_received: flags(),
             probe_error: Mutex::new(None),
+            trouble: Mutex::new(None),
+            verified_run: AtomicU64::new(0),
+            ends: starts.iter().map(|_| AtomicI64::new(i64::MAX)).collect(),
             failure: Mutex::new(None),
             acknowledged: AtomicU64::new(0),
             received: AtomicU64::new(0),
             claimed: AtomicU64::new(0),
-            hold: AtomicBool::new(false),
+            // What is there already must not be read before it is measured.
+            hold: AtomicBool::new(any_run),
             holding: AtomicUsize::new(0),
             any_run,
             senders_done: AtomicUsize::new(0),
@@ -135,9 +145,45 @@ impl<'a> Shared<'a> {
         self.load.mode != Mode::Consume
     }
 
+    /// Whether what built a backlog is part of what is received at a rate: once it is drained.
+    pub(crate) fn counts_backlog(&self) -> bool {
+        matches!(self.load.mode, Mode::Backlog(_)) && !self.consumers_must_wait()
+    }
+
     /// Whether records of any run count: the topic is read as it is.
     pub(crate) fn takes_any_run(&self) -> bool {
         self.any_run
+    }
+
+    /// Whether the stamps of this run are to be verified: the first run that any consumer meets is.
+    pub(crate) fn verifies(&self, run: u64) -> bool {
+        match self.verified_run.compare_exchange(0, run, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => true,
+            Err(first) => first == run,
+        }
+    }
+
+    /// Where a topic that is read as it is ends for this block.
+    pub(crate) fn ends_at(&self, ends: &[i64]) {
+        for (place, end) in self.ends.iter().zip(ends) {
+            place.store(*end, Ordering::Release);
+        }
+    }
+
+    /// Whether a record is behind that end.
+    pub(crate) fn is_behind_end(&self, partition: i32, offset: i64) -> bool {
+        let end = usize::try_from(partition).ok().and_then(|at| self.ends.get(at));
+        end.is_some_and(|end| offset >= end.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn note_trouble(&self, words: String) {
+        if let Ok(mut trouble) = self.trouble.lock() {
+            *trouble = Some(words);
+        }
+    }
+
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.trouble.lock().ok()?.clone()
     }
 
     /// Consumers must stop receiving until they are released.

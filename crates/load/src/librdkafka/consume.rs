@@ -33,7 +33,9 @@ pub(crate) fn receive(
                 false => client.resume(),
             }
         }
-        let Some(event) = client.poll(Duration::from_millis(50)) else {
+        // The release must be noticed at once.
+        let patience = Duration::from_millis(if holds { 1 } else { 50 });
+        let Some(event) = client.poll(patience) else {
             seconds.pass(now_ns());
             continue;
         };
@@ -47,6 +49,9 @@ pub(crate) fn receive(
             EventView::Rebalance(rebalance) => {
                 let given = rebalance.answer(client, |partition| shared.position(partition));
                 shared.set_assigned(index, given > 0);
+                if holds {
+                    client.pause();
+                }
                 // One change of the group takes partitions and gives them again: it is counted when it gives.
                 received.rebalances += u64::from(given > 0 && shared.measured_part_has_begun(now));
             }
@@ -80,6 +85,7 @@ fn note_message(
     let value = message.value();
     let record = Record {
         partition,
+        offset: message.offset(),
         stamp_bytes: message.stamp_header().unwrap_or(value),
         value_bytes: value.len(),
         append_time_ms: message.append_time_ms(),

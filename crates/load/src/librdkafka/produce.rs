@@ -331,6 +331,7 @@ fn hear_report(
             }
             if measured {
                 reported.acked.insert(stamp.sequence);
+                reported.acked_bytes += message.value().len() as u64;
                 reported.last_ack_ns = Some(now);
             }
             let second = seconds.at(now, !(measured && shared.sending_is_measured()));

@@ -10,7 +10,7 @@ use super::link::{Link, Piece, Progress};
 use super::settings::ConsumerSettings;
 use crate::block::Shared;
 use crate::clock::now_ns;
-use crate::consume::{Received, Record};
+use crate::consume::{Counted, Received, Record};
 use crate::payload::{StampPlace, stamp_place};
 use crate::seconds::Seconds;
 use crate::stamp::STAMP_HEADER;
@@ -30,6 +30,8 @@ use std::time::Duration;
 const LINKS_OF_BROKER: usize = 2;
 /// Longest sleep, so that the block's end is noticed.
 const MAX_WAIT_NS: i64 = 20_000_000;
+/// The same while connections are opened, or a release is waited for.
+const EAGER_WAIT_NS: i64 = 1_000_000;
 /// Most that a compressed batch may take when it is not.
 const PLAIN_BYTES_MOST: usize = 256 << 20;
 /// Pause before a partition that answered with an error is asked for again.
@@ -37,6 +39,8 @@ const RETRY_NS: u64 = 50_000_000;
 /// How much longer than it was asked to a broker may take to answer: then the connection is given up. As the Java client's
 /// `request.timeout.ms`.
 const PATIENCE_NS: u64 = 30_000_000_000;
+/// The least that a record takes.
+const RECORD_BYTES_LEAST: u64 = 7;
 /// The offset is not in the log.
 const OFFSET_OUT_OF_RANGE: ErrorCode = ErrorCode(1);
 
@@ -121,7 +125,6 @@ pub(super) fn receive(
         reading,
     };
     consumer.follow_leaders();
-    shared.set_assigned(index, true);
     consumer.run();
     let Reading { mut received, seconds, .. } = consumer.reading;
     for fetching in &consumer.fetching {
@@ -134,7 +137,7 @@ pub(super) fn receive(
 
 impl Consumer<'_, '_> {
     fn run(&mut self) {
-        let mut holds = false;
+        let (mut holds, mut connected) = (false, false);
         while !self.shared.finished() {
             let now = now_ns();
             if self.view.version() != self.leaders.version {
@@ -153,8 +156,13 @@ impl Consumer<'_, '_> {
                     self.link_failed(at, &error);
                 }
             }
+            if !connected && self.fetching.iter().all(|fetching| fetching.link.is_open()) {
+                connected = true;
+                self.shared.set_assigned(self.index, true);
+            }
             self.reading.seconds.pass(now);
-            self.wait_for_sockets();
+            // The release must be noticed at once.
+            self.wait_for_sockets(if must_wait { EAGER_WAIT_NS } else { MAX_WAIT_NS });
         }
     }
 
@@ -190,7 +198,9 @@ impl Consumer<'_, '_> {
         }
         if let Progress::Failed(error) = link.open(self.view, now) {
             if let Some(error) = error {
-                self.reading.received.errors.note("client", "CONNECT", &super::chain(&error));
+                let words = super::chain(&error);
+                self.reading.received.errors.note("client", "CONNECT", &words);
+                self.shared.note_trouble(words);
             }
             self.view.ask_again();
         }
@@ -248,10 +258,10 @@ impl Consumer<'_, '_> {
         link.send(fetch, now_ns).map(drop)
     }
 
-    fn wait_for_sockets(&mut self) {
+    fn wait_for_sockets(&mut self, most_ns: i64) {
         let mut places = Vec::with_capacity(self.fetching.len());
         let mut fds = Vec::with_capacity(self.fetching.len());
-        let mut wait_ns = MAX_WAIT_NS;
+        let mut wait_ns = most_ns;
         for (at, Fetching { link, .. }) in self.fetching.iter().enumerate() {
             match link.fd() {
                 Some(fd) => {
@@ -259,7 +269,7 @@ impl Consumer<'_, '_> {
                     places.push(at);
                     fds.push(PollFd::from_borrowed_fd(fd, PollFlags::IN | write));
                 }
-                None => wait_ns = 1_000_000,
+                None => wait_ns = EAGER_WAIT_NS,
             }
         }
         // Interrupted or not: the next round looks again.
@@ -383,7 +393,9 @@ impl Reading<'_, '_> {
         self.places[at].offset = next;
         if !batch.control {
             if !batch.crc_is_right() {
-                self.received.corrupt += u64::from(batch.record_count);
+                // How many they are is in the damaged bytes too: no more than there is room for.
+                self.received.corrupt +=
+                    u64::from(batch.record_count).min(batch.bytes().len() as u64 / RECORD_BYTES_LEAST);
                 self.received.errors.note("consume", "BAD_CRC", "the checksum of a batch is wrong");
             } else if let Err(error) = self.records(batch, (partition, from), now) {
                 self.received.errors.note("consume", "UNREADABLE_RECORD", &super::chain(&error));
@@ -400,9 +412,18 @@ impl Reading<'_, '_> {
     ) -> Result<(), plumb_wire::read::DecodeError> {
         let append_time_ms =
             (batch.timestamp_type == TimestampType::LogAppend).then_some(batch.max_timestamp_ms);
-        let mut count = 0;
+        let (mut count, mut counted) = (0, Counted::default());
+        let mut damaged = None;
+        let only_counted = self.shared.saturating && !self.shared.takes_any_run();
         for record in batch.records(&mut self.scratch)? {
-            let record = record?;
+            let record = match record {
+                Ok(record) => record,
+                // Those before it were read all the same.
+                Err(error) => {
+                    damaged = Some(error);
+                    break;
+                }
+            };
             if batch.base_offset + i64::from(record.offset_delta) < from {
                 continue;
             }
@@ -412,11 +433,15 @@ impl Reading<'_, '_> {
                 Some(StampPlace::Value) => value,
                 Some(StampPlace::Header) | None => stamp_header(&record).unwrap_or(value),
             };
-            let record = Record { partition, stamp_bytes, value_bytes: value.len(), append_time_ms };
-            self.received.note(self.shared, &record, now, &mut self.seconds);
+            let offset = batch.base_offset + i64::from(record.offset_delta);
+            let record = Record { partition, offset, stamp_bytes, value_bytes: value.len(), append_time_ms };
+            if !(only_counted && self.received.note_if_counted(self.shared, &record, &mut counted)) {
+                self.received.note(self.shared, &record, now, &mut self.seconds);
+            }
         }
+        self.received.end_counted(&counted, now, &mut self.seconds);
         self.shared.count_received(count);
-        Ok(())
+        damaged.map_or(Ok(()), Err)
     }
 }
 

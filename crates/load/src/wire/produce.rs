@@ -50,7 +50,7 @@ const AGE_CHECK_NS: u64 = 100_000_000;
 #[derive(Debug)]
 pub(super) struct Batch {
     head: [u8; PARTITION_HEAD_BYTES],
-    slot: Box<Slot>,
+    slot: Slot,
 }
 
 impl Piece for Batch {
@@ -75,8 +75,10 @@ pub(super) struct Producer<'b, 'a> {
     links: Vec<Link<Batch>>,
     leaders: Arc<Leaders>,
     /// Batches that are free, and how many there may be in all.
-    spare: Vec<Box<Slot>>,
+    spare: Vec<Slot>,
     slots_left: usize,
+    /// A message found no batch to go into: nothing is enqueued until one is free.
+    all_slots_used: bool,
     /// Batches that wait to be sent.
     waiting: usize,
     /// Where messages without a key go now.
@@ -166,6 +168,7 @@ impl<'b, 'a> Producer<'b, 'a> {
             // A batch for each partition can always be open.
             slots_left: (settings.buffer_bytes / settings.batch_bytes)
                 .max(partitions + 2 * settings.in_flight.min(8)),
+            all_slots_used: false,
             waiting: 0,
             // Producers begin at different partitions.
             sticky: index % partitions.max(1),
@@ -273,7 +276,9 @@ impl<'b, 'a> Producer<'b, 'a> {
                 Progress::Nothing | Progress::Opened => {}
                 Progress::Failed(error) => {
                     if let Some(error) = error {
-                        self.reported.errors.note("client", "CONNECT", &super::chain(&error));
+                        let words = super::chain(&error);
+                        self.reported.errors.note("client", "CONNECT", &words);
+                        self.shared.note_trouble(words);
                     }
                     self.view.ask_again();
                 }
@@ -287,11 +292,11 @@ impl<'b, 'a> Producer<'b, 'a> {
         for link in 0..self.links.len() {
             while self.links[link].takes(self.settings.in_flight, now_ns()) {
                 let now = now_ns();
-                if self.waiting == 0 {
-                    self.fill_for(link, course, now);
-                }
                 let mut request = self.links[link].spare();
                 self.gather(link, now, &mut request);
+                if request.pieces.is_empty() && self.fill_for(link, course, now) {
+                    self.gather(link, now, &mut request);
+                }
                 if request.pieces.is_empty() {
                     self.links[link].keep(request);
                     break;
@@ -359,7 +364,13 @@ impl<'b, 'a> Producer<'b, 'a> {
             self.take_back(request);
             return Ok(());
         };
-        let version = connection.version(ApiKey::Produce, versions_for(self.settings.codec))?;
+        let version = match connection.version(ApiKey::Produce, versions_for(self.settings.codec)) {
+            Ok(version) => version,
+            Err(error) => {
+                self.take_back(request);
+                return Err(error);
+            }
+        };
         request.correlation = connection.next_correlation_id();
         let head = RequestHead {
             version,
@@ -467,21 +478,30 @@ impl<'b, 'a> Producer<'b, 'a> {
     /// Whether one more message may be under way.
     fn has_room(&self) -> bool {
         let most = self.shared.load.in_flight.map_or(u64::MAX, u64::from);
-        self.outstanding.count() < most && (self.slots_left > 0 || !self.spare.is_empty() || self.waiting > 0)
+        self.outstanding.count() < most && !self.all_slots_used
     }
 
     /// An empty batch, unless too many are in use.
-    fn take_slot(&mut self, partition: usize, part: Part) -> Option<Box<Slot>> {
+    fn take_slot(&mut self, partition: usize, part: Part) -> Option<Slot> {
         let mut slot = match self.spare.pop() {
             Some(slot) => slot,
-            None if self.slots_left == 0 => return None,
+            None if self.slots_left == 0 => {
+                self.all_slots_used = true;
+                return None;
+            }
             None => {
                 self.slots_left -= 1;
-                Box::new(Slot::new(self.settings.batch_bytes))
+                Slot::new(self.settings.batch_bytes)
             }
         };
         slot.begin(&self.content, partition, part);
         Some(slot)
+    }
+
+    /// Nobody needs a batch any more.
+    fn free(&mut self, slot: Slot) {
+        self.spare.push(slot);
+        self.all_slots_used = false;
     }
 
     fn count_outstanding(&self, messages: u64) {

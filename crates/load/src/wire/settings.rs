@@ -23,12 +23,10 @@ const WITHOUT_MEANING: &[&str] = &[
     "auto.commit.interval.ms",
     "auto.offset.reset",
     "check.crcs",
-    "client.rack",
     "enable.auto.commit",
     "enable.auto.offset.store",
     "enable.partition.eof",
     "heartbeat.interval.ms",
-    "isolation.level",
     "log_level",
     "max.poll.interval.ms",
     "message.copy.max.bytes",
@@ -248,6 +246,12 @@ pub(crate) fn consumer(step: &StepPlan) -> Result<(ConsumerSettings, SocketSetti
         max_bytes: whole(&mut taking, "fetch.max.bytes", 52_428_800, 1)?,
         partition_max_bytes: whole(&mut taking, "fetch.message.max.bytes", 1_048_576, 1)?,
     };
+    // librdkafka's default is read_committed; the difference is there only where somebody writes transactions.
+    let isolation = taking.take("isolation.level", "read_uncommitted".to_owned(), "a level")?;
+    if isolation != "read_uncommitted" {
+        let reason = "the wire driver reads what is not committed too; driver librdkafka has read_committed";
+        return Err(refused("isolation.level", &isolation, reason));
+    }
     let socket = taking.socket()?;
     taking.end()?;
     Ok((settings, socket, effective))

@@ -66,6 +66,8 @@ pub(super) struct Slot {
     pub(super) part: Part,
     /// Messages in it.
     records: usize,
+    /// Bytes of their values.
+    value_bytes: u64,
     /// The first message's sequence; the others follow it one by one, where `consecutive`.
     pub(super) first_sequence: u64,
     pub(super) consecutive: bool,
@@ -90,6 +92,7 @@ impl Slot {
             partition: 0,
             part: Part::Probe,
             records: 0,
+            value_bytes: 0,
             first_sequence: 0,
             consecutive: true,
             opened_ns: 0,
@@ -107,7 +110,12 @@ impl Slot {
         }
         (self.partition, self.part, self.records) = (partition, part, 0);
         (self.consecutive, self.base_sequence, self.possibly_stored) = (true, None, false);
-        (self.failures, self.sealed) = (0, false);
+        (self.failures, self.sealed, self.value_bytes) = (0, false, 0);
+    }
+
+    /// Bytes of the values in it.
+    pub(super) fn value_bytes(&self) -> u64 {
+        self.value_bytes
     }
 
     pub(super) fn records(&self) -> usize {
@@ -132,6 +140,7 @@ impl Slot {
         } else {
             self.push(content).ok()?;
         }
+        self.value_bytes += self.buffer.value(at).len() as u64;
         self.records = at + 1;
         Some(at)
     }
@@ -285,7 +294,7 @@ mod tests {
             |size, weight| plumb_model::plan::WeightedSize { size: plumb_model::units::Bytes(size), weight };
         load.size = SizePlan::Mix(vec![part(300, 1), part(301, 1)]);
         let mut content = content(&load);
-        let mut slot = Slot::new(1_000);
+        let mut slot = Slot::new(900);
         slot.begin(&content, 0, Part::Measured);
         while slot.add(&mut content).is_some() {}
         assert_eq!(slot.records(), 2);

@@ -12,8 +12,9 @@ use plumb_wire::versions::ApiKey;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Not acknowledged by all, and in the leader's log all the same (NOT_ENOUGH_REPLICAS_AFTER_APPEND, REQUEST_TIMED_OUT).
-const STORED_ALL_THE_SAME: [i16; 2] = [20, 7];
+/// Not acknowledged by all, and perhaps in the leader's log all the same (NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+/// REQUEST_TIMED_OUT; NOT_LEADER_OR_FOLLOWER is also the answer of a leader that lost its place after it had appended).
+const STORED_ALL_THE_SAME: [i16; 3] = [20, 7, 6];
 /// A broker may take the whole timeout to answer, so that it is given a little more.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
@@ -81,7 +82,7 @@ impl Producer<'_, '_> {
         self.links[link].keep(request);
     }
 
-    fn take_answer(&mut self, mut slot: Box<Slot>, code: ErrorCode, now: u64) {
+    fn take_answer(&mut self, mut slot: Slot, code: ErrorCode, now: u64) {
         if code.is_ok() || code == ErrorCode::DUPLICATE_SEQUENCE_NUMBER {
             return self.acknowledge(slot, now);
         }
@@ -108,14 +109,14 @@ impl Producer<'_, '_> {
         slot.part == Part::Probe || slot.failures <= self.settings.retries
     }
 
-    fn send_again(&mut self, slot: Box<Slot>, now: u64) {
+    fn send_again(&mut self, slot: Slot, now: u64) {
         self.reported.statistics.grown.retries += slot.records() as u64;
         self.waiting += 1;
         let at_ns = now + self.settings.retry_backoff_ns;
         self.partitions[slot.partition].send_again(slot, at_ns);
     }
 
-    fn acknowledge(&mut self, slot: Box<Slot>, now: u64) {
+    fn acknowledge(&mut self, slot: Slot, now: u64) {
         let messages = slot.records() as u64;
         self.reported.acked_all += messages;
         self.shared.count_acknowledged(messages);
@@ -127,6 +128,7 @@ impl Producer<'_, '_> {
         let measured = slot.part == Part::Measured;
         if measured {
             self.reported.last_ack_ns = Some(now);
+            self.reported.acked_bytes += slot.value_bytes();
             if slot.consecutive {
                 self.reported.acked.insert_run(slot.first_sequence, messages);
             } else {
@@ -144,11 +146,11 @@ impl Producer<'_, '_> {
                 second.service.record(stamp.sent_ns, now);
             }
         }
-        self.spare.push(slot);
+        self.free(slot);
     }
 
     /// A batch will not be acknowledged: failed when it surely is not in the log, else its outcome stays unknown.
-    pub(super) fn fail_batch(&mut self, slot: Box<Slot>, code: &str, text: &str) {
+    pub(super) fn fail_batch(&mut self, slot: Slot, code: &str, text: &str) {
         let messages = slot.records() as u64;
         self.outstanding.count.fetch_sub(messages, Ordering::AcqRel);
         if slot.part == Part::Probe {
@@ -160,7 +162,7 @@ impl Producer<'_, '_> {
             self.reported.failed += if slot.part == Part::Measured { messages } else { 0 };
         }
         self.reported.errors.note_times("produce", (code, text), messages);
-        self.spare.push(slot);
+        self.free(slot);
     }
 
     /// A connection broke: what was under way is sent again, its outcome unknown until then.

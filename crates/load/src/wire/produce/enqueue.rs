@@ -103,13 +103,14 @@ impl Producer<'_, '_> {
             }
             let open = self.partitions[at].open.take();
             let Some(mut slot) = open.or_else(|| self.take_slot(at, next.part)) else {
+                // Once for each time that everything is in use.
                 self.sent.queue_full_waits += 1;
                 return false;
             };
             let Some(place) = slot.add(&mut self.content) else {
                 self.partitions[at].push_ready(slot);
                 if !self.has_keys() {
-                    self.sticky = (self.sticky + 1) % self.partitions.len();
+                    self.sticky = (at + 1) % self.partitions.len();
                 }
                 continue;
             };
@@ -141,23 +142,30 @@ impl Producer<'_, '_> {
         slot.stamp(place, &stamp, &self.content);
     }
 
-    /// Fills a batch for a partition of this connection, as fast as possible, and leaves it ready.
-    pub(super) fn fill_for(&mut self, link: usize, course: &Course<Schedule>, now: u64) {
-        let Course::Saturating(course) = course else { return };
-        let Some(at_ns) = self.at_ns.filter(|at| *at <= now && !self.over) else { return };
+    /// Fills a batch for a partition of this connection, as fast as possible, and leaves it ready; whether there was anything
+    /// to fill it with.
+    pub(super) fn fill_for(&mut self, link: usize, course: &Course<Schedule>, now: u64) -> bool {
+        let Course::Saturating(course) = course else { return false };
+        let Some(at_ns) = self.at_ns.filter(|at| *at <= now && !self.over) else { return false };
         if !self.fills_whole_batches() || self.shared.stopped() {
-            return;
+            return false;
         }
-        let Some(at) = self.next_partition_of(link, now) else { return };
+        let Some(at) = self.next_partition_of(link, now) else { return false };
+        // Before anything is taken on: what is taken on of a count must be sent.
+        let Some(mut slot) = self.take_slot(at, Part::WarmUp) else { return false };
         let (part, granted) = match self.claimed {
             0 => match course.allow(self.shared, at_ns, now, self.batch_messages) {
-                Allowed::Nothing => return self.course_is_over(),
+                Allowed::Nothing => {
+                    self.free(slot);
+                    self.course_is_over();
+                    return false;
+                }
                 Allowed::WarmUp(granted) => (Part::WarmUp, granted),
                 Allowed::Measured(granted) => (Part::Measured, granted),
             },
             left => (Part::Measured, left),
         };
-        let Some(mut slot) = self.take_slot(at, part) else { return };
+        slot.part = part;
         let next = Next { part, due_ns: now, now_ns: now };
         let mut filled = 0;
         while filled < granted {
@@ -175,6 +183,7 @@ impl Producer<'_, '_> {
         self.partitions[at].push_ready(slot);
         self.waiting += 1;
         self.sticky = (at + 1) % self.partitions.len();
+        true
     }
 
     /// The partition whose turn it is among those of a connection.
@@ -182,7 +191,7 @@ impl Producer<'_, '_> {
         let count = self.partitions.len();
         (0..count).map(|step| (self.sticky + step) % count).find(|at| {
             let partition = &self.partitions[*at];
-            partition.link == Some(link) && partition.retry_at_ns <= now
+            partition.link == Some(link) && partition.takes_more(now)
         })
     }
 
@@ -190,7 +199,7 @@ impl Producer<'_, '_> {
     pub(super) fn enqueue_probe(&mut self, partition: i32) -> Result<(), LoadError> {
         let at = usize::try_from(partition).unwrap_or(0);
         let bytes = self.shared.load.size.largest().0;
-        let mut slot = Box::new(Slot::new(self.settings.batch_bytes));
+        let mut slot = Slot::new(self.settings.batch_bytes);
         slot.begin(&self.content, at, Part::Probe);
         let place = slot.add_probe(&mut self.content);
         let place = place.map_err(|_| LoadError::TooLargeForProducer { bytes })?;
@@ -229,6 +238,14 @@ impl Producer<'_, '_> {
         self.shared.saturating && !self.has_keys() && self.shared.load.in_flight.is_none()
     }
 
+    /// This partition, or the next that has a leader that we are connected with; this one when there is none.
+    fn reachable_from(&self, at: usize) -> usize {
+        let count = self.partitions.len();
+        let is_reachable =
+            |at: &usize| self.partitions[*at].link.is_some_and(|link| self.links[link].is_open());
+        (0..count).map(|step| (at + step) % count).find(is_reachable).unwrap_or(at)
+    }
+
     fn has_keys(&self) -> bool {
         self.shared.load.keys != Keys::None
     }
@@ -237,7 +254,7 @@ impl Producer<'_, '_> {
     fn partition_of_key(&self) -> usize {
         match self.content.keys.current().filter(|_| self.has_keys()) {
             Some(key) => hash::partition(self.settings.partitioner, key, self.partitions.len()),
-            None => self.sticky,
+            None => self.reachable_from(self.sticky),
         }
     }
 }

@@ -9,9 +9,9 @@ pub(super) struct Partition {
     /// The connection to its leader.
     pub(super) link: Option<usize>,
     /// The batch that gathers messages.
-    pub(super) open: Option<Box<Slot>>,
+    pub(super) open: Option<Slot>,
     /// Full batches, and those that must be sent again, in the order of their messages.
-    ready: VecDeque<Box<Slot>>,
+    ready: VecDeque<Slot>,
     /// Batches without an answer.
     pub(super) in_flight: usize,
     /// Nothing is sent before.
@@ -37,17 +37,22 @@ impl Partition {
         }
     }
 
-    pub(super) fn push_ready(&mut self, slot: Box<Slot>) {
+    pub(super) fn push_ready(&mut self, slot: Slot) {
         self.ready.push_back(slot);
     }
 
     /// The batch to send next, if there is one and it may be sent now.
-    pub(super) fn take_ready(&mut self, now: u64, linger_ns: u64) -> Option<Box<Slot>> {
+    pub(super) fn take_ready(&mut self, now: u64, linger_ns: u64) -> Option<Slot> {
         if self.ready_at_ns(linger_ns)? > now {
             return None;
         }
         self.must_drain = false;
         self.ready.pop_front().or_else(|| self.open.take())
+    }
+
+    /// Whether another batch would go out as soon as a connection takes it.
+    pub(super) fn takes_more(&self, now: u64) -> bool {
+        self.retry_at_ns <= now && !(self.must_drain && self.in_flight > 0)
     }
 
     /// When the next batch may be sent; none when there is none, or an answer must come first.
@@ -64,7 +69,7 @@ impl Partition {
     }
 
     /// A batch must be sent again.
-    pub(super) fn send_again(&mut self, slot: Box<Slot>, at_ns: u64) {
+    pub(super) fn send_again(&mut self, slot: Slot, at_ns: u64) {
         let place = self.ready.partition_point(|other| order(other) < order(&slot));
         self.ready.insert(place, slot);
         self.must_drain = true;
@@ -77,7 +82,7 @@ impl Partition {
     }
 
     /// Batches that have waited since before `before_ns`.
-    pub(super) fn take_old(&mut self, before_ns: u64) -> Vec<Box<Slot>> {
+    pub(super) fn take_old(&mut self, before_ns: u64) -> Vec<Slot> {
         let mut old = Vec::new();
         while self.ready.front().is_some_and(|slot| slot.opened_ns < before_ns) {
             old.extend(self.ready.pop_front());
@@ -107,12 +112,12 @@ mod tests {
     use super::*;
     use crate::wire::slot::Content;
 
-    fn slot(opened_ns: u64) -> Box<Slot> {
+    fn slot(opened_ns: u64) -> Slot {
         let load = crate::wire::sample::step().load;
         let keys = crate::keys::KeySource::new(load.keys, crate::random::Random::new(1));
         let payloads = crate::payload::PayloadSource::new(&load, crate::random::Random::new(1)).unwrap();
         let mut content = Content::new(&load, (keys, payloads), 10);
-        let mut slot = Box::new(Slot::new(10_000));
+        let mut slot = Slot::new(10_000);
         slot.begin(&content, 0, crate::stamp::Part::Measured);
         slot.add(&mut content).unwrap();
         slot.opened_ns = opened_ns;
