@@ -2,7 +2,7 @@
 
 use plumb_model::document::{BlockResult, RunDocument, StepResult};
 use plumb_model::observation::{Distribution, SecondLatency, SecondRow};
-use plumb_model::plan::{Driver, LoadPlan, Mode, Plan, Properties, Schedule, StepPlan};
+use plumb_model::plan::{Driver, LoadPlan, Mode, Plan, Properties, Schedule, StepPlan, TopicPlan};
 use std::collections::BTreeMap;
 
 /// A step that moved something, with its plan where the document has it.
@@ -61,6 +61,11 @@ impl<'a> Setup<'a> {
     /// Whether anybody sends in the measured part.
     pub(crate) fn produces(&self) -> bool {
         self.load().is_none_or(|load| load.mode != Mode::Consume)
+    }
+
+    /// Whether a topic of the user's is read as it is: nothing in it is known beforehand but its length.
+    pub(crate) fn reads_as_it_is(&self) -> bool {
+        !self.produces() && self.plan.is_some_and(|plan| matches!(plan.topic, TopicPlan::Existing { .. }))
     }
 
     /// Whether messages went as fast as possible: there is no latency then, and the rate is what the step is for.

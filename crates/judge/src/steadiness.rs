@@ -140,11 +140,20 @@ fn rates(setup: &Setup) -> BTreeMap<u32, Vec<(u32, f64)>> {
         let under_way = receives || row.sent > 0;
         (!row.warm_up && under_way && messages > 0).then(|| (messages as f64).ln())
     });
-    // The second in which the block ends is cut short.
     for rows in blocks.values_mut() {
+        // The second in which the block ends is cut short.
         rows.pop();
+        fill_silence(rows);
     }
     blocks
+}
+
+/// Seconds in which nothing came have no row: they are the slowest of all.
+fn fill_silence(rows: &mut Vec<(u32, f64)>) {
+    let (Some((first, _)), Some((last, _))) = (rows.first().copied(), rows.last().copied()) else { return };
+    let silent: Vec<u32> = (first..last).filter(|second| rows.iter().all(|(at, _)| at != second)).collect();
+    rows.extend(silent.into_iter().map(|second| (second, 0.0)));
+    rows.sort_by_key(|(second, _)| *second);
 }
 
 /// Median of the samples per second.
@@ -165,4 +174,16 @@ fn mean_of_blocks(blocks: &BTreeMap<u32, Vec<(u32, f64)>>) -> Vec<(u32, f64)> {
     }
     let whole = sums.into_iter().filter(|(_, (_, count))| *count == blocks.len());
     whole.map(|(second, (sum, count))| (second, sum / count as f64)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_in_which_nothing_came_are_the_slowest_and_not_left_out() {
+        let mut rows = vec![(3, 9.0), (4, 9.1), (7, 9.0)];
+        fill_silence(&mut rows);
+        assert_eq!(rows, [(3, 9.0), (4, 9.1), (5, 0.0), (6, 0.0), (7, 9.0)]);
+    }
 }

@@ -27,6 +27,17 @@ fn others(setup: &Setup) -> Option<Finding> {
     if foreign == 0 {
         return None;
     }
+    if setup.reads_as_it_is() {
+        let claim = format!(
+            "{} of the topic carry no stamp: they are counted, and not verified",
+            count(foreign, "record")
+        );
+        return Some(
+            about_step(RULE.id, Severity::Note, setup.name(), claim)
+                .seen("accounting.foreign", foreign.to_string())
+                .seen("counts.received", setup.result.counts.received.to_string()),
+        );
+    }
     let few = (foreign as f64) < SHARE_MAX * setup.result.counts.received as f64;
     let severity = if few { Severity::Note } else { Severity::Suspect };
     let claim =

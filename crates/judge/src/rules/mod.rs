@@ -2,6 +2,7 @@
 
 mod client_bound;
 mod cold_start;
+mod consumers_behind;
 mod counts_do_not_add_up;
 mod counts_not_checked;
 mod duplicates_or_reorder;
@@ -68,6 +69,7 @@ pub(crate) const REGISTRY: &[Rule] = &[
     durability::RULE,
     counts_not_checked::RULE,
     throughput_bound::RULE,
+    consumers_behind::RULE,
     knee::RULE,
     variability_onset::RULE,
     linger_bound::RULE,

@@ -29,7 +29,7 @@ fn search(mut path: impl Path) -> (Found, Vec<SearchTrial>) {
         match next(&trials, &BOUNDS) {
             Next::Done(found) => return (found, trials),
             Next::Try { rate_per_s, purpose } => {
-                assert!(rate_per_s >= BOUNDS.least_per_s && rate_per_s <= BOUNDS.most_per_s * 1.000_001);
+                assert!((BOUNDS.least_per_s..=BOUNDS.most_per_s * 1.000_001).contains(&rate_per_s));
                 let (verdict, latency) = path.run(rate_per_s, purpose);
                 trials.push(SearchTrial {
                     rate_per_s,
