@@ -35,6 +35,9 @@ pub(super) struct Flow {
     pub(super) description: String,
 }
 
+/// The value of each second of a block.
+type PerSecond<'f> = &'f dyn Fn(&[SecondRow]) -> Vec<f64>;
+
 /// Charts beyond which they are folded away.
 const CHARTS_OPEN: usize = 8;
 
@@ -51,14 +54,13 @@ pub(super) fn view(document: &RunDocument) -> Option<Flows> {
                 (true, false) => (acked, None),
                 _ => (received, None),
             };
-            let per_second =
-                |of: fn(&SecondRow) -> f64| move |block: &[SecondRow]| block.iter().map(of).collect();
-            let beside = beside.map(per_second);
+            let beside =
+                beside.map(|of| move |block: &[SecondRow]| block.iter().map(of).collect::<Vec<f64>>());
             chart(
                 Key::new(row.index, row.step),
                 &row.step.series,
-                &per_second(main),
-                beside.as_ref(),
+                &|block| block.iter().map(main).collect(),
+                beside.as_ref().map(|values| values as PerSecond),
                 String::new(),
             )
         })
@@ -66,11 +68,10 @@ pub(super) fn view(document: &RunDocument) -> Option<Flows> {
     let backlogs = with_series().filter(|row| matches!(row.mode(), Mode::Backlog(_))).filter_map(|row| {
         let drain = row.step.throughput.drain_s;
         let note = drain.map(|s| format!("drained in {} s", significant(s, 3))).unwrap_or_default();
-        let none: Option<&fn(&[SecondRow]) -> Vec<f64>> = None;
-        chart(Key::new(row.index, row.step), &row.step.series, &backlog, none, note)
+        chart(Key::new(row.index, row.step), &row.step.series, &backlog, None, note)
     });
     let backlogs: Vec<Flow> = backlogs.collect();
-    (!charts.is_empty()).then(|| Flows { folded: charts.len() > CHARTS_OPEN, charts, backlogs })
+    (!charts.is_empty()).then_some(Flows { folded: charts.len() > CHARTS_OPEN, charts, backlogs })
 }
 
 /// Messages acknowledged and not yet received at the end of each second.
@@ -86,8 +87,8 @@ fn backlog(block: &[SecondRow]) -> Vec<f64> {
 fn chart(
     key: Key,
     rows: &[SecondRow],
-    main: &impl Fn(&[SecondRow]) -> Vec<f64>,
-    beside: Option<&impl Fn(&[SecondRow]) -> Vec<f64>>,
+    main: PerSecond,
+    beside: Option<PerSecond>,
     note: String,
 ) -> Option<Flow> {
     let blocks: Vec<&[SecondRow]> = rows.chunk_by(|a, b| a.block == b.block).collect();

@@ -207,8 +207,7 @@ fn words(line: &SweepResult) -> String {
         .unwrap_or_default();
     let onset = line.variability.map(|it| {
         let place = rates::place(it.clients, it.clients_low, Some(it.clients_high));
-        let [before, after] =
-            [it.variation_before, it.variation_after].map(|share| crate::number::percent(share));
+        let [before, after] = [it.variation_before, it.variation_after].map(crate::number::percent);
         format!(", blocks vary by {after} instead of {before} from {place}")
     });
     format!("{}: {knee}{fall}{}", rates::line_name(line), onset.unwrap_or_default())
