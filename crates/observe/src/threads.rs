@@ -133,13 +133,19 @@ pub fn process_usage(before: &ThreadsSample, after: &ThreadsSample) -> ProcessUs
         .iter()
         .map(|(tid, counters)| usage(*tid, same_thread(before, *tid, counters), counters))
         .collect();
-    let ended = before.threads.iter().filter(|(tid, counters)| same_thread(after, **tid, counters).is_none());
+    let ended =
+        before.threads.iter().filter(|(tid, counters)| same_thread(after, **tid, counters).is_none()).count();
     let cpu = |ticks: &CpuTicks| ticks.user.checked_add(ticks.system);
+    // The scheduler's own count is in nanoseconds, the process' in ticks; it is whole only where no thread took its share
+    // away with it. A thread that never ran has no count.
+    let counted = threads.iter().any(|thread| thread.on_cpu_ns.is_some());
+    let on_cpu = (counted && ended == 0)
+        .then(|| threads.iter().filter_map(|thread: &ThreadUsage| thread.on_cpu_ns).sum::<u64>());
     ProcessUsage {
         elapsed_ns,
-        cpu_ns: growth(cpu(&before.process), cpu(&after.process)).and_then(ticks_ns),
+        cpu_ns: on_cpu.or_else(|| growth(cpu(&before.process), cpu(&after.process)).and_then(ticks_ns)),
         threads,
-        ended_threads: ended.count() as u32,
+        ended_threads: ended as u32,
         io: before.io.as_ref().zip(after.io.as_ref()).map(|(before, after)| io_between(before, after)),
     }
 }
@@ -195,6 +201,13 @@ mod tests {
             process: CpuTicks { user, system: 0, started_at: 7 },
             threads: threads.iter().cloned().collect(),
         }
+    }
+
+    #[test]
+    fn the_schedulers_count_is_taken_where_no_thread_took_its_share_away() {
+        let before = sample(100, &[(1, thread("main", 10, 7, 5_000))]);
+        let after = sample(100, &[(1, thread("main", 10, 7, 9_000)), (3, thread("new", 0, 9, 2_000))]);
+        assert_eq!(process_usage(&before, &after).cpu_ns, Some(6_000));
     }
 
     #[test]
