@@ -208,11 +208,15 @@ pub fn run(
         }
         sink.observe(Observation::ScheduleBegins);
         phases.follow(&senders, &parcels, sink);
-        let ends = phases.drain(&parcels, sink);
-        let drain_ns = phases.drain_ns();
+        let mut ends = phases.drain(&parcels, sink);
+        let (drain_ns, cut_off) = (phases.drain_ns(), phases.is_under_way());
         shared.finish();
         let (sent, reported) = join_all(senders)?.into_iter().unzip();
         let received: Vec<Received> = join_all(receivers)?;
+        if cut_off {
+            // Reports came until the threads ended, after the log was looked at.
+            ends = phases.log_ends().or(ends);
+        }
         for parcel in parcels.iter() {
             phases::pass_on(parcel, sink);
         }

@@ -27,6 +27,19 @@ pub struct PayloadSource {
     entropy: f64,
     next: usize,
     from_file: bool,
+    drawn: Drawn,
+    /// A value that is not in the pool as it is.
+    apart: Vec<u8>,
+    /// The front of the value drawn last was lent to be written over; what it was is kept.
+    is_lent: bool,
+    kept: [u8; STAMP_BYTES],
+}
+
+/// Where the value drawn last is.
+#[derive(Debug, Clone, Copy)]
+enum Drawn {
+    InPool { start: usize, size: usize },
+    Apart,
 }
 
 #[derive(Debug)]
@@ -76,16 +89,28 @@ impl PayloadSource {
                 (content.iter().copied().cycle().take(length).collect(), 1.0, true)
             }
         };
-        Ok(PayloadSource { pool, sizes, largest, random, entropy, next: 0, from_file })
+        Ok(PayloadSource {
+            pool,
+            sizes,
+            largest,
+            random,
+            entropy,
+            next: 0,
+            from_file,
+            drawn: Drawn::Apart,
+            apart: Vec::new(),
+            is_lent: false,
+            kept: [0; STAMP_BYTES],
+        })
     }
 
-    /// Fills `value` with a value of the largest size.
-    pub fn fill_largest(&mut self, value: &mut Vec<u8>) {
-        self.fill_sized(self.largest, value);
+    /// Draws a value of the largest size.
+    pub fn draw_largest(&mut self) {
+        self.draw_sized(self.largest);
     }
 
-    /// Fills `value` with the next value.
-    pub fn fill(&mut self, value: &mut Vec<u8>) {
+    /// Draws the next value.
+    pub fn draw(&mut self) {
         let size = match &self.sizes {
             Sizes::Fixed(size) => *size,
             Sizes::Mix { parts, total } => {
@@ -101,17 +126,54 @@ impl PayloadSource {
                 size
             }
         };
-        self.fill_sized(size, value);
+        self.draw_sized(size);
     }
 
-    fn fill_sized(&mut self, size: usize, value: &mut Vec<u8>) {
+    /// The value drawn last.
+    pub fn current(&self) -> &[u8] {
+        match self.drawn {
+            Drawn::InPool { start, size } => &self.pool[start..start + size],
+            Drawn::Apart => &self.apart,
+        }
+    }
+
+    /// The same, to write a stamp at its front; whatever is written there is gone with the next value.
+    pub fn current_mut(&mut self) -> &mut [u8] {
+        match self.drawn {
+            Drawn::InPool { start, size } => {
+                if !self.is_lent {
+                    let kept = size.min(STAMP_BYTES);
+                    self.kept[..kept].copy_from_slice(&self.pool[start..start + kept]);
+                    self.is_lent = true;
+                }
+                &mut self.pool[start..start + size]
+            }
+            Drawn::Apart => &mut self.apart,
+        }
+    }
+
+    fn draw_sized(&mut self, size: usize) {
+        self.take_back();
         let start = self.next_start(size);
-        value.clear();
-        value.extend_from_slice(&self.pool[start..start + size]);
+        self.drawn = Drawn::InPool { start, size };
         if self.entropy < 1.0 {
             let random_bytes = (size as f64 * self.entropy).round() as usize;
-            value[random_bytes..].fill(0);
+            self.apart.clear();
+            self.apart.extend_from_slice(&self.pool[start..start + size]);
+            self.apart[random_bytes..].fill(0);
+            self.drawn = Drawn::Apart;
         }
+    }
+
+    /// The pool must not fill with stamps: they are not random, and compress.
+    fn take_back(&mut self) {
+        if let Drawn::InPool { start, size } = self.drawn
+            && self.is_lent
+        {
+            let kept = size.min(STAMP_BYTES);
+            self.pool[start..start + kept].copy_from_slice(&self.kept[..kept]);
+        }
+        self.is_lent = false;
     }
 
     /// A file is walked from front to back again and again; random contents are taken anywhere.
@@ -155,11 +217,25 @@ mod tests {
     fn half_the_entropy_leaves_half_the_value_zero() {
         let plan = load(SizePlan::Fixed(Bytes(10_000)), Payload::Entropy(0.5));
         let mut source = PayloadSource::new(&plan, Random::new(1)).unwrap();
-        let mut value = Vec::new();
-        source.fill(&mut value);
+        source.draw();
+        let value = source.current();
         assert_eq!(value.len(), 10_000);
         assert!(value[5_000..].iter().all(|byte| *byte == 0));
         assert!(value[..5_000].iter().filter(|byte| **byte == 0).count() < 100);
+    }
+
+    #[test]
+    fn stamps_leave_the_pool_as_it_was() {
+        let plan = load(SizePlan::Fixed(Bytes(100)), Payload::Entropy(1.0));
+        let mut source = PayloadSource::new(&plan, Random::new(1)).unwrap();
+        let pool = source.pool.clone();
+        for _ in 0..1_000 {
+            source.draw();
+            source.current_mut()[..STAMP_BYTES].fill(7);
+            assert_eq!(source.current()[..STAMP_BYTES], [7; STAMP_BYTES]);
+        }
+        source.draw();
+        assert!(source.pool == pool);
     }
 
     #[test]
@@ -170,11 +246,10 @@ mod tests {
         ];
         let plan = load(SizePlan::Mix(parts), Payload::Entropy(1.0));
         let mut source = PayloadSource::new(&plan, Random::new(1)).unwrap();
-        let mut value = Vec::new();
         let large = (0..10_000)
             .filter(|_| {
-                source.fill(&mut value);
-                value.len() == 1_000
+                source.draw();
+                source.current().len() == 1_000
             })
             .count();
         assert!((900..1_100).contains(&large), "{large}");
@@ -188,11 +263,10 @@ mod tests {
         let plan = load(SizePlan::Fixed(Bytes(4)), Payload::File(path));
         assert_eq!(stamp_place(&plan), StampPlace::Header);
         let mut source = PayloadSource::new(&plan, Random::new(1)).unwrap();
-        let mut value = Vec::new();
-        source.fill(&mut value);
-        assert_eq!(value, b"abcd");
-        source.fill(&mut value);
-        assert_eq!(value, b"efab");
+        source.draw();
+        assert_eq!(source.current(), b"abcd");
+        source.draw();
+        assert_eq!(source.current(), b"efab");
     }
 
     #[test]

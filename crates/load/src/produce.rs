@@ -3,22 +3,52 @@
 use crate::block::{Errors, Shared};
 use crate::schedule::Share;
 use crate::statistics::StatisticsSum;
-use crate::verify::SequenceSet;
+use crate::verify::RunningSet;
 use plumb_model::plan::Mode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What the threads of a producer share.
+///
+/// Each counter is written by one thread only, so that neither waits for the other's cache line at every message.
 #[derive(Debug, Default)]
 pub(crate) struct Outstanding {
-    /// Handed to the client and not yet reported.
-    pub(crate) count: AtomicU64,
+    /// Handed to the client so far. Only the thread that sends writes it.
+    handed_over: AtomicU64,
+    /// Reported so far, or taken back. Only the thread that hears the reports writes it.
+    reported: Padded,
     /// The sender waits for a report.
     pub(crate) waiting: AtomicBool,
 }
 
+/// A counter on a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Padded(AtomicU64);
+
 impl Outstanding {
+    /// Handed to the client and not yet reported.
     pub(crate) fn count(&self) -> u64 {
-        self.count.load(Ordering::Acquire)
+        // In this order, so that what is reported was surely handed over.
+        let reported = self.reported.0.load(Ordering::Acquire);
+        self.handed_over.load(Ordering::Acquire).saturating_sub(reported)
+    }
+
+    /// The thread that sends hands over so many; before it does, because the report may come before the call returns.
+    pub(crate) fn hand_over(&self, messages: u64) {
+        let before = self.handed_over.load(Ordering::Relaxed);
+        self.handed_over.store(before + messages, Ordering::Release);
+    }
+
+    /// The client did not take a message.
+    pub(crate) fn take_back(&self) {
+        let before = self.handed_over.load(Ordering::Relaxed);
+        self.handed_over.store(before.saturating_sub(1), Ordering::Release);
+    }
+
+    /// The thread that hears the reports heard of so many.
+    pub(crate) fn report(&self, messages: u64) {
+        let before = self.reported.0.load(Ordering::Relaxed);
+        self.reported.0.store(before + messages, Ordering::Release);
     }
 }
 
@@ -41,7 +71,7 @@ pub(crate) struct Sent {
 #[derive(Debug, Default)]
 pub(crate) struct Reported {
     /// Measured messages acknowledged.
-    pub(crate) acked: SequenceSet,
+    pub(crate) acked: RunningSet,
     /// Bytes of their values.
     pub(crate) acked_bytes: u64,
     pub(crate) failed: u64,

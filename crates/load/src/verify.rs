@@ -145,6 +145,46 @@ impl Page {
     }
 }
 
+/// A set whose numbers mostly come one after the other: a run goes into it as one.
+#[derive(Debug, Default)]
+pub(crate) struct RunningSet {
+    set: SequenceSet,
+    first: u64,
+    count: u64,
+}
+
+impl RunningSet {
+    /// Adds a number.
+    #[inline]
+    pub(crate) fn note(&mut self, number: u64) {
+        if self.count > 0 && self.first + self.count == number {
+            self.count += 1;
+        } else {
+            self.end_run();
+            (self.first, self.count) = (number, 1);
+        }
+    }
+
+    /// Adds the numbers from `first` on, `count` of them.
+    pub(crate) fn note_run(&mut self, first: u64, count: u64) {
+        self.end_run();
+        self.set.insert_run(first, count);
+    }
+
+    /// What was noted as a run goes into the set.
+    pub(crate) fn end_run(&mut self) {
+        if self.count > 0 {
+            self.set.insert_run(self.first, self.count);
+            self.count = 0;
+        }
+    }
+
+    /// The set; the last run must have ended.
+    pub(crate) fn set(&self) -> &SequenceSet {
+        &self.set
+    }
+}
+
 /// What one consumer received of the measured part.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {

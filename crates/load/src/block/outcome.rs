@@ -145,11 +145,11 @@ pub(super) fn outcome(
     let mut acked_bytes = 0;
     for (index, producer) in reported.into_iter().enumerate() {
         let id = u16::try_from(index).unwrap_or(u16::MAX);
-        counts.acked += producer.acked.len();
+        counts.acked += producer.acked.set().len();
         acked_bytes += producer.acked_bytes;
         counts.failed += producer.failed;
         if shared.load.consumers > 0 {
-            counts.lost += producer.acked.missing_from(arrivals.of(id).unwrap_or(&nothing));
+            counts.lost += producer.acked.set().missing_from(arrivals.of(id).unwrap_or(&nothing));
         }
         accounting.acked += producer.acked_all;
         failed_all += producer.failed_all;

@@ -242,7 +242,15 @@ impl Phases<'_> {
         }
     }
 
-    fn is_under_way(&self) -> bool {
+    /// Where the log ends: now, or when a topic that is read as it is was begun to be read.
+    pub(super) fn log_ends(&self) -> Option<Vec<i64>> {
+        match &self.fixed_ends {
+            Some(ends) => Some(ends.clone()),
+            None => self.cluster.end_offsets(self.spec.topic, self.spec.partitions).ok(),
+        }
+    }
+
+    pub(super) fn is_under_way(&self) -> bool {
         self.outstanding.iter().any(|producer| producer.count() > 0)
     }
 
@@ -262,10 +270,7 @@ impl Phases<'_> {
             feed(parcels, sink, Duration::from_millis(2));
         }
         loop {
-            let ends = match &self.fixed_ends {
-                Some(ends) => Some(ends.clone()),
-                None => self.cluster.end_offsets(self.spec.topic, self.spec.partitions).ok(),
-            };
+            let ends = self.log_ends();
             let reached = match &ends {
                 Some(ends) => self.everything_received(ends),
                 None => false,

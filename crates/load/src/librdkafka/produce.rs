@@ -14,7 +14,7 @@ use crate::seconds::Seconds;
 use crate::stamp::{Part, Reading, STAMP_BYTES, STAMP_HEADER, Stamp};
 use std::collections::BTreeMap;
 use std::ffi::CString;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, fence};
 use std::thread::Thread;
 use std::time::Duration;
 
@@ -29,7 +29,6 @@ pub(crate) struct Sender<'a> {
     pub(crate) payloads: PayloadSource,
     pub(crate) outstanding: &'a Outstanding,
     pub(crate) in_flight: u64,
-    value: Vec<u8>,
     headers: Vec<(CString, Vec<u8>)>,
 }
 
@@ -56,8 +55,7 @@ impl<'a> Sender<'a> {
         let place = crate::payload::stamp_place(shared.load);
         let headers = headers(&shared.load.headers, place);
         let in_flight = shared.load.in_flight.map_or(u64::MAX, u64::from);
-        let value = Vec::new();
-        Ok(Sender { shared, topic, producer, place, keys, payloads, outstanding, in_flight, value, headers })
+        Ok(Sender { shared, topic, producer, place, keys, payloads, outstanding, in_flight, headers })
     }
 
     /// Sends one record to a partition, to see that it works; it has the size of the largest real one.
@@ -65,12 +63,12 @@ impl<'a> Sender<'a> {
         let now = now_ns();
         let size = self.shared.load.size.largest().as_usize();
         self.keys.draw_probe();
-        self.payloads.fill_largest(&mut self.value);
+        self.payloads.draw_largest();
         let sequence = u64::from(partition.unsigned_abs());
         let stamp = self.stamp(Part::Probe, sequence, now, now);
-        self.outstanding.count.fetch_add(1, Ordering::AcqRel);
+        self.outstanding.hand_over(1);
         self.hand_over(partition, &stamp).map_err(|error| {
-            self.outstanding.count.fetch_sub(1, Ordering::AcqRel);
+            self.outstanding.take_back();
             refused(error, size, self.topic.name())
         })
     }
@@ -164,7 +162,7 @@ impl<'a> Sender<'a> {
         sent: &mut Sent,
     ) -> Option<Option<u64>> {
         let part = if measured { Part::Measured } else { Part::WarmUp };
-        self.payloads.fill(&mut self.value);
+        self.payloads.draw();
         let sequence = &mut sequences[usize::from(measured)];
         let due_ns = due_ns.unwrap_or_else(now_ns);
         let attempt = self.send_one(part, *sequence, due_ns, sent);
@@ -189,10 +187,9 @@ impl<'a> Sender<'a> {
         loop {
             let sent_ns = now_ns();
             let stamp = self.stamp(part, sequence, due_ns, sent_ns);
-            // Counted before, because the report may come before the call returns.
-            self.outstanding.count.fetch_add(1, Ordering::AcqRel);
+            self.outstanding.hand_over(1);
             let Err(error) = self.hand_over(-1, &stamp) else { return Attempt::Sent { at_ns: sent_ns } };
-            self.outstanding.count.fetch_sub(1, Ordering::AcqRel);
+            self.outstanding.take_back();
             match error {
                 ProduceError::QueueFull if !self.shared.stopped() => {
                     sent.queue_full_waits += 1;
@@ -234,7 +231,7 @@ impl<'a> Sender<'a> {
     fn hand_over(&mut self, partition: i32, stamp: &Stamp) -> Result<(), ProduceError> {
         let key = self.keys.current();
         match self.place {
-            StampPlace::Value => stamp.write(&mut self.value),
+            StampPlace::Value => stamp.write(self.payloads.current_mut()),
             StampPlace::Header => {
                 if let Some((_, bytes)) = self.headers.last_mut() {
                     stamp.write(bytes);
@@ -242,9 +239,9 @@ impl<'a> Sender<'a> {
             }
         }
         if self.headers.is_empty() {
-            self.topic.produce(partition, key, &self.value)
+            self.topic.produce(partition, key, self.payloads.current())
         } else {
-            self.topic.produce_with_headers(partition, key, &self.value, &self.headers)
+            self.topic.produce_with_headers(partition, key, self.payloads.current(), &self.headers)
         }
     }
 }
@@ -292,12 +289,17 @@ pub(crate) fn hear_reports(
         let now = now_ns();
         match event.view() {
             EventView::Messages(messages) => {
+                let (mut heard, acked) = (0, reported.acked_all);
                 for message in messages {
                     hear_report(shared, message, now, &mut reported, &mut seconds);
-                    outstanding.count.fetch_sub(1, Ordering::AcqRel);
-                    if outstanding.waiting.load(Ordering::SeqCst) {
-                        sender.unpark();
-                    }
+                    heard += 1;
+                }
+                shared.count_acknowledged(reported.acked_all - acked);
+                outstanding.report(heard);
+                // Either the sender sees the report, or this sees that it waits.
+                fence(Ordering::SeqCst);
+                if outstanding.waiting.load(Ordering::SeqCst) {
+                    sender.unpark();
                 }
             }
             EventView::Statistics(json) => emissions.take(json, window.next(now)),
@@ -306,6 +308,7 @@ pub(crate) fn hear_reports(
         }
         seconds.pass(now);
     }
+    reported.acked.end_run();
     seconds.finish();
     reported.statistics = emissions.sum;
     reported
@@ -324,13 +327,12 @@ fn hear_report(
     match message.delivery() {
         Delivery::Acknowledged => {
             reported.acked_all += 1;
-            shared.count_acknowledged(1);
             if stamp.part == Part::Probe {
                 shared.probe_acknowledged(message.partition());
                 return;
             }
             if measured {
-                reported.acked.insert(stamp.sequence);
+                reported.acked.note(stamp.sequence);
                 reported.acked_bytes += message.value().len() as u64;
                 reported.last_ack_ns = Some(now);
             }

@@ -115,15 +115,13 @@ impl ClusterView {
         self.woken.notify_one();
     }
 
-    /// A producer id for an idempotent producer. Waits.
+    /// A producer id for an idempotent producer. Waits, and asks another broker when one goes away meanwhile.
     pub(super) fn producer_id(&self) -> Result<ProducerId, WireError> {
-        let mut connection = self.connect()?;
         let until = Instant::now() + ANSWER;
         loop {
-            match init_producer_id(&mut connection, until) {
-                Err(WireError::Refused { code, .. }) if code.is_retriable() && Instant::now() < until => {
-                    std::thread::sleep(PAUSE);
-                }
+            let answer = self.connect().and_then(|mut connection| init_producer_id(&mut connection, until));
+            match answer {
+                Err(error) if may_pass(&error) && Instant::now() < until => std::thread::sleep(PAUSE),
                 other => return other,
             }
         }
@@ -185,6 +183,15 @@ impl ClusterView {
         *leaders = Arc::new(Leaders { version, of_partition, brokers: brokers.collect() });
         self.version.store(version, Ordering::Release);
         Ok(complete)
+    }
+}
+
+/// Whether the same question may be answered a moment later.
+fn may_pass(error: &WireError) -> bool {
+    match error {
+        WireError::Refused { code, .. } => code.is_retriable(),
+        WireError::Unreachable { .. } | WireError::Closed { .. } | WireError::Io { .. } => true,
+        _ => false,
     }
 }
 

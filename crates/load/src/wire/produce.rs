@@ -32,7 +32,6 @@ use plumb_wire::versions::ApiKey;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::iter::Peekable;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, TryRecvError};
 
 /// A request is large enough then: brokers work on one request of a connection at a time, and each costs something.
@@ -234,6 +233,7 @@ impl<'b, 'a> Producer<'b, 'a> {
         for link in &mut links {
             reported.statistics.grown.connects += link.opened.saturating_sub(1);
         }
+        reported.acked.end_run();
         reported.statistics.measured = true;
         slips.finish();
         acks.finish();
@@ -505,6 +505,6 @@ impl<'b, 'a> Producer<'b, 'a> {
     }
 
     fn count_outstanding(&self, messages: u64) {
-        self.outstanding.count.fetch_add(messages, Ordering::AcqRel);
+        self.outstanding.hand_over(messages);
     }
 }

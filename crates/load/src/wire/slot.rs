@@ -23,7 +23,6 @@ pub(super) struct Content {
     /// All records have the same shape.
     uniform: bool,
     records_most: usize,
-    value: Vec<u8>,
     /// The value is drawn and in no batch yet.
     value_waits: bool,
 }
@@ -50,7 +49,6 @@ impl Content {
             headers,
             uniform: matches!(load.size, SizePlan::Fixed(_)) && matches!(load.payload, Payload::Entropy(_)),
             records_most,
-            value: Vec::new(),
             value_waits: false,
         }
     }
@@ -148,7 +146,7 @@ impl Slot {
     /// Adds a record of the largest size with the probes' key.
     pub(super) fn add_probe(&mut self, content: &mut Content) -> Result<usize, Full> {
         content.keys.draw_probe();
-        content.payloads.fill_largest(&mut content.value);
+        content.payloads.draw_largest();
         content.value_waits = true;
         let at = self.push(content)?;
         self.records = at + 1;
@@ -157,7 +155,7 @@ impl Slot {
 
     fn push(&mut self, content: &mut Content) -> Result<usize, Full> {
         if !content.value_waits {
-            content.payloads.fill(&mut content.value);
+            content.payloads.draw();
             content.value_waits = true;
         }
         let mut headers = [(&[][..], &[][..]); HEADERS_MOST];
@@ -165,7 +163,7 @@ impl Slot {
             *place = (name, value);
         }
         let headers = &headers[..content.headers.len().min(HEADERS_MOST)];
-        let at = self.buffer.push(content.keys.current(), &content.value, headers)?;
+        let at = self.buffer.push(content.keys.current(), content.payloads.current(), headers)?;
         content.value_waits = false;
         Ok(at)
     }

@@ -9,7 +9,6 @@ use crate::statistics::RequestTimes;
 use plumb_wire::error::{ErrorCode, Stage, WireError};
 use plumb_wire::produce::{read_response, versions_for};
 use plumb_wire::versions::ApiKey;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Not acknowledged by all, and perhaps in the leader's log all the same (NOT_ENOUGH_REPLICAS_AFTER_APPEND,
@@ -120,7 +119,7 @@ impl Producer<'_, '_> {
         let messages = slot.records() as u64;
         self.reported.acked_all += messages;
         self.shared.count_acknowledged(messages);
-        self.outstanding.count.fetch_sub(messages, Ordering::AcqRel);
+        self.outstanding.report(messages);
         if slot.part == Part::Probe {
             self.shared.probe_acknowledged(i32::try_from(slot.partition).unwrap_or(i32::MAX));
             return;
@@ -130,10 +129,10 @@ impl Producer<'_, '_> {
             self.reported.last_ack_ns = Some(now);
             self.reported.acked_bytes += slot.value_bytes();
             if slot.consecutive {
-                self.reported.acked.insert_run(slot.first_sequence, messages);
+                self.reported.acked.note_run(slot.first_sequence, messages);
             } else {
                 for stamp in slot.stamps(&self.content) {
-                    self.reported.acked.insert(stamp.sequence);
+                    self.reported.acked.note(stamp.sequence);
                 }
             }
         }
@@ -152,7 +151,7 @@ impl Producer<'_, '_> {
     /// A batch will not be acknowledged: failed when it surely is not in the log, else its outcome stays unknown.
     pub(super) fn fail_batch(&mut self, slot: Slot, code: &str, text: &str) {
         let messages = slot.records() as u64;
-        self.outstanding.count.fetch_sub(messages, Ordering::AcqRel);
+        self.outstanding.report(messages);
         if slot.part == Part::Probe {
             self.shared.probe_failed(code, text);
             return;
