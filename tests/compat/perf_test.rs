@@ -72,21 +72,23 @@ fn as_fast_as_possible_no_percentile_is_made_up() {
 fn the_consumers_tool_reads_what_is_in_the_topic() {
     let sink = sink();
     carried_out(&producer(&sink.bootstrap(), "-1", &[]).run());
-    let bootstrap = sink.bootstrap();
-    let ended = Program::new(["compat", "--out", "run", "kafka-consumer-perf-test", "--topic", TOPIC])
-        .args(["--messages", "600", "--bootstrap-server", &bootstrap])
-        .run();
-    carried_out(&ended);
-    let lines = lines(&ended);
-    assert_eq!(
-        lines[0],
-        "start.time, end.time, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, \
-         fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec"
-    );
-    assert_eq!(shape(lines[1]), "#-#-# #:#:#:#, #-#-# #:#:#:#, #.#, #.#, #, #.#, #, #, #.#, #.#");
-    // What begins a run on the producer's side, one record a partition, is in the topic too.
-    let records: u64 = lines[1].split(", ").nth(4).unwrap().parse().unwrap();
-    assert!((600..=602).contains(&records), "{records}");
+    for driver in ["librdkafka", "wire"] {
+        let bootstrap = sink.bootstrap();
+        let ended = Program::new(["compat", "--driver", driver, "--out", "run", "kafka-consumer-perf-test"])
+            .args(["--topic", TOPIC, "--messages", "600", "--bootstrap-server", &bootstrap])
+            .run();
+        carried_out(&ended);
+        let lines = lines(&ended);
+        assert_eq!(
+            lines[0],
+            "start.time, end.time, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, \
+             fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec"
+        );
+        assert_eq!(shape(lines[1]), "#-#-# #:#:#:#, #-#-# #:#:#:#, #.#, #.#, #, #.#, #, #, #.#, #.#");
+        // What begins a run on the producer's side, one record a partition, is in the topic too.
+        let records: u64 = lines[1].split(", ").nth(4).unwrap().parse().unwrap();
+        assert!((600..=602).contains(&records), "{driver}: {records}");
+    }
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn measure(
     out.insert(format!("{aggregated}Quantiles"), Value::Object(quantiles));
 }
 
-/// A quantile of a step: one of its figures, or of its curve.
+/// A quantile of a step: one of its figures, or a point of its curve, which ends where samples are too few.
 fn at(distribution: &Distribution, quantile: f64) -> Option<u64> {
     let figures = [
         (0.5, distribution.p50_ns),
@@ -149,8 +149,9 @@ fn at(distribution: &Distribution, quantile: f64) -> Option<u64> {
         (0.999, distribution.p999_ns),
     ];
     let figure = figures.into_iter().find(|(of, _)| *of == quantile).and_then(|(_, ns)| ns);
-    let on_curve =
-        || distribution.curve.iter().find(|(of, _)| (of - quantile).abs() < 1e-9).map(|(_, ns)| *ns);
+    // The curve's points lie close together out there: the next one is hardly above, and never below.
+    let beyond = quantile..(1.0 + quantile) / 2.0;
+    let on_curve = || distribution.curve.iter().find(|(of, _)| beyond.contains(of)).map(|(_, ns)| *ns);
     figure.or_else(on_curve)
 }
 

@@ -31,10 +31,9 @@ pub(super) fn compat(arguments: &CompatArgs) -> Result<End> {
             let config = config(tool.command_config.as_deref())?;
             let (scenario, notes) = consumer::scenario(tool, arguments.driver, config.as_deref())?;
             let Finished { document, page } = run(&scenario, &notes, arguments)?;
-            let Some((row, corrections)) = consumer::output(&document.steps[0], tool) else {
-                let hint = "kafka-producer-perf-test fills a topic; a broker's kafka-get-offsets tells how many records it has";
-                let topic = tool.topic.as_deref().unwrap_or_default();
-                return Err(UsageError::new(format!("nothing was read from topic {topic:?}"), hint).into());
+            let step = &document.steps[0];
+            let Some((row, corrections)) = consumer::output(step, tool) else {
+                return Err(consumer::without_rate(step.counts.received, tool).into());
             };
             printer::out(&row);
             say(&corrections, &document.findings);

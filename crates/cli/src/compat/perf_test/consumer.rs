@@ -97,7 +97,20 @@ fn refuse(given: &ConsumerPerfRefused) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// What the tool prints of a run, and what to know of it; none when nothing was received.
+/// A topic from which no rate can be had.
+pub(crate) fn without_rate(received: u64, arguments: &ConsumerPerfArgs) -> UsageError {
+    let topic = arguments.topic.as_deref().unwrap_or_default();
+    let hint = "kafka-producer-perf-test fills a topic; reading has to take a second or more to be measured";
+    match received {
+        0 => UsageError::new(format!("nothing was read from topic {topic:?}"), hint),
+        records => {
+            let message = format!("the {records} records of topic {topic:?} are too few: they came at once");
+            UsageError::new(message, hint)
+        }
+    }
+}
+
+/// What the tool prints of a run, and what to know of it; none when nothing was received, or in no time.
 pub(crate) fn output(step: &StepResult, arguments: &ConsumerPerfArgs) -> Option<(String, Vec<String>)> {
     let records = step.counts.received;
     let per_s = step.throughput.received_per_s.filter(|rate| *rate > 0.0)?;

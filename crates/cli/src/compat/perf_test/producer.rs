@@ -204,7 +204,7 @@ pub(crate) fn corrections(step: &StepResult) -> Vec<String> {
     }
     let counts = &step.counts;
     notes.push(format!(
-        "of {} records sent, {} were acknowledged, {} failed, {} have an unknown outcome; the broker's log grew by {}",
+        "of {} records sent, {} were acknowledged, {} failed, {} have an unknown outcome; the broker's log grew by {}, with the record that tries each partition before",
         counts.sent,
         counts.acked,
         counts.failed,
