@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Where `make devices` mounted a file system whose device takes 30 MB/s and which may keep 64 MiB in memory.
+/// Where `make devices` mounted a file system whose device takes 10 MB/s and which may keep 64 MiB in memory.
 const SLOW: &str = "PLUMB_TEST_SLOW_DIR";
 /// Where it mounted one that takes what the machine's disk takes, with the same limit.
 const FAST: &str = "PLUMB_TEST_FAST_DIR";
@@ -147,7 +147,7 @@ fn after_a_load_until_the_device_is_the_limit_what_is_measured_is_the_device() {
     assert!(until["device_share"].as_f64().unwrap() >= 0.8, "{until}");
     let reasons = document["validity"]["reasons"].as_array().unwrap();
     assert!(reasons.iter().all(|reason| reason["id"] != "memory-absorbed"), "{reasons:?}");
-    // 30 MB/s, and what 64 MiB of memory take over 15 s.
+    // 10 MB/s, and what 64 MiB of memory take over 15 s.
     let mb_per_s = step["achieved_per_s"].as_f64().unwrap() / 10.0;
-    assert!((10.0..40.0).contains(&mb_per_s), "{mb_per_s} MB/s from a device that takes 30");
+    assert!((3.0..25.0).contains(&mb_per_s), "{mb_per_s} MB/s from a device that takes 10");
 }
