@@ -50,7 +50,7 @@ devices: bootstrap ## log devices of different speed, on loop devices (needs roo
 	scripts/devices cargo test -p plumb-cli --test end_to_end devices:: -- --include-ignored --test-threads 1
 
 .PHONY: long-run
-long-run: bootstrap ## whether the program's memory stays the same over long runs (PLUMB_LONG_RUN_S seconds each, 120)
+long-run: bootstrap ## whether the program's memory stays the same over long runs (PLUMB_LONG_RUN_S seconds each, 180)
 	cargo test -p plumb-cli --test end_to_end long_run:: -- --ignored --nocapture --test-threads 1
 
 .PHONY: fuzz

@@ -20,8 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// The brokers of this binary's fault tests.
 pub(super) struct Cluster {
     lab: LabCluster,
-    /// Processes and how to start them, in the order of the brokers' ids. Locked while one is not there.
-    processes: Mutex<Vec<Process>>,
+    /// Processes and how to start them, in the order of the brokers' ids.
+    processes: Vec<Process>,
     launcher: Sender<(Command, Sender<Child>)>,
 }
 
@@ -60,9 +60,11 @@ impl Process {
 }
 
 impl Cluster {
-    pub(super) fn get() -> &'static Cluster {
-        static CLUSTER: OnceLock<Cluster> = OnceLock::new();
-        CLUSTER.get_or_init(Cluster::start)
+    /// The cluster, whole and for the caller alone.
+    pub(super) fn alone() -> MutexGuard<'static, Cluster> {
+        static CLUSTER: OnceLock<Mutex<Cluster>> = OnceLock::new();
+        let cluster = CLUSTER.get_or_init(|| Mutex::new(Cluster::start()));
+        cluster.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn start() -> Self {
@@ -81,7 +83,7 @@ impl Cluster {
         };
         let lab =
             Labs::at(Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults-lab")).start(&options).unwrap();
-        let processes = Mutex::new(lab.broker_pids().into_iter().map(Process::of).collect());
+        let processes = lab.broker_pids().into_iter().map(Process::of).collect();
         let (launcher, inbox) = channel::<(Command, Sender<Child>)>();
         std::thread::spawn(move || {
             for (mut command, reply) in inbox {
@@ -100,13 +102,11 @@ impl Cluster {
         let replicas = |partition: i32| (0..BROKERS).map(|at| (partition + at) % BROKERS + 1).collect();
         let assignment: Vec<Vec<i32>> = (0..PARTITIONS).map(replicas).collect();
         let deadline = Instant::now() + PATIENCE;
-        let mut addresses = self.lab.plaintext_addresses().into_iter().cycle();
-        let mut made = || {
-            let address = addresses.next().unwrap();
+        let made = || {
+            let address = self.lab.plaintext_addresses()[0];
             let mut client = PlainClient::connect(address, Duration::from_secs(10))?;
             client.create_topic(topic, &assignment, &[("min.insync.replicas", "2")])
         };
-        // One of them may be away.
         while let Err(error) = made() {
             assert!(Instant::now() < deadline, "{error}");
             std::thread::sleep(Duration::from_millis(100));
@@ -116,26 +116,22 @@ impl Cluster {
 
     /// Ends a broker with a signal, waits until others lead its partitions of the topic, starts it again, and waits
     /// until all are in sync and every partition is led by its first replica again.
-    pub(super) fn leave_and_return(&self, broker: i32, signal: Signal, topic: &str) {
-        let mut processes = self.processes();
-        let process = &mut processes[usize::try_from(broker - 1).unwrap()];
-        kill_process(Pid::from_raw(process.pid).unwrap(), signal).unwrap();
+    pub(super) fn leave_and_return(&mut self, broker: i32, signal: Signal, topic: &str) {
+        let at = usize::try_from(broker - 1).unwrap();
+        let pid = self.processes[at].pid;
+        kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
         self.wait_until(topic, "led by others", |(_, leader), _| leader >= 1 && leader != broker);
         let deadline = Instant::now() + PATIENCE;
-        while is_alive(process.pid) {
+        while is_alive(pid) {
             assert!(Instant::now() < deadline, "broker {broker} does not end");
             std::thread::sleep(Duration::from_millis(20));
         }
         let (reply, started) = channel();
-        self.launcher.send((process.again(), reply)).unwrap();
-        process.pid = started.recv().unwrap().id().cast_signed();
+        self.launcher.send((self.processes[at].again(), reply)).unwrap();
+        self.processes[at].pid = started.recv().unwrap().id().cast_signed();
         self.wait_until(topic, "in sync and led as before", |(partition, leader), in_sync| {
             in_sync == BROKERS as usize && leader == partition % BROKERS + 1
         });
-    }
-
-    fn processes(&self) -> MutexGuard<'_, Vec<Process>> {
-        self.processes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until something holds for every partition with its leader, and for how many of its replicas are in sync.
