@@ -6,15 +6,15 @@
 
 use crate::comparison;
 use crate::durability;
-use crate::figure::list;
+use crate::figure::{count, list};
 use crate::setup::Setup;
 use plumb_model::document::RunDocument;
 use plumb_model::plan::{Driver, Mode, SizePlan, StepPlan, TopicPlan};
 use plumb_model::sweep::{
-    LineRatio, SweepOver, SweepPlace, SweepPoint, SweepRate, SweepResult, VariabilityOnset,
+    LineRatio, NoKnee, SweepOver, SweepPlace, SweepPoint, SweepRate, SweepResult, VariabilityOnset,
 };
 use plumb_stats::interval::{Spread, mean_interval};
-use plumb_stats::knee::{self, Place, Point, Shape};
+use plumb_stats::knee::{self, Knee, Place, Point};
 use plumb_stats::paired::paired_ratio;
 use plumb_stats::variability;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,12 +42,13 @@ pub(crate) fn sweeps(document: &RunDocument) -> Vec<SweepResult> {
     results.collect()
 }
 
-/// What the clients of a line are called.
-pub(crate) fn clients_name(line: &SweepResult) -> &'static str {
-    match line.over {
-        SweepOver::Producers => "producers",
-        SweepOver::Consumers => "consumers",
-    }
+/// A number of a line's clients: `1 producer`, `8 producers`.
+pub(crate) fn clients_of(line: &SweepResult, clients: u32) -> String {
+    let noun = match line.over {
+        SweepOver::Producers => "producer",
+        SweepOver::Consumers => "consumer",
+    };
+    count(clients.into(), noun)
 }
 
 /// Steps of one line, by number of clients.
@@ -81,15 +82,12 @@ impl<'a> Line<'a> {
             .map(|point| Point { clients: point.clients, rates_per_s: point.blocks_per_s.clone() })
             .collect();
         let shape = knee::shape(&rates, MARGIN, level, seed);
-        let place = |place: fn(&Shape) -> Option<Place>| {
-            let found = place(shape.as_ref()?)?;
-            Some(SweepPlace {
-                clients: found.clients,
-                clients_low: found.low,
-                clients_high: found.high,
-                level,
-                margin: MARGIN,
-            })
+        let place = |found: Place| SweepPlace {
+            clients: found.clients,
+            clients_low: found.low,
+            clients_high: found.high,
+            level,
+            margin: MARGIN,
         };
         let onset = variability::onset(&rates, level, seed);
         SweepResult {
@@ -99,8 +97,14 @@ impl<'a> Line<'a> {
                 SweepOver::Producers => SweepRate::Produced,
                 SweepOver::Consumers => SweepRate::Received,
             },
-            knee: place(|shape| shape.knee),
-            fall: place(|shape| shape.fall),
+            knee: shape.and_then(|shape| shape.knee.place()).map(place),
+            no_knee: match shape.map(|shape| shape.knee) {
+                Some(Knee::At(_)) => None,
+                Some(Knee::StillRises) => Some(NoKnee::StillRises),
+                Some(Knee::Unclear) => Some(NoKnee::Unclear),
+                None => Some(NoKnee::TooFew),
+            },
+            fall: shape.and_then(|shape| shape.fall).map(place),
             variability: onset.map(|onset| VariabilityOnset {
                 clients: onset.place.clients,
                 clients_low: onset.place.low,

@@ -15,9 +15,11 @@ pub struct SweepResult {
     pub rate: SweepRate,
     /// Its points, by number of clients.
     pub points: Vec<SweepPoint>,
-    /// From where on more clients help no more; absent when the rate still rises at the last point, or there are too few
-    /// points or blocks to tell.
+    /// From where on more clients help no more.
     pub knee: Option<SweepPlace>,
+    /// Why there is no knee; absent where there is one.
+    #[serde(default)]
+    pub no_knee: Option<NoKnee>,
     /// From where on the rate falls; absent when that is not seen.
     pub fall: Option<SweepPlace>,
     /// From where on the rate varies more from block to block; absent when that is not seen.
@@ -28,6 +30,18 @@ pub struct SweepResult {
     pub last_share: Option<f64>,
     /// This line's rates over those of the first line; absent for the first, and where they share too few blocks.
     pub against_first: Option<LineRatio>,
+}
+
+/// Why a line has no knee.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NoKnee {
+    /// The rate still rises at the last point.
+    StillRises,
+    /// Blocks differ so much that it may be any point.
+    Unclear,
+    /// There are too few points or blocks to tell.
+    TooFew,
 }
 
 /// Which clients become more along a line.

@@ -6,7 +6,7 @@ use crate::number::{ABSENT, count, milliseconds, rate, significant};
 use plumb_model::document::{RunDocument, StepResult};
 use plumb_model::observation::Interval;
 use plumb_model::plan::{Driver, LoadPlan, Mode, SizePlan, StepPlan};
-use plumb_model::sweep::{SweepOver, SweepPlace, SweepRate, SweepResult};
+use plumb_model::sweep::{NoKnee, SweepOver, SweepPlace, SweepRate, SweepResult};
 
 /// What these figures are, to stand beside their heading.
 pub(crate) const MEANING: &str = "as fast as possible: no latency is given; MB are 10^6 bytes of values";
@@ -233,5 +233,9 @@ pub(crate) fn line_name(line: &SweepResult) -> String {
 
 /// Why a line has no knee.
 pub(crate) fn no_knee(line: &SweepResult) -> &'static str {
-    if line.best_per_s.is_some() { "still rises" } else { "too few blocks" }
+    match line.no_knee {
+        Some(NoKnee::StillRises) => "still rises",
+        Some(NoKnee::Unclear) => "cannot be told",
+        Some(NoKnee::TooFew) | None => "too few points or blocks",
+    }
 }

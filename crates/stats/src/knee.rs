@@ -39,11 +39,32 @@ pub struct Place {
     pub high: Option<u32>,
 }
 
+/// Where a rate stops rising, as far as its blocks tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Knee {
+    /// Here.
+    At(Place),
+    /// Not before the last point.
+    StillRises,
+    /// Blocks differ so much that it may be any point.
+    Unclear,
+}
+
+impl Knee {
+    /// The place, where there is one.
+    pub fn place(self) -> Option<Place> {
+        match self {
+            Knee::At(place) => Some(place),
+            Knee::StillRises | Knee::Unclear => None,
+        }
+    }
+}
+
 /// How a rate answers to more clients.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shape {
-    /// From here on, more clients add no more than the margin; none when the rate still rises at the last point.
-    pub knee: Option<Place>,
+    /// From where on more clients add no more than the margin.
+    pub knee: Knee,
     /// From here on, the rate is below the best by more than the margin; none when it is not seen to fall.
     pub fall: Option<Place>,
     /// The best rate: that of the level top.
@@ -67,22 +88,25 @@ pub fn shape(points: &[Point], margin: f64, level: f64, seed: u64) -> Option<Sha
     let rebuilt = rebuilt(&curve, &samples, margin, seed);
     let tail = (1.0 - level) / 2.0;
     let last = measured.len() - 1;
-    let place = |at: usize, latest: usize, found: Vec<usize>, beyond: usize| {
-        let (low, high) = percentiles(found, tail)?;
-        let high = high.max(latest);
-        let clients = |index: usize| measured[index].clients;
-        Some(Place {
-            clients: clients(at),
-            low: clients(low.min(at)),
-            high: (high < beyond).then(|| clients(high)),
-        })
+    let clients = |index: usize| measured[index].clients;
+    let place = |at: usize, (low, high): (usize, usize), beyond: usize| Place {
+        clients: clients(at),
+        low: clients(low.min(at)),
+        high: (high.max(at) < beyond).then(|| clients(high.max(at))),
     };
-    let knees = rebuilt.iter().map(|curve| curve.knee).collect();
+    let (low, high) = percentiles(rebuilt.iter().map(|curve| curve.knee).collect(), tail)?;
+    let high = high.max(curve.latest_knee);
+    let knee = match low.min(curve.knee) {
+        low if low == last => Knee::StillRises,
+        0 if high == last => Knee::Unclear,
+        low => Knee::At(place(curve.knee, (low, high), last)),
+    };
     let falls: Vec<usize> = rebuilt.iter().filter_map(|curve| curve.fall).collect();
     let certain = falls.len() as f64 >= level * rebuilt.len() as f64;
+    let fall = curve.fall.filter(|_| certain);
     Some(Shape {
-        knee: (curve.knee < last).then(|| place(curve.knee, curve.latest_knee, knees, last)).flatten(),
-        fall: curve.fall.filter(|_| certain).and_then(|at| place(at, at, falls, last + 1)),
+        knee,
+        fall: fall.and_then(|at| Some(place(at, percentiles(falls, tail)?, last + 1))),
         best_per_s: curve.best.exp(),
         last_share: (curve.levels[last] - curve.best).exp(),
     })
@@ -334,13 +358,17 @@ mod tests {
         for trial in 0..trials {
             let found = shape(&sweep(rates, blocks, noise, &mut random), MARGIN, 0.95, trial).unwrap();
             let truth = truth(rates);
-            if let Some(knee) = found.knee {
-                hits += u32::from(knee.low <= truth && knee.high.is_none_or(|high| truth <= high));
-                sum += f64::from(knee.clients);
-            } else {
-                // Said to be rising still: no claim that could be wrong about the knee but that it is the last point.
-                hits += u32::from(truth == rates.len() as u32);
-                sum += rates.len() as f64;
+            match found.knee {
+                Knee::At(knee) => {
+                    hits += u32::from(knee.low <= truth && knee.high.is_none_or(|high| truth <= high));
+                    sum += f64::from(knee.clients);
+                }
+                Knee::StillRises => {
+                    hits += u32::from(truth == rates.len() as u32);
+                    sum += rates.len() as f64;
+                }
+                // Nothing is claimed; as an estimate it is as bad as any.
+                Knee::Unclear => hits += 1,
             }
         }
         (f64::from(hits) / trials as f64, sum / trials as f64)
@@ -356,14 +384,21 @@ mod tests {
     fn a_curve_that_still_rises_at_its_end_has_no_knee() {
         let rates: Vec<f64> = (1..=8).map(|n| 10_000.0 * f64::from(n)).collect();
         let found = shape(&sweep(&rates, 5, 0.03, &mut Random::new(1)), MARGIN, 0.95, 1).unwrap();
-        assert_eq!((found.knee, found.fall), (None, None));
+        assert_eq!((found.knee, found.fall), (Knee::StillRises, None));
         assert_eq!(found.last_share, 1.0);
+    }
+
+    #[test]
+    fn blocks_that_differ_more_than_the_points_leave_the_knee_unclear() {
+        let rates: Vec<f64> = (1..=5).map(|n| 10_000.0 * f64::from(n)).collect();
+        let found = shape(&sweep(&rates, 3, 1.0, &mut Random::new(11)), MARGIN, 0.95, 1).unwrap();
+        assert_eq!((found.knee, found.fall), (Knee::Unclear, None));
     }
 
     #[test]
     fn where_one_client_is_enough_the_knee_is_the_first_point() {
         let found = shape(&sweep(&[5e4; 8], 5, 0.02, &mut Random::new(2)), MARGIN, 0.95, 1).unwrap();
-        assert_eq!(found.knee.map(|knee| knee.clients), Some(1));
+        assert_eq!(found.knee.place().map(|knee| knee.clients), Some(1));
         assert_eq!(found.fall, None);
         assert!((found.best_per_s / 5e4 - 1.0).abs() < 0.02, "{found:?}");
     }
@@ -373,7 +408,7 @@ mod tests {
         let rates: Vec<f64> =
             (1..=14).map(|n: u32| 1e4 * f64::from(n.min(5)) * 0.9f64.powi(n as i32 - 9).min(1.0)).collect();
         let found = shape(&sweep(&rates, 5, 0.02, &mut Random::new(3)), MARGIN, 0.95, 1).unwrap();
-        let (knee, fall) = (found.knee.unwrap(), found.fall.unwrap());
+        let (knee, fall) = (found.knee.place().unwrap(), found.fall.unwrap());
         assert_eq!(knee.clients, 5, "{found:?}");
         assert!(fall.low <= 10 && fall.high.unwrap() >= 10 && fall.clients >= 10, "{found:?}");
         assert!((found.last_share - 0.9f64.powi(5)).abs() < 0.03, "{found:?}");

@@ -2,9 +2,9 @@
 
 use crate::figure::{messages_per_s, percent, quoted};
 use crate::rule::{About, Case, Complete, Rule, about_run};
-use crate::sweep::clients_name;
+use crate::sweep::clients_of;
 use plumb_model::finding::{Finding, Severity};
-use plumb_model::sweep::{SweepPlace, SweepResult};
+use plumb_model::sweep::{NoKnee, SweepPlace, SweepResult};
 
 pub(super) const RULE: Rule = Rule {
     id: "knee",
@@ -22,35 +22,45 @@ fn check(case: &Case) -> Vec<Finding> {
 
 fn finding(line: &SweepResult) -> Option<Finding> {
     let best = line.best_per_s?;
-    let clients = clients_name(line);
-    let at = |found: &SweepPlace| format!("{} {clients} ({})", found.clients, interval(found));
+    let last = line.points.last()?.clients;
     let of = if line.line.is_empty() { String::new() } else { format!(" of {}", quoted(&line.line)) };
-    let falls = line.fall.map(|fall| {
-        let share = line.last_share.unwrap_or(1.0);
-        format!("; from {} on it falls, to {} of the best at the last point", at(&fall), percent(share))
-    });
-    let claim = match (&line.knee, &falls) {
-        (Some(knee), falls) => format!(
-            "The rate{of} stops rising at {}: more add less than {}{}",
-            at(knee),
-            percent(knee.margin),
-            falls.clone().unwrap_or_default()
+    let (claim, advice) = match (&line.knee, line.no_knee) {
+        (Some(knee), _) => (
+            format!(
+                "The rate{of} stops rising at {} ({}): more add less than {}",
+                clients_of(line, knee.clients),
+                interval(knee),
+                percent(knee.margin)
+            ),
+            format!(
+                "Use {} for this load; what bounds the rate beyond that is not the number of clients.",
+                clients_of(line, knee.clients)
+            ),
         ),
-        (None, _) => {
-            let last = line.points.last()?.clients;
-            format!("The rate{of} still rises at {last} {clients}, the most that were tried")
-        }
+        (None, Some(NoKnee::Unclear)) => (
+            format!("Where the rate{of} stops rising cannot be told: its blocks differ too much"),
+            "Run more and longer blocks on a quieter host.".to_owned(),
+        ),
+        (None, _) => (
+            format!("The rate{of} still rises at {}, the most that were tried", clients_of(line, last)),
+            "Extend the range until the rate stops rising.".to_owned(),
+        ),
     };
-    let finding = about_run(RULE.id, Severity::Note, claim)
+    let finding = about_run(RULE.id, Severity::Note, claim + &falls(line).unwrap_or_default())
         .seen("best rate", messages_per_s(best))
         .seen("points and blocks", format!("{} points, {} blocks", line.points.len(), blocks(line)));
-    Some(match line.knee {
-        Some(knee) => finding.advise(format!(
-            "Use {} {clients} for this load; what bounds the rate beyond that is not the clients.",
-            knee.clients
-        )),
-        None => finding.advise(format!("Extend the range of {clients} until the rate stops rising.")),
-    })
+    Some(finding.advise(advice))
+}
+
+/// That more clients do harm.
+fn falls(line: &SweepResult) -> Option<String> {
+    let fall = line.fall?;
+    Some(format!(
+        "; from {} on ({}) it falls, to {} of the best at the last point",
+        clients_of(line, fall.clients),
+        interval(&fall),
+        percent(line.last_share?)
+    ))
 }
 
 /// `6 to 9`, `6 or more`.

@@ -2,7 +2,7 @@
 
 use crate::figure::{percent, quoted};
 use crate::rule::{About, Case, Complete, Rule, about_run};
-use crate::sweep::clients_name;
+use crate::sweep::clients_of;
 use plumb_model::finding::{Finding, Severity};
 use plumb_model::sweep::SweepResult;
 
@@ -24,9 +24,8 @@ fn finding(line: &SweepResult) -> Option<Finding> {
     let onset = line.variability?;
     let of = if line.line.is_empty() { String::new() } else { format!(" of {}", quoted(&line.line)) };
     let claim = format!(
-        "From {} {} on ({}: {} to {}) the rate{of} varies by {} from block to block instead of {}",
-        onset.clients,
-        clients_name(line),
+        "From {} on ({}: {} to {}) the rate{of} varies by {} from block to block instead of {}",
+        clients_of(line, onset.clients),
         percent(onset.level),
         onset.clients_low,
         onset.clients_high,

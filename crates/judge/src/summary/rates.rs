@@ -4,7 +4,7 @@
 use crate::figure::{count, list, megabytes_per_s, messages_per_s, percent, quoted, times};
 use crate::rule::Case;
 use crate::setup::Setup;
-use crate::sweep::clients_name;
+use crate::sweep::clients_of;
 use plumb_model::finding::Finding;
 use plumb_model::observation::Interval;
 use plumb_model::sweep::{LineRatio, SweepResult};
@@ -71,7 +71,7 @@ fn lines(sweeps: &[SweepResult]) -> Option<String> {
         .iter()
         .filter_map(|line| {
             let top = line.points.iter().max_by(|a, b| a.per_s.total_cmp(&b.per_s))?;
-            let at = format!("{} {}", top.clients, clients_name(line));
+            let at = clients_of(line, top.clients);
             let text = format!("{} with {at}", figure(top.per_s, top.interval, top.value_bytes_mean));
             Some((line, top.per_s * top.value_bytes_mean, text))
         })
@@ -129,7 +129,7 @@ fn knee(line: &SweepResult) -> Option<String> {
     let knee = line.knee?;
     let high = knee.clients_high.map_or_else(|| "or more".to_owned(), |high| format!("to {high}"));
     let of = if line.line.is_empty() { String::new() } else { format!(" for {}", quoted(&line.line)) };
-    Some(format!("{} {} ({} {high}){of}", knee.clients, clients_name(line), knee.clients_low))
+    Some(format!("{} ({} {high}){of}", clients_of(line, knee.clients), knee.clients_low))
 }
 
 /// What bounds the rate, or that nothing was seen to.

@@ -5,6 +5,7 @@ use crate::{PRODUCED_PER_S, RECEIVED_PER_S, judge};
 use plumb_model::document::{GeneratorCeiling, RunDocument};
 use plumb_model::finding::{ComparisonVerdict, Finding, Severity, ValidityVerdict};
 use plumb_model::plan::{Driver, Mode};
+use plumb_model::sweep::NoKnee;
 use plumb_model::units::Bytes;
 
 const MODES: [Mode; 4] = [Mode::Produce, Mode::Mixed, Mode::Consume, Mode::Backlog(Bytes(1_000_000_000))];
@@ -86,6 +87,7 @@ fn a_line_that_still_rises_says_that_the_range_was_too_short() {
     document.plan.steps.truncate(4);
     let judgement = judge(&document);
     assert_eq!(judgement.sweeps[0].knee, None);
+    assert_eq!(judgement.sweeps[0].no_knee, Some(NoKnee::StillRises));
     assert_eq!(judgement.sweeps[0].line, "");
     assert!(judgement.findings[0].claim.contains("still rises at 4 producers"), "{:#?}", judgement.findings);
 }

@@ -82,6 +82,7 @@ fn line(index: usize, device: &str, points: Vec<SweepPoint>, top: f64) -> SweepR
         rate: SweepRate::Produced,
         points,
         knee: [place(6, 5, Some(8)), place(8, 8, Some(9)), place(12, 11, None)][index],
+        no_knee: None,
         fall: [None, place(16, 15, Some(17)), None][index],
         variability: [
             None,
