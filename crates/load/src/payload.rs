@@ -176,15 +176,17 @@ impl PayloadSource {
         self.is_lent = false;
     }
 
-    /// A file is walked from front to back again and again; random contents are taken anywhere.
+    /// The pool is walked from front to back again and again, which is kind to caches; random contents are begun at another
+    /// place each time, so that no value comes twice.
     fn next_start(&mut self, size: usize) -> usize {
         let room = self.pool.len() - size;
-        if self.from_file {
-            let start = self.next.min(room);
-            self.next = if start + size > room { 0 } else { start + size };
-            return start;
+        let start = self.next.min(room);
+        self.next = start + size;
+        if self.next > room {
+            let anew = if self.from_file { 0 } else { self.random.below(size as u64 + 1) as usize };
+            self.next = anew.min(room);
         }
-        self.random.below(room as u64 + 1) as usize
+        start
     }
 }
 

@@ -18,6 +18,9 @@ use std::sync::atomic::{Ordering, fence};
 use std::thread::Thread;
 use std::time::Duration;
 
+/// Messages that share one reading of the clock where there is no schedule: their times are in no figure.
+const CLOCK_SHARE: u64 = 16;
+
 /// Puts messages together and hands them to the client.
 #[derive(Debug)]
 pub(crate) struct Sender<'a> {
@@ -90,7 +93,7 @@ impl<'a> Sender<'a> {
         slips.finish();
         // The thread stays until its own CPU time has been read.
         self.shared.sender_done();
-        while !self.shared.measured_part_is_over() && !self.shared.finished() {
+        while !self.shared.measured_part_is_over() && !self.shared.producers_finished() {
             std::thread::sleep(Duration::from_millis(1));
         }
         sent
@@ -114,7 +117,7 @@ impl<'a> Sender<'a> {
             if !pace.wait(due_ns, stopped) || !self.wait_for_room() {
                 return;
             }
-            let Some(at_ns) = self.send_next(due.measured, Some(due_ns), &mut sequences, sent) else {
+            let Some(at_ns) = self.send_next(due.measured, (due_ns, None), &mut sequences, sent) else {
                 return;
             };
             if let Some(at_ns) = at_ns {
@@ -137,35 +140,41 @@ impl<'a> Sender<'a> {
         if !pace.wait(at, |_| self.shared.stopped()) {
             return;
         }
-        while !self.shared.stopped() && self.wait_for_room() {
-            let now = now_ns();
-            slips.pass(now);
+        let mut now = now_ns();
+        for round in 0.. {
+            if self.shared.stopped() || !self.wait_for_room() {
+                return;
+            }
+            if round % CLOCK_SHARE == 0 {
+                now = now_ns();
+            }
             let measured = match course.allow(self.shared, at, now, 1) {
                 Allowed::Nothing => return,
                 Allowed::WarmUp(_) => false,
                 Allowed::Measured(_) => true,
             };
-            let Some(at_ns) = self.send_next(measured, None, &mut sequences, sent) else { return };
+            let Some(at_ns) = self.send_next(measured, (now, Some(now)), &mut sequences, sent) else {
+                return;
+            };
             if let Some(at_ns) = at_ns {
                 slips.at(at_ns, !(measured && self.shared.sending_is_measured())).sent += 1;
             }
         }
     }
 
-    /// Makes the next message and hands it over. `due_ns`: now, where there is no schedule. None when the run was stopped;
+    /// Makes the next message and hands it over, due at a time and sent at another, or now. None when the run was stopped;
     /// else when it was sent, unless the client refused it.
     fn send_next(
         &mut self,
         measured: bool,
-        due_ns: Option<u64>,
+        (due_ns, sent_ns): (u64, Option<u64>),
         sequences: &mut [u64; 2],
         sent: &mut Sent,
     ) -> Option<Option<u64>> {
         let part = if measured { Part::Measured } else { Part::WarmUp };
         self.payloads.draw();
         let sequence = &mut sequences[usize::from(measured)];
-        let due_ns = due_ns.unwrap_or_else(now_ns);
-        let attempt = self.send_one(part, *sequence, due_ns, sent);
+        let attempt = self.send_one(part, *sequence, (due_ns, sent_ns), sent);
         if attempt == Attempt::Stopped {
             return None;
         }
@@ -182,10 +191,17 @@ impl<'a> Sender<'a> {
     }
 
     /// Hands one message over; waits while the client cannot take it.
-    fn send_one(&mut self, part: Part, sequence: u64, due_ns: u64, sent: &mut Sent) -> Attempt {
+    fn send_one(
+        &mut self,
+        part: Part,
+        sequence: u64,
+        (due_ns, mut sent_ns): (u64, Option<u64>),
+        sent: &mut Sent,
+    ) -> Attempt {
         self.keys.draw();
         loop {
-            let sent_ns = now_ns();
+            // Once it was refused for want of room, it is another time.
+            let sent_ns = sent_ns.take().unwrap_or_else(now_ns);
             let stamp = self.stamp(part, sequence, due_ns, sent_ns);
             self.outstanding.hand_over(1);
             let Err(error) = self.hand_over(-1, &stamp) else { return Attempt::Sent { at_ns: sent_ns } };
@@ -281,7 +297,7 @@ pub(crate) fn hear_reports(
     let mut reported = Reported::default();
     let mut window = shared.window();
     let mut emissions = Emissions::default();
-    while !shared.finished() {
+    while !shared.producers_finished() {
         let Some(event) = client.poll(Duration::from_millis(50)) else {
             seconds.pass(now_ns());
             continue;
