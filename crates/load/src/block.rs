@@ -210,13 +210,15 @@ pub fn run(
         phases.follow(&senders, &parcels, sink);
         let mut ends = phases.drain(&parcels, sink);
         let (drain_ns, cut_off) = (phases.drain_ns(), phases.is_under_way());
-        shared.finish();
+        shared.finish_producers();
         let (sent, reported) = join_all(senders)?.into_iter().unzip();
-        let received: Vec<Received> = join_all(receivers)?;
         if cut_off {
-            // Reports came until the threads ended, after the log was looked at.
-            ends = phases.log_ends().or(ends);
+            // Reports came until the threads ended, after the log was looked at; what they acknowledged last is not lost
+            // because nobody waited for it.
+            ends = phases.catch_up(&parcels, sink).or(ends);
         }
+        shared.finish();
+        let received: Vec<Received> = join_all(receivers)?;
         for parcel in parcels.iter() {
             phases::pass_on(parcel, sink);
         }

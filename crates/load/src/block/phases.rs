@@ -283,6 +283,17 @@ impl Phases<'_> {
         }
     }
 
+    /// Lets the consumers reach the log's end once the producers have ended, as long as somebody who asked to stop would
+    /// wait. Returns the end offsets.
+    pub(super) fn catch_up(&self, parcels: &Receiver<Parcel>, sink: &mut dyn Sink) -> Option<Vec<i64>> {
+        let ends = self.log_ends()?;
+        let deadline = now_ns() + STOP_DRAIN_NS;
+        while self.shared.load.consumers > 0 && !self.shared.has_reached(&ends) && now_ns() < deadline {
+            feed(parcels, sink, TICK);
+        }
+        Some(ends)
+    }
+
     /// With acks=0 the log may still grow after the last report, so its growth is held against what was sent.
     fn everything_received(&self, ends: &[i64]) -> bool {
         let growth: i64 = ends.iter().zip(self.starts).map(|(end, start)| end - start).sum();

@@ -15,6 +15,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) saturating: bool,
     stop: &'a AtomicBool,
     finish: AtomicBool,
+    finish_producers: AtomicBool,
     start_ns: AtomicU64,
     measured_from_ns: AtomicU64,
     measured_to_ns: AtomicU64,
@@ -61,6 +62,7 @@ impl<'a> Shared<'a> {
             saturating: load.saturating(),
             stop,
             finish: AtomicBool::new(false),
+            finish_producers: AtomicBool::new(false),
             start_ns: AtomicU64::new(u64::MAX),
             measured_from_ns: AtomicU64::new(u64::MAX),
             measured_to_ns: AtomicU64::new(u64::MAX),
@@ -98,6 +100,15 @@ impl<'a> Shared<'a> {
     /// The threads must end.
     pub(crate) fn finished(&self) -> bool {
         self.finish.load(Ordering::Acquire)
+    }
+
+    /// The producers must end; what has no report by then stays without one.
+    pub(crate) fn producers_finished(&self) -> bool {
+        self.finish_producers.load(Ordering::Acquire) || self.finished()
+    }
+
+    pub(crate) fn finish_producers(&self) {
+        self.finish_producers.store(true, Ordering::Release);
     }
 
     pub(crate) fn finish(&self) {

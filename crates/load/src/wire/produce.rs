@@ -196,7 +196,7 @@ impl<'b, 'a> Producer<'b, 'a> {
             Course::Scheduled(schedule) => Course::Scheduled(schedule.peekable()),
             Course::Saturating(saturating) => Course::Saturating(saturating),
         };
-        while !self.shared.finished() {
+        while !self.shared.producers_finished() {
             let now = now_ns();
             if self.view.version() != self.leaders.version {
                 self.follow_leaders();
