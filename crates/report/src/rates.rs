@@ -56,7 +56,7 @@ const COLUMNS: [Column; 13] = [
         row.step.throughput.drain_s.map(|s| significant(s, 3))
     }),
     number("queue ms", "mean wait in the client's queue", |row| {
-        row.step.producer_statistics.queue_mean_ns.map(milliseconds)
+        row.step.producer_statistics.queue_mean_ns.filter(|_| row.produces()).map(milliseconds)
     }),
     number("CPU s/M", "the generator's CPU seconds per million messages", |row| {
         row.step.instrument.cpu_s_per_million_messages.map(|s| significant(s, 3))

@@ -72,12 +72,18 @@ fn processors(setup: &Setup, document: &RunDocument) -> Option<Limit> {
     let lab = matches!(document.plan.cluster, ClusterPlan::Lab { .. });
     let shared = document.environment.cluster.on_this_host.unwrap_or(lab);
     let instrument = &setup.result.instrument;
-    let users = match (instrument.broker_cpu_s, instrument.cpu_s, setup.measured_s()) {
-        (Some(brokers), Some(generator), Some(time)) => format!(
-            "; on average the brokers used {} CPUs, the generator {}",
-            digits(brokers / time),
-            digits(generator / time)
-        ),
+    // Of the measured part, as many CPUs as each kept busy on average.
+    let busy = mean(setup, |host| Some(host.cpu.busy_ns? as f64 / host.elapsed_ns as f64));
+    let users = match (instrument.broker_cpu_s, instrument.cpu_s, setup.measured_s(), busy) {
+        (Some(brokers), Some(generator), Some(time), Some(busy)) => {
+            let (brokers, generator) = (brokers / time, generator / time);
+            format!(
+                "; on average the brokers used {} CPUs, the generator {}, other programs and the kernel {}",
+                digits(brokers),
+                digits(generator),
+                digits((busy - brokers - generator).max(0.0))
+            )
+        }
         _ => String::new(),
     };
     let whose = if shared { "brokers and generator share" } else { "the generator has to itself" };
