@@ -69,20 +69,25 @@ impl Outcome {
         copies.into_values().collect()
     }
 
-    /// Nothing that was acknowledged is missing, nothing failed, and the counts are the log's own.
+    /// Nothing that was acknowledged is missing, nothing failed, and the counts are the log's own. On a machine that is too
+    /// busy for the load, the interruption leaves outcomes unknown, and what of it reached the log is told by the log alone.
     fn assert_true(&self) {
         let counts = &self.step["counts"];
         let said = format!("{counts} {} {}", self.step["accounting"], self.step["errors"]);
         assert_eq!(self.count("sent"), self.count("intended"), "{said}");
         assert_eq!(self.count("lost"), 0, "{said}");
-        assert_eq!((self.count("failed"), self.count("unknown")), (0, 0), "{said}");
-        assert_eq!(self.count("acked"), self.count("sent"), "{said}");
-        assert_eq!(self.count("received"), self.count("sent"), "{said}");
-        let copies = self.copies();
-        let (distinct, repeats) = (copies.len() as u64, self.log.len() as u64 - copies.len() as u64);
-        assert_eq!(distinct, self.count("sent") + PARTITIONS as u64, "with the probes: {said}");
-        assert_eq!(repeats, self.count("duplicated"), "{said}");
-        assert_eq!(self.step["accounting"]["offset_delta"], self.log.len(), "{said}");
+        assert_eq!(self.count("failed"), 0, "{said}");
+        let unknown = self.count("unknown");
+        assert_eq!(self.count("acked") + unknown, self.count("sent"), "{said}");
+        let copies = self.copies().len() as u64;
+        let (distinct, repeats) = (copies - PARTITIONS as u64, self.log.len() as u64 - copies);
+        assert!((self.count("acked")..=self.count("sent")).contains(&distinct), "{distinct}: {said}");
+        assert!((self.count("acked")..=distinct).contains(&self.count("received")), "{distinct}: {said}");
+        assert!(repeats >= self.count("duplicated"), "{repeats}: {said}");
+        if unknown == 0 {
+            assert_eq!(repeats, self.count("duplicated"), "{said}");
+            assert_eq!(self.step["accounting"]["offset_delta"], self.log.len(), "{said}");
+        }
     }
 
     /// Each message lies in the log once, and came in the order in which it was sent.
