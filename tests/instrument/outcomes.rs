@@ -1,6 +1,6 @@
 //! A message whose fate nobody knows is unknown, one that was refused is failed, and the broker's offsets have the word.
 
-use super::{Document, Path, TOPIC};
+use super::{Document, Path};
 use crate::drivers::{Driver, on_both_drivers};
 use plumb_lab::sink::{ApiKey, Effect, Refusal, ResponseError};
 
