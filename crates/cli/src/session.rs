@@ -6,6 +6,7 @@
 
 mod beside;
 mod block;
+mod ceiling;
 mod devices;
 mod document;
 mod fold;
@@ -25,6 +26,7 @@ use crate::progress::Progress;
 use crate::run_dir::RunDir;
 use anyhow::Result;
 use block::{Job, Place};
+pub(crate) use ceiling::forget as forget_ceilings;
 use document::Record;
 use fold::StepFold;
 use jiff::Timestamp;
@@ -150,6 +152,14 @@ impl Run {
     fn measure(&mut self, context: Context<'_>) -> Result<()> {
         let (_, stop, progress) = context;
         let plan = self.record.document.plan.clone();
+        self.record.describe_host();
+        // Before there is a lab, so that no broker of ours starts beside it.
+        if let Some(host) = self.record.document.environment.host.clone()
+            && self.record.document.instrument.ceilings.is_empty()
+        {
+            let ceilings = ceiling::ceilings(&plan, &host, (stop, progress))?;
+            self.record.document.instrument.ceilings = ceilings;
+        }
         let mut target = Target::ready(&plan, &self.record.document.run.id, context)?;
         resume::check_cluster(&plan, &self.record.document, target.cluster.id.as_deref())?;
         self.record.describe(&target);

@@ -95,7 +95,7 @@ enum Word {
     Fails,
     /// They do not agree: the rate is within the interval.
     Mixed,
-    /// The generator could not send it.
+    /// None of them held, and the generator could not carry them all: nothing is known of the path.
     Generator,
 }
 
@@ -117,8 +117,11 @@ impl State<'_> {
                 if last.rate_per_s <= self.bounds.least_per_s {
                     return Some(Next::Done(Found {
                         rate_low_per_s: None,
-                        rate_high_per_s: Some(last.rate_per_s),
-                        bounded_by: SearchBound::NothingHolds,
+                        rate_high_per_s: (last.verdict == TrialVerdict::Fails).then_some(last.rate_per_s),
+                        bounded_by: match last.verdict {
+                            TrialVerdict::GeneratorBound => SearchBound::Generator,
+                            _ => SearchBound::NothingHolds,
+                        },
                     }));
                 }
                 attempt(lower.max(self.bounds.least_per_s))
@@ -170,11 +173,14 @@ impl State<'_> {
             match self.word(rate(low)) {
                 Word::Holds => break,
                 Word::Open => return self.in_turns(rate(low), rate(low + 1)),
-                Word::Fails | Word::Mixed | Word::Generator => {
+                word => {
                     low -= stride;
                     stride += 1;
                     if rate(low) < self.bounds.least_per_s {
-                        return Next::Done(self.found(SearchBound::NothingHolds));
+                        return Next::Done(self.found(match word {
+                            Word::Generator => SearchBound::Generator,
+                            _ => SearchBound::NothingHolds,
+                        }));
                     }
                 }
             }
@@ -242,10 +248,9 @@ impl State<'_> {
         let count = |verdict| runs.iter().filter(|run| **run == verdict).count();
         let (held, generator) = (count(TrialVerdict::Holds), count(TrialVerdict::GeneratorBound));
         match runs.len() {
-            // One run that the generator could not carry says that no more than chance keeps it going at this rate.
-            _ if generator > 0 => Word::Generator,
             all if held > 0 && held < all => Word::Mixed,
             all if all < self.bounds.confirming.max(1) as usize => Word::Open,
+            _ if generator > 0 => Word::Generator,
             _ if !self.is_clear(rate_per_s) => Word::Mixed,
             all if held == all => Word::Holds,
             _ => Word::Fails,
@@ -297,7 +302,12 @@ impl State<'_> {
         let last = self.trials.last().filter(|last| explores(last))?;
         let times = self.exploring().filter(|trial| same(trial.rate_per_s, last.rate_per_s)).count();
         let little = |ns: u64| (ns as f64) < FAR * self.bounds.limit_ns;
-        let unclear = last.verdict == TrialVerdict::Fails && last.quantile_ns.is_some_and(little);
+        let unclear = match last.verdict {
+            TrialVerdict::Fails => last.quantile_ns.is_some_and(little),
+            // What held the generator up once may not be there again.
+            TrialVerdict::GeneratorBound => true,
+            TrialVerdict::Holds | TrialVerdict::TooFew => false,
+        };
         (unclear && times == 1).then_some(Next::Try { rate_per_s: last.rate_per_s, purpose: last.purpose })
     }
 

@@ -48,6 +48,11 @@ impl HostRoot {
         Ok(names)
     }
 
+    /// Where a symbolic link points to; none when it is none, or may not be looked at.
+    pub(crate) fn link(&self, path: &str) -> Option<String> {
+        Some(fs::read_link(self.locate(path)).ok()?.to_string_lossy().into_owned())
+    }
+
     /// Whether there is such a file or directory.
     pub(crate) fn exists(&self, path: &str) -> bool {
         self.locate(path).exists()

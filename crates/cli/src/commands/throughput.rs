@@ -4,6 +4,7 @@ use super::property::place;
 use super::{End, carry_on, carry_out};
 use crate::args::{ModeWord, ThroughputArgs};
 use crate::errors::UsageError;
+use crate::session;
 use anyhow::Result;
 use plumb_model::plan::{Driver, LogDirLayout, Mode, Origin};
 use plumb_model::resolve::{Sources, resolve};
@@ -25,6 +26,9 @@ const BACKLOG: Bytes = Bytes(1 << 30);
 pub(super) fn throughput(arguments: &ThroughputArgs) -> Result<End> {
     if let Some(directory) = &arguments.resume {
         return carry_on(directory, arguments.output.output);
+    }
+    if arguments.calibrate && !arguments.output.dry_run {
+        session::forget_ceilings();
     }
     let (scenario, sources) = scenario(arguments)?;
     carry_out(resolve(&scenario, &sources)?, &arguments.output)

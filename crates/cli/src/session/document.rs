@@ -143,7 +143,13 @@ impl Record {
         u64::from_str_radix(&self.document.run.id, 16).unwrap_or(0)
     }
 
-    /// Host and cluster, as they describe themselves. Of a run that goes on, what was said at its start stays.
+    /// The host that generates the load, as it describes itself.
+    pub(super) fn describe_host(&mut self) {
+        let host = &mut self.document.environment.host;
+        host.get_or_insert_with(|| host_facts(&HostRoot::default(), &SystemCommands::default()));
+    }
+
+    /// The cluster, as it describes itself. Of a run that goes on, what was said at its start stays.
     pub(super) fn describe(&mut self, target: &Target) {
         let root = HostRoot::default();
         let goes_on = !self.document.run.resumed.is_empty();
@@ -156,7 +162,6 @@ impl Record {
             return;
         }
         environment.log_directories = target.log_directories();
-        environment.host = Some(host_facts(&root, &SystemCommands::default()));
         environment.cluster = ClusterFacts {
             id: target.cluster.id.clone(),
             brokers: target.cluster.brokers.iter().map(|(_, host, port)| format!("{host}:{port}")).collect(),
@@ -173,7 +178,7 @@ impl Record {
             clock_step_ns: Some(calibration.clock_step_ns),
             wake_late: distribution(&super::fold::histogram_of(&calibration.wake_late), &spread),
             spin_ns: calibration.spin_ns,
-            ceilings: Vec::new(),
+            ceilings: std::mem::take(&mut self.document.instrument.ceilings),
         };
     }
 

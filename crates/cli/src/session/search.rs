@@ -19,7 +19,7 @@ use plumb_load::random::Random;
 use plumb_load::schedule::Share;
 use plumb_model::document::RunDocument;
 use plumb_model::finding::Severity;
-use plumb_model::plan::{Goal, GoalLatency, Length, Plan, StepPlan};
+use plumb_model::plan::{Goal, GoalLatency, Plan, StepPlan};
 use plumb_model::search::{SearchResult, SearchTrial, TrialPurpose, TrialVerdict};
 use plumb_model::units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,16 +27,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// First rate, where the values are small, and most bytes per second of it: little enough for any path (ours).
 const START_PER_S: f64 = 1_000.0;
 const START_BYTES_PER_S: f64 = 5e6;
-/// Lowest and highest rate; the highest is that of every plan.
-const LEAST_PER_S: f64 = 1.0;
+/// Highest rate: that of every plan.
 const MOST_PER_S: f64 = 1e7;
+/// The lowest rate is the one at which a full-length run, or one of so long, has samples enough (ours).
+const LEAST_TRIAL_S: f64 = 5.0;
 /// A trial on the way lasts so much of a full one, and no less than this (ours: long enough for a garbage collection).
 const ON_THE_WAY: f64 = 0.25;
 const ON_THE_WAY_LEAST_S: f64 = 2.0;
 /// Samples that a quantile needs are so many over 1-q.
 const SAMPLES: f64 = 10.0;
-/// Longest trial, however many samples the quantile needs.
-const TRIAL_MOST_S: f64 = 600.0;
+/// So many times as many are sent: a message or two that are lost leave enough.
+const SPARE: f64 = 1.1;
 /// Share of a processor beyond which a sending thread has none left (ours: the rest is what the kernel keeps).
 const THREAD_FULL: f64 = 0.95;
 
@@ -215,14 +216,21 @@ impl Run {
 }
 
 fn bounds(plan: &Plan, goal: Goal, index: usize) -> SearchBounds {
-    let bytes = plan.steps[index].load.size.mean();
+    let load = &plan.steps[index].load;
+    let longest_s = load.planned_s().unwrap_or(0.0).max(LEAST_TRIAL_S);
+    let least_per_s = SPARE * samples_needed(goal) / longest_s;
     SearchBounds {
-        start_per_s: START_PER_S.min(START_BYTES_PER_S / bytes).max(LEAST_PER_S),
-        least_per_s: LEAST_PER_S,
+        start_per_s: START_PER_S.min(START_BYTES_PER_S / load.size.mean()).max(least_per_s),
+        least_per_s,
         most_per_s: MOST_PER_S,
         confirming: plan.blocks,
         limit_ns: goal.limit.0 as f64,
     }
+}
+
+/// Samples without which the goal's quantile is not told.
+fn samples_needed(goal: Goal) -> f64 {
+    SAMPLES / (1.0 - goal.quantile)
 }
 
 /// One rate to try.
@@ -239,21 +247,13 @@ struct Trial<'a> {
 impl Trial<'_> {
     /// Long enough for the goal's quantile; on the way up and down no longer than that needs.
     fn length(&self, step: &StepPlan) -> Nanos {
-        let full_s = match step.load.length {
-            Length::Duration(time) => time.as_secs_f64(),
-            Length::Count(count) => count as f64 / self.rate_per_s,
-        };
+        let full_s = step.load.planned_s().unwrap_or(0.0);
         let planned_s = match self.purpose {
             TrialPurpose::Confirm => full_s,
             _ => (full_s * ON_THE_WAY).max(ON_THE_WAY_LEAST_S).min(full_s),
         };
-        // A tenth more, so that a message or two that were lost leave enough.
-        let needed_s = 1.1 * self.samples_needed() / self.rate_per_s;
-        Nanos((planned_s.max(needed_s).min(TRIAL_MOST_S) * 1e9) as u64)
-    }
-
-    fn samples_needed(&self) -> f64 {
-        SAMPLES / (1.0 - self.goal.quantile)
+        let needed_s = SPARE * samples_needed(self.goal) / self.rate_per_s;
+        Nanos((planned_s.max(needed_s) * 1e9) as u64)
     }
 
     /// What came of the block that was run last.
@@ -261,7 +261,7 @@ impl Trial<'_> {
         let view = last_block(document);
         let (step, block) = (&view.steps[0], &view.steps[0].blocks[0]);
         let histogram = fold.block_latency(self.goal.latency);
-        let enough = histogram.samples() as f64 >= self.samples_needed() * (1.0 - 1e-9);
+        let enough = histogram.samples() as f64 >= samples_needed(self.goal) * (1.0 - 1e-9);
         let quantile_ns = histogram.at_quantile(self.goal.quantile).filter(|_| enough);
         let mut reasons = Vec::new();
         if let Some(quantile_ns) = quantile_ns.filter(|ns| *ns > self.goal.limit.0) {
@@ -300,7 +300,7 @@ impl Trial<'_> {
             reasons.push("the generator could not keep its times".to_owned());
         }
         if verdict == TrialVerdict::TooFew {
-            let needed = self.samples_needed().ceil();
+            let needed = samples_needed(self.goal).ceil();
             reasons.push(format!("{} samples; the quantile needs {needed:.0}", histogram.samples()));
         }
         SearchTrial {

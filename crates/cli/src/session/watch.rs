@@ -3,9 +3,10 @@
 use super::target::{METRICS_TIMEOUT, Target};
 use plumb_model::facts::{HostDelta, ProcessIo, ProcessUsage, RequestTimes};
 use plumb_observe::{
-    HostRoot, HostSample, Scrape, ThreadsSample, host_delta, process_usage, request_times, sample_host,
-    sample_threads, scrape,
+    HostRoot, HostSample, Scrape, ThreadsSample, host_delta, is_local_address, listening_process,
+    process_usage, request_times, sample_host, sample_threads, scrape,
 };
+use std::net::ToSocketAddrs;
 
 /// Readings of one block.
 pub(super) struct Watch {
@@ -39,9 +40,13 @@ impl Watch {
         let lab = target.lab.as_ref();
         let metrics =
             target.metrics.iter().map(|url| (url.clone(), scrape(url, METRICS_TIMEOUT).ok())).collect();
-        let pids = lab.map(plumb_lab::kafka::LabCluster::broker_pids).unwrap_or_default();
-        let broker_pids = pids.into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
-        Watch { root: HostRoot::default(), metrics, broker_pids, before: None, after: None }
+        let root = HostRoot::default();
+        let pids = lab.map(plumb_lab::kafka::LabCluster::broker_pids);
+        let broker_pids = match pids {
+            Some(pids) => pids.into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect(),
+            None => listeners(&root, target).unwrap_or_default(),
+        };
+        Watch { root, metrics, broker_pids, before: None, after: None }
     }
 
     pub(super) fn measured_part_begins(&mut self) {
@@ -78,6 +83,19 @@ impl Watch {
         watched.broker_io = io.and_then(|io| ProcessIo::sum(&io));
         watched
     }
+}
+
+/// The processes of brokers that were there, where all of them run on this host and may be looked at.
+fn listeners(root: &HostRoot, target: &Target) -> Option<Vec<u32>> {
+    let process = |(_, host, port): &(i32, String, i32)| {
+        let address = (host.as_str(), u16::try_from(*port).ok()?).to_socket_addrs().ok()?.next()?;
+        let here = is_local_address(root, address.ip()).ok()?;
+        here.then(|| listening_process(root, address)).flatten()
+    };
+    let mut processes: Vec<u32> = target.cluster.brokers.iter().map(process).collect::<Option<_>>()?;
+    processes.sort_unstable();
+    processes.dedup();
+    Some(processes)
 }
 
 /// The request times of all brokers between the scrape before the block and one now; absent when any is missing.

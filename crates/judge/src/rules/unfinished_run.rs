@@ -2,7 +2,7 @@
 
 use crate::figure::{count, list, quoted};
 use crate::rule::{About, Case, Complete, Rule, about_run};
-use plumb_model::document::RunState;
+use plumb_model::document::{RunState, StepResult};
 use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
@@ -19,10 +19,12 @@ fn check(case: &Case) -> Vec<Finding> {
     let document = case.document;
     let measured = case.setups().count();
     let (severity, claim) = match &document.run.state {
-        RunState::Complete if measured == 0 => {
+        RunState::Complete if measured + searched_in_vain(case) == 0 => {
             (Severity::Invalid, "The run ended without sending a measured message".to_owned())
         }
-        RunState::Complete if measured >= document.plan.steps.len() => return Vec::new(),
+        RunState::Complete if measured + searched_in_vain(case) >= document.plan.steps.len() => {
+            return Vec::new();
+        }
         RunState::Complete => {
             (Severity::Suspect, format!("Nothing was measured in {}", list(&unmeasured(case))))
         }
@@ -50,6 +52,15 @@ fn check(case: &Case) -> Vec<Finding> {
     ]
 }
 
+/// Steps whose search ended and found no rate that holds: that is a result, though there are no figures at such a rate.
+fn searched_in_vain(case: &Case) -> usize {
+    let in_vain = |step: &&StepResult| {
+        let search = step.search.as_ref();
+        search.is_some_and(|search| search.bounded_by.is_some() && search.rate_low_per_s.is_none())
+    };
+    case.document.steps.iter().filter(in_vain).count()
+}
+
 /// Steps of the plan that sent nothing.
 fn unmeasured(case: &Case) -> Vec<String> {
     let planned = case.document.plan.steps.iter().map(|step| step.name.as_str());
@@ -59,7 +70,10 @@ fn unmeasured(case: &Case) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::healthy::assert_found;
+    use crate::healthy::{assert_found, found, healthy};
+    use plumb_model::plan::{Goal, GoalLatency};
+    use plumb_model::search::{SearchBound, SearchResult};
+    use plumb_model::units::Nanos;
 
     #[test]
     fn a_run_that_was_killed_or_stopped_is_suspect() {
@@ -82,6 +96,25 @@ mod tests {
             document.steps[1] = plumb_model::document::StepResult::default();
         });
         assert_eq!(finding.claim, "Nothing was measured in \"default\".");
+    }
+
+    #[test]
+    fn a_search_that_found_no_rate_is_done_and_one_that_did_not_end_is_not() {
+        let mut document = healthy();
+        let goal = Goal { latency: GoalLatency::Acknowledge, quantile: 0.99, limit: Nanos::from_secs(1) };
+        let search = SearchResult {
+            goal,
+            rate_low_per_s: None,
+            rate_high_per_s: None,
+            bounded_by: Some(SearchBound::NothingHolds),
+            trials: Vec::new(),
+        };
+        document.steps[1] = StepResult { search: Some(search), ..StepResult::default() };
+        assert_eq!(found(&document, RULE.id), []);
+        if let Some(search) = &mut document.steps[1].search {
+            search.bounded_by = None;
+        }
+        assert_eq!(found(&document, RULE.id).len(), 1);
     }
 
     #[test]
