@@ -15,3 +15,4 @@ mod kafka;
 mod program;
 mod references;
 mod size;
+mod throughput;

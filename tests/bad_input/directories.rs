@@ -85,7 +85,7 @@ fn a_disk_that_fills_up_during_the_run_ends_it_and_leaves_the_last_whole_documen
     plumb: latency in 1 block, about [n] s
     plumb: block 1/1  as asked: mean [n] ms, p50 [n] ms
     error: cannot write the run's directory
-      cause: failed to write to file `out/.run.json.partial`: File too large (os error 27)
+      cause: failed to write to file `out/.01-as-asked.state.json.partial`: File too large (os error 27)
     hint: is there space, and may you write there? --out DIR chooses another place
     ");
     let stats = sink.control().stats();

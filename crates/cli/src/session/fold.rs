@@ -153,6 +153,14 @@ impl StepFold {
         }
     }
 
+    /// The same from the actual send.
+    pub(super) fn block_service(&self, latency: GoalLatency) -> &Histogram {
+        match latency {
+            GoalLatency::Acknowledge => &self.block_acknowledge.service,
+            GoalLatency::EndToEnd => &self.block_end_to_end.service,
+        }
+    }
+
     /// Start of the names of its files.
     pub(super) fn stem(&self) -> &str {
         &self.stem
