@@ -53,6 +53,10 @@ devices: bootstrap ## log devices of different speed, on loop devices (needs roo
 long-run: bootstrap ## whether the program's memory stays the same over long runs (PLUMB_LONG_RUN_S seconds each, 180)
 	cargo test -p plumb-cli --test end_to_end long_run:: -- --ignored --nocapture --test-threads 1
 
+.PHONY: faults
+faults: bootstrap ## brokers killed and restarted under load, with both drivers (minutes)
+	cargo test -p plumb-cli --test end_to_end faults:: -- --include-ignored --test-threads 1
+
 .PHONY: fuzz
 fuzz: ## every decoder of bytes from the network on made-up bytes, FUZZ_S seconds each (60; needs nightly and cargo-fuzz)
 	cd crates/wire/fuzz && cargo run -q --example write_seeds

@@ -25,7 +25,10 @@ fn with(part: &str, replacement: &str) -> String {
 #[test]
 fn the_keys_that_could_have_been_meant_are_listed() {
     let message = with("rate:", "rte:");
-    assert!(message.contains("unknown field `rte`, expected one of rate, schedule, count, "), "{message}");
+    assert!(
+        message.contains("unknown field `rte`, expected one of rate, mode, schedule, count, "),
+        "{message}"
+    );
 }
 
 #[test]
@@ -66,12 +69,12 @@ fn a_misspelt_key_at_the_top() {
 fn a_text_where_a_number_belongs() {
     assert_says!(with("rate: 100", "rate: fast"), @r#"
     exit 2
-    error: s.yaml:4:3: invalid type: string "fast", expected a number
+    error: s.yaml:4:9: "fast" is no rate; write messages per second, or max
       |
     2 | cluster: {bootstrap: "127.0.0.1:1"}
     3 | load:
     4 |   rate: fast
-      |   ^
+      |         ^
     5 |   count: 50
     6 | setups:
       |
@@ -123,7 +126,7 @@ fn a_rate_that_is_no_number() {
 fn no_rate() {
     assert_says!(with("  rate: 100\n", ""), @r"
     exit 2
-    error: load.rate is missing: latency has a meaning only at a rate; say how many messages per second
+    error: load.rate is missing: latency has a meaning only at a rate; say how many messages per second, or max to measure throughput
     ");
 }
 

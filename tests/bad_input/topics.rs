@@ -56,8 +56,8 @@ fn messages_larger_than_the_topic_allows() {
 fn messages_larger_than_the_producer_allows_leave_no_topic() {
     let bootstrap = lab().plaintext_bootstrap();
     let program = Program::new(["run", "s.yaml", "--bootstrap", &bootstrap]);
-    let scenario =
-        "load: {rate: 10, count: 10, size: 2MiB}\ntopic: {configs: {max.message.bytes: 3000001}}\n";
+    let scenario = "load: {rate: 10, count: 10, size: 2MiB}\ntopic: {configs: {max.message.bytes: 3000001}}\n\
+         setups: [{producer: {message.max.bytes: 1000000}}]\n";
     std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();
     assert_says!(complaint(&program.run()), @r"
     exit 2

@@ -119,15 +119,16 @@ fn achieved(document: &Value, name: &str) -> f64 {
     step(document, name)["achieved_per_s"].as_f64().unwrap()
 }
 
-const AS_FAST_AS_POSSIBLE: &str = "rate: max, mode: produce, consumers: 0, size: 100KB, producers: 2, duration: 15s, warm_up: 3s, until_device: true";
+const AS_FAST_AS_POSSIBLE: &str = "rate: max, mode: produce, consumers: 0, size: 100KB, producers: 2";
 
 #[test]
 #[ignore = "needs two file systems of different speed: make devices"]
 fn the_device_that_takes_more_is_faster_whichever_of_them_is_named_first() {
     let (slow, fast) = devices();
     let more = "driver: wire\nblocks: 3\ntopic: {partitions: 4}";
+    let load = format!("{AS_FAST_AS_POSSIBLE}, duration: 9s, warm_up: 3s");
     for (a, b, a_is_slow) in [(&slow, &fast, true), (&fast, &slow, false)] {
-        let document = document(&run(&[("a", a), ("b", b)], more, AS_FAST_AS_POSSIBLE));
+        let document = document(&run(&[("a", a), ("b", b)], more, &load));
         let ratio = achieved(&document, "log_dir b") / achieved(&document, "log_dir a");
         assert_eq!(ratio > 1.0, a_is_slow, "b is {ratio} times as fast as a");
         let ratio = ratio.max(1.0 / ratio);
@@ -140,7 +141,8 @@ fn the_device_that_takes_more_is_faster_whichever_of_them_is_named_first() {
 fn after_a_load_until_the_device_is_the_limit_what_is_measured_is_the_device() {
     let (slow, _) = devices();
     let more = "driver: wire\nblocks: 1\ntopic: {partitions: 4}";
-    let document = document(&run(&[("slow", &slow)], more, AS_FAST_AS_POSSIBLE));
+    let load = format!("{AS_FAST_AS_POSSIBLE}, duration: 15s, warm_up: 5s, until_device: true");
+    let document = document(&run(&[("slow", &slow)], more, &load));
     let step = &document["steps"][0];
     let until = &step["blocks"][0]["until_device"];
     assert_eq!(until["end"], "reached", "{until}");

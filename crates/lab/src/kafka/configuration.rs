@@ -97,6 +97,11 @@ pub(super) fn broker_properties(
     ]
     .map(|(key, value)| (key.to_owned(), value.to_owned()))
     .into();
+    if apart {
+        // A thread that touches a mapped index waits in the kernel for a slow device, and the whole JVM with it at its
+        // next safepoint. After 9 s the controller would take the broker for dead, and its topics with it.
+        properties.push(("broker.session.timeout.ms".to_owned(), "120000".to_owned()));
+    }
     properties.extend(security.map(Security::broker_properties).unwrap_or_default());
     for (key, value) in &options.broker_properties {
         match properties.iter_mut().find(|(known, _)| known == key) {
@@ -176,6 +181,21 @@ mod tests {
         assert_eq!(value(&properties, "controller.quorum.voters"), "1@127.0.0.1:1002");
         assert_eq!(value(&properties, "listeners"), "PLAINTEXT://127.0.0.1:2001");
         assert_eq!(value(&properties, "log.dirs"), "/a,/b");
+    }
+
+    #[test]
+    fn a_broker_on_a_device_of_its_own_waits_for_no_other_and_is_not_taken_for_dead_when_it_waits() {
+        let options = LabOptions {
+            brokers: 2,
+            log_dirs: vec!["/a".into(), "/b".into()],
+            log_dir_layout: LogDirLayout::BrokerEach,
+            ..LabOptions::default()
+        };
+        let all = [plan(1, true), plan(2, false)];
+        let properties = broker_properties(&all[1], &all, &options, None);
+        assert_eq!(value(&properties, "offsets.topic.replication.factor"), "1");
+        assert_eq!(value(&properties, "broker.session.timeout.ms"), "120000");
+        assert_eq!(value(&properties, "metadata.log.dir"), "/lab/broker/metadata");
     }
 
     #[test]

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Longest wait for a leader to know that it is one. Ours: it takes milliseconds, and an election about a second.
-const LEADER_WAIT: Duration = Duration::from_secs(5);
+/// Longest wait for a leader to know that it is one. Ours: it takes milliseconds, an election about a second, and a broker
+/// whose device is busy several, because it makes the partitions' directories first.
+const LEADER_WAIT: Duration = Duration::from_secs(20);
 /// The last two are the library's own words for a broker of several that has not heard of the topic yet.
 const PASSING: &[&str] = &[
     "NOT_LEADER_FOR_PARTITION",
@@ -53,6 +54,10 @@ impl Cluster {
                 return Err(LoadError::Refused { operation, reason });
             }
             std::thread::sleep(Duration::from_millis(20));
+            if reason.starts_with('_') {
+                // The library keeps for a while what it was told, unless it is made to ask.
+                let _ = self.topic_shape(topic);
+            }
         }
     }
 }
