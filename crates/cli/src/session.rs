@@ -34,7 +34,7 @@ use kept::KeptStep;
 use order::{Slot, order, share};
 use plumb_load::calibrate::calibrate;
 use plumb_load::librdkafka::java::ClientConfig;
-use plumb_model::document::{RunDocument, RunState};
+use plumb_model::document::{RunDocument, RunState, StepResult};
 use plumb_model::plan::{Plan, StepPlan};
 pub(crate) use resume::ResumeError;
 use search::Candidate;
@@ -124,7 +124,8 @@ pub(crate) fn checked_config(plan: &Plan) -> Result<ClientConfig> {
 
 /// A run that failed keeps its document when it measured something, and leaves nothing when it did not.
 fn keep_what_was_measured(dir: &RunDir, document: &RunDocument) {
-    if document.run.resumed.is_empty() && document.steps.iter().all(|step| step.series.is_empty()) {
+    let nothing = |step: &StepResult| step.series.is_empty() && step.search.is_none();
+    if document.run.resumed.is_empty() && document.steps.iter().all(nothing) {
         dir.discard();
     } else if dir.write_document(document).is_ok() {
         let place = dir.path().display();
