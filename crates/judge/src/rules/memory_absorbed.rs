@@ -176,9 +176,15 @@ fn absorbed(step: &StepResult, log: &Log) -> Option<Finding> {
     if let Some(host) = step.blocks.iter().filter_map(|block| block.host.as_ref()).next_back() {
         finding = memory_seen(finding, host);
     }
-    finding =
-        finding.advise("--until-device loads, unmeasured, until the device is the limit, before each block.");
-    let longer = match seconds_to_fill(step, &sums) {
+    finding = finding.advise(if step.blocks.iter().any(|block| block.until_device.is_some()) {
+        "The device went on writing while the block's clients connected: a longer warm-up fills memory again."
+    } else {
+        "--until-device loads, unmeasured, until the device is the limit, before each block."
+    });
+    let own_limit = storages.iter().any(|storage| {
+        storage.file_system().is_some_and(|file_system| file_system.own_dirty_limit == Some(true))
+    });
+    let longer = match seconds_to_fill(step, &sums).filter(|_| !own_limit) {
         Some(seconds) => format!(
             "Or measure for longer: at this rate writers begin to wait after about {} s, and what counts comes after.",
             digits(seconds)
