@@ -61,7 +61,10 @@ impl ClusterView {
             ended: AtomicBool::new(false),
         };
         let mut connection = view.connect()?;
-        view.ask(&mut connection)?;
+        if !view.ask(&mut connection)? {
+            // A broker of several may hear of a new topic later than its leaders.
+            view.ask_again();
+        }
         Ok(view)
     }
 
