@@ -11,11 +11,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("stats", &["model"]),
     ("wire", &[]),
     ("load", &["model", "wire"]),
+    ("probe", &["model"]),
     ("observe", &["model"]),
     ("judge", &["model", "stats"]),
     ("lab", &["model"]),
     ("report", &["model", "stats"]),
-    ("cli", &["model", "stats", "wire", "load", "observe", "judge", "lab", "report"]),
+    ("cli", &["model", "stats", "wire", "load", "probe", "observe", "judge", "lab", "report"]),
 ];
 
 /// A bench drives what it measures from outside: it may lean on every crate, and no crate on it.

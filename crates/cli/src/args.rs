@@ -11,6 +11,7 @@ pub use compat::{
     ProducerPerfArgs, ProducerPerfRefused, Tool,
 };
 
+pub mod probe;
 pub mod size;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -52,6 +53,8 @@ pub enum Command {
     Lab(LabArgs),
     /// How many brokers a target load needs: physics and plan.
     Size(Box<size::SizeArgs>),
+    /// What one resource of this host can do at most.
+    Probe(Box<probe::ProbeArgs>),
     /// Show a finished run again.
     Report(ReportArgs),
     /// What a finding means, how it was found, what to do.

@@ -6,6 +6,7 @@ mod explain;
 mod import;
 mod lab;
 mod latency;
+mod probe;
 mod property;
 mod report;
 mod run;
@@ -52,6 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
         Command::Compat(arguments) => compat::compat(arguments),
         Command::Lab(arguments) => lab::lab(&arguments.command),
         Command::Size(arguments) => size::size(arguments),
+        Command::Probe(arguments) => probe::probe(arguments),
         Command::Report(arguments) => report::report(arguments),
         Command::Explain(arguments) => explain::explain(arguments),
     }

@@ -11,6 +11,7 @@ pub mod facts;
 pub mod finding;
 pub mod observation;
 pub mod plan;
+pub mod probe;
 pub mod resolve;
 pub mod scenario;
 pub mod search;
