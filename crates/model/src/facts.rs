@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use storage::{
-    Device, DeviceClass, FileSystem, Layer, LogDirectory, Medium, ProcessIo, Storage, StorageLayer,
-    UntilDevice, UntilDeviceEnd,
+    Device, DeviceClass, DeviceRole, FileSystem, Layer, LogDirectory, Medium, NamespaceMode,
+    PersistentMemory, Pool, ProcessIo, Storage, StorageLayer, StorageRisk, UntilDevice, UntilDeviceEnd,
 };
 
 /// A value with the place where it was read, or the reason why it is not known.

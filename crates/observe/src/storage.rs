@@ -9,23 +9,29 @@
 mod device;
 mod mount;
 
+use std::collections::BTreeMap;
+
 use plumb_model::facts::{FileSystem, Layer, Medium, Storage, StorageLayer};
 
-use crate::HostRoot;
+use crate::{CommandRunner, HostRoot};
 use mount::Mount;
 
 /// Deepest chain that is followed. Ours: a file on LVM on crypt on RAID on partitions has nine layers.
 const DEPTH_MAX: u32 = 32;
 
 /// What is behind the directory or file at an absolute path without symbolic links.
-pub fn storage(root: &HostRoot, path: &str) -> Storage {
-    let mut chain = Chain { root, found: Storage::default() };
+///
+/// Commands are asked only where a layer is found that no file describes: `dmsetup`, `zpool`, `zfs`.
+pub fn storage(root: &HostRoot, commands: &dyn CommandRunner, path: &str) -> Storage {
+    let mut chain = Chain { root, commands, found: Storage::default() };
     chain.file_system_of(path, 0);
     chain.found
 }
 
 struct Chain<'a> {
     root: &'a HostRoot,
+    #[expect(dead_code, reason = "the layers that only commands can describe come next")]
+    commands: &'a dyn CommandRunner,
     found: Storage,
 }
 
@@ -74,6 +80,7 @@ impl Chain<'_> {
             dax: options.iter().any(|option| matches!(option.as_str(), "dax" | "dax=always")),
             read_ahead_kib: setting("read_ahead_kb").and_then(|text| text.parse().ok()),
             own_dirty_limit: setting("strict_limit").map(|text| text == "1"),
+            properties: BTreeMap::new(),
             options,
         }
     }

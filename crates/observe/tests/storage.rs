@@ -9,7 +9,7 @@ use std::path::Path;
 use std::{fs, os::unix::fs::symlink};
 
 use plumb_model::facts::{Device, DeviceClass, Layer, Medium, Storage};
-use plumb_observe::{HostRoot, storage};
+use plumb_observe::{HostRoot, RecordedCommands, storage};
 
 /// `path = line` adds a line to a file, `path -> target` is a link, `path/` a directory.
 fn planted(tree: &str) -> tempfile::TempDir {
@@ -35,14 +35,14 @@ fn planted(tree: &str) -> tempfile::TempDir {
 
 fn behind(tree: &str, path: &str) -> Storage {
     let root = planted(tree);
-    storage(&HostRoot::new(root.path()), path)
+    storage(&HostRoot::new(root.path()), &RecordedCommands::default(), path)
 }
 
 /// Each layer as `depth name`.
 fn outline(storage: &Storage) -> Vec<String> {
     let name = |layer: &Layer| match layer {
         Layer::FileSystem(file_system) => file_system.fs_type.clone(),
-        Layer::Device(device) => device.name.clone(),
+        other => other.name().to_owned(),
     };
     storage.layers.iter().map(|layer| format!("{} {}", layer.depth, name(&layer.layer))).collect()
 }
@@ -50,7 +50,7 @@ fn outline(storage: &Storage) -> Vec<String> {
 fn device<'a>(storage: &'a Storage, name: &str) -> &'a Device {
     let mut devices = storage.layers.iter().filter_map(|layer| match &layer.layer {
         Layer::Device(device) => Some(device),
-        Layer::FileSystem(_) => None,
+        Layer::FileSystem(_) | Layer::Pool(_) => None,
     });
     devices.find(|device| device.name == name).unwrap()
 }
@@ -142,7 +142,7 @@ fn where_the_chain_cannot_be_followed_it_says_so() {
     let zfs = behind("memory-and-network.tree", "/mnt/zfs/x");
     assert_eq!((outline(&zfs), zfs.missing.len()), (vec!["0 zfs".to_owned()], 1));
     let root = tempfile::tempdir().unwrap();
-    let nothing = storage(&HostRoot::new(root.path()), "/x");
+    let nothing = storage(&HostRoot::new(root.path()), &RecordedCommands::default(), "/x");
     assert_eq!(nothing.layers, []);
     assert!(nothing.missing[0].starts_with("cannot read /proc/self/mountinfo: "), "{:?}", nothing.missing);
 }
@@ -152,7 +152,7 @@ fn a_loop_device_on_a_file_that_lies_on_itself_ends() {
     let root = planted("loop-image.tree");
     fs::write(root.path().join("sys/devices/virtual/block/loop0/loop/backing_file"), "/srv/slow/self.img\n")
         .unwrap();
-    let found = storage(&HostRoot::new(root.path()), "/srv/slow");
+    let found = storage(&HostRoot::new(root.path()), &RecordedCommands::default(), "/srv/slow");
     assert!(found.layers.len() <= 34, "{}", found.layers.len());
     assert_eq!(found.missing, ["more than 32 layers"]);
 }
@@ -160,6 +160,6 @@ fn a_loop_device_on_a_file_that_lies_on_itself_ends() {
 #[test]
 fn the_temporary_directory_of_this_host_is_on_some_file_system() {
     let directory = fs::canonicalize(std::env::temp_dir()).unwrap();
-    let found = storage(&HostRoot::default(), directory.to_str().unwrap());
+    let found = storage(&HostRoot::default(), &RecordedCommands::default(), directory.to_str().unwrap());
     assert!(found.file_system().is_some_and(|file_system| !file_system.fs_type.is_empty()), "{found:?}");
 }

@@ -3,7 +3,7 @@
 use plumb_lab::kafka::{LabCluster, LogDir};
 use plumb_model::facts::LogDirectory;
 use plumb_model::plan::{ClusterPlan, LogDirPlan, TopicPlan};
-use plumb_observe::{HostRoot, storage};
+use plumb_observe::{HostRoot, SystemCommands, storage};
 use std::collections::BTreeMap;
 
 /// What the lab's own directory is called where the plan names none.
@@ -66,6 +66,6 @@ fn facts(planned: Option<&LogDirPlan>, dir: &LogDir) -> LogDirectory {
         name: planned.map_or(OWN, |planned| &planned.name).to_owned(),
         path: planned.map(|planned| planned.path.clone()),
         brokers: dir.brokers.iter().map(|(broker, _)| *broker).collect(),
-        storage: storage(&HostRoot::default(), &place),
+        storage: storage(&HostRoot::default(), &SystemCommands::default(), &place),
     }
 }

@@ -2,10 +2,17 @@
 //!
 //! Data, and the arithmetic that belongs to a chain of devices. Reading is the work of `observe`.
 
+mod layer;
+mod risk;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DiskDelta, HostDelta};
+pub use layer::{
+    Device, DeviceClass, DeviceRole, FileSystem, Layer, Medium, NamespaceMode, PersistentMemory, Pool,
+};
+pub use risk::StorageRisk;
 
 /// A directory that holds logs of the lab, with what is behind it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -41,140 +48,12 @@ pub struct StorageLayer {
     pub layer: Layer,
 }
 
-/// A file system or a block device.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Layer {
-    /// A mounted file system.
-    FileSystem(FileSystem),
-    /// A block device, or a part of one.
-    Device(Device),
-}
-
-/// A mounted file system. Its source is left out: it may name a server.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct FileSystem {
-    /// Where it is mounted.
-    pub mount_point: String,
-    /// Its type, as the kernel calls it: `ext4`, `xfs`, `tmpfs` ...
-    pub fs_type: String,
-    /// Mount options, each once; without those that name addresses and directories.
-    pub options: Vec<String>,
-    /// What keeps its content.
-    pub medium: Medium,
-    /// Files are mapped from persistent memory without the page cache.
-    pub dax: bool,
-    /// How much the kernel reads ahead, in KiB.
-    pub read_ahead_kib: Option<u64>,
-    /// Whether the kernel holds it to a limit of dirty pages of its own, rather than to a share of the host's.
-    pub own_dirty_limit: Option<bool>,
-}
-
-/// What keeps a file system's content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Medium {
-    /// Block devices.
-    Device,
-    /// Memory: nothing of it outlives a reboot.
-    Memory,
-    /// Another host.
-    Network,
-    /// Another file system here.
-    FileSystem,
-    /// It cannot be told.
-    #[default]
-    Unknown,
-}
-
-/// A block device, or a part of one.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Device {
-    /// The kernel's name for it: `nvme0n1p2`, `dm-0`, `md127`.
-    pub name: String,
-    /// What it is.
-    pub class: DeviceClass,
-    /// More of it: a RAID's level, a cache's mode.
-    pub detail: Option<String>,
-    /// Vendor and model, as the device says.
-    pub model: Option<String>,
-    /// Its size.
-    pub size_bytes: Option<u64>,
-    /// Whether it says that it has turning disks. In a virtual machine that is what the hypervisor says.
-    pub rotational: Option<bool>,
-    /// The I/O scheduler in use.
-    pub scheduler: Option<String>,
-    /// `write back` when the device may hold written data in a volatile cache until it is told to flush, else
-    /// `write through`.
-    pub write_cache: Option<String>,
-    /// Smallest unit that can be addressed.
-    pub logical_block_bytes: Option<u64>,
-    /// Smallest unit that is written without reading first.
-    pub physical_block_bytes: Option<u64>,
-    /// Whether it is memory that can be addressed directly.
-    pub dax: Option<bool>,
-    /// The file that a loop device shows.
-    pub backing_file: Option<String>,
-    /// Whether a loop device goes around the page cache of the file system below.
-    pub direct_io: Option<bool>,
-}
-
-/// What a block device is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DeviceClass {
-    /// Part of a disk.
-    Partition,
-    /// A logical volume (LVM).
-    LogicalVolume,
-    /// Encrypted (dm-crypt).
-    Encrypted,
-    /// Several paths to one disk.
-    Multipath,
-    /// Another mapping of the device mapper.
-    Mapped,
-    /// Software RAID (md).
-    Raid,
-    /// A disk with a cache before it (bcache).
-    Bcache,
-    /// A file as a device.
-    Loop,
-    /// An NVMe disk.
-    Nvme,
-    /// A paravirtual disk of a hypervisor.
-    Virtio,
-    /// A disk that speaks SCSI: SAS, SATA, USB, most clouds' volumes.
-    Scsi,
-    /// Flash memory on a card or board.
-    Mmc,
-    /// Persistent memory.
-    PersistentMemory,
-    /// Memory shown as a disk (brd, zram).
-    Ram,
-    /// A disk of another host.
-    Network,
-    /// Another one.
-    #[default]
-    Other,
-}
-
-impl Layer {
-    fn device_name(&self) -> Option<&str> {
-        match self {
-            Layer::Device(device) => Some(&device.name),
-            Layer::FileSystem(_) => None,
-        }
-    }
-}
-
 impl Storage {
     /// The file system of the directory.
     pub fn file_system(&self) -> Option<&FileSystem> {
         self.layers.first().and_then(|layer| match &layer.layer {
             Layer::FileSystem(file_system) => Some(file_system),
-            Layer::Device(_) => None,
+            Layer::Device(_) | Layer::Pool(_) => None,
         })
     }
 
@@ -201,6 +80,7 @@ impl Storage {
         self.layers.iter().any(|layer| match &layer.layer {
             Layer::FileSystem(file_system) => file_system.medium == Medium::Memory,
             Layer::Device(device) => device.class == DeviceClass::Ram,
+            Layer::Pool(_) => false,
         })
     }
 
@@ -237,6 +117,8 @@ impl Storage {
         let own = match &layer.layer {
             Layer::FileSystem(_) => None,
             Layer::Device(device) => counted(&device.name),
+            // A pool writes more than it is given (mirrors, parity, its log), and says nothing of what it was given.
+            Layer::Pool(_) => return None,
         };
         let mut below = self.children(index).peekable();
         let below: Option<u64> = match below.peek() {
