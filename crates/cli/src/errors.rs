@@ -7,6 +7,7 @@ use crate::session::{ResumeError, TooLittleSpace};
 use plumb_lab::kafka::{Fault, LabError};
 use plumb_load::LoadError;
 use plumb_model::resolve::ResolveError;
+use plumb_probe::storage::StorageError;
 use std::process::ExitCode;
 use thiserror::Error;
 
@@ -95,6 +96,12 @@ fn category_of(cause: &(dyn std::error::Error + 'static)) -> Option<Category> {
             _ => Category::Usage,
         });
     }
+    if let Some(error) = cause.downcast_ref::<StorageError>() {
+        return Some(match error.fault() {
+            plumb_probe::storage::Fault::Usage => Category::Usage,
+            plumb_probe::storage::Fault::Environment => Category::Environment,
+        });
+    }
     if cause.is::<TooLittleSpace>() {
         return Some(Category::Environment);
     }
@@ -126,6 +133,9 @@ fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
         return Some(error.hint().to_owned());
     }
     if let Some(error) = cause.downcast_ref::<ResumeError>() {
+        return Some(error.hint().to_owned());
+    }
+    if let Some(error) = cause.downcast_ref::<StorageError>() {
         return Some(error.hint().to_owned());
     }
     if cause.is::<TooLittleSpace>() {

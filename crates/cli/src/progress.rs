@@ -4,6 +4,9 @@
 //! each block. It takes what a block observes like any other sink and owns nothing.
 
 mod table;
+mod turns;
+
+pub(crate) use turns::Turns;
 
 use crate::printer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

@@ -16,6 +16,7 @@ pub mod search;
 mod setup;
 pub mod stages;
 mod steadiness;
+pub mod storage;
 mod summary;
 mod sweep;
 

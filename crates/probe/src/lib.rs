@@ -5,3 +5,5 @@
 //!
 //! Not here: what a running system says of itself (that is `observe`), judgement of what was measured, and anything
 //! that changes a setting.
+
+pub mod storage;

@@ -21,6 +21,7 @@ pub mod number;
 pub mod omb;
 mod pairing;
 pub mod plan_text;
+pub mod probe;
 mod rates;
 mod searches;
 pub mod size_text;

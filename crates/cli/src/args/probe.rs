@@ -1,5 +1,9 @@
 //! `plumb probe`: one resource of this host, as words.
 
+mod storage;
+
+pub use storage::{Counts, Methods, StorageArgs};
+
 use clap::{Args, Subcommand, ValueEnum};
 
 /// `plumb probe`
@@ -13,6 +17,8 @@ pub struct ProbeArgs {
 /// What to look at.
 #[derive(Debug, Subcommand)]
 pub enum ProbeCommand {
+    /// How fast directories commit and stream, and what is behind them
+    Storage(StorageArgs),
     /// What this host says of itself; nothing is loaded
     Facts(FactsArgs),
 }

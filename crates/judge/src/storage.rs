@@ -1,0 +1,265 @@
+//! A storage probe's document in, what speaks against its figures out: is a commit durable, can the rate be real, and is
+//! it the device's?
+//!
+//! Every warning says its evidence. That a commit is durable means: the method asks for it, and nothing that this host
+//! shows says otherwise. What a hypervisor or a controller does with a flush cannot be seen from here.
+
+use plumb_model::facts::{Device, FileSystem, Layer, Medium, Storage};
+use plumb_model::probe::storage::{
+    CommitResult, Placement, StorageProbe, StorageTarget, StorageWarning, WarningId,
+};
+use plumb_stats::paired::paired_ratio;
+
+/// Most rotations of a disk in a second: 15,000 a minute, the fastest that was sold. A commit to one place needs one.
+const ROTATIONS_PER_S: f64 = 250.0;
+/// Commits of a single committer in a second that no published device reaches: twice the fastest of those that are
+/// shown beside (ours).
+const PUBLISHED_MAX_PER_S: f64 = 46_000.0;
+/// Fewest commits for a missing flush to mean something (ours).
+const COMMITS_MIN: u64 = 20;
+/// Appending below this share of overwriting: the file system takes more than the device (ours; on a disk of 40 requests
+/// a second ext4 appends at a third, XFS at a half).
+const FILE_SYSTEM_SHARE: f64 = 0.8;
+/// Share of the processors that others may use before a rate may be theirs to lower (as for runs).
+const OTHERS_MAX: f64 = 0.25;
+
+/// Fills in what is durable and what speaks against the figures. What an earlier judgement left is replaced.
+pub fn judge(document: &mut StorageProbe) {
+    let noisy = noisy(document);
+    for target in &mut document.targets {
+        let storage = target.storage.clone();
+        for commit in &mut target.commits {
+            commit.warnings = commit_warnings(&storage, commit);
+            commit.durable = durable(&storage, commit);
+        }
+        target.warnings = noisy.iter().cloned().chain(file_system_limits(target)).collect();
+    }
+}
+
+fn warning(id: WarningId, text: impl Into<String>) -> StorageWarning {
+    StorageWarning { id, text: text.into() }
+}
+
+fn noisy(document: &StorageProbe) -> Option<StorageWarning> {
+    let share = document.noise.others_cpu_share.filter(|share| *share > OTHERS_MAX)?;
+    let text = format!(
+        "other programs used {:.0} % of the processors meanwhile: the rates may be higher on a quiet host",
+        share * 100.0
+    );
+    Some(warning(WarningId::NoisyHost, text))
+}
+
+fn devices(storage: &Storage) -> impl Iterator<Item = &Device> {
+    storage.layers.iter().filter_map(|layer| match &layer.layer {
+        Layer::Device(device) => Some(device),
+        Layer::FileSystem(_) => None,
+    })
+}
+
+fn file_systems(storage: &Storage) -> impl Iterator<Item = &FileSystem> {
+    storage.layers.iter().filter_map(|layer| match &layer.layer {
+        Layer::FileSystem(found) => Some(found),
+        Layer::Device(_) => None,
+    })
+}
+
+/// Devices under which there is nothing more.
+fn hardware(storage: &Storage) -> Vec<&Device> {
+    let names = storage.hardware();
+    devices(storage).filter(|device| names.contains(&device.name.as_str())).collect()
+}
+
+fn has_volatile_cache(device: &Device) -> bool {
+    device.write_cache.as_deref() == Some("write back")
+}
+
+fn commit_warnings(storage: &Storage, commit: &CommitResult) -> Vec<StorageWarning> {
+    if commit.rate_per_s.is_none() {
+        return Vec::new();
+    }
+    let found = [
+        by_design(commit),
+        memory(storage),
+        no_barrier(storage),
+        sync_ignored(storage),
+        unknowable(storage),
+        no_flush_seen(storage, commit),
+        too_fast(storage, commit),
+        direct_is_buffered(storage, commit),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+fn by_design(commit: &CommitResult) -> Option<StorageWarning> {
+    let text =
+        "sync_file_range starts the write-out of the data alone: no metadata, no flush of the device's cache";
+    (!commit.case.method.promises_durability()).then(|| warning(WarningId::NotDurableByDesign, text))
+}
+
+fn memory(storage: &Storage) -> Option<StorageWarning> {
+    let what = file_systems(storage)
+        .find(|found| found.medium == Medium::Memory)
+        .map(|found| found.fs_type.as_str())
+        .or_else(|| devices(storage).find(|_| storage.is_memory()).map(|device| device.name.as_str()))?;
+    let text = format!("{what} keeps everything in memory: nothing of it outlives a reboot");
+    Some(warning(WarningId::Memory, text))
+}
+
+/// Mounts on which a sync writes but does not flush. It matters only over a volatile cache.
+fn no_barrier(storage: &Storage) -> Option<StorageWarning> {
+    let option = file_systems(storage).find_map(|found| {
+        found.options.iter().find(|option| matches!(option.as_str(), "nobarrier" | "barrier=0"))
+    })?;
+    let safe = hardware(storage);
+    if !safe.is_empty() && safe.iter().all(|device| device.write_cache.as_deref() == Some("write through")) {
+        return None;
+    }
+    let text = format!("mounted with {option}: a sync does not flush the device's volatile cache");
+    Some(warning(WarningId::NoBarrier, text))
+}
+
+/// An overlay mounted with `volatile` leaves out every sync (kernel documentation, filesystems/overlayfs).
+fn sync_ignored(storage: &Storage) -> Option<StorageWarning> {
+    let overlay = file_systems(storage).find(|found| {
+        found.fs_type == "overlay"
+            && found.options.iter().any(|option| option == "volatile" || option == "fsync=volatile")
+    })?;
+    let text =
+        format!("the overlay on {} is mounted volatile: it leaves out every sync", overlay.mount_point);
+    Some(warning(WarningId::SyncIgnored, text))
+}
+
+fn unknowable(storage: &Storage) -> Option<StorageWarning> {
+    let text = match storage.file_system()?.medium {
+        Medium::Network => "another host keeps the data: whether it syncs cannot be seen from here",
+        Medium::Unknown => "what keeps the data cannot be told, nor what a sync does there",
+        _ => return None,
+    };
+    Some(warning(WarningId::Unknowable, text))
+}
+
+fn no_flush_seen(storage: &Storage, commit: &CommitResult) -> Option<StorageWarning> {
+    let hardware = hardware(storage);
+    let volatile = !hardware.is_empty() && hardware.iter().all(|device| has_volatile_cache(device));
+    let none = commit.device_flushes_per_commit == Some(0.0);
+    let asked = commit.case.method.always_flushes() && commit.latency.samples >= COMMITS_MIN;
+    let names = || hardware.iter().map(|device| device.name.as_str()).collect::<Vec<_>>().join(", ");
+    (volatile && none && asked).then(|| {
+        let text = format!(
+            "{} commits and not one flush reached {}, which has a volatile write cache",
+            commit.latency.samples,
+            names()
+        );
+        warning(WarningId::NoFlushSeen, text)
+    })
+}
+
+fn too_fast(storage: &Storage, commit: &CommitResult) -> Option<StorageWarning> {
+    let rate = commit.rate_per_s?;
+    if !commit.case.method.promises_durability() || storage.is_memory() || storage.is_dax() {
+        return None;
+    }
+    let at_once = f64::from(commit.case.committers * commit.case.queue_depth);
+    let hardware = hardware(storage);
+    // A cache before the disk answers for it, and is a layer by itself.
+    let alone = storage.layers.len() <= 3;
+    let rotates =
+        alone && !hardware.is_empty() && hardware.iter().all(|device| device.rotational == Some(true));
+    if rotates && rate > ROTATIONS_PER_S * at_once {
+        let text = format!(
+            "{rate:.0}/s from a device that says that it rotates, and no disk turns more than {ROTATIONS_PER_S:.0} times a \
+             second: a cache answers for it. That is durable only where the cache outlives a loss of power (a battery); in \
+             a virtual machine the word of the device is the hypervisor's"
+        );
+        return Some(warning(WarningId::TooFast, text));
+    }
+    let block = hardware.iter().any(|device| device.dax != Some(true));
+    (block && rate > PUBLISHED_MAX_PER_S * at_once).then(|| {
+        let text = format!(
+            "{rate:.0}/s is more than twice what the fastest published device does: something answers before the medium has it"
+        );
+        warning(WarningId::TooFast, text)
+    })
+}
+
+/// With all data through the journal ext4 takes O_DIRECT and writes through the page cache (kernel documentation,
+/// filesystems/ext4).
+fn direct_is_buffered(storage: &Storage, commit: &CommitResult) -> Option<StorageWarning> {
+    let found = storage.file_system()?;
+    let journals = found.options.iter().any(|option| option == "data=journal");
+    (commit.case.method.is_direct() && journals).then(|| {
+        warning(
+            WarningId::DirectIsBuffered,
+            "with data=journal the file system takes O_DIRECT and goes through the page cache all the same: only the sync \
+             makes it last",
+        )
+    })
+}
+
+fn durable(storage: &Storage, commit: &CommitResult) -> Option<bool> {
+    commit.rate_per_s?;
+    let says = |id: WarningId| commit.warnings.iter().any(|warning| warning.id == id);
+    let not = [
+        WarningId::NotDurableByDesign,
+        WarningId::Memory,
+        WarningId::NoBarrier,
+        WarningId::SyncIgnored,
+        WarningId::NoFlushSeen,
+    ];
+    if not.into_iter().any(says) {
+        return Some(false);
+    }
+    let unknown = says(WarningId::Unknowable) || says(WarningId::TooFast) || storage.layers.is_empty();
+    (!unknown).then_some(true)
+}
+
+/// Appending far slower than overwriting what is there: the work is the file system's (journal, block allocation), not
+/// the device's.
+fn file_system_limits(target: &StorageTarget) -> Option<StorageWarning> {
+    let single = |placement: Placement| {
+        let of = move |commit: &&CommitResult| {
+            let case = &commit.case;
+            case.placement == placement && case.committers == 1 && case.queue_depth == 1
+        };
+        target
+            .commits
+            .iter()
+            .filter(of)
+            .filter(|commit| commit.case.method.promises_durability() && !commit.case.method.is_mapped())
+    };
+    let appended = single(Placement::Append)
+        .find(|commit| commit.case.method.name() == "fsync" && commit.rate_per_s.is_some())?;
+    let overwritten = single(Placement::Overwrite)
+        .filter(|commit| commit.case.block_bytes == appended.case.block_bytes)
+        .max_by(|a, b| a.rate_per_s.unwrap_or(0.0).total_cmp(&b.rate_per_s.unwrap_or(0.0)))?;
+    let partner = |round: u32| overwritten.blocks.iter().find(|block| block.round == round);
+    let pairs: Vec<(f64, f64)> = appended
+        .blocks
+        .iter()
+        .filter_map(|block| Some((partner(block.round)?.rate_per_s, block.rate_per_s)))
+        .collect();
+    let ratio = paired_ratio(&pairs, 0.95)?;
+    if ratio.high >= FILE_SYSTEM_SHARE {
+        return None;
+    }
+    let requests =
+        |commit: &CommitResult| match (commit.device_writes_per_commit, commit.device_flushes_per_commit) {
+            (Some(writes), Some(flushes)) => {
+                format!(" ({writes:.1} writes and {flushes:.1} flushes of the device each)")
+            }
+            _ => String::new(),
+        };
+    let text = format!(
+        "the file system, not the device, limits appending: {:.0}/s with fsync{}, against {:.0}/s{} when blocks that are there \
+         already are overwritten with {} (x{:.2}, {:.2}..{:.2}). Preallocated files would have the device's rate",
+        appended.rate_per_s?,
+        requests(appended),
+        overwritten.rate_per_s?,
+        requests(overwritten),
+        overwritten.case.method.name(),
+        ratio.ratio,
+        ratio.low,
+        ratio.high
+    );
+    Some(warning(WarningId::FileSystemLimits, text))
+}

@@ -1,0 +1,320 @@
+//! What a directory's storage can do: what is behind it, how fast it commits, how fast it streams.
+//!
+//! `targets[].commits[]` is the contract for programs: `method`, `block_bytes`, `committers`, `rate_per_s`, `latency`,
+//! `durable`, `warnings`. Absent is `null`, never 0: a method that this file system refuses has no rate and says why.
+
+mod method;
+
+pub use method::{CommitCase, CommitMethod, Placement};
+
+use crate::facts::{HostDelta, HostFacts, Storage};
+use crate::observation::Interval;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of the document's shape. It rises when a reader of the old shape would misread the new one.
+pub const STORAGE_SCHEMA_VERSION: u32 = 1;
+
+/// What `plumb probe storage` learned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StorageProbe {
+    /// Shape of this document.
+    pub schema_version: u32,
+    /// Always `storage`.
+    pub probe: String,
+    /// Version of Plumb.
+    pub plumb_version: String,
+    /// UTC, RFC 3339.
+    pub started_at: String,
+    /// How long it took, preparations included.
+    pub elapsed_ns: u64,
+    /// False when the user stopped it: what was measured until then is here.
+    pub complete: bool,
+    /// What it was told to do.
+    pub plan: StoragePlan,
+    /// The directories, in the order given.
+    pub targets: Vec<StorageTarget>,
+    /// Published devices, to be shown beside ours.
+    pub reference: Vec<ReferenceDevice>,
+    /// Where the published figures are from.
+    pub reference_source: String,
+    /// What else used the processors meanwhile.
+    pub noise: Noise,
+    /// What this host is.
+    pub host: HostFacts,
+}
+
+/// What a storage probe was told to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StoragePlan {
+    /// Measured time of each case on each path, all its blocks together.
+    pub duration_ns: u64,
+    /// Blocks of each case: the cases of all paths take turns in random order, once in each round.
+    pub blocks: u32,
+    /// Where the random order starts.
+    pub seed: u64,
+}
+
+/// What else used the machine while it was measured.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Noise {
+    /// Share of all processors' time that other programs used, 0..1; absent when it could not be read.
+    pub others_cpu_share: Option<f64>,
+    /// Share that the hypervisor gave to other guests, 0..1.
+    pub steal_share: Option<f64>,
+    /// The host's counters from the first to the last block.
+    pub counters: Option<HostDelta>,
+}
+
+/// One directory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StorageTarget {
+    /// As the user gave it.
+    pub path: String,
+    /// File system first, then every layer down to the hardware.
+    pub layers: Vec<TargetLayer>,
+    /// The same with every fact by itself, and what could not be followed, and why.
+    pub storage: Storage,
+    /// Free bytes that this user may take, before the measuring.
+    pub available_bytes: u64,
+    /// Ways to commit, in the plan's order.
+    pub commits: Vec<CommitResult>,
+    /// Streams, in the plan's order.
+    pub sequential: Vec<SequentialResult>,
+    /// What has to be known before the figures are used.
+    pub warnings: Vec<StorageWarning>,
+}
+
+/// A layer behind a directory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetLayer {
+    /// 0 for the file system of the directory; a layer lies on the nearest one above it of a smaller depth.
+    pub depth: u32,
+    /// `file_system`, or what the device is: `partition`, `nvme`, `loop`, `raid` ...
+    pub kind: String,
+    /// The file system's type, or the kernel's name for the device.
+    pub name: String,
+    /// What matters of it, in words.
+    pub detail: String,
+}
+
+/// What one way to commit came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CommitResult {
+    /// Which way, and with what load.
+    #[serde(flatten)]
+    pub case: CommitCase,
+    /// Commits per second of all committers together; absent when nothing was measured.
+    pub rate_per_s: Option<f64>,
+    /// Interval of the rate over blocks; absent with fewer than three.
+    pub rate_interval: Option<Interval>,
+    /// Time of one commit, from before the write to after the sync.
+    pub latency: CommitLatency,
+    /// Whether what was committed outlives a loss of power as far as this host tells. Absent when it cannot be told:
+    /// another host or a program keeps the data.
+    pub durable: Option<bool>,
+    /// What speaks against the figures.
+    pub warnings: Vec<StorageWarning>,
+    /// Why nothing was measured, when nothing was.
+    pub unavailable: Option<String>,
+    /// Processor time of one commit in this process and its kernel threads for io_uring; not that of the kernel's
+    /// journal and device threads.
+    pub cpu_ns_per_commit: Option<f64>,
+    /// Writes that the device completed for each commit, others' included; absent when no counter tells.
+    pub device_writes_per_commit: Option<f64>,
+    /// Cache flushes that the device completed for each commit, others' included.
+    pub device_flushes_per_commit: Option<f64>,
+    /// Ratio to the same case on the first path; absent there.
+    pub ratio_to_first: Option<RatioToFirst>,
+    /// The blocks, in the order of rounds.
+    pub blocks: Vec<CommitBlock>,
+}
+
+/// Times of commits. A quantile without 10/(1-q) samples is absent.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CommitLatency {
+    /// Commits timed.
+    pub samples: u64,
+    /// Smallest.
+    pub min_ns: Option<u64>,
+    /// Mean, exact.
+    pub mean_ns: Option<f64>,
+    /// Median.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// 99.9th percentile.
+    pub p999_ns: Option<u64>,
+    /// Largest, exact.
+    pub max_ns: Option<u64>,
+}
+
+/// One block of a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CommitBlock {
+    /// Which round.
+    pub round: u32,
+    /// Measured time.
+    pub elapsed_ns: u64,
+    /// Commits.
+    pub commits: u64,
+    /// Commits per second.
+    pub rate_per_s: f64,
+    /// The block second by second; the last one is as long as what was left.
+    pub seconds: Vec<CommitSecond>,
+}
+
+/// A second of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CommitSecond {
+    /// Commits that ended in it.
+    pub commits: u64,
+    /// The longest of them; absent without any.
+    pub max_ns: Option<u64>,
+}
+
+/// How a path compares with the first one, over the rounds of both.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RatioToFirst {
+    /// This path's rate over the first one's: geometric mean over the rounds.
+    pub ratio: f64,
+    /// Lower end of its interval; absent with fewer than three rounds.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Confidence level of the interval, 0..1.
+    pub level: f64,
+    /// Smallest ratio above 1 that these rounds would have shown four times in five.
+    pub smallest_detectable_ratio: Option<f64>,
+    /// Rounds compared.
+    pub rounds: u32,
+}
+
+/// Which way a stream goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StreamDirection {
+    /// To the device.
+    Write,
+    /// From it.
+    Read,
+}
+
+/// Whether a stream goes through the page cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PageCache {
+    /// Through it.
+    Buffered,
+    /// Around it (O_DIRECT).
+    Direct,
+}
+
+/// A stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct StreamCase {
+    /// Which way.
+    pub direction: StreamDirection,
+    /// Through the page cache or around it.
+    pub page_cache: PageCache,
+    /// Bytes of one call.
+    pub block_bytes: u64,
+}
+
+/// What a stream came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SequentialResult {
+    /// Which stream.
+    #[serde(flatten)]
+    pub case: StreamCase,
+    /// Bytes per second. Of a write, until all of it is synced to the device.
+    pub bytes_per_s: Option<f64>,
+    /// Interval over blocks; absent with fewer than three.
+    pub bytes_interval: Option<Interval>,
+    /// Of a buffered write, what the page cache took per second before the sync.
+    pub accepted_bytes_per_s: Option<f64>,
+    /// What speaks against the figures.
+    pub warnings: Vec<StorageWarning>,
+    /// Why nothing was measured, when nothing was.
+    pub unavailable: Option<String>,
+    /// Ratio to the same stream on the first path; absent there.
+    pub ratio_to_first: Option<RatioToFirst>,
+    /// The blocks, in the order of rounds.
+    pub blocks: Vec<StreamBlock>,
+}
+
+/// One block of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamBlock {
+    /// Which round.
+    pub round: u32,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Time until the last call returned, without a final sync.
+    pub transfer_ns: u64,
+    /// Time of the final sync of a write.
+    pub sync_ns: u64,
+}
+
+/// What speaks against a figure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StorageWarning {
+    /// Which kind.
+    pub id: WarningId,
+    /// In words, with the evidence.
+    pub text: String,
+}
+
+/// Kinds of warnings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WarningId {
+    /// The method makes no promise.
+    NotDurableByDesign,
+    /// Memory keeps the data.
+    Memory,
+    /// The file system is mounted so that syncs do not flush.
+    NoBarrier,
+    /// Syncs do not sync: the mount or the layer ignores them.
+    SyncIgnored,
+    /// The device has a volatile cache and got no flushes.
+    NoFlushSeen,
+    /// The rate is above what the medium can do.
+    TooFast,
+    /// O_DIRECT does not go around the page cache here.
+    DirectIsBuffered,
+    /// The file system, not the device, is the limit.
+    FileSystemLimits,
+    /// Memory took what the device did not.
+    MemoryAbsorbed,
+    /// Another host or a program keeps the data: what a sync means there cannot be told.
+    Unknowable,
+    /// Other programs used so much of the processors that the rate may be theirs to lower.
+    NoisyHost,
+}
+
+impl WarningId {
+    /// Whether a figure under it is not what it says: a commit that promises to last and does not, or a rate that no such
+    /// medium has.
+    pub fn contradicts_durability(self) -> bool {
+        matches!(
+            self,
+            WarningId::Memory
+                | WarningId::NoBarrier
+                | WarningId::SyncIgnored
+                | WarningId::NoFlushSeen
+                | WarningId::TooFast
+        )
+    }
+}
+
+/// A published device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReferenceDevice {
+    /// What it is, with file system and options.
+    pub name: String,
+    /// Commits per second, one committer.
+    pub rate_per_s: f64,
+    /// Time of a commit, as published; absent where only the rate was.
+    pub latency_ns: Option<u64>,
+}

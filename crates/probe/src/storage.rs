@@ -1,0 +1,25 @@
+//! How fast a directory's storage commits and streams.
+//!
+//! [`Directory`] is where it happens: every file of ours is made there without a name, or loses it at once, so that the
+//! kernel removes it however this process ends. [`Committers`] commit in one way for as long as they are told, with one
+//! file each; [`Stream`] moves bytes one way. A block ends with figures and keeps its files, so that blocks of many
+//! cases can take turns without the cost of making and removing files between them.
+//!
+//! A committer has a file of its own because a Kafka broker has: each partition's log is a file that is synced by
+//! itself. A database with one log file commits in groups before it syncs, which is one committer here; what the file
+//! system makes of syncs that come together is the curve over committers.
+//!
+//! Not here: in which order blocks run, what their figures mean, and what is behind the directory.
+
+mod buffer;
+mod commit;
+mod directory;
+mod error;
+mod file;
+mod pace;
+mod recorder;
+
+pub use commit::{Committers, Prepared};
+pub use directory::Directory;
+pub use error::{Fault, StorageError};
+pub use recorder::CommitSample;

@@ -1,0 +1,245 @@
+//! Threads that commit in one way, each to a file of its own, block by block.
+
+use super::directory::Directory;
+use super::error::StorageError;
+use super::file::{self, FileWriter};
+use super::pace::Pace;
+use super::recorder::CommitSample;
+use plumb_model::probe::storage::{CommitCase, Placement};
+use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
+use std::sync::Barrier;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// One file with its way to commit.
+pub(super) trait Writer: Send {
+    /// One commit. What failed, and the kernel's word.
+    fn commit(&mut self) -> Result<(), (&'static str, Errno)>;
+
+    /// Whether a file that grows has reached its limit.
+    fn is_full(&self) -> bool;
+}
+
+/// Committers with their files.
+pub struct Committers<'a> {
+    directory: &'a Directory,
+    case: CommitCase,
+    limit_bytes: u64,
+    writers: Vec<Box<dyn Writer>>,
+}
+
+/// What came of preparing committers.
+pub enum Prepared<'a> {
+    /// They can begin.
+    Ready(Committers<'a>),
+    /// This file system or kernel does not have that way to commit; the reason in words.
+    Refused(String),
+}
+
+impl<'a> Committers<'a> {
+    /// Opens the files of a case, and fills them where they are to be overwritten. No file grows beyond `limit_bytes`: one
+    /// that reaches them is replaced by a new one, outside the measured time.
+    ///
+    /// # Errors
+    /// When the directory does not take them.
+    pub fn prepare(
+        directory: &'a Directory,
+        case: CommitCase,
+        limit_bytes: u64,
+    ) -> Result<Prepared<'a>, StorageError> {
+        let mut writers = Vec::new();
+        for seed in 0..case.committers {
+            match writer(directory, &case, limit_bytes, u64::from(seed))? {
+                Ok(writer) => writers.push(writer),
+                Err(reason) => return Ok(Prepared::Refused(reason)),
+            }
+        }
+        Ok(Prepared::Ready(Committers { directory, case, limit_bytes, writers }))
+    }
+
+    /// Commits for so long, after a short warm-up, or until told to stop.
+    ///
+    /// # Errors
+    /// When a commit fails.
+    pub fn run(&mut self, length: Duration, stop: &AtomicBool) -> Result<CommitSample, StorageError> {
+        self.directory.check()?;
+        let pace = Pace { length, stop };
+        let begin = Barrier::new(self.writers.len() + 1);
+        let (directory, case, limit_bytes) = (self.directory, self.case, self.limit_bytes);
+        let drive = |seed: usize, writer: &mut Box<dyn Writer>| -> Result<CommitSample, StorageError> {
+            let renew = || renewed(directory, &case, limit_bytes, seed as u64);
+            let warm = warm_up(directory, writer, &pace, &renew);
+            // Also after an error: the others wait here.
+            begin.wait();
+            warm?;
+            measure(directory, writer, &pace, &renew)
+        };
+        let drive = &drive;
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = self
+                .writers
+                .iter_mut()
+                .enumerate()
+                .map(|(seed, writer)| scope.spawn(move || drive(seed, writer)))
+                .collect();
+            begin.wait();
+            let cpu_before_ns = cpu_ns();
+            let mut sum = CommitSample::empty();
+            for thread in threads {
+                let sample = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                sum.add(&sample);
+            }
+            sum.cpu_ns = cpu_ns().saturating_sub(cpu_before_ns);
+            Ok(sum)
+        })
+    }
+}
+
+/// Processor time of this process so far.
+fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+}
+
+type Renew<'a> = &'a dyn Fn() -> Result<Box<dyn Writer>, StorageError>;
+
+fn warm_up(
+    directory: &Directory,
+    writer: &mut Box<dyn Writer>,
+    pace: &Pace<'_>,
+    renew: Renew<'_>,
+) -> Result<(), StorageError> {
+    let began = Instant::now();
+    loop {
+        if writer.is_full() {
+            *writer = renew()?;
+        }
+        writer.commit().map_err(|(doing, errno)| directory.error(doing, errno))?;
+        if pace.is_over(began, Instant::now(), pace.warm_up()) {
+            return Ok(());
+        }
+    }
+}
+
+fn measure(
+    directory: &Directory,
+    writer: &mut Box<dyn Writer>,
+    pace: &Pace<'_>,
+    renew: Renew<'_>,
+) -> Result<CommitSample, StorageError> {
+    let mut sample = CommitSample::empty();
+    let began = Instant::now();
+    let mut before = began;
+    let mut renewing = Duration::ZERO;
+    while !pace.is_over(began, before, pace.length + renewing) {
+        if writer.is_full() {
+            *writer = renew()?;
+            let now = Instant::now();
+            renewing += now - before;
+            before = now;
+        }
+        writer.commit().map_err(|(doing, errno)| directory.error(doing, errno))?;
+        let now = Instant::now();
+        sample.commit((now - before).as_nanos() as u64, (now - began - renewing).as_nanos() as u64);
+        before = now;
+    }
+    sample.end((before - began - renewing).as_nanos() as u64);
+    Ok(sample)
+}
+
+/// A writer with a file of its own, or why there is none.
+fn writer(
+    directory: &Directory,
+    case: &CommitCase,
+    limit_bytes: u64,
+    seed: u64,
+) -> Result<Result<Box<dyn Writer>, String>, StorageError> {
+    let file = match file::open(directory, case, limit_bytes, seed)? {
+        Ok(file) => file,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    Ok(Ok(Box::new(FileWriter::new(file, case, limit_bytes, seed))))
+}
+
+/// A writer in the place of one whose file is full. It was possible before.
+fn renewed(
+    directory: &Directory,
+    case: &CommitCase,
+    limit_bytes: u64,
+    seed: u64,
+) -> Result<Box<dyn Writer>, StorageError> {
+    debug_assert_eq!(case.placement, Placement::Append, "only what grows gets full");
+    writer(directory, case, limit_bytes, seed)?.map_err(|_| directory.error("make a file", Errno::INVAL))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_model::probe::storage::CommitMethod;
+
+    fn case(method: CommitMethod, placement: Placement, committers: u32) -> CommitCase {
+        CommitCase { method, placement, block_bytes: 4096, committers, queue_depth: 1 }
+    }
+
+    fn sample(case: CommitCase, limit_bytes: u64, length: Duration) -> CommitSample {
+        let place = tempfile::tempdir().unwrap();
+        let directory = Directory::open(place.path()).unwrap();
+        let Prepared::Ready(mut committers) = Committers::prepare(&directory, case, limit_bytes).unwrap()
+        else {
+            panic!("{case:?} is refused");
+        };
+        let sample = committers.run(length, &AtomicBool::new(false)).unwrap();
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+        sample
+    }
+
+    #[test]
+    fn every_commit_is_counted_once_in_the_histogram_the_seconds_and_the_rate() {
+        let sample =
+            sample(case(CommitMethod::Fsync, Placement::Append, 2), 1 << 20, Duration::from_millis(60));
+        let seconds: u64 = sample.seconds.iter().map(|second| second.commits).sum();
+        assert!(sample.commits() >= 2);
+        assert_eq!(seconds, sample.commits());
+        // Each committer is busy with nothing else, so the times add up to what both were given.
+        assert!(sample.sum_ns <= 2 * u128::from(sample.elapsed_ns));
+        assert!(sample.rate_per_s * sample.elapsed_ns as f64 / 1e9 >= sample.commits() as f64 * 0.999);
+    }
+
+    #[test]
+    fn a_file_that_reaches_its_limit_is_replaced_and_never_exceeds_it() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = Directory::open(place.path()).unwrap();
+        let case = case(CommitMethod::SyncFileRange, Placement::Append, 1);
+        let mut writer = super::writer(&directory, &case, 3 * 4096, 0).unwrap().unwrap();
+        for _ in 0..3 {
+            assert!(!writer.is_full());
+            writer.commit().unwrap();
+        }
+        assert!(writer.is_full());
+    }
+
+    #[test]
+    fn overwriting_goes_round_within_the_file() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = Directory::open(place.path()).unwrap();
+        let case = case(CommitMethod::Fdatasync, Placement::Overwrite, 1);
+        let mut writer = super::writer(&directory, &case, 2 * 4096, 0).unwrap().unwrap();
+        for _ in 0..5 {
+            assert!(!writer.is_full());
+            writer.commit().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_user_who_says_stop_ends_a_block_after_the_commit_under_way() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = Directory::open(place.path()).unwrap();
+        let case = case(CommitMethod::Dsync, Placement::Append, 1);
+        let Prepared::Ready(mut committers) = Committers::prepare(&directory, case, 1 << 20).unwrap() else {
+            panic!("O_DSYNC is refused");
+        };
+        let sample = committers.run(Duration::from_secs(3_600), &AtomicBool::new(true)).unwrap();
+        assert_eq!(sample.commits(), 0);
+    }
+}

@@ -1,0 +1,195 @@
+//! What can go wrong with a directory that is probed, whose fault it is, and what to do next.
+
+use rustix::io::Errno;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Whose fault an error is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The user's words.
+    Usage,
+    /// This machine.
+    Environment,
+}
+
+/// A directory that cannot be probed, or not to the end.
+#[derive(Debug, Error)]
+pub enum StorageError {
+    /// There is nothing of that name.
+    #[error("{path} does not exist")]
+    NoSuchPath {
+        /// As given.
+        path: PathBuf,
+    },
+    /// A raw device: writing to it would destroy what is on it.
+    #[error("{path} is a raw device; expected a directory of a mounted file system")]
+    RawDevice {
+        /// As given.
+        path: PathBuf,
+    },
+    /// Something else than a directory.
+    #[error("{path} is not a directory")]
+    NotADirectory {
+        /// As given.
+        path: PathBuf,
+    },
+    /// This user may not.
+    #[error("{path}: this user may not {doing}")]
+    NotAllowed {
+        /// As given.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+    },
+    /// Mounted read-only, or made so by the kernel after an error.
+    #[error("{path} is on a read-only file system")]
+    ReadOnly {
+        /// As given.
+        path: PathBuf,
+    },
+    /// Too little space before anything was written.
+    #[error("{path} has {available_bytes} bytes free; expected at least {needed_bytes}")]
+    TooLittleSpace {
+        /// As given.
+        path: PathBuf,
+        /// Free for this user.
+        available_bytes: u64,
+        /// Needed for the files of the probe.
+        needed_bytes: u64,
+    },
+    /// The space ran out meanwhile.
+    #[error("{path} is full: it could not {doing}")]
+    Full {
+        /// As given.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+    },
+    /// This user's quota ran out.
+    #[error("{path}: the disk quota is exceeded; it could not {doing}")]
+    Quota {
+        /// As given.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+    },
+    /// The directory was there and is gone.
+    #[error("{path} vanished while it was probed")]
+    Vanished {
+        /// As given.
+        path: PathBuf,
+    },
+    /// The device, or the file system over it, reports an error.
+    #[error("{path}: the storage failed to {doing}: {errno}")]
+    Device {
+        /// As given.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// The kernel's word.
+        errno: Errno,
+    },
+    /// Something else.
+    #[error("{path}: cannot {doing}: {errno}")]
+    Other {
+        /// As given.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// The kernel's word.
+        errno: Errno,
+    },
+    /// A thread could not be started.
+    #[error("cannot start {committers} threads that commit: {reason}")]
+    Thread {
+        /// As many were asked for.
+        committers: u32,
+        /// The system's words.
+        reason: String,
+    },
+}
+
+impl StorageError {
+    /// What the kernel's refusal of an action in a directory means.
+    pub(crate) fn of(path: &std::path::Path, doing: &'static str, errno: Errno) -> Self {
+        let path = path.to_owned();
+        match errno {
+            Errno::NOENT | Errno::STALE => StorageError::Vanished { path },
+            Errno::ACCESS | Errno::PERM => StorageError::NotAllowed { path, doing },
+            Errno::ROFS => StorageError::ReadOnly { path },
+            // A limit on the size of files (ulimit -f) and a full file system ask for the same.
+            Errno::NOSPC | Errno::FBIG => StorageError::Full { path, doing },
+            Errno::DQUOT => StorageError::Quota { path, doing },
+            Errno::IO | Errno::NXIO | Errno::NODEV | Errno::REMOTEIO => {
+                StorageError::Device { path, doing, errno }
+            }
+            errno => StorageError::Other { path, doing, errno },
+        }
+    }
+
+    /// Whose fault it is.
+    pub fn fault(&self) -> Fault {
+        match self {
+            StorageError::NoSuchPath { .. }
+            | StorageError::RawDevice { .. }
+            | StorageError::NotADirectory { .. } => Fault::Usage,
+            _ => Fault::Environment,
+        }
+    }
+
+    /// The next step.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            StorageError::NoSuchPath { .. } => {
+                "give a directory that exists: PATH is where the files of the probe go"
+            }
+            StorageError::RawDevice { .. } => {
+                "plumb writes only into files of its own: mount a file system on the device and give a directory of it"
+            }
+            StorageError::NotADirectory { .. } => "give the directory that the file is in",
+            StorageError::NotAllowed { .. } => {
+                "run it as a user who may write there, or give another directory"
+            }
+            StorageError::ReadOnly { .. } => {
+                "if it was writable before, the kernel made it read-only after an error: see dmesg; otherwise remount it \
+                 with rw, or give another directory"
+            }
+            StorageError::TooLittleSpace { .. } | StorageError::Full { .. } => {
+                "make room, probe smaller blocks or fewer committers (--block, --committers), or give another directory"
+            }
+            StorageError::Quota { .. } => {
+                "see `quota -s`; probe smaller blocks or fewer committers, or as another user"
+            }
+            StorageError::Vanished { .. } => {
+                "it was removed or unmounted meanwhile: nothing of the probe is left there"
+            }
+            StorageError::Device { .. } => {
+                "the kernel's log says which device and why (dmesg, journalctl -k); what is on it may be in danger"
+            }
+            StorageError::Other { .. } => "the kernel's log may say more (dmesg, journalctl -k)",
+            StorageError::Thread { .. } => "fewer --committers, or a higher limit of processes (ulimit -u)",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn every_refusal_of_the_kernel_is_named_with_path_and_action() {
+        let error = |errno| StorageError::of(Path::new("/srv/log"), "sync a file", errno).to_string();
+        assert_eq!(
+            error(Errno::IO),
+            "/srv/log: the storage failed to sync a file: Input/output error (os error 5)"
+        );
+        assert_eq!(error(Errno::DQUOT), "/srv/log: the disk quota is exceeded; it could not sync a file");
+        assert_eq!(error(Errno::NOSPC), "/srv/log is full: it could not sync a file");
+        assert_eq!(error(Errno::ROFS), "/srv/log is on a read-only file system");
+        assert_eq!(error(Errno::ACCESS), "/srv/log: this user may not sync a file");
+        assert_eq!(error(Errno::NOENT), "/srv/log vanished while it was probed");
+        assert!(error(Errno::MFILE).contains("cannot sync a file: Too many open files"));
+    }
+}

@@ -1,0 +1,132 @@
+//! Commits by the calls that files have: write, then one of the syncs, or a file whose writes sync by themselves.
+
+use super::buffer::Buffer;
+use super::commit::Writer;
+use super::directory::Directory;
+use super::error::StorageError;
+use plumb_model::probe::storage::{CommitCase, CommitMethod, Placement};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+
+/// Bytes of a write when a file is filled before the measuring.
+const FILL_BYTES: usize = 1 << 20;
+
+/// A file with its way to commit.
+#[derive(Debug)]
+pub(super) struct FileWriter {
+    file: File,
+    buffer: Buffer,
+    method: CommitMethod,
+    placement: Placement,
+    block_bytes: u64,
+    offset: u64,
+    limit_bytes: u64,
+}
+
+/// A file for commits of this case, with `limit_bytes` of content where it is to be overwritten. The words why not, where
+/// the file system refuses the way of writing.
+pub(super) fn open(
+    directory: &Directory,
+    case: &CommitCase,
+    limit_bytes: u64,
+    seed: u64,
+) -> Result<Result<File, String>, StorageError> {
+    let dsync = matches!(case.method, CommitMethod::Dsync | CommitMethod::DirectDsync);
+    let file = directory.file(if dsync { OFlags::DSYNC } else { OFlags::empty() })?;
+    if case.placement == Placement::Overwrite {
+        fill(directory, &file, limit_bytes, seed)?;
+    }
+    if case.method.is_direct() {
+        // Set afterwards: a file system that refuses it at the opening may still have made the file.
+        let flags =
+            rustix::fs::fcntl_getfl(&file).map_err(|errno| directory.error("ask for flags", errno))?;
+        match rustix::fs::fcntl_setfl(&file, flags | OFlags::DIRECT) {
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => {
+                return Ok(Err("this file system refuses O_DIRECT".to_owned()));
+            }
+            set => set.map_err(|errno| directory.error("set O_DIRECT", errno))?,
+        }
+    }
+    Ok(Ok(file))
+}
+
+/// Writes the whole content and syncs it: blocks that are only reserved would be turned into written ones by each
+/// commit, which is work of the file system that overwriting does not have.
+pub(super) fn fill(directory: &Directory, file: &File, bytes: u64, seed: u64) -> Result<(), StorageError> {
+    let mut buffer = Buffer::new(FILL_BYTES, seed ^ 0xf111);
+    let mut at = 0;
+    while at < bytes {
+        let part = buffer.next();
+        let len = part.len().min(usize::try_from(bytes - at).unwrap_or(usize::MAX));
+        write_all(file, &part[..len], at).map_err(|errno| directory.error("fill a file", errno))?;
+        at += len as u64;
+    }
+    rustix::fs::fsync(file).map_err(|errno| directory.error("sync a file", errno))
+}
+
+impl FileWriter {
+    pub(super) fn new(file: File, case: &CommitCase, limit_bytes: u64, seed: u64) -> Self {
+        FileWriter {
+            file,
+            buffer: Buffer::new(case.block_bytes as usize, seed),
+            method: case.method,
+            placement: case.placement,
+            block_bytes: case.block_bytes,
+            offset: 0,
+            limit_bytes,
+        }
+    }
+}
+
+impl Writer for FileWriter {
+    fn commit(&mut self) -> Result<(), (&'static str, Errno)> {
+        write_all(&self.file, self.buffer.next(), self.offset).map_err(|errno| ("write to a file", errno))?;
+        let synced = match self.method {
+            CommitMethod::Fsync | CommitMethod::Direct => rustix::fs::fsync(&self.file),
+            CommitMethod::Fdatasync => rustix::fs::fdatasync(&self.file),
+            CommitMethod::SyncFileRange => sync_file_range(&self.file, self.offset, self.block_bytes),
+            // The write itself is the commit.
+            _ => Ok(()),
+        };
+        synced.map_err(|errno| ("sync a file", errno))?;
+        self.offset += self.block_bytes;
+        if self.placement == Placement::Overwrite && self.offset + self.block_bytes > self.limit_bytes {
+            self.offset = 0;
+        }
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.offset + self.block_bytes > self.limit_bytes
+    }
+}
+
+fn write_all(file: &File, bytes: &[u8], at: u64) -> Result<(), Errno> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match rustix::io::pwrite(file, &bytes[done..], at + done as u64) {
+            // Nothing taken and no reason: there is no room.
+            Ok(0) => return Err(Errno::NOSPC),
+            Ok(taken) => done += taken,
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+/// Starts the write-out of a range and waits for it (sync_file_range(2)).
+#[expect(unsafe_code, reason = "neither the standard library nor rustix has sync_file_range(2)")]
+fn sync_file_range(file: &File, offset: u64, bytes: u64) -> Result<(), Errno> {
+    let flags =
+        libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // SAFETY: the descriptor is open as long as `file` is, and no memory is passed.
+    let result =
+        unsafe { libc::sync_file_range(file.as_raw_fd(), offset.cast_signed(), bytes.cast_signed(), flags) };
+    if result == 0 {
+        return Ok(());
+    }
+    Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
+}
