@@ -29,6 +29,7 @@ const ONLY_IN_CLI: &[&str] = &["anyhow", "axum", "clap", "indicatif", "ratatui"]
 const UNSAFE: &[&str] = &[
     "crates/lab/src/kafka/launch.rs",
     "crates/load/src/librdkafka/mod.rs",
+    "crates/probe/src/clock/system.rs",
     "crates/probe/src/storage/file.rs",
     "crates/wire/tests/hostile_bytes.rs",
 ];

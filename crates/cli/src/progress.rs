@@ -3,6 +3,7 @@
 //! On a terminal one line that moves, and under it a table of the settings where there are several; elsewhere a line for
 //! each block. It takes what a block observes like any other sink and owns nothing.
 
+pub(crate) mod steps;
 mod table;
 mod turns;
 

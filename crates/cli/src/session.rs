@@ -29,6 +29,7 @@ use block::{Job, Place};
 pub(crate) use ceiling::forget as forget_ceilings;
 use document::Record;
 use fold::StepFold;
+pub(crate) use fold::histogram_of;
 use jiff::Timestamp;
 use kept::KeptStep;
 use order::{Slot, order, share};

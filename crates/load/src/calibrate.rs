@@ -19,6 +19,15 @@ pub struct Calibration {
     pub spin_ns: u64,
 }
 
+/// A schedule that was kept, without a load.
+#[derive(Debug)]
+pub struct Paced {
+    /// How long before a send the sleep ended: the pace shortens it when the sends are close together.
+    pub spin_ns: u64,
+    /// How late each send would have gone out.
+    pub late: Tally,
+}
+
 const CLOCK_READS: u32 = 20_000;
 const WAKES: u64 = 200;
 const WAKE_GAP_NS: u64 = 500_000;
@@ -31,6 +40,23 @@ pub fn calibrate() -> Calibration {
     let spin_ns = sleep_late.histogram.value_at_quantile(0.9).min(MAX_SPIN_NS);
     let wake_late = wake_lateness(Pace::new(spin_ns, 1.0));
     Calibration { clock_read_ns, clock_step_ns, sleep_late, wake_late, spin_ns }
+}
+
+/// Lateness of `sends` sends on a schedule of `rate_per_s`, without the send; fewer when `stop` says so.
+pub fn pacing(rate_per_s: f64, spin_ns: u64, sends: u64, mut stop: impl FnMut() -> bool) -> Paced {
+    sharpen_timers();
+    let pace = Pace::new(spin_ns, rate_per_s);
+    let gap_ns = 1e9 / rate_per_s;
+    let mut late = Tally::new();
+    let start = now_ns() + gap_ns as u64;
+    for send in 0..sends {
+        let due = start + (send as f64 * gap_ns) as u64;
+        if !pace.wait(due, |_| stop()) {
+            break;
+        }
+        late.record(due, now_ns());
+    }
+    Paced { spin_ns: pace.spin_ns(), late }
 }
 
 fn clock_quality() -> (f64, u64) {

@@ -3,4 +3,11 @@
 //! Each is complete in itself, so that two hosts can be compared from two files. Data only: the measuring is the work of
 //! `plumb_probe`, what the host says of itself that of `observe`.
 
+mod clock;
+mod conditions;
+mod figure;
 pub mod storage;
+
+pub use clock::{AcrossCpus, ClockProbe, ClockRead, KernelSync, PacingRow, Smallest, TimerRow};
+pub use conditions::{Conditions, Noise, ProbeKind, SCHEMA_VERSION};
+pub use figure::Figure;

@@ -14,6 +14,7 @@ use plumb_model::facts::HostFacts;
 
 use crate::{CommandRunner, HostRoot};
 
+pub use clock::clock_sources;
 pub(crate) use memory::meminfo_bytes;
 
 /// What the host says of itself. Takes some milliseconds, or as long as the runner lets the time service take.

@@ -3,6 +3,7 @@
 //! | question | function |
 //! |---|---|
 //! | What is this host? | [`host_facts`] |
+//! | Which clock sources has it? | [`clock_sources`] |
 //! | What did it do during the run? | [`sample_host`] twice, then [`host_delta`] |
 //! | What is behind a directory? | [`storage`] |
 //! | What did a process and its threads cost, read and write? | [`sample_threads`] twice, then [`process_usage`] |
@@ -31,7 +32,7 @@ pub use address::is_local_address;
 pub use command::{CommandError, CommandRunner, RecordedCommands, SystemCommands};
 pub use counters::{HostSample, host_delta, sample_host};
 pub use error::ObserveError;
-pub use facts::host_facts;
+pub use facts::{clock_sources, host_facts};
 pub use http::HttpError;
 pub use listeners::listening_process;
 pub use prometheus::{MetricSample, MetricsPage, PageError};

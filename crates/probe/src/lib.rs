@@ -6,4 +6,7 @@
 //! Not here: what a running system says of itself (that is `observe`), judgement of what was measured, and anything
 //! that changes a setting.
 
+pub mod clock;
+mod cpus;
+mod shuffle;
 pub mod storage;

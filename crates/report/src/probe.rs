@@ -1,3 +1,126 @@
-//! What probes found, as terminal text: one file a resource. Only the layout: what is said is in the documents.
+//! Documents of `plumb probe` as terminal text, one file a resource; here what all of them say alike.
+//!
+//! The layout is that of [`crate::size_text`]: findings first, then sections.
 
+pub mod clock;
 pub mod storage;
+
+use crate::number;
+use crate::size_text::{Body, Column, Section};
+use plumb_model::observation::Distribution;
+use plumb_model::probe::{Conditions, Figure};
+
+/// Others' use of the processors from which on it is said first and not last (ours: a twentieth of one of 2 processors
+/// was seen to move medians by less than their intervals).
+const NOISY_SHARE: f64 = 0.05;
+
+/// What was probed where, in one line.
+fn title(what: &str, conditions: &Conditions) -> String {
+    let model = conditions.host.cpu_model.value().map_or(String::new(), |model| format!(", {model}"));
+    let cpus = conditions.host.logical_cpus.value();
+    let cpus = cpus.map_or(String::new(), |cpus| format!(", {}", number::counted(*cpus as usize, "CPU")));
+    format!(
+        "{what}{model}{cpus}; {}, took {}",
+        conditions.started_at.replace('T', " ").replace('Z', " UTC"),
+        number::time(conditions.elapsed_ns as f64)
+    )
+}
+
+/// What speaks against the figures: said before them.
+fn cautions(conditions: &Conditions) -> Vec<String> {
+    let mut cautions = Vec::new();
+    if !conditions.complete {
+        cautions.push("Stopped before everything was measured; what is missing is absent.".to_owned());
+    }
+    let noise = &conditions.noise;
+    if let Some(share) = noise.others_cpu_share.filter(|share| *share > NOISY_SHARE) {
+        cautions.push(format!(
+            "Other programs used {} of this host's CPU time meanwhile: figures may be too slow, tails most of all. \
+             Probe again when it is quiet.",
+            number::percent(share)
+        ));
+    }
+    if let Some(share) = noise.steal_share.filter(|share| *share > NOISY_SHARE / 5.0) {
+        cautions.push(format!(
+            "The hypervisor gave {} of the CPU time that was wanted here to other guests.",
+            number::percent(share)
+        ));
+    }
+    cautions
+}
+
+/// How quiet the host was.
+fn conditions(conditions: &Conditions) -> Section {
+    let share = |share: Option<f64>| share.map_or("an unknown share".to_owned(), number::percent);
+    let noise = &conditions.noise;
+    let clock = conditions.host.clock_source.value().map_or("unknown", String::as_str);
+    sentences(
+        "Conditions",
+        "",
+        vec![
+            format!(
+                "Of the host's CPU time the probe used {}, other programs {}; {} was stolen by the hypervisor.",
+                share(noise.own_cpu_share),
+                share(noise.others_cpu_share),
+                share(noise.steal_share)
+            ),
+            format!(
+                "Kernel {}, clock source {clock}, plumb {}.",
+                conditions.host.kernel_release.value().map_or("unknown", String::as_str),
+                conditions.plumb_version
+            ),
+        ],
+    )
+}
+
+fn sentences(heading: &str, meaning: &str, sentences: Vec<String>) -> Section {
+    Section { heading: heading.to_owned(), meaning: meaning.to_owned(), body: Body::Sentences(sentences) }
+}
+
+fn table(heading: &str, meaning: &str, columns: &[Column], rows: Vec<Vec<String>>) -> Section {
+    let body = Body::Table { columns: columns.to_vec(), rows };
+    Section { heading: heading.to_owned(), meaning: meaning.to_owned(), body }
+}
+
+fn or_absent<T>(value: Option<T>, write: impl Fn(T) -> String) -> String {
+    value.map_or(number::ABSENT.to_owned(), write)
+}
+
+fn time(ns: Option<u64>) -> String {
+    or_absent(ns, |ns| number::time(ns as f64))
+}
+
+/// A figure's median.
+fn median(figure: Option<&Figure>, write: impl Fn(f64) -> String) -> String {
+    or_absent(figure, |figure| write(figure.median))
+}
+
+/// A figure's interval, `24.1..25.0`.
+fn span(figure: Option<&Figure>, write: impl Fn(f64) -> String) -> String {
+    or_absent(figure.and_then(|figure| figure.interval), |interval| {
+        let (low, high) = (write(interval.low), write(interval.high));
+        if low == high { low } else { format!("{low}..{high}") }
+    })
+}
+
+/// Headings of [`distribution`].
+const DISTRIBUTION: [Column; 6] = [
+    Column::number("samples"),
+    Column::number("p50"),
+    Column::number("p95"),
+    Column::number("p99"),
+    Column::number("p99.9"),
+    Column::number("max"),
+];
+
+/// The cells of a distribution.
+fn distribution(times: &Distribution) -> Vec<String> {
+    vec![
+        number::count(times.samples),
+        time(times.p50_ns),
+        time(times.p95_ns),
+        time(times.p99_ns),
+        time(times.p999_ns),
+        time(times.max_ns),
+    ]
+}

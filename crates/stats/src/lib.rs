@@ -2,7 +2,7 @@
 //!
 //! [`histogram`] keeps times with an exact account beside them; [`distribution`] turns one into the figures of a run
 //! document, each only where there are samples enough; [`interval`] says how far to trust a mean or a quantile;
-//! [`paired`] compares two settings over paired blocks and [`holm`] allows for having made many comparisons;
+//! [`figure`] is the middle of a few short blocks; [`paired`] compares two settings over paired blocks and [`holm`] allows for having made many comparisons;
 //! [`steady`] looks for a change within a series and [`trend`] for a direction; [`knee`] tells where a rate stops rising
 //! with the number of clients, and [`variability`] where it begins to vary.
 //!
@@ -10,6 +10,7 @@
 //! and what an estimate means for a run (that is the `judge` crate).
 
 pub mod distribution;
+pub mod figure;
 pub mod histogram;
 pub mod holm;
 pub mod interval;

@@ -5,6 +5,7 @@ mod storage;
 pub use storage::{Counts, Methods, StorageArgs};
 
 use clap::{Args, Subcommand, ValueEnum};
+use plumb_model::units::Nanos;
 
 /// `plumb probe`
 #[derive(Debug, Args)]
@@ -19,6 +20,8 @@ pub struct ProbeArgs {
 pub enum ProbeCommand {
     /// How fast directories commit and stream, and what is behind them
     Storage(StorageArgs),
+    /// What clocks and timers can tell: cost, lateness, agreement, and Plumb's own pacing
+    Clock(ClockArgs),
     /// What this host says of itself; nothing is loaded
     Facts(FactsArgs),
 }
@@ -35,6 +38,17 @@ pub enum ProbeOutput {
 /// `plumb probe facts`
 #[derive(Debug, Args)]
 pub struct FactsArgs {
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value = "text")]
+    pub output: ProbeOutput,
+}
+
+/// `plumb probe clock`
+#[derive(Debug, Args)]
+pub struct ClockArgs {
+    /// How long each timer and each schedule is watched; there are nine, and p99 at 1,000/s needs more than a second
+    #[arg(long, value_name = "TIME", default_value = "1200ms", value_parser = super::parse_nanos)]
+    pub duration: Nanos,
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
     pub output: ProbeOutput,

@@ -9,6 +9,13 @@ pub(super) fn source(root: &HostRoot) -> Fact<String> {
     root.fact(path, "a clock source", |text| (!text.trim().is_empty()).then(|| text.trim().to_owned()))
 }
 
+/// Clock sources that the kernel could use.
+pub fn clock_sources(root: &HostRoot) -> Fact<Vec<String>> {
+    let path = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    root.fact(path, "clock sources", |text| Some(words(text)).filter(|words| !words.is_empty()))
+}
+
 /// From chrony, which knows its error; else from systemd, which knows only yes or no.
 pub(super) fn sync(commands: &dyn CommandRunner) -> Fact<ClockSync> {
     let chrony = match commands.run("chronyc", &["-n", "-c", "tracking"]) {

@@ -1,0 +1,147 @@
+//! `plumb probe clock`: what clocks and timers of this host can tell, and what that means for latencies.
+
+use super::{LEVEL, distribution, window::Window};
+use crate::args::probe::{ClockArgs, ProbeOutput};
+use crate::commands::End;
+use crate::printer;
+use crate::progress::steps::Steps;
+use crate::session::histogram_of;
+use crate::stop;
+use anyhow::Result;
+use plumb_load::calibrate;
+use plumb_model::facts::{ClockSync, Fact, HostFacts};
+use plumb_model::probe::{
+    AcrossCpus, ClockProbe, ClockRead, KernelSync, PacingRow, ProbeKind, Smallest, TimerRow,
+};
+use plumb_observe::{HostRoot, clock_sources};
+use plumb_probe::clock::{ClockCost, TimerCase, TimerTimes, across_cpus, kernel_sync, read_costs, wake_ups};
+use plumb_stats::distribution::figures;
+use plumb_stats::figure::figure;
+use plumb_stats::interval::Spread;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Periods of the timers: 10,000, 1,000 and 100 wake-ups a second, each with the kernel's slack and without.
+const PERIODS_NS: [u64; 3] = [100_000, 1_000_000, 10_000_000];
+/// Schedules on which Plumb's pacing is tried.
+const RATES_PER_S: [f64; 3] = [100.0, 1_000.0, 10_000.0];
+/// The schedule that stands for the instrument in [`Smallest`].
+const RATE_SAID_PER_S: f64 = 1_000.0;
+/// Costs of readings, hand-overs, calibration.
+const AROUND_S: f64 = 1.0;
+/// The clock that Plumb's latencies are read from.
+const MONOTONIC: &str = "CLOCK_MONOTONIC";
+
+pub(super) fn clock(arguments: &ClockArgs) -> Result<End> {
+    let stop = stop::flag()?;
+    let each = arguments.duration.to_duration();
+    let parts = (2 * PERIODS_NS.len() + RATES_PER_S.len()) as f64;
+    let steps = Steps::begin("probing clocks and timers", AROUND_S + parts * each.as_secs_f64());
+    let window = Window::open();
+    let costs = read_costs(&stop);
+    let across = across_cpus(&stop);
+    steps.now("timer wake-ups");
+    let cases: Vec<TimerCase> = PERIODS_NS
+        .iter()
+        .flat_map(|period_ns| [false, true].map(|sharp| TimerCase { period_ns: *period_ns, sharp }))
+        .collect();
+    let timers: Vec<TimerRow> = wake_ups(&cases, each, &stop).into_iter().map(timer_row).collect();
+    steps.now("pacing");
+    let pacing = pacing(each.as_secs_f64(), &stop);
+    drop(steps);
+    let conditions = window.close(ProbeKind::Clock, !stop.load(Relaxed));
+    let clocks: Vec<ClockRead> = costs.iter().map(clock_read).collect();
+    let kernel_sync = kernel_sync();
+    let document = ClockProbe {
+        smallest: smallest(&clocks, &pacing, wall_clock_error_ns(&conditions.host, &kernel_sync)),
+        available_sources: clock_sources(&HostRoot::default()),
+        kernel_sync,
+        clocks,
+        across_cpus: across.map(|across| AcrossCpus {
+            clock: MONOTONIC.to_owned(),
+            pairs: across.pairs,
+            handed_over: across.handed_over,
+            backward: across.backward,
+            backward_most_ns: across.backward_most_ns,
+            agree_within_ns: across.agree_within_ns,
+        }),
+        timers,
+        pacing,
+        conditions,
+    };
+    printer::out(&match arguments.output {
+        ProbeOutput::Text => plumb_report::probe::clock::render(&document, printer::style()),
+        ProbeOutput::Json => format!("{}\n", serde_json::to_string_pretty(&document)?),
+    });
+    Ok(end(&document))
+}
+
+/// A clock that goes back is a finding.
+fn end(document: &ClockProbe) -> End {
+    let across = document.across_cpus.as_ref().is_some_and(|across| across.backward > 0);
+    let monotonic = document.clocks.iter().any(|clock| clock.clock == MONOTONIC && clock.backward > 0);
+    match () {
+        () if across || monotonic => End::Found,
+        () if !document.conditions.complete => End::Interrupted,
+        () => End::Done,
+    }
+}
+
+fn clock_read(cost: &ClockCost) -> ClockRead {
+    let read_ns = figure(&cost.read_ns, LEVEL);
+    let system_call_ns = figure(&cost.system_call_ns, LEVEL);
+    let vdso = read_ns.zip(system_call_ns).map(|(read, call)| read.median < call.median / 2.0);
+    ClockRead {
+        clock: cost.clock.name.to_owned(),
+        read_ns,
+        system_call_ns,
+        vdso,
+        stated_step_ns: cost.stated_step_ns,
+        step_ns: cost.step_ns,
+        backward: cost.backward,
+    }
+}
+
+fn timer_row(times: TimerTimes) -> TimerRow {
+    TimerRow {
+        period_ns: times.case.period_ns,
+        slack_ns: times.slack_ns,
+        late: distribution(times.late_ns),
+        missed: times.missed,
+    }
+}
+
+/// Plumb's own pacing, calibrated as before a run, on each schedule for so long.
+fn pacing(each_s: f64, stop: &AtomicBool) -> Vec<PacingRow> {
+    if stop.load(Relaxed) {
+        return Vec::new();
+    }
+    let spin_ns = calibrate::calibrate().spin_ns;
+    let spread = Spread { level: LEVEL, block_means_ns: &[], batches: &[] };
+    let row = |rate_per_s: f64| {
+        let sends = (rate_per_s * each_s).ceil() as u64;
+        let paced = calibrate::pacing(rate_per_s, spin_ns, sends, || stop.load(Relaxed));
+        PacingRow { rate_per_s, spin_ns: paced.spin_ns, late: figures(&histogram_of(&paced.late), &spread) }
+    };
+    RATES_PER_S.map(row).into()
+}
+
+fn smallest(clocks: &[ClockRead], pacing: &[PacingRow], wall_clock_error_ns: Option<u64>) -> Smallest {
+    let monotonic = clocks.iter().find(|clock| clock.clock == MONOTONIC);
+    let said = pacing.iter().find(|row| row.rate_per_s == RATE_SAID_PER_S);
+    Smallest {
+        resolution_ns: monotonic.and_then(|clock| Some(clock.read_ns?.median.max(clock.step_ns? as f64))),
+        schedule_p50_ns: said.and_then(|row| row.late.p50_ns),
+        schedule_p99_ns: said.and_then(|row| row.late.p99_ns),
+        wall_clock_error_ns,
+    }
+}
+
+/// What the time service says (RFC 5905, root distance and the offset that is left), else the kernel.
+fn wall_clock_error_ns(host: &HostFacts, kernel: &Fact<KernelSync>) -> Option<u64> {
+    let distance = |sync: &ClockSync| {
+        let parts = [sync.offset_ns?, sync.root_dispersion_ns?, sync.root_delay_ns? / 2];
+        sync.synchronised.then(|| parts.iter().sum())
+    };
+    let of_kernel = || kernel.value().filter(|sync| sync.synchronised).map(|sync| sync.max_error_ns);
+    host.clock_sync.value().and_then(distance).or_else(of_kernel)
+}

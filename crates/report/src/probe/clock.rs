@@ -1,0 +1,214 @@
+//! Clocks and timers: what they mean for the latencies that Plumb prints first, then the figures.
+
+use super::{
+    DISTRIBUTION, cautions, conditions, distribution, median, or_absent, sentences, span, table, time, title,
+};
+use crate::number;
+use crate::size_text::{Column, Section, Sheet, render as render_sheet};
+use crate::text::TextStyle;
+use plumb_model::facts::Fact;
+use plumb_model::probe::{AcrossCpus, ClockProbe, ClockRead};
+
+/// The whole text.
+pub fn render(document: &ClockProbe, style: TextStyle) -> String {
+    let mut findings = backward(document);
+    findings.extend(cautions(&document.conditions));
+    let source = document.conditions.host.clock_source.value().map_or("unknown", String::as_str);
+    let sheet = Sheet {
+        title: title(&format!("Clock {source}"), &document.conditions),
+        findings,
+        sections: vec![
+            meaning(document),
+            clocks(document),
+            timers(document),
+            pacing(document),
+            wall_clock(document),
+            conditions(&document.conditions),
+        ],
+    };
+    render_sheet(&sheet, style)
+}
+
+/// A clock that goes back makes every latency doubtful.
+fn backward(document: &ClockProbe) -> Vec<String> {
+    let across = document.across_cpus.as_ref().filter(|across| across.backward > 0).map(|across| {
+        format!(
+            "{} goes back between processors: {} of {} readings were smaller than one made before, by up to {}. \
+             Latencies measured on this host are off by as much.",
+            across.clock,
+            number::count(across.backward),
+            number::count(across.handed_over),
+            number::time(across.backward_most_ns as f64)
+        )
+    });
+    // The wall clock may be set back, and that is no fault of this host's.
+    let kept = document.clocks.iter().filter(|clock| clock.backward > 0 && clock.clock != "CLOCK_REALTIME");
+    let alone = kept.map(|clock| {
+        format!(
+            "{} went back {} on one processor.",
+            clock.clock,
+            number::counted(clock.backward as usize, "time")
+        )
+    });
+    across.into_iter().chain(alone).collect()
+}
+
+fn meaning(document: &ClockProbe) -> Section {
+    let smallest = &document.smallest;
+    let mut lines = Vec::new();
+    if let Some(ns) = smallest.resolution_ns {
+        lines.push(format!(
+            "Two moments on this host that are closer than {} are not told apart (the larger of the clock's step and \
+             the cost of a reading).",
+            number::time(ns)
+        ));
+    }
+    match (smallest.schedule_p50_ns, smallest.schedule_p99_ns) {
+        (Some(p50), Some(p99)) => lines.push(format!(
+            "Latency counts from the intended send time. At 1,000 sends/s half of the sends go out more than {} late, \
+             one in a hundred more than {}: that much of a latency is this host's timer, not the path's.",
+            number::time(p50 as f64),
+            number::time(p99 as f64)
+        )),
+        _ => lines.push("How late sends go out was not measured for long enough.".to_owned()),
+    }
+    lines.push(match smallest.wall_clock_error_ns {
+        Some(ns) => format!(
+            "Against another host's clock: this one may be off by {}, and the other's error adds to it.",
+            number::time(ns as f64)
+        ),
+        None => "Against another host's clock: unknown, as nothing says how far off this one is. Latencies between two \
+                 hosts would be worth nothing; Plumb takes both ends of a latency from one clock."
+            .to_owned(),
+    });
+    sentences("Smallest that a latency can tell", "on this host", lines)
+}
+
+fn clocks(document: &ClockProbe) -> Section {
+    let columns = [
+        Column::text("clock"),
+        Column::number("reading"),
+        Column::number("interval"),
+        Column::number("by system call"),
+        Column::number("step seen"),
+        Column::number("step stated"),
+        Column::text("vDSO"),
+    ];
+    let row = |clock: &ClockRead| {
+        vec![
+            clock.clock.clone(),
+            median(clock.read_ns.as_ref(), tenths),
+            span(clock.read_ns.as_ref(), tenths),
+            median(clock.system_call_ns.as_ref(), tenths),
+            time(clock.step_ns),
+            time(clock.stated_step_ns),
+            or_absent(clock.vdso, |vdso| if vdso { "yes" } else { "no" }.to_owned()),
+        ]
+    };
+    table(
+        "Clocks",
+        "cost of a reading; vDSO: read without a system call",
+        &columns,
+        document.clocks.iter().map(row).collect(),
+    )
+}
+
+/// Nanoseconds of a reading: the tenth matters at 20 of them.
+fn tenths(ns: f64) -> String {
+    if ns < 99.95 { format!("{ns:.1} ns") } else { number::time(ns) }
+}
+
+fn timers(document: &ClockProbe) -> Section {
+    let mut columns = vec![Column::number("period"), Column::number("slack")];
+    columns.extend(DISTRIBUTION);
+    columns.push(Column::number("missed"));
+    let rows = document.timers.iter().map(|row| {
+        let mut cells = vec![period(row.period_ns), time(row.slack_ns)];
+        cells.extend(distribution(&row.late));
+        cells.push(number::count(row.missed));
+        cells
+    });
+    table(
+        "Timer wake-ups",
+        "how late a sleep until an absolute time ends (clock_nanosleep, TIMER_ABSTIME)",
+        &columns,
+        rows.collect(),
+    )
+}
+
+/// A period as it was asked for: `100 µs` and not `0.10 ms`.
+fn period(ns: u64) -> String {
+    match ns {
+        ns if ns.is_multiple_of(1_000_000) => format!("{} ms", ns / 1_000_000),
+        ns if ns.is_multiple_of(1_000) => format!("{} µs", ns / 1_000),
+        ns => format!("{ns} ns"),
+    }
+}
+
+fn pacing(document: &ClockProbe) -> Section {
+    let mut columns = vec![Column::number("sends/s"), Column::number("spin")];
+    columns.extend(DISTRIBUTION);
+    let rows = document.pacing.iter().map(|row| {
+        let mut cells = vec![number::plain(row.rate_per_s), number::time(row.spin_ns as f64)];
+        cells.extend(distribution(&row.late));
+        cells
+    });
+    table(
+        "Plumb's pacing",
+        "how late a send on a schedule would go out, by the sleep and spin that the load uses",
+        &columns,
+        rows.collect(),
+    )
+}
+
+fn wall_clock(document: &ClockProbe) -> Section {
+    let host = &document.conditions.host;
+    let mut lines = vec![match &document.available_sources {
+        Fact::Known { value, source } => {
+            let current = host.clock_source.value().map_or("unknown", String::as_str);
+            format!("Clock source {current}; the kernel offers {} ({source}).", value.join(", "))
+        }
+        Fact::Unknown { reason } => format!("Clock sources on offer: unknown ({reason})."),
+    }];
+    lines.push(match &document.across_cpus {
+        Some(across) => agreement(across),
+        None => "Only one processor may be used: nothing to agree with.".to_owned(),
+    });
+    lines.push(match &host.clock_sync {
+        Fact::Known { value, source } => format!(
+            "Time service: {}{}{} ({source}).",
+            if value.synchronised { "follows a source" } else { "follows no source" },
+            value.stratum.map_or(String::new(), |stratum| format!(", stratum {stratum}")),
+            value.offset_ns.map_or(String::new(), |ns| format!(", offset {}", number::time(ns as f64))),
+        ),
+        Fact::Unknown { reason } => format!("Time service: none answers ({reason})."),
+    });
+    lines.push(match &document.kernel_sync {
+        Fact::Known { value, source } if value.synchronised => format!(
+            "The kernel's account: kept by a time service, largest error {}, estimated {}, rate corrected by {:.1} ppm ({source}).",
+            number::time(value.max_error_ns as f64),
+            number::time(value.estimated_error_ns as f64),
+            value.frequency_ppm
+        ),
+        Fact::Known { source, .. } => {
+            format!("The kernel's account: nobody has told it that the wall clock is right ({source}).")
+        }
+        Fact::Unknown { reason } => format!("The kernel's account: unknown ({reason})."),
+    });
+    sentences("Where the time comes from", "", lines)
+}
+
+fn agreement(across: &AcrossCpus) -> String {
+    format!(
+        "{} of {}, {} readings handed over: {}, the processors agree within {}.",
+        across.clock,
+        pairs(across.pairs),
+        number::count(across.handed_over),
+        if across.backward == 0 { "none went back" } else { "some went back" },
+        number::time(across.agree_within_ns as f64)
+    )
+}
+
+fn pairs(pairs: u32) -> String {
+    if pairs == 1 { "1 pair of CPUs".to_owned() } else { format!("{pairs} pairs of CPUs") }
+}
