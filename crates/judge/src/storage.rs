@@ -4,7 +4,7 @@
 //! Every warning says its evidence. That a commit is durable means: the method asks for it, and nothing that this host
 //! shows says otherwise. What a hypervisor or a controller does with a flush cannot be seen from here.
 
-use plumb_model::facts::{Device, FileSystem, Layer, Medium, Storage};
+use plumb_model::facts::{Device, DeviceClass, Layer, Medium, Storage, StorageRisk};
 use plumb_model::probe::storage::{
     CommitResult, Placement, StorageProbe, StorageTarget, StorageWarning, WarningId,
 };
@@ -52,14 +52,7 @@ fn noisy(document: &StorageProbe) -> Option<StorageWarning> {
 fn devices(storage: &Storage) -> impl Iterator<Item = &Device> {
     storage.layers.iter().filter_map(|layer| match &layer.layer {
         Layer::Device(device) => Some(device),
-        Layer::FileSystem(_) => None,
-    })
-}
-
-fn file_systems(storage: &Storage) -> impl Iterator<Item = &FileSystem> {
-    storage.layers.iter().filter_map(|layer| match &layer.layer {
-        Layer::FileSystem(found) => Some(found),
-        Layer::Device(_) => None,
+        Layer::FileSystem(_) | Layer::Pool(_) => None,
     })
 }
 
@@ -79,15 +72,12 @@ fn commit_warnings(storage: &Storage, commit: &CommitResult) -> Vec<StorageWarni
     }
     let found = [
         by_design(commit),
-        memory(storage),
-        no_barrier(storage),
-        sync_ignored(storage),
         unknowable(storage),
         no_flush_seen(storage, commit),
         too_fast(storage, commit),
         direct_is_buffered(storage, commit),
     ];
-    found.into_iter().flatten().collect()
+    risks(storage).into_iter().chain(found.into_iter().flatten()).collect()
 }
 
 fn by_design(commit: &CommitResult) -> Option<StorageWarning> {
@@ -96,37 +86,20 @@ fn by_design(commit: &CommitResult) -> Option<StorageWarning> {
     (!commit.case.method.promises_durability()).then(|| warning(WarningId::NotDurableByDesign, text))
 }
 
-fn memory(storage: &Storage) -> Option<StorageWarning> {
-    let what = file_systems(storage)
-        .find(|found| found.medium == Medium::Memory)
-        .map(|found| found.fs_type.as_str())
-        .or_else(|| devices(storage).find(|_| storage.is_memory()).map(|device| device.name.as_str()))?;
-    let text = format!("{what} keeps everything in memory: nothing of it outlives a reboot");
-    Some(warning(WarningId::Memory, text))
-}
-
-/// Mounts on which a sync writes but does not flush. It matters only over a volatile cache.
-fn no_barrier(storage: &Storage) -> Option<StorageWarning> {
-    let option = file_systems(storage).find_map(|found| {
-        found.options.iter().find(|option| matches!(option.as_str(), "nobarrier" | "barrier=0"))
-    })?;
-    let safe = hardware(storage);
-    if !safe.is_empty() && safe.iter().all(|device| device.write_cache.as_deref() == Some("write through")) {
-        return None;
-    }
-    let text = format!("mounted with {option}: a sync does not flush the device's volatile cache");
-    Some(warning(WarningId::NoBarrier, text))
-}
-
-/// An overlay mounted with `volatile` leaves out every sync (kernel documentation, filesystems/overlayfs).
-fn sync_ignored(storage: &Storage) -> Option<StorageWarning> {
-    let overlay = file_systems(storage).find(|found| {
-        found.fs_type == "overlay"
-            && found.options.iter().any(|option| option == "volatile" || option == "fsync=volatile")
-    })?;
-    let text =
-        format!("the overlay on {} is mounted volatile: it leaves out every sync", overlay.mount_point);
-    Some(warning(WarningId::SyncIgnored, text))
+/// What is known to lose synced data, whatever the way to sync.
+fn risks(storage: &Storage) -> Vec<StorageWarning> {
+    let hardware = hardware(storage);
+    let nothing_to_flush = !hardware.is_empty()
+        && hardware.iter().all(|device| device.write_cache.as_deref() == Some("write through"));
+    let id = |risk: &StorageRisk| match risk {
+        StorageRisk::Memory { .. } | StorageRisk::CacheInMemory { .. } => Some(WarningId::Memory),
+        // Without a volatile cache a flush has nothing to do.
+        StorageRisk::NoBarrier { .. } => (!nothing_to_flush).then_some(WarningId::NoBarrier),
+        StorageRisk::SyncIgnored { .. } => Some(WarningId::SyncIgnored),
+        StorageRisk::FlushSuppressed { .. } => Some(WarningId::FlushSuppressed),
+        StorageRisk::UnknownPersistence { .. } => Some(WarningId::Unknowable),
+    };
+    storage.risks().iter().filter_map(|risk| Some(warning(id(risk)?, risk.to_string()))).collect()
 }
 
 fn unknowable(storage: &Storage) -> Option<StorageWarning> {
@@ -163,8 +136,9 @@ fn too_fast(storage: &Storage, commit: &CommitResult) -> Option<StorageWarning> 
     let hardware = hardware(storage);
     // A cache before the disk answers for it, and is a layer by itself.
     let alone = storage.layers.len() <= 3;
-    let rotates =
-        alone && !hardware.is_empty() && hardware.iter().all(|device| device.rotational == Some(true));
+    // virtio-blk has no word for it: the kernel's default says that such a disk rotates.
+    let turns = |device: &Device| device.rotational == Some(true) && device.class != DeviceClass::Virtio;
+    let rotates = alone && !hardware.is_empty() && hardware.iter().all(|device| turns(device));
     if rotates && rate > ROTATIONS_PER_S * at_once {
         let text = format!(
             "{rate:.0}/s from a device that says that it rotates, and no disk turns more than {ROTATIONS_PER_S:.0} times a \
@@ -204,6 +178,7 @@ fn durable(storage: &Storage, commit: &CommitResult) -> Option<bool> {
         WarningId::Memory,
         WarningId::NoBarrier,
         WarningId::SyncIgnored,
+        WarningId::FlushSuppressed,
         WarningId::NoFlushSeen,
     ];
     if not.into_iter().any(says) {

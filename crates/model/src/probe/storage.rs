@@ -277,6 +277,8 @@ pub enum WarningId {
     NoBarrier,
     /// Syncs do not sync: the mount or the layer ignores them.
     SyncIgnored,
+    /// The kernel was told that the disk's volatile cache needs no flush.
+    FlushSuppressed,
     /// The device has a volatile cache and got no flushes.
     NoFlushSeen,
     /// The rate is above what the medium can do.
@@ -302,6 +304,7 @@ impl WarningId {
             WarningId::Memory
                 | WarningId::NoBarrier
                 | WarningId::SyncIgnored
+                | WarningId::FlushSuppressed
                 | WarningId::NoFlushSeen
                 | WarningId::TooFast
         )

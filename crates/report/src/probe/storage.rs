@@ -7,6 +7,7 @@ use crate::text::TextStyle;
 use plumb_model::observation::Interval;
 use plumb_model::probe::storage::{
     CommitCase, CommitMethod, CommitResult, Placement, RatioToFirst, StorageProbe, StorageTarget,
+    StorageWarning,
 };
 
 /// The whole text.
@@ -56,18 +57,24 @@ fn behind(target: &StorageTarget) -> Section {
     }
 }
 
+/// Each kind once, with the evidence of the first way that it is said of.
 fn warnings(target: &StorageTarget) -> Option<Section> {
-    let mut sentences: Vec<String> = Vec::new();
     let of_commits = target.commits.iter().flat_map(|commit| &commit.warnings);
-    for warning in of_commits.chain(&target.warnings) {
-        if !sentences.contains(&warning.text) {
-            sentences.push(warning.text.clone());
+    let mut first: Vec<(&StorageWarning, usize)> = Vec::new();
+    for warning in target.warnings.iter().chain(of_commits) {
+        match first.iter_mut().find(|(known, _)| known.id == warning.id) {
+            None => first.push((warning, 0)),
+            Some((known, others)) => *others += usize::from(known.text != warning.text),
         }
     }
-    (!sentences.is_empty()).then(|| Section {
+    let sentence = |(warning, others): &(&StorageWarning, usize)| match others {
+        0 => warning.text.clone(),
+        others => format!("{} (and so of {} more)", warning.text, number::counted(*others, "way")),
+    };
+    (!first.is_empty()).then(|| Section {
         heading: "Before you use these figures".to_owned(),
         meaning: String::new(),
-        body: Body::Sentences(sentences),
+        body: Body::Sentences(first.iter().map(sentence).collect()),
     })
 }
 

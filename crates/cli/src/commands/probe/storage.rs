@@ -1,7 +1,6 @@
 //! `plumb probe storage`: what is behind directories, how fast they commit and stream, and what speaks against it.
 
 mod fold;
-mod layers;
 mod plan;
 mod reference;
 mod rounds;

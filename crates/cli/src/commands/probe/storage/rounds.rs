@@ -1,14 +1,14 @@
 //! The rounds: files made, every case on every path in turn, each block folded into its result.
 
 use super::fold::{CommitFold, DeviceWork, ratio};
-use super::layers::layers;
 use super::plan::{Case, Plan};
 use crate::progress::Turns;
 use anyhow::Result;
-use plumb_model::facts::{HostDelta, Storage};
-use plumb_model::probe::storage::{CommitResult, Noise, StorageTarget};
+use plumb_model::facts::{HostDelta, Storage, StorageLayer};
+use plumb_model::probe::storage::{CommitResult, Noise, StorageTarget, TargetLayer};
 use plumb_observe::{
-    HostRoot, HostSample, ThreadsSample, host_delta, process_usage, sample_host, sample_threads, storage,
+    HostRoot, HostSample, SystemCommands, ThreadsSample, host_delta, process_usage, sample_host,
+    sample_threads, storage,
 };
 use plumb_probe::storage::{Committers, Directory, Prepared, StorageError};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,7 +79,7 @@ impl<'a> Target<'a> {
         let available_bytes = directory.available_bytes()?;
         let mut target = Target {
             directory,
-            storage: storage(root, &directory.resolved().to_string_lossy()),
+            storage: storage(root, &SystemCommands::default(), &directory.resolved().to_string_lossy()),
             available_bytes,
             committers: Vec::new(),
             commits: Vec::new(),
@@ -148,13 +148,23 @@ impl<'a> Target<'a> {
     fn result(self) -> StorageTarget {
         StorageTarget {
             path: self.directory.path().display().to_string(),
-            layers: layers(&self.storage),
+            layers: self.storage.layers.iter().map(line).collect(),
             storage: self.storage,
             available_bytes: self.available_bytes,
             commits: self.commits.into_iter().map(CommitFold::result).collect(),
             sequential: Vec::new(),
             warnings: Vec::new(),
         }
+    }
+}
+
+/// A layer in words.
+fn line(layer: &StorageLayer) -> TargetLayer {
+    TargetLayer {
+        depth: layer.depth,
+        kind: layer.layer.kind().to_owned(),
+        name: layer.layer.name().to_owned(),
+        detail: layer.layer.detail(),
     }
 }
 
