@@ -69,10 +69,10 @@ impl Storage {
         names
     }
 
-    /// Names of the devices right under the file system.
+    /// Names of the devices, or of the pool, right under the file system.
     fn top(&self) -> Vec<&str> {
         let top = self.layers.iter().filter(|layer| layer.depth == 1);
-        top.filter_map(|layer| layer.layer.device_name()).collect()
+        top.filter_map(|layer| layer.layer.medium_name()).collect()
     }
 
     /// Whether what is written stays in memory: the file system or a device under it is memory.

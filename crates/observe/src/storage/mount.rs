@@ -92,7 +92,12 @@ impl Mount<'_> {
 
     /// Of an overlay, where it writes.
     pub(super) fn upper_directory(&self) -> Option<&str> {
-        self.super_options.split(',').find_map(|option| option.strip_prefix("upperdir="))
+        self.option("upperdir")
+    }
+
+    /// The value of one of the file system's options.
+    pub(super) fn option(&self, name: &str) -> Option<&str> {
+        self.super_options.split(',').find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
     }
 }
 

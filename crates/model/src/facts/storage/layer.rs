@@ -110,7 +110,7 @@ pub struct Device {
     pub dax: Option<bool>,
     /// Of persistent memory, what it is cut from.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub persistent_memory: Option<PersistentMemory>,
+    pub persistent_memory: Option<Box<PersistentMemory>>,
     /// The file that a loop device shows.
     pub backing_file: Option<String>,
     /// Whether a loop device goes around the page cache of the file system below.
@@ -259,10 +259,12 @@ impl Layer {
         parts.join(", ")
     }
 
-    pub(super) fn device_name(&self) -> Option<&str> {
+    /// The name of what it is kept on.
+    pub(super) fn medium_name(&self) -> Option<&str> {
         match self {
             Layer::Device(device) => Some(&device.name),
-            Layer::FileSystem(_) | Layer::Pool(_) => None,
+            Layer::Pool(pool) => Some(&pool.name),
+            Layer::FileSystem(_) => None,
         }
     }
 }
@@ -313,7 +315,7 @@ impl Device {
             self.direct_io.and_then(|direct| {
                 words(if direct { "direct I/O below" } else { "through the page cache below" })
             }),
-            self.persistent_memory.as_ref().map(PersistentMemory::words).filter(|text| !text.is_empty()),
+            self.persistent_memory.as_ref().map(|memory| memory.words()).filter(|text| !text.is_empty()),
             self.rotational
                 .filter(|_| hardware && self.class != DeviceClass::PersistentMemory)
                 .and_then(|turning| words(if turning { "rotational" } else { "not rotational" })),

@@ -45,11 +45,6 @@ pub enum StorageRisk {
         /// The cache.
         cache: String,
     },
-    /// Persistent memory that a hypervisor or host keeps in a file, without a path to flush it from a mapping.
-    UnknownPersistence {
-        /// The device.
-        device: String,
-    },
 }
 
 impl fmt::Display for StorageRisk {
@@ -78,10 +73,6 @@ impl fmt::Display for StorageRisk {
                     "the write-back cache of {device} is {cache}, which is memory: a power failure loses it"
                 )
             }
-            StorageRisk::UnknownPersistence { device } => write!(
-                f,
-                "{device} does not say how far a store must come to outlive a power failure (persistence domain unknown)"
-            ),
         }
     }
 }
@@ -131,13 +122,6 @@ impl Storage {
                     let writes_back = device.cache_mode.as_deref() == Some("writeback");
                     if let (true, Some(cache)) = (writes_back, self.cache_in_memory(index)) {
                         risks.push(StorageRisk::CacheInMemory { device: name(), cache });
-                    }
-                    if device
-                        .persistent_memory
-                        .as_ref()
-                        .is_some_and(|memory| memory.persistence_domain.as_deref() == Some("unknown"))
-                    {
-                        risks.push(StorageRisk::UnknownPersistence { device: name() });
                     }
                 }
             }
