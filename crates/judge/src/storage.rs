@@ -97,7 +97,6 @@ fn risks(storage: &Storage) -> Vec<StorageWarning> {
         StorageRisk::NoBarrier { .. } => (!nothing_to_flush).then_some(WarningId::NoBarrier),
         StorageRisk::SyncIgnored { .. } => Some(WarningId::SyncIgnored),
         StorageRisk::FlushSuppressed { .. } => Some(WarningId::FlushSuppressed),
-        StorageRisk::UnknownPersistence { .. } => Some(WarningId::Unknowable),
     };
     storage.risks().iter().filter_map(|risk| Some(warning(id(risk)?, risk.to_string()))).collect()
 }
