@@ -31,6 +31,9 @@ const UNSAFE: &[&str] = &[
     "crates/load/src/librdkafka/mod.rs",
     "crates/probe/src/clock/system.rs",
     "crates/probe/src/storage/file.rs",
+    "crates/probe/src/storage/flush.rs",
+    "crates/probe/src/storage/mapped.rs",
+    "crates/probe/src/storage/ring.rs",
     "crates/wire/tests/hostile_bytes.rs",
 ];
 

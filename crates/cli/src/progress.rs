@@ -5,9 +5,6 @@
 
 pub(crate) mod steps;
 mod table;
-mod turns;
-
-pub(crate) use turns::Turns;
 
 use crate::printer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

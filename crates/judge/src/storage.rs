@@ -20,33 +20,24 @@ const COMMITS_MIN: u64 = 20;
 /// Appending below this share of overwriting: the file system takes more than the device (ours; on a disk of 40 requests
 /// a second ext4 appends at a third, XFS at a half).
 const FILE_SYSTEM_SHARE: f64 = 0.8;
-/// Share of the processors that others may use before a rate may be theirs to lower (as for runs).
-const OTHERS_MAX: f64 = 0.25;
+/// A page cache that took so many times what the device did hides the device (ours).
+const ABSORBED: f64 = 1.5;
 
 /// Fills in what is durable and what speaks against the figures. What an earlier judgement left is replaced.
 pub fn judge(document: &mut StorageProbe) {
-    let noisy = noisy(document);
     for target in &mut document.targets {
         let storage = target.storage.clone();
         for commit in &mut target.commits {
             commit.warnings = commit_warnings(&storage, commit);
             commit.durable = durable(&storage, commit);
         }
-        target.warnings = noisy.iter().cloned().chain(file_system_limits(target)).collect();
+        target.warnings =
+            [file_system_limits(target), memory_absorbed(target)].into_iter().flatten().collect();
     }
 }
 
 fn warning(id: WarningId, text: impl Into<String>) -> StorageWarning {
     StorageWarning { id, text: text.into() }
-}
-
-fn noisy(document: &StorageProbe) -> Option<StorageWarning> {
-    let share = document.noise.others_cpu_share.filter(|share| *share > OTHERS_MAX)?;
-    let text = format!(
-        "other programs used {:.0} % of the processors meanwhile: the rates may be higher on a quiet host",
-        share * 100.0
-    );
-    Some(warning(WarningId::NoisyHost, text))
 }
 
 fn devices(storage: &Storage) -> impl Iterator<Item = &Device> {
@@ -236,4 +227,20 @@ fn file_system_limits(target: &StorageTarget) -> Option<StorageWarning> {
         ratio.high
     );
     Some(warning(WarningId::FileSystemLimits, text))
+}
+
+/// What the page cache takes is no rate of a log that goes on.
+fn memory_absorbed(target: &StorageTarget) -> Option<StorageWarning> {
+    let buffered = target.sequential.iter().find(|stream| stream.accepted_bytes_per_s.is_some())?;
+    let (accepted, through) = (buffered.accepted_bytes_per_s?, buffered.bytes_per_s?);
+    if accepted < through * ABSORBED || target.storage.is_memory() {
+        return None;
+    }
+    let text = format!(
+        "the page cache took {:.0} MB/s of a buffered write, the device {:.0} MB/s: memory hides the device until the dirty \
+         pages reach their limit, and a log that goes on ends at the device's rate",
+        accepted / 1e6,
+        through / 1e6
+    );
+    Some(warning(WarningId::MemoryAbsorbed, text))
 }

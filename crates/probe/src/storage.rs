@@ -2,7 +2,7 @@
 //!
 //! [`Directory`] is where it happens: every file of ours is made there without a name, or loses it at once, so that the
 //! kernel removes it however this process ends. [`Committers`] commit in one way for as long as they are told, with one
-//! file each; [`Stream`] moves bytes one way. A block ends with figures and keeps its files, so that blocks of many
+//! file each; [`Streams`] moves bytes one way. A block ends with figures and keeps its files, so that blocks of many
 //! cases can take turns without the cost of making and removing files between them.
 //!
 //! A committer has a file of its own because a Kafka broker has: each partition's log is a file that is synced by
@@ -16,10 +16,15 @@ mod commit;
 mod directory;
 mod error;
 mod file;
+mod flush;
+mod mapped;
 mod pace;
 mod recorder;
+mod ring;
+mod stream;
 
 pub use commit::{Committers, Prepared};
 pub use directory::Directory;
 pub use error::{Fault, StorageError};
 pub use recorder::CommitSample;
+pub use stream::{StreamSample, Streams};

@@ -7,63 +7,35 @@ mod method;
 
 pub use method::{CommitCase, CommitMethod, Placement};
 
-use crate::facts::{HostDelta, HostFacts, Storage};
+use super::Conditions;
+use crate::facts::Storage;
 use crate::observation::Interval;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Version of the document's shape. It rises when a reader of the old shape would misread the new one.
-pub const STORAGE_SCHEMA_VERSION: u32 = 1;
-
 /// What `plumb probe storage` learned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StorageProbe {
-    /// Shape of this document.
-    pub schema_version: u32,
-    /// Always `storage`.
-    pub probe: String,
-    /// Version of Plumb.
-    pub plumb_version: String,
-    /// UTC, RFC 3339.
-    pub started_at: String,
-    /// How long it took, preparations included.
-    pub elapsed_ns: u64,
-    /// False when the user stopped it: what was measured until then is here.
-    pub complete: bool,
+    /// When, where, with what, and how quiet it was.
+    #[serde(flatten)]
+    pub conditions: Conditions,
     /// What it was told to do.
     pub plan: StoragePlan,
     /// The directories, in the order given.
     pub targets: Vec<StorageTarget>,
     /// Published devices, to be shown beside ours.
-    pub reference: Vec<ReferenceDevice>,
-    /// Where the published figures are from.
-    pub reference_source: String,
-    /// What else used the processors meanwhile.
-    pub noise: Noise,
-    /// What this host is.
-    pub host: HostFacts,
+    pub reference: ReferenceDevices,
 }
 
 /// What a storage probe was told to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StoragePlan {
-    /// Measured time of each case on each path, all its blocks together.
+    /// Measured time of each case on each path, all its rounds together.
     pub duration_ns: u64,
-    /// Blocks of each case: the cases of all paths take turns in random order, once in each round.
-    pub blocks: u32,
+    /// Rounds: in each, the cases of all paths take turns in random order, each with one block; streams after commits.
+    pub rounds: u32,
     /// Where the random order starts.
     pub seed: u64,
-}
-
-/// What else used the machine while it was measured.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Noise {
-    /// Share of all processors' time that other programs used, 0..1; absent when it could not be read.
-    pub others_cpu_share: Option<f64>,
-    /// Share that the hypervisor gave to other guests, 0..1.
-    pub steal_share: Option<f64>,
-    /// The host's counters from the first to the last block.
-    pub counters: Option<HostDelta>,
 }
 
 /// One directory.
@@ -233,8 +205,6 @@ pub struct SequentialResult {
     pub bytes_interval: Option<Interval>,
     /// Of a buffered write, what the page cache took per second before the sync.
     pub accepted_bytes_per_s: Option<f64>,
-    /// What speaks against the figures.
-    pub warnings: Vec<StorageWarning>,
     /// Why nothing was measured, when nothing was.
     pub unavailable: Option<String>,
     /// Ratio to the same stream on the first path; absent there.
@@ -291,8 +261,6 @@ pub enum WarningId {
     MemoryAbsorbed,
     /// Another host or a program keeps the data: what a sync means there cannot be told.
     Unknowable,
-    /// Other programs used so much of the processors that the rate may be theirs to lower.
-    NoisyHost,
 }
 
 impl WarningId {
@@ -309,6 +277,15 @@ impl WarningId {
                 | WarningId::TooFast
         )
     }
+}
+
+/// Published devices.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReferenceDevices {
+    /// Who measured them, and how.
+    pub source: String,
+    /// Fastest first.
+    pub rows: Vec<ReferenceDevice>,
 }
 
 /// A published device.

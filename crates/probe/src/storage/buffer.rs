@@ -37,6 +37,11 @@ impl Buffer {
         bytes[..end].copy_from_slice(&stamp[..end]);
         bytes
     }
+
+    /// The bytes, to be read into.
+    pub(super) fn space(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..self.start + self.len]
+    }
 }
 
 #[cfg(test)]

@@ -3,22 +3,32 @@
 use super::directory::Directory;
 use super::error::StorageError;
 use super::file::{self, FileWriter};
+use super::mapped::MappedWriter;
 use super::pace::Pace;
 use super::recorder::CommitSample;
-use plumb_model::probe::storage::{CommitCase, Placement};
+use super::ring::RingWriter;
+use plumb_model::probe::storage::{CommitCase, CommitMethod, Placement};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+/// What was tried, and the kernel's word against it.
+pub(super) type Failure = (&'static str, Errno);
+
 /// One file with its way to commit.
 pub(super) trait Writer: Send {
-    /// One commit. What failed, and the kernel's word.
-    fn commit(&mut self) -> Result<(), (&'static str, Errno)>;
+    /// Goes on until a commit is done, and says when that one began: now, unless several are under way.
+    fn commit(&mut self, now: Instant) -> Result<Instant, Failure>;
 
     /// Whether a file that grows has reached its limit.
     fn is_full(&self) -> bool;
+
+    /// Waits for what is still under way.
+    fn settle(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 /// Committers with their files.
@@ -51,7 +61,12 @@ impl<'a> Committers<'a> {
         let mut writers = Vec::new();
         for seed in 0..case.committers {
             match writer(directory, &case, limit_bytes, u64::from(seed))? {
-                Ok(writer) => writers.push(writer),
+                Ok(mut writer) => {
+                    if let Err(reason) = tried(directory, &case, &mut writer)? {
+                        return Ok(Prepared::Refused(reason));
+                    }
+                    writers.push(writer);
+                }
                 Err(reason) => return Ok(Prepared::Refused(reason)),
             }
         }
@@ -115,7 +130,8 @@ fn warm_up(
         if writer.is_full() {
             *writer = renew()?;
         }
-        writer.commit().map_err(|(doing, errno)| directory.error(doing, errno))?;
+        let now = Instant::now();
+        writer.commit(now).map_err(|(doing, errno)| directory.error(doing, errno))?;
         if pace.is_over(began, Instant::now(), pace.warm_up()) {
             return Ok(());
         }
@@ -139,12 +155,13 @@ fn measure(
             renewing += now - before;
             before = now;
         }
-        writer.commit().map_err(|(doing, errno)| directory.error(doing, errno))?;
+        let started = writer.commit(before).map_err(|(doing, errno)| directory.error(doing, errno))?;
         let now = Instant::now();
-        sample.commit((now - before).as_nanos() as u64, (now - began - renewing).as_nanos() as u64);
+        sample.commit((now - started).as_nanos() as u64, (now - began - renewing).as_nanos() as u64);
         before = now;
     }
     sample.end((before - began - renewing).as_nanos() as u64);
+    writer.settle().map_err(|(doing, errno)| directory.error(doing, errno))?;
     Ok(sample)
 }
 
@@ -159,7 +176,42 @@ fn writer(
         Ok(file) => file,
         Err(reason) => return Ok(Err(reason)),
     };
-    Ok(Ok(Box::new(FileWriter::new(file, case, limit_bytes, seed))))
+    let writer: Result<Box<dyn Writer>, String> = match case.method {
+        CommitMethod::IoUring => match RingWriter::new(file, case, limit_bytes, seed) {
+            Ok(writer) => Ok(Box::new(writer)),
+            Err(reason) => Err(reason),
+        },
+        CommitMethod::Msync | CommitMethod::MapSync => {
+            match MappedWriter::new(&file, case, limit_bytes, seed)
+                .map_err(|(doing, errno)| directory.error(doing, errno))?
+            {
+                Ok(writer) => Ok(Box::new(writer)),
+                Err(reason) => Err(reason),
+            }
+        }
+        _ => Ok(Box::new(FileWriter::new(file, case, limit_bytes, seed))),
+    };
+    Ok(writer)
+}
+
+/// One commit, to see whether the file system takes it: some refuse only then.
+fn tried(
+    directory: &Directory,
+    case: &CommitCase,
+    writer: &mut Box<dyn Writer>,
+) -> Result<Result<(), String>, StorageError> {
+    let outcome = writer.commit(Instant::now()).and_then(|_| writer.settle());
+    match outcome {
+        Ok(()) => Ok(Ok(())),
+        Err((_, Errno::INVAL)) if case.method.is_direct() => Ok(Err(format!(
+            "O_DIRECT takes whole blocks of the device, and {} bytes are none",
+            case.block_bytes
+        ))),
+        Err((_, Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS | Errno::SPIPE)) => {
+            Ok(Err("this file system does not have it".to_owned()))
+        }
+        Err((doing, errno)) => Err(directory.error(doing, errno)),
+    }
 }
 
 /// A writer in the place of one whose file is full. It was possible before.
@@ -176,7 +228,6 @@ fn renewed(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumb_model::probe::storage::CommitMethod;
 
     fn case(method: CommitMethod, placement: Placement, committers: u32) -> CommitCase {
         CommitCase { method, placement, block_bytes: 4096, committers, queue_depth: 1 }
@@ -214,7 +265,7 @@ mod tests {
         let mut writer = super::writer(&directory, &case, 3 * 4096, 0).unwrap().unwrap();
         for _ in 0..3 {
             assert!(!writer.is_full());
-            writer.commit().unwrap();
+            writer.commit(Instant::now()).unwrap();
         }
         assert!(writer.is_full());
     }
@@ -227,7 +278,7 @@ mod tests {
         let mut writer = super::writer(&directory, &case, 2 * 4096, 0).unwrap().unwrap();
         for _ in 0..5 {
             assert!(!writer.is_full());
-            writer.commit().unwrap();
+            writer.commit(Instant::now()).unwrap();
         }
     }
 

@@ -1,7 +1,7 @@
 //! Commits by the calls that files have: write, then one of the syncs, or a file whose writes sync by themselves.
 
 use super::buffer::Buffer;
-use super::commit::Writer;
+use super::commit::{Failure, Writer};
 use super::directory::Directory;
 use super::error::StorageError;
 use plumb_model::probe::storage::{CommitCase, CommitMethod, Placement};
@@ -9,6 +9,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::time::Instant;
 
 /// Bytes of a write when a file is filled before the measuring.
 const FILL_BYTES: usize = 1 << 20;
@@ -54,7 +55,7 @@ pub(super) fn open(
 
 /// Writes the whole content and syncs it: blocks that are only reserved would be turned into written ones by each
 /// commit, which is work of the file system that overwriting does not have.
-pub(super) fn fill(directory: &Directory, file: &File, bytes: u64, seed: u64) -> Result<(), StorageError> {
+fn fill(directory: &Directory, file: &File, bytes: u64, seed: u64) -> Result<(), StorageError> {
     let mut buffer = Buffer::new(FILL_BYTES, seed ^ 0xf111);
     let mut at = 0;
     while at < bytes {
@@ -81,7 +82,7 @@ impl FileWriter {
 }
 
 impl Writer for FileWriter {
-    fn commit(&mut self) -> Result<(), (&'static str, Errno)> {
+    fn commit(&mut self, now: Instant) -> Result<Instant, Failure> {
         write_all(&self.file, self.buffer.next(), self.offset).map_err(|errno| ("write to a file", errno))?;
         let synced = match self.method {
             CommitMethod::Fsync | CommitMethod::Direct => rustix::fs::fsync(&self.file),
@@ -95,7 +96,7 @@ impl Writer for FileWriter {
         if self.placement == Placement::Overwrite && self.offset + self.block_bytes > self.limit_bytes {
             self.offset = 0;
         }
-        Ok(())
+        Ok(now)
     }
 
     fn is_full(&self) -> bool {
@@ -103,7 +104,8 @@ impl Writer for FileWriter {
     }
 }
 
-fn write_all(file: &File, bytes: &[u8], at: u64) -> Result<(), Errno> {
+/// Writes all of it, in as many calls as it takes.
+pub(super) fn write_all(file: &File, bytes: &[u8], at: u64) -> Result<(), Errno> {
     let mut done = 0;
     while done < bytes.len() {
         match rustix::io::pwrite(file, &bytes[done..], at + done as u64) {

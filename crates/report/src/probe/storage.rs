@@ -1,13 +1,14 @@
 //! A storage probe: what is behind each path as a tree, its commits and streams, paths beside each other, and published
 //! devices.
 
-use crate::number::{self, ABSENT};
-use crate::size_text::{self, Body, Column, Section, Sheet};
+use super::{cautions, conditions, or_absent, sentences, table, time, title};
+use crate::number;
+use crate::size_text::{self, Column, Section, Sheet};
 use crate::text::TextStyle;
 use plumb_model::observation::Interval;
 use plumb_model::probe::storage::{
-    CommitCase, CommitMethod, CommitResult, Placement, RatioToFirst, StorageProbe, StorageTarget,
-    StorageWarning,
+    CommitCase, CommitMethod, CommitResult, PageCache, Placement, RatioToFirst, ReferenceDevice,
+    SequentialResult, StorageProbe, StorageTarget, StorageWarning, StreamDirection, TargetLayer,
 };
 
 /// The whole text.
@@ -17,44 +18,36 @@ pub fn render(document: &StorageProbe, style: TextStyle) -> String {
         sections.push(behind(target));
         sections.extend(warnings(target));
         sections.push(commits(target));
+        sections.extend(streams(target));
         sections.extend(refused(target));
     }
     sections.extend(compared(document));
     sections.push(published(document));
-    let sheet = Sheet { title: title(document), findings: Vec::new(), sections };
+    sections.push(conditions(&document.conditions));
+    let what = format!("Storage of {}", number::counted(document.targets.len(), "path"));
+    let sheet = Sheet {
+        title: title(&what, &document.conditions),
+        findings: cautions(&document.conditions),
+        sections,
+    };
     size_text::render(&sheet, style)
 }
 
-fn title(document: &StorageProbe) -> String {
-    let paths = number::counted(document.targets.len(), "path");
-    let seconds = document.elapsed_ns as f64;
-    let how = if document.complete { "" } else { ", stopped before its end" };
-    format!("Storage of {paths}: {} of measuring{how}", number::time(seconds))
-}
-
+/// The layers, each under the one that it lies on.
 fn behind(target: &StorageTarget) -> Section {
     let branch = |depth: u32| match depth {
         0 => String::new(),
         depth => format!("{}└ ", "  ".repeat(depth as usize - 1)),
     };
-    let line = |layer: &plumb_model::probe::storage::TargetLayer| {
-        let kind =
-            if layer.kind == "file_system" { "file system".to_owned() } else { layer.kind.replace('_', " ") };
+    let line = |layer: &TargetLayer| {
+        // ext4 needs no word beside it, vda does.
+        let kind = if layer.kind == "file_system" { String::new() } else { layer.kind.replace('_', " ") };
         vec![format!("{}{}", branch(layer.depth), layer.name), kind, layer.detail.clone()]
     };
-    let mut rows: Vec<Vec<String>> = target.layers.iter().map(line).collect();
-    rows.extend(
-        target
-            .storage
-            .missing
-            .iter()
-            .map(|missing| vec![String::new(), "not known".to_owned(), missing.clone()]),
-    );
-    Section {
-        heading: target.path.clone(),
-        meaning: format!("{} GB free", number::significant(target.available_bytes as f64 / 1e9, 3)),
-        body: Body::Table { columns: vec![Column::text(""), Column::text(""), Column::text("")], rows },
-    }
+    let unknown = |missing: &String| vec!["?".to_owned(), "not known".to_owned(), missing.clone()];
+    let rows = target.layers.iter().map(line).chain(target.storage.missing.iter().map(unknown));
+    let free = format!("{} GB free", number::significant(target.available_bytes as f64 / 1e9, 3));
+    table(&target.path, &free, &[Column::text(""), Column::text(""), Column::text("")], rows.collect())
 }
 
 /// Each kind once, with the evidence of the first way that it is said of.
@@ -71,66 +64,103 @@ fn warnings(target: &StorageTarget) -> Option<Section> {
         0 => warning.text.clone(),
         others => format!("{} (and so of {} more)", warning.text, number::counted(*others, "way")),
     };
-    (!first.is_empty()).then(|| Section {
-        heading: "Before you use these figures".to_owned(),
-        meaning: String::new(),
-        body: Body::Sentences(first.iter().map(sentence).collect()),
-    })
+    let said = || first.iter().map(sentence).collect();
+    (!first.is_empty()).then(|| sentences("Before you use these figures", "", said()))
 }
 
 fn commits(target: &StorageTarget) -> Section {
-    let columns = vec![
+    let mut columns = vec![
         Column::text("method"),
         Column::text("file"),
-        Column::number("block"),
         Column::number("at once"),
         Column::number("commits/s"),
         Column::number("±"),
-        Column::number("mean"),
+        Column::number("mean ms"),
         Column::number("p50"),
         Column::number("p99"),
         Column::number("max"),
-        Column::number("CPU"),
+        Column::number("CPU µs"),
         Column::text("durable"),
     ];
-    let measured = target.commits.iter().filter(|commit| commit.rate_per_s.is_some());
-    Section {
-        heading: "Commits".to_owned(),
-        meaning: "from before the write to after the sync; CPU is of one commit".to_owned(),
-        body: Body::Table { columns, rows: measured.map(row).collect() },
+    let measured: Vec<&CommitResult> =
+        target.commits.iter().filter(|commit| commit.rate_per_s.is_some()).collect();
+    let mut blocks: Vec<u64> = measured.iter().map(|commit| commit.case.block_bytes).collect();
+    blocks.dedup();
+    let mut rows: Vec<Vec<String>> = measured.iter().map(|commit| commit_row(commit)).collect();
+    let mut meaning = "from before the write to after the sync; CPU time is this process's".to_owned();
+    // One size needs no column.
+    if let [only] = blocks[..] {
+        meaning = format!("of {}, {meaning}", bytes(only));
+    } else {
+        columns.insert(2, Column::number("block"));
+        for (row, commit) in rows.iter_mut().zip(&measured) {
+            row.insert(2, bytes(commit.case.block_bytes));
+        }
     }
+    table("Commits", &meaning, &columns, rows)
 }
 
-fn row(commit: &CommitResult) -> Vec<String> {
-    let time = |ns: Option<f64>| ns.map_or(ABSENT.to_owned(), number::time);
+fn commit_row(commit: &CommitResult) -> Vec<String> {
     let latency = &commit.latency;
+    let ms = |ns: Option<u64>| or_absent(ns, |ns| number::milliseconds(ns as f64));
     vec![
         commit.case.method.name().to_owned(),
         place(&commit.case).to_owned(),
-        bytes(commit.case.block_bytes),
         at_once(&commit.case),
-        commit.rate_per_s.map_or(ABSENT.to_owned(), rate),
-        commit.rate_interval.as_ref().map_or(ABSENT.to_owned(), half_width),
-        time(latency.mean_ns),
-        time(latency.p50_ns.map(|ns| ns as f64)),
-        time(latency.p99_ns.map(|ns| ns as f64)),
-        time(latency.max_ns.map(|ns| ns as f64)),
-        time(commit.cpu_ns_per_commit),
+        or_absent(commit.rate_per_s, rate),
+        or_absent(commit.rate_interval, |interval| half_width(&interval, 1.0)),
+        or_absent(latency.mean_ns, number::milliseconds),
+        ms(latency.p50_ns),
+        ms(latency.p99_ns),
+        ms(latency.max_ns),
+        or_absent(commit.cpu_ns_per_commit, |ns| number::significant(ns / 1e3, 3)),
         durable(commit).to_owned(),
     ]
 }
 
-fn refused(target: &StorageTarget) -> Option<Section> {
-    let line = |commit: &CommitResult| {
-        let reason = commit.unavailable.as_ref()?;
-        Some(format!("{} x {}: {reason}", commit.case.method.name(), at_once(&commit.case)))
+fn streams(target: &StorageTarget) -> Option<Section> {
+    let row = |stream: &SequentialResult| {
+        vec![
+            stream_words(stream).to_owned(),
+            or_absent(stream.bytes_per_s, megabytes),
+            or_absent(stream.bytes_interval, |interval| half_width(&interval, 1e6)),
+            or_absent(stream.accepted_bytes_per_s, |rate| {
+                format!("page cache took {} MB/s", megabytes(rate))
+            }),
+        ]
     };
-    let sentences: Vec<String> = target.commits.iter().filter_map(line).collect();
-    (!sentences.is_empty()).then(|| Section {
-        heading: "Not measured".to_owned(),
-        meaning: String::new(),
-        body: Body::Sentences(sentences),
-    })
+    let measured: Vec<_> =
+        target.sequential.iter().filter(|stream| stream.bytes_per_s.is_some()).map(row).collect();
+    let columns = [Column::text("stream"), Column::number("MB/s"), Column::number("±"), Column::text("")];
+    let block = bytes(target.sequential.first()?.case.block_bytes);
+    let meaning = format!("in calls of {block}; writes until the device has all of it");
+    (!measured.is_empty()).then(|| table("Streams", &meaning, &columns, measured))
+}
+
+fn stream_words(stream: &SequentialResult) -> &'static str {
+    match (stream.case.direction, stream.case.page_cache) {
+        (StreamDirection::Write, PageCache::Buffered) => "write through the page cache, synced",
+        (StreamDirection::Write, PageCache::Direct) => "write around it (O_DIRECT)",
+        (StreamDirection::Read, PageCache::Buffered) => "read through the page cache, cold",
+        (StreamDirection::Read, PageCache::Direct) => "read around it (O_DIRECT)",
+    }
+}
+
+fn refused(target: &StorageTarget) -> Option<Section> {
+    let commit =
+        |commit: &CommitResult| Some(format!("{}: {}", way(&commit.case), commit.unavailable.as_ref()?));
+    let stream = |stream: &SequentialResult| {
+        Some(format!("{}: {}", stream_words(stream), stream.unavailable.as_ref()?))
+    };
+    let commits = target.commits.iter().filter_map(commit);
+    let said: Vec<String> = commits.chain(target.sequential.iter().filter_map(stream)).collect();
+    (!said.is_empty()).then(|| sentences("Not measured", "", said))
+}
+
+/// `fsync x 16, append`
+fn way(case: &CommitCase) -> String {
+    let block = bytes(case.block_bytes);
+    format!("{} x {}, {block} {}", case.method.name(), at_once(case), place(case))
 }
 
 fn place(case: &CommitCase) -> &'static str {
@@ -168,18 +198,12 @@ fn rate(per_s: f64) -> String {
     number::significant(per_s, 3)
 }
 
-fn half_width(interval: &Interval) -> String {
-    number::significant((interval.high - interval.low) / 2.0, 2)
+fn megabytes(bytes_per_s: f64) -> String {
+    number::significant(bytes_per_s / 1e6, 3)
 }
 
-fn ratio(ratio: &RatioToFirst) -> String {
-    match (ratio.low, ratio.high) {
-        (Some(low), Some(high)) => {
-            let digits = |value: f64| number::significant(value, 3);
-            format!("{} ({}..{})", number::ratio(ratio.ratio), digits(low), digits(high))
-        }
-        _ => number::ratio(ratio.ratio),
-    }
+fn half_width(interval: &Interval, unit: f64) -> String {
+    number::significant((interval.high - interval.low) / 2.0 / unit, 2)
 }
 
 /// Paths beside each other, each against the first.
@@ -187,55 +211,52 @@ fn compared(document: &StorageProbe) -> Option<Section> {
     let (first, others) = document.targets.split_first()?;
     let mut rows = Vec::new();
     for target in others {
-        for commit in &target.commits {
-            if let Some(found) = &commit.ratio_to_first {
-                let what = format!(
-                    "{} x {}, {}",
-                    commit.case.method.name(),
-                    at_once(&commit.case),
-                    place(&commit.case)
-                );
-                rows.push(vec![target.path.clone(), what, ratio(found)]);
-            }
+        let commits =
+            target.commits.iter().filter_map(|commit| Some((way(&commit.case), commit.ratio_to_first?)));
+        let streams = target
+            .sequential
+            .iter()
+            .filter_map(|stream| Some((stream_words(stream).to_owned(), stream.ratio_to_first?)));
+        for (way, found) in commits.chain(streams) {
+            rows.push(vec![target.path.clone(), way, number::ratio(found.ratio), span(&found)]);
         }
     }
-    (!rows.is_empty()).then(|| Section {
-        heading: format!("Against {}", first.path),
-        meaning: "rate over the rate there, with its 95 % interval over rounds".to_owned(),
-        body: Body::Table {
-            columns: vec![Column::text("path"), Column::text("way"), Column::text("ratio")],
-            rows,
-        },
+    let columns = [Column::text("path"), Column::text("way"), Column::number("ratio"), Column::text("95 %")];
+    let heading = format!("Against {}", first.path);
+    (!rows.is_empty()).then(|| table(&heading, "rate over the rate there, round by round", &columns, rows))
+}
+
+fn span(ratio: &RatioToFirst) -> String {
+    or_absent(ratio.low.zip(ratio.high), |(low, high)| {
+        format!("{}..{}", number::significant(low, 3), number::significant(high, 3))
     })
 }
 
+/// Published devices, each with what the paths' appending with fsync is over it.
 fn published(document: &StorageProbe) -> Section {
-    let ours = document.targets.first().and_then(|target| {
-        let fsync = target.commits.iter().find(|commit| {
-            commit.case.method == CommitMethod::Fsync
-                && commit.case.placement == Placement::Append
-                && commit.case.committers == 1
-        })?;
-        Some((target.path.clone(), fsync.rate_per_s?))
-    });
-    let row = |device: &plumb_model::probe::storage::ReferenceDevice| {
-        let time = device.latency_ns.map_or(ABSENT.to_owned(), |ns| number::time(ns as f64));
-        let ratio =
-            ours.as_ref().map_or(ABSENT.to_owned(), |(_, rate)| number::ratio(rate / device.rate_per_s));
-        vec![device.name.clone(), rate(device.rate_per_s), time, ratio]
+    let own = |target: &StorageTarget| {
+        let case = |commit: &&CommitResult| {
+            let case = &commit.case;
+            case.method == CommitMethod::Fsync && case.placement == Placement::Append && case.committers == 1
+        };
+        target.commits.iter().find(case).and_then(|commit| commit.rate_per_s)
     };
-    let beside = ours.as_ref().map_or("this path".to_owned(), |(path, _)| format!("{path}, fsync"));
-    Section {
-        heading: "Published".to_owned(),
-        meaning: format!("{}; last column: {beside} over it", document.reference_source),
-        body: Body::Table {
-            columns: vec![
-                Column::text("device"),
-                Column::number("commits/s"),
-                Column::number("latency"),
-                Column::number("ours over it"),
-            ],
-            rows: document.reference.iter().map(row).collect(),
-        },
-    }
+    let ours = document.targets.first().and_then(|target| Some((&target.path, own(target)?)));
+    let row = |device: &ReferenceDevice| {
+        vec![
+            device.name.clone(),
+            rate(device.rate_per_s),
+            time(device.latency_ns),
+            or_absent(ours, |(_, rate)| number::ratio(rate / device.rate_per_s)),
+        ]
+    };
+    let beside = ours.map_or(String::new(), |(path, _)| format!("; ratio is fsync on {path} over it"));
+    let columns = [
+        Column::text("device"),
+        Column::number("commits/s"),
+        Column::number("latency"),
+        Column::number("ratio"),
+    ];
+    let meaning = format!("{}{beside}", document.reference.source);
+    table("Published", &meaning, &columns, document.reference.rows.iter().map(row).collect())
 }

@@ -5,40 +5,29 @@ mod plan;
 mod reference;
 mod rounds;
 
-use super::super::End;
+use super::window::Window;
 use crate::args::probe::{ProbeOutput, StorageArgs};
+use crate::commands::End;
 use crate::{printer, stop};
 use anyhow::Result;
-use jiff::Timestamp;
 use plan::Plan;
-use plumb_model::probe::storage::{STORAGE_SCHEMA_VERSION, StorageProbe, StorageTarget};
-use plumb_observe::{HostRoot, SystemCommands, host_facts};
+use plumb_model::probe::ProbeKind;
+use plumb_model::probe::storage::{StorageProbe, StorageTarget};
 use plumb_probe::storage::Directory;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 pub(super) fn storage(arguments: &StorageArgs) -> Result<End> {
-    let started = Timestamp::now();
-    let began = Instant::now();
     let plan = Plan::of(arguments);
     let directories =
         arguments.paths.iter().map(|path| Directory::open(path)).collect::<Result<Vec<_>, _>>()?;
     let stop = stop::flag()?;
-    let host = host_facts(&HostRoot::default(), &SystemCommands::default());
-    let (targets, noise) = rounds::measure(&plan, &directories, &stop)?;
+    let window = Window::open();
+    let targets = rounds::measure(&plan, &directories, &stop)?;
     let mut document = StorageProbe {
-        schema_version: STORAGE_SCHEMA_VERSION,
-        probe: "storage".to_owned(),
-        plumb_version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_at: started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        elapsed_ns: began.elapsed().as_nanos() as u64,
-        complete: !stop.load(Ordering::Relaxed),
+        conditions: window.close(ProbeKind::Storage, !stop.load(Ordering::Relaxed)),
         plan: plan.shown(),
         targets,
         reference: reference::devices(),
-        reference_source: reference::SOURCE.to_owned(),
-        noise,
-        host,
     };
     plumb_judge::storage::judge(&mut document);
     printer::out(&match arguments.output {
@@ -46,7 +35,7 @@ pub(super) fn storage(arguments: &StorageArgs) -> Result<End> {
         ProbeOutput::Json => format!("{}\n", serde_json::to_string_pretty(&document)?),
     });
     Ok(match () {
-        () if !document.complete => End::Interrupted,
+        () if !document.conditions.complete => End::Interrupted,
         () if document.targets.iter().any(contradicts) => End::Found,
         () => End::Done,
     })

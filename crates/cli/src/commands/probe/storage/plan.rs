@@ -5,6 +5,7 @@ use plumb_model::probe::storage::{
     CommitCase, CommitMethod, PageCache, Placement, StoragePlan, StreamCase, StreamDirection,
 };
 use plumb_stats::random::Random;
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// Committers of the curve that is drawn for fsync when nobody asked for another.
@@ -18,10 +19,23 @@ const DEVICE_ALONE: [CommitMethod; 3] =
 const STREAM_BLOCK_BYTES: u64 = 1 << 20;
 
 /// One thing to measure on every path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Case {
     Commit(CommitCase),
     Stream(StreamCase),
+}
+
+impl Case {
+    /// For people, while it runs.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Case::Commit(case) => format!("{} x {}", case.method.name(), case.committers * case.queue_depth),
+            Case::Stream(case) => match case.direction {
+                StreamDirection::Write => "sequential write".to_owned(),
+                StreamDirection::Read => "sequential read".to_owned(),
+            },
+        }
+    }
 }
 
 /// All cases, and how long and how often.
@@ -67,7 +81,8 @@ impl Plan {
         if !arguments.no_streams {
             cases.extend(streams());
         }
-        cases.dedup();
+        let mut seen = HashSet::new();
+        cases.retain(|case| seen.insert(*case));
         Plan {
             cases,
             block: Duration::from_nanos(arguments.duration.0 / u64::from(arguments.rounds)),
@@ -79,18 +94,24 @@ impl Plan {
 
     /// As it stands in the document.
     pub(super) fn shown(&self) -> StoragePlan {
-        StoragePlan { duration_ns: self.duration_ns, blocks: self.rounds, seed: self.seed }
+        StoragePlan { duration_ns: self.duration_ns, rounds: self.rounds, seed: self.seed }
     }
 
-    /// Every case once on each path in every round, in random order within the round.
+    /// Every case once on each path in every round, in random order within the round. Streams come after all commits:
+    /// what they leave to a file system to free would be in the way.
     pub(super) fn order(&self, targets: usize) -> Vec<Slot> {
         let mut random = Random::new(self.seed);
         let mut slots = Vec::new();
-        for round in 0..self.rounds {
-            let all = (0..targets).flat_map(|target| (0..self.cases.len()).map(move |case| (target, case)));
-            let mut turn: Vec<Slot> = all.map(|(target, case)| Slot { target, case, round }).collect();
-            random.shuffle(&mut turn);
-            slots.extend(turn);
+        for streams in [false, true] {
+            for round in 0..self.rounds {
+                let of_kind = |case: &usize| matches!(self.cases[*case], Case::Stream(_)) == streams;
+                let cases = || (0..self.cases.len()).filter(of_kind);
+                let all =
+                    (0..targets).flat_map(|target| cases().map(move |case| Slot { target, case, round }));
+                let mut turn: Vec<Slot> = all.collect();
+                random.shuffle(&mut turn);
+                slots.extend(turn);
+            }
         }
         slots
     }
@@ -130,4 +151,75 @@ fn streams() -> Vec<Case> {
         }
     }
     cases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Arguments, Command, probe::ProbeCommand};
+    use clap::Parser;
+
+    fn plan(words: &str) -> Plan {
+        let words = ["plumb", "probe", "storage"].into_iter().chain(words.split_whitespace());
+        let Command::Probe(probe) = Arguments::parse_from(words).command else { panic!("no probe") };
+        let ProbeCommand::Storage(arguments) = probe.command else { panic!("no storage") };
+        Plan::of(&arguments)
+    }
+
+    fn commits(plan: &Plan) -> Vec<CommitCase> {
+        let commit = |case: &Case| match case {
+            Case::Commit(case) => Some(*case),
+            Case::Stream(_) => None,
+        };
+        plan.cases.iter().filter_map(commit).collect()
+    }
+
+    #[test]
+    fn without_words_every_method_has_a_case_and_fsync_a_curve() {
+        let commits = commits(&plan("/x"));
+        for method in CommitMethod::ALL {
+            assert!(commits.iter().any(|case| case.method == method), "{method:?}");
+        }
+        let fsync =
+            |case: &&CommitCase| case.method == CommitMethod::Fsync && case.placement == Placement::Append;
+        let curve: Vec<u32> = commits.iter().filter(fsync).map(|case| case.committers).collect();
+        assert_eq!(curve, [1, 4, 16]);
+        let mapped = commits.iter().filter(|case| case.method.is_mapped());
+        assert!(mapped.into_iter().all(|case| case.placement == Placement::Overwrite));
+    }
+
+    #[test]
+    fn what_was_asked_for_is_crossed_and_nothing_is_added_but_the_device_alone() {
+        let commits =
+            commits(&plan("/x --method dsync,io_uring --block 512,1MiB --committers 1..2 --queue-depth 3"));
+        let dsync = |case: &&CommitCase| case.method == CommitMethod::Dsync;
+        assert_eq!(commits.iter().filter(dsync).count(), 4);
+        assert!(commits.iter().filter(|case| !dsync(case)).all(|case| case.queue_depth == 3));
+        assert_eq!(commits.len(), 8);
+    }
+
+    #[test]
+    fn with_overwrite_nothing_is_appended() {
+        let commits = commits(&plan("/x --overwrite --method all"));
+        assert!(commits.iter().all(|case| case.placement == Placement::Overwrite));
+        let distinct: HashSet<CommitCase> = commits.iter().copied().collect();
+        assert_eq!(distinct.len(), commits.len());
+    }
+
+    #[test]
+    fn every_round_has_each_case_of_each_path_once_and_streams_come_last() {
+        let plan = plan("/x /y --rounds 3");
+        let order = plan.order(2);
+        for round in 0..3 {
+            let slots = order.iter().filter(|slot| slot.round == round);
+            let distinct: HashSet<(usize, usize)> =
+                slots.clone().map(|slot| (slot.target, slot.case)).collect();
+            assert_eq!((slots.count(), distinct.len()), (plan.cases.len() * 2, plan.cases.len() * 2));
+        }
+        let is_stream = |slot: &Slot| matches!(plan.cases[slot.case], Case::Stream(_));
+        assert!(order.iter().map(is_stream).is_sorted());
+        let turns: Vec<Vec<Slot>> = order.chunk_by(|a, b| a.round == b.round).map(<[Slot]>::to_vec).collect();
+        let cases = |turn: &[Slot]| turn.iter().map(|slot| (slot.target, slot.case)).collect::<Vec<_>>();
+        assert_ne!(cases(&turns[0]), cases(&turns[1]), "each round has an order of its own");
+    }
 }

@@ -1,10 +1,9 @@
 //! Published rates of commits, to be shown beside measured ones.
 
-use plumb_model::probe::storage::ReferenceDevice;
+use plumb_model::probe::storage::{ReferenceDevice, ReferenceDevices};
 
-/// Where they are from.
-pub(super) const SOURCE: &str = "a database company's blog on fsync: one script that writes and syncs in a loop, on one \
-                                 kernel and one machine for each device; block size not stated";
+const SOURCE: &str = "a database company's blog on fsync: a small script that writes and syncs in a loop; machine, kernel \
+                      and block size not stated";
 
 /// Name, commits per second, latency in microseconds where it was published.
 const DEVICES: &[(&str, f64, Option<u64>)] = &[
@@ -20,11 +19,11 @@ const DEVICES: &[(&str, f64, Option<u64>)] = &[
     ("slow USB SATA disk", 13.0, Some(75_000)),
 ];
 
-pub(super) fn devices() -> Vec<ReferenceDevice> {
+pub(super) fn devices() -> ReferenceDevices {
     let device = |(name, rate_per_s, latency_us): &(&str, f64, Option<u64>)| ReferenceDevice {
         name: (*name).to_owned(),
         rate_per_s: *rate_per_s,
         latency_ns: latency_us.map(|us| us * 1_000),
     };
-    DEVICES.iter().map(device).collect()
+    ReferenceDevices { source: SOURCE.to_owned(), rows: DEVICES.iter().map(device).collect() }
 }

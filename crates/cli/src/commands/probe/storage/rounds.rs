@@ -1,160 +1,218 @@
 //! The rounds: files made, every case on every path in turn, each block folded into its result.
 
-use super::fold::{CommitFold, DeviceWork, ratio};
-use super::plan::{Case, Plan};
-use crate::progress::Turns;
+use super::fold::{CommitFold, DeviceWork, StreamFold, bytes_per_s, ratio};
+use super::plan::{Case, Plan, Slot};
+use crate::progress::steps::Steps;
 use anyhow::Result;
 use plumb_model::facts::{HostDelta, Storage, StorageLayer};
-use plumb_model::probe::storage::{CommitResult, Noise, StorageTarget, TargetLayer};
-use plumb_observe::{
-    HostRoot, HostSample, SystemCommands, ThreadsSample, host_delta, process_usage, sample_host,
-    sample_threads, storage,
+use plumb_model::probe::storage::{
+    CommitCase, CommitResult, Placement, SequentialResult, StorageTarget, TargetLayer,
 };
-use plumb_probe::storage::{Committers, Directory, Prepared, StorageError};
+use plumb_observe::{HostRoot, SystemCommands, host_delta, sample_host, storage};
+use plumb_probe::storage::{Committers, Directory, Prepared, StorageError, Streams};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Most that a growing file takes before it is replaced (ours: minutes of any disk's commits of 4 KiB).
 const FILE_BYTES_MAX: u64 = 512 << 20;
 /// What a file that is overwritten has (that of a PostgreSQL log segment, which pg_test_fsync uses too).
 const OVERWRITTEN_BYTES: u64 = 16 << 20;
-/// Of the free space, the share that all files together may take (ours: others write there too).
-const SPACE_SHARE: f64 = 0.5;
-/// Fewest commits that a file has room for.
+/// Most that a stream writes (ours: seconds of a fast disk).
+const STREAM_BYTES_MAX: u64 = 1 << 30;
+/// Of the free space, what the files of all commits and of all streams may take (ours: others write there too).
+const COMMIT_SHARE: f64 = 0.5;
+const STREAM_SHARE: f64 = 0.25;
+/// Fewest commits that a file has room for, and fewest calls of a stream.
 const COMMITS_MIN: u64 = 16;
+const CALLS_MIN: u64 = 8;
+/// A stream is read from one file and written to another.
+const STREAM_FILES: u64 = 2;
+/// A block of a commit, its warm-up included, and one of a stream, its sync included, over their lengths.
+const COMMIT_LENGTHS: f64 = 1.15;
+const STREAM_LENGTHS: f64 = 2.0;
+/// Making and filling the files of one path.
+const MAKING_S: f64 = 2.0;
 
 /// A path while it is measured.
 struct Target<'a> {
     directory: &'a Directory,
     storage: Storage,
     available_bytes: u64,
-    committers: Vec<Option<Committers<'a>>>,
-    commits: Vec<CommitFold>,
+    streams: Option<Streams<'a>>,
+    cases: Vec<Course<'a>>,
+}
+
+/// A case on a path, and what came of it so far.
+enum Course<'a> {
+    Commit(Option<Committers<'a>>, CommitFold),
+    Stream(StreamFold),
 }
 
 pub(super) fn measure(
     plan: &Plan,
     directories: &[Directory],
     stop: &AtomicBool,
-) -> Result<(Vec<StorageTarget>, Noise)> {
+) -> Result<Vec<StorageTarget>> {
     let root = HostRoot::default();
     let slots = plan.order(directories.len());
-    let turns = Turns::new("storage probe", slots.len(), plan.block.as_secs_f64() * slots.len() as f64);
-    turns.note("making files");
+    let steps = Steps::begin("probing storage", estimate_s(plan, &slots, directories.len()));
     let mut targets = Vec::new();
     for directory in directories {
-        targets.push(Target::prepare(plan, directory, directories.len(), &root, stop)?);
+        steps.now(&format!("making files in {}", directory.path().display()));
+        targets.push(Target::prepare(plan, directory, directories.len(), stop)?);
     }
-    let before = Reading::take(&root);
-    for slot in slots {
+    let blocks = slots.len();
+    for (position, slot) in slots.into_iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             break;
         }
         let target = &mut targets[slot.target];
-        turns.next(&format!("{}  {}", target.directory.path().display(), words(&plan.cases[slot.case])));
-        target.block(plan, slot.case, slot.round, &root, stop)?;
+        let (case, path) = (plan.cases[slot.case].words(), target.directory.path().display());
+        steps.now(&format!("block {}/{blocks}  {case}  {path}", position + 1));
+        target.block(plan, slot, &root, stop)?;
     }
-    let noise = Reading::take(&root).since(&before);
-    turns.end();
+    drop(steps);
     let mut results: Vec<StorageTarget> = targets.into_iter().map(Target::result).collect();
     compare(&mut results);
-    Ok((results, noise))
+    Ok(results)
 }
 
-/// A case for people.
-fn words(case: &Case) -> String {
-    match case {
-        Case::Commit(case) => format!("{} x {}", case.method.name(), case.committers),
-        Case::Stream(_) => "stream".to_owned(),
-    }
+fn estimate_s(plan: &Plan, slots: &[Slot], paths: usize) -> f64 {
+    let lengths = |slot: &Slot| match plan.cases[slot.case] {
+        Case::Commit(_) => COMMIT_LENGTHS,
+        Case::Stream(_) => STREAM_LENGTHS,
+    };
+    MAKING_S * paths as f64 + plan.block.as_secs_f64() * slots.iter().map(lengths).sum::<f64>()
 }
 
 impl<'a> Target<'a> {
-    fn prepare(
-        plan: &Plan,
-        directory: &'a Directory,
-        paths: usize,
-        root: &HostRoot,
-        stop: &AtomicBool,
-    ) -> Result<Self> {
+    /// Looks through to the hardware and makes the files.
+    fn prepare(plan: &Plan, directory: &'a Directory, paths: usize, stop: &AtomicBool) -> Result<Self> {
         let available_bytes = directory.available_bytes()?;
+        let room = Room::of(plan, directory, available_bytes, paths as u64)?;
         let mut target = Target {
             directory,
-            storage: storage(root, &SystemCommands::default(), &directory.resolved().to_string_lossy()),
+            storage: storage(
+                &HostRoot::default(),
+                &SystemCommands::default(),
+                &directory.resolved().to_string_lossy(),
+            ),
             available_bytes,
-            committers: Vec::new(),
-            commits: Vec::new(),
+            streams: None,
+            cases: Vec::new(),
         };
-        let files: u64 = plan
-            .cases
-            .iter()
-            .map(|case| match case {
-                Case::Commit(case) => u64::from(case.committers),
-                Case::Stream(_) => 0,
-            })
-            .sum();
-        let share_bytes = (available_bytes as f64 * SPACE_SHARE / paths as f64) as u64 / files.max(1);
         for case in &plan.cases {
-            let Case::Commit(case) = case else { continue };
-            let needed_bytes = case.block_bytes * u64::from(case.queue_depth) * COMMITS_MIN;
-            if share_bytes < needed_bytes {
-                let needed = needed_bytes * files * paths as u64;
-                return Err(StorageError::TooLittleSpace {
-                    path: directory.path().to_owned(),
-                    available_bytes,
-                    needed_bytes: (needed as f64 / SPACE_SHARE) as u64,
-                }
-                .into());
-            }
-            let most = match case.placement {
-                plumb_model::probe::storage::Placement::Append => FILE_BYTES_MAX,
-                plumb_model::probe::storage::Placement::Overwrite => OVERWRITTEN_BYTES.max(needed_bytes),
-            };
-            let mut fold = CommitFold::new(*case);
             // Between two preparations the user may have stopped it.
-            let prepared = if stop.load(Ordering::Relaxed) {
-                None
-            } else {
-                match Committers::prepare(directory, *case, share_bytes.min(most))? {
-                    Prepared::Ready(committers) => Some(committers),
-                    Prepared::Refused(reason) => {
-                        fold.refused(reason);
+            let stopped = stop.load(Ordering::Relaxed);
+            let course = match case {
+                Case::Commit(case) => {
+                    let mut fold = CommitFold::new(*case);
+                    let limit_bytes = room.commit_bytes.min(most_bytes(case));
+                    let prepared = if stopped {
                         None
+                    } else {
+                        Some(Committers::prepare(directory, *case, limit_bytes)?)
+                    };
+                    let committers = match prepared {
+                        Some(Prepared::Ready(committers)) => Some(committers),
+                        Some(Prepared::Refused(reason)) => {
+                            fold.refused(reason);
+                            None
+                        }
+                        None => None,
+                    };
+                    Course::Commit(committers, fold)
+                }
+                Case::Stream(case) => {
+                    if target.streams.is_none() && !stopped {
+                        target.streams =
+                            Some(Streams::prepare(directory, room.stream_bytes.min(STREAM_BYTES_MAX))?);
                     }
+                    Course::Stream(StreamFold::new(*case))
                 }
             };
-            target.committers.push(prepared);
-            target.commits.push(fold);
+            target.cases.push(course);
         }
         Ok(target)
     }
 
-    fn block(
-        &mut self,
-        plan: &Plan,
-        index: usize,
-        round: u32,
-        root: &HostRoot,
-        stop: &AtomicBool,
-    ) -> Result<()> {
-        let Some(Some(committers)) = self.committers.get_mut(index) else { return Ok(()) };
-        let before = sample_host(root).ok();
-        let sample = committers.run(plan.block, stop)?;
-        let work = before.zip(sample_host(root).ok()).map(|(before, after)| host_delta(&before, &after));
-        let work = work.and_then(|host| device_work(&self.storage, &host));
-        self.commits[index].block(round, sample, work);
+    fn block(&mut self, plan: &Plan, slot: Slot, root: &HostRoot, stop: &AtomicBool) -> Result<()> {
+        match (&plan.cases[slot.case], &mut self.cases[slot.case]) {
+            (Case::Commit(_), Course::Commit(Some(committers), fold)) => {
+                let before = sample_host(root).ok();
+                let sample = committers.run(plan.block, stop)?;
+                let meanwhile =
+                    before.zip(sample_host(root).ok()).map(|(before, after)| host_delta(&before, &after));
+                fold.block(slot.round, sample, meanwhile.and_then(|host| device_work(&self.storage, &host)));
+            }
+            (Case::Stream(case), Course::Stream(fold)) => {
+                if let Some(streams) = &self.streams {
+                    fold.block(slot.round, streams.run(case, plan.block, stop)?);
+                }
+            }
+            _ => {}
+        }
         Ok(())
     }
 
     fn result(self) -> StorageTarget {
+        let (mut commits, mut sequential) = (Vec::new(), Vec::new());
+        for course in self.cases {
+            match course {
+                Course::Commit(_, fold) => commits.push(fold.result()),
+                Course::Stream(fold) => sequential.push(fold.result()),
+            }
+        }
         StorageTarget {
             path: self.directory.path().display().to_string(),
             layers: self.storage.layers.iter().map(line).collect(),
             storage: self.storage,
             available_bytes: self.available_bytes,
-            commits: self.commits.into_iter().map(CommitFold::result).collect(),
-            sequential: Vec::new(),
+            commits,
+            sequential,
             warnings: Vec::new(),
         }
+    }
+}
+
+/// Most that a file of a path may take.
+struct Room {
+    commit_bytes: u64,
+    stream_bytes: u64,
+}
+
+impl Room {
+    fn of(plan: &Plan, directory: &Directory, available_bytes: u64, paths: u64) -> Result<Self> {
+        // What each file needs at least, and how many there are.
+        let (mut commit, mut files, mut stream) = (0, 0, 0);
+        for case in &plan.cases {
+            match case {
+                Case::Commit(case) => {
+                    commit = commit.max(case.block_bytes * u64::from(case.queue_depth) * COMMITS_MIN);
+                    files += u64::from(case.committers);
+                }
+                Case::Stream(case) => stream = stream.max(case.block_bytes * CALLS_MIN),
+            }
+        }
+        let share = |share: f64, files: u64| (available_bytes as f64 * share) as u64 / (files * paths).max(1);
+        let needed = |bytes: u64, files: u64, share: f64| ((bytes * files * paths) as f64 / share) as u64;
+        let room = Room {
+            commit_bytes: share(COMMIT_SHARE, files),
+            stream_bytes: share(STREAM_SHARE, STREAM_FILES),
+        };
+        if room.commit_bytes < commit || room.stream_bytes < stream {
+            let needed_bytes =
+                needed(commit, files, COMMIT_SHARE).max(needed(stream, STREAM_FILES, STREAM_SHARE));
+            let path = directory.path().to_owned();
+            return Err(StorageError::TooLittleSpace { path, available_bytes, needed_bytes }.into());
+        }
+        Ok(room)
+    }
+}
+
+fn most_bytes(case: &CommitCase) -> u64 {
+    match case.placement {
+        Placement::Append => FILE_BYTES_MAX,
+        Placement::Overwrite => OVERWRITTEN_BYTES.max(case.block_bytes * COMMITS_MIN),
     }
 }
 
@@ -181,46 +239,21 @@ fn device_work(storage: &Storage, host: &HostDelta) -> Option<DeviceWork> {
     })
 }
 
+/// Every path beside the first one.
 fn compare(targets: &mut [StorageTarget]) {
     let Some((first, others)) = targets.split_first_mut() else { return };
-    let rates = |result: &CommitResult| -> Vec<(u32, f64)> {
+    let commits = |result: &CommitResult| -> Vec<(u32, f64)> {
         result.blocks.iter().map(|block| (block.round, block.rate_per_s)).collect()
+    };
+    let streams = |result: &SequentialResult| -> Vec<(u32, f64)> {
+        result.blocks.iter().map(|block| (block.round, bytes_per_s(block))).collect()
     };
     for target in others {
         for (result, reference) in target.commits.iter_mut().zip(&first.commits) {
-            result.ratio_to_first = ratio(&rates(reference), &rates(result));
+            result.ratio_to_first = ratio(&commits(reference), &commits(result));
         }
-    }
-}
-
-/// The host and this process at a moment.
-struct Reading {
-    host: Option<HostSample>,
-    own: Option<ThreadsSample>,
-}
-
-impl Reading {
-    fn take(root: &HostRoot) -> Self {
-        Reading { host: sample_host(root).ok(), own: sample_threads(root, std::process::id()).ok() }
-    }
-
-    fn since(&self, before: &Reading) -> Noise {
-        let host =
-            before.host.as_ref().zip(self.host.as_ref()).map(|(before, after)| host_delta(before, after));
-        let own =
-            before.own.as_ref().zip(self.own.as_ref()).map(|(before, after)| process_usage(before, after));
-        let others = || {
-            let host = host.as_ref()?;
-            let own_ns = own.as_ref()?.cpu_ns?;
-            Some(
-                host.cpu.busy_ns?.saturating_sub(own_ns) as f64
-                    / host.cpu.total_ns.filter(|total| *total > 0)? as f64,
-            )
-        };
-        Noise {
-            others_cpu_share: others(),
-            steal_share: host.as_ref().and_then(|host| host.cpu.steal_share()),
-            counters: host,
+        for (result, reference) in target.sequential.iter_mut().zip(&first.sequential) {
+            result.ratio_to_first = ratio(&streams(reference), &streams(result));
         }
     }
 }
