@@ -10,14 +10,17 @@ use thiserror::Error;
 mod compressed;
 mod encode;
 mod header;
+mod settled;
 
 pub use compressed::CompressedBatch;
 pub use encode::{encoded_len, largest_record_overhead};
 pub(crate) use header::{CHECKED_FROM, CRC_AT};
 pub use header::{HEADER_BYTES, LARGEST_BATCH_BYTES, ProducerSequence, Seal};
+pub use settled::Settled;
 
 use crate::compression::{Codec, CompressionError, Compressor};
 use encode::Lengths;
+use std::sync::Arc;
 
 /// A record does not fit into what the batch may still take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -36,6 +39,10 @@ pub struct BatchBuffer {
     places: Vec<Place>,
     limit_bytes: usize,
     sealed_bytes: usize,
+    /// What of the values is never patched.
+    settled: Option<Arc<Settled>>,
+    /// The checksums of the settled parts, of as many first records as have them.
+    settled_crcs: Vec<u32>,
 }
 
 /// Where the parts of a record are, counted from the start of the batch.
@@ -57,13 +64,21 @@ impl BatchBuffer {
             places: Vec::new(),
             limit_bytes: limit_bytes.min(LARGEST_BATCH_BYTES),
             sealed_bytes: 0,
+            settled: None,
+            settled_crcs: Vec::new(),
         }
+    }
+
+    /// The same for values of which only the first bytes are ever patched: the rest is read once, not for every send.
+    pub fn with_settled(limit_bytes: usize, settled: Arc<Settled>) -> Self {
+        Self { settled: Some(settled), ..Self::new(limit_bytes) }
     }
 
     /// Takes all records out; the buffer keeps its size.
     pub fn clear(&mut self) {
         self.bytes.truncate(HEADER_BYTES);
         self.places.clear();
+        self.settled_crcs.clear();
         self.sealed_bytes = 0;
     }
 
@@ -110,6 +125,11 @@ impl BatchBuffer {
         let place = encode::record(&mut self.bytes, lengths, key, value, headers);
         debug_assert_eq!(self.bytes.len(), needed);
         self.places.push(place);
+        if self.settled_crcs.len() == index
+            && let Some(crc) = self.settled.as_ref().and_then(|settled| settled.checksum(value))
+        {
+            self.settled_crcs.push(crc);
+        }
         Ok(index)
     }
 
@@ -137,10 +157,16 @@ impl BatchBuffer {
         &mut self.bytes[self.places[index].key_range()]
     }
 
-    /// The value of record `index`, to be written over.
+    /// The value of record `index`, to be written over; without its settled part.
     #[inline]
     pub fn value_mut(&mut self, index: usize) -> &mut [u8] {
-        &mut self.bytes[self.places[index].value_range()]
+        let mut range = self.places[index].value_range();
+        if let Some(settled) = &self.settled
+            && index < self.settled_crcs.len()
+        {
+            range.end -= settled.length();
+        }
+        &mut self.bytes[range]
     }
 
     /// The value of the last header of record `index`, to be written over; empty where it has no header.
@@ -158,8 +184,25 @@ impl BatchBuffer {
         assert!(records > 0, "an empty batch cannot be sent");
         self.sealed_bytes = self.size_bytes(records);
         let batch = &mut self.bytes[..self.sealed_bytes];
-        header::write(batch, records, Codec::None, seal);
+        header::write_unchecked(batch, records, Codec::None, seal);
+        let crc = self.checksum(records);
+        let batch = &mut self.bytes[..self.sealed_bytes];
+        header::write_checksum(batch, crc);
         batch
+    }
+
+    /// The checksum of a batch of the first `records` records; what is settled in it is not read again.
+    fn checksum(&self, records: usize) -> u32 {
+        let (mut crc, mut from) = (0, CHECKED_FROM);
+        if let Some(settled) = &self.settled {
+            for (place, settled_crc) in self.places[..records].iter().zip(&self.settled_crcs) {
+                let patched_end = place.value as usize + settled.patched_bytes();
+                crc = crc32c::crc32c_append(crc, &self.bytes[from..patched_end]);
+                crc = settled.append(crc, *settled_crc);
+                from = place.value_end as usize;
+            }
+        }
+        crc32c::crc32c_append(crc, &self.bytes[from..self.sealed_bytes])
     }
 
     /// What was sealed last, for sending it again; empty before that. What was patched since is in it, without a right checksum.
@@ -297,6 +340,35 @@ mod tests {
         assert_eq!(batch.key(0), b"");
         assert_eq!(batch.last_header_mut(0), b"");
         assert_eq!(batch.value_mut(0), b"x");
+    }
+
+    #[test]
+    fn what_is_settled_changes_nothing_of_what_is_sent() {
+        let values: Vec<Vec<u8>> = (0..9_u8).map(|at| vec![at; if at == 7 { 800 } else { 900 }]).collect();
+        let settled = Arc::new(Settled::behind(40, 900).unwrap());
+        let mut batches = [BatchBuffer::new(100_000), BatchBuffer::with_settled(100_000, settled)];
+        for value in &values {
+            for batch in &mut batches {
+                batch.push(Some(b"key"), value, &[(b"plumb", b"header")]).unwrap();
+            }
+        }
+        for (round, records) in [9, 1, 7, 8, 9].into_iter().enumerate() {
+            for batch in &mut batches {
+                for at in 0..records {
+                    batch.value_mut(at)[..40].fill(round as u8);
+                    batch.key_mut(at).fill(round as u8 + 1);
+                    batch.last_header_mut(at).fill(round as u8 + 2);
+                }
+            }
+            let [plain, settled] = &mut batches;
+            assert!(plain.seal(records, &SEAL) == settled.seal(records, &SEAL), "{records} records");
+        }
+        // The settled part cannot be written over; a value without one can, as a whole.
+        assert_eq!((batches[1].value_mut(0).len(), batches[1].value_mut(7).len()), (40, 800));
+        batches[1].clear();
+        batches[1].push(None, &[1; 900], &[]).unwrap();
+        let sealed = batches[1].seal(1, &SEAL).to_vec();
+        assert!(crate::record::batches(&sealed).next().unwrap().unwrap().crc_is_right());
     }
 
     #[test]

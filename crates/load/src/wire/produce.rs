@@ -491,7 +491,7 @@ impl<'b, 'a> Producer<'b, 'a> {
             }
             None => {
                 self.slots_left -= 1;
-                Slot::new(self.settings.batch_bytes)
+                Slot::new(self.settings.batch_bytes, &self.content)
             }
         };
         slot.begin(&self.content, partition, part);

@@ -7,8 +7,9 @@ use crate::keys::KeySource;
 use crate::payload::{PayloadSource, StampPlace, stamp_place};
 use crate::stamp::{Part, Reading, STAMP_BYTES, STAMP_HEADER, Stamp};
 use plumb_model::plan::{LoadPlan, Payload, SizePlan};
-use plumb_wire::batch::{BatchBuffer, CompressedBatch, Full, Seal};
+use plumb_wire::batch::{BatchBuffer, CompressedBatch, Full, Seal, Settled};
 use plumb_wire::compression::{CompressionError, Compressor};
+use std::sync::Arc;
 
 /// Headers of a record, with the one for the stamp.
 const HEADERS_MOST: usize = 11;
@@ -23,6 +24,8 @@ pub(super) struct Content {
     /// All records have the same shape.
     uniform: bool,
     records_most: usize,
+    /// What of the values no stamp touches; absent where sizes vary.
+    settled: Option<Arc<Settled>>,
     /// The value is drawn and in no batch yet.
     value_waits: bool,
 }
@@ -42,13 +45,19 @@ impl Content {
         if place == StampPlace::Header {
             headers.push((STAMP_HEADER.as_bytes().to_vec(), vec![0; STAMP_BYTES]));
         }
+        let fixed_bytes = match (&load.size, &load.payload) {
+            (SizePlan::Fixed(bytes), Payload::Entropy(_)) => usize::try_from(bytes.0).ok(),
+            _ => None,
+        };
+        let stamped_bytes = if place == StampPlace::Value { STAMP_BYTES } else { 0 };
         Content {
             keys,
             payloads,
             place,
             headers,
-            uniform: matches!(load.size, SizePlan::Fixed(_)) && matches!(load.payload, Payload::Entropy(_)),
+            uniform: fixed_bytes.is_some(),
             records_most,
+            settled: fixed_bytes.and_then(|bytes| Settled::behind(stamped_bytes, bytes)).map(Arc::new),
             value_waits: false,
         }
     }
@@ -82,9 +91,12 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub(super) fn new(limit_bytes: usize) -> Self {
+    pub(super) fn new(limit_bytes: usize, content: &Content) -> Self {
         Slot {
-            buffer: BatchBuffer::new(limit_bytes),
+            buffer: match &content.settled {
+                Some(settled) => BatchBuffer::with_settled(limit_bytes, Arc::clone(settled)),
+                None => BatchBuffer::new(limit_bytes),
+            },
             compressed: CompressedBatch::new(),
             is_compressed: false,
             partition: 0,
@@ -267,7 +279,7 @@ mod tests {
     fn a_batch_that_is_used_again_with_fewer_messages_has_these_only() {
         let load = step().load;
         let mut content = content(&load);
-        let mut slot = Slot::new(100_000);
+        let mut slot = Slot::new(100_000, &content);
         assert_eq!(sent(&mut slot, &mut content, 10), (0..10).collect::<Vec<_>>());
         assert_eq!(sent(&mut slot, &mut content, 3), [0, 1, 2]);
         assert_eq!(slot.stamps(&content).map(|stamp| stamp.sequence).collect::<Vec<_>>(), [0, 1, 2]);
@@ -279,7 +291,7 @@ mod tests {
         load.size = SizePlan::Fixed(plumb_model::units::Bytes(10));
         load.keys = plumb_model::plan::Keys::RoundRobin { count: 3 };
         let mut content = content(&load);
-        let mut slot = Slot::new(100_000);
+        let mut slot = Slot::new(100_000, &content);
         for _ in 0..2 {
             assert_eq!(sent(&mut slot, &mut content, 4), [0, 1, 2, 3]);
         }
@@ -292,7 +304,7 @@ mod tests {
             |size, weight| plumb_model::plan::WeightedSize { size: plumb_model::units::Bytes(size), weight };
         load.size = SizePlan::Mix(vec![part(300, 1), part(301, 1)]);
         let mut content = content(&load);
-        let mut slot = Slot::new(900);
+        let mut slot = Slot::new(900, &content);
         slot.begin(&content, 0, Part::Measured);
         while slot.add(&mut content).is_some() {}
         assert_eq!(slot.records(), 2);

@@ -39,8 +39,20 @@ pub struct ProducerSequence {
 /// What stands for an absent producer.
 const NO_PRODUCER: ProducerSequence = ProducerSequence { id: -1, epoch: -1, base_sequence: -1 };
 
-/// Writes the header of `batch`, which is a whole batch of `records` records.
+/// Writes the header of `batch`, which is a whole batch of `records` records, and its checksum.
 pub(super) fn write(batch: &mut [u8], records: usize, codec: Codec, seal: &Seal) {
+    write_unchecked(batch, records, codec, seal);
+    let crc = crc32c::crc32c(&batch[CHECKED_FROM..]);
+    write_checksum(batch, crc);
+}
+
+/// Writes the checksum of a batch.
+pub(super) fn write_checksum(batch: &mut [u8], crc: u32) {
+    batch[CRC_AT..CHECKED_FROM].copy_from_slice(&crc.to_be_bytes());
+}
+
+/// Writes the header of `batch` without the checksum, which is over the rest of it too.
+pub(super) fn write_unchecked(batch: &mut [u8], records: usize, codec: Codec, seal: &Seal) {
     let producer = seal.producer.unwrap_or(NO_PRODUCER);
     let length = (batch.len() - 12) as i32;
     let mut put = |at: usize, field: &[u8]| batch[at..at + field.len()].copy_from_slice(field);
@@ -56,6 +68,4 @@ pub(super) fn write(batch: &mut [u8], records: usize, codec: Codec, seal: &Seal)
     put(51, &producer.epoch.to_be_bytes());
     put(53, &producer.base_sequence.to_be_bytes());
     put(57, &(records as i32).to_be_bytes());
-    let crc = crc32c::crc32c(&batch[CHECKED_FROM..]);
-    batch[CRC_AT..CHECKED_FROM].copy_from_slice(&crc.to_be_bytes());
 }

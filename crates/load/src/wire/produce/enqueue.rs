@@ -199,7 +199,7 @@ impl Producer<'_, '_> {
     pub(super) fn enqueue_probe(&mut self, partition: i32) -> Result<(), LoadError> {
         let at = usize::try_from(partition).unwrap_or(0);
         let bytes = self.shared.load.size.largest().0;
-        let mut slot = Slot::new(self.settings.batch_bytes);
+        let mut slot = Slot::new(self.settings.batch_bytes, &self.content);
         slot.begin(&self.content, at, Part::Probe);
         let place = slot.add_probe(&mut self.content);
         let place = place.map_err(|_| LoadError::TooLargeForProducer { bytes })?;

@@ -117,7 +117,7 @@ mod tests {
         let keys = crate::keys::KeySource::new(load.keys, crate::random::Random::new(1));
         let payloads = crate::payload::PayloadSource::new(&load, crate::random::Random::new(1)).unwrap();
         let mut content = Content::new(&load, (keys, payloads), 10);
-        let mut slot = Slot::new(10_000);
+        let mut slot = Slot::new(10_000, &content);
         slot.begin(&content, 0, crate::stamp::Part::Measured);
         slot.add(&mut content).unwrap();
         slot.opened_ns = opened_ns;
