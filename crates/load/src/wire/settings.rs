@@ -167,8 +167,11 @@ const BATCH_BYTES_MOST: u64 = 100_000_000;
 /// librdkafka's own defaults, where it has the property; ours are explained at their place.
 const BATCH_BYTES: u64 = 1_000_000;
 const BATCH_RECORDS: u64 = 10_000;
-/// A broker works on one request of a connection at a time; a few more keep the connection full.
+/// As the Java client has it.
 const IN_FLIGHT: u64 = 5;
+/// The same where the load is as fast as possible. Kafka works on one request of a connection at a time, so that one at work and
+/// one on its way keep it busy; more only push what is sent again out of the processor's cache.
+const IN_FLIGHT_SATURATING: u64 = 2;
 /// As librdkafka: time, not number, is what ends tries.
 const RETRIES: u64 = i32::MAX as u64;
 const BUFFER_KIB: u64 = 64 * 1024;
@@ -192,7 +195,8 @@ pub(crate) fn producer(step: &StepPlan) -> Result<(ProducerSettings, SocketSetti
     let message_max = taking.whole("message.max.bytes", BATCH_BYTES, (1_000, BATCH_BYTES_MOST))?;
     let batch_bytes = taking.whole("batch.size", BATCH_BYTES, (1, BATCH_BYTES_MOST))?.min(message_max);
     let idempotent = taking.take("enable.idempotence", false, "true or false")?;
-    let in_flight = taking.whole("max.in.flight.requests.per.connection", IN_FLIGHT, (1, 1_000_000))?;
+    let in_flight = if step.load.saturating() { IN_FLIGHT_SATURATING } else { IN_FLIGHT };
+    let in_flight = taking.whole("max.in.flight.requests.per.connection", in_flight, (1, 1_000_000))?;
     if idempotent && (in_flight > 5 || acks != -1) {
         let reason = "an idempotent producer needs acks=all and at most 5 requests in flight";
         return Err(refused("enable.idempotence", "true", reason));
