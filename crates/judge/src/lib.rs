@@ -7,6 +7,7 @@
 
 pub mod capacity;
 mod comparison;
+pub mod crypto;
 mod durability;
 mod figure;
 mod linger;
@@ -30,7 +31,7 @@ pub use comparison::{
     PRODUCED_PER_S, RECEIVED_PER_S,
 };
 use rule::Case;
-pub use rule::{About, Rule};
+pub use rule::{About, ProbeRule, Rule};
 
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Comparison, Finding, Severity, Validity, ValidityVerdict};
@@ -75,9 +76,27 @@ pub fn registry() -> &'static [Rule] {
     rules::REGISTRY
 }
 
+/// Every rule about a probe's document.
+pub fn probe_registry() -> &'static [ProbeRule] {
+    crypto::RULES
+}
+
+/// Every id with its line, in the order of the registries.
+pub fn summaries() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let probes = probe_registry().iter().map(|rule| (rule.id, rule.summary));
+    registry().iter().map(|rule| (rule.id, rule.summary)).chain(probes)
+}
+
 /// The rule of an id, with its page.
 pub fn explain(id: &str) -> Option<&'static Rule> {
     registry().iter().find(|rule| rule.id == id)
+}
+
+/// The page of an id, of either registry.
+pub fn page(id: &str) -> Option<&'static str> {
+    let probes = probe_registry().iter().map(|rule| (rule.id, rule.page));
+    let mut pages = registry().iter().map(|rule| (rule.id, rule.page)).chain(probes);
+    pages.find(|(of, _)| *of == id).map(|(_, page)| page)
 }
 
 fn claims(case: &Case, about: About) -> Vec<Finding> {

@@ -26,6 +26,19 @@ pub struct Rule {
     pub(crate) check: fn(&Case) -> Vec<Finding>,
 }
 
+/// A rule about the document of a probe: what help, pages and lists say of it. Its check takes that probe's document.
+#[derive(Debug)]
+pub struct ProbeRule {
+    /// Stable identifier, as in documents; also the name of its page.
+    pub id: &'static str,
+    /// A few words.
+    pub title: &'static str,
+    /// One line: what it claims.
+    pub summary: &'static str,
+    /// The page, Markdown.
+    pub page: &'static str,
+}
+
 /// What a rule's findings are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {

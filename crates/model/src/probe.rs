@@ -5,6 +5,7 @@
 
 mod clock;
 mod conditions;
+pub mod crypto;
 mod figure;
 pub mod storage;
 

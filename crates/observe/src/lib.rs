@@ -8,6 +8,8 @@
 //! | What is behind a directory? | [`storage`] |
 //! | What did a process and its threads cost, read and write? | [`sample_threads`] twice, then [`process_usage`] |
 //! | Is the broker on this host? | [`is_local_address`] |
+//! | Which instructions for encryption does the processor show? | [`crypto_cpu`] |
+//! | Which Java runs a broker here? | [`broker_java`] |
 //! | Where did the broker's requests spend their time? | [`scrape`] twice, then [`request_times`] |
 //!
 //! All host access goes through one [`HostRoot`] and one [`CommandRunner`], so that a recorded host can stand in for the
@@ -16,8 +18,10 @@
 //! Not for judging what is read, and not for changing anything: every access is a read. Read `root.rs` next.
 
 mod address;
+mod broker_java;
 mod command;
 mod counters;
+mod crypto_cpu;
 mod error;
 mod facts;
 mod http;
@@ -29,8 +33,10 @@ mod storage;
 mod threads;
 
 pub use address::is_local_address;
+pub use broker_java::{BrokerJava, broker_java};
 pub use command::{CommandError, CommandRunner, RecordedCommands, SystemCommands};
 pub use counters::{HostSample, host_delta, sample_host};
+pub use crypto_cpu::crypto_cpu;
 pub use error::ObserveError;
 pub use facts::{clock_sources, host_facts};
 pub use http::HttpError;

@@ -8,5 +8,6 @@
 
 pub mod clock;
 mod cpus;
+pub mod crypto;
 mod shuffle;
 pub mod storage;

@@ -1,0 +1,83 @@
+//! A library that encrypts AES without the processor's instructions.
+
+use crate::figure::megabytes_per_s;
+use crate::rule::{Complete, ProbeRule, about_run};
+use plumb_model::finding::{Finding, Severity};
+use plumb_model::probe::crypto::{Algorithm, CryptoEngine, CryptoProbe, EngineName};
+
+pub(super) const RULE: ProbeRule = ProbeRule {
+    id: "crypto-in-software",
+    title: "AES without the processor's instructions",
+    summary: "A library computes AES-GCM without the instructions that processors have for it.",
+    page: include_str!("../../../../docs/findings/crypto-in-software.md"),
+};
+
+/// With its instructions AES-256-GCM is about as fast as ChaCha20-Poly1305 or faster; without them it was a fifteenth (OpenSSL)
+/// to a quarter (Java) of it. Below this share it has none (ours).
+const SHARE_OF_CHACHA_MAX: f64 = 0.5;
+/// Settings of a Java virtual machine that turn the instructions off.
+const JVM_SETTINGS: [&str; 3] = ["UseAES", "UseAESIntrinsics", "UseGHASHIntrinsics"];
+
+pub(super) fn check(document: &CryptoProbe) -> Vec<Finding> {
+    document.engines.iter().filter_map(|engine| of_engine(document, engine)).collect()
+}
+
+fn of_engine(document: &CryptoProbe, engine: &CryptoEngine) -> Option<Finding> {
+    let off: Vec<&str> = JVM_SETTINGS
+        .into_iter()
+        .filter(|name| engine.jvm_flags.get(*name).is_some_and(|value| value == "false"))
+        .collect();
+    let measured = fastest(engine, Algorithm::Aes256Gcm).zip(fastest(engine, Algorithm::Chacha20Poly1305));
+    let slow = measured.is_some_and(|(aes, chacha)| aes < SHARE_OF_CHACHA_MAX * chacha);
+    if !slow && off.is_empty() {
+        return None;
+    }
+    let claim = format!("{} encrypts AES without the processor's instructions", title(engine.name));
+    let mut finding = about_run(RULE.id, Severity::Suspect, claim);
+    if let Some((aes, chacha)) = measured {
+        finding = finding.seen_against(
+            "AES-256-GCM at its best size, one core",
+            megabytes_per_s(aes),
+            format!("not below half of ChaCha20-Poly1305's {}", megabytes_per_s(chacha)),
+        );
+    }
+    for name in &off {
+        finding = finding.seen_against(format!("-XX:{name}"), "false", "true");
+    }
+    let masks = document.cpu.masks.iter().filter(|_| engine.name != EngineName::Own);
+    for (name, value) in masks {
+        finding = finding.seen(name.as_str(), value.as_str());
+    }
+    let hidden: Vec<&str> = document
+        .cpu
+        .absent
+        .iter()
+        .map(String::as_str)
+        .filter(|flag| matches!(*flag, "aes" | "pclmulqdq"))
+        .collect();
+    let advice = if !hidden.is_empty() {
+        finding = finding.seen("the processor does not show", hidden.join(", "));
+        "Give the guest the host's CPU model; until then ChaCha20-Poly1305 costs less than AES here, where both ends speak TLS \
+         1.3."
+    } else if !off.is_empty() {
+        "Take the option off the broker's command line (KAFKA_OPTS, JDK_JAVA_OPTIONS, JAVA_TOOL_OPTIONS)."
+    } else {
+        "The processor shows the instructions: look for a setting that hides them from this library (OPENSSL_ia32cap), or for \
+         a build of it without assembly."
+    };
+    Some(finding.advise(advice))
+}
+
+/// The best size of an algorithm on one core, in any form.
+fn fastest(engine: &CryptoEngine, algorithm: Algorithm) -> Option<f64> {
+    let rows = engine.rows.iter().filter(|row| row.algorithm == algorithm);
+    rows.filter_map(|row| row.one_core.bytes_per_s).max_by(f64::total_cmp)
+}
+
+fn title(name: EngineName) -> &'static str {
+    match name {
+        EngineName::Openssl => "OpenSSL",
+        EngineName::Own => "Plumb's own TLS library",
+        EngineName::Jvm => "Java",
+    }
+}

@@ -1,0 +1,55 @@
+//! One of two hosts that encrypts many times slower.
+
+use crate::figure::megabytes_per_s;
+use crate::rule::{Complete, ProbeRule, about_run};
+use plumb_model::finding::{Finding, Severity};
+use plumb_model::probe::crypto::{Algorithm, CryptoPeer, CryptoProbe, PeerRatio};
+
+pub(super) const RULE: ProbeRule = ProbeRule {
+    id: "crypto-slower-than-peer",
+    title: "One host encrypts many times slower",
+    summary: "Of two hosts, one encrypts AES at a fraction of the other's rate.",
+    page: include_str!("../../../../docs/findings/crypto-slower-than-peer.md"),
+};
+
+/// Between two hosts that are to do the same work (ours).
+const RATIO_MIN: f64 = 0.5;
+/// Against published figures, of a server processor of about 2018: generations differ by less than this, hardware and software
+/// by more (ours).
+const RATIO_PUBLISHED_MIN: f64 = 0.1;
+/// Smaller blocks show the cost of a call rather than that of the cipher.
+const BLOCK_BYTES_MIN: u32 = 1024;
+
+pub(super) fn check(document: &CryptoProbe) -> Vec<Finding> {
+    document.peers.iter().filter_map(of_peer).collect()
+}
+
+/// The figure in which the two differ most, if that is enough.
+fn of_peer(peer: &CryptoPeer) -> Option<Finding> {
+    let least = if peer.published { RATIO_PUBLISHED_MIN } else { RATIO_MIN };
+    let aes = peer.ratios.iter().filter(|ratio| {
+        matches!(ratio.algorithm, Algorithm::Aes128Gcm | Algorithm::Aes256Gcm)
+            && ratio.block_bytes >= BLOCK_BYTES_MIN
+    });
+    // Both ends of the interval have to agree; of published figures, only a host that is slower here is a finding.
+    let here_slower = |ratio: &&PeerRatio| ratio.ratio_high.unwrap_or(ratio.ratio) < least;
+    let there_slower =
+        |ratio: &&PeerRatio| !peer.published && ratio.ratio_low.unwrap_or(ratio.ratio) > 1.0 / least;
+    let apart = aes.filter(|ratio| here_slower(ratio) || there_slower(ratio));
+    let worst = apart.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))?;
+    let (slow, fast, share) = if worst.ratio < 1.0 {
+        ("This host".to_owned(), peer.name.clone(), worst.ratio)
+    } else {
+        (format!("The host of {}", peer.name), "this host".to_owned(), 1.0 / worst.ratio)
+    };
+    let what = format!("{} at {} bytes, {}", worst.algorithm.title(), worst.block_bytes, worst.engine);
+    let claim = format!("{slow} encrypts at {share:.2} of the rate of {fast}");
+    let finding = about_run(RULE.id, Severity::Suspect, claim)
+        .seen(format!("{what}: here"), megabytes_per_s(worst.here_bytes_per_s))
+        .seen(format!("{what}: {}", peer.name), megabytes_per_s(worst.there_bytes_per_s))
+        .seen("source", peer.source.as_str());
+    Some(finding.advise(
+        "Compare the two hosts' instructions (cpu.missing in both documents) and CPU models; a guest with the hypervisor's \
+         default model is the usual cause.",
+    ))
+}

@@ -1,0 +1,174 @@
+//! Documents of hosts whose state is known, and what is said of them.
+
+use super::*;
+use plumb_model::facts::HostFacts;
+use plumb_model::observation::{Interval, IntervalMethod};
+use plumb_model::probe::crypto::{
+    Algorithm, BLOCKS_BYTES, CRYPTO_SCHEMA_VERSION, CryptoCpu, CryptoEngine, CryptoNoise, CryptoPlan,
+    CryptoRow, EngineName, Form, OtherForm, Throughput,
+};
+use std::collections::BTreeMap;
+
+fn throughput(bytes_per_s: f64) -> Throughput {
+    Throughput {
+        bytes_per_s: Some(bytes_per_s),
+        interval: Some(Interval {
+            low: bytes_per_s * 0.99,
+            high: bytes_per_s * 1.01,
+            level: 0.95,
+            method: IntervalMethod::OrderStatistics,
+        }),
+        samples: 40,
+        ..Throughput::default()
+    }
+}
+
+/// An engine whose algorithms have such rates at every size.
+fn engine(name: EngineName, rates: &[(Algorithm, f64)]) -> CryptoEngine {
+    let rows = rates.iter().flat_map(|(algorithm, rate)| {
+        BLOCKS_BYTES.map(|block_bytes| CryptoRow {
+            algorithm: *algorithm,
+            block_bytes,
+            form: Form::Message,
+            one_core: throughput(*rate),
+            all_cores: None,
+            other_form: Some(OtherForm { form: Form::Stream, one_core: throughput(*rate) }),
+        })
+    });
+    CryptoEngine {
+        name,
+        version: "a test".to_owned(),
+        file: None,
+        chosen_because: None,
+        rows: rows.collect(),
+        operations: Vec::new(),
+        not_measured: Vec::new(),
+        jvm_flags: BTreeMap::new(),
+        jvm_options: Vec::new(),
+    }
+}
+
+fn document(engines: Vec<CryptoEngine>) -> CryptoProbe {
+    CryptoProbe {
+        schema_version: CRYPTO_SCHEMA_VERSION,
+        probe: "crypto".to_owned(),
+        plumb_version: "0.0.0".to_owned(),
+        started_at: "2026-01-01T00:00:00Z".to_owned(),
+        elapsed_ns: 1,
+        complete: true,
+        plan: CryptoPlan { rounds: 40, sample_ns: 1, seed: 1, cores: 2 },
+        cpu: CryptoCpu::default(),
+        engines,
+        unavailable: Vec::new(),
+        peers: Vec::new(),
+        findings: Vec::new(),
+        noise: CryptoNoise::default(),
+        host: HostFacts::default(),
+    }
+}
+
+fn openssl(aes: f64) -> CryptoProbe {
+    let rates = [(Algorithm::Aes256Gcm, aes), (Algorithm::Chacha20Poly1305, 3e9)];
+    document(vec![engine(EngineName::Openssl, &rates)])
+}
+
+fn ids(findings: &[Finding]) -> Vec<&str> {
+    findings.iter().map(|finding| finding.id.as_str()).collect()
+}
+
+#[test]
+fn a_host_with_its_instructions_has_no_finding() {
+    let mut host = openssl(4e9);
+    host.peers = published(&host);
+    assert_eq!(host.peers.len(), 3);
+    assert_eq!(findings(&host), []);
+}
+
+#[test]
+fn the_published_broker_is_named_at_0_03_of_its_hypervisor() {
+    let mut broker = openssl(137_462_000.0);
+    broker.peers = published(&broker);
+    let found = findings(&broker);
+    let claims: Vec<&str> = found.iter().map(|finding| finding.claim.as_str()).collect();
+    assert_eq!(
+        claims,
+        [
+            "OpenSSL encrypts AES without the processor's instructions.",
+            "This host encrypts at 0.03 of the rate of hypervisor of a broker.",
+            "This host encrypts at 0.04 of the rate of some other VM.",
+        ]
+    );
+}
+
+#[test]
+fn the_slower_of_two_hosts_is_named_from_either_side() {
+    let (slow, fast) = (openssl(137e6), openssl(4.1e9));
+    let said = |here: &CryptoProbe, there: &CryptoProbe| {
+        let mut here = here.clone();
+        here.peers = vec![beside(&here, there, "b.json")];
+        findings(&here)
+            .into_iter()
+            .find(|finding| finding.id == "crypto-slower-than-peer")
+            .map(|found| found.claim)
+    };
+    assert_eq!(said(&slow, &fast).as_deref(), Some("This host encrypts at 0.03 of the rate of b.json."));
+    assert_eq!(
+        said(&fast, &slow).as_deref(),
+        Some("The host of b.json encrypts at 0.03 of the rate of this host.")
+    );
+    assert_eq!(said(&fast, &fast), None);
+}
+
+#[test]
+fn a_ratio_is_of_the_same_form_and_has_the_interval_that_both_allow() {
+    let here = openssl(2e9);
+    let mut there = openssl(4e9);
+    for row in &mut there.engines[0].rows {
+        row.other_form = None;
+    }
+    let ratios = beside(&here, &there, "b").ratios;
+    assert!(ratios.iter().all(|ratio| ratio.form == Form::Message));
+    assert_eq!(ratios.len(), 12);
+    let (low, high) = (ratios[0].ratio_low.unwrap(), ratios[0].ratio_high.unwrap());
+    assert!((low - 0.5 * 0.99 / 1.01).abs() < 1e-9 && (high - 0.5 * 1.01 / 0.99).abs() < 1e-9);
+}
+
+#[test]
+fn without_a_figure_there_is_no_ratio_and_no_claim() {
+    let mut here = openssl(1e6);
+    for row in &mut here.engines[0].rows {
+        row.one_core = Throughput::default();
+        row.other_form = None;
+    }
+    here.peers = published(&here);
+    assert!(here.peers.iter().all(|peer| peer.ratios.is_empty()));
+    assert_eq!(findings(&here), []);
+}
+
+#[test]
+fn a_mask_of_the_surroundings_is_evidence_and_a_java_option_suffices() {
+    let mut masked = openssl(272e6);
+    masked.cpu.masks.insert("OPENSSL_ia32cap".to_owned(), "~0x2".to_owned());
+    let found = &findings(&masked)[0];
+    assert!(found.evidence.iter().any(|seen| seen.what == "OPENSSL_ia32cap" && seen.value == "~0x2"));
+
+    let mut java = document(vec![engine(EngineName::Jvm, &[])]);
+    java.engines[0].jvm_flags.insert("UseAES".to_owned(), "false".to_owned());
+    let found = findings(&java);
+    assert_eq!(ids(&found), ["crypto-in-software"]);
+    assert!(found[0].advice[0].starts_with("Take the option off"));
+}
+
+#[test]
+fn hidden_flags_come_first() {
+    let mut guest = openssl(137e6);
+    guest.cpu = hidden(CryptoCpu {
+        model: Some("Common KVM processor".to_owned()),
+        virtual_machine: Some(true),
+        absent: vec!["aes".to_owned(), "pclmulqdq".to_owned()],
+        ..CryptoCpu::default()
+    });
+    let found = findings(&guest);
+    assert_eq!(ids(&found), ["crypto-flags-hidden", "crypto-in-software"]);
+    assert!(found[0].advice[0].contains("host-passthrough"));
+}

@@ -1,0 +1,68 @@
+//! Why a library could not be measured. All are of this machine.
+
+use plumb_model::probe::crypto::EngineName;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why a library could not be measured.
+#[derive(Debug, Error)]
+pub enum CryptoError {
+    /// None of the shared libraries is there.
+    #[error("no OpenSSL library here: {tried}")]
+    NoLibrary {
+        /// What was tried, and what the loader said.
+        tried: String,
+    },
+    /// A library lacks a function.
+    #[error("{file} has no function {function}")]
+    NoFunction {
+        /// The library.
+        file: String,
+        /// The function.
+        function: &'static str,
+    },
+    /// There is no Java.
+    #[error("no java here: looked {searched}")]
+    NoJava {
+        /// Where.
+        searched: String,
+    },
+    /// A Java that could not be asked.
+    #[error("{} does not answer as a Java launcher does: {reason}", program.display())]
+    StrangeJava {
+        /// The launcher.
+        program: PathBuf,
+        /// What it said.
+        reason: String,
+    },
+    /// The Java process broke off.
+    #[error("the Java process that measures broke off: {reason}")]
+    JavaEnded {
+        /// Its last words.
+        reason: String,
+    },
+    /// A library refused an operation.
+    #[error("{engine} refused {what}")]
+    Refused {
+        /// The library.
+        engine: EngineName,
+        /// The operation.
+        what: String,
+    },
+    /// A thread or a process could not be had.
+    #[error("cannot measure {engine}")]
+    System {
+        /// The library.
+        engine: EngineName,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl CryptoError {
+    /// An operation that should have worked.
+    pub(super) fn refused(engine: EngineName, what: impl Into<String>) -> Self {
+        CryptoError::Refused { engine, what: what.into() }
+    }
+}

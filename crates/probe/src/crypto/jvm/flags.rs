@@ -1,0 +1,95 @@
+//! What a Java virtual machine says of the instructions that it uses: `-XX:+PrintFlagsFinal`.
+
+use super::Launcher;
+use crate::crypto::CryptoError;
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+
+/// Words in the names of the settings that matter to cryptography and checksums.
+const WORDS: [&str; 12] = [
+    "UseAES",
+    "GHASH",
+    "SHA",
+    "CRC32",
+    "ChaCha",
+    "Poly1305",
+    "UseAVX",
+    "UseSSE",
+    "Montgomery",
+    "MultiplyToLen",
+    "SquareToLen",
+    "IntPoly",
+];
+/// Without it the virtual machine neither shows nor takes most of them.
+const UNLOCK: &str = "-XX:+UnlockDiagnosticVMOptions";
+
+/// Whether an option of a broker's command line changes what is measured here.
+pub fn matters(option: &str) -> bool {
+    option.strip_prefix("-XX:").is_some_and(names_one) || option == UNLOCK
+}
+
+fn names_one(name: &str) -> bool {
+    // `SharedArchiveFile` and the like: a path may contain any word.
+    let name = name.split('=').next().unwrap_or(name);
+    WORDS.iter().any(|word| name.contains(word)) && !name.contains("Shared")
+}
+
+/// The version, and the settings that matter.
+pub(super) fn ask(launcher: &Launcher) -> Result<(String, BTreeMap<String, String>), CryptoError> {
+    let strange = |reason: String| CryptoError::StrangeJava { program: launcher.program.clone(), reason };
+    let output = Command::new(&launcher.program)
+        .args(&launcher.options)
+        .args([UNLOCK, "-XX:+PrintFlagsFinal", "-version"])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| strange(error.to_string()))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        return Err(strange(said.lines().next().unwrap_or("no word").to_owned()));
+    }
+    let version = version(&said).ok_or_else(|| strange("it names no version".to_owned()))?;
+    Ok((version, settings(&String::from_utf8_lossy(&output.stdout))))
+}
+
+/// The line with the build, else the one with the version.
+fn version(said: &str) -> Option<String> {
+    let build = said.lines().find(|line| line.contains("Runtime Environment") && line.contains("(build "));
+    build.or_else(|| said.lines().find(|line| line.contains("version \""))).map(|line| line.trim().to_owned())
+}
+
+/// `     bool UseAES        = true       {product} {default}`
+fn settings(printed: &str) -> BTreeMap<String, String> {
+    let setting = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let (name, sign, value) = (words.nth(1)?, words.next()?, words.next()?);
+        (matches!(sign, "=" | ":=") && names_one(name)).then(|| (name.to_owned(), value.to_owned()))
+    };
+    printed.lines().filter_map(setting).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_from_what_the_virtual_machine_prints() {
+        let printed = "[Global flags]\n      int ActiveProcessorCount = -1 {product} {default}\n     \
+                       bool UseAES                   = false                {product} {command line}\n     \
+                       intx UseAVX := 2 {ARCH product} {default}\n    ccstr SharedArchiveFile = {product}\n";
+        let settings = settings(printed);
+        assert_eq!(settings.len(), 2, "{settings:?}");
+        assert_eq!((settings["UseAES"].as_str(), settings["UseAVX"].as_str()), ("false", "2"));
+    }
+
+    #[test]
+    fn only_options_that_change_the_instructions_are_taken_from_a_broker() {
+        for option in
+            ["-XX:-UseAES", "-XX:UseAVX=1", "-XX:+UnlockDiagnosticVMOptions", "-XX:-UseSHA256Intrinsics"]
+        {
+            assert!(matters(option), "{option}");
+        }
+        for option in ["-Xmx1g", "-XX:+UseG1GC", "-XX:SharedArchiveFile=/x/UseAES.jsa", "-Dx=-XX:-UseAES"] {
+            assert!(!matters(option), "{option}");
+        }
+    }
+}
