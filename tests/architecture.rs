@@ -30,6 +30,7 @@ const UNSAFE: &[&str] = &[
     "crates/lab/src/kafka/launch.rs",
     "crates/load/src/librdkafka/mod.rs",
     "crates/probe/src/clock/system.rs",
+    "crates/probe/src/crypto/openssl/library.rs",
     "crates/probe/src/storage/file.rs",
     "crates/probe/src/storage/flush.rs",
     "crates/probe/src/storage/mapped.rs",

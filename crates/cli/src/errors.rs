@@ -7,6 +7,7 @@ use crate::session::{ResumeError, TooLittleSpace};
 use plumb_lab::kafka::{Fault, LabError};
 use plumb_load::LoadError;
 use plumb_model::resolve::ResolveError;
+use plumb_probe::crypto::CryptoError;
 use plumb_probe::storage::StorageError;
 use std::process::ExitCode;
 use thiserror::Error;
@@ -102,7 +103,7 @@ fn category_of(cause: &(dyn std::error::Error + 'static)) -> Option<Category> {
             plumb_probe::storage::Fault::Environment => Category::Environment,
         });
     }
-    if cause.is::<TooLittleSpace>() {
+    if cause.is::<TooLittleSpace>() || cause.is::<CryptoError>() {
         return Some(Category::Environment);
     }
     if cause.is::<plumb_observe::ObserveError>() {
@@ -138,6 +139,9 @@ fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     if let Some(error) = cause.downcast_ref::<StorageError>() {
         return Some(error.hint().to_owned());
     }
+    if let Some(error) = cause.downcast_ref::<CryptoError>() {
+        return Some(crypto_hint(error).to_owned());
+    }
     if cause.is::<TooLittleSpace>() {
         return Some(TooLittleSpace::HINT.to_owned());
     }
@@ -148,6 +152,16 @@ fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
         );
     }
     cause.downcast_ref::<LoadError>().and_then(load_hint)
+}
+
+fn crypto_hint(error: &CryptoError) -> &'static str {
+    match error {
+        CryptoError::NoLibrary { .. } => {
+            "install OpenSSL's shared library (libssl3), or leave --engine openssl out"
+        }
+        CryptoError::NoJava { .. } => "set JAVA_HOME to the broker's Java, or leave --engine jvm out",
+        _ => "leave that --engine out: the others do not need it",
+    }
 }
 
 fn load_hint(error: &LoadError) -> Option<String> {

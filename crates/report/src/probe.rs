@@ -3,6 +3,7 @@
 //! The layout is that of [`crate::size_text`]: findings first, then sections.
 
 pub mod clock;
+pub mod crypto;
 pub mod storage;
 
 use crate::number;

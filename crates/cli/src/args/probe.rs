@@ -1,7 +1,9 @@
 //! `plumb probe`: one resource of this host, as words.
 
+mod crypto;
 mod storage;
 
+pub use crypto::{CryptoArgs, EngineWord};
 pub use storage::{Counts, Methods, StorageArgs};
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -20,6 +22,8 @@ pub struct ProbeArgs {
 pub enum ProbeCommand {
     /// How fast directories commit and stream, and what is behind them
     Storage(StorageArgs),
+    /// How fast this host encrypts, hashes and signs, and which instructions it hides
+    Crypto(CryptoArgs),
     /// What clocks and timers can tell: cost, lateness, agreement, and Plumb's own pacing
     Clock(ClockArgs),
     /// What this host says of itself; nothing is loaded

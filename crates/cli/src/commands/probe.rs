@@ -1,6 +1,7 @@
 //! `plumb probe`: one file a resource.
 
 mod clock;
+mod crypto;
 mod facts;
 mod storage;
 mod window;
@@ -19,6 +20,7 @@ const LEVEL: f64 = 0.95;
 pub(super) fn probe(arguments: &ProbeArgs) -> Result<End> {
     match &arguments.command {
         ProbeCommand::Storage(arguments) => storage::storage(arguments),
+        ProbeCommand::Crypto(arguments) => crypto::crypto(arguments),
         ProbeCommand::Clock(arguments) => clock::clock(arguments),
         ProbeCommand::Facts(arguments) => facts::facts(arguments),
     }

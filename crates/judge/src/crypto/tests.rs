@@ -4,9 +4,10 @@ use super::*;
 use plumb_model::facts::HostFacts;
 use plumb_model::observation::{Interval, IntervalMethod};
 use plumb_model::probe::crypto::{
-    Algorithm, BLOCKS_BYTES, CRYPTO_SCHEMA_VERSION, CryptoCpu, CryptoEngine, CryptoNoise, CryptoPlan,
-    CryptoRow, EngineName, Form, OtherForm, Throughput,
+    Algorithm, BLOCKS_BYTES, CryptoCpu, CryptoEngine, CryptoPlan, CryptoRow, EngineName, Form, OtherForm,
+    Throughput,
 };
+use plumb_model::probe::{Conditions, Noise, ProbeKind, SCHEMA_VERSION};
 use std::collections::BTreeMap;
 
 fn throughput(bytes_per_s: f64) -> Throughput {
@@ -50,20 +51,22 @@ fn engine(name: EngineName, rates: &[(Algorithm, f64)]) -> CryptoEngine {
 
 fn document(engines: Vec<CryptoEngine>) -> CryptoProbe {
     CryptoProbe {
-        schema_version: CRYPTO_SCHEMA_VERSION,
-        probe: "crypto".to_owned(),
-        plumb_version: "0.0.0".to_owned(),
-        started_at: "2026-01-01T00:00:00Z".to_owned(),
-        elapsed_ns: 1,
-        complete: true,
+        conditions: Conditions {
+            schema_version: SCHEMA_VERSION,
+            probe: ProbeKind::Crypto,
+            plumb_version: "0.0.0".to_owned(),
+            started_at: "2026-01-01T00:00:00Z".to_owned(),
+            elapsed_ns: 1,
+            complete: true,
+            host: HostFacts::default(),
+            noise: Noise::default(),
+        },
         plan: CryptoPlan { rounds: 40, sample_ns: 1, seed: 1, cores: 2 },
         cpu: CryptoCpu::default(),
         engines,
         unavailable: Vec::new(),
         peers: Vec::new(),
         findings: Vec::new(),
-        noise: CryptoNoise::default(),
-        host: HostFacts::default(),
     }
 }
 

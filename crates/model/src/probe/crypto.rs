@@ -7,31 +7,19 @@ mod work;
 
 pub use work::{Algorithm, BLOCKS_BYTES, EngineName, Form, Operation};
 
-use crate::facts::{HostDelta, HostFacts};
 use crate::finding::Finding;
 use crate::observation::Interval;
+use crate::probe::Conditions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Version of the document's shape. It rises when a reader of the old shape would misread the new one.
-pub const CRYPTO_SCHEMA_VERSION: u32 = 1;
-
 /// What `plumb probe crypto` learned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CryptoProbe {
-    /// Shape of this document.
-    pub schema_version: u32,
-    /// Always `crypto`.
-    pub probe: String,
-    /// Version of Plumb.
-    pub plumb_version: String,
-    /// UTC, RFC 3339.
-    pub started_at: String,
-    /// How long it took, preparations included.
-    pub elapsed_ns: u64,
-    /// False when the user stopped it: what was measured until then is here.
-    pub complete: bool,
+    /// When, with which version, on which host, and who else used it meanwhile. The document begins with it.
+    #[serde(flatten)]
+    pub conditions: Conditions,
     /// How it was measured.
     pub plan: CryptoPlan,
     /// The processor, as far as it matters here.
@@ -44,10 +32,6 @@ pub struct CryptoProbe {
     pub peers: Vec<CryptoPeer>,
     /// What follows from it.
     pub findings: Vec<Finding>,
-    /// What else used the processors meanwhile.
-    pub noise: CryptoNoise,
-    /// What this host is.
-    pub host: HostFacts,
 }
 
 /// How a crypto probe measured.
@@ -228,15 +212,4 @@ pub struct PeerRatio {
     pub ratio_low: Option<f64>,
     /// Greatest ratio that both intervals allow.
     pub ratio_high: Option<f64>,
-}
-
-/// What else used the machine while it was measured.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct CryptoNoise {
-    /// Share of all processors' time that other programs used, 0..1; absent when it could not be read.
-    pub others_cpu_share: Option<f64>,
-    /// Share that the hypervisor gave to other guests, 0..1.
-    pub steal_share: Option<f64>,
-    /// The host's counters from the first to the last sample.
-    pub counters: Option<HostDelta>,
 }

@@ -11,13 +11,25 @@ pub(super) struct Window {
     started_at: Timestamp,
     began: Instant,
     own_cpu_ns: u64,
+    helpers_cpu_ns: u64,
     host: Option<HostSample>,
 }
 
 impl Window {
     pub(super) fn open() -> Self {
         let host = sample_host(&HostRoot::default()).ok();
-        Window { started_at: Timestamp::now(), began: Instant::now(), own_cpu_ns: own_cpu_ns(), host }
+        Window {
+            started_at: Timestamp::now(),
+            began: Instant::now(),
+            own_cpu_ns: own_cpu_ns(),
+            helpers_cpu_ns: 0,
+            host,
+        }
+    }
+
+    /// Another process that measured for the probe used so much processor time: it is the probe's own.
+    pub(super) fn also_own(&mut self, cpu_ns: u64) {
+        self.helpers_cpu_ns += cpu_ns;
     }
 
     /// The probe is over, or stopped.
@@ -36,7 +48,7 @@ impl Window {
     }
 
     fn noise(&self) -> Option<Noise> {
-        let own_ns = own_cpu_ns().saturating_sub(self.own_cpu_ns) as f64;
+        let own_ns = (own_cpu_ns().saturating_sub(self.own_cpu_ns) + self.helpers_cpu_ns) as f64;
         let delta = host_delta(self.host.as_ref()?, &sample_host(&HostRoot::default()).ok()?);
         let total_ns = delta.cpu.total_ns.filter(|total| *total > 0).map(|total| total as f64);
         let share = |ns: f64| total_ns.map(|total| (ns / total).clamp(0.0, 1.0));
