@@ -45,6 +45,10 @@ bench-produce-cost: bootstrap ## what a produced message costs: Plumb beside Kaf
 bench-consume-cost: bootstrap ## what a consumed message costs: the same tools, reading
 	cargo run --release -p plumb-bench-consume-cost
 
+.PHONY: bench-crypto
+bench-crypto: bootstrap ## Plumb's crypto rates beside openssl speed's, with and without the processor's instructions (minutes)
+	cargo run --release -p plumb-bench-crypto-against-openssl
+
 .PHONY: devices
 devices: bootstrap ## log devices of different speed, on loop devices (needs root, minutes)
 	scripts/devices cargo test -p plumb-cli --test end_to_end devices:: -- --include-ignored --test-threads 1
