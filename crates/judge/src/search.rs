@@ -93,7 +93,7 @@ enum Word {
     Holds,
     /// None of them did.
     Fails,
-    /// They do not agree: the rate is within the interval.
+    /// They do not agree, or do not tell: the rate is within the interval.
     Mixed,
     /// None of them held, and the generator could not carry them all: nothing is known of the path.
     Generator,
@@ -114,15 +114,9 @@ impl State<'_> {
         match (highest_held, lowest_failed) {
             (None, _) => {
                 let lower = last.rate_per_s / (GROWTH * GROWTH);
+                // Full-length runs say whether not even the least holds.
                 if last.rate_per_s <= self.bounds.least_per_s {
-                    return Some(Next::Done(Found {
-                        rate_low_per_s: None,
-                        rate_high_per_s: (last.verdict == TrialVerdict::Fails).then_some(last.rate_per_s),
-                        bounded_by: match last.verdict {
-                            TrialVerdict::GeneratorBound => SearchBound::Generator,
-                            _ => SearchBound::NothingHolds,
-                        },
-                    }));
+                    return None;
                 }
                 attempt(lower.max(self.bounds.least_per_s))
             }
@@ -152,8 +146,8 @@ impl State<'_> {
         }
         let attempt = |rate_per_s| Some(Next::Try { rate_per_s, purpose: TrialPurpose::Descend });
         let Some(last) = self.of(TrialPurpose::Descend).next_back() else {
-            // With nothing that failed there is no above to come from.
-            return self.lowest_failed().and_then(attempt);
+            // With nothing that failed there is no above to come from, with nothing that held no below to go to.
+            return self.highest_held().and_then(|_| self.lowest_failed()).and_then(attempt);
         };
         let lower = last.rate_per_s / STEP;
         match last.verdict {
@@ -247,10 +241,13 @@ impl State<'_> {
         let runs: Vec<TrialVerdict> = self.runs(rate_per_s).map(|trial| trial.verdict).collect();
         let count = |verdict| runs.iter().filter(|run| **run == verdict).count();
         let (held, generator) = (count(TrialVerdict::Holds), count(TrialVerdict::GeneratorBound));
+        let too_few = count(TrialVerdict::TooFew);
         match runs.len() {
             all if held > 0 && held < all => Word::Mixed,
             all if all < self.bounds.confirming.max(1) as usize => Word::Open,
             _ if generator > 0 => Word::Generator,
+            // What was not measured did not fail.
+            _ if too_few > 0 => Word::Mixed,
             _ if !self.is_clear(rate_per_s) => Word::Mixed,
             all if held == all => Word::Holds,
             _ => Word::Fails,

@@ -150,7 +150,29 @@ fn a_cliff_is_found_between_the_two_rates() {
 fn a_path_that_never_holds_is_said_to_hold_nothing() {
     let (found, trials) = search(|_: f64, _| TrialVerdict::Fails);
     assert_eq!((found.rate_low_per_s, found.bounded_by), (None, SearchBound::NothingHolds));
-    assert!(trials.len() < 10);
+    // That the least does not hold was seen at full length.
+    assert_eq!(found.rate_high_per_s, Some(BOUNDS.least_per_s));
+    let full = trials
+        .iter()
+        .filter(|trial| trial.purpose == TrialPurpose::Confirm && same(trial.rate_per_s, BOUNDS.least_per_s));
+    assert_eq!(full.count(), BOUNDS.confirming as usize);
+    assert!(trials.len() < 15);
+}
+
+#[test]
+fn what_has_too_few_samples_is_not_said_to_fail() {
+    let (found, _) = search(|_: f64, _| TrialVerdict::TooFew);
+    assert_eq!((found.rate_low_per_s, found.rate_high_per_s), (None, None));
+}
+
+#[test]
+fn a_rate_that_only_looked_bad_on_the_way_is_no_upper_end() {
+    let (found, _) = search(|_: f64, purpose| match purpose {
+        TrialPurpose::Confirm => TrialVerdict::Holds,
+        TrialPurpose::Climb | TrialPurpose::Narrow | TrialPurpose::Descend => TrialVerdict::Fails,
+    });
+    assert_eq!(found.rate_high_per_s, None);
+    assert!(found.rate_low_per_s.is_some());
 }
 
 #[test]
