@@ -67,3 +67,14 @@ fuzz: ## every decoder of bytes from the network on made-up bytes, FUZZ_S second
 	cd crates/wire/fuzz && for target in $$(cargo +nightly fuzz list --fuzz-dir .); do \
 	  cargo +nightly fuzz run --fuzz-dir . $$target -- -max_total_time=$${FUZZ_S:-60} -max_len=16384 -malloc_limit_mb=64 || exit 1; \
 	done
+
+.PHONY: probe-storage bench-fsync-against-fio
+probe-storage: bootstrap ## the storage probe on file systems of known kind, speed and fault, on loop devices (needs root, a minute)
+	scripts/bootstrap-storage
+	cargo test -p plumb-cli --test end_to_end --no-run
+	scripts/storage-devices cargo test -p plumb-cli --test end_to_end probe_storage::devices -- --include-ignored --test-threads 1
+
+bench-fsync-against-fio: bootstrap ## Plumb's commit rates beside those of fio and pg_test_fsync, in BENCH_DIR (this directory)
+	scripts/bootstrap-storage
+	cargo build --release -p plumb-cli
+	cargo run --release -p plumb-bench-fsync-against-fio -- --path $(or $(BENCH_DIR),.)

@@ -12,6 +12,7 @@ mod drivers;
 mod faults;
 mod instrument;
 mod kafka;
+mod probe_storage;
 mod program;
 mod references;
 mod size;

@@ -17,8 +17,8 @@ const ROTATIONS_PER_S: f64 = 250.0;
 const PUBLISHED_MAX_PER_S: f64 = 46_000.0;
 /// Fewest commits for a missing flush to mean something (ours).
 const COMMITS_MIN: u64 = 20;
-/// Appending below this share of overwriting: the file system takes more than the device (ours; on a disk of 40 requests
-/// a second ext4 appends at a third, XFS at a half).
+/// Appending below this share of overwriting: the file system takes more than the device (ours; ext4 appends at a third on a
+/// disk where every request takes as long).
 const FILE_SYSTEM_SHARE: f64 = 0.8;
 /// A page cache that took so many times what the device did hides the device (ours).
 const ABSORBED: f64 = 1.5;
@@ -243,4 +243,163 @@ fn memory_absorbed(target: &StorageTarget) -> Option<StorageWarning> {
         through / 1e6
     );
     Some(warning(WarningId::MemoryAbsorbed, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_model::facts::{FileSystem, StorageLayer};
+    use plumb_model::probe::storage::{CommitBlock, CommitCase, CommitLatency, CommitMethod};
+
+    fn storage(options: &[&str], device: Device) -> Storage {
+        let file_system = FileSystem {
+            fs_type: "ext4".into(),
+            mount_point: "/srv".into(),
+            options: options.iter().map(|&option| option.to_owned()).collect(),
+            medium: Medium::Device,
+            ..FileSystem::default()
+        };
+        let layers = [Layer::FileSystem(file_system), Layer::Device(device)];
+        let layers = (0..).zip(layers).map(|(depth, layer)| StorageLayer { depth, layer });
+        Storage { layers: layers.collect(), ..Storage::default() }
+    }
+
+    fn disk(write_cache: &str, rotational: bool) -> Device {
+        Device {
+            name: "sda".into(),
+            class: DeviceClass::Scsi,
+            write_cache: Some(write_cache.into()),
+            rotational: Some(rotational),
+            ..Device::default()
+        }
+    }
+
+    fn commit(method: CommitMethod, placement: Placement, rates: &[f64]) -> CommitResult {
+        let block = |(round, rate): (u32, &f64)| CommitBlock {
+            round,
+            elapsed_ns: 1_000_000_000,
+            commits: *rate as u64,
+            rate_per_s: *rate,
+            seconds: Vec::new(),
+        };
+        CommitResult {
+            case: CommitCase { method, placement, block_bytes: 4096, committers: 1, queue_depth: 1 },
+            rate_per_s: Some(rates.iter().sum::<f64>() / rates.len() as f64),
+            rate_interval: None,
+            latency: CommitLatency { samples: rates.iter().sum::<f64>() as u64, ..CommitLatency::default() },
+            durable: None,
+            warnings: Vec::new(),
+            unavailable: None,
+            cpu_ns_per_commit: None,
+            device_writes_per_commit: Some(3.0),
+            device_flushes_per_commit: Some(2.0),
+            ratio_to_first: None,
+            blocks: (0..).zip(rates).map(block).collect(),
+        }
+    }
+
+    fn ids(storage: &Storage, commit: &CommitResult) -> Vec<WarningId> {
+        commit_warnings(storage, commit).iter().map(|warning| warning.id).collect()
+    }
+
+    /// What is said of a commit, and whether it is durable.
+    fn judged(storage: &Storage, mut commit: CommitResult) -> (Vec<WarningId>, Option<bool>) {
+        commit.warnings = commit_warnings(storage, &commit);
+        (ids(storage, &commit), durable(storage, &commit))
+    }
+
+    fn fsync(rate_per_s: f64) -> CommitResult {
+        commit(CommitMethod::Fsync, Placement::Append, &[rate_per_s])
+    }
+
+    #[test]
+    fn a_plain_disk_at_a_plain_rate_is_durable_and_nothing_is_said() {
+        let storage = storage(&["rw"], disk("write back", true));
+        assert_eq!(judged(&storage, fsync(90.0)), (Vec::new(), Some(true)));
+    }
+
+    #[test]
+    fn a_volatile_cache_that_got_no_flush_is_not_durable() {
+        let storage = storage(&["rw"], disk("write back", false));
+        let silent = CommitResult { device_flushes_per_commit: Some(0.0), ..fsync(900.0) };
+        assert_eq!(judged(&storage, silent.clone()), (vec![WarningId::NoFlushSeen], Some(false)));
+        let single =
+            CommitResult { case: CommitCase { method: CommitMethod::DirectDsync, ..silent.case }, ..silent };
+        assert_eq!(judged(&storage, single).1, Some(true), "a single write may carry its own mark");
+    }
+
+    #[test]
+    fn without_a_volatile_cache_no_flush_is_needed_and_no_barrier_missed() {
+        let storage = storage(&["rw", "nobarrier"], disk("write through", false));
+        let silent = CommitResult { device_flushes_per_commit: Some(0.0), ..fsync(900.0) };
+        assert_eq!(judged(&storage, silent), (Vec::new(), Some(true)));
+    }
+
+    #[test]
+    fn a_mount_without_barriers_over_a_volatile_cache_is_not_durable() {
+        let storage = storage(&["rw", "nobarrier"], disk("write back", false));
+        assert_eq!(judged(&storage, fsync(900.0)), (vec![WarningId::NoBarrier], Some(false)));
+    }
+
+    #[test]
+    fn a_turning_disk_commits_once_a_turn_and_what_is_faster_is_a_cache() {
+        let turning = storage(&["rw"], disk("write back", true));
+        assert_eq!(judged(&turning, fsync(240.0)).0, []);
+        assert_eq!(judged(&turning, fsync(3_000.0)), (vec![WarningId::TooFast], None));
+        let virtual_disk = Device { class: DeviceClass::Virtio, ..disk("write back", true) };
+        assert_eq!(judged(&storage(&["rw"], virtual_disk), fsync(3_000.0)).0, [], "virtio-blk cannot tell");
+    }
+
+    #[test]
+    fn sixteen_committers_may_be_sixteen_times_as_fast() {
+        let storage = storage(&["rw"], disk("write back", false));
+        assert_eq!(judged(&storage, fsync(60_000.0)).0, [WarningId::TooFast]);
+        let many = CommitResult { case: CommitCase { committers: 16, ..fsync(1.0).case }, ..fsync(60_000.0) };
+        assert_eq!(judged(&storage, many).0, []);
+    }
+
+    #[test]
+    fn direct_writes_under_a_full_journal_are_named_and_still_durable() {
+        let storage = storage(&["rw", "data=journal"], disk("write back", false));
+        let direct = commit(CommitMethod::Direct, Placement::Append, &[900.0]);
+        assert_eq!(judged(&storage, direct), (vec![WarningId::DirectIsBuffered], Some(true)));
+    }
+
+    #[test]
+    fn what_another_host_keeps_cannot_be_called_durable_or_not() {
+        let network = FileSystem { fs_type: "nfs4".into(), medium: Medium::Network, ..FileSystem::default() };
+        let layer = StorageLayer { depth: 0, layer: Layer::FileSystem(network) };
+        let storage = Storage { layers: vec![layer], ..Storage::default() };
+        assert_eq!(judged(&storage, fsync(900.0)), (vec![WarningId::Unknowable], None));
+    }
+
+    fn target(appended: &[f64], overwritten: &[f64]) -> StorageTarget {
+        StorageTarget {
+            path: "/srv".into(),
+            layers: Vec::new(),
+            storage: storage(&["rw"], disk("write back", false)),
+            available_bytes: 1 << 30,
+            commits: vec![
+                commit(CommitMethod::Fsync, Placement::Append, appended),
+                commit(CommitMethod::Fdatasync, Placement::Overwrite, overwritten),
+            ],
+            sequential: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Rates of ext4 on a disk of 40 requests a second: 12.8 appended, 36 overwritten.
+    #[test]
+    fn appending_at_a_third_of_overwriting_is_the_file_systems_work() {
+        let found = file_system_limits(&target(&[12.8, 12.7, 12.9], &[36.0, 36.4, 35.8])).unwrap();
+        assert_eq!(found.id, WarningId::FileSystemLimits);
+        assert!(found.text.contains("3.0 writes and 2.0 flushes"), "{}", found.text);
+        assert!(found.text.contains("(x0.36, "), "{}", found.text);
+    }
+
+    #[test]
+    fn rates_that_scatter_too_much_to_tell_accuse_nobody() {
+        assert_eq!(file_system_limits(&target(&[12.0, 40.0, 20.0], &[36.0, 20.0, 60.0])), None);
+        assert_eq!(file_system_limits(&target(&[35.0, 36.0, 37.0], &[36.0, 36.0, 36.0])), None);
+    }
 }

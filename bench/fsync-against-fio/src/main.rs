@@ -1,0 +1,137 @@
+//! Does `plumb probe storage` say what fio and pg_test_fsync say? The same directory, size and method, in turns.
+//!
+//! Not a test: it ends with 0 whatever it finds. Each round and method gives one pair, in an order drawn anew; the ratio
+//! of the pairs with its interval is the result. `docs/guide/storage.md` says how to read it. Read [`methods`] first:
+//! which flags of fio are which method.
+
+mod methods;
+mod run;
+mod table;
+
+use methods::{Rival, pairs};
+use plumb_stats::random::Random;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use table::Row;
+use thiserror::Error;
+
+const HELP: &str = "\
+Plumb's commit rates beside those of fio and pg_test_fsync
+
+  --path DIR      where to write [default: .]
+  --rounds N      each pair runs once a round [default: 6]
+  --seconds S     measured time of each run [default: 0.5]
+  --seed N        decides the order [default: 1]
+  --method NAME   only this method
+  --plumb FILE    the program to measure [default: target/release/plumb]";
+
+/// What went wrong.
+#[derive(Debug, Error)]
+pub(crate) enum BenchError {
+    /// A word that is none of ours.
+    #[error("{0}; see --help")]
+    Usage(String),
+    /// A program could not be run or said something unexpected.
+    #[error("{program}: {reason}")]
+    Program { program: String, reason: String },
+    /// Files.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+/// What to compare, and how long.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    pub(crate) path: PathBuf,
+    pub(crate) rounds: u32,
+    pub(crate) seconds: f64,
+    seed: u64,
+    method: Option<String>,
+    pub(crate) plumb: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.iter().any(|word| word == "--help") {
+        return said(say(HELP));
+    }
+    said(options(&words).and_then(|options| bench(&options)))
+}
+
+fn said(result: Result<(), BenchError>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr().lock(), "error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn options(words: &[String]) -> Result<Options, BenchError> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let mut options = Options {
+        path: PathBuf::from("."),
+        rounds: 6,
+        seconds: 0.5,
+        seed: 1,
+        method: None,
+        plumb: target.join("release/plumb"),
+    };
+    for pair in words.chunks(2) {
+        let [name, value] = pair else { return Err(BenchError::Usage(format!("{} needs a value", pair[0]))) };
+        let wrong = || BenchError::Usage(format!("{name} {value} is no value for it"));
+        match name.as_str() {
+            "--path" => options.path = PathBuf::from(value),
+            "--rounds" => options.rounds = value.parse().map_err(|_| wrong())?,
+            "--seconds" => options.seconds = value.parse().map_err(|_| wrong())?,
+            "--seed" => options.seed = value.parse().map_err(|_| wrong())?,
+            "--method" => options.method = Some(value.clone()),
+            "--plumb" => options.plumb = PathBuf::from(value),
+            _ => return Err(BenchError::Usage(format!("{name} is no option"))),
+        }
+    }
+    Ok(options)
+}
+
+fn bench(options: &Options) -> Result<(), BenchError> {
+    let mut pairs = pairs();
+    pairs.retain(|pair| options.method.as_ref().is_none_or(|method| pair.method == method));
+    let mut rows: Vec<Row> = pairs.iter().map(Row::new).collect();
+    let mut random = Random::new(options.seed);
+    say(&format!(
+        "{} pairs a round, {} s each, in {}",
+        pairs.len(),
+        options.seconds,
+        options.path.display()
+    ))?;
+    for round in 1..=options.rounds {
+        let mut order: Vec<usize> = (0..pairs.len()).collect();
+        random.shuffle(&mut order);
+        for index in order {
+            let (pair, row) = (&pairs[index], &mut rows[index]);
+            let ours_first = random.below(2) == 0;
+            let ours = || run::plumb(options, pair);
+            let theirs = || match pair.rival {
+                Rival::Fio(flags) => run::fio(options, pair, flags),
+                Rival::PgTestFsync(name) => run::pg_test_fsync(options, name),
+            };
+            let (ours, theirs) = if ours_first {
+                let ours = ours()?;
+                (ours, theirs()?)
+            } else {
+                let theirs = theirs()?;
+                (ours()?, theirs)
+            };
+            row.add(ours, theirs);
+        }
+        say(&format!("round {round}/{} done", options.rounds))?;
+    }
+    say(&table::text(&rows))
+}
+
+/// Writes a line to standard output.
+fn say(line: &str) -> Result<(), BenchError> {
+    Ok(writeln!(std::io::stdout().lock(), "{line}")?)
+}

@@ -1,0 +1,66 @@
+//! However it ends, nothing is left in the directory, and what was measured is shown where somebody can read it.
+
+use super::{names_in, probe};
+use crate::program::Running;
+use rustix::process::Signal;
+use std::path::Path;
+
+/// A probe that would go on for an hour, once its files are there.
+fn under_way(path: &Path) -> Running {
+    let mut running =
+        probe(path, "--no-streams --method fsync --committers 1 --duration 3600s --rounds 1000").start();
+    let place = path.display().to_string();
+    running.wait_for("files of the probe", |running| {
+        let open = std::fs::read_dir(format!("/proc/{}/fd", running.pid())).ok()?;
+        let links = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+        let ours = links.filter(|link| {
+            let link = link.display().to_string();
+            link.starts_with(&place) && link.ends_with("(deleted)")
+        });
+        // One is appended to, the other overwritten.
+        (ours.count() == 2).then_some(())
+    });
+    running
+}
+
+#[test]
+fn an_interrupted_probe_shows_what_it_has_and_leaves_nothing() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let place = tempfile::tempdir().unwrap();
+        let running = under_way(place.path());
+        running.signal(signal);
+        let ended = running.wait();
+        assert_eq!(ended.code(), Some(130), "{}", ended.stderr);
+        assert_eq!(ended.json()["complete"], false);
+        assert!(names_in(place.path()).is_empty());
+    }
+}
+
+#[test]
+fn a_killed_probe_leaves_nothing_either() {
+    let place = tempfile::tempdir().unwrap();
+    let running = under_way(place.path());
+    running.signal(Signal::KILL);
+    assert_eq!(running.wait().code(), None);
+    assert!(names_in(place.path()).is_empty());
+}
+
+#[test]
+fn a_directory_that_vanishes_meanwhile_is_named() {
+    let place = tempfile::tempdir().unwrap();
+    let inner = place.path().join("inner");
+    std::fs::create_dir(&inner).unwrap();
+    let mut running =
+        probe(&inner, "--no-streams --method fsync --committers 1 --duration 300s --rounds 1000").start();
+    let opened = inner.display().to_string();
+    running.wait_for("files of the probe", |running| {
+        let open = std::fs::read_dir(format!("/proc/{}/fd", running.pid())).ok()?;
+        let mut links = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+        links.any(|link| link.display().to_string().starts_with(&opened)).then_some(())
+    });
+    std::fs::remove_dir(&inner).unwrap();
+    let ended = running.wait();
+    assert_eq!((ended.code(), ended.stdout.as_str()), (Some(3), ""), "{}", ended.stderr);
+    assert!(ended.stderr.contains("vanished while it was probed"), "{}", ended.stderr);
+    assert!(names_in(place.path()).is_empty());
+}
