@@ -23,7 +23,7 @@ Plumb's commit rates beside those of fio and pg_test_fsync
   --rounds N      each pair runs once a round [default: 6]
   --seconds S     measured time of each run [default: 0.5]
   --seed N        decides the order [default: 1]
-  --method NAME   only this method
+  --method A,B    only these methods
   --plumb FILE    the program to measure [default: target/release/plumb]";
 
 /// What went wrong.
@@ -47,7 +47,7 @@ pub(crate) struct Options {
     pub(crate) rounds: u32,
     pub(crate) seconds: f64,
     seed: u64,
-    method: Option<String>,
+    methods: Vec<String>,
     pub(crate) plumb: PathBuf,
 }
 
@@ -76,7 +76,7 @@ fn options(words: &[String]) -> Result<Options, BenchError> {
         rounds: 6,
         seconds: 0.5,
         seed: 1,
-        method: None,
+        methods: Vec::new(),
         plumb: target.join("release/plumb"),
     };
     for pair in words.chunks(2) {
@@ -87,7 +87,7 @@ fn options(words: &[String]) -> Result<Options, BenchError> {
             "--rounds" => options.rounds = value.parse().map_err(|_| wrong())?,
             "--seconds" => options.seconds = value.parse().map_err(|_| wrong())?,
             "--seed" => options.seed = value.parse().map_err(|_| wrong())?,
-            "--method" => options.method = Some(value.clone()),
+            "--method" => options.methods = value.split(',').map(str::to_owned).collect(),
             "--plumb" => options.plumb = PathBuf::from(value),
             _ => return Err(BenchError::Usage(format!("{name} is no option"))),
         }
@@ -97,7 +97,9 @@ fn options(words: &[String]) -> Result<Options, BenchError> {
 
 fn bench(options: &Options) -> Result<(), BenchError> {
     let mut pairs = pairs();
-    pairs.retain(|pair| options.method.as_ref().is_none_or(|method| pair.method == method));
+    let asked =
+        |name: &str| options.methods.is_empty() || options.methods.iter().any(|method| method == name);
+    pairs.retain(|pair| asked(pair.method));
     let mut rows: Vec<Row> = pairs.iter().map(Row::new).collect();
     let mut random = Random::new(options.seed);
     say(&format!(

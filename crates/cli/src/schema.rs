@@ -1,6 +1,7 @@
 //! JSON schemas of what machines read: generated, kept in `docs/reference`, held true by a test.
 
 use plumb_model::document::RunDocument;
+use plumb_model::probe::storage::StorageProbe;
 use plumb_model::scenario::Scenario;
 
 /// Each schema's file name with its content.
@@ -13,5 +14,6 @@ pub fn schemas() -> Vec<(&'static str, String)> {
     vec![
         ("run-document.schema.json", text(schemars::schema_for!(RunDocument))),
         ("scenario.schema.json", text(schemars::schema_for!(Scenario))),
+        ("storage-probe.schema.json", text(schemars::schema_for!(StorageProbe))),
     ]
 }

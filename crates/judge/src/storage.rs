@@ -394,7 +394,7 @@ mod tests {
         let found = file_system_limits(&target(&[12.8, 12.7, 12.9], &[36.0, 36.4, 35.8])).unwrap();
         assert_eq!(found.id, WarningId::FileSystemLimits);
         assert!(found.text.contains("3.0 writes and 2.0 flushes"), "{}", found.text);
-        assert!(found.text.contains("(x0.36, "), "{}", found.text);
+        assert!(found.text.contains("(x0.35, "), "{}", found.text);
     }
 
     #[test]

@@ -10,8 +10,10 @@ use super::ring::RingWriter;
 use plumb_model::probe::storage::{CommitCase, CommitMethod, Placement};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
-use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{PoisonError, RwLock};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 /// What was tried, and the kernel's word against it.
@@ -80,33 +82,50 @@ impl<'a> Committers<'a> {
     pub fn run(&mut self, length: Duration, stop: &AtomicBool) -> Result<CommitSample, StorageError> {
         self.directory.check()?;
         let pace = Pace { length, stop };
-        let begin = Barrier::new(self.writers.len() + 1);
         let (directory, case, limit_bytes) = (self.directory, self.case, self.limit_bytes);
-        let drive = |seed: usize, writer: &mut Box<dyn Writer>| -> Result<CommitSample, StorageError> {
+        // Closed while they warm up; then it says whether to go on.
+        let gate = RwLock::new(false);
+        let drive = |seed: usize, writer: &mut Box<dyn Writer>, warm: Sender<()>| {
             let renew = || renewed(directory, &case, limit_bytes, seed as u64);
-            let warm = warm_up(directory, writer, &pace, &renew);
-            // Also after an error: the others wait here.
-            begin.wait();
-            warm?;
-            measure(directory, writer, &pace, &renew)
+            let warmed = warm_up(directory, writer, &pace, &renew);
+            // Also after an error, so that nobody waits for it; nobody listens any more only when all is lost.
+            let _ = warm.send(());
+            drop(warm);
+            let go = *gate.read().unwrap_or_else(PoisonError::into_inner);
+            warmed?;
+            if go { measure(directory, writer, &pace, &renew) } else { Ok(CommitSample::empty()) }
         };
         let drive = &drive;
         std::thread::scope(|scope| {
-            let threads: Vec<_> = self
-                .writers
-                .iter_mut()
-                .enumerate()
-                .map(|(seed, writer)| scope.spawn(move || drive(seed, writer)))
-                .collect();
-            begin.wait();
+            let mut go = gate.write().unwrap_or_else(PoisonError::into_inner);
+            let (warm, told) = channel();
+            let mut threads = Vec::new();
+            let mut failed = None;
+            for (seed, writer) in self.writers.iter_mut().enumerate() {
+                let warm = warm.clone();
+                match Builder::new().spawn_scoped(scope, move || drive(seed, writer, warm)) {
+                    Ok(thread) => threads.push(thread),
+                    Err(error) => {
+                        failed = Some(error.to_string());
+                        break;
+                    }
+                }
+            }
+            drop(warm);
+            told.iter().take(threads.len()).for_each(drop);
+            *go = failed.is_none();
             let cpu_before_ns = cpu_ns();
+            drop(go);
             let mut sum = CommitSample::empty();
             for thread in threads {
                 let sample = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
                 sum.add(&sample);
             }
             sum.cpu_ns = cpu_ns().saturating_sub(cpu_before_ns);
-            Ok(sum)
+            match failed {
+                Some(reason) => Err(StorageError::Thread { committers: case.committers, reason }),
+                None => Ok(sum),
+            }
         })
     }
 }
