@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -81,10 +81,10 @@ impl Program {
             true => Turn::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner)),
         };
         let mut child = self.command.spawn().unwrap();
-        let stdout = read_all(child.stdout.take().unwrap());
-        let stderr = read_all(child.stderr.take().unwrap());
+        let stdout = Pipe::new(child.stdout.take().unwrap());
+        let stderr = Pipe::new(child.stderr.take().unwrap());
         let directory = Some(self.directory);
-        Running { child, stdout: Some(stdout), stderr: Some(stderr), directory, _turn: turn }
+        Running { child, stdout, stderr, directory, _turn: turn }
     }
 
     /// Runs it to its end.
@@ -97,8 +97,8 @@ impl Program {
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
-    stdout: Option<JoinHandle<String>>,
-    stderr: Option<JoinHandle<String>>,
+    stdout: Pipe,
+    stderr: Pipe,
     directory: Option<TempDir>,
     _turn: Turn,
 }
@@ -110,6 +110,16 @@ impl Running {
 
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// What it has printed on standard output so far.
+    pub(crate) fn said(&self) -> String {
+        self.stdout.so_far()
+    }
+
+    /// What it has printed on standard error so far.
+    pub(crate) fn complained(&self) -> String {
+        self.stderr.so_far()
     }
 
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
@@ -138,7 +148,7 @@ impl Running {
                 Some(status) => break status,
                 None if Instant::now() >= deadline => {
                     self.child.kill().unwrap();
-                    let stderr = self.stderr.take().unwrap().join().unwrap();
+                    let stderr = self.stderr.all();
                     panic!("not over after {LIMIT:?}:\n{stderr}");
                 }
                 None => std::thread::sleep(LOOK),
@@ -146,8 +156,8 @@ impl Running {
         };
         Ended {
             status,
-            stdout: self.stdout.take().unwrap().join().unwrap(),
-            stderr: self.stderr.take().unwrap().join().unwrap(),
+            stdout: self.stdout.all(),
+            stderr: self.stderr.all(),
             directory: self.directory.take().unwrap(),
         }
     }
@@ -187,10 +197,38 @@ impl Ended {
     }
 }
 
-fn read_all(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        pipe.read_to_end(&mut bytes).unwrap();
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
+/// What comes out of a pipe, as it comes.
+#[derive(Debug)]
+struct Pipe {
+    text: Arc<Mutex<Vec<u8>>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Pipe {
+    fn new(mut pipe: impl Read + Send + 'static) -> Self {
+        let text = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&text);
+        let reader = std::thread::spawn(move || {
+            let mut bytes = [0; 8 << 10];
+            loop {
+                match pipe.read(&mut bytes).unwrap() {
+                    0 => return,
+                    n => into.lock().unwrap().extend_from_slice(&bytes[..n]),
+                }
+            }
+        });
+        Pipe { text, reader: Some(reader) }
+    }
+
+    fn so_far(&self) -> String {
+        String::from_utf8_lossy(&self.text.lock().unwrap()).into_owned()
+    }
+
+    /// All of it, once the other end is closed.
+    fn all(&mut self) -> String {
+        if let Some(reader) = self.reader.take() {
+            reader.join().unwrap();
+        }
+        self.so_far()
+    }
 }

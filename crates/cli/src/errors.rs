@@ -8,6 +8,8 @@ use plumb_lab::kafka::{Fault, LabError};
 use plumb_load::LoadError;
 use plumb_model::resolve::ResolveError;
 use plumb_probe::crypto::CryptoError;
+use plumb_probe::memory::{MemoryError, NodesError};
+use plumb_probe::network::NetworkError;
 use plumb_probe::storage::StorageError;
 use std::process::ExitCode;
 use thiserror::Error;
@@ -106,8 +108,11 @@ fn category_of(cause: &(dyn std::error::Error + 'static)) -> Option<Category> {
     if cause.is::<TooLittleSpace>() || cause.is::<CryptoError>() {
         return Some(Category::Environment);
     }
-    if cause.is::<plumb_observe::ObserveError>() {
+    if cause.is::<plumb_observe::ObserveError>() || cause.is::<NetworkError>() {
         return Some(Category::Target);
+    }
+    if cause.is::<MemoryError>() || cause.is::<NodesError>() {
+        return Some(Category::Environment);
     }
     cause.is::<std::io::Error>().then_some(Category::Environment)
 }
@@ -151,6 +156,12 @@ fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
                 .to_owned(),
         );
     }
+    if let Some(error) = cause.downcast_ref::<NetworkError>() {
+        return Some(network_hint(error).to_owned());
+    }
+    if let Some(MemoryError::Map { .. }) = cause.downcast_ref() {
+        return Some("give a smaller --array and --largest".to_owned());
+    }
     cause.downcast_ref::<LoadError>().and_then(load_hint)
 }
 
@@ -161,6 +172,20 @@ fn crypto_hint(error: &CryptoError) -> &'static str {
         }
         CryptoError::NoJava { .. } => "set JAVA_HOME to the broker's Java, or leave --engine jvm out",
         _ => "leave that --engine out: the others do not need it",
+    }
+}
+
+fn network_hint(error: &NetworkError) -> &'static str {
+    match error {
+        NetworkError::Connect { .. } => {
+            "does `plumb probe network --listen ADDR` run there, on an address that can be reached from here?"
+        }
+        NetworkError::Foreign { .. } => "the port is another program's; --listen prints its own",
+        NetworkError::Version { .. } => "use the same version of plumb on both sides",
+        NetworkError::Busy { .. } => "wait until it is done, or listen on another port",
+        NetworkError::Broken { .. } => {
+            "was the listener ended, or does something on the way cut long streams?"
+        }
     }
 }
 

@@ -7,8 +7,15 @@ mod clock;
 mod conditions;
 pub mod crypto;
 mod figure;
+mod memory;
+mod network;
 pub mod storage;
 
 pub use clock::{AcrossCpus, ClockProbe, ClockRead, KernelSync, PacingRow, Smallest, TimerRow};
 pub use conditions::{Conditions, Noise, ProbeKind, SCHEMA_VERSION};
 pub use figure::Figure;
+pub use memory::{
+    Bandwidth, Cache, Knee, LatencyCurve, LatencyPoint, MemoryKernel, MemoryProbe, MemoryRatio, Pages,
+    ProbedNode, Stores,
+};
+pub use network::{ConnectionRate, NetworkProbe, RoundTrips, StreamRate, TcpState, WritePattern};

@@ -3,6 +3,7 @@
 //! | question | function |
 //! |---|---|
 //! | What is this host? | [`host_facts`] |
+//! | Which caches has it? | [`caches`] |
 //! | Which clock sources has it? | [`clock_sources`] |
 //! | What did it do during the run? | [`sample_host`] twice, then [`host_delta`] |
 //! | What is behind a directory? | [`storage`] |
@@ -19,6 +20,7 @@
 
 mod address;
 mod broker_java;
+mod caches;
 mod command;
 mod counters;
 mod crypto_cpu;
@@ -34,6 +36,7 @@ mod threads;
 
 pub use address::is_local_address;
 pub use broker_java::{BrokerJava, broker_java};
+pub use caches::caches;
 pub use command::{CommandError, CommandRunner, RecordedCommands, SystemCommands};
 pub use counters::{HostSample, host_delta, sample_host};
 pub use crypto_cpu::crypto_cpu;

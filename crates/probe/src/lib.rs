@@ -9,5 +9,7 @@
 pub mod clock;
 mod cpus;
 pub mod crypto;
+pub mod memory;
+pub mod network;
 mod shuffle;
 pub mod storage;

@@ -4,6 +4,8 @@
 
 pub mod clock;
 pub mod crypto;
+pub mod memory;
+pub mod network;
 pub mod storage;
 
 use crate::number;
@@ -11,8 +13,7 @@ use crate::size_text::{Body, Column, Section};
 use plumb_model::observation::Distribution;
 use plumb_model::probe::{Conditions, Figure};
 
-/// Others' use of the processors from which on it is said first and not last (ours: a twentieth of one of 2 processors
-/// was seen to move medians by less than their intervals).
+/// Others' use of the processors from which on it is said first and not last (ours).
 const NOISY_SHARE: f64 = 0.05;
 
 /// What was probed where, in one line.
@@ -124,4 +125,60 @@ fn distribution(times: &Distribution) -> Vec<String> {
         time(times.p999_ns),
         time(times.max_ns),
     ]
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::text::TextStyle;
+    use plumb_model::facts::HostFacts;
+    use plumb_model::observation::{Interval, IntervalMethod};
+    use plumb_model::probe::{Noise, ProbeKind, SCHEMA_VERSION};
+
+    pub(crate) const PLAIN: TextStyle = TextStyle { color: false, width: 120 };
+
+    pub(crate) fn quiet(probe: ProbeKind) -> Conditions {
+        Conditions {
+            schema_version: SCHEMA_VERSION,
+            probe,
+            plumb_version: "0.1.0".to_owned(),
+            started_at: "2026-11-20T15:04:05Z".to_owned(),
+            elapsed_ns: 9_000_000_000,
+            complete: true,
+            host: HostFacts::default(),
+            noise: Noise { own_cpu_share: Some(0.5), others_cpu_share: Some(0.01), ..Noise::default() },
+        }
+    }
+
+    pub(crate) fn figure(median: f64) -> Figure {
+        let interval = Interval {
+            low: median * 0.9,
+            high: median * 1.1,
+            level: 0.95,
+            method: IntervalMethod::OrderStatistics,
+        };
+        Figure { median, interval: Some(interval), lowest: median / 2.0, highest: median * 2.0, blocks: 11 }
+    }
+
+    #[test]
+    fn a_noisy_host_a_thief_and_a_stop_are_said_before_the_figures() {
+        let mut conditions = quiet(ProbeKind::Memory);
+        assert_eq!(cautions(&conditions), [] as [String; 0]);
+        conditions.complete = false;
+        conditions.noise =
+            Noise { others_cpu_share: Some(0.12), steal_share: Some(0.02), ..Noise::default() };
+        let said = cautions(&conditions);
+        assert!(
+            said[0].contains("Stopped") && said[1].contains("12 %") && said[2].contains("2 %"),
+            "{said:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_absent_is_a_dash_and_an_interval_without_width_is_one_figure() {
+        let tenths = |value: f64| format!("{value:.1}");
+        assert_eq!((median(None, tenths), span(None, tenths)), ("-".to_owned(), "-".to_owned()));
+        assert_eq!(span(Some(&figure(10.0)), tenths), "9.0..11.0");
+        assert_eq!(span(Some(&figure(0.1)), tenths), "0.1");
+    }
 }

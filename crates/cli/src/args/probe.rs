@@ -1,9 +1,13 @@
 //! `plumb probe`: one resource of this host, as words.
 
 mod crypto;
+mod memory;
+mod network;
 mod storage;
 
 pub use crypto::{CryptoArgs, EngineWord};
+pub use memory::MemoryArgs;
+pub use network::NetworkArgs;
 pub use storage::{Counts, Methods, StorageArgs};
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -24,6 +28,10 @@ pub enum ProbeCommand {
     Storage(StorageArgs),
     /// How fast this host encrypts, hashes and signs, and which instructions it hides
     Crypto(CryptoArgs),
+    /// How fast memory is: bandwidth by node, latency by working set
+    Memory(MemoryArgs),
+    /// What TCP can do, on loopback or to a peer: round trips, throughput, connections
+    Network(NetworkArgs),
     /// What clocks and timers can tell: cost, lateness, agreement, and Plumb's own pacing
     Clock(ClockArgs),
     /// What this host says of itself; nothing is loaded
@@ -51,9 +59,15 @@ pub struct FactsArgs {
 #[derive(Debug, Args)]
 pub struct ClockArgs {
     /// How long each timer and each schedule is watched; there are nine, and p99 at 1,000/s needs more than a second
-    #[arg(long, value_name = "TIME", default_value = "1200ms", value_parser = super::parse_nanos)]
+    #[arg(long, value_name = "TIME", default_value = "1200ms", value_parser = watched)]
     pub duration: Nanos,
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
     pub output: ProbeOutput,
+}
+
+fn watched(text: &str) -> Result<Nanos, String> {
+    let duration = super::parse_nanos(text)?;
+    let allowed = Nanos::from_millis(1)..=Nanos::from_secs(3_600);
+    if allowed.contains(&duration) { Ok(duration) } else { Err("at least 1ms, at most 1h".to_owned()) }
 }

@@ -3,6 +3,8 @@
 mod clock;
 mod crypto;
 mod facts;
+mod memory;
+mod network;
 mod storage;
 mod window;
 
@@ -21,6 +23,8 @@ pub(super) fn probe(arguments: &ProbeArgs) -> Result<End> {
     match &arguments.command {
         ProbeCommand::Storage(arguments) => storage::storage(arguments),
         ProbeCommand::Crypto(arguments) => crypto::crypto(arguments),
+        ProbeCommand::Memory(arguments) => memory::memory(arguments),
+        ProbeCommand::Network(arguments) => network::network(arguments),
         ProbeCommand::Clock(arguments) => clock::clock(arguments),
         ProbeCommand::Facts(arguments) => facts::facts(arguments),
     }

@@ -212,3 +212,59 @@ fn agreement(across: &AcrossCpus) -> String {
 fn pairs(pairs: u32) -> String {
     if pairs == 1 { "1 pair of CPUs".to_owned() } else { format!("{pairs} pairs of CPUs") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{PLAIN, quiet};
+    use super::*;
+    use plumb_model::probe::{ProbeKind, Smallest};
+
+    fn document(backward: u64) -> ClockProbe {
+        ClockProbe {
+            conditions: quiet(ProbeKind::Clock),
+            smallest: Smallest {
+                resolution_ns: Some(40.0),
+                schedule_p50_ns: Some(95),
+                schedule_p99_ns: None,
+                wall_clock_error_ns: None,
+            },
+            available_sources: Fact::unknown("no file"),
+            kernel_sync: Fact::unknown("refused"),
+            clocks: vec![],
+            across_cpus: Some(AcrossCpus {
+                clock: "CLOCK_MONOTONIC".to_owned(),
+                pairs: 3,
+                handed_over: 12_000,
+                backward,
+                backward_most_ns: 700,
+                agree_within_ns: 90,
+            }),
+            timers: vec![],
+            pacing: vec![],
+        }
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_is_a_finding_with_how_far() {
+        let text = render(&document(5), PLAIN);
+        assert!(
+            text.contains("FINDING  CLOCK_MONOTONIC goes back between processors: 5 of 12,000"),
+            "{text}"
+        );
+        assert!(text.contains("700 ns"), "{text}");
+        assert!(!render(&document(0), PLAIN).contains("FINDING"));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_claimed() {
+        let text = render(&document(0), PLAIN);
+        assert!(text.contains("was not measured for long enough"), "{text}");
+        assert!(text.contains("nothing says how far off this one is"), "{text}");
+        assert!(text.contains("closer than 40 ns"), "{text}");
+    }
+
+    #[test]
+    fn a_period_is_written_as_it_was_asked_for() {
+        assert_eq!([100_000, 1_000_000, 250].map(period), ["100 µs", "1 ms", "250 ns"]);
+    }
+}

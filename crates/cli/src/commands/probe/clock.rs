@@ -34,20 +34,20 @@ const MONOTONIC: &str = "CLOCK_MONOTONIC";
 pub(super) fn clock(arguments: &ClockArgs) -> Result<End> {
     let stop = stop::flag()?;
     let each = arguments.duration.to_duration();
-    let parts = (2 * PERIODS_NS.len() + RATES_PER_S.len()) as f64;
-    let steps = Steps::begin("probing clocks and timers", AROUND_S + parts * each.as_secs_f64());
+    let parts = 2 * PERIODS_NS.len() + RATES_PER_S.len();
+    let progress = Steps::begin("probing clocks and timers", AROUND_S + parts as f64 * each.as_secs_f64());
     let window = Window::open();
     let costs = read_costs(&stop);
     let across = across_cpus(&stop);
-    steps.now("timer wake-ups");
+    progress.now("timer wake-ups");
     let cases: Vec<TimerCase> = PERIODS_NS
         .iter()
         .flat_map(|period_ns| [false, true].map(|sharp| TimerCase { period_ns: *period_ns, sharp }))
         .collect();
     let timers: Vec<TimerRow> = wake_ups(&cases, each, &stop).into_iter().map(timer_row).collect();
-    steps.now("pacing");
+    progress.now("pacing");
     let pacing = pacing(each.as_secs_f64(), &stop);
-    drop(steps);
+    drop(progress);
     let conditions = window.close(ProbeKind::Clock, !stop.load(Relaxed));
     let clocks: Vec<ClockRead> = costs.iter().map(clock_read).collect();
     let kernel_sync = kernel_sync();
@@ -144,4 +144,58 @@ fn wall_clock_error_ns(host: &HostFacts, kernel: &Fact<KernelSync>) -> Option<u6
     };
     let of_kernel = || kernel.value().filter(|sync| sync.synchronised).map(|sync| sync.max_error_ns);
     host.clock_sync.value().and_then(distance).or_else(of_kernel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(sync: Fact<ClockSync>) -> HostFacts {
+        HostFacts { clock_sync: sync, ..HostFacts::default() }
+    }
+
+    fn kernel(synchronised: bool) -> Fact<KernelSync> {
+        let sync = KernelSync {
+            synchronised,
+            offset_ns: 0,
+            max_error_ns: 9_000_000,
+            estimated_error_ns: 0,
+            frequency_ppm: 0.0,
+        };
+        Fact::known(sync, "adjtimex")
+    }
+
+    #[test]
+    fn the_wall_clock_is_off_by_offset_dispersion_and_half_the_delay_as_the_time_service_says() {
+        let sync = ClockSync {
+            synchronised: true,
+            stratum: Some(3),
+            offset_ns: Some(100),
+            rms_offset_ns: None,
+            root_delay_ns: Some(2_000),
+            root_dispersion_ns: Some(30),
+        };
+        let known = host(Fact::known(sync.clone(), "chronyc"));
+        assert_eq!(wall_clock_error_ns(&known, &kernel(true)), Some(1_130));
+        let lost = host(Fact::known(ClockSync { synchronised: false, ..sync }, "chronyc"));
+        assert_eq!(wall_clock_error_ns(&lost, &kernel(true)), Some(9_000_000), "the kernel's word is next");
+        assert_eq!(wall_clock_error_ns(&host(Fact::unknown("none")), &kernel(false)), None);
+    }
+
+    #[test]
+    fn a_reading_dearer_than_the_clocks_step_is_the_resolution_and_the_other_way_round() {
+        let clock = |cost_ns: f64, step_ns: u64| ClockRead {
+            clock: MONOTONIC.to_owned(),
+            read_ns: figure(&[cost_ns], LEVEL),
+            system_call_ns: None,
+            vdso: None,
+            stated_step_ns: Some(1),
+            step_ns: Some(step_ns),
+            backward: 0,
+        };
+        let resolution = |clock| smallest(&[clock], &[], None).resolution_ns;
+        assert_eq!(resolution(clock(25.0, 10)), Some(25.0));
+        assert_eq!(resolution(clock(25.0, 1_000)), Some(1_000.0));
+        assert_eq!(smallest(&[], &[], None), Smallest::default());
+    }
 }

@@ -1,0 +1,24 @@
+//! `plumb probe network --listen`: the other side, until Ctrl-C.
+
+use crate::commands::End;
+use crate::printer;
+use crate::stop;
+use anyhow::{Context, Result};
+use plumb_probe::network::{Limits, Listener};
+use std::net::SocketAddr;
+
+pub(super) fn listen(address: &SocketAddr) -> Result<End> {
+    let stop = stop::flag()?;
+    let listener =
+        Listener::bind(*address, Limits::default()).with_context(|| format!("cannot listen on {address}"))?;
+    let address = listener.address().with_context(|| format!("cannot listen on {address}"))?;
+    printer::out(&format!("listening on {address}\n"));
+    printer::note("plumb: for one peer at a time; Ctrl-C ends it");
+    if !address.ip().is_loopback() {
+        printer::note(
+            "plumb: whoever reaches this port can make this host receive and send back data; end it when you are done",
+        );
+    }
+    listener.serve(&stop, |visit| printer::note(&format!("plumb: measuring with {}", visit.address)));
+    Ok(End::Done)
+}

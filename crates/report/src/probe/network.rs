@@ -1,0 +1,229 @@
+//! TCP: round trips, what Nagle's algorithm does to two writes, throughput, new connections.
+
+use super::{
+    DISTRIBUTION, cautions, conditions, distribution, median, or_absent, sentences, span, table, time, title,
+};
+use crate::number;
+use crate::size_text::{Column, Section, Sheet, render as render_sheet};
+use crate::text::TextStyle;
+use plumb_model::probe::{NetworkProbe, StreamRate, WritePattern};
+
+/// A median this many times that of one write is called by its name (ours: a delayed acknowledgement is thousands of
+/// times a round trip on loopback, and ten times one of 4 ms).
+const NAGLE_RATIO: f64 = 3.0;
+
+/// The whole text.
+pub fn render(document: &NetworkProbe, style: TextStyle) -> String {
+    let mut findings = lost(document);
+    findings.extend(cautions(&document.conditions));
+    let what = match document.loopback {
+        true => "Network, loopback (both ends in this process)".to_owned(),
+        false => format!("Network, to {}", document.peer),
+    };
+    let mut sections = vec![round_trips(document), writes(document)];
+    sections.extend(nagle(document));
+    sections.extend([throughput(document), tcp(document)]);
+    sections.extend(connections(document));
+    if document.loopback {
+        sections.push(sentences(
+            "What loopback is",
+            "",
+            vec![
+                "No device is on the way, and both ends share this host's CPUs: it bounds what the kernel's TCP costs here, \
+                 not what a network carries. Run `plumb probe network --listen ADDR` on another host, and \
+                 `plumb probe network HOST` here."
+                    .to_owned(),
+            ],
+        ));
+    }
+    sections.push(conditions(&document.conditions));
+    render_sheet(&Sheet { title: title(&what, &document.conditions), findings, sections }, style)
+}
+
+/// Bytes that were written and never read.
+fn lost(document: &NetworkProbe) -> Vec<String> {
+    let differs = |rate: &&StreamRate| rate.sent_bytes != rate.received_bytes;
+    let say = |rate: &StreamRate| {
+        format!(
+            "With {} {} bytes were written and {} arrived: something on the way changes streams.",
+            number::counted(rate.streams as usize, "stream"),
+            number::count(rate.sent_bytes),
+            number::count(rate.received_bytes)
+        )
+    };
+    document.throughput.iter().filter(differs).map(say).collect()
+}
+
+fn round_trips(document: &NetworkProbe) -> Section {
+    let mut columns = vec![Column::number("bytes")];
+    columns.extend(DISTRIBUTION);
+    let rows = document.round_trips.iter().map(|row| {
+        let mut cells = vec![number::count(u64::from(row.message_bytes))];
+        cells.extend(distribution(&row.round_trip));
+        cells
+    });
+    table(
+        "Round trip",
+        "one message there and back at a time, Nagle's algorithm off",
+        &columns,
+        rows.collect(),
+    )
+}
+
+fn writes(document: &NetworkProbe) -> Section {
+    let mut columns = vec![Column::text("request in"), Column::text("Nagle")];
+    columns.extend(DISTRIBUTION);
+    let rows = document.writes.iter().map(|row| {
+        let nagle = if row.nodelay { "off (TCP_NODELAY)" } else { "on" };
+        let mut cells = vec![number::counted(row.writes as usize, "write"), nagle.to_owned()];
+        cells.extend(distribution(&row.round_trip));
+        cells
+    });
+    let meaning =
+        "round trip of a small request; with two writes the second waits for the first one's acknowledgement";
+    table("Nagle and delayed acknowledgements", meaning, &columns, rows.collect())
+}
+
+/// What the two writes cost, in words.
+fn nagle(document: &NetworkProbe) -> Option<Section> {
+    let find = |writes: u32, nodelay: bool| {
+        let same = |row: &&WritePattern| row.writes == writes && row.nodelay == nodelay;
+        document.writes.iter().find(same)?.round_trip.p50_ns
+    };
+    let (slow, fast, one) = (find(2, false)?, find(2, true)?, find(1, false)?);
+    let line = if slow as f64 > one as f64 * NAGLE_RATIO {
+        format!(
+            "Two writes with Nagle's algorithm take {} where one write takes {}: the kernel holds the second back until the \
+             other side acknowledges the first, and that waits for data to go along with (40 ms on Linux at first). \
+             TCP_NODELAY brings it to {}, and so does one write. librdkafka: socket.nagle.disable; the Java client and \
+             brokers have it off.",
+            number::time(slow as f64),
+            number::time(one as f64),
+            number::time(fast as f64)
+        )
+    } else {
+        "Two writes cost no more than one here, with Nagle's algorithm or without: this path's other side acknowledges at \
+         once, or the round trip is longer than the delay."
+            .to_owned()
+    };
+    Some(sentences("In words", "", vec![line]))
+}
+
+fn throughput(document: &NetworkProbe) -> Section {
+    let columns = [
+        Column::number("streams"),
+        Column::number("Gbit/s"),
+        Column::number("interval"),
+        Column::number("MB/s"),
+        Column::number("slices"),
+        Column::number("lowest"),
+        Column::number("highest"),
+    ];
+    let gigabits = |bytes_per_s: f64| number::significant(bytes_per_s * 8.0 / 1e9, 3);
+    let row = |row: &StreamRate| {
+        let figure = row.bytes_per_s.as_ref();
+        vec![
+            number::count(u64::from(row.streams)),
+            median(figure, gigabits),
+            span(figure, gigabits),
+            median(figure, |bytes| number::significant(bytes / 1e6, 3)),
+            or_absent(figure, |figure| number::count(u64::from(figure.blocks))),
+            or_absent(figure, |figure| gigabits(figure.lowest)),
+            or_absent(figure, |figure| gigabits(figure.highest)),
+        ]
+    };
+    let meaning = "acknowledged by the other side's kernel, in slices of 0.1 s after a warm-up";
+    table("Throughput", meaning, &columns, document.throughput.iter().map(row).collect())
+}
+
+fn tcp(document: &NetworkProbe) -> Section {
+    let columns = [
+        Column::number("streams"),
+        Column::number("sent again"),
+        Column::number("round trip"),
+        Column::number("smallest"),
+        Column::number("window"),
+        Column::number("segment"),
+        Column::number("receiver-bound"),
+        Column::number("buffer-bound"),
+        Column::text("control"),
+    ];
+    let row = |row: &StreamRate| {
+        let tcp = &row.tcp;
+        vec![
+            number::count(u64::from(row.streams)),
+            or_absent(tcp.retransmitted_segments, number::count),
+            time(tcp.rtt_ns),
+            time(tcp.min_rtt_ns),
+            or_absent(tcp.congestion_window_segments, number::count),
+            or_absent(tcp.segment_bytes, |bytes| format!("{} B", number::count(u64::from(bytes)))),
+            or_absent(tcp.receiver_limited_share, number::percent),
+            or_absent(tcp.send_buffer_limited_share, number::percent),
+            tcp.congestion_control.clone().unwrap_or_else(|| number::ABSENT.to_owned()),
+        ]
+    };
+    let meaning = "TCP_INFO at the end of each: segments sent again and window of all streams; round trip under the load";
+    table("What the kernel says of them", meaning, &columns, document.throughput.iter().map(row).collect())
+}
+
+fn connections(document: &NetworkProbe) -> Option<Section> {
+    let seen = document.connections.as_ref()?;
+    let mut columns = vec![Column::text("until")];
+    columns.extend(DISTRIBUTION);
+    let row = |name: &str, times| {
+        let mut cells = vec![name.to_owned()];
+        cells.extend(distribution(times));
+        cells
+    };
+    let rows = vec![row("connected", &seen.connect), row("first answer", &seen.first_answer)];
+    let meaning = format!("one after the other, {} a second", number::rate(seen.rate_per_s));
+    Some(table("New connections", &meaning, &columns, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{PLAIN, figure, quiet};
+    use super::*;
+    use plumb_model::observation::Distribution;
+    use plumb_model::probe::{ProbeKind, TcpState};
+
+    fn taking(p50_ns: u64) -> Distribution {
+        Distribution { samples: 50, p50_ns: Some(p50_ns), ..Distribution::default() }
+    }
+
+    fn document(slow_ns: u64, received_bytes: u64) -> NetworkProbe {
+        let pattern = |writes, nodelay, p50_ns| WritePattern { writes, nodelay, round_trip: taking(p50_ns) };
+        NetworkProbe {
+            conditions: quiet(ProbeKind::Network),
+            peer: "192.0.2.7:7586".to_owned(),
+            loopback: false,
+            round_trips: vec![],
+            writes: vec![pattern(1, false, 50_000), pattern(2, false, slow_ns), pattern(2, true, 60_000)],
+            throughput: vec![StreamRate {
+                streams: 1,
+                write_bytes: 1,
+                bytes_per_s: Some(figure(1.25e9)),
+                sent_bytes: 1_000,
+                received_bytes,
+                tcp: TcpState::default(),
+            }],
+            connections: None,
+        }
+    }
+
+    #[test]
+    fn a_delayed_acknowledgement_is_called_by_its_name_and_what_takes_it_away() {
+        let text = render(&document(44_000_000, 1_000), PLAIN);
+        assert!(text.contains("take 44.0 ms where one write takes 50.0 µs"), "{text}");
+        assert!(text.contains("TCP_NODELAY brings it to 60.0 µs"), "{text}");
+        assert!(render(&document(70_000, 1_000), PLAIN).contains("cost no more than one"));
+    }
+
+    #[test]
+    fn bytes_that_did_not_arrive_are_said_first_and_bits_are_eight_to_the_byte() {
+        let text = render(&document(70_000, 999), PLAIN);
+        let (finding, table) = (text.find("999 arrived").unwrap(), text.find("Throughput").unwrap());
+        assert!(finding < table && text.contains("10.0"), "{text}");
+        assert!(!render(&document(70_000, 1_000), PLAIN).contains("arrived"));
+    }
+}
