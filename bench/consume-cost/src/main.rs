@@ -8,9 +8,7 @@ mod compare;
 mod ratios;
 mod topics;
 
-use plumb_bench_peers::BenchError;
-use plumb_bench_peers::options::{self, Wish};
-use std::io::Write;
+use plumb_bench_peers::program;
 use std::process::ExitCode;
 
 const HELP: &str = "\
@@ -18,29 +16,5 @@ What a consumed message costs: Plumb beside other tools, in turns on one broker
 ";
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            tell(&format!("error: {error}"));
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run() -> Result<(), BenchError> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    match options::parse(&words, false)? {
-        Wish::Help => say(&format!("{HELP}{}", options::HELP)),
-        Wish::Compare(options) => compare::run(&options),
-    }
-}
-
-/// Writes a result.
-fn say(text: &str) -> Result<(), BenchError> {
-    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
-}
-
-/// Writes what is going on, for whoever waits.
-fn tell(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    program::run(HELP, false, compare::run)
 }

@@ -60,6 +60,11 @@ impl Broker {
         self.lab.broker_pids().first().copied().unwrap_or_default()
     }
 
+    /// Whether its process is gone.
+    pub fn has_ended(&self) -> bool {
+        machine::process_cpu_s(self.pid()).is_err()
+    }
+
     /// Makes a topic of [`PARTITIONS`] partitions and waits until it works. Its name.
     ///
     /// # Errors

@@ -207,7 +207,15 @@ impl Contest<'_> {
                         Ok(run) => {
                             outcome.runs.push(Run { start_up_cpu_s: errand.start_up_cpu_s, ..run });
                         }
-                        Err(error) => outcome.failures.push(Failure::of(tool, round, cell, &error)),
+                        Err(error) => {
+                            outcome.failures.push(Failure::of(tool, round, cell, &error));
+                            if self.broker.has_ended() {
+                                (self.tell)(
+                                    "the broker has ended, and with it the comparison: is the disk full?",
+                                );
+                                return outcome;
+                            }
+                        }
                     }
                 }
             }

@@ -16,6 +16,7 @@ pub mod machine;
 pub mod meter;
 pub mod offsets;
 pub mod options;
+pub mod program;
 pub mod report;
 pub mod rounds;
 pub mod run;

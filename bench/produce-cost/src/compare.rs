@@ -1,7 +1,7 @@
 //! Everything, from the broker's start to the last line.
 
 use crate::floor::{self, Floor};
-use crate::{goals, say, tell};
+use crate::goals;
 use plumb_bench_peers::BenchError;
 use plumb_bench_peers::broker::Broker;
 use plumb_bench_peers::cache::Cache;
@@ -9,6 +9,7 @@ use plumb_bench_peers::contest::{Cell, Contest, Errand, NEXT_TO_NOTHING, Outcome
 use plumb_bench_peers::job::{Acks, Work};
 use plumb_bench_peers::machine::Machine;
 use plumb_bench_peers::options::Options;
+use plumb_bench_peers::program::{say, tell};
 use plumb_bench_peers::report::{CellReport, CellRuns};
 use plumb_bench_peers::tool::franz::{self, Franz};
 use plumb_bench_peers::tool::java::{self, KafkaTool};

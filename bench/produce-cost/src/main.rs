@@ -9,9 +9,7 @@ mod compare;
 mod floor;
 mod goals;
 
-use plumb_bench_peers::BenchError;
-use plumb_bench_peers::options::{self, Wish};
-use std::io::Write;
+use plumb_bench_peers::program;
 use std::process::ExitCode;
 
 const HELP: &str = "\
@@ -20,29 +18,5 @@ What a produced message costs: Plumb beside other tools, in turns on one broker
   --acks LIST    of 1,all [default: 1,all]";
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            tell(&format!("error: {error}"));
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run() -> Result<(), BenchError> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    match options::parse(&words, true)? {
-        Wish::Help => say(&format!("{HELP}{}", options::HELP)),
-        Wish::Compare(options) => compare::run(&options),
-    }
-}
-
-/// Writes a result.
-fn say(text: &str) -> Result<(), BenchError> {
-    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
-}
-
-/// Writes what is going on, for whoever waits.
-fn tell(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    program::run(HELP, true, compare::run)
 }

@@ -13,10 +13,10 @@ pub(super) fn lab(command: &LabCommand) -> Result<End> {
     match command {
         LabCommand::Up(arguments) => {
             let status = labs.up(&options(arguments)?)?;
-            show(&[status], arguments.output, "a lab is up")
+            show(&[status], arguments.output, |_| "a lab is up")
         }
-        LabCommand::Status(arguments) => show(&labs.status()?, arguments.output, "running"),
-        LabCommand::Down(arguments) => show(&labs.down()?, arguments.output, "taken down"),
+        LabCommand::Status(arguments) => show(&labs.status()?, arguments.output, state),
+        LabCommand::Down(arguments) => show(&labs.down()?, arguments.output, |_| "taken down"),
     }
 }
 
@@ -50,7 +50,16 @@ fn options(arguments: &LabUpArgs) -> Result<LabOptions> {
     })
 }
 
-fn show(labs: &[LabStatus], format: OutputFormat, title: &str) -> Result<End> {
+/// Whether a lab is of use. One whose brokers ended by themselves still has its data.
+fn state(lab: &LabStatus) -> &'static str {
+    match lab.brokers.iter().filter(|broker| broker.alive).count() {
+        0 => "ended, its data is still there (plumb lab down removes it)",
+        alive if alive < lab.brokers.len() => "running in part",
+        _ => "running",
+    }
+}
+
+fn show(labs: &[LabStatus], format: OutputFormat, title: fn(&LabStatus) -> &'static str) -> Result<End> {
     if format == OutputFormat::Json {
         printer::out(&format!("{}\n", serde_json::to_string_pretty(labs)?));
         return Ok(End::Done);
@@ -60,7 +69,8 @@ fn show(labs: &[LabStatus], format: OutputFormat, title: &str) -> Result<End> {
         return Ok(End::Done);
     }
     for lab in labs {
-        printer::out(&format!("{title}: Apache Kafka {}, up for {} s\n", lab.kafka_version, lab.uptime_s));
+        let (title, version) = (title(lab), &lab.kafka_version);
+        printer::out(&format!("{title}: Apache Kafka {version}, started {} s ago\n", lab.uptime_s));
         printer::out(&format!("  bootstrap   {}\n", lab.bootstrap));
         if lab.client_properties.iter().any(|(key, _)| key.starts_with("ssl.") || key.starts_with("sasl.")) {
             printer::out(&format!("  config      {}\n", lab.client_properties_file.display()));
