@@ -4,6 +4,7 @@
 //! Data only. Reading is the work of the `observe` crate, judging that of `judge`. Nothing in here names the
 //! host or its owner: no host name, address, serial number or control-group path.
 
+mod hardware;
 mod storage;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use hardware::{
+    CpuCache, CpuIdentity, CpuTopology, ErrorCorrection, IoLimit, JavaRuntime, KernelOptions, MemoryModules,
+    NetworkInterface, PersistentMemoryUse, PersistentNamespace, PersistentRegion, ProcessLimits, SoftHard,
+};
 pub use storage::{
     Device, DeviceClass, DeviceRole, FileSystem, Layer, LogDirectory, Medium, NamespaceMode,
     PersistentMemory, Pool, ProcessIo, Storage, StorageLayer, StorageRisk, UntilDevice, UntilDeviceEnd,
@@ -85,8 +90,16 @@ pub struct HostFacts {
 
     /// Name of the processor.
     pub cpu_model: Fact<String>,
+    /// Which processor it is, by number.
+    pub cpu_identity: Fact<CpuIdentity>,
+    /// Revisions of the processors' microcode, each once. A hypervisor may show any.
+    pub cpu_microcode: Fact<Vec<String>>,
     /// Processors that the kernel schedules on.
     pub logical_cpus: Fact<u32>,
+    /// How they share cores, sockets and caches.
+    pub cpu_topology: Fact<CpuTopology>,
+    /// Processors that this process may use, in the kernel's notation.
+    pub cpus_allowed: Fact<String>,
     /// Instruction sets that matter to encryption, checksums and compression, by the kernel's name:
     /// true when every processor has it.
     pub cpu_flags: Fact<BTreeMap<String, bool>>,
@@ -96,10 +109,16 @@ pub struct HostFacts {
     pub numa_nodes: Fact<Vec<NumaNode>>,
     /// The kernel's `mitigations=` boot option, or `default` when it was not given.
     pub mitigations: Fact<String>,
+    /// What the kernel was told at boot that bears on performance.
+    pub kernel_options: Fact<KernelOptions>,
     /// Processor vulnerabilities and what the kernel does about each.
     pub vulnerabilities: Fact<BTreeMap<String, String>>,
     /// Processors' worth of time that the control group may use.
     pub cgroup_cpu_limit_cpus: Fact<Limit<f64>>,
+    /// Processes and threads that the control group may have.
+    pub cgroup_pids_limit: Fact<Limit<u64>>,
+    /// Devices on which the control group is held back; empty when it is on none.
+    pub cgroup_io_limits: Fact<Vec<IoLimit>>,
     /// Load average of 1, 5 and 15 minutes, in runnable or blocked threads.
     pub load_average: Fact<[f64; 3]>,
 
@@ -109,6 +128,12 @@ pub struct HostFacts {
     pub memory_available_bytes: Fact<u64>,
     /// Memory that the control group may use.
     pub cgroup_memory_limit_bytes: Fact<Limit<u64>>,
+    /// Whether memory corrects errors.
+    pub memory_error_correction: Fact<ErrorCorrection>,
+    /// Memory modules, those of one kind together.
+    pub memory_modules: Fact<Vec<MemoryModules>>,
+    /// Persistent memory.
+    pub persistent_memory: Fact<PersistentMemoryUse>,
     /// Swap space.
     pub swap_total_bytes: Fact<u64>,
     /// Swap space in use.
@@ -122,6 +147,17 @@ pub struct HostFacts {
     pub clock_source: Fact<String>,
     /// How well the wall clock follows a time server.
     pub clock_sync: Fact<ClockSync>,
+
+    /// Network interfaces of this network namespace, without loopback.
+    pub network_interfaces: Fact<Vec<NetworkInterface>>,
+    /// Whole disks, without those that are made of others.
+    pub disks: Fact<Vec<Device>>,
+    /// Java runtimes that are installed in the usual places, or running.
+    pub java_runtimes: Fact<Vec<JavaRuntime>>,
+    /// Limits of this process.
+    pub process_limits: Fact<ProcessLimits>,
+    /// Settings of the kernel that ingestion meets, by sysctl's names.
+    pub kernel_settings: Fact<BTreeMap<String, String>>,
 }
 
 /// What is below the kernel.
@@ -161,6 +197,9 @@ pub struct NumaNode {
     pub cpus: String,
     /// Its memory; absent when the kernel does not say.
     pub memory_bytes: Option<u64>,
+    /// Distance to each node in the order of their numbers; 10 is its own. Empty when the kernel does not say.
+    #[serde(default)]
+    pub distances: Vec<u32>,
 }
 
 /// The `vm.dirty_*` settings. Of each pair of `ratio` and `bytes`, the kernel uses the one that is not 0.

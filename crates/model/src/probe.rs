@@ -6,6 +6,7 @@
 mod clock;
 mod conditions;
 pub mod crypto;
+mod facts;
 mod figure;
 mod memory;
 mod network;
@@ -13,6 +14,7 @@ pub mod storage;
 
 pub use clock::{AcrossCpus, ClockProbe, ClockRead, KernelSync, PacingRow, Smallest, TimerRow};
 pub use conditions::{Conditions, Noise, ProbeKind, SCHEMA_VERSION};
+pub use facts::FactsProbe;
 pub use figure::Figure;
 pub use memory::{
     Bandwidth, Cache, Knee, LatencyCurve, LatencyPoint, MemoryKernel, MemoryProbe, MemoryRatio, Pages,

@@ -27,6 +27,11 @@ impl HostRoot {
 
     /// Text of a file; bytes that are no UTF-8 are replaced.
     pub(crate) fn read(&self, path: &str) -> Result<String, ObserveError> {
+        Ok(String::from_utf8_lossy(&self.read_bytes(path)?).into_owned())
+    }
+
+    /// Content of a file.
+    pub(crate) fn read_bytes(&self, path: &str) -> Result<Vec<u8>, ObserveError> {
         let fault = |source| ObserveError::Read { path: path.to_owned(), source };
         let file = File::open(self.locate(path)).map_err(fault)?;
         let mut bytes = Vec::new();
@@ -34,7 +39,7 @@ impl HostRoot {
         if bytes.len() as u64 > LIMIT_BYTES {
             return Err(ObserveError::TooLarge { path: path.to_owned(), limit_bytes: LIMIT_BYTES });
         }
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        Ok(bytes)
     }
 
     /// Names in a directory, sorted.

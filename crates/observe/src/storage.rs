@@ -17,11 +17,12 @@ mod zfs;
 use std::collections::BTreeMap;
 
 use plumb_model::facts::{
-    Device, DeviceClass, DeviceRole, FileSystem, Layer, Medium, Pool, Storage, StorageLayer,
+    Device, DeviceClass, DeviceRole, Fact, FileSystem, Layer, Medium, Pool, Storage, StorageLayer,
 };
 
 use crate::{CommandRunner, HostRoot};
 use mount::Mount;
+pub(crate) use pmem::mode as namespace_mode;
 
 /// Deepest chain that is followed. Ours: a file on LVM on crypt on RAID on partitions has nine layers.
 const DEPTH_MAX: u32 = 32;
@@ -33,6 +34,24 @@ pub fn storage(root: &HostRoot, commands: &dyn CommandRunner, path: &str) -> Sto
     let mut chain = Chain { root, commands, mounts: Vec::new(), found: Storage::default() };
     chain.file_system_of(path, 0);
     chain.found
+}
+
+/// Whole disks of the host, without those that are made of others, of files or of memory.
+pub(crate) fn disks(root: &HostRoot, commands: &dyn CommandRunner) -> Fact<Vec<Device>> {
+    const BLOCK: &str = "/sys/block";
+    let names = match root.list(BLOCK) {
+        Ok(names) => names,
+        Err(error) => return Fact::unknown(error.reason()),
+    };
+    let disk = |name: String| {
+        // Cheap to tell: mappings and the like have no device of their own.
+        if !root.exists(&format!("{BLOCK}/{name}/device")) || name.starts_with("sr") {
+            return None;
+        }
+        let number = root.read(&format!("{BLOCK}/{name}/dev")).ok()?;
+        Some(device::read(root, commands, number.trim())?.device)
+    };
+    Fact::known(names.into_iter().filter_map(disk).collect(), BLOCK)
 }
 
 struct Chain<'a> {

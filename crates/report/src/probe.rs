@@ -6,6 +6,7 @@ pub mod clock;
 pub mod crypto;
 pub mod memory;
 pub mod network;
+pub mod facts;
 pub mod storage;
 
 use crate::number;

@@ -50,6 +50,9 @@ pub enum ProbeOutput {
 /// `plumb probe facts`
 #[derive(Debug, Args)]
 pub struct FactsArgs {
+    /// Show where each fact was read
+    #[arg(long)]
+    pub sources: bool,
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
     pub output: ProbeOutput,

@@ -21,6 +21,8 @@ pub enum ProbeKind {
     Network,
     /// Clocks and timers.
     Clock,
+    /// Nothing: what the host says of itself.
+    Facts,
 }
 
 /// The head of every probe's document; flattened into it, so that a document begins with it.

@@ -1,12 +1,15 @@
-//! Limits that the control group sets on processor time and memory, for versions 1 and 2.
+//! Limits that the control group sets on processor time, memory, processes and devices, for versions 1 and 2.
 //!
 //! A group is held by every group above it too, so the smallest limit on the way up to the mount point counts. In a
 //! container the groups above are out of sight, and the path that the kernel prints may be the host's, which does not
 //! exist here; the mount point itself is then the container's own group.
 
+mod io;
+
 use plumb_model::facts::{Fact, Limit};
 
-use crate::{HostRoot, ObserveError};
+use crate::HostRoot;
+pub(super) use io::limits as io_limits;
 
 const MEMBERSHIP: &str = "/proc/self/cgroup";
 const MOUNTS: &str = "/proc/self/mounts";
@@ -29,8 +32,12 @@ pub(super) fn cpu_limit(root: &HostRoot) -> Fact<Limit<f64>> {
 pub(super) fn memory_limit(root: &HostRoot) -> Fact<Limit<u64>> {
     let file = |folder: &Folder| if folder.version == 1 { "memory.limit_in_bytes" } else { "memory.max" };
     smallest(root, "memory", |folder, path| {
-        parse_memory(&root.read(&format!("{path}/{}", file(folder))).ok()?)
+        parse_amount(&root.read(&format!("{path}/{}", file(folder))).ok()?)
     })
+}
+
+pub(super) fn pids_limit(root: &HostRoot) -> Fact<Limit<u64>> {
+    smallest(root, "pids", |_, path| parse_amount(&root.read(&format!("{path}/pids.max")).ok()?))
 }
 
 /// `max 100000` or `250000 100000`: microseconds of processor time in each period of so many.
@@ -43,8 +50,8 @@ fn parse_quota(text: &str) -> Option<Limit<f64>> {
     (period > 0).then(|| Limit::At(quota as f64 / period as f64))
 }
 
-/// `max` or bytes.
-fn parse_memory(text: &str) -> Option<Limit<u64>> {
+/// `max` or a number.
+fn parse_amount(text: &str) -> Option<Limit<u64>> {
     match text.trim() {
         "max" => Some(Limit::Unlimited),
         bytes => match bytes.parse().ok()? {
@@ -62,33 +69,44 @@ struct Folder {
     path: String,
 }
 
+/// The group's folder for a controller, and the paths of it and of those above it.
+fn folders(root: &HostRoot, controller: &str) -> Result<(Folder, Vec<String>), String> {
+    let membership = root.read(MEMBERSHIP).map_err(|error| error.reason())?;
+    let mounts = root.read(MOUNTS).map_err(|error| error.reason())?;
+    let folder = locate(&membership, &mounts, controller)
+        .ok_or_else(|| format!("no {controller} controller in {MEMBERSHIP} and {MOUNTS}"))?;
+    let mut paths = Vec::new();
+    let mut path = folder.path.trim_end_matches('/');
+    loop {
+        paths.push(format!("{}{path}", folder.mount));
+        match path.rfind('/') {
+            Some(end) => path = &path[..end],
+            None => break,
+        }
+    }
+    Ok((folder, paths))
+}
+
 /// The smallest limit between the process's group and the mount point.
 fn smallest<T: PartialOrd>(
     root: &HostRoot,
     controller: &str,
     read: impl Fn(&Folder, &str) -> Option<Limit<T>>,
 ) -> Fact<Limit<T>> {
-    let folder = match own_folder(root, controller) {
-        Ok(Some(folder)) => folder,
-        Ok(None) => return Fact::unknown(format!("no {controller} controller in {MEMBERSHIP} and {MOUNTS}")),
-        Err(error) => return Fact::unknown(error.reason()),
+    let (folder, paths) = match folders(root, controller) {
+        Ok(found) => found,
+        Err(reason) => return Fact::unknown(reason),
     };
-    let mut found = None;
-    let mut path = folder.path.trim_end_matches('/');
-    loop {
-        if let Some(limit) = read(&folder, &format!("{}{path}", folder.mount)) {
-            found = Some(tighter(found, limit));
-        }
-        match path.rfind('/') {
-            Some(end) => path = &path[..end],
-            None => break,
-        }
-    }
+    let limits = paths.iter().filter_map(|path| read(&folder, path));
+    let found = limits.fold(None, |found, limit| Some(tighter(found, limit)));
     let source = format!("{} (control groups version {})", folder.mount, folder.version);
     match found {
         Some(limit) => Fact::known(limit, source),
-        // The top group of version 2 has no limit files, because nothing can limit it.
-        None if folder.version == 2 && folder.path == "/" => Fact::known(Limit::Unlimited, source),
+        // The top group of version 2 has no limit files, because nothing can limit it; in version 1 it has one for each
+        // resource but the number of processes.
+        None if folder.path == "/" && (folder.version == 2 || controller == "pids") => {
+            Fact::known(Limit::Unlimited, source)
+        }
         None => Fact::unknown(format!("{}: no {controller} limit to be read", folder.mount)),
     }
 }
@@ -99,12 +117,6 @@ fn tighter<T: PartialOrd>(found: Option<Limit<T>>, limit: Limit<T>) -> Limit<T> 
         (Some(Limit::At(a)), Limit::Unlimited) => Limit::At(a),
         (_, limit) => limit,
     }
-}
-
-fn own_folder(root: &HostRoot, controller: &str) -> Result<Option<Folder>, ObserveError> {
-    let membership = root.read(MEMBERSHIP)?;
-    let mounts = root.read(MOUNTS)?;
-    Ok(locate(&membership, &mounts, controller))
 }
 
 /// A controller is in version 1 when the membership names it, else in version 2.
@@ -149,9 +161,9 @@ mod tests {
 
     #[test]
     fn the_largest_number_of_pages_is_no_limit() {
-        assert_eq!(parse_memory("9223372036854771712\n"), Some(Limit::Unlimited));
-        assert_eq!(parse_memory("9223372036854710272"), Some(Limit::Unlimited));
-        assert_eq!(parse_memory("1073741824"), Some(Limit::At(1 << 30)));
+        assert_eq!(parse_amount("9223372036854771712\n"), Some(Limit::Unlimited));
+        assert_eq!(parse_amount("9223372036854710272"), Some(Limit::Unlimited));
+        assert_eq!(parse_amount("1073741824"), Some(Limit::At(1 << 30)));
     }
 
     #[test]
@@ -165,7 +177,7 @@ mod tests {
         #[test]
         fn parsers_never_panic(text in "(?s)[0-9:/ ,a-z]{0,40}.{0,40}", other in "(?s)(cgroup2? /[a-z/]* cgroup2? [a-z,]* 0 0\n){0,3}.{0,40}") {
             let _ = parse_quota(&text);
-            let _ = parse_memory(&text);
+            let _ = parse_amount(&text);
             let _ = locate(&text, &other, "cpu");
         }
     }

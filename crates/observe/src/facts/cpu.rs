@@ -6,14 +6,27 @@ use plumb_model::facts::{Fact, NumaNode};
 
 use crate::HostRoot;
 
-const CPUINFO: &str = "/proc/cpuinfo";
-const CPUS: &str = "/sys/devices/system/cpu";
-const NODES: &str = "/sys/devices/system/node";
+pub(super) const CPUINFO: &str = "/proc/cpuinfo";
+pub(super) const CPUS: &str = "/sys/devices/system/cpu";
+pub(super) const NODES: &str = "/sys/devices/system/node";
 const VULNERABILITIES: &str = "/sys/devices/system/cpu/vulnerabilities";
 
 /// Flags that decide how fast AES-GCM, SHA, CRC-32C and compression can be, by the kernel's name.
-const X86_FLAGS: [&str; 7] = ["aes", "pclmulqdq", "vaes", "vpclmulqdq", "avx2", "avx512f", "sha_ni"];
-const ARM_FLAGS: [&str; 6] = ["aes", "pmull", "sha2", "crc32", "sve", "sve2"];
+const X86_FLAGS: [&str; 12] = [
+    "aes",
+    "pclmulqdq",
+    "vaes",
+    "vpclmulqdq",
+    "ssse3",
+    "sse4_2",
+    "avx",
+    "avx2",
+    "avx512f",
+    "sha_ni",
+    "bmi2",
+    "adx",
+];
+const ARM_FLAGS: [&str; 8] = ["aes", "pmull", "sha2", "sha512", "crc32", "atomics", "sve", "sve2"];
 
 /// Server cores by implementer and part, from Arm's MIDR_EL1 assignments; Arm kernels print no model name.
 const ARM_CORES: [(&str, &str, &str); 8] = [
@@ -42,7 +55,7 @@ fn parse_model(text: &str) -> Option<String> {
 }
 
 /// Values of a key, one for each processor.
-fn cpuinfo_values<'a>(text: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
+pub(super) fn cpuinfo_values<'a>(text: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
     text.lines().filter_map(move |line| {
         let (name, value) = line.split_once(':')?;
         (name.trim() == key).then_some(value.trim())
@@ -55,10 +68,28 @@ pub(super) fn logical_cpus(root: &HostRoot) -> Fact<u32> {
 
 /// Number of processors in the kernel's notation: `0-15,32-47`.
 fn count_cpu_list(text: &str) -> Option<u32> {
-    text.trim().split(',').try_fold(0_u32, |count, range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+    ranges(text).try_fold(0_u32, |count, range| {
+        let (first, last) = range?;
         count.checked_add(last.checked_sub(first)?.checked_add(1)?)
+    })
+}
+
+/// The processors themselves.
+pub(super) fn cpu_list(text: &str) -> Option<Vec<u32>> {
+    /// The kernel is built for at most 8,192 (CONFIG_NR_CPUS).
+    const CPUS_MAX: u32 = 1 << 16;
+    let mut cpus = Vec::new();
+    for range in ranges(text) {
+        let (first, last) = range?;
+        cpus.extend((last < CPUS_MAX).then_some(first..=last)?);
+    }
+    (!cpus.is_empty()).then_some(cpus)
+}
+
+fn ranges(text: &str) -> impl Iterator<Item = Option<(u32, u32)>> {
+    text.trim().split(',').map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some((first.parse().ok()?, last.parse().ok()?))
     })
 }
 
@@ -115,7 +146,9 @@ pub(super) fn numa_nodes(root: &HostRoot) -> Fact<Vec<NumaNode>> {
             let cpus = root.read(&format!("{NODES}/{name}/cpulist")).ok()?.trim().to_owned();
             let memory_bytes =
                 root.read(&format!("{NODES}/{name}/meminfo")).ok().as_deref().and_then(node_memory);
-            Some(NumaNode { node, cpus, memory_bytes })
+            let distances = root.read(&format!("{NODES}/{name}/distance")).unwrap_or_default();
+            let distances = distances.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect();
+            Some(NumaNode { node, cpus, memory_bytes, distances })
         })
         .collect();
     nodes.sort_by_key(|node| node.node);
@@ -197,6 +230,7 @@ mod tests {
             let _ = parse_model(&text);
             let _ = parse_flags(&text);
             let _ = count_cpu_list(&text);
+            let _ = cpu_list(&text);
             let _ = node_memory(&text);
         }
     }

@@ -27,6 +27,9 @@ const VIRTUAL_MACHINES: [(&str, &str); 12] = [
     ("KVM", "KVM"),
 ];
 
+/// What Azure's firmware has in every guest; other guests of Hyper-V have other tags.
+const AZURE_TAG: &str = "7783-7084-3265-9085-8269-3286-77";
+
 /// Clock sources that only a guest of that hypervisor has.
 const GUEST_CLOCKS: [(&str, &str); 3] =
     [("kvm-clock", "KVM"), ("hyperv", "Microsoft Hyper-V"), ("xen", "Xen")];
@@ -72,6 +75,10 @@ pub(super) fn virtualisation(root: &HostRoot) -> Fact<Virtualisation> {
 
 /// Name of the hypervisor or cloud, and where it shows.
 fn hypervisor_name(root: &HostRoot) -> Option<(String, String)> {
+    let tag = format!("{DMI}/chassis_asset_tag");
+    if root.read(&tag).is_ok_and(|text| text.trim() == AZURE_TAG) {
+        return Some(("Microsoft Azure".to_owned(), tag));
+    }
     if let Some(machine) = machine(root).value() {
         // EC2's bare-metal instances carry the same vendor as its virtual machines.
         let bare = machine.ends_with(".metal") || machine.contains(".metal-");

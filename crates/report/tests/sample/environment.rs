@@ -71,7 +71,12 @@ fn host() -> HostFacts {
         memory_total_bytes: Fact::known(33_554_432_000, "/proc/meminfo"),
         cgroup_cpu_limit_cpus: Fact::known(Limit::At(2.5), "/sys/fs/cgroup/cpu.max"),
         numa_nodes: Fact::known(
-            vec![NumaNode { node: 0, cpus: "0-7".to_owned(), memory_bytes: Some(33_554_432_000) }],
+            vec![NumaNode {
+                node: 0,
+                cpus: "0-7".to_owned(),
+                memory_bytes: Some(33_554_432_000),
+                distances: vec![10],
+            }],
             "/sys/devices/system/node",
         ),
         load_average: Fact::known([0.42, 0.31, 0.2], "/proc/loadavg"),
