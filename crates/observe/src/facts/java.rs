@@ -26,7 +26,9 @@ pub(super) fn runtimes(root: &HostRoot) -> Fact<Vec<JavaRuntime>> {
     for home in ONE.into_iter().filter(|home| root.exists(&format!("{home}/bin/java"))) {
         found.insert(home.to_owned(), false);
     }
-    for pid in root.list("/proc").unwrap_or_default() {
+    let processes = root.list("/proc");
+    let looked = processes.is_ok() || PLACES.iter().any(|place| root.exists(place));
+    for pid in processes.unwrap_or_default() {
         if !pid.bytes().all(|byte| byte.is_ascii_digit()) {
             continue;
         }
@@ -37,7 +39,10 @@ pub(super) fn runtimes(root: &HostRoot) -> Fact<Vec<JavaRuntime>> {
     }
     let source = "/usr/lib/jvm, /usr/java, /opt, /proc/*/exe";
     if found.is_empty() {
-        return Fact::known(Vec::new(), source);
+        return match looked {
+            true => Fact::known(Vec::new(), source),
+            false => Fact::unknown(format!("none of {source} can be looked into")),
+        };
     }
     let runtime = |(home, running): (String, bool)| {
         let release = root.read(&format!("{home}/release")).unwrap_or_default();
