@@ -13,6 +13,7 @@ mod faults;
 mod host_limits;
 mod instrument;
 mod kafka;
+mod probe_facts;
 mod probe_storage;
 mod program;
 mod references;

@@ -4,9 +4,9 @@
 
 pub mod clock;
 pub mod crypto;
+pub mod facts;
 pub mod memory;
 pub mod network;
-pub mod facts;
 pub mod storage;
 
 use crate::number;

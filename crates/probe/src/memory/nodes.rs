@@ -77,8 +77,8 @@ mod tests {
     #[test]
     fn a_node_has_only_processors_that_may_be_used() {
         let told = [
-            NumaNode { node: 0, cpus: "0-4095".to_owned(), memory_bytes: None },
-            NumaNode { node: 1, cpus: String::new(), memory_bytes: None },
+            NumaNode { node: 0, cpus: "0-4095".to_owned(), memory_bytes: None, distances: Vec::new() },
+            NumaNode { node: 1, cpus: String::new(), memory_bytes: None, distances: Vec::new() },
         ];
         let nodes = nodes(&told).unwrap();
         assert_eq!(nodes[0].cpus, only_node().unwrap().cpus);
