@@ -186,7 +186,7 @@ pub struct Knee {
     pub from_ns: f64,
     /// Time of a load after.
     pub to_ns: f64,
-    /// Cache that the kernel states at about that size (within a factor of 2 of where the rise begins). Absent when there
-    /// is none: then page tables (TLB) are the usual reason.
+    /// Caches that the kernel states to end within the rise, or else within a factor of 2 of where it begins. Absent when
+    /// there is none: then it is page tables (TLB), or a cache that is shared or stated wrongly.
     pub cache: Option<String>,
 }

@@ -25,7 +25,7 @@ pub fn knees(points: &[(u64, f64)], caches: &[Cache]) -> Vec<Knee> {
                 over_bytes: last.0,
                 from_ns: first.1,
                 to_ns: last.1,
-                cache: cache_near(first.0, caches),
+                cache: caches_at((first.0, last.0), caches),
             });
         }
         begin = at;
@@ -33,8 +33,17 @@ pub fn knees(points: &[(u64, f64)], caches: &[Cache]) -> Vec<Knee> {
     knees
 }
 
-fn cache_near(bytes: u64, caches: &[Cache]) -> Option<String> {
-    let apart = |cache: &Cache| (cache.bytes as f64 / bytes as f64).ln().abs();
+/// The caches that end within the rise, else the one nearest to its beginning.
+fn caches_at((until, over): (u64, u64), caches: &[Cache]) -> Option<String> {
+    let within: Vec<&str> = caches
+        .iter()
+        .filter(|cache| (until..=over).contains(&cache.bytes))
+        .map(|cache| cache.name.as_str())
+        .collect();
+    if !within.is_empty() {
+        return Some(within.join(" and "));
+    }
+    let apart = |cache: &Cache| (cache.bytes as f64 / until as f64).ln().abs();
     let near = caches.iter().filter(|cache| apart(cache) <= NEAR.ln() + 1e-9);
     near.min_by(|a, b| apart(a).total_cmp(&apart(b))).map(|cache| cache.name.clone())
 }
@@ -75,6 +84,13 @@ mod tests {
         let time = |size: u64| if size <= 128 << 10 { 2.0 } else { 5.0 };
         let found = knees(&curve(time), &[cache("L1d", 32 << 10), cache("L2", 2 << 20)]);
         assert_eq!((found.len(), found[0].cache.clone()), (1, None));
+    }
+
+    #[test]
+    fn a_long_rise_over_the_end_of_a_cache_names_it() {
+        let time = |size: u64| (size as f64 / (256 << 10) as f64).clamp(1.0, 16.0);
+        let found = knees(&curve(time), &[cache("L1d", 32 << 10), cache("L2", 1 << 20)]);
+        assert_eq!((found.len(), found[0].cache.as_deref()), (1, Some("L2")));
     }
 
     #[test]

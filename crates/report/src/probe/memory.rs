@@ -111,7 +111,7 @@ fn latency(document: &MemoryProbe) -> Option<Section> {
         Column::number("interval"),
         Column::number("huge pages"),
         Column::number("interval"),
-        Column::text("each # a quarter more"),
+        Column::text("each # half as much again"),
     ];
     let figure = |curve: Option<&LatencyCurve>, bytes: u64| -> Option<Figure> {
         curve?.points.iter().find(|point| point.working_set_bytes == bytes)?.load_ns
@@ -138,9 +138,9 @@ fn latency(document: &MemoryProbe) -> Option<Section> {
     Some(table("Latency by working set", meaning, &columns, rows.collect()))
 }
 
-/// As long as the time's logarithm: 1 ns is one character, and each quarter more is another.
+/// As long as the time's logarithm: 1 ns is one character, and each half more is another.
 fn bar(figure: Option<Figure>) -> String {
-    let length = figure.map_or(0.0, |figure| figure.median.max(1.0).ln() / 1.25f64.ln() + 1.0);
+    let length = figure.map_or(0.0, |figure| figure.median.max(1.0).ln() / 1.5f64.ln() + 1.0);
     "#".repeat(length.round() as usize)
 }
 
@@ -177,7 +177,8 @@ fn knees(curve: &LatencyCurve) -> Vec<String> {
     let knee = |knee: &Knee| {
         let cache = match &knee.cache {
             Some(cache) => format!("about where {cache} ends"),
-            None => "no stated cache ends there; page tables (TLB) are the usual reason".to_owned(),
+            None => "no stated cache ends there: page tables, or a cache that is shared or stated wrongly"
+                .to_owned(),
         };
         format!(
             "With {pages}, beyond {}: from {} to {} at {} ({cache}).",
