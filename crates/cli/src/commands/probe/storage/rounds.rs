@@ -43,7 +43,7 @@ struct Target<'a> {
 
 /// A case on a path, and what came of it so far.
 enum Course<'a> {
-    Commit(Option<Committers<'a>>, CommitFold),
+    Commit(Option<Committers<'a>>, Box<CommitFold>),
     Stream(StreamFold),
 }
 
@@ -105,7 +105,7 @@ impl<'a> Target<'a> {
             let stopped = stop.load(Ordering::Relaxed);
             let course = match case {
                 Case::Commit(case) => {
-                    let mut fold = CommitFold::new(*case);
+                    let mut fold = Box::new(CommitFold::new(*case));
                     let limit_bytes = room.commit_bytes.min(most_bytes(case));
                     let prepared = if stopped {
                         None
