@@ -67,8 +67,10 @@ pub(crate) fn fio(options: &Options, pair: &Pair, flags: &[&str]) -> Result<Run,
     let figure = |value: &Value| value.as_f64().ok_or_else(|| unexpected("fio", "a figure is missing"));
     let commits = figure(&job["write"]["total_ios"])?;
     let busy_share = (figure(&job["usr_cpu"])? + figure(&job["sys_cpu"])?) / 100.0;
+    // fio counts its own thread alone, and the kernel's threads for io_uring do the work there.
+    let whole = pair.method != "io_uring";
     let cpu_us = busy_share * figure(&job["job_runtime"])? * 1e3 / commits;
-    Ok(Run { rate_per_s: figure(&job["write"]["iops"])?, cpu_us_per_commit: Some(cpu_us) })
+    Ok(Run { rate_per_s: figure(&job["write"]["iops"])?, cpu_us_per_commit: Some(cpu_us).filter(|_| whole) })
 }
 
 /// Runs until the wanted line of the first section, one write for each sync, has come. It measures whole seconds only.
