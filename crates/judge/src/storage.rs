@@ -181,6 +181,10 @@ fn durable(storage: &Storage, commit: &CommitResult) -> Option<bool> {
 /// Appending far slower than overwriting what is there: the work is the file system's (journal, block allocation), not
 /// the device's.
 fn file_system_limits(target: &StorageTarget) -> Option<StorageWarning> {
+    // Memory is no device that a file system could be slower than.
+    if target.storage.is_memory() {
+        return None;
+    }
     let single = |placement: Placement| {
         let of = move |commit: &&CommitResult| {
             let case = &commit.case;
@@ -395,6 +399,14 @@ mod tests {
         assert_eq!(found.id, WarningId::FileSystemLimits);
         assert!(found.text.contains("3.0 writes and 2.0 flushes"), "{}", found.text);
         assert!(found.text.contains("(x0.35, "), "{}", found.text);
+    }
+
+    #[test]
+    fn in_memory_there_is_no_device_to_be_slower_than() {
+        let mut target = target(&[12.8, 12.7, 12.9], &[36.0, 36.4, 35.8]);
+        let memory = FileSystem { fs_type: "tmpfs".into(), medium: Medium::Memory, ..FileSystem::default() };
+        target.storage.layers = vec![StorageLayer { depth: 0, layer: Layer::FileSystem(memory) }];
+        assert_eq!(file_system_limits(&target), None);
     }
 
     #[test]
