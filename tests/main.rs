@@ -14,6 +14,7 @@ mod host_limits;
 mod instrument;
 mod kafka;
 mod probe_facts;
+mod probe_crypto;
 mod probe_storage;
 mod program;
 mod references;
