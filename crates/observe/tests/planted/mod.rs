@@ -10,7 +10,7 @@ use plumb_observe::{CommandError, RecordedCommands};
 
 /// `path = line` adds a line to a file, `path -> target` is a link, `path/` a directory; `$ command = line` adds a line to
 /// what a command prints, `$ command ! words` makes it fail with them.
-pub fn planted(tree: &str) -> (tempfile::TempDir, RecordedCommands) {
+pub(crate) fn planted(tree: &str) -> (tempfile::TempDir, RecordedCommands) {
     let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(tree);
     let root = tempfile::tempdir().unwrap();
     let mut answers: BTreeMap<String, Result<String, String>> = BTreeMap::new();
