@@ -136,7 +136,8 @@ pub(crate) mod tests {
     use plumb_model::observation::{Interval, IntervalMethod};
     use plumb_model::probe::{Noise, ProbeKind, SCHEMA_VERSION};
 
-    pub(crate) const PLAIN: TextStyle = TextStyle { color: false, width: 120 };
+    /// So wide that no sentence is broken.
+    pub(crate) const PLAIN: TextStyle = TextStyle { color: false, width: 1_000 };
 
     pub(crate) fn quiet(probe: ProbeKind) -> Conditions {
         Conditions {
