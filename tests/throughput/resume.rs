@@ -42,9 +42,18 @@ fn a_sweep_of_twenty_points_killed_half_way_goes_on_with_the_rest() {
     let done = done_steps(&run);
     assert!(done.len() >= POINTS / 2 && done.len() < POINTS, "{}", done.len());
 
+    // Whether the kill came while there was a topic is chance; one is there for certain.
+    let begun: Value = serde_json::from_str(&std::fs::read_to_string(run.join("run.json")).unwrap()).unwrap();
+    let left = format!("plumb-{}-left", begun["run"]["id"].as_str().unwrap());
+    sink.control().create_topic(&left, 1, &Default::default()).unwrap();
+    sink.control().create_topic("plumb-of-another-run-1", 1, &Default::default()).unwrap();
+
     let resumed = go_on(&run).run();
     let document = resumed.json();
     assert_eq!(document["run"]["state"]["kind"], "complete", "{}", resumed.stderr);
+    let deleted = format!("topic {left} was left by the part that was killed: deleted");
+    assert!(resumed.stderr.contains(&deleted), "{}", resumed.stderr);
+    assert!(!resumed.stderr.contains("of-another-run"), "{}", resumed.stderr);
     let parts = document["run"]["resumed"].as_array().unwrap();
     assert_eq!(parts.len(), 1);
     assert_eq!(parts[0]["blocks_kept"], done.len());

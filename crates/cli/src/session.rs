@@ -164,6 +164,9 @@ impl Run {
         }
         let mut target = Target::ready(&plan, &self.record.document.run.id, context)?;
         resume::check_cluster(&plan, &self.record.document, target.cluster.id.as_deref())?;
+        if !self.record.document.run.resumed.is_empty() {
+            target.delete_what_was_left()?;
+        }
         self.record.describe(&target);
         let spin_ns = self.calibrated();
         let again = match self.record.document.run.resumed.len() {

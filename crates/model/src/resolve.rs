@@ -427,6 +427,14 @@ fn load(
         (None, Some(duration)) => ("load.duration", Some(Length::Duration(duration))),
         (None, None) => ("load.duration", None),
     };
+    if mode == Mode::Consume && words.until_device == Some(true) {
+        return Err(ResolveError::Conflict {
+            place: trail.place(variant, "load.until_device"),
+            first: "load.until_device".into(),
+            second: "load.mode".into(),
+            reason: "in mode consume nothing is written in the measured part",
+        });
+    }
     let in_flight = words.in_flight.as_ref().map(|limit| limit.values()[0]);
     let size = words.size.as_ref().map(|size| size.values()[0].0.clone());
     let producers = words.producers.as_ref().map(|n| n.values()[0]);

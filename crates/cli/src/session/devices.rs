@@ -40,7 +40,7 @@ pub(super) fn until_device(
     (stop, progress): (&AtomicBool, &Progress),
 ) -> Result<Option<UntilDevice>> {
     // A block that only consumes writes nothing.
-    if !spec.step.load.until_device || spec.step.load.mode == Mode::Consume {
+    if !spec.step.load.until_device {
         return Ok(None);
     }
     let directories = target.log_dirs.for_topic(&spec.step.topic);

@@ -3,7 +3,7 @@
 use crate::progress::Progress;
 use anyhow::Result;
 use plumb_lab::kafka::{LabCluster, LabOptions, Tls};
-use plumb_load::librdkafka::admin::{OwnTopic, Replicas, TopicShape};
+use plumb_load::librdkafka::admin::{OwnTopic, Replicas, TopicShape, run_topics};
 use plumb_load::librdkafka::connect::{Cluster, connect};
 use plumb_model::facts::LogDirectory;
 use plumb_model::plan::{ClusterPlan, Plan, TopicPlan};
@@ -81,7 +81,7 @@ impl Target {
             TopicPlan::Own { partitions, replication, configs, log_dir } => {
                 let on = log_dir.as_deref().and_then(|name| self.log_dirs.broker_of(name));
                 let replicas = on.map_or(Replicas::Number(*replication), Replicas::On);
-                let name = format!("plumb-{}-{suffix}", self.run_id);
+                let name = format!("{}-{suffix}", run_topics(&self.run_id));
                 // Ours from the moment at which it is made, whatever comes after.
                 self.own.push(self.cluster.create_topic(&name, (*partitions, replicas), configs)?);
                 self.cluster.wait_for_leaders(&name, *partitions)?
@@ -101,6 +101,21 @@ impl Target {
                 self.own.push(topic);
             }
         }
+    }
+
+    /// Deletes what a part of this run left on the cluster when it was killed. Nothing of it is used again.
+    pub(super) fn delete_what_was_left(&self) -> Result<()> {
+        if self.lab.is_some() {
+            return Ok(());
+        }
+        for topic in self.cluster.topics_of_run(&self.run_id)? {
+            self.cluster.delete_topic(&topic)?;
+            crate::printer::note(&format!(
+                "topic {} was left by the part that was killed: deleted",
+                topic.name()
+            ));
+        }
+        Ok(())
     }
 
     /// Replicas of the topic's partitions in each log directory of the lab; empty when they cannot be looked at.

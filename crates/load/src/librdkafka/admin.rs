@@ -1,7 +1,7 @@
 //! Topics of a run: made, waited for, looked at, and deleted only when this run made them.
 
 use super::connect::Cluster;
-use super::ffi::{AdminError, ConfigOf};
+use super::ffi::{AdminError, ConfigOf, MetadataOf};
 use crate::clock::now_ns;
 use crate::error::LoadError;
 use plumb_model::plan::Properties;
@@ -27,6 +27,11 @@ pub enum Replicas {
     Number(u32),
     /// One of each partition, on the broker of this id.
     On(i32),
+}
+
+/// How the names of all topics begin that a run makes; a hyphen and what tells them apart follows.
+pub fn run_topics(run_id: &str) -> String {
+    format!("plumb-{run_id}")
 }
 
 /// A topic that this run made: the only kind that it can delete.
@@ -80,6 +85,15 @@ impl Cluster {
         }
     }
 
+    /// Topics that were made for a run of this id: those that it left when it was killed.
+    pub fn topics_of_run(&self, run_id: &str) -> Result<Vec<OwnTopic>, LoadError> {
+        let metadata = self.client.metadata(MetadataOf::AllTopics, TIMEOUT);
+        let metadata = metadata.map_err(|error| LoadError::from((error, "list the topics")))?;
+        let start = format!("{}-", run_topics(run_id));
+        let names = metadata.topics.into_iter().map(|topic| topic.name);
+        Ok(names.filter(|name| name.starts_with(&start)).map(|name| OwnTopic { name }).collect())
+    }
+
     /// Deletes a topic that this run made.
     pub fn delete_topic(&self, topic: &OwnTopic) -> Result<(), LoadError> {
         let operation = format!("delete topic {}", topic.name);
@@ -98,7 +112,7 @@ impl Cluster {
     pub fn topic_shape(&self, name: &str) -> Result<TopicShape, LoadError> {
         let operation = format!("look at topic {name}");
         let refused = |error: AdminError| LoadError::from((error, operation.as_str()));
-        let metadata = self.client.metadata(Some(name), TIMEOUT).map_err(&refused)?;
+        let metadata = self.client.metadata(MetadataOf::Topic(name), TIMEOUT).map_err(&refused)?;
         let Some(topic) = metadata.topics.into_iter().find(|topic| topic.name == name) else {
             return Err(LoadError::UnknownTopic { topic: name.to_owned() });
         };

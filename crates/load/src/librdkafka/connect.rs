@@ -1,6 +1,6 @@
 //! Finds out whether a cluster can be used, and says in the user's terms why not.
 
-use super::ffi::{AdminError, Client, EventView, Role};
+use super::ffi::{AdminError, Client, EventView, MetadataOf, Role};
 use crate::clock::now_ns;
 use crate::error::LoadError;
 use plumb_model::plan::Properties;
@@ -38,7 +38,7 @@ pub fn connect(bootstrap: &str, security: &Properties, stop: &AtomicBool) -> Res
     let started = now_ns();
     let mut words = Words::default();
     loop {
-        let answer = client.metadata(None, Duration::from_millis(500));
+        let answer = client.metadata(MetadataOf::Brokers, Duration::from_millis(500));
         while let Some(event) = client.poll(Duration::ZERO) {
             words.hear(&event.view());
         }

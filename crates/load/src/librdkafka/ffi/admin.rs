@@ -49,18 +49,31 @@ fn timeout_ms(timeout: Duration) -> i32 {
     i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX)
 }
 
+/// What is asked for beside the brokers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MetadataOf<'a> {
+    Brokers,
+    Topic(&'a str),
+    AllTopics,
+}
+
 impl Client {
     /// Brokers, and the topic asked about (none: brokers only).
-    pub(crate) fn metadata(&self, topic: Option<&str>, timeout: Duration) -> Result<Metadata, AdminError> {
+    pub(crate) fn metadata(&self, of: MetadataOf<'_>, timeout: Duration) -> Result<Metadata, AdminError> {
+        let topic = match of {
+            MetadataOf::Topic(name) => Some(name),
+            MetadataOf::Brokers | MetadataOf::AllTopics => None,
+        };
         let topic = topic
             .map(|name| self.topic(name))
             .transpose()
             .map_err(|error| AdminError { code: "_INVALID_ARG".to_owned(), text: error.to_string() })?;
         let only = topic.as_ref().map_or(ptr::null_mut(), |topic| topic.as_ptr());
+        let all = i32::from(of == MetadataOf::AllTopics);
         let mut found = ptr::null();
         // SAFETY: handle and topic are alive; on success `found` is ours until it is destroyed below.
         unsafe {
-            let code = sys::rd_kafka_metadata(self.handle(), 0, only, &mut found, timeout_ms(timeout));
+            let code = sys::rd_kafka_metadata(self.handle(), all, only, &mut found, timeout_ms(timeout));
             if code != sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR {
                 return Err(admin_error(code, String::new()));
             }

@@ -7,7 +7,7 @@ mod admin;
 mod client;
 mod event;
 
-pub(crate) use admin::{AdminError, ConfigOf};
+pub(crate) use admin::{AdminError, ConfigOf, MetadataOf};
 pub(crate) use client::{Client, ProduceError, Role, Topic};
 pub(crate) use event::{Delivery, EventView, Message};
 
