@@ -221,7 +221,8 @@ fn from_another_address(to: SocketAddr) -> Option<TcpStream> {
 
 #[test]
 fn who_answers_in_another_way_is_told_by_name() {
-    let answers: [(&[u8], fn(&NetworkError) -> bool); 4] = [
+    type Fits = fn(&NetworkError) -> bool;
+    let answers: [(&[u8], Fits); 4] = [
         (b"HTTP/1.1 400 Bad", |error| matches!(error, NetworkError::Foreign { .. })),
         (b"PLUMBNET\x09\x00\x00\x00\x00\x00\x00\x00", |error| {
             matches!(error, NetworkError::Version { got: 9, .. })
