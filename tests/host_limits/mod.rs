@@ -135,7 +135,7 @@ fn the_clock_is_read_by_both_ways_and_the_instruments_own_pacing_is_beside_the_t
 fn what_cannot_be_is_refused_with_the_choices() {
     for (arguments, code, said) in [
         ("memory --array 1KiB", 2, "at least 4KiB"),
-        ("memory --array 900TiB", 2, "a quarter of the memory"),
+        ("memory --array 900000GiB", 2, "a quarter of the memory"),
         ("memory --rounds 0", 2, "1..=1000"),
         ("network --streams 65", 2, "1..=64"),
         ("network --sizes 1GiB", 2, "1B to 256KiB"),
