@@ -78,3 +78,10 @@ bench-fsync-against-fio: bootstrap ## Plumb's commit rates beside those of fio a
 	scripts/bootstrap-storage
 	cargo build --release -p plumb-cli
 	cargo run --release -p plumb-bench-fsync-against-fio -- --path $(or $(BENCH_DIR),.)
+
+# What the machine cannot have is left out with the reason (exit code 3), and that is no failure.
+.PHONY: test-hardware
+test-hardware: bootstrap ## what plumb says of disks and processors that are not here: loop devices, virtual machines without KVM (needs root, minutes)
+	cargo test --release -p plumb-cli --test end_to_end --no-run
+	scripts/bootstrap-storage && scripts/storage-devices cargo test --release -p plumb-cli --test end_to_end probe_storage::devices -- --include-ignored --test-threads 1 || [ $$? -eq 3 ]
+	scripts/hardware-lab cargo test --release -p plumb-cli --test end_to_end hardware:: -- --include-ignored --test-threads 1 || [ $$? -eq 3 ]

@@ -92,13 +92,27 @@ fn risks(storage: &Storage) -> Vec<StorageWarning> {
     storage.risks().iter().filter_map(|risk| Some(warning(id(risk)?, risk.to_string()))).collect()
 }
 
+/// A chain that does not end at hardware or memory: a container's overlay, for one, lies on a directory that it does not see.
 fn unknowable(storage: &Storage) -> Option<StorageWarning> {
-    let text = match storage.file_system()?.medium {
-        Medium::Network => "another host keeps the data: whether it syncs cannot be seen from here",
-        Medium::Unknown => "what keeps the data cannot be told, nor what a sync does there",
-        _ => return None,
-    };
+    let text = storage.lowest().find_map(|layer| match layer {
+        Layer::FileSystem(file_system) => match file_system.medium {
+            Medium::Network => {
+                Some("another host keeps the data: whether it syncs cannot be seen from here".to_owned())
+            }
+            Medium::Unknown => {
+                Some("what keeps the data cannot be told, nor what a sync does there".to_owned())
+            }
+            Medium::Device | Medium::FileSystem => Some(below_unknown(&file_system.fs_type)),
+            Medium::Memory => None,
+        },
+        Layer::Pool(pool) => Some(below_unknown(&pool.name)),
+        Layer::Device(device) => device.class.is_layered().then(|| below_unknown(&device.name)),
+    })?;
     Some(warning(WarningId::Unknowable, text))
+}
+
+fn below_unknown(name: &str) -> String {
+    format!("what {name} lies on cannot be seen from here, nor what a sync does there")
 }
 
 fn no_flush_seen(storage: &Storage, commit: &CommitResult) -> Option<StorageWarning> {
@@ -300,6 +314,24 @@ mod tests {
             ratio_to_first: None,
             blocks: (0..).zip(rates).map(block).collect(),
         }
+    }
+
+    #[test]
+    fn a_chain_that_ends_before_the_hardware_promises_nothing() {
+        let commit = || commit(CommitMethod::Fsync, Placement::Append, &[100.0; 5]);
+        let ends_at = |layer: Layer| {
+            let layers = vec![StorageLayer { depth: 0, layer }];
+            judged(&Storage { layers, ..Storage::default() }, commit())
+        };
+        let on = |medium: Medium| {
+            Layer::FileSystem(FileSystem { fs_type: "overlay".into(), medium, ..FileSystem::default() })
+        };
+        for medium in [Medium::FileSystem, Medium::Device, Medium::Network, Medium::Unknown] {
+            assert_eq!(ends_at(on(medium)), (vec![WarningId::Unknowable], None), "{medium:?}");
+        }
+        let file = Device { name: "loop0".into(), class: DeviceClass::Loop, ..Device::default() };
+        assert_eq!(judged(&storage(&[], file), commit()), (vec![WarningId::Unknowable], None));
+        assert_eq!(judged(&storage(&[], disk("write back", false)), commit()), (vec![], Some(true)));
     }
 
     fn ids(storage: &Storage, commit: &CommitResult) -> Vec<WarningId> {

@@ -59,14 +59,19 @@ impl Storage {
 
     /// Names of the devices under which there is nothing more.
     pub fn hardware(&self) -> Vec<&str> {
-        let mut names = Vec::new();
-        for (index, layer) in self.layers.iter().enumerate() {
-            let nothing_below = self.layers.get(index + 1).is_none_or(|next| next.depth <= layer.depth);
-            if let (true, Layer::Device(device)) = (nothing_below, &layer.layer) {
-                names.push(device.name.as_str());
-            }
-        }
-        names
+        let devices = self.lowest().filter_map(|layer| match layer {
+            Layer::Device(device) => Some(device.name.as_str()),
+            Layer::FileSystem(_) | Layer::Pool(_) => None,
+        });
+        devices.collect()
+    }
+
+    /// Layers under which there is nothing more that is known.
+    pub fn lowest(&self) -> impl Iterator<Item = &Layer> {
+        let nothing_below =
+            |index: usize, depth: u32| self.layers.get(index + 1).is_none_or(|next| next.depth <= depth);
+        let layers = self.layers.iter().enumerate();
+        layers.filter(move |(index, layer)| nothing_below(*index, layer.depth)).map(|(_, layer)| &layer.layer)
     }
 
     /// Names of the devices, or of the pool, right under the file system.

@@ -5,7 +5,7 @@ use super::commit::{Failure, Writer};
 use super::directory::Directory;
 use super::error::StorageError;
 use plumb_model::probe::storage::{CommitCase, CommitMethod, Placement};
-use rustix::fs::OFlags;
+use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -41,16 +41,28 @@ pub(super) fn open(
     }
     if case.method.is_direct() {
         // Set afterwards: a file system that refuses it at the opening may still have made the file.
-        let flags =
-            rustix::fs::fcntl_getfl(&file).map_err(|errno| directory.error("ask for flags", errno))?;
-        match rustix::fs::fcntl_setfl(&file, flags | OFlags::DIRECT) {
-            Err(Errno::INVAL | Errno::OPNOTSUPP) => {
-                return Ok(Err("this file system refuses O_DIRECT".to_owned()));
-            }
-            set => set.map_err(|errno| directory.error("set O_DIRECT", errno))?,
+        if let Err(reason) = set_direct(directory, &file, true)? {
+            return Ok(Err(reason));
         }
     }
     Ok(Ok(file))
+}
+
+/// Goes around the page cache from now on, or through it; the words why not, where the file system refuses it.
+pub(super) fn set_direct(
+    directory: &Directory,
+    file: &File,
+    direct: bool,
+) -> Result<Result<(), String>, StorageError> {
+    let flags = rustix::fs::fcntl_getfl(file).map_err(|errno| directory.error("ask for flags", errno))?;
+    let wanted = if direct { flags | OFlags::DIRECT } else { flags - OFlags::DIRECT };
+    // An overlay takes the flag, and refuses calls after it when the file system below has no O_DIRECT.
+    let set = rustix::fs::fcntl_setfl(file, wanted)
+        .and_then(|()| rustix::fs::fadvise(file, 0, None, Advice::Normal));
+    match set {
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(Err("this file system refuses O_DIRECT".to_owned())),
+        set => set.map(Ok).map_err(|errno| directory.error("set O_DIRECT", errno)),
+    }
 }
 
 /// Writes the whole content and syncs it: blocks that are only reserved would be turned into written ones by each

@@ -69,7 +69,8 @@ impl MappedWriter {
                 how,
             })),
             Err(Errno::OPNOTSUPP | Errno::INVAL) if case.method == CommitMethod::MapSync => Ok(Err(
-                "this file system refuses MAP_SYNC: it needs DAX (ext4 or xfs with dax on persistent memory)"
+                "this file system refuses MAP_SYNC: it needs DAX (ext4 or xfs with dax) on persistent memory that \
+                 nothing has to flush (virtio-pmem has to be)"
                     .to_owned(),
             )),
             Err(Errno::NODEV | Errno::OPNOTSUPP) => {

@@ -7,7 +7,7 @@
 use super::buffer::Buffer;
 use super::directory::Directory;
 use super::error::StorageError;
-use super::file::write_all;
+use super::file::{set_direct, write_all};
 use super::pace::Pace;
 use plumb_model::probe::storage::{PageCache, StreamCase, StreamDirection};
 use rustix::fs::{Advice, OFlags};
@@ -92,7 +92,7 @@ impl<'a> Streams<'a> {
         pace: &Pace<'_>,
     ) -> Result<Result<StreamSample, String>, StorageError> {
         let file = self.directory.file(OFlags::empty())?;
-        if let Err(reason) = self.set_direct(&file, case.page_cache)? {
+        if let Err(reason) = set_direct(self.directory, &file, case.page_cache == PageCache::Direct)? {
             return Ok(Err(reason));
         }
         let limit_bytes = match case.page_cache {
@@ -121,7 +121,7 @@ impl<'a> Streams<'a> {
 
     fn read(&self, case: &StreamCase, pace: &Pace<'_>) -> Result<Result<StreamSample, String>, StorageError> {
         let file = &self.readable;
-        if let Err(reason) = self.set_direct(file, case.page_cache)? {
+        if let Err(reason) = set_direct(self.directory, file, case.page_cache == PageCache::Direct)? {
             return Ok(Err(reason));
         }
         rustix::fs::fadvise(file, 0, None, Advice::DontNeed)
@@ -145,19 +145,6 @@ impl<'a> Streams<'a> {
             bytes += read as u64;
         }
         Ok(Ok(StreamSample { bytes, transfer_ns: began.elapsed().as_nanos() as u64, sync_ns: 0 }))
-    }
-
-    fn set_direct(&self, file: &File, page_cache: PageCache) -> Result<Result<(), String>, StorageError> {
-        let flags =
-            rustix::fs::fcntl_getfl(file).map_err(|errno| self.directory.error("ask for flags", errno))?;
-        let wanted = match page_cache {
-            PageCache::Direct => flags | OFlags::DIRECT,
-            PageCache::Buffered => flags - OFlags::DIRECT,
-        };
-        match rustix::fs::fcntl_setfl(file, wanted) {
-            Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(Err("this file system refuses O_DIRECT".to_owned())),
-            set => set.map(Ok).map_err(|errno| self.directory.error("set O_DIRECT", errno)),
-        }
     }
 }
 
