@@ -56,6 +56,9 @@ fn a_slow_disk_commits_as_often_as_it_can_turn_and_many_times_as_often_behind_a_
          mounted log $slow
          sync
 
+         # One request for each: nothing of the file system has to be written.
+         plumb overwritten probe storage /mnt/alone --method direct_dsync,fdatasync --overwrite --committers 1 \\
+             --duration 3s --rounds 3 --no-streams
          # dm-cache takes what is used again and again.
          plumb before probe storage /mnt/dmcache --method fsync --committers 1 --duration 6s --rounds 2 --no-streams
          plumb probe probe storage /mnt/alone /mnt/bcache /mnt/dmcache /mnt/log \\
@@ -95,6 +98,12 @@ fn a_slow_disk_commits_as_often_as_it_can_turn_and_many_times_as_often_behind_a_
     let rate = appended["rate_per_s"].as_f64().unwrap();
     // Three requests each, and a little that the file system writes now and then.
     assert!((REQUESTS_PER_S / 4.5..REQUESTS_PER_S / 2.7).contains(&rate), "{appended}");
+    let overwritten = scene.json("overwritten.json");
+    for method in ["direct_dsync", "fdatasync"] {
+        let found = super::commit(target(&overwritten, "/mnt/alone"), method);
+        let rate = found["rate_per_s"].as_f64().unwrap();
+        assert!((REQUESTS_PER_S * 0.7..REQUESTS_PER_S * 1.1).contains(&rate), "{found}");
+    }
     let ratio =
         |name: &str, placement: &str| commit(name, placement)["ratio_to_first"]["ratio"].as_f64().unwrap();
     for (name, placement, at_least) in [

@@ -11,6 +11,10 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::time::Instant;
 
+/// Each write as good as followed by fdatasync(2). rustix's flag of this name is O_SYNC, as good as fsync(2): with it every
+/// overwriting write is a transaction of the file system's journal more.
+const DSYNC: OFlags = OFlags::from_bits_retain(libc::O_DSYNC.cast_unsigned());
+
 /// Bytes of a write when a file is filled before the measuring.
 const FILL_BYTES: usize = 1 << 20;
 
@@ -35,7 +39,7 @@ pub(super) fn open(
     seed: u64,
 ) -> Result<Result<File, String>, StorageError> {
     let dsync = matches!(case.method, CommitMethod::Dsync | CommitMethod::DirectDsync);
-    let file = directory.file(if dsync { OFlags::DSYNC } else { OFlags::empty() })?;
+    let file = directory.file(if dsync { DSYNC } else { OFlags::empty() })?;
     if case.placement == Placement::Overwrite {
         fill(directory, &file, limit_bytes, seed)?;
     }
@@ -143,4 +147,29 @@ fn sync_file_range(file: &File, offset: u64, bytes: u64) -> Result<(), Errno> {
         return Ok(());
     }
     Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_for_dsync_syncs_data_and_not_all_metadata() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = Directory::open(place.path()).unwrap();
+        let flags = |method: CommitMethod| {
+            let case = CommitCase {
+                method,
+                placement: Placement::Append,
+                block_bytes: 4096,
+                committers: 1,
+                queue_depth: 1,
+            };
+            let file = open(&directory, &case, 1 << 20, 0).unwrap().unwrap();
+            rustix::fs::fcntl_getfl(file).unwrap().bits().cast_signed() & libc::O_SYNC
+        };
+        // O_SYNC is a bit more than O_DSYNC.
+        assert_eq!(flags(CommitMethod::Dsync), libc::O_DSYNC);
+        assert_eq!(flags(CommitMethod::Fsync), 0);
+    }
 }
