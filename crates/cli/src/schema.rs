@@ -1,7 +1,9 @@
 //! JSON schemas of what machines read: generated, kept in `docs/reference`, held true by a test.
 
 use plumb_model::document::RunDocument;
+use plumb_model::probe::crypto::CryptoProbe;
 use plumb_model::probe::storage::StorageProbe;
+use plumb_model::probe::{ClockProbe, FactsProbe, MemoryProbe, NetworkProbe};
 use plumb_model::scenario::Scenario;
 
 /// Each schema's file name with its content.
@@ -14,6 +16,11 @@ pub fn schemas() -> Vec<(&'static str, String)> {
     vec![
         ("run-document.schema.json", text(schemars::schema_for!(RunDocument))),
         ("scenario.schema.json", text(schemars::schema_for!(Scenario))),
+        ("clock-probe.schema.json", text(schemars::schema_for!(ClockProbe))),
+        ("crypto-probe.schema.json", text(schemars::schema_for!(CryptoProbe))),
+        ("facts-probe.schema.json", text(schemars::schema_for!(FactsProbe))),
+        ("memory-probe.schema.json", text(schemars::schema_for!(MemoryProbe))),
+        ("network-probe.schema.json", text(schemars::schema_for!(NetworkProbe))),
         ("storage-probe.schema.json", text(schemars::schema_for!(StorageProbe))),
     ]
 }
