@@ -3,7 +3,7 @@
 mod rates;
 
 use crate::healthy::{DEFAULT, LOW, healthy, with_identical_step};
-use crate::{About, END_TO_END_MEAN, END_TO_END_P99, explain, judge, registry};
+use crate::{About, END_TO_END_MEAN, END_TO_END_P99, explain, judge, probe_registry, registry};
 use plumb_model::document::{RunDocument, RunState, StepResult};
 use plumb_model::finding::{ComparisonVerdict, Severity, ValidityVerdict};
 use plumb_model::observation::Distribution;
@@ -52,9 +52,11 @@ fn every_rule_has_a_page_and_every_page_a_rule() {
     let files = std::fs::read_dir(pages).unwrap().map(|entry| entry.unwrap().path());
     let pages: BTreeSet<String> =
         files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
-    let ids: BTreeSet<String> = registry().iter().map(|rule| rule.id.to_owned()).collect();
+    let of_runs = registry().iter().map(|rule| rule.id.to_owned());
+    let ids: BTreeSet<String> =
+        of_runs.chain(probe_registry().iter().map(|rule| rule.id.to_owned())).collect();
     assert_eq!(pages, ids);
-    assert_eq!(ids.len(), registry().len(), "an id is used twice");
+    assert_eq!(ids.len(), registry().len() + probe_registry().len(), "an id is used twice");
 }
 
 #[test]

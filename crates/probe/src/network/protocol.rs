@@ -1,8 +1,10 @@
 //! The protocol between two probes: 16 bytes say what a connection is for, 16 bytes answer.
 //!
-//!     offset  0        8        10      11        12
-//!             magic    version  role or  0         bytes of a message
-//!                      (LE)     status             (LE)
+//! ```text
+//! offset  0        8        10      11        12
+//!         magic    version  role or  0         bytes of a message
+//!                  (LE)     status             (LE)
+//! ```
 //!
 //! After it a connection is one of three. `Hold` keeps the listener for this peer; a byte now and then shows that the peer
 //! lives. `Sink` swallows until the peer ends its side, then answers with 8 bytes: how many it read. `Echo` reads a message
