@@ -245,9 +245,9 @@ impl State<'_> {
         match runs.len() {
             all if held > 0 && held < all => Word::Mixed,
             all if all < self.bounds.confirming.max(1) as usize => Word::Open,
-            _ if generator > 0 => Word::Generator,
-            // What was not measured did not fail.
-            _ if too_few > 0 => Word::Mixed,
+            all if generator == all => Word::Generator,
+            // What was not measured did not fail, and one hindered generator says nothing of a path that failed beside it.
+            _ if too_few + generator > 0 => Word::Mixed,
             _ if !self.is_clear(rate_per_s) => Word::Mixed,
             all if held == all => Word::Holds,
             _ => Word::Fails,

@@ -30,7 +30,7 @@ pub(crate) fn outcome(search: &SearchResult) -> String {
             format!("{} messages/s were confirmed to hold it, {} not to", rate(low), rate(high))
         }
         (Some(low), None) => {
-            format!("{} messages/s were confirmed to hold it, the highest that was tried", rate(low))
+            format!("{} messages/s were confirmed to hold it, no higher rate not to", rate(low))
         }
         (None, Some(high)) => format!("No rate was confirmed to hold it; {} messages/s do not", rate(high)),
         (None, None) => "No rate was confirmed to hold it".to_owned(),

@@ -188,6 +188,21 @@ fn a_path_that_holds_all_that_the_generator_sends_is_bounded_by_the_generator() 
 }
 
 #[test]
+fn a_generator_that_was_hindered_once_is_not_the_bound_of_a_path_that_fails() {
+    let mut runs = 0;
+    let (found, _) = search(|rate: f64, purpose| {
+        runs += u32::from(purpose == TrialPurpose::Confirm);
+        match rate < 50_000.0 {
+            true => TrialVerdict::Holds,
+            false if purpose == TrialPurpose::Confirm && runs == 2 => TrialVerdict::GeneratorBound,
+            false => TrialVerdict::Fails,
+        }
+    });
+    assert_eq!(found.bounded_by, SearchBound::Path);
+    assert!(found.rate_high_per_s.is_some());
+}
+
+#[test]
 fn a_path_that_holds_the_highest_rate_there_is_says_so() {
     let (found, _) = search(|_: f64, _| TrialVerdict::Holds);
     assert_eq!(found.bounded_by, SearchBound::RateMost);
