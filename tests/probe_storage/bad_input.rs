@@ -58,7 +58,8 @@ fn words_that_are_no_method_block_or_count_list_what_is() {
         ("--committers 0", "1 to 1024"),
         ("--committers 9..3", "1..16"),
         ("--duration 5", "10s"),
-        ("--duration 0s", "more than 0"),
+        ("--duration 0s", "at least 10ms"),
+        ("--duration 4ns", "at least 10ms"),
         ("--rounds 0", "1..=1000"),
     ] {
         let ended = probe(place.path(), words).run();
@@ -82,6 +83,19 @@ fn a_directory_in_which_this_user_may_not_write() {
     exit 3
     error: [place]/theirs: this user may not make a file
     hint: run it as a user who may write there, or give another directory
+    ");
+}
+
+#[test]
+fn more_files_than_this_process_may_open_are_told_before_any_is_made() {
+    let place = tempfile::tempdir().unwrap();
+    let limit = ["sh", "-c", "ulimit -n 64; exec \"$0\" \"$@\""];
+    let words = "--no-streams --method fsync --overwrite --committers 100";
+    let said = refused(&probe(place.path(), words).under(&limit).run(), place.path());
+    insta::assert_snapshot!(said, @r"
+    exit 3
+    error: this process may open 64 files; expected at least 132 for the committers' files
+    hint: fewer --committers, ways to commit (--method) or paths, or a higher limit of open files (ulimit -n)
     ");
 }
 

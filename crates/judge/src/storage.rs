@@ -6,7 +6,7 @@
 
 use plumb_model::facts::{Device, DeviceClass, Layer, Medium, Storage, StorageRisk};
 use plumb_model::probe::storage::{
-    CommitResult, Placement, StorageProbe, StorageTarget, StorageWarning, WarningId,
+    CommitMethod, CommitResult, Placement, StorageProbe, StorageTarget, StorageWarning, WarningId,
 };
 use plumb_stats::paired::paired_ratio;
 
@@ -25,10 +25,12 @@ const ABSORBED: f64 = 1.5;
 
 /// Fills in what is durable and what speaks against the figures. What an earlier judgement left is replaced.
 pub fn judge(document: &mut StorageProbe) {
+    let virtualisation = document.conditions.host.virtualisation.value();
+    let bare_metal = virtualisation.is_some_and(|known| !known.virtual_machine);
     for target in &mut document.targets {
         let storage = target.storage.clone();
         for commit in &mut target.commits {
-            commit.warnings = commit_warnings(&storage, commit);
+            commit.warnings = commit_warnings(&storage, commit, bare_metal);
             commit.durable = durable(&storage, commit);
         }
         target.warnings =
@@ -57,7 +59,7 @@ fn has_volatile_cache(device: &Device) -> bool {
     device.write_cache.as_deref() == Some("write back")
 }
 
-fn commit_warnings(storage: &Storage, commit: &CommitResult) -> Vec<StorageWarning> {
+fn commit_warnings(storage: &Storage, commit: &CommitResult, bare_metal: bool) -> Vec<StorageWarning> {
     if commit.rate_per_s.is_none() {
         return Vec::new();
     }
@@ -65,7 +67,8 @@ fn commit_warnings(storage: &Storage, commit: &CommitResult) -> Vec<StorageWarni
         by_design(commit),
         unknowable(storage),
         no_flush_seen(storage, commit),
-        too_fast(storage, commit),
+        too_fast(storage, commit).filter(|_| bare_metal),
+        faster_than_published(storage, commit),
         direct_is_buffered(storage, commit),
     ];
     risks(storage).into_iter().chain(found.into_iter().flatten()).collect()
@@ -106,9 +109,19 @@ fn unknowable(storage: &Storage) -> Option<StorageWarning> {
             Medium::Memory => None,
         },
         Layer::Pool(pool) => Some(below_unknown(&pool.name)),
-        Layer::Device(device) => device.class.is_layered().then(|| below_unknown(&device.name)),
-    })?;
-    Some(warning(WarningId::Unknowable, text))
+        Layer::Device(device) => match device.class {
+            DeviceClass::Network => Some(format!(
+                "another host keeps the data of {}: whether it syncs cannot be seen from here",
+                device.name
+            )),
+            class => class.is_layered().then(|| below_unknown(&device.name)),
+        },
+    });
+    let text = text.or_else(|| {
+        let missing = storage.missing.first()?;
+        Some(format!("not all that keeps the data can be seen from here: {missing}"))
+    });
+    Some(warning(WarningId::Unknowable, text?))
 }
 
 fn below_unknown(name: &str) -> String {
@@ -117,7 +130,9 @@ fn below_unknown(name: &str) -> String {
 
 fn no_flush_seen(storage: &Storage, commit: &CommitResult) -> Option<StorageWarning> {
     let hardware = hardware(storage);
-    let volatile = !hardware.is_empty() && hardware.iter().all(|device| has_volatile_cache(device));
+    // Flushes of persistent memory, and of a disk that is reached on several paths, pass by the counter.
+    let counted = |device: &&Device| has_volatile_cache(device) && device.request_queue;
+    let volatile = !hardware.is_empty() && hardware.iter().all(counted);
     let none = commit.device_flushes_per_commit == Some(0.0);
     let asked = commit.case.method.always_flushes() && commit.latency.samples >= COMMITS_MIN;
     let names = || hardware.iter().map(|device| device.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -131,33 +146,46 @@ fn no_flush_seen(storage: &Storage, commit: &CommitResult) -> Option<StorageWarn
     })
 }
 
+/// A disk that turns and commits more often than it turns. For bare metal only: in a guest it is the hypervisor that says
+/// whether a disk turns, and its default is yes.
 fn too_fast(storage: &Storage, commit: &CommitResult) -> Option<StorageWarning> {
     let rate = commit.rate_per_s?;
     if !commit.case.method.promises_durability() || storage.is_memory() || storage.is_dax() {
         return None;
     }
-    let at_once = f64::from(commit.case.committers * commit.case.queue_depth);
     let hardware = hardware(storage);
     // A cache before the disk answers for it, and is a layer by itself.
     let alone = storage.layers.len() <= 3;
-    // virtio-blk has no word for it: the kernel's default says that such a disk rotates.
-    let turns = |device: &Device| device.rotational == Some(true) && device.class != DeviceClass::Virtio;
+    let turns = |device: &Device| device.rotational == Some(true) && device.class == DeviceClass::Scsi;
     let rotates = alone && !hardware.is_empty() && hardware.iter().all(|device| turns(device));
-    if rotates && rate > ROTATIONS_PER_S * at_once {
+    (rotates && rate > ROTATIONS_PER_S * at_once(commit)).then(|| {
         let text = format!(
             "{rate:.0}/s from a device that says that it rotates, and no disk turns more than {ROTATIONS_PER_S:.0} times a \
-             second: a cache answers for it. That is durable only where the cache outlives a loss of power (a battery); in \
-             a virtual machine the word of the device is the hypervisor's"
-        );
-        return Some(warning(WarningId::TooFast, text));
-    }
-    let block = hardware.iter().any(|device| device.dax != Some(true));
-    (block && rate > PUBLISHED_MAX_PER_S * at_once).then(|| {
-        let text = format!(
-            "{rate:.0}/s is more than twice what the fastest published device does: something answers before the medium has it"
+             second: a cache answers for it. That is durable only where the cache outlives a loss of power (a battery)"
         );
         warning(WarningId::TooFast, text)
     })
+}
+
+/// Appending with fsync, which is what was published.
+fn faster_than_published(storage: &Storage, commit: &CommitResult) -> Option<StorageWarning> {
+    let rate = commit.rate_per_s?;
+    let published = commit.case.method == CommitMethod::Fsync && commit.case.placement == Placement::Append;
+    if !published || storage.is_memory() || storage.is_dax() {
+        return None;
+    }
+    let block = hardware(storage).iter().any(|device| device.dax != Some(true));
+    (block && rate > PUBLISHED_MAX_PER_S * at_once(commit)).then(|| {
+        let text = format!(
+            "{rate:.0}/s is more than twice what the fastest device of those below was published with: something may answer \
+             before the medium has it. A disk whose cache outlives a loss of power may be as fast"
+        );
+        warning(WarningId::FasterThanPublished, text)
+    })
+}
+
+fn at_once(commit: &CommitResult) -> f64 {
+    f64::from(commit.case.committers) * f64::from(commit.case.queue_depth)
 }
 
 /// With all data through the journal ext4 takes O_DIRECT and writes through the page cache (kernel documentation,
@@ -188,12 +216,14 @@ fn durable(storage: &Storage, commit: &CommitResult) -> Option<bool> {
     if not.into_iter().any(says) {
         return Some(false);
     }
-    let unknown = says(WarningId::Unknowable) || says(WarningId::TooFast) || storage.layers.is_empty();
+    let unknown =
+        [WarningId::Unknowable, WarningId::TooFast, WarningId::FasterThanPublished].into_iter().any(says)
+            || storage.layers.is_empty();
     (!unknown).then_some(true)
 }
 
-/// Appending far slower than overwriting what is there: the work is the file system's (journal, block allocation), not
-/// the device's.
+/// Appending far slower than overwriting what is there, both with fsync: the difference is the file system's work
+/// (journal, block allocation).
 fn file_system_limits(target: &StorageTarget) -> Option<StorageWarning> {
     // Memory is no device that a file system could be slower than.
     if target.storage.is_memory() {
@@ -202,19 +232,13 @@ fn file_system_limits(target: &StorageTarget) -> Option<StorageWarning> {
     let single = |placement: Placement| {
         let of = move |commit: &&CommitResult| {
             let case = &commit.case;
-            case.placement == placement && case.committers == 1 && case.queue_depth == 1
+            case.method == CommitMethod::Fsync && case.placement == placement && case.committers == 1
         };
-        target
-            .commits
-            .iter()
-            .filter(of)
-            .filter(|commit| commit.case.method.promises_durability() && !commit.case.method.is_mapped())
+        target.commits.iter().filter(of).filter(|commit| commit.rate_per_s.is_some())
     };
-    let appended = single(Placement::Append)
-        .find(|commit| commit.case.method.name() == "fsync" && commit.rate_per_s.is_some())?;
-    let overwritten = single(Placement::Overwrite)
-        .filter(|commit| commit.case.block_bytes == appended.case.block_bytes)
-        .max_by(|a, b| a.rate_per_s.unwrap_or(0.0).total_cmp(&b.rate_per_s.unwrap_or(0.0)))?;
+    let appended = single(Placement::Append).next()?;
+    let overwritten =
+        single(Placement::Overwrite).find(|commit| commit.case.block_bytes == appended.case.block_bytes)?;
     let partner = |round: u32| overwritten.blocks.iter().find(|block| block.round == round);
     let pairs: Vec<(f64, f64)> = appended
         .blocks
@@ -225,21 +249,24 @@ fn file_system_limits(target: &StorageTarget) -> Option<StorageWarning> {
     if ratio.high >= FILE_SYSTEM_SHARE {
         return None;
     }
-    let requests =
-        |commit: &CommitResult| match (commit.device_writes_per_commit, commit.device_flushes_per_commit) {
-            (Some(writes), Some(flushes)) => {
-                format!(" ({writes:.1} writes and {flushes:.1} flushes of the device each)")
-            }
-            _ => String::new(),
-        };
+    let requests = |commit: &CommitResult| match (
+        commit.device_writes_per_commit,
+        commit.device_flushes_per_commit,
+    ) {
+        (Some(writes), Some(flushes)) => {
+            format!(
+                " (each with at least {writes:.1} writes and {flushes:.1} flushes of the device, other programs' included)"
+            )
+        }
+        _ => String::new(),
+    };
     let text = format!(
-        "the file system, not the device, limits appending: {:.0}/s with fsync{}, against {:.0}/s{} when blocks that are there \
-         already are overwritten with {} (x{:.2}, {:.2}..{:.2}). Preallocated files would have the device's rate",
+        "the file system's work for a growing file costs more than the write: fsync came to {:.0}/s appending{}, and to {:.0}/s \
+         overwriting blocks that are there already{} (x{:.2}, {:.2}..{:.2}). Preallocated files would spare it",
         appended.rate_per_s?,
         requests(appended),
         overwritten.rate_per_s?,
         requests(overwritten),
-        overwritten.case.method.name(),
         ratio.ratio,
         ratio.low,
         ratio.high
@@ -255,8 +282,9 @@ fn memory_absorbed(target: &StorageTarget) -> Option<StorageWarning> {
         return None;
     }
     let text = format!(
-        "the page cache took {:.0} MB/s of a buffered write, the device {:.0} MB/s: memory hides the device until the dirty \
-         pages reach their limit, and a log that goes on ends at the device's rate",
+        "the page cache took {:.0} MB/s of a buffered write; with the sync that followed it came to {:.0} MB/s. Memory hides the \
+         device until the dirty pages reach their limit; a log that goes on writes and syncs at the same time, so that its rate \
+         is neither of the two",
         accepted / 1e6,
         through / 1e6
     );
@@ -267,7 +295,7 @@ fn memory_absorbed(target: &StorageTarget) -> Option<StorageWarning> {
 mod tests {
     use super::*;
     use plumb_model::facts::{FileSystem, StorageLayer};
-    use plumb_model::probe::storage::{CommitBlock, CommitCase, CommitLatency, CommitMethod};
+    use plumb_model::probe::storage::{CommitBlock, CommitCase, CommitLatency};
 
     fn storage(options: &[&str], device: Device) -> Storage {
         let file_system = FileSystem {
@@ -288,6 +316,7 @@ mod tests {
             class: DeviceClass::Scsi,
             write_cache: Some(write_cache.into()),
             rotational: Some(rotational),
+            request_queue: true,
             ..Device::default()
         }
     }
@@ -295,6 +324,7 @@ mod tests {
     fn commit(method: CommitMethod, placement: Placement, rates: &[f64]) -> CommitResult {
         let block = |(round, rate): (u32, &f64)| CommitBlock {
             round,
+            began_ns: 0,
             elapsed_ns: 1_000_000_000,
             commits: *rate as u64,
             rate_per_s: *rate,
@@ -335,12 +365,12 @@ mod tests {
     }
 
     fn ids(storage: &Storage, commit: &CommitResult) -> Vec<WarningId> {
-        commit_warnings(storage, commit).iter().map(|warning| warning.id).collect()
+        commit_warnings(storage, commit, true).iter().map(|warning| warning.id).collect()
     }
 
     /// What is said of a commit, and whether it is durable.
     fn judged(storage: &Storage, mut commit: CommitResult) -> (Vec<WarningId>, Option<bool>) {
-        commit.warnings = commit_warnings(storage, &commit);
+        commit.warnings = commit_warnings(storage, &commit, true);
         (ids(storage, &commit), durable(storage, &commit))
     }
 
@@ -384,12 +414,38 @@ mod tests {
         assert_eq!(judged(&turning, fsync(3_000.0)), (vec![WarningId::TooFast], None));
         let virtual_disk = Device { class: DeviceClass::Virtio, ..disk("write back", true) };
         assert_eq!(judged(&storage(&["rw"], virtual_disk), fsync(3_000.0)).0, [], "virtio-blk cannot tell");
+        assert_eq!(
+            commit_warnings(&turning, &fsync(3_000.0), false),
+            [],
+            "in a guest the hypervisor says so"
+        );
+    }
+
+    #[test]
+    fn flushes_that_the_kernel_does_not_count_are_not_missed() {
+        let memory = Device { class: DeviceClass::PersistentMemory, ..disk("write back", false) };
+        let memory = Device { name: "pmem0".into(), request_queue: false, ..memory };
+        let silent = CommitResult { device_flushes_per_commit: Some(0.0), ..fsync(900.0) };
+        assert_eq!(judged(&storage(&["rw"], memory), silent), (Vec::new(), Some(true)));
+    }
+
+    #[test]
+    fn what_could_not_be_followed_leaves_it_open_whether_a_commit_lasts() {
+        let plain = storage(&["rw"], disk("write back", false));
+        let missing = vec!["loop0: its file was deleted, so its place is not known".to_owned()];
+        let found = judged(&Storage { missing, ..plain }, fsync(900.0));
+        assert_eq!(found, (vec![WarningId::Unknowable], None));
+        let remote = Device { name: "rbd0".into(), class: DeviceClass::Network, ..disk("write back", false) };
+        assert_eq!(judged(&storage(&["rw"], remote), fsync(900.0)), (vec![WarningId::Unknowable], None));
     }
 
     #[test]
     fn sixteen_committers_may_be_sixteen_times_as_fast() {
         let storage = storage(&["rw"], disk("write back", false));
-        assert_eq!(judged(&storage, fsync(60_000.0)).0, [WarningId::TooFast]);
+        assert_eq!(judged(&storage, fsync(60_000.0)), (vec![WarningId::FasterThanPublished], None));
+        assert!(!WarningId::FasterThanPublished.contradicts_durability(), "good disks may be as fast");
+        let overwritten = commit(CommitMethod::Fsync, Placement::Overwrite, &[60_000.0]);
+        assert_eq!(judged(&storage, overwritten).0, [], "only appending was published");
         let many = CommitResult { case: CommitCase { committers: 16, ..fsync(1.0).case }, ..fsync(60_000.0) };
         assert_eq!(judged(&storage, many).0, []);
     }
@@ -417,7 +473,7 @@ mod tests {
             available_bytes: 1 << 30,
             commits: vec![
                 commit(CommitMethod::Fsync, Placement::Append, appended),
-                commit(CommitMethod::Fdatasync, Placement::Overwrite, overwritten),
+                commit(CommitMethod::Fsync, Placement::Overwrite, overwritten),
             ],
             sequential: Vec::new(),
             warnings: Vec::new(),
@@ -429,7 +485,7 @@ mod tests {
     fn appending_at_a_third_of_overwriting_is_the_file_systems_work() {
         let found = file_system_limits(&target(&[12.8, 12.7, 12.9], &[36.0, 36.4, 35.8])).unwrap();
         assert_eq!(found.id, WarningId::FileSystemLimits);
-        assert!(found.text.contains("3.0 writes and 2.0 flushes"), "{}", found.text);
+        assert!(found.text.contains("at least 3.0 writes and 2.0 flushes"), "{}", found.text);
         assert!(found.text.contains("(x0.35, "), "{}", found.text);
     }
 

@@ -24,7 +24,7 @@ mod ring;
 mod stream;
 
 pub use commit::{Committers, Prepared};
-pub use directory::Directory;
+pub use directory::{Directory, check_open_files};
 pub use error::{Fault, StorageError};
 pub use recorder::CommitSample;
 pub use stream::{StreamSample, Streams};

@@ -76,14 +76,15 @@ pub struct CommitResult {
     /// Which way, and with what load.
     #[serde(flatten)]
     pub case: CommitCase,
-    /// Commits per second of all committers together; absent when nothing was measured.
+    /// Commits per second of all committers together: each block's rate weighs as long as the block took, so that of one
+    /// committer it is all commits over all the time. Absent when nothing was measured.
     pub rate_per_s: Option<f64>,
-    /// Interval of the rate over blocks; absent with fewer than three.
+    /// Interval of the rate over blocks (jackknife); absent with fewer than three.
     pub rate_interval: Option<Interval>,
     /// Time of one commit, from before the write to after the sync.
     pub latency: CommitLatency,
     /// Whether what was committed outlives a loss of power as far as this host tells. Absent when it cannot be told:
-    /// another host or a program keeps the data.
+    /// another host or a program keeps the data, part of what is below cannot be seen, or the rate is hard to believe.
     pub durable: Option<bool>,
     /// What speaks against the figures.
     pub warnings: Vec<StorageWarning>,
@@ -92,7 +93,8 @@ pub struct CommitResult {
     /// Processor time of one commit in this process and its kernel threads for io_uring; not that of the kernel's
     /// journal and device threads.
     pub cpu_ns_per_commit: Option<f64>,
-    /// Writes that the device completed for each commit, others' included; absent when no counter tells.
+    /// Writes with data that the device completed for each commit, at least: the kernel counts a request that only
+    /// flushes as a write too, so all flushes are taken off. Other programs' are in it. Absent when no counter tells.
     pub device_writes_per_commit: Option<f64>,
     /// Cache flushes that the device completed for each commit, others' included.
     pub device_flushes_per_commit: Option<f64>,
@@ -126,6 +128,8 @@ pub struct CommitLatency {
 pub struct CommitBlock {
     /// Which round.
     pub round: u32,
+    /// When it began, its warm-up included: since the probe began.
+    pub began_ns: u64,
     /// Measured time.
     pub elapsed_ns: u64,
     /// Commits.
@@ -199,7 +203,8 @@ pub struct SequentialResult {
     /// Which stream.
     #[serde(flatten)]
     pub case: StreamCase,
-    /// Bytes per second. Of a write, until all of it is synced to the device.
+    /// Bytes per second: all bytes over all the time. Of a write, the time of the calls and then of the sync, one after
+    /// the other. Direct calls have one request under way at a time.
     pub bytes_per_s: Option<f64>,
     /// Interval over blocks; absent with fewer than three.
     pub bytes_interval: Option<Interval>,
@@ -218,6 +223,8 @@ pub struct SequentialResult {
 pub struct StreamBlock {
     /// Which round.
     pub round: u32,
+    /// When it began: since the probe began.
+    pub began_ns: u64,
     /// Bytes moved.
     pub bytes: u64,
     /// Time until the last call returned, without a final sync.
@@ -251,11 +258,13 @@ pub enum WarningId {
     FlushSuppressed,
     /// The device has a volatile cache and got no flushes.
     NoFlushSeen,
-    /// The rate is above what the medium can do.
+    /// The rate is above what the medium can do: a disk that turns, on bare metal.
     TooFast,
+    /// The rate is far above what was published of any device.
+    FasterThanPublished,
     /// O_DIRECT does not go around the page cache here.
     DirectIsBuffered,
-    /// The file system, not the device, is the limit.
+    /// Appending costs far more than overwriting in the same way: the file system's work.
     FileSystemLimits,
     /// Memory took what the device did not.
     MemoryAbsorbed,

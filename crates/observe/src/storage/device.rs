@@ -51,6 +51,7 @@ pub(super) fn read(root: &HostRoot, commands: &dyn CommandRunner, number: &str) 
         scheduler: text(format!("{queue}/scheduler")).map(|choices| chosen(&choices).to_owned()),
         write_cache: text(format!("{queue}/write_cache")),
         disk_write_cache: scsi_cache(root, &disk),
+        request_queue: root.exists(&format!("{disk}/mq")),
         logical_block_bytes: number_in(format!("{queue}/logical_block_size")),
         physical_block_bytes: number_in(format!("{queue}/physical_block_size")),
         dax: flag(format!("{queue}/dax")),

@@ -152,7 +152,8 @@ fn warm_up(
         let now = Instant::now();
         writer.commit(now).map_err(|(doing, errno)| directory.error(doing, errno))?;
         if pace.is_over(began, Instant::now(), pace.warm_up()) {
-            return Ok(());
+            // What is still under way would count its wait for the others as time of a commit.
+            return writer.settle().map_err(|(doing, errno)| directory.error(doing, errno));
         }
     }
 }
@@ -299,6 +300,37 @@ mod tests {
             assert!(!writer.is_full());
             writer.commit(Instant::now()).unwrap();
         }
+    }
+
+    /// Leaves a commit under way whenever it tells of one.
+    struct Behind(std::sync::Arc<AtomicBool>);
+
+    impl Writer for Behind {
+        fn commit(&mut self, now: Instant) -> Result<Instant, Failure> {
+            self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+            Ok(now)
+        }
+
+        fn is_full(&self) -> bool {
+            false
+        }
+
+        fn settle(&mut self) -> Result<(), Failure> {
+            self.0.store(false, std::sync::atomic::Ordering::Relaxed);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn nothing_is_under_way_when_the_warm_up_waits_for_the_others() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = Directory::open(place.path()).unwrap();
+        let under_way = std::sync::Arc::new(AtomicBool::new(false));
+        let mut writer: Box<dyn Writer> = Box::new(Behind(under_way.clone()));
+        let stop = AtomicBool::new(false);
+        let pace = Pace { length: Duration::from_millis(1), stop: &stop };
+        warm_up(&directory, &mut writer, &pace, &|| panic!("it never gets full")).unwrap();
+        assert!(!under_way.load(std::sync::atomic::Ordering::Relaxed));
     }
 
     #[test]

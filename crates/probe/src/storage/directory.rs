@@ -8,6 +8,21 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Files of a process beside those of the probe: standard streams, the program, directories, counters (ours).
+const OTHER_FILES: u64 = 32;
+
+/// Whether this process may have so many files of a probe open at once (getrlimit(2), RLIMIT_NOFILE).
+///
+/// # Errors
+/// When it may not.
+pub fn check_open_files(files: u64) -> Result<(), StorageError> {
+    let needed = files + OTHER_FILES;
+    match rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
+        Some(allowed) if allowed < needed => Err(StorageError::TooFewFiles { allowed, needed }),
+        _ => Ok(()),
+    }
+}
+
 /// An open directory.
 #[derive(Debug)]
 pub struct Directory {

@@ -100,6 +100,14 @@ pub enum StorageError {
         /// The kernel's word.
         errno: Errno,
     },
+    /// The limit of open files is too low for the plan.
+    #[error("this process may open {allowed} files; expected at least {needed} for the committers' files")]
+    TooFewFiles {
+        /// The limit.
+        allowed: u64,
+        /// Needed for the files of the probe and its own.
+        needed: u64,
+    },
     /// A thread could not be started.
     #[error("cannot start {committers} threads that commit: {reason}")]
     Thread {
@@ -168,6 +176,9 @@ impl StorageError {
                 "the kernel's log says which device and why (dmesg, journalctl -k); what is on it may be in danger"
             }
             StorageError::Other { .. } => "the kernel's log may say more (dmesg, journalctl -k)",
+            StorageError::TooFewFiles { .. } => {
+                "fewer --committers, ways to commit (--method) or paths, or a higher limit of open files (ulimit -n)"
+            }
             StorageError::Thread { .. } => "fewer --committers, or a higher limit of processes (ulimit -u)",
         }
     }

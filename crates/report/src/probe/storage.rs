@@ -8,7 +8,7 @@ use crate::text::TextStyle;
 use plumb_model::observation::Interval;
 use plumb_model::probe::storage::{
     CommitCase, CommitMethod, CommitResult, PageCache, Placement, RatioToFirst, ReferenceDevice,
-    SequentialResult, StorageProbe, StorageTarget, StorageWarning, StreamDirection, TargetLayer,
+    SequentialResult, StoragePlan, StorageProbe, StorageTarget, StorageWarning, StreamDirection, TargetLayer,
 };
 
 /// The whole text.
@@ -17,7 +17,7 @@ pub fn render(document: &StorageProbe, style: TextStyle) -> String {
     for target in &document.targets {
         sections.push(behind(target));
         sections.extend(warnings(target));
-        sections.push(commits(target));
+        sections.push(commits(target, &document.plan));
         sections.extend(streams(target));
         sections.extend(refused(target));
     }
@@ -27,7 +27,7 @@ pub fn render(document: &StorageProbe, style: TextStyle) -> String {
     let what = format!("Storage of {}", number::counted(document.targets.len(), "path"));
     let sheet = Sheet {
         title: title(&what, &document.conditions),
-        findings: cautions(&document.conditions),
+        findings: [cautions(&document.conditions), unequal(document)].concat(),
         sections,
     };
     size_text::render(&sheet, style)
@@ -68,11 +68,12 @@ fn warnings(target: &StorageTarget) -> Option<Section> {
     (!first.is_empty()).then(|| sentences("Before you use these figures", "", said()))
 }
 
-fn commits(target: &StorageTarget) -> Section {
+fn commits(target: &StorageTarget, plan: &StoragePlan) -> Section {
     let mut columns = vec![
         Column::text("method"),
         Column::text("file"),
         Column::number("at once"),
+        Column::number("samples"),
         Column::number("commits/s"),
         Column::number("±"),
         Column::number("mean ms"),
@@ -87,7 +88,11 @@ fn commits(target: &StorageTarget) -> Section {
     let mut blocks: Vec<u64> = measured.iter().map(|commit| commit.case.block_bytes).collect();
     blocks.dedup();
     let mut rows: Vec<Vec<String>> = measured.iter().map(|commit| commit_row(commit)).collect();
-    let mut meaning = "from before the write to after the sync; CPU time is this process's".to_owned();
+    let length_ns = plan.duration_ns as f64 / f64::from(plan.rounds.max(1));
+    let blocks_of =
+        format!("{} of {}; ", number::counted(plan.rounds as usize, "block"), number::time(length_ns));
+    let mut meaning =
+        format!("{blocks_of}times from before the write to after the sync; CPU time is this process's");
     // One size needs no column.
     if let [only] = blocks[..] {
         meaning = format!("of {}, {meaning}", bytes(only));
@@ -107,8 +112,11 @@ fn commit_row(commit: &CommitResult) -> Vec<String> {
         commit.case.method.name().to_owned(),
         place(&commit.case).to_owned(),
         at_once(&commit.case),
+        number::count(latency.samples),
         or_absent(commit.rate_per_s, rate),
-        or_absent(commit.rate_interval, |interval| half_width(&interval, 1.0)),
+        or_absent(commit.rate_interval.zip(commit.rate_per_s), |(interval, rate)| {
+            above(&interval, rate, 1.0)
+        }),
         or_absent(latency.mean_ns, number::milliseconds),
         ms(latency.p50_ns),
         ms(latency.p99_ns),
@@ -123,7 +131,15 @@ fn streams(target: &StorageTarget) -> Option<Section> {
         vec![
             stream_words(stream).to_owned(),
             or_absent(stream.bytes_per_s, megabytes),
-            or_absent(stream.bytes_interval, |interval| half_width(&interval, 1e6)),
+            or_absent(stream.bytes_interval.zip(stream.bytes_per_s), |(interval, rate)| {
+                above(&interval, rate, 1e6)
+            }),
+            megabytes(stream.blocks.iter().map(|block| block.bytes as f64).sum()),
+            number::significant(
+                stream.blocks.iter().map(|block| (block.transfer_ns + block.sync_ns) as f64).sum::<f64>()
+                    / 1e9,
+                3,
+            ),
             or_absent(stream.accepted_bytes_per_s, |rate| {
                 format!("page cache took {} MB/s", megabytes(rate))
             }),
@@ -131,9 +147,18 @@ fn streams(target: &StorageTarget) -> Option<Section> {
     };
     let measured: Vec<_> =
         target.sequential.iter().filter(|stream| stream.bytes_per_s.is_some()).map(row).collect();
-    let columns = [Column::text("stream"), Column::number("MB/s"), Column::number("±"), Column::text("")];
+    let columns = [
+        Column::text("stream"),
+        Column::number("MB/s"),
+        Column::number("±"),
+        Column::number("MB"),
+        Column::number("s"),
+        Column::text(""),
+    ];
     let block = bytes(target.sequential.first()?.case.block_bytes);
-    let meaning = format!("in calls of {block}; writes until the device has all of it");
+    let meaning = format!(
+        "in calls of {block}, one at a time; a write's time is that of the calls and of the sync after them"
+    );
     (!measured.is_empty()).then(|| table("Streams", &meaning, &columns, measured))
 }
 
@@ -141,7 +166,7 @@ fn stream_words(stream: &SequentialResult) -> &'static str {
     match (stream.case.direction, stream.case.page_cache) {
         (StreamDirection::Write, PageCache::Buffered) => "write through the page cache, synced",
         (StreamDirection::Write, PageCache::Direct) => "write around it (O_DIRECT)",
-        (StreamDirection::Read, PageCache::Buffered) => "read through the page cache, cold",
+        (StreamDirection::Read, PageCache::Buffered) => "read through the page cache",
         (StreamDirection::Read, PageCache::Direct) => "read around it (O_DIRECT)",
     }
 }
@@ -202,8 +227,26 @@ fn megabytes(bytes_per_s: f64) -> String {
     number::significant(bytes_per_s / 1e6, 3)
 }
 
-fn half_width(interval: &Interval, unit: f64) -> String {
-    number::significant((interval.high - interval.low) / 2.0 / unit, 2)
+/// How far the interval goes beyond the rate; below, zero may have cut it off.
+fn above(interval: &Interval, rate: f64, unit: f64) -> String {
+    number::significant((interval.high - rate) / unit, 2)
+}
+
+/// Paths that do not keep alike what they commit: their rates are no measure of each other.
+fn unequal(document: &StorageProbe) -> Vec<String> {
+    let Some((first, others)) = document.targets.split_first() else { return Vec::new() };
+    let differ = |target: &&StorageTarget| {
+        let mut pairs = target.commits.iter().zip(&first.commits);
+        pairs
+            .any(|(commit, of_first)| commit.ratio_to_first.is_some() && durable(commit) != durable(of_first))
+    };
+    let sentence = |target: &StorageTarget| {
+        format!(
+            "{} and {} do not keep alike what they commit (see durable): the ratio of their rates compares unlike promises.",
+            first.path, target.path
+        )
+    };
+    others.iter().filter(differ).map(sentence).collect()
 }
 
 /// Paths beside each other, each against the first.
@@ -259,4 +302,78 @@ fn published(document: &StorageProbe) -> Section {
     ];
     let meaning = format!("{}{beside}", document.reference.source);
     table("Published", &meaning, &columns, document.reference.rows.iter().map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{PLAIN, quiet};
+    use super::*;
+    use plumb_model::facts::Storage;
+    use plumb_model::probe::ProbeKind;
+    use plumb_model::probe::storage::{CommitLatency, ReferenceDevices};
+
+    fn target(path: &str, durable: bool, ratio: Option<f64>) -> StorageTarget {
+        let ratio_to_first = ratio.map(|ratio| RatioToFirst {
+            ratio,
+            low: None,
+            high: None,
+            level: 0.95,
+            smallest_detectable_ratio: None,
+            rounds: 2,
+        });
+        let commit = CommitResult {
+            case: CommitCase {
+                method: CommitMethod::Fsync,
+                placement: Placement::Append,
+                block_bytes: 4096,
+                committers: 1,
+                queue_depth: 1,
+            },
+            rate_per_s: Some(100.0),
+            rate_interval: None,
+            latency: CommitLatency { samples: 1_234, ..CommitLatency::default() },
+            durable: Some(durable),
+            warnings: Vec::new(),
+            unavailable: None,
+            cpu_ns_per_commit: None,
+            device_writes_per_commit: None,
+            device_flushes_per_commit: None,
+            ratio_to_first,
+            blocks: Vec::new(),
+        };
+        StorageTarget {
+            path: path.to_owned(),
+            layers: Vec::new(),
+            storage: Storage::default(),
+            available_bytes: 1 << 30,
+            commits: vec![commit],
+            sequential: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn text(targets: Vec<StorageTarget>) -> String {
+        let document = StorageProbe {
+            conditions: quiet(ProbeKind::Storage),
+            plan: StoragePlan { duration_ns: 1_000_000_000, rounds: 5, seed: 1 },
+            targets,
+            reference: ReferenceDevices { source: "a blog".to_owned(), rows: Vec::new() },
+        };
+        render(&document, PLAIN)
+    }
+
+    #[test]
+    fn paths_that_do_not_keep_alike_are_told_before_they_are_compared() {
+        let unlike = text(vec![target("/srv", true, None), target("/dev/shm", false, Some(99.0))]);
+        let said = unlike.find("/srv and /dev/shm do not keep alike").unwrap();
+        assert!(said < unlike.find("Against /srv").unwrap(), "{unlike}");
+        let alike = text(vec![target("/srv", true, None), target("/opt", true, Some(1.0))]);
+        assert!(!alike.contains("do not keep alike"), "{alike}");
+    }
+
+    #[test]
+    fn commits_have_their_samples_and_the_length_of_a_block_beside_them() {
+        let text = text(vec![target("/srv", true, None)]);
+        assert!(text.contains("5 blocks of 200 ms") && text.contains("1,234"), "{text}");
+    }
 }

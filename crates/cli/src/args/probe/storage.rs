@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 /// Largest commit: a Kafka batch or a database page is far below it.
 const BLOCK_MAX: u64 = 1 << 20;
+/// Shortest measured time of a case (ours: below it nothing is learned of any device).
+const DURATION_MIN_NS: u64 = 10_000_000;
 /// Most committers, and most commits under way of each: each committer is a thread with a file.
 const MANY: u32 = 1_024;
 
@@ -91,7 +93,7 @@ fn counts(text: &str) -> Result<Counts, String> {
 
 fn duration(text: &str) -> Result<Nanos, String> {
     let time: Nanos = text.parse().map_err(|error: plumb_model::units::UnitError| error.to_string())?;
-    if time.0 > 0 { Ok(time) } else { Err("expected more than 0".to_owned()) }
+    if time.0 >= DURATION_MIN_NS { Ok(time) } else { Err("expected at least 10ms".to_owned()) }
 }
 
 #[cfg(test)]

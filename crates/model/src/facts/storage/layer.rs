@@ -102,6 +102,9 @@ pub struct Device {
     /// What a SCSI disk itself says of its cache: `write back` where it is on and volatile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_write_cache: Option<String>,
+    /// Whether requests wait in a queue of the kernel's (blk-mq). Without one the kernel counts none of its flushes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub request_queue: bool,
     /// Smallest unit that can be addressed.
     pub logical_block_bytes: Option<u64>,
     /// Smallest unit that is written without reading first.

@@ -34,6 +34,22 @@ pub(super) struct DeviceWork {
     pub(super) flushes: Option<u64>,
 }
 
+impl DeviceWork {
+    /// Writes with data, at least: a request that only flushes counts as a write too, and nothing tells it from one that
+    /// flushes and writes. Unknown where flushes are not counted.
+    fn written(self) -> Option<u64> {
+        Some(self.writes.saturating_sub(self.flushes?))
+    }
+}
+
+/// Where in the probe a block was.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct At {
+    pub(super) round: u32,
+    /// Since the probe began.
+    pub(super) began_ns: u64,
+}
+
 impl CommitFold {
     pub(super) fn new(case: CommitCase) -> Self {
         CommitFold {
@@ -51,10 +67,14 @@ impl CommitFold {
         self.unavailable = Some(reason);
     }
 
-    pub(super) fn block(&mut self, round: u32, sample: CommitSample, device: Option<DeviceWork>) {
+    pub(super) fn block(&mut self, at: At, sample: CommitSample, device: Option<DeviceWork>) {
+        // A block that was stopped before its first commit says nothing.
+        if sample.commits() == 0 {
+            return;
+        }
         let exact =
             Exact { sum_ns: sample.sum_ns, min_ns: sample.min_ns, max_ns: sample.max_ns, ..Exact::default() };
-        // A block that was stopped before its first commit says nothing.
+        // A commit of more than an hour has no place in it.
         let Ok(histogram) = Histogram::from_parts(&sample.histogram, exact) else { return };
         self.histogram.merge(&histogram);
         self.cpu_ns += sample.cpu_ns;
@@ -63,7 +83,8 @@ impl CommitFold {
             flushes: mine.flushes.zip(new.flushes).map(|(mine, new)| mine + new),
         });
         self.blocks.push(CommitBlock {
-            round,
+            round: at.round,
+            began_ns: at.began_ns,
             elapsed_ns: sample.elapsed_ns,
             commits: sample.commits(),
             rate_per_s: sample.rate_per_s,
@@ -74,17 +95,18 @@ impl CommitFold {
     pub(super) fn result(self) -> CommitResult {
         let commits = self.histogram.samples();
         let per_commit = |total: u64| (commits > 0).then(|| total as f64 / commits as f64);
-        let rates: Vec<f64> = self.blocks.iter().map(|block| block.rate_per_s).collect();
+        let timed = |block: &CommitBlock| Timed { rate: block.rate_per_s, time_ns: block.elapsed_ns };
+        let rates: Vec<Timed> = self.blocks.iter().map(timed).collect();
         CommitResult {
             case: self.case,
-            rate_per_s: mean(&rates),
+            rate_per_s: overall(&rates),
             rate_interval: interval(&rates),
             latency: latency(&self.histogram),
             durable: None,
             warnings: Vec::new(),
             unavailable: self.unavailable.or_else(|| rates.is_empty().then(|| STOPPED.to_owned())),
             cpu_ns_per_commit: per_commit(self.cpu_ns),
-            device_writes_per_commit: self.device.and_then(|device| per_commit(device.writes)),
+            device_writes_per_commit: self.device.and_then(|device| per_commit(device.written()?)),
             device_flushes_per_commit: self.device.and_then(|device| per_commit(device.flushes?)),
             ratio_to_first: None,
             blocks: self.blocks,
@@ -109,8 +131,36 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-fn interval(rates: &[f64]) -> Option<Interval> {
-    mean_interval(&Spread { level: LEVEL, block_means_ns: rates, batches: &[] })
+/// A block's rate, and how long it was.
+#[derive(Debug, Clone, Copy)]
+struct Timed {
+    rate: f64,
+    time_ns: u64,
+}
+
+/// All that was done over all the time that it took: a block that a stall made long weighs what it took. The mean of the
+/// blocks' rates would hide the stall.
+fn overall(blocks: &[Timed]) -> Option<f64> {
+    let time: f64 = blocks.iter().map(|block| block.time_ns as f64).sum();
+    let done: f64 = blocks.iter().map(|block| block.rate * block.time_ns as f64).sum();
+    (time > 0.0).then(|| done / time)
+}
+
+/// Interval around it: Student's t over the jackknife's pseudo-values (Miller 1974, Biometrika 61), which for blocks of
+/// equal length are the blocks' rates.
+fn interval(blocks: &[Timed]) -> Option<Interval> {
+    let all = overall(blocks)?;
+    let count = blocks.len() as f64;
+    let without = |left_out: usize| {
+        let others: Vec<Timed> = [&blocks[..left_out], &blocks[left_out + 1..]].concat();
+        overall(&others)
+    };
+    let pseudo: Vec<f64> = (0..blocks.len())
+        .map(|index| Some(count * all - (count - 1.0) * without(index)?))
+        .collect::<Option<_>>()?;
+    let centre = mean(&pseudo)?;
+    let around: Vec<f64> = pseudo.iter().map(|value| value - centre + all).collect();
+    mean_interval(&Spread { level: LEVEL, block_means_ns: &around, batches: &[] })
 }
 
 /// Blocks of one stream on one path.
@@ -126,30 +176,35 @@ impl StreamFold {
         StreamFold { case, blocks: Vec::new(), unavailable: None }
     }
 
-    pub(super) fn block(&mut self, round: u32, outcome: Result<StreamSample, String>) {
+    pub(super) fn block(&mut self, at: At, outcome: Result<StreamSample, String>) {
         match outcome {
             Ok(StreamSample { bytes: 0, .. }) => {}
             Ok(StreamSample { bytes, transfer_ns, sync_ns }) => {
-                self.blocks.push(StreamBlock { round, bytes, transfer_ns, sync_ns });
+                let At { round, began_ns } = at;
+                self.blocks.push(StreamBlock { round, began_ns, bytes, transfer_ns, sync_ns });
             }
             Err(reason) => self.unavailable = Some(reason),
         }
     }
 
     pub(super) fn result(self) -> SequentialResult {
-        let rates: Vec<f64> = self.blocks.iter().map(bytes_per_s).collect();
-        let accepted: Vec<f64> = self
-            .blocks
-            .iter()
-            .map(|block| block.bytes as f64 * 1e9 / block.transfer_ns.max(1) as f64)
-            .collect();
+        let timed = |block: &StreamBlock| Timed {
+            rate: bytes_per_s(block),
+            time_ns: (block.transfer_ns + block.sync_ns).max(1),
+        };
+        let rates: Vec<Timed> = self.blocks.iter().map(timed).collect();
+        let accepted = |block: &StreamBlock| {
+            let time_ns = block.transfer_ns.max(1);
+            Timed { rate: block.bytes as f64 * 1e9 / time_ns as f64, time_ns }
+        };
+        let accepted: Vec<Timed> = self.blocks.iter().map(accepted).collect();
         let through_cache =
             self.case.direction == StreamDirection::Write && self.case.page_cache == PageCache::Buffered;
         SequentialResult {
             case: self.case,
-            bytes_per_s: mean(&rates),
+            bytes_per_s: overall(&rates),
             bytes_interval: interval(&rates),
-            accepted_bytes_per_s: mean(&accepted).filter(|_| through_cache),
+            accepted_bytes_per_s: overall(&accepted).filter(|_| through_cache),
             unavailable: self.unavailable.or_else(|| rates.is_empty().then(|| STOPPED.to_owned())),
             ratio_to_first: None,
             blocks: self.blocks,
@@ -210,11 +265,74 @@ mod tests {
         let mut fold = StreamFold::new(case);
         for round in 0..3 {
             let sample = StreamSample { bytes: 1_000_000, transfer_ns: 1_000_000, sync_ns: 9_000_000 };
-            fold.block(round, Ok(sample));
+            fold.block(at(round), Ok(sample));
         }
         let result = fold.result();
         assert_eq!((result.bytes_per_s, result.accepted_bytes_per_s), (Some(1e8), Some(1e9)));
         assert_eq!(result.bytes_interval.map(|interval| (interval.low, interval.high)), Some((1e8, 1e8)));
+    }
+
+    fn at(round: u32) -> At {
+        At { round, began_ns: 0 }
+    }
+
+    fn timed(commits: u64, time_ns: u64) -> Timed {
+        Timed { rate: commits as f64 * 1e9 / time_ns as f64, time_ns }
+    }
+
+    #[test]
+    fn a_stall_counts_with_the_time_that_it_took() {
+        // Four blocks of 20 commits in 0.2 s, and one of 1 commit in 2.2 s: 81 commits in 3 s.
+        let mut blocks = [timed(20, 200_000_000); 5];
+        blocks[4] = timed(1, 2_200_000_000);
+        let rate = overall(&blocks).unwrap();
+        assert!((rate - 27.0).abs() < 1e-9, "{rate}");
+        let interval = interval(&blocks).unwrap();
+        assert!(interval.low < 27.0 && interval.high > 100.0, "one block decides it: {interval:?}");
+    }
+
+    #[test]
+    fn blocks_of_equal_length_have_the_interval_of_their_rates() {
+        let rates = [90.0, 100.0, 110.0, 104.0];
+        let blocks = rates.map(|rate| Timed { rate, time_ns: 200_000_000 });
+        let plain = mean_interval(&Spread { level: LEVEL, block_means_ns: &rates, batches: &[] }).unwrap();
+        let found = interval(&blocks).unwrap();
+        assert!((found.low - plain.low).abs() < 1e-6 && (found.high - plain.high).abs() < 1e-6);
+        assert_eq!(overall(&blocks), Some(101.0));
+    }
+
+    #[test]
+    fn a_block_without_a_commit_is_no_block() {
+        let case = CommitCase {
+            method: plumb_model::probe::storage::CommitMethod::Fsync,
+            placement: plumb_model::probe::storage::Placement::Append,
+            block_bytes: 4096,
+            committers: 1,
+            queue_depth: 1,
+        };
+        let mut fold = CommitFold::new(case);
+        let sample = CommitSample {
+            histogram: hdrhistogram::Histogram::new(3).unwrap(),
+            sum_ns: 0,
+            min_ns: None,
+            max_ns: None,
+            elapsed_ns: 0,
+            rate_per_s: 0.0,
+            seconds: Vec::new(),
+            cpu_ns: 7,
+        };
+        fold.block(at(0), sample, None);
+        let result = fold.result();
+        assert_eq!((result.rate_per_s, result.blocks.len()), (None, 0));
+        assert_eq!(result.unavailable.as_deref(), Some(STOPPED));
+    }
+
+    #[test]
+    fn a_request_that_only_flushes_is_no_write() {
+        let work = |writes, flushes| DeviceWork { writes, flushes }.written();
+        assert_eq!(work(22, Some(11)), Some(11));
+        assert_eq!(work(3, Some(5)), Some(0));
+        assert_eq!(work(3, None), None, "old kernels do not count flushes");
     }
 
     #[test]

@@ -92,6 +92,16 @@ impl Plan {
         }
     }
 
+    /// Files that are open at the same time on each path; an io_uring is one too.
+    pub(super) fn files(&self) -> u64 {
+        let files = |case: &Case| match case {
+            Case::Commit(case) if case.method == CommitMethod::IoUring => 2 * u64::from(case.committers),
+            Case::Commit(case) => u64::from(case.committers),
+            Case::Stream(_) => 2,
+        };
+        self.cases.iter().map(files).sum()
+    }
+
     /// As it stands in the document.
     pub(super) fn shown(&self) -> StoragePlan {
         StoragePlan { duration_ns: self.duration_ns, rounds: self.rounds, seed: self.seed }

@@ -1,6 +1,6 @@
 //! The rounds: files made, every case on every path in turn, each block folded into its result.
 
-use super::fold::{CommitFold, DeviceWork, StreamFold, bytes_per_s, ratio};
+use super::fold::{At, CommitFold, DeviceWork, StreamFold, bytes_per_s, ratio};
 use super::plan::{Case, Plan, Slot};
 use crate::progress::steps::Steps;
 use anyhow::Result;
@@ -9,8 +9,9 @@ use plumb_model::probe::storage::{
     CommitCase, CommitResult, Placement, SequentialResult, StorageTarget, TargetLayer,
 };
 use plumb_observe::{HostRoot, SystemCommands, host_delta, sample_host, storage};
-use plumb_probe::storage::{Committers, Directory, Prepared, StorageError, Streams};
+use plumb_probe::storage::{Committers, Directory, Prepared, StorageError, Streams, check_open_files};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// Most that a growing file takes before it is replaced (ours: minutes of any disk's commits of 4 KiB).
 const FILE_BYTES_MAX: u64 = 512 << 20;
@@ -52,7 +53,9 @@ pub(super) fn measure(
     directories: &[Directory],
     stop: &AtomicBool,
 ) -> Result<Vec<StorageTarget>> {
+    let began = Instant::now();
     let root = HostRoot::default();
+    check_open_files(plan.files() * directories.len() as u64)?;
     let slots = plan.order(directories.len());
     let steps = Steps::begin("probing storage", estimate_s(plan, &slots, directories.len()));
     let mut targets = Vec::new();
@@ -68,7 +71,8 @@ pub(super) fn measure(
         let target = &mut targets[slot.target];
         let (case, path) = (plan.cases[slot.case].words(), target.directory.path().display());
         steps.now(&format!("block {}/{blocks}  {case}  {path}", position + 1));
-        target.block(plan, slot, &root, stop)?;
+        let at = At { round: slot.round, began_ns: began.elapsed().as_nanos() as u64 };
+        target.block(plan, (slot.case, at), &root, stop)?;
     }
     drop(steps);
     let mut results: Vec<StorageTarget> = targets.into_iter().map(Target::result).collect();
@@ -135,18 +139,24 @@ impl<'a> Target<'a> {
         Ok(target)
     }
 
-    fn block(&mut self, plan: &Plan, slot: Slot, root: &HostRoot, stop: &AtomicBool) -> Result<()> {
-        match (&plan.cases[slot.case], &mut self.cases[slot.case]) {
+    fn block(
+        &mut self,
+        plan: &Plan,
+        (case, at): (usize, At),
+        root: &HostRoot,
+        stop: &AtomicBool,
+    ) -> Result<()> {
+        match (&plan.cases[case], &mut self.cases[case]) {
             (Case::Commit(_), Course::Commit(Some(committers), fold)) => {
                 let before = sample_host(root).ok();
                 let sample = committers.run(plan.block, stop)?;
                 let meanwhile =
                     before.zip(sample_host(root).ok()).map(|(before, after)| host_delta(&before, &after));
-                fold.block(slot.round, sample, meanwhile.and_then(|host| device_work(&self.storage, &host)));
+                fold.block(at, sample, meanwhile.and_then(|host| device_work(&self.storage, &host)));
             }
             (Case::Stream(case), Course::Stream(fold)) => {
                 if let Some(streams) = &self.streams {
-                    fold.block(slot.round, streams.run(case, plan.block, stop)?);
+                    fold.block(at, streams.run(case, plan.block, stop)?);
                 }
             }
             _ => {}
