@@ -2,8 +2,8 @@
 //!
 //! Paths are given as the host has them (`/proc/stat`); tests and other hosts' recordings stand under another root.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use plumb_model::facts::Fact;
@@ -56,6 +56,16 @@ impl HostRoot {
     /// Where a symbolic link points to; none when it is none, or may not be looked at.
     pub(crate) fn link(&self, path: &str) -> Option<String> {
         Some(fs::read_link(self.locate(path)).ok()?.to_string_lossy().into_owned())
+    }
+
+    /// What the system knows of a file, after all links.
+    pub(crate) fn metadata(&self, path: &str) -> io::Result<Metadata> {
+        fs::metadata(self.locate(path))
+    }
+
+    /// Where a file really is, without links on the way and with this root before it.
+    pub(crate) fn real(&self, path: &str) -> io::Result<PathBuf> {
+        fs::canonicalize(self.locate(path))
     }
 
     /// Whether there is such a file or directory.

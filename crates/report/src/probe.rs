@@ -38,7 +38,8 @@ fn cautions(conditions: &Conditions) -> Vec<String> {
     let noise = &conditions.noise;
     if let Some(share) = noise.others_cpu_share.filter(|share| *share > NOISY_SHARE) {
         cautions.push(format!(
-            "Other programs used {} of this host's CPU time meanwhile: figures may be too slow, tails most of all. \
+            "Others and the kernel's threads used {} of this host's CPU time meanwhile (the probe's own work in the kernel may be \
+             part of it): figures may be too slow, tails most of all. \
              Probe again when it is quiet.",
             number::percent(share)
         ));
@@ -62,7 +63,7 @@ fn conditions(conditions: &Conditions) -> Section {
         "",
         vec![
             format!(
-                "Of the host's CPU time the probe used {}, other programs {}; {} was stolen by the hypervisor.",
+                "Of the host's CPU time the probe used {}, others and the kernel's threads {}; {} was stolen by the hypervisor.",
                 share(noise.own_cpu_share),
                 share(noise.others_cpu_share),
                 share(noise.steal_share)
@@ -102,6 +103,14 @@ fn median(figure: Option<&Figure>, write: impl Fn(f64) -> String) -> String {
 fn span(figure: Option<&Figure>, write: impl Fn(f64) -> String) -> String {
     or_absent(figure.and_then(|figure| figure.interval), |interval| {
         let (low, high) = (write(interval.low), write(interval.high));
+        if low == high { low } else { format!("{low}..{high}") }
+    })
+}
+
+/// The lowest and the highest of a figure's blocks, where they say nothing of an interval.
+fn range(figure: Option<&Figure>, write: impl Fn(f64) -> String) -> String {
+    or_absent(figure, |figure| {
+        let (low, high) = (write(figure.lowest), write(figure.highest));
         if low == high { low } else { format!("{low}..{high}") }
     })
 }

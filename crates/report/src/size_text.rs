@@ -20,6 +20,8 @@ pub struct Sheet {
     pub title: String,
     /// What does not agree or cannot be reached.
     pub findings: Vec<String>,
+    /// What is to be kept in mind, and changes no exit code.
+    pub cautions: Vec<String>,
     /// The rest, in order.
     pub sections: Vec<Section>,
 }
@@ -76,9 +78,10 @@ pub fn render(sheet: &Sheet, style: TextStyle) -> String {
     let width = style.width.max(NARROWEST);
     let mut lines: Vec<String> =
         wrapped(&printable(&sheet.title), width).iter().map(|line| paint.tone(line, Tone::Strong)).collect();
-    for finding in &sheet.findings {
+    let findings = sheet.findings.iter().map(|finding| ("FINDING  ", finding));
+    for (mark, words) in findings.chain(sheet.cautions.iter().map(|caution| ("Caution  ", caution))) {
         lines.push(String::new());
-        lines.extend(hanging("FINDING  ", finding, width).iter().map(|line| paint.tone(line, Tone::Warning)));
+        lines.extend(hanging(mark, words, width).iter().map(|line| paint.tone(line, Tone::Warning)));
     }
     for section in &sheet.sections {
         lines.push(String::new());
@@ -167,6 +170,7 @@ mod tests {
             findings: vec![
                 "Two figures of the load do not agree, and this is said before anything else.".to_owned(),
             ],
+            cautions: Vec::new(),
             sections: vec![
                 Section {
                     heading: "Bounds".to_owned(),

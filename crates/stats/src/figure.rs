@@ -30,6 +30,13 @@ pub fn figure(blocks: &[f64], level: f64) -> Option<Figure> {
     })
 }
 
+/// The figure of blocks that were taken one after the other of the same thing (slices of one flow): what disturbs one disturbs
+/// its neighbour, so they say where the middle is and not how sure it is. No interval.
+pub fn consecutive(blocks: &[f64]) -> Option<Figure> {
+    // The level plays no part in what is left.
+    figure(blocks, 0.95).map(|figure| Figure { interval: None, ..figure })
+}
+
 /// The ratio of two things of which every round has measured both: the figure of the rounds' ratios.
 pub fn ratio(over: &[f64], under: &[f64], level: f64) -> Option<Figure> {
     let ratios: Vec<f64> = over.iter().zip(under).map(|(over, under)| over / under).collect();
@@ -55,6 +62,14 @@ mod tests {
         let figure = figure(&[3.0, 1.0, 2.0, 10.0], 0.95).unwrap();
         assert_eq!((figure.median, figure.interval), (2.5, None));
         assert_eq!((figure.lowest, figure.highest, figure.blocks), (1.0, 10.0, 4));
+    }
+
+    #[test]
+    fn blocks_one_after_the_other_have_a_median_and_no_interval() {
+        let blocks: Vec<f64> = (1..=15).map(f64::from).collect();
+        let alone = consecutive(&blocks).unwrap();
+        assert_eq!((alone.median, alone.lowest, alone.highest, alone.interval), (8.0, 1.0, 15.0, None));
+        assert!(figure(&blocks, 0.95).unwrap().interval.is_some());
     }
 
     #[test]

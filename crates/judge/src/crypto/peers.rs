@@ -3,6 +3,7 @@
 use plumb_model::probe::crypto::{
     Algorithm, BLOCKS_BYTES, CryptoPeer, CryptoProbe, EngineName, Form, PeerRatio, Throughput,
 };
+use std::collections::BTreeMap;
 
 /// Where the published figures are from.
 const SOURCE: &str =
@@ -56,6 +57,11 @@ pub fn beside(here: &CryptoProbe, there: &CryptoProbe, name: &str) -> CryptoPeer
         ),
         published: false,
         processor: there.cpu.model.clone(),
+        versions: there
+            .engines
+            .iter()
+            .map(|engine| (engine.name.to_string(), engine.version.clone()))
+            .collect(),
         ratios: ratios.collect(),
     }
 }
@@ -78,6 +84,7 @@ pub fn published(here: &CryptoProbe) -> Vec<CryptoPeer> {
             source: SOURCE.to_owned(),
             published: true,
             processor: Some((*processor).to_owned()),
+            versions: BTreeMap::new(),
             ratios: ratios.collect(),
         }
     };

@@ -21,11 +21,11 @@ const RATIO_PUBLISHED_MIN: f64 = 0.1;
 const BLOCK_BYTES_MIN: u32 = 1024;
 
 pub(super) fn check(document: &CryptoProbe) -> Vec<Finding> {
-    document.peers.iter().filter_map(of_peer).collect()
+    document.peers.iter().filter_map(|peer| of_peer(document, peer)).collect()
 }
 
 /// The figure in which the two differ most, if that is enough.
-fn of_peer(peer: &CryptoPeer) -> Option<Finding> {
+fn of_peer(document: &CryptoProbe, peer: &CryptoPeer) -> Option<Finding> {
     let least = if peer.published { RATIO_PUBLISHED_MIN } else { RATIO_MIN };
     let aes = peer.ratios.iter().filter(|ratio| {
         matches!(ratio.algorithm, Algorithm::Aes128Gcm | Algorithm::Aes256Gcm)
@@ -44,12 +44,39 @@ fn of_peer(peer: &CryptoPeer) -> Option<Finding> {
     };
     let what = format!("{} at {} bytes, {}", worst.algorithm.title(), worst.block_bytes, worst.engine);
     let claim = format!("{slow} encrypts at {share:.2} of the rate of {fast}");
-    let finding = about_run(RULE.id, Severity::Suspect, claim)
+    let engine = document.engines.iter().find(|engine| engine.name == worst.engine);
+    let versions = (
+        engine.map(|engine| engine.version.as_str()),
+        peer.versions.get(&worst.engine.to_string()).map(String::as_str),
+    );
+    let mut finding = about_run(RULE.id, Severity::Suspect, claim);
+    let same_library = versions.0 == versions.1;
+    if !same_library {
+        // First of all: what looks like the host's may be the library's.
+        let unknown = "not known";
+        finding = finding
+            .seen(format!("{}'s version here", worst.engine), versions.0.unwrap_or(unknown))
+            .seen(format!("{}'s version, {}", worst.engine, peer.name), versions.1.unwrap_or(unknown));
+    }
+    finding = finding
         .seen(format!("{what}: here"), megabytes_per_s(worst.here_bytes_per_s))
         .seen(format!("{what}: {}", peer.name), megabytes_per_s(worst.there_bytes_per_s))
         .seen("source", peer.source.as_str());
-    Some(finding.advise(
-        "Compare the two hosts' instructions (cpu.missing in both documents) and CPU models; a guest with the hypervisor's \
-         default model is the usual cause.",
-    ))
+    if let (true, Some(version)) = (same_library, versions.0) {
+        finding = finding.seen(format!("{}'s version on both", worst.engine), version);
+    }
+    Some(finding.advise(match versions {
+        (Some(_), Some(_)) if !same_library => {
+            "The two hosts' libraries differ in version, and that alone may be the cause: compare with the same version on \
+             both before the hosts are blamed."
+        }
+        (_, None) => {
+            "The other host's library version is not known and may be the cause; compare the two hosts' instructions \
+             (cpu.missing here) and CPU models too."
+        }
+        _ => {
+            "Compare the two hosts' instructions (cpu.missing in both documents) and CPU models; a guest with the hypervisor's \
+             default model is the usual cause."
+        }
+    }))
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use plumb_model::facts::HostFacts;
+use plumb_model::finding::Severity;
 use plumb_model::observation::{Interval, IntervalMethod};
 use plumb_model::probe::crypto::{
     Algorithm, BLOCKS_BYTES, CryptoCpu, CryptoEngine, CryptoPlan, CryptoRow, EngineName, Form, OtherForm,
@@ -160,6 +161,47 @@ fn a_mask_of_the_surroundings_is_evidence_and_a_java_option_suffices() {
     let found = findings(&java);
     assert_eq!(ids(&found), ["crypto-in-software"]);
     assert!(found[0].advice[0].starts_with("Take the option off"));
+}
+
+#[test]
+fn what_was_measured_decides_over_a_setting() {
+    let with = |flags: &[&str], rates: &[(Algorithm, f64)]| {
+        let mut java = document(vec![engine(EngineName::Jvm, rates)]);
+        java.engines[0].jvm_flags =
+            flags.iter().map(|flag| ((*flag).to_owned(), "false".to_owned())).collect();
+        let found = findings(&java).remove(0);
+        (found.severity, found.claim)
+    };
+    let rates = |aes: f64| [(Algorithm::Aes256Gcm, aes), (Algorithm::Chacha20Poly1305, 1e9)];
+    for flag in ["UseAES", "UseGHASHIntrinsics"] {
+        let (severity, claim) = with(&[flag], &rates(1.2e9));
+        assert_eq!(severity, Severity::Note);
+        assert!(claim.starts_with(&format!("Java has {flag} switched off, and its rates")), "{claim}");
+    }
+    let (severity, claim) = with(&["UseGHASHIntrinsics"], &rates(0.2e9));
+    assert_eq!(severity, Severity::Suspect);
+    assert!(claim.starts_with("Java computes GHASH, the checksum of AES-GCM, without"), "{claim}");
+    let (_, claim) = with(&["UseAES", "UseGHASHIntrinsics"], &rates(0.1e9));
+    assert!(claim.starts_with("Java encrypts AES without"), "{claim}");
+    assert!(with(&["UseAES"], &[]).1.starts_with("Java is set to encrypt AES without"));
+}
+
+#[test]
+fn libraries_of_two_versions_are_said_before_the_rates_and_no_guest_is_blamed() {
+    let advice = |theirs: &str| {
+        let (mut here, mut there) = (openssl(137e6), openssl(4.1e9));
+        there.engines[0].version = theirs.to_owned();
+        here.peers = vec![beside(&here, &there, "b.json")];
+        let found =
+            findings(&here).into_iter().find(|finding| finding.id == "crypto-slower-than-peer").unwrap();
+        (found.evidence[0].what.clone(), found.advice[0].clone())
+    };
+    let (first, said) = advice("another");
+    assert_eq!(first, "openssl's version here");
+    assert!(said.contains("differ in version") && !said.contains("guest"), "{said}");
+    let (first, said) = advice("a test");
+    assert!(first.ends_with("bytes, openssl: here"), "{first}");
+    assert!(said.contains("a guest with the hypervisor's default model"), "{said}");
 }
 
 #[test]

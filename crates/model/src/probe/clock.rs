@@ -20,7 +20,7 @@ pub struct ClockProbe {
     pub kernel_sync: Fact<KernelSync>,
     /// Each clock that programs read.
     pub clocks: Vec<ClockRead>,
-    /// Whether the processors' clocks agree; absent where only one processor may be used.
+    /// Whether the processors' clocks agree; absent where only one processor may be used, threads could not be placed, or it was stopped before.
     pub across_cpus: Option<AcrossCpus>,
     /// How late a thread wakes that asked for an absolute time.
     pub timers: Vec<TimerRow>,
@@ -34,8 +34,8 @@ pub struct Smallest {
     /// Two moments on this host that are closer than this are not told apart: the larger of the monotonic clock's step
     /// and the cost of a reading.
     pub resolution_ns: Option<f64>,
-    /// Half of the sends on a schedule of 1,000/s go out later than intended by more than this. A latency counts from
-    /// the intended time, so it is in it.
+    /// Half of the sends on a schedule go out later than intended by more than this, on the worst of the schedules in
+    /// `pacing`. A latency counts from the intended time, so it is in it.
     pub schedule_p50_ns: Option<u64>,
     /// The same for one in a hundred sends.
     pub schedule_p99_ns: Option<u64>,

@@ -51,7 +51,7 @@ pub struct Conditions {
 pub struct Noise {
     /// By the probe itself.
     pub own_cpu_share: Option<f64>,
-    /// By everybody else on this host, in steps of 10 ms of processor time.
+    /// By everybody else on this host and by the kernel's threads, some of which may work for the probe, in steps of 10 ms of processor time.
     pub others_cpu_share: Option<f64>,
     /// Wanted here, but given to another guest by the hypervisor.
     pub steal_share: Option<f64>,

@@ -187,6 +187,9 @@ pub struct CryptoPeer {
     pub published: bool,
     /// What its publisher says of its processor, or its document.
     pub processor: Option<String>,
+    /// Version of each library there, by the engine's name; empty where its publisher does not say.
+    #[serde(default)]
+    pub versions: BTreeMap<String, String>,
     /// The figures that both have.
     pub ratios: Vec<PeerRatio>,
 }

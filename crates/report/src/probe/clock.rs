@@ -11,12 +11,11 @@ use plumb_model::probe::{AcrossCpus, ClockProbe, ClockRead};
 
 /// The whole text.
 pub fn render(document: &ClockProbe, style: TextStyle) -> String {
-    let mut findings = backward(document);
-    findings.extend(cautions(&document.conditions));
     let source = document.conditions.host.clock_source.value().map_or("unknown", String::as_str);
     let sheet = Sheet {
         title: title(&format!("Clock {source}"), &document.conditions),
-        findings,
+        findings: backward(document),
+        cautions: cautions(&document.conditions),
         sections: vec![
             meaning(document),
             clocks(document),
@@ -65,8 +64,9 @@ fn meaning(document: &ClockProbe) -> Section {
     }
     match (smallest.schedule_p50_ns, smallest.schedule_p99_ns) {
         (Some(p50), Some(p99)) => lines.push(format!(
-            "Latency counts from the intended send time. At 1,000 sends/s half of the sends go out more than {} late, \
-             one in a hundred more than {}: that much of a latency is this host's timer, not the path's.",
+            "Latency counts from the intended send time. On the worst of the schedules tried (Plumb's pacing, below) half of \
+             the sends go out more than {} late, and one in a hundred more than {}: that much of a latency is this host's \
+             timer, not the path's.",
             number::time(p50 as f64),
             number::time(p99 as f64)
         )),
@@ -172,7 +172,7 @@ fn wall_clock(document: &ClockProbe) -> Section {
     }];
     lines.push(match &document.across_cpus {
         Some(across) => agreement(across),
-        None => "Only one processor may be used: nothing to agree with.".to_owned(),
+        None => not_compared(document),
     });
     lines.push(match &host.clock_sync {
         Fact::Known { value, source } => format!(
@@ -196,6 +196,19 @@ fn wall_clock(document: &ClockProbe) -> Section {
         Fact::Unknown { reason } => format!("The kernel's account: unknown ({reason})."),
     });
     sentences("Where the time comes from", "", lines)
+}
+
+/// Why nothing is known of the agreement.
+fn not_compared(document: &ClockProbe) -> String {
+    let allowed = document.conditions.host.cpus_allowed.value();
+    let why = match () {
+        () if allowed.is_some_and(|list| list.parse::<u32>().is_ok()) => {
+            "only one processor may be used, so there is nothing to agree with"
+        }
+        () if !document.conditions.complete => "stopped, or the kernel does not let threads be placed",
+        () => "the kernel does not let threads be placed on processors",
+    };
+    format!("Whether the processors' clocks agree was not seen: {why}.")
 }
 
 fn agreement(across: &AcrossCpus) -> String {
@@ -261,6 +274,18 @@ mod tests {
         assert!(text.contains("was not measured for long enough"), "{text}");
         assert!(text.contains("nothing says how far off this one is"), "{text}");
         assert!(text.contains("closer than 40 ns"), "{text}");
+    }
+
+    #[test]
+    fn one_processor_is_said_only_where_there_is_one() {
+        let mut alone = ClockProbe { across_cpus: None, ..document(0) };
+        assert!(render(&alone, PLAIN).contains("does not let threads be placed on processors"));
+        alone.conditions.complete = false;
+        assert!(render(&alone, PLAIN).contains("not seen: stopped, or"));
+        alone.conditions.host.cpus_allowed = Fact::known("3".to_owned(), "a test");
+        assert!(render(&alone, PLAIN).contains("only one processor may be used"));
+        alone.conditions.host.cpus_allowed = Fact::known("0-3".to_owned(), "a test");
+        assert!(!render(&alone, PLAIN).contains("only one processor"));
     }
 
     #[test]

@@ -25,8 +25,12 @@ const SIZES: [Column; 6] = [
 
 /// The whole text.
 pub fn render(document: &CryptoProbe, style: TextStyle) -> String {
-    let mut findings: Vec<String> = document.findings.iter().map(finding).collect();
-    findings.extend(cautions(&document.conditions));
+    // Notes do not set the exit code.
+    let (notes, findings): (Vec<&Finding>, Vec<&Finding>) =
+        document.findings.iter().partition(|finding| finding.severity == Severity::Note);
+    let findings = findings.into_iter().map(finding).collect();
+    let mut said: Vec<String> = notes.into_iter().map(finding).collect();
+    said.extend(cautions(&document.conditions));
     let mut sections = vec![processor(&document.cpu)];
     sections.extend(document.engines.iter().map(|engine| rates(engine, document.plan.cores)));
     sections.extend(operations(document));
@@ -34,14 +38,32 @@ pub fn render(document: &CryptoProbe, style: TextStyle) -> String {
     sections.extend(absent(document));
     let mut last = conditions(&document.conditions);
     if let Body::Sentences(lines) = &mut last.body {
-        lines.push(format!(
-            "Each figure is the median of {} samples of {}, all libraries, algorithms and sizes in random order.",
-            document.plan.rounds,
-            number::time(document.plan.sample_ns as f64)
-        ));
+        lines.extend(samples(document));
     }
     sections.push(last);
-    render_sheet(&Sheet { title: title("Crypto", &document.conditions), findings, sections }, style)
+    let title = title("Crypto", &document.conditions);
+    render_sheet(&Sheet { title, findings, cautions: said, sections }, style)
+}
+
+/// From how many samples the figures are: a probe that was stopped has fewer than planned.
+fn samples(document: &CryptoProbe) -> Option<String> {
+    let rows = document.engines.iter().flat_map(|engine| {
+        let rows = engine.rows.iter().flat_map(|row| {
+            let all = row.all_cores.iter().map(|all| all.samples);
+            let other = row.other_form.iter().map(|other| other.one_core.samples);
+            std::iter::once(row.one_core.samples).chain(all).chain(other)
+        });
+        rows.chain(engine.operations.iter().map(|row| row.samples))
+    });
+    let (least, most) = rows.fold(None, |range: Option<(u32, u32)>, samples| {
+        Some(range.map_or((samples, samples), |(least, most)| (least.min(samples), most.max(samples))))
+    })?;
+    let number = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    Some(format!(
+        "Each figure is the median of {number} samples of {}, all libraries, algorithms and sizes in random order; with fewer \
+         than 20 samples there is none. ± is half of the median's 95 % interval, of a line with several sizes the widest.",
+        number::time(document.plan.sample_ns as f64)
+    ))
 }
 
 fn finding(finding: &Finding) -> String {
@@ -49,9 +71,8 @@ fn finding(finding: &Finding) -> String {
         Some(expected) => format!("{}: {} ({expected})", seen.what, seen.value),
         None => format!("{}: {}", seen.what, seen.value),
     });
-    let weight = if finding.severity == Severity::Note { "Note: " } else { "" };
     format!(
-        "{weight}{} {}. {} (plumb explain {})",
+        "{} {}. {} (plumb explain {})",
         finding.claim,
         evidence.collect::<Vec<_>>().join("; "),
         finding.advice.join(" "),
@@ -81,9 +102,7 @@ fn processor(cpu: &CryptoCpu) -> Section {
         vec!["does not show".to_owned(), list(&cpu.absent)],
         vec!["of these, hidden".to_owned(), hidden],
     ];
-    rows.extend(
-        cpu.masks.iter().map(|(name, value)| vec![name.clone(), format!("{value} (is set, and obeyed)")]),
-    );
+    rows.extend(cpu.masks.iter().map(|(name, value)| vec![name.clone(), format!("{value} (is set)")]));
     let columns = [Column::text(""), Column::text("")];
     table("Processor", "instructions that matter to encryption and checksums", &columns, rows)
 }
@@ -127,13 +146,12 @@ fn rates(engine: &CryptoEngine, cores: u32) -> Section {
             rows.push(self::line(format!("  {}", form(other.form)), &others.collect::<Vec<_>>()));
         }
     }
-    let all =
-        if several { format!("; last column: {cores} cores together at 16 KiB") } else { String::new() };
-    table(&heading, &format!("MB/s on one core{all}{file}"), &columns, rows)
+    let all = if several { format!("; last column: {cores} CPUs together at 16 KiB") } else { String::new() };
+    table(&heading, &format!("MB/s on one CPU{all}{file}"), &columns, rows)
 }
 
-/// Heading of the figures of all cores; how many is in the section's meaning.
-const ALL_CORES: &str = "all cores";
+/// Heading of the figures of all CPUs; how many is in the section's meaning.
+const ALL_CORES: &str = "all CPUs";
 
 /// A row: a rate for each size, and the widest of their intervals.
 fn line(name: String, figures: &[(u32, &Throughput)]) -> Vec<String> {
@@ -198,7 +216,7 @@ fn operations(document: &CryptoProbe) -> Option<Section> {
         Some(cells)
     });
     let rows = rows.collect();
-    let meaning = "per second on one core; of a handshake the server's side alone counts";
+    let meaning = "per second on one CPU; of a handshake the server's side alone counts";
     Some(table("Signatures and handshakes", meaning, &columns, rows))
 }
 

@@ -114,7 +114,7 @@ fn parts(host: &HostFacts) -> Vec<(&'static str, Vec<Said>)> {
                 one("topology", &host.cpu_topology, words::topology),
                 many("caches", &host.cpu_topology, words::caches),
                 one("flags", &host.cpu_flags, |flags| words::flags(flags, true)),
-                one("flags missing", &host.cpu_flags, |flags| words::flags(flags, false)),
+                one("flags absent", &host.cpu_flags, |flags| words::flags(flags, false)),
                 one("governors", &host.cpu_governors, |governors| governors.join(", ")),
                 many("memory nodes", &host.numa_nodes, |nodes| nodes.iter().map(words::node).collect()),
                 one("mitigations", &host.mitigations, |option| format!("mitigations={option}")),

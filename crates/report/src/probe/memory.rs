@@ -1,6 +1,6 @@
 //! Memory: bandwidth first, then what is worth setting against each other, then the time of a load by working set.
 
-use super::{cautions, conditions, median, or_absent, sentences, span, table, title};
+use super::{cautions, conditions, median, or_absent, range, sentences, span, table, title};
 use crate::number;
 use crate::size_text::{Column, Section, Sheet, render as render_sheet};
 use crate::text::TextStyle;
@@ -25,9 +25,9 @@ pub fn render(document: &MemoryProbe, style: TextStyle) -> String {
         sections.push(sentences("Not done", "", document.notes.clone()));
     }
     sections.push(conditions(&document.conditions));
-    let mut findings = cautions(&document.conditions);
+    let mut cautions = cautions(&document.conditions);
     if document.beyond_caches == Some(false) {
-        findings.push(
+        cautions.push(
             "The arrays are smaller than four times the last-level caches: part of the bandwidth is the caches'."
                 .to_owned(),
         );
@@ -36,7 +36,8 @@ pub fn render(document: &MemoryProbe, style: TextStyle) -> String {
         1 => "Memory, one node (no memory is remote)".to_owned(),
         n => format!("Memory, {n} nodes"),
     };
-    render_sheet(&Sheet { title: title(&what, &document.conditions), findings, sections }, style)
+    let title = title(&what, &document.conditions);
+    render_sheet(&Sheet { title, findings: Vec::new(), cautions, sections }, style)
 }
 
 /// How the processors and the memory of a row lie to each other.
@@ -108,9 +109,9 @@ fn latency(document: &MemoryProbe) -> Option<Section> {
     let columns = [
         Column::number("working set"),
         Column::number("base pages"),
-        Column::number("interval"),
+        Column::number("blocks"),
         Column::number("huge pages"),
-        Column::number("interval"),
+        Column::number("blocks"),
         Column::text("each # half as much again"),
     ];
     let figure = |curve: Option<&LatencyCurve>, bytes: u64| -> Option<Figure> {
@@ -128,13 +129,14 @@ fn latency(document: &MemoryProbe) -> Option<Section> {
         vec![
             size(*bytes),
             median(base.as_ref(), nanoseconds),
-            span(base.as_ref(), nanoseconds),
+            range(base.as_ref(), nanoseconds),
             median(huge.as_ref(), nanoseconds),
-            span(huge.as_ref(), nanoseconds),
+            range(huge.as_ref(), nanoseconds),
             format!("{}{ends}", bar(base.or(huge))),
         ]
     });
-    let meaning = "time of a load that needs the one before, in random order; <- the size of a stated cache";
+    let meaning = "time of a load that needs the one before, in random order; blocks: fastest and slowest, one after the \
+                   other; <- the size of a stated cache";
     Some(table("Latency by working set", meaning, &columns, rows.collect()))
 }
 
@@ -157,7 +159,7 @@ fn matrix(document: &MemoryProbe) -> Option<Section> {
         Column::text("CPUs and memory"),
         Column::number("working set"),
         Column::number("a load"),
-        Column::number("interval"),
+        Column::number("blocks"),
     ];
     let rows = document.latency.iter().filter_map(|curve| {
         let point = curve.points.last()?;
@@ -166,7 +168,7 @@ fn matrix(document: &MemoryProbe) -> Option<Section> {
             format!("{}, {pages}", place(document, curve.cpu_node, curve.memory_node)),
             size(point.working_set_bytes),
             median(point.load_ns.as_ref(), nanoseconds),
-            span(point.load_ns.as_ref(), nanoseconds),
+            range(point.load_ns.as_ref(), nanoseconds),
         ])
     });
     Some(table("Latency between nodes", "", &columns, rows.collect()))

@@ -1,7 +1,7 @@
 //! TCP: round trips, what Nagle's algorithm does to two writes, throughput, new connections.
 
 use super::{
-    DISTRIBUTION, cautions, conditions, distribution, median, or_absent, sentences, span, table, time, title,
+    DISTRIBUTION, cautions, conditions, distribution, median, or_absent, sentences, table, time, title,
 };
 use crate::number;
 use crate::size_text::{Column, Section, Sheet, render as render_sheet};
@@ -11,11 +11,11 @@ use plumb_model::probe::{NetworkProbe, StreamRate, WritePattern};
 /// A median this many times that of one write is called by its name (ours: a delayed acknowledgement is thousands of
 /// times a round trip on loopback, and ten times one of 4 ms).
 const NAGLE_RATIO: f64 = 3.0;
+/// Below it two writes are said to cost no more than one (ours).
+const SAME_RATIO: f64 = 1.2;
 
 /// The whole text.
 pub fn render(document: &NetworkProbe, style: TextStyle) -> String {
-    let mut findings = lost(document);
-    findings.extend(cautions(&document.conditions));
     let what = match document.loopback {
         true => "Network, loopback (both ends in this process)".to_owned(),
         false => format!("Network, to {}", document.peer),
@@ -37,7 +37,13 @@ pub fn render(document: &NetworkProbe, style: TextStyle) -> String {
         ));
     }
     sections.push(conditions(&document.conditions));
-    render_sheet(&Sheet { title: title(&what, &document.conditions), findings, sections }, style)
+    let sheet = Sheet {
+        title: title(&what, &document.conditions),
+        findings: lost(document),
+        cautions: cautions(&document.conditions),
+        sections,
+    };
+    render_sheet(&sheet, style)
 }
 
 /// Bytes that were written and never read.
@@ -91,7 +97,9 @@ fn nagle(document: &NetworkProbe) -> Option<Section> {
         document.writes.iter().find(same)?.round_trip.p50_ns
     };
     let (slow, fast, one) = (find(2, false)?, find(2, true)?, find(1, false)?);
-    let line = if slow as f64 > one as f64 * NAGLE_RATIO {
+    let over_one = |ns: u64| ns as f64 / one.max(1) as f64;
+    let (slow_ratio, fast_ratio) = (over_one(slow), over_one(fast));
+    let line = if slow_ratio > NAGLE_RATIO {
         format!(
             "Two writes with Nagle's algorithm take {} where one write takes {}: the kernel holds the second back until the \
              other side acknowledges the first, and that waits for data to go along with (40 ms on Linux at first). \
@@ -101,10 +109,22 @@ fn nagle(document: &NetworkProbe) -> Option<Section> {
             number::time(one as f64),
             number::time(fast as f64)
         )
+    } else if slow_ratio.max(fast_ratio) < SAME_RATIO {
+        format!(
+            "Two writes cost no more than one here: {} of it with Nagle's algorithm, {} without.",
+            number::ratio(slow_ratio),
+            number::ratio(fast_ratio)
+        )
     } else {
-        "Two writes cost no more than one here, with Nagle's algorithm or without: this path's other side acknowledges at \
-         once, or the round trip is longer than the delay."
-            .to_owned()
+        format!(
+            "Two writes take {} of one write with Nagle's algorithm and {} without ({}, {} and {} for one). On a path with a \
+             long round trip a delayed acknowledgement (40 ms on Linux at first) is a small multiple of it.",
+            number::ratio(slow_ratio),
+            number::ratio(fast_ratio),
+            number::time(slow as f64),
+            number::time(fast as f64),
+            number::time(one as f64)
+        )
     };
     Some(sentences("In words", "", vec![line]))
 }
@@ -113,7 +133,6 @@ fn throughput(document: &NetworkProbe) -> Section {
     let columns = [
         Column::number("streams"),
         Column::number("Gbit/s"),
-        Column::number("interval"),
         Column::number("MB/s"),
         Column::number("slices"),
         Column::number("lowest"),
@@ -125,14 +144,13 @@ fn throughput(document: &NetworkProbe) -> Section {
         vec![
             number::count(u64::from(row.streams)),
             median(figure, gigabits),
-            span(figure, gigabits),
             median(figure, |bytes| number::significant(bytes / 1e6, 3)),
             or_absent(figure, |figure| number::count(u64::from(figure.blocks))),
             or_absent(figure, |figure| gigabits(figure.lowest)),
             or_absent(figure, |figure| gigabits(figure.highest)),
         ]
     };
-    let meaning = "acknowledged by the other side's kernel, in slices of 0.1 s after a warm-up";
+    let meaning = "acknowledged by the other side's kernel, in slices of 0.1 s of one flow after a warm-up";
     table("Throughput", meaning, &columns, document.throughput.iter().map(row).collect())
 }
 
@@ -216,7 +234,25 @@ mod tests {
         let text = render(&document(44_000_000, 1_000), PLAIN);
         assert!(text.contains("take 44.0 ms where one write takes 50.0 µs"), "{text}");
         assert!(text.contains("TCP_NODELAY brings it to 60.0 µs"), "{text}");
-        assert!(render(&document(70_000, 1_000), PLAIN).contains("cost no more than one"));
+    }
+
+    #[test]
+    fn two_writes_cost_no_more_than_one_only_where_they_do_not() {
+        let near = document(55_000, 1_000);
+        let mut near_too = near.clone();
+        near_too.writes[2].round_trip = taking(51_000);
+        assert!(render(&near_too, PLAIN).contains("cost no more than one here: ×1.10"));
+        // 60 µs without Nagle's algorithm is a fifth more than 50 µs.
+        assert!(!render(&near, PLAIN).contains("cost no more"));
+        // A round trip of 50 ms, and 40 ms of a delayed acknowledgement.
+        let mut far = document(90_000_000, 1_000);
+        far.writes[0].round_trip = taking(50_000_000);
+        far.writes[2].round_trip = taking(50_000_000);
+        let text = render(&far, PLAIN);
+        assert!(
+            text.contains("Two writes take ×1.80 of one write") && !text.contains("cost no more"),
+            "{text}"
+        );
     }
 
     #[test]

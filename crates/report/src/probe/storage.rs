@@ -27,7 +27,8 @@ pub fn render(document: &StorageProbe, style: TextStyle) -> String {
     let what = format!("Storage of {}", number::counted(document.targets.len(), "path"));
     let sheet = Sheet {
         title: title(&what, &document.conditions),
-        findings: [cautions(&document.conditions), unequal(document)].concat(),
+        findings: Vec::new(),
+        cautions: [cautions(&document.conditions), unequal(document)].concat(),
         sections,
     };
     size_text::render(&sheet, style)

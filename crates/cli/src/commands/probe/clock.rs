@@ -24,8 +24,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 const PERIODS_NS: [u64; 3] = [100_000, 1_000_000, 10_000_000];
 /// Schedules on which Plumb's pacing is tried.
 const RATES_PER_S: [f64; 3] = [100.0, 1_000.0, 10_000.0];
-/// The schedule that stands for the instrument in [`Smallest`].
-const RATE_SAID_PER_S: f64 = 1_000.0;
 /// Costs of readings, hand-overs, calibration.
 const AROUND_S: f64 = 1.0;
 /// The clock that Plumb's latencies are read from.
@@ -127,11 +125,12 @@ fn pacing(each_s: f64, stop: &AtomicBool) -> Vec<PacingRow> {
 
 fn smallest(clocks: &[ClockRead], pacing: &[PacingRow], wall_clock_error_ns: Option<u64>) -> Smallest {
     let monotonic = clocks.iter().find(|clock| clock.clock == MONOTONIC);
-    let said = pacing.iter().find(|row| row.rate_per_s == RATE_SAID_PER_S);
+    // The worst of the schedules: which of them a latency is going to be measured on is not known here.
+    let worst = |quantile: fn(&PacingRow) -> Option<u64>| pacing.iter().filter_map(quantile).max();
     Smallest {
         resolution_ns: monotonic.and_then(|clock| Some(clock.read_ns?.median.max(clock.step_ns? as f64))),
-        schedule_p50_ns: said.and_then(|row| row.late.p50_ns),
-        schedule_p99_ns: said.and_then(|row| row.late.p99_ns),
+        schedule_p50_ns: worst(|row| row.late.p50_ns),
+        schedule_p99_ns: worst(|row| row.late.p99_ns),
         wall_clock_error_ns,
     }
 }
@@ -149,6 +148,7 @@ fn wall_clock_error_ns(host: &HostFacts, kernel: &Fact<KernelSync>) -> Option<u6
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plumb_model::observation::Distribution;
 
     fn host(sync: Fact<ClockSync>) -> HostFacts {
         HostFacts { clock_sync: sync, ..HostFacts::default() }
@@ -180,6 +180,18 @@ mod tests {
         let lost = host(Fact::known(ClockSync { synchronised: false, ..sync }, "chronyc"));
         assert_eq!(wall_clock_error_ns(&lost, &kernel(true)), Some(9_000_000), "the kernel's word is next");
         assert_eq!(wall_clock_error_ns(&host(Fact::unknown("none")), &kernel(false)), None);
+    }
+
+    #[test]
+    fn the_worst_of_the_schedules_speaks_for_the_instrument() {
+        let row = |rate_per_s, p50_ns, p99_ns| PacingRow {
+            rate_per_s,
+            spin_ns: 0,
+            late: Distribution { p50_ns: Some(p50_ns), p99_ns, ..Distribution::default() },
+        };
+        let rows = [row(100.0, 900, None), row(1_000.0, 100, Some(5_000)), row(10_000.0, 200, Some(7_000))];
+        let smallest = smallest(&[], &rows, None);
+        assert_eq!((smallest.schedule_p50_ns, smallest.schedule_p99_ns), (Some(900), Some(7_000)));
     }
 
     #[test]

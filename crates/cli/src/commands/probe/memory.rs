@@ -15,7 +15,7 @@ use plumb_model::probe::{
     ProbeKind, Stores,
 };
 use plumb_probe::memory::{Arrays, LatencyCase, MemoryError, bandwidth, knees};
-use plumb_stats::figure::{figure, ratio};
+use plumb_stats::figure::{consecutive, figure, ratio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 pub(super) fn memory(arguments: &MemoryArgs) -> Result<End> {
@@ -150,7 +150,7 @@ fn curve(
     progress.now(&format!("latency by working set, {pages} pages"));
     let loads = case.measure(stop)?;
     let load_ns: Vec<(u64, Option<Figure>)> =
-        loads.points.iter().map(|(size, blocks)| (*size, figure(blocks, LEVEL))).collect();
+        loads.points.iter().map(|(size, blocks)| (*size, consecutive(blocks))).collect();
     let medians: Vec<(u64, f64)> =
         load_ns.iter().filter_map(|(size, figure)| Some((*size, figure.as_ref()?.median))).collect();
     Ok(LatencyCurve {

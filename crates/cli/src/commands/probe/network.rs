@@ -2,7 +2,7 @@
 
 mod listen;
 
-use super::{LEVEL, distribution, window::Window};
+use super::{distribution, window::Window};
 use crate::args::probe::{NetworkArgs, ProbeOutput};
 use crate::commands::End;
 use crate::errors::UsageError;
@@ -14,7 +14,7 @@ use plumb_model::probe::{
     ConnectionRate, NetworkProbe, ProbeKind, RoundTrips, StreamRate, TcpState, WritePattern,
 };
 use plumb_probe::network::{Connected, Flow, Limits, Listener, PORT, Peer, StreamCase, TcpInfo, WriteCase};
-use plumb_stats::figure::figure;
+use plumb_stats::figure::consecutive;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -133,7 +133,7 @@ fn stream_rate(case: StreamCase, flow: Flow) -> StreamRate {
     StreamRate {
         streams: case.streams,
         write_bytes: case.write_bytes,
-        bytes_per_s: figure(&flow.bytes_per_s, LEVEL),
+        bytes_per_s: consecutive(&flow.bytes_per_s),
         sent_bytes: flow.sent_bytes,
         received_bytes: flow.received_bytes,
         tcp: TcpState { congestion_control: flow.congestion_control.clone(), ..tcp_state(&flow.tcp) },

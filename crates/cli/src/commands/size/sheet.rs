@@ -42,7 +42,7 @@ pub(super) fn sheet(sizing: &Sizing) -> Sheet {
     }
     sections.push(flip_tests(sizing));
     sections.extend(advice(sizing));
-    Sheet { title: title(sizing), findings: sizing.contradictions.clone(), sections }
+    Sheet { title: title(sizing), findings: sizing.contradictions.clone(), sections, ..Sheet::default() }
 }
 
 fn section(heading: &str, meaning: &str, body: Body) -> Section {

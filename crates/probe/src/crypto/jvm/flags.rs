@@ -39,7 +39,7 @@ pub(super) fn ask(launcher: &Launcher) -> Result<(String, BTreeMap<String, Strin
     let strange = |reason: String| CryptoError::StrangeJava { program: launcher.program.clone(), reason };
     let output = Command::new(&launcher.program)
         .args(&launcher.options)
-        .args([UNLOCK, "-XX:+PrintFlagsFinal", "-version"])
+        .args([UNLOCK, "-XX:-UsePerfData", "-XX:+PrintFlagsFinal", "-version"])
         .stdin(Stdio::null())
         .output()
         .map_err(|error| strange(error.to_string()))?;

@@ -55,7 +55,7 @@ fn file(peer: &CryptoPeer) -> Section {
     };
     let processor = peer.processor.as_deref().unwrap_or("a processor that is not named");
     let rows = kinds(&peer.ratios).into_iter().map(row).collect();
-    let meaning = format!("rate here / rate there, one core; {processor}, {}", peer.source);
+    let meaning = format!("rate here / rate there, one CPU; {processor}, {}", peer.source);
     table(&format!("Beside {}", peer.name), &meaning, &columns, rows)
 }
 
@@ -86,7 +86,7 @@ fn sentence(peer: &CryptoPeer) -> Option<String> {
         _ => String::new(),
     };
     Some(format!(
-        "Full TLS records with AES-256-GCM ({}): this host runs at {}{interval} of the rate of {}: {} against {} MB/s a core.",
+        "Full TLS records with AES-256-GCM ({}): this host runs at {}{interval} of the rate of {}: {} against {} MB/s a CPU.",
         ratio.engine,
         share(ratio.ratio),
         peer.name,

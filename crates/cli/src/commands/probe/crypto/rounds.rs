@@ -20,6 +20,8 @@ const SAMPLE_MIN: Duration = Duration::from_micros(200);
 /// Time for a Java's just-in-time compiler, as a share of the measured time: 5 s of 25 s, where 4 s were seen to be enough
 /// and 2 s were not.
 const WARM_UP_SHARE: f64 = 0.2;
+/// However short the measured time is: a Java measured cold is another Java.
+const WARM_UP_LEAST: Duration = Duration::from_secs(5);
 /// What a sample takes beside its time: the lead and, on several threads, starting them.
 const SAMPLE_OVERHEAD: f64 = 0.2;
 
@@ -61,8 +63,12 @@ impl Rounds {
     /// Seconds that it takes if those engines are here.
     pub(super) fn estimate_s(&self, wanted: &[EngineName]) -> f64 {
         let warms_up = wanted.is_empty() || wanted.contains(&EngineName::Jvm);
-        let warm_up = if warms_up { WARM_UP_SHARE } else { 0.0 };
-        self.duration.as_secs_f64() * (1.0 + SAMPLE_OVERHEAD + warm_up)
+        let warm_up = if warms_up { self.warm_up() } else { Duration::ZERO };
+        self.duration.as_secs_f64() * (1.0 + SAMPLE_OVERHEAD) + warm_up.as_secs_f64()
+    }
+
+    fn warm_up(&self) -> Duration {
+        self.duration.mul_f64(WARM_UP_SHARE).max(WARM_UP_LEAST)
     }
 
     pub(super) fn plan(&self) -> CryptoPlan {
@@ -83,7 +89,7 @@ impl Rounds {
         let mut measured = Measured::default();
         for engine in &mut engines.here {
             steps.now("warming up");
-            engine.warm_up(self.duration.mul_f64(WARM_UP_SHARE))?;
+            engine.warm_up(self.warm_up())?;
         }
         let mut cells = self.cells(engines);
         let samples = (cells.len() as u32 * ROUNDS).max(1);
