@@ -48,6 +48,7 @@ pub(crate) fn healthy() -> RunDocument {
         steps: vec![step(LOW, 0, 1), step(DEFAULT, 5, 2)],
         comparisons: Vec::new(),
         sweeps: Vec::new(),
+        trial: None,
         reference: None,
         instrument: Instrument {
             clock_read_ns: Some(25.0),

@@ -13,6 +13,7 @@ use crate::observation::{
 use crate::plan::{Driver, Plan, Properties};
 use crate::search::SearchResult;
 use crate::sweep::SweepResult;
+use crate::trial::TrialResult;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -40,6 +41,9 @@ pub struct RunDocument {
     /// How rates answered to more clients: one line for each device, size or driver of a sweep.
     #[serde(default)]
     pub sweeps: Vec<SweepResult>,
+    /// What the trial showed, where the plan is one.
+    #[serde(default)]
+    pub trial: Option<TrialResult>,
     /// Published figures shown beside ours.
     pub reference: Option<ReferenceTable>,
     /// The instrument's own quality.
@@ -185,6 +189,15 @@ pub struct BlockResult {
     /// What the brokers read and wrote in its measured part, where they run on this host and are known.
     #[serde(default)]
     pub broker_io: Option<ProcessIo>,
+    /// CPU seconds of the whole generating program in its measured part; absent where that is not known for a block alone.
+    #[serde(default)]
+    pub client_cpu_s: Option<f64>,
+    /// CPU seconds of the brokers that serve it in its measured part, where they run on this host and are known.
+    #[serde(default)]
+    pub broker_cpu_s: Option<f64>,
+    /// Cut from its beginning as warm-up beyond the planned one; all figures of the block are without it.
+    #[serde(default)]
+    pub warm_up_cut_s: f64,
     /// How the load before it ended that was to go on until the device is the limit; absent where none was asked for.
     #[serde(default)]
     pub until_device: Option<UntilDevice>,

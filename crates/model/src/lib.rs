@@ -9,6 +9,7 @@
 pub mod document;
 pub mod facts;
 pub mod finding;
+pub mod fleet;
 pub mod observation;
 pub mod plan;
 pub mod probe;
@@ -16,4 +17,5 @@ pub mod resolve;
 pub mod scenario;
 pub mod search;
 pub mod sweep;
+pub mod trial;
 pub mod units;

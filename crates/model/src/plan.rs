@@ -1,5 +1,6 @@
 //! A plan: a scenario fully resolved. No value is missing here, and [`Plan::origins`] says where each came from.
 
+use crate::trial::TrialPlan;
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,9 @@ pub struct Plan {
     /// Instead of the rates given: the highest rate at which each step holds this.
     #[serde(default)]
     pub goal: Option<Goal>,
+    /// Which steps are arms of a trial; none in a plain run.
+    #[serde(default)]
+    pub trial: Option<TrialPlan>,
     /// Where each value came from, by its path (`steps.0.load.rate_per_s`).
     pub origins: BTreeMap<String, Origin>,
 }

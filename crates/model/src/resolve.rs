@@ -125,6 +125,7 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
         settle: trail.scenario("settle", scenario.settle, || Nanos::from_secs(if lab { 8 } else { 0 })),
         twin: trail.scenario("twin", scenario.twin, || twin_of_own),
         goal,
+        trial: None,
         reference: trail.scenario("reference", scenario.reference.clone().map(Some), || None),
         cluster: quick_to_delete(cluster, &steps, &mut trail.origins),
         steps,

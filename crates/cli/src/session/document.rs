@@ -81,6 +81,7 @@ impl Record {
             steps,
             comparisons: Vec::new(),
             sweeps: Vec::new(),
+            trial: None,
             reference,
             instrument: Instrument::default(),
             environment,

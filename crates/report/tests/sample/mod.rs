@@ -125,6 +125,7 @@ pub(crate) fn full() -> RunDocument {
         steps: SETUPS.iter().enumerate().map(|(index, setup)| measured::step(index, setup)).collect(),
         comparisons: verdicts::comparisons(),
         sweeps: Vec::new(),
+        trial: None,
         reference: Some(reference()),
         instrument: environment::instrument(),
         environment: environment::environment(),

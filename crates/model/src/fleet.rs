@@ -1,0 +1,231 @@
+//! A trial on a fleet: a metric and a load per server and interval, two groups, before and after a change.
+//!
+//! [`FleetTable`] is what every source of figures (CSV, Parquet, a Prometheus-compatible server) becomes; [`FleetResult`] is
+//! what the comparison of the groups says. The server is the unit of analysis, never the sample.
+
+use crate::trial::{Good, TrialVerdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of [`FleetResult`]'s shape.
+pub const FLEET_SCHEMA_VERSION: u32 = 1;
+
+/// How raw samples of a column or series become one value an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SampleKind {
+    /// What happened since the sample before, such as drops in five minutes: summed.
+    Increments,
+    /// A count since the start of its process, such as /proc/net counters: its rises are summed, a fall is a reset.
+    Counter,
+    /// A state or a percentile, such as a health check's p99: the mean of an interval's samples.
+    Level,
+}
+
+/// Which group a server is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FleetGroup {
+    /// It keeps what it has.
+    Control,
+    /// It gets the change.
+    Test,
+}
+
+/// Values of every server in every interval. Absent is `None`, never 0.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FleetTable {
+    /// Start of each interval, seconds since 1970 (UTC), ascending and evenly stepped but for changes of daylight time.
+    pub intervals_start_s: Vec<i64>,
+    /// The servers, by name, ascending.
+    pub servers: Vec<FleetServer>,
+    /// What was left out or mended on the way here, each counted.
+    pub exclusions: Vec<Exclusion>,
+}
+
+/// One server's row.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FleetServer {
+    /// Its name.
+    pub name: String,
+    /// Its group; none: in neither.
+    pub group: Option<FleetGroup>,
+    /// Site, rack or the like; empty when unknown.
+    pub site: String,
+    /// Hardware; empty when unknown.
+    pub hardware: String,
+    /// The metric in each interval.
+    pub metric: Vec<Option<f64>>,
+    /// The load in each interval; empty when no load was given.
+    pub load: Vec<Option<f64>>,
+    /// Share of the samples expected in each interval that were there, 0..1.
+    pub complete: Vec<f32>,
+}
+
+/// Something that was left out or mended, with how often.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Exclusion {
+    /// What, such as `samples that are no number` or `counter resets`.
+    pub what: String,
+    /// How often.
+    pub count: u64,
+    /// An example, such as a server's name with a time; empty when there is none.
+    pub example: String,
+    /// What was done with it.
+    pub done: String,
+}
+
+/// What a trial on a fleet showed. `plumb trial fleet --output json` prints this.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FleetResult {
+    /// Shape of this document.
+    pub schema_version: u32,
+    /// Version of Plumb.
+    pub plumb_version: String,
+    /// The metric's name.
+    pub metric: String,
+    /// How its samples became values.
+    pub metric_kind: SampleKind,
+    /// The load's name; absent when there was none.
+    pub load: Option<String>,
+    /// Which direction is good.
+    pub good: Good,
+    /// When the change came, UTC, RFC 3339.
+    pub changed_at: String,
+    /// Whole intervals before and after it.
+    pub intervals_before: u32,
+    /// After it.
+    pub intervals_after: u32,
+    /// Length of an interval.
+    pub interval_s: u64,
+    /// Seed of the permutations.
+    pub seed: u64,
+    /// Servers in each group that are compared.
+    pub servers: BTreeMap<FleetGroup, u32>,
+    /// Test over control, after over before, at equal load: 0.05 means 95 % less; absent when it cannot be told.
+    pub effect_ratio: Option<f64>,
+    /// Lower end of its interval.
+    pub interval_low: Option<f64>,
+    /// Upper end.
+    pub interval_high: Option<f64>,
+    /// Confidence level.
+    pub level: f64,
+    /// By permutation of servers (Freedman and Lane), within strata.
+    pub p: Option<f64>,
+    /// What it shows.
+    pub verdict: TrialVerdict,
+    /// The smallest ratio above 1 that so many servers of this spread show with a chance of 80 %.
+    pub smallest_detectable_ratio: Option<f64>,
+    /// By how much the metric grows with the load: its logarithm over the load's; 1 where it is a plain rate.
+    pub load_elasticity: Option<f64>,
+    /// Balance, pre-trends, placebo, leave-one-out, exposure, surge, interference, overlap.
+    pub checks: Vec<FleetCheck>,
+    /// What the usual ways of looking at the same data would have said, each with why not to.
+    pub naive: Vec<NaiveFigure>,
+    /// What a surge of load did to each group; absent when there was none.
+    pub surge: Option<Surge>,
+    /// Per interval and group, for the chart.
+    pub days: Vec<FleetDay>,
+    /// How to go on.
+    pub rollout: Vec<RolloutStage>,
+    /// What was left out or mended, each counted.
+    pub exclusions: Vec<Exclusion>,
+    /// For a person: at most three sentences.
+    pub summary: Vec<String>,
+    /// What a reader must know before relying on it.
+    pub caveats: Vec<String>,
+}
+
+/// How a check ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckOutcome {
+    /// Nothing speaks against the comparison.
+    Passed,
+    /// The comparison must not be relied on.
+    Failed,
+    /// It could not be told.
+    Unknown,
+}
+
+/// One check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FleetCheck {
+    /// Such as `balance`, `pre_trend`, `placebo`.
+    pub name: String,
+    /// How it ended.
+    pub outcome: CheckOutcome,
+    /// What was looked at and what it gave, one sentence.
+    pub statement: String,
+    /// Its p, where it is a test.
+    pub p: Option<f64>,
+}
+
+/// A figure that is wrong in a known way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NaiveFigure {
+    /// Such as `test group, after over before`.
+    pub name: String,
+    /// What it would have said.
+    pub estimate_ratio: Option<f64>,
+    /// Lower end of the interval that goes with it.
+    pub interval_low: Option<f64>,
+    /// Upper end.
+    pub interval_high: Option<f64>,
+    /// The p that goes with it.
+    pub p: Option<f64>,
+    /// Why not to use it.
+    pub why_not: String,
+}
+
+/// What a surge of load did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Surge {
+    /// First interval of it, UTC, RFC 3339.
+    pub from: String,
+    /// First interval after it; absent when it went on to the end.
+    pub until: Option<String>,
+    /// Load during it over load before it, by group.
+    pub load_ratio: BTreeMap<FleetGroup, f64>,
+    /// Metric during it over metric before it, by group.
+    pub metric_ratio: BTreeMap<FleetGroup, f64>,
+    /// The test group's ratio over the control group's.
+    pub ratio_of_ratios: Option<f64>,
+    /// Lower end of its interval.
+    pub interval_low: Option<f64>,
+    /// Upper end.
+    pub interval_high: Option<f64>,
+    /// By permutation of servers.
+    pub p: Option<f64>,
+}
+
+/// One interval of one group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FleetDay {
+    /// UTC, RFC 3339.
+    pub start: String,
+    /// The group.
+    pub group: FleetGroup,
+    /// Servers with a value.
+    pub servers: u32,
+    /// Mean over them.
+    pub metric_mean: Option<f64>,
+    /// Median over them.
+    pub metric_median: Option<f64>,
+    /// Mean load.
+    pub load_mean: Option<f64>,
+}
+
+/// One stage of a roll-out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RolloutStage {
+    /// Share of the fleet that has the change when it is done, 0..1.
+    pub share: f64,
+    /// Servers that get it in this stage.
+    pub servers: u32,
+    /// Intervals to watch before the next.
+    pub watch_intervals: u32,
+    /// Stop and go back when one of these holds.
+    pub stop_when: Vec<String>,
+}

@@ -1,0 +1,209 @@
+//! A trial: arms that differ in something, run in interleaved pairs, and the verdict on each metric.
+//!
+//! [`TrialPlan`] is the part of a [`crate::plan::Plan`] that says what is held against what; [`TrialResult`] is what came
+//! of it, worked out from the run document alone. The block is the unit of analysis, never the message.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of [`TrialResult`]'s shape.
+pub const TRIAL_SCHEMA_VERSION: u32 = 1;
+
+/// What is held against what, and how long.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialPlan {
+    /// The arms, the reference first; each is a step of the plan, and so is [`TrialPlan::again`].
+    pub arms: Vec<ArmPlan>,
+    /// Index of the step that is the reference once more: its distance from the reference is the noise floor.
+    pub again: usize,
+    /// Whether every arm is held against the reference, or each against each of equal load.
+    pub against: Against,
+    /// The metric that decides, by name.
+    pub primary: String,
+    /// Differences up to this count as none: 0.03 is 3 %, that is a ratio between 1/1.03 and 1.03.
+    pub margin: f64,
+    /// Stop as soon as it is decided, after each pair, by a test that stays valid however often one looks. The plan's
+    /// blocks are the most pairs then.
+    pub until_decided: bool,
+    /// Brokers of a lab are started anew after so many pairs; 0: never.
+    pub restart_every: u32,
+    /// Verdicts with which the command ends well (exit code 0).
+    pub accept: Vec<TrialVerdict>,
+}
+
+/// One arm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ArmPlan {
+    /// Its name.
+    pub name: String,
+    /// Index of its step in the plan.
+    pub step: usize,
+    /// What it has that the reference has not, as `path: value`; empty for the reference.
+    pub differences: BTreeMap<String, String>,
+    /// A shell command before each of its blocks.
+    pub before: Option<String>,
+    /// A shell command after each of its blocks, however they end.
+    pub after: Option<String>,
+    /// Kernel settings of this host during its blocks, by sysctl name or by path under /proc/sys or /sys; put back after each.
+    pub host: BTreeMap<String, String>,
+}
+
+/// Which arms are held against which.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Against {
+    /// Each arm against the first.
+    #[default]
+    Reference,
+    /// Each arm against each of equal load that stands before it.
+    EachOther,
+}
+
+/// What a trial says of a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialVerdict {
+    /// The arm is better than what it is held against, beyond the noise.
+    Better,
+    /// It is worse.
+    Worse,
+    /// Any difference is smaller than the margin.
+    Equivalent,
+    /// Neither a difference nor its absence is shown.
+    Undecided,
+}
+
+/// What a metric is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricRole {
+    /// It decides.
+    Primary,
+    /// It may veto: an arm that is better by the primary metric and worse by this is not better.
+    Guardrail,
+    /// Shown beside; its p is adjusted for how many there are (Benjamini and Hochberg).
+    Secondary,
+}
+
+/// Which direction is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Good {
+    /// Less is better.
+    Lower,
+    /// More is better.
+    Higher,
+}
+
+/// What a trial showed. `plumb trial run --output json` prints this.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialResult {
+    /// Shape of this document.
+    pub schema_version: u32,
+    /// The run's directory name and id, to find everything else.
+    pub run_id: String,
+    /// Name of the scenario.
+    pub name: String,
+    /// Seed of the order and of everything else random.
+    pub seed: u64,
+    /// The arms, the reference first.
+    pub arms: Vec<ArmResult>,
+    /// Rounds in which every arm has a whole block and that no rule excludes.
+    pub pairs: u32,
+    /// Rounds planned: the most, where the trial stops when decided.
+    pub pairs_planned: u32,
+    /// Rounds left out, each with its reason.
+    pub excluded: Vec<ExcludedPair>,
+    /// Every comparison, the primary metric first.
+    pub metrics: Vec<MetricResult>,
+    /// Of the primary metric: a difference between equal arms of up to this ratio (at least 1) is what this setup makes
+    /// by itself; absent with too few pairs.
+    pub noise_floor_ratio: Option<f64>,
+    /// What the reference held against itself gave; the first is the primary metric.
+    pub noise_floor: Vec<MetricResult>,
+    /// Differences of durability or security between arms, to be said before anything else; empty when there are none.
+    pub unequal_guarantees: Vec<String>,
+    /// The verdict on each arm but the reference (each pair of arms, where each is held against each).
+    pub verdicts: Vec<ArmVerdict>,
+    /// For a person: at most three sentences.
+    pub summary: Vec<String>,
+    /// What a reader must know before relying on it: too few pairs, noise, a drift, brokers that differ by their starts.
+    pub caveats: Vec<String>,
+}
+
+/// One arm, with what it really was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ArmResult {
+    /// Its name.
+    pub name: String,
+    /// What it has that the reference has not, as `path: value`, as asked for.
+    pub differences: BTreeMap<String, String>,
+    /// The same as read back from client, topic, broker and host: effective settings that differ from the reference's.
+    pub effective_differences: BTreeMap<String, String>,
+    /// Whole blocks of it.
+    pub blocks: u32,
+    /// Time cut from its blocks as warm-up beyond what was planned: mean, in seconds.
+    pub warm_up_cut_mean_s: Option<f64>,
+}
+
+/// A round that is left out of every comparison.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExcludedPair {
+    /// The round, from 0.
+    pub round: u32,
+    /// The rule and what it saw.
+    pub reason: String,
+}
+
+/// One metric of one arm against another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MetricResult {
+    /// Such as `end_to_end.p99`.
+    pub name: String,
+    /// Unit of the values, such as `ns` or `1/s`.
+    pub unit: String,
+    /// What it is for.
+    pub role: MetricRole,
+    /// Which direction is good.
+    pub good: Good,
+    /// The arm.
+    pub arm: String,
+    /// What it is held against.
+    pub against: String,
+    /// arm / against: the Hodges-Lehmann estimate over the pairs; absent where it cannot be told.
+    pub estimate_ratio: Option<f64>,
+    /// Lower end of its interval.
+    pub interval_low: Option<f64>,
+    /// Upper end.
+    pub interval_high: Option<f64>,
+    /// Confidence level of the interval.
+    pub level: f64,
+    /// What it shows.
+    pub verdict: TrialVerdict,
+    /// The smallest ratio above 1 that so many pairs of this spread show with a chance of 80 %.
+    pub smallest_detectable_ratio: Option<f64>,
+    /// Two-sided p of a ratio other than 1: exact, over the random order within pairs.
+    pub p: Option<f64>,
+    /// The same, allowing for the other comparisons of this role.
+    pub p_adjusted: Option<f64>,
+    /// Pairs behind it.
+    pub pairs: u32,
+    /// The pairs, in the order of their rounds: (round, against, arm).
+    pub values: Vec<(u32, f64, f64)>,
+    /// Why there is no estimate; absent where there is one.
+    pub absent: Option<String>,
+}
+
+/// The verdict on an arm, all metrics taken together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ArmVerdict {
+    /// The arm.
+    pub arm: String,
+    /// What it is held against.
+    pub against: String,
+    /// By the primary metric, unless a guardrail vetoes.
+    pub verdict: TrialVerdict,
+    /// Guardrails that took "better" or "equivalent" away, each as a sentence.
+    pub vetoes: Vec<String>,
+}
