@@ -91,6 +91,7 @@ pub(crate) fn healthy() -> RunDocument {
             settle: Nanos::from_secs(10),
             twin: 0,
             goal: None,
+            trial: None,
             origins: BTreeMap::new(),
         },
     }

@@ -198,6 +198,9 @@ pub struct BlockResult {
     /// Cut from its beginning as warm-up beyond the planned one; all figures of the block are without it.
     #[serde(default)]
     pub warm_up_cut_s: f64,
+    /// How often the brokers that served it had been started anew by then: 0 on their first start.
+    #[serde(default)]
+    pub broker_start: u32,
     /// How the load before it ended that was to go on until the device is the limit; absent where none was asked for.
     #[serde(default)]
     pub until_device: Option<UntilDevice>,

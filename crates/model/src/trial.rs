@@ -74,6 +74,21 @@ pub enum TrialVerdict {
     Undecided,
 }
 
+/// How an estimate, its interval and its p were made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialMethod {
+    /// Hodges and Lehmann's estimate over the pairs' log ratios, with the exact signed-rank interval and p.
+    #[default]
+    SignedRank,
+    /// The same estimate; interval and p by a sign e-process, which stay valid however often one looks and stops.
+    SignEProcess,
+    /// Student's t over the means of the brokers' starts: these differ so much that the start is the unit.
+    Starts,
+    /// Signed ranks of the differences of counts: no ratio, as most of them are 0.
+    Counts,
+}
+
 /// What a metric is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -187,8 +202,14 @@ pub struct MetricResult {
     pub p: Option<f64>,
     /// The same, allowing for the other comparisons of this role.
     pub p_adjusted: Option<f64>,
+    /// How estimate, interval and p were made.
+    pub method: TrialMethod,
     /// Pairs behind it.
     pub pairs: u32,
+    /// Median over the pairs' blocks of what it is held against, in the metric's unit.
+    pub against_median: Option<f64>,
+    /// Median over the arm's blocks.
+    pub arm_median: Option<f64>,
     /// The pairs, in the order of their rounds: (round, against, arm).
     pub values: Vec<(u32, f64, f64)>,
     /// Why there is no estimate; absent where there is one.
@@ -206,4 +227,6 @@ pub struct ArmVerdict {
     pub verdict: TrialVerdict,
     /// Guardrails that took "better" or "equivalent" away, each as a sentence.
     pub vetoes: Vec<String>,
+    /// Why it is undecided, and what would decide it, in one sentence; absent for every other verdict.
+    pub reason: Option<String>,
 }

@@ -271,6 +271,7 @@ pub(crate) fn plan() -> Plan {
         settle: Nanos::from_secs(8),
         twin: 0,
         goal: None,
+        trial: None,
         origins,
     }
 }

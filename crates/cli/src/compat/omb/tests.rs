@@ -52,6 +52,7 @@ fn request() -> Request<'static> {
         driver: Path::new("d.yaml"),
         dialect: None,
         goal: None,
+        trial: None,
         merge_topics: false,
         bootstrap: None,
         config: None,
