@@ -7,6 +7,7 @@ use crate::number;
 use crate::size_text::{Column, Section, Sheet, render as render_sheet};
 use crate::text::TextStyle;
 use plumb_model::facts::Fact;
+use plumb_model::observation::Distribution;
 use plumb_model::probe::{AcrossCpus, ClockProbe, ClockRead};
 
 /// The whole text.
@@ -62,16 +63,7 @@ fn meaning(document: &ClockProbe) -> Section {
             number::time(ns)
         ));
     }
-    match (smallest.schedule_p50_ns, smallest.schedule_p99_ns) {
-        (Some(p50), Some(p99)) => lines.push(format!(
-            "Latency counts from the intended send time. On the worst of the schedules tried (Plumb's pacing, below) half of \
-             the sends go out more than {} late, and one in a hundred more than {}: that much of a latency is this host's \
-             timer, not the path's.",
-            number::time(p50 as f64),
-            number::time(p99 as f64)
-        )),
-        _ => lines.push("How late sends go out was not measured for long enough.".to_owned()),
-    }
+    lines.push(late_sends(document));
     lines.push(match smallest.wall_clock_error_ns {
         Some(ns) => format!(
             "Against another host's clock: this one may be off by {}, and the other's error adds to it.",
@@ -82,6 +74,24 @@ fn meaning(document: &ClockProbe) -> Section {
             .to_owned(),
     });
     sentences("Smallest that a latency can tell", "on this host", lines)
+}
+
+/// The worst median and the worst p99 may be of different schedules, as slow ones have too few sends for a p99: each is
+/// named with its own.
+fn late_sends(document: &ClockProbe) -> String {
+    let worst = |quantile: fn(&Distribution) -> Option<u64>| {
+        let late = document.pacing.iter().filter_map(|row| Some((quantile(&row.late)?, row.rate_per_s)));
+        let (ns, rate_per_s) = late.max_by_key(|(ns, _)| *ns)?;
+        Some(format!("{} late at {} sends/s", number::time(ns as f64), number::plain(rate_per_s)))
+    };
+    let (Some(p50), p99) = (worst(|late| late.p50_ns), worst(|late| late.p99_ns)) else {
+        return "How late sends go out was not measured for long enough.".to_owned();
+    };
+    let p99 = p99.map(|p99| format!("; the worst p99 is {p99}")).unwrap_or_default();
+    format!(
+        "Latency counts from the intended send time. Of the schedules tried with Plumb's pacing (below), the worst median is \
+         {p50}{p99}. That much of a latency is this host's timer, not the path's."
+    )
 }
 
 fn clocks(document: &ClockProbe) -> Section {
@@ -230,7 +240,7 @@ fn pairs(pairs: u32) -> String {
 mod tests {
     use super::super::tests::{PLAIN, quiet};
     use super::*;
-    use plumb_model::probe::{ProbeKind, Smallest};
+    use plumb_model::probe::{PacingRow, ProbeKind, Smallest};
 
     fn document(backward: u64) -> ClockProbe {
         ClockProbe {
@@ -274,6 +284,23 @@ mod tests {
         assert!(text.contains("was not measured for long enough"), "{text}");
         assert!(text.contains("nothing says how far off this one is"), "{text}");
         assert!(text.contains("closer than 40 ns"), "{text}");
+    }
+
+    #[test]
+    fn the_worst_median_and_the_worst_p99_are_each_said_with_their_own_schedule() {
+        let row = |rate_per_s, p50, p99| PacingRow {
+            rate_per_s,
+            spin_ns: 0,
+            late: Distribution { p50_ns: Some(p50), p99_ns: p99, ..Distribution::default() },
+        };
+        let pacing = vec![row(100.0, 100_000, None), row(1_000.0, 70, Some(66_400))];
+        let text = render(&ClockProbe { pacing, ..document(0) }, PLAIN).replace("\n  ", " ");
+        assert!(
+            text.contains(
+                "worst median is 0.10 ms late at 100 sends/s; the worst p99 is 66.4 µs late at 1,000 sends/s"
+            ),
+            "{text}"
+        );
     }
 
     #[test]
