@@ -21,6 +21,16 @@ pub fn normal_two_sided(z: f64) -> Option<f64> {
     (!z.is_nan()).then(|| (2.0 * Normal::standard().cdf(-z.abs())).min(1.0))
 }
 
+/// Probability that a standard normal variable is at most `z`.
+pub fn normal_at_most(z: f64) -> f64 {
+    Normal::standard().cdf(z)
+}
+
+/// The z that a standard normal variable stays below with probability `p`, 0 < p < 1.
+pub fn normal_quantile(p: f64) -> Option<f64> {
+    (p > 0.0 && p < 1.0).then(|| Normal::standard().inverse_cdf(p))
+}
+
 /// Probability that at most `k` of `n` independent trials, each of probability `p`, succeed.
 pub fn binomial_at_most(k: u64, n: u64, p: f64) -> Option<f64> {
     Binomial::new(p, n).ok().map(|law| law.cdf(k))

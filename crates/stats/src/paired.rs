@@ -1,9 +1,12 @@
-//! Two settings over paired blocks: Student's t on the differences of logarithms.
+//! Two settings over paired blocks: by ranks ([`rank_ratio`], for trials) or by Student's t ([`paired_ratio`], for as few
+//! as three pairs), both on the differences of logarithms.
 //!
 //! The block is the unit, never the message: messages of one block share its moment, its clients and its placement, and
 //! pooling them finds differences between equal settings in more than half of all trials.
 
 use crate::law::{student_quantile, student_two_sided};
+use crate::power::detectable_ratio;
+use crate::signed_rank::{hodges_lehmann, signed_rank};
 
 /// Fewest pairs from which a comparison is made (ours): with 2 pairs t is 12.7 at 95 %, and any interval is useless.
 pub const PAIRS_MIN: usize = 3;
@@ -47,6 +50,42 @@ pub struct PairedRatio {
     pub pairs: usize,
 }
 
+/// How b relates to a over paired blocks, by ranks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RankRatio {
+    /// b / a: the Hodges-Lehmann estimate over the pairs.
+    pub ratio: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Confidence that the interval really has: at least the level asked for, as ranks come in steps.
+    pub level_reached: f64,
+    /// Two-sided p of a ratio other than 1, exact over the order within pairs, not adjusted for other comparisons.
+    pub p: f64,
+    /// The smallest ratio above 1 that so many pairs of this spread show with a chance of [`POWER`].
+    pub smallest_detectable_ratio: f64,
+    /// Pairs compared.
+    pub pairs: usize,
+}
+
+/// The ratio b / a over pairs (a, b) of positive values, by ranks: the Hodges-Lehmann estimate of ln b - ln a with its
+/// interval and the signed-rank p (see [`crate::signed_rank`]). None with fewer pairs than the level needs
+/// ([`crate::signed_rank::pairs_min`]: 6 at 95 %), a value that is not positive, or a level outside 0..1.
+pub fn rank_ratio(pairs: &[(f64, f64)], level: f64) -> Option<RankRatio> {
+    let logs = log_ratios(pairs)?;
+    let location = hodges_lehmann(&logs, level)?;
+    Some(RankRatio {
+        ratio: location.estimate.exp(),
+        low: location.low.exp(),
+        high: location.high.exp(),
+        level_reached: location.level_reached,
+        p: signed_rank(&logs)?.p_two_sided,
+        smallest_detectable_ratio: detectable_ratio(sd(&logs), logs.len(), level, POWER)?,
+        pairs: pairs.len(),
+    })
+}
+
 /// Paired t of differences at a confidence level; none with fewer than 2 of them or one that is not finite.
 pub fn paired_t(differences: &[f64], level: f64) -> Option<PairedT> {
     let n = differences.len() as f64;
@@ -55,7 +94,7 @@ pub fn paired_t(differences: &[f64], level: f64) -> Option<PairedT> {
     }
     let freedom = n - 1.0;
     let mean = differences.iter().sum::<f64>() / n;
-    let sd = (differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / freedom).sqrt();
+    let sd = sd(differences);
     let error = sd / n.sqrt();
     let t = if mean == 0.0 { 0.0 } else { mean / error };
     let reach = student_quantile(0.5 + level / 2.0, freedom)? * error;
@@ -66,10 +105,10 @@ pub fn paired_t(differences: &[f64], level: f64) -> Option<PairedT> {
 /// The ratio b / a over pairs (a, b) of positive values at a confidence level; none with fewer than [`PAIRS_MIN`] pairs
 /// or a value that is not positive.
 pub fn paired_ratio(pairs: &[(f64, f64)], level: f64) -> Option<PairedRatio> {
-    if pairs.len() < PAIRS_MIN || pairs.iter().any(|&(a, b)| !(a > 0.0 && b > 0.0)) {
+    if pairs.len() < PAIRS_MIN {
         return None;
     }
-    let logs: Vec<f64> = pairs.iter().map(|(a, b)| (b / a).ln()).collect();
+    let logs = log_ratios(pairs)?;
     let t = paired_t(&logs, level)?;
     let detectable = smallest_detectable_difference(pairs.len(), t.sd, 1.0 - level)?;
     Some(PairedRatio {
@@ -88,6 +127,19 @@ pub fn smallest_detectable_difference(pairs: usize, sd: f64, alpha: f64) -> Opti
     let freedom = pairs.checked_sub(1)? as f64;
     let reach = student_quantile(1.0 - alpha / 2.0, freedom)? + student_quantile(POWER, freedom)?;
     Some(reach * sd / (pairs as f64).sqrt())
+}
+
+/// ln(b / a) of each pair; none with a value that is not positive, or so far apart that the ratio is no number.
+fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
+    let log = |&(a, b): &(f64, f64)| (a > 0.0 && b > 0.0).then(|| (b / a).ln()).filter(|log| log.is_finite());
+    pairs.iter().map(log).collect()
+}
+
+/// Standard deviation, of two or more.
+fn sd(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    (values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt()
 }
 
 #[cfg(test)]
@@ -141,6 +193,34 @@ mod tests {
     fn two_pairs_or_a_value_of_zero_give_no_ratio() {
         assert_eq!(paired_ratio(&[(1.0, 2.0), (1.0, 2.0)], 0.95), None);
         assert_eq!(paired_ratio(&[(1.0, 2.0), (0.0, 2.0), (1.0, 2.0)], 0.95), None);
+    }
+
+    #[test]
+    fn ranks_give_the_ratio_that_is_there_and_one_stalled_block_does_not_move_it_far() {
+        let mut random = Random::new(21);
+        let mut pairs: Vec<(f64, f64)> = (0..12)
+            .map(|_| {
+                let shared = (0.5 * random.normal()).exp();
+                (4.9e6 * shared, 0.25 * 4.9e6 * shared * (0.02 * random.normal()).exp())
+            })
+            .collect();
+        let calm = rank_ratio(&pairs, 0.95).unwrap();
+        assert!(calm.low <= 0.25 && 0.25 <= calm.high && calm.high / calm.low < 1.05, "{calm:?}");
+        assert!((calm.p - 2.0 / 4096.0).abs() < 1e-12, "{calm:?}");
+        pairs[5].1 *= 1_000.0;
+        let stalled = rank_ratio(&pairs, 0.95).unwrap();
+        assert!((stalled.ratio / calm.ratio).ln().abs() < 0.02, "{stalled:?}");
+        assert!(stalled.high < 0.5, "{stalled:?}");
+    }
+
+    #[test]
+    fn ranks_say_nothing_of_five_pairs_at_95_percent() {
+        assert_eq!(rank_ratio(&[(1.0, 2.0); 5], 0.95), None);
+        assert_eq!(rank_ratio(&[(1.0, 2.0); 6], 0.95).unwrap().ratio, 2.0);
+        assert_eq!(rank_ratio(&[(1.0, 0.0); 6], 0.95), None);
+        assert_eq!(rank_ratio(&[(1.0, f64::INFINITY); 6], 0.95), None);
+        let equal = rank_ratio(&[(3.0, 3.0); 6], 0.95).unwrap();
+        assert_eq!((equal.ratio, equal.low, equal.high, equal.p), (1.0, 1.0, 1.0, 1.0));
     }
 
     /// Share of trials whose interval holds the true ratio, when blocks share a disturbance that both settings see.

@@ -1,0 +1,220 @@
+//! What so many pairs or servers can show, and how many it takes to show so much.
+//!
+//! By Student's t: the smallest difference is (t(1-alpha/2) + t(power)) standard errors (Zar, Biostatistical Analysis),
+//! within 1 % of the noncentral t from 6 pairs on. The signed-rank test of [`crate::signed_rank`] needs 1 / 0.955 as many
+//! pairs where noise is normal, and fewer than that where it has a heavy tail; so what is promised here is kept.
+
+use crate::law::{normal_at_most, student_quantile};
+use crate::signed_rank::pairs_min;
+use statrs::function::gamma::ln_gamma;
+
+/// 3 / pi: what a signed rank is worth beside a t when noise is normal (Hodges and Lehmann 1956, Annals of Mathematical
+/// Statistics 27).
+const RANK_EFFICIENCY: f64 = 3.0 / std::f64::consts::PI;
+
+/// More pairs or servers than this are no answer (ours).
+const NEEDED_MAX: usize = 1_000_000;
+
+/// The smallest ratio above 1 that `pairs` paired log ratios of standard deviation `sd_log` show with the chance `power`
+/// at the two-sided confidence `level`. None with fewer pairs than the level needs, a deviation that is negative or no
+/// number, a level outside 0..1 or a power outside 0.5..1.
+pub fn detectable_ratio(sd_log: f64, pairs: usize, level: f64, power: f64) -> Option<f64> {
+    if pairs < pairs_min(level)? {
+        return None;
+    }
+    let errors = standard_errors(pairs as f64 - 1.0, level, power)?;
+    ratio(errors * sd_log / (pairs as f64 * RANK_EFFICIENCY).sqrt())
+}
+
+/// Fewest pairs of which [`detectable_ratio`] is at most `ratio` (0.8 and 1.25 are as far from 1). None where a million
+/// would not do, and where that is none.
+pub fn pairs_needed(sd_log: f64, ratio: f64, level: f64, power: f64) -> Option<usize> {
+    fewest(pairs_min(level)?, ratio, |pairs| detectable_ratio(sd_log, pairs, level, power))
+}
+
+/// The smallest ratio above 1 between two groups of servers whose logarithms have the standard deviation `sd_log` that is
+/// shown with the chance `power`. None with fewer servers than a permutation of them needs for the level (both groups
+/// of 4 at 95 %), and as for [`detectable_ratio`].
+pub fn detectable_ratio_two_groups(
+    sd_log: f64,
+    control: usize,
+    test: usize,
+    level: f64,
+    power: f64,
+) -> Option<f64> {
+    if smallest_p_two_groups(control, test) > 1.0 - level {
+        return None;
+    }
+    let errors = standard_errors((control + test) as f64 - 2.0, level, power)?;
+    ratio(errors * sd_log * (1.0 / control as f64 + 1.0 / test as f64).sqrt())
+}
+
+/// Fewest servers in each of two equal groups of which [`detectable_ratio_two_groups`] is at most `ratio`. None where a
+/// million would not do, and where that is none.
+pub fn servers_needed(sd_log: f64, ratio: f64, level: f64, power: f64) -> Option<usize> {
+    let least = (2..=NEEDED_MAX).find(|&n| smallest_p_two_groups(n, n) <= 1.0 - level)?;
+    fewest(least, ratio, |servers| detectable_ratio_two_groups(sd_log, servers, servers, level, power))
+}
+
+/// The smallest two-sided p that exchanging units between two groups can give: 2 over the number of ways to choose one of
+/// them, at most 1. Below 4 in each it is above 0.05: no difference of whatever size is significant then.
+pub fn smallest_p_two_groups(a: usize, b: usize) -> f64 {
+    let ways = (1..=a.min(b)).map(|i| (a.max(b) + i) as f64 / i as f64).product::<f64>();
+    (2.0 / ways).min(1.0)
+}
+
+/// The chance that a t test of two groups of `n` shows a true `difference` at the two-sided confidence `level`, noise of
+/// standard deviation `sd` in both. As R's `power.t.test`: the noncentral t, and only differences in the true direction
+/// count. None below 2 in a group, or outside the domain.
+pub fn two_sample_power(n: usize, difference: f64, sd: f64, level: f64) -> Option<f64> {
+    if n < 2 || !(difference.is_finite() && sd > 0.0 && sd.is_finite()) {
+        return None;
+    }
+    let freedom = 2.0 * n as f64 - 2.0;
+    let critical = student_quantile(0.5 + level / 2.0, freedom)?;
+    Some(noncentral_t_above(critical, freedom, difference.abs() / sd * (n as f64 / 2.0).sqrt()))
+}
+
+fn standard_errors(freedom: f64, level: f64, power: f64) -> Option<f64> {
+    // Below an even chance the second t is negative, and the formula says that nothing at all is seen often enough.
+    let domain = level > 0.0 && level < 1.0 && power >= 0.5;
+    domain.then_some(())?;
+    Some(student_quantile(0.5 + level / 2.0, freedom)? + student_quantile(power, freedom)?)
+}
+
+fn ratio(difference: f64) -> Option<f64> {
+    (difference >= 0.0 && difference.is_finite()).then(|| difference.exp())
+}
+
+/// The smallest n from `least` on whose detectable ratio is at most `target`; detectable ratios fall with n.
+fn fewest(least: usize, target: f64, detectable: impl Fn(usize) -> Option<f64>) -> Option<usize> {
+    let target = if target < 1.0 { 1.0 / target } else { target };
+    let enough = |n: usize| detectable(n).map(|ratio| ratio <= target);
+    let mut above = least;
+    while !enough(above)? {
+        if above >= NEEDED_MAX {
+            return None;
+        }
+        above = (above * 2).min(NEEDED_MAX);
+    }
+    let mut below = least;
+    while below < above {
+        let middle = below + (above - below) / 2;
+        if enough(middle)? {
+            above = middle;
+        } else {
+            below = middle + 1;
+        }
+    }
+    Some(above)
+}
+
+/// P(T > t) of a noncentral t: (Z + shift) / S with Z standard normal and S^2 a chi-squared over its degrees of freedom;
+/// that is P(Z > t S - shift), averaged over the law of S by Simpson's rule.
+fn noncentral_t_above(t: f64, freedom: f64, shift: f64) -> f64 {
+    const STEPS: u32 = 2_000;
+    let reach = 10.0 / (2.0 * freedom).sqrt();
+    let (low, high) = ((1.0 - reach).max(0.0), 1.0 + reach);
+    let half = freedom / 2.0;
+    let ln_constant = std::f64::consts::LN_2 + half * half.ln() - ln_gamma(half);
+    let density = |s: f64| {
+        let ln_power = if freedom == 1.0 { 0.0 } else { (freedom - 1.0) * s.ln() };
+        (ln_constant + ln_power - half * s * s).exp()
+    };
+    let width = (high - low) / f64::from(STEPS);
+    let terms = (0..=STEPS).map(|i| {
+        let s = low + width * f64::from(i);
+        let weight = if i == 0 || i == STEPS {
+            1.0
+        } else if i % 2 == 1 {
+            4.0
+        } else {
+            2.0
+        };
+        weight * density(s) * normal_at_most(shift - t * s)
+    });
+    (terms.sum::<f64>() * width / 3.0).clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R: `power.t.test(n = 20, delta = 1, sd = 1)` gives 0.8689528 and `power.t.test(power = .90, delta = 1)` n = 22.02110
+    /// (the examples of its help page); the others are SciPy's `nct.sf` with the same arguments.
+    #[test]
+    fn two_sample_power_is_that_of_r() {
+        let power = |n, difference, level| two_sample_power(n, difference, 1.0, level).unwrap();
+        assert!((power(20, 1.0, 0.95) - 0.868_952_8).abs() < 1e-7);
+        assert!(power(22, 1.0, 0.95) < 0.9 && power(23, 1.0, 0.95) > 0.9);
+        assert!((power(22, 1.0, 0.95) - 0.899_713_647_5).abs() < 1e-9);
+        assert!((power(3, 2.0, 0.95) - 0.462_608_128_7).abs() < 1e-8);
+        assert!((power(2, 1.0, 0.95) - 0.091_317_784_4).abs() < 1e-8);
+        assert!((power(500, 0.2, 0.99) - 0.719_444_244_4).abs() < 1e-9);
+    }
+
+    #[test]
+    fn two_sample_power_without_an_effect_is_half_of_what_is_left_of_the_level() {
+        assert!((two_sample_power(10, 0.0, 1.0, 0.95).unwrap() - 0.025).abs() < 1e-9);
+        assert_eq!(two_sample_power(1, 1.0, 1.0, 0.95), None);
+        assert_eq!(two_sample_power(10, 1.0, 0.0, 0.95), None);
+        assert_eq!(two_sample_power(10, 1.0, 1.0, 1.0), None);
+    }
+
+    /// (t + t) s sqrt(2 / N), worked out apart from this code with SciPy's `t.ppf`.
+    #[test]
+    fn two_groups_of_servers_show_what_the_table_says() {
+        let table = [
+            (0.2, [(5, 1.498), (10, 1.303), (20, 1.199), (50, 1.120), (100, 1.083)]),
+            (0.3, [(5, 1.833), (10, 1.488), (20, 1.314), (50, 1.185), (100, 1.127)]),
+        ];
+        for (sd, row) in table {
+            for (servers, published) in row {
+                let ratio = detectable_ratio_two_groups(sd, servers, servers, 0.95, 0.8).unwrap();
+                assert!((ratio - published).abs() < 1.5e-3, "sd {sd}, {servers}: {ratio}");
+            }
+        }
+    }
+
+    #[test]
+    fn so_many_pairs_as_needed_show_it_and_one_less_do_not() {
+        for sd in [0.02, 0.1, 0.4] {
+            for ratio in [1.03, 1.1, 0.8] {
+                let pairs = pairs_needed(sd, ratio, 0.95, 0.8).unwrap();
+                let target = f64::max(ratio, 1.0 / ratio);
+                assert!(detectable_ratio(sd, pairs, 0.95, 0.8).unwrap() <= target, "{sd} {ratio} {pairs}");
+                let fewer = detectable_ratio(sd, pairs - 1, 0.95, 0.8);
+                assert!(fewer.is_none_or(|fewer| fewer > target), "{sd} {ratio} {pairs}");
+            }
+        }
+        let servers = servers_needed(0.3, 1.5, 0.95, 0.8).unwrap();
+        assert!(detectable_ratio_two_groups(0.3, servers, servers, 0.95, 0.8).unwrap() <= 1.5);
+        assert!(detectable_ratio_two_groups(0.3, servers - 1, servers - 1, 0.95, 0.8).unwrap() > 1.5);
+    }
+
+    #[test]
+    fn without_noise_the_fewest_that_the_level_allows_are_enough() {
+        assert_eq!(pairs_needed(0.0, 1.01, 0.95, 0.8), Some(6));
+        assert_eq!(servers_needed(0.0, 1.01, 0.95, 0.8), Some(4));
+    }
+
+    #[test]
+    fn no_number_of_pairs_shows_a_ratio_of_1() {
+        assert_eq!(pairs_needed(0.1, 1.0, 0.95, 0.8), None);
+        assert_eq!(pairs_needed(f64::NAN, 1.1, 0.95, 0.8), None);
+        assert_eq!(pairs_needed(0.1, 1.1, 0.95, 0.2), None);
+        assert_eq!(pairs_needed(0.1, 1.1, 1.0, 0.8), None);
+        assert_eq!(detectable_ratio(0.1, 5, 0.95, 0.8), None);
+        assert_eq!(detectable_ratio(-0.1, 12, 0.95, 0.8), None);
+    }
+
+    /// 2 / C(2n, n) (benchstat's table of the smallest p of n against n).
+    #[test]
+    fn three_servers_against_three_cannot_reach_5_percent() {
+        for (n, p) in [(3, 0.1), (4, 0.028_57), (5, 0.007_94), (6, 0.002_16)] {
+            assert!((smallest_p_two_groups(n, n) - p).abs() < 1e-5, "{n}");
+        }
+        assert_eq!(detectable_ratio_two_groups(0.1, 3, 3, 0.95, 0.8), None);
+        assert_eq!(smallest_p_two_groups(0, 5), 1.0);
+    }
+}
