@@ -13,6 +13,7 @@ pub use compat::{
 
 pub mod probe;
 pub mod size;
+pub mod trial;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use plumb_model::plan::Driver;
@@ -55,6 +56,8 @@ pub enum Command {
     Size(Box<size::SizeArgs>),
     /// What one resource of this host can do at most.
     Probe(Box<probe::ProbeArgs>),
+    /// Prove that a change helped: arms held against each other, with a verdict.
+    Trial(Box<trial::TrialArgs>),
     /// Show a finished run again.
     Report(ReportArgs),
     /// What a finding means, how it was found, what to do.

@@ -12,6 +12,7 @@ mod report;
 mod run;
 mod size;
 mod throughput;
+mod trial;
 
 use crate::args::{Arguments, Command, OutputArgs, OutputFormat};
 use crate::session::{self, Finished};
@@ -54,6 +55,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
         Command::Lab(arguments) => lab::lab(&arguments.command),
         Command::Size(arguments) => size::size(arguments),
         Command::Probe(arguments) => probe::probe(arguments),
+        Command::Trial(arguments) => trial::trial(arguments),
         Command::Report(arguments) => report::report(arguments),
         Command::Explain(arguments) => explain::explain(arguments),
     }
@@ -62,25 +64,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
 /// Runs a plan and shows the document, or shows the plan.
 fn carry_out(plan: Plan, output: &OutputArgs) -> Result<End> {
     if output.dry_run {
-        // What a run would refuse is refused here too.
-        session::checked_config(&plan)?;
-        match output.output {
-            OutputFormat::Json => printer::out(&format!("{}\n", serde_json::to_string_pretty(&plan)?)),
-            OutputFormat::Text | OutputFormat::Csv => {
-                printer::out(&plumb_report::plan_text::render(&plan, printer::style()));
-                printer::note(&format!(
-                    "It would take about {}.",
-                    progress::duration(progress::estimate_s(&plan))
-                ));
-            }
-        }
-        return Ok(End::Done);
+        return dry_run(&plan, output.output);
     }
     let stop = stop::flag()?;
     let Finished { document, page } = session::run(plan, output.out.as_deref(), &stop)?;
     show(&document, output.output)?;
     printer::note(&format!("report: {}", page.display()));
     Ok(end_of(&document))
+}
+
+/// Shows a plan.
+fn dry_run(plan: &Plan, format: OutputFormat) -> Result<End> {
+    // What a run would refuse is refused here too.
+    session::check(plan)?;
+    match format {
+        OutputFormat::Json => printer::out(&format!("{}\n", serde_json::to_string_pretty(plan)?)),
+        OutputFormat::Text | OutputFormat::Csv => {
+            printer::out(&plumb_report::plan_text::render(plan, printer::style()));
+            printer::note(&format!(
+                "It would take about {}.",
+                progress::duration(progress::estimate_s(plan))
+            ));
+        }
+    }
+    Ok(End::Done)
 }
 
 /// Goes on with a run that was stopped or killed, and shows the document.

@@ -3,7 +3,7 @@
 use crate::client_config::ConfigFileError;
 use crate::run_dir::RunDirError;
 use crate::scenario_file::ScenarioFileError;
-use crate::session::{ResumeError, TooLittleSpace};
+use crate::session::{HookError, HostSettingError, ResumeError, TooLittleSpace};
 use plumb_lab::kafka::{Fault, LabError};
 use plumb_load::LoadError;
 use plumb_model::resolve::ResolveError;
@@ -105,7 +105,10 @@ fn category_of(cause: &(dyn std::error::Error + 'static)) -> Option<Category> {
             plumb_probe::storage::Fault::Environment => Category::Environment,
         });
     }
-    if cause.is::<TooLittleSpace>() || cause.is::<CryptoError>() {
+    if let Some(error) = cause.downcast_ref::<HostSettingError>() {
+        return Some(if error.is_usage() { Category::Usage } else { Category::Environment });
+    }
+    if cause.is::<TooLittleSpace>() || cause.is::<CryptoError>() || cause.is::<HookError>() {
         return Some(Category::Environment);
     }
     if cause.is::<plumb_observe::ObserveError>() || cause.is::<NetworkError>() {
@@ -146,6 +149,12 @@ fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     }
     if let Some(error) = cause.downcast_ref::<CryptoError>() {
         return Some(crypto_hint(error).to_owned());
+    }
+    if let Some(error) = cause.downcast_ref::<HostSettingError>() {
+        return Some(error.hint().to_owned());
+    }
+    if cause.is::<HookError>() {
+        return Some(HookError::HINT.to_owned());
     }
     if cause.is::<TooLittleSpace>() {
         return Some(TooLittleSpace::HINT.to_owned());

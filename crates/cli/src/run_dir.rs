@@ -252,7 +252,7 @@ impl RunDir {
 }
 
 /// Locks a run's directory. None where the file system knows no locks.
-fn lock(path: &Path) -> Result<Option<fs_err::File>, RunDirError> {
+pub(crate) fn lock(path: &Path) -> Result<Option<fs_err::File>, RunDirError> {
     let directory = fs_err::File::open(path).map_err(RunDirError::Read)?;
     match directory.file().try_lock() {
         Ok(()) => Ok(Some(directory)),

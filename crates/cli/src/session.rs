@@ -4,6 +4,7 @@
 //! that is killed leaves one that loads; what it had done by then is kept beside it, so that it can go on. What the run
 //! made on the cluster (topics, groups) it deletes, however it ends.
 
+mod around;
 mod beside;
 mod block;
 mod ceiling;
@@ -19,12 +20,15 @@ mod search;
 mod space;
 mod sums;
 mod target;
+mod targets;
 mod watch;
 
 use crate::client_config;
 use crate::progress::Progress;
 use crate::run_dir::RunDir;
 use anyhow::Result;
+use around::Around;
+pub(crate) use around::{HookError, HostSettingError};
 use block::{Job, Place};
 pub(crate) use ceiling::forget as forget_ceilings;
 use document::Record;
@@ -47,6 +51,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use target::Target;
 pub(crate) use target::heap_mib;
+use targets::Targets;
 
 /// A run that is over.
 pub(crate) struct Finished {
@@ -68,7 +73,7 @@ struct Run {
 /// Runs a plan.
 pub(crate) fn run(plan: Plan, out: Option<&Path>, stop: &Arc<AtomicBool>) -> Result<Finished> {
     let started = Timestamp::now();
-    let config = checked_config(&plan)?;
+    let config = check(&plan)?;
     let dir = RunDir::create(out, started, &plan.name)?;
     let level = plan.level;
     let steps = plan.steps.iter().enumerate();
@@ -84,8 +89,9 @@ pub(crate) fn run(plan: Plan, out: Option<&Path>, stop: &Arc<AtomicBool>) -> Res
 
 /// Goes on with a run that was stopped or killed.
 pub(crate) fn resume(directory: &Path, stop: &Arc<AtomicBool>) -> Result<Finished> {
+    around::put_right(resume::directory(directory))?;
     let run = resume::open(directory)?;
-    let config = checked_config(&run.record.document.plan)?;
+    let config = check(&run.record.document.plan)?;
     carry(run, &config, stop)
 }
 
@@ -109,17 +115,18 @@ fn carry(mut run: Run, config: &ClientConfig, stop: &Arc<AtomicBool>) -> Result<
     let page = run.dir.write_page(&run.record.document)?;
     match run.record.document.run.state {
         RunState::Complete => run.forget_state()?,
-        _ => crate::printer::note(&format!("it can go on: plumb run --resume {}", run.dir.path().display())),
+        _ => say_how_to_go_on(&run.record.document.plan, &run.dir),
     }
     Ok(Finished { document: run.record.document, page })
 }
 
-/// The client properties file of a plan, after the client library accepted every property that the plan would set.
-pub(crate) fn checked_config(plan: &Plan) -> Result<ClientConfig> {
+/// Refuses what cannot be carried out here, before anything is made or started. The client properties file of the plan.
+pub(crate) fn check(plan: &Plan) -> Result<ClientConfig> {
     let config = client_config::read(config_path(plan))?;
     for step in &plan.steps {
         plumb_load::block::check(step, &config.properties)?;
     }
+    around::check(plan)?;
     Ok(config)
 }
 
@@ -129,10 +136,14 @@ fn keep_what_was_measured(dir: &RunDir, document: &RunDocument) {
     if document.run.resumed.is_empty() && document.steps.iter().all(nothing) {
         dir.discard();
     } else if dir.write_document(document).is_ok() {
-        let place = dir.path().display();
-        crate::printer::note(&format!("what was measured before the error: {place}"));
-        crate::printer::note(&format!("it can go on: plumb run --resume {place}"));
+        crate::printer::note(&format!("what was measured before the error: {}", dir.path().display()));
+        say_how_to_go_on(&document.plan, dir);
     }
+}
+
+fn say_how_to_go_on(plan: &Plan, dir: &RunDir) {
+    let command = if plan.trial.is_some() { "plumb trial run" } else { "plumb run" };
+    crate::printer::note(&format!("it can go on: {command} --resume {}", dir.path().display()));
 }
 
 fn config_path(plan: &Plan) -> Option<&str> {
@@ -162,39 +173,49 @@ impl Run {
             let ceilings = ceiling::ceilings(&plan, &host, (stop, progress))?;
             self.record.document.instrument.ceilings = ceilings;
         }
-        let mut target = Target::ready(&plan, &self.record.document.run.id, context)?;
-        resume::check_cluster(&plan, &self.record.document, target.cluster.id.as_deref())?;
-        if !self.record.document.run.resumed.is_empty() {
-            target.delete_what_was_left()?;
-        }
-        self.record.describe(&target);
+        let mut targets = Targets::ready(&plan, &self.record.document, context)?;
+        self.describe(&plan, &mut targets);
         let spin_ns = self.calibrated();
         let again = match self.record.document.run.resumed.len() {
             0 => String::new(),
             times => format!("-r{times}"),
         };
         let run = self.record.run_number();
-        beside::settle((&plan, &again), &mut target, run, (spin_ns, stop, progress))?;
+        targets.settle((&plan, &again), run, (spin_ns, stop, progress))?;
         if let Some(goal) = plan.goal {
-            return self.search_all((&plan, goal), spin_ns, (&mut target, stop, progress));
+            return self.search_all((&plan, goal), spin_ns, (targets.of(0), stop, progress));
         }
         for slot in self.left(&plan) {
             if stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            self.block(&plan, slot, spin_ns, (&mut target, stop, progress))?;
+            if targets.restart_is_due(&plan, slot.round) {
+                let id = self.record.document.run.id.clone();
+                targets.restart(&plan, &id, context)?;
+                self.describe(&plan, &mut targets);
+                targets.settle((&plan, &again), run, (spin_ns, stop, progress))?;
+            }
+            self.surrounded_block(&plan, slot, spin_ns, (&mut targets, context))?;
         }
         for index in 0..plan.steps.len() {
             if self.record.document.steps[index].twin.is_some() {
                 continue;
             }
             let context = (spin_ns, &**stop, progress);
-            if let Some(times) = beside::twin((&plan, &again), index, &mut target, run, context)? {
+            if let Some(times) = beside::twin((&plan, &again), index, targets.of(index), run, context)? {
                 self.record.twin_done(index, times);
                 self.keep(index)?;
             }
         }
         Ok(())
+    }
+
+    /// The clusters, as they describe themselves.
+    fn describe(&mut self, plan: &Plan, targets: &mut Targets) {
+        self.record.describe(targets.first());
+        for (index, _) in plan.steps.iter().enumerate().filter(|(_, step)| step.cluster.is_some()) {
+            self.record.describe_own(index, targets.of(index));
+        }
     }
 
     /// How long before a send to stop sleeping. A run that goes on keeps to what it began with.
@@ -216,10 +237,34 @@ impl Run {
         order(plan).into_iter().filter(|slot| !done.contains(&slot.position)).collect()
     }
 
+    /// One block of the plan, in the surroundings that its arm wants.
+    fn surrounded_block(
+        &mut self,
+        plan: &Plan,
+        slot: Slot,
+        spin_ns: u64,
+        (targets, context): (&mut Targets, Context<'_>),
+    ) -> Result<()> {
+        let (security, stop, progress) = context;
+        let broker_start = targets.broker_start;
+        let target = targets.of(slot.index);
+        let around = match around::arm(plan, slot.index) {
+            None => None,
+            Some(arm) => {
+                let bootstrap = target.cluster.bootstrap.clone();
+                Some(Around::enter((arm, slot.round), &bootstrap, &self.dir, security, stop)?)
+            }
+        };
+        self.record.document.steps[slot.index].effective.host = around::host_settings(plan);
+        let done = self.block((plan, broker_start), slot, spin_ns, (target, stop, progress));
+        let undone = around.map_or(Ok(()), Around::leave);
+        done.and(undone)
+    }
+
     /// One block of the plan.
     fn block(
         &mut self,
-        plan: &Plan,
+        (plan, broker_start): (&Plan, u32),
         slot: Slot,
         spin_ns: u64,
         (target, stop, progress): (&mut Target, &AtomicBool, &Progress),
@@ -236,6 +281,7 @@ impl Run {
             title: progress.title(slot.position, step),
             topic: block::topic(step, slot, resumed),
             own_topic: block::has_own_topic(step),
+            broker_start,
             resumed,
         };
         let mut place = Place {

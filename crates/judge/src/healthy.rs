@@ -163,6 +163,7 @@ fn plan(name: &str, linger_ms: u64) -> StepPlan {
         },
         producer: Properties::from([("linger.ms".to_owned(), linger_ms.to_string())]),
         consumer: Properties::new(),
+        cluster: None,
     }
 }
 

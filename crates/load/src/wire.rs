@@ -177,6 +177,7 @@ mod sample {
             load,
             producer: Properties::new(),
             consumer: Properties::new(),
+            cluster: None,
         }
     }
 }

@@ -149,6 +149,9 @@ pub struct StepResult {
     pub search: Option<SearchResult>,
     /// Interval logs of this step in the run's directory, by measure.
     pub histogram_logs: BTreeMap<String, String>,
+    /// The cluster of its own, where the plan gives it one, as it described itself at its last start.
+    #[serde(default)]
+    pub cluster: Option<ClusterFacts>,
 }
 
 /// One block of a step: fresh clients, the same settings.
@@ -195,10 +198,12 @@ pub struct BlockResult {
     /// CPU seconds of the brokers that serve it in its measured part, where they run on this host and are known.
     #[serde(default)]
     pub broker_cpu_s: Option<f64>,
-    /// Cut from its beginning as warm-up beyond the planned one; all figures of the block are without it.
+    /// Cut from its beginning as warm-up beyond the planned one: the block's latencies and rates are without it. Its counts
+    /// and CPU times, which belong together, are of the whole measured part.
     #[serde(default)]
     pub warm_up_cut_s: f64,
-    /// How often the brokers that served it had been started anew by then: 0 on their first start.
+    /// How often the brokers that served it had been started anew by then: 0 on their first start. Goes on where a run went
+    /// on, as a lab is then a new one.
     #[serde(default)]
     pub broker_start: u32,
     /// How the load before it ended that was to go on until the device is the limit; absent where none was asked for.
@@ -226,6 +231,12 @@ pub struct Effective {
     pub topic: Properties,
     /// Configs of the leader of partition 0; empty when the cluster does not tell.
     pub broker: Properties,
+    /// Flags of the JVM of a lab's broker, as its process has them.
+    #[serde(default)]
+    pub jvm_flags: Vec<String>,
+    /// Kernel settings of this host that any arm of the trial changes, as read while the step's blocks ran.
+    #[serde(default)]
+    pub host: Properties,
 }
 
 /// What the guarantee of a write was: two steps with different fingerprints are not compared without saying so.

@@ -189,6 +189,9 @@ pub struct StepPlan {
     pub producer: Properties,
     /// Consumer properties as asked for, without connection and security.
     pub consumer: Properties,
+    /// A lab of its own, where its brokers are not those of the plan: so in a trial whose arms differ in them.
+    #[serde(default)]
+    pub cluster: Option<ClusterPlan>,
 }
 
 /// The topic of a step.

@@ -7,6 +7,7 @@ mod large_values;
 mod log_dirs;
 mod pace;
 mod sweep;
+mod trial;
 
 use crate::plan::{
     ClusterPlan, Driver, Goal, GoalLatency, Keys, Length, LoadPlan, LogDirLayout, LogDirPlan, Mode, Origin,
@@ -80,20 +81,30 @@ pub enum ResolveError {
 /// Resolves a scenario.
 pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveError> {
     let mut trail = Trail { sources, origins: BTreeMap::new() };
-    let cluster = cluster(scenario.cluster.as_ref(), &mut trail)?;
+    let mut cluster = cluster(scenario.cluster.as_ref(), &mut trail)?;
     let scenario = &on_each_log_dir(scenario, &cluster);
     let lab = matches!(cluster, ClusterPlan::Lab { .. });
     let own_metrics = match &cluster {
         ClusterPlan::Lab { .. } => true,
         ClusterPlan::Brokers { metrics, .. } => !metrics.is_empty(),
     };
-    let fallback = [SetupWords::default()];
-    let setups = if scenario.setups.is_empty() { &fallback[..] } else { &scenario.setups[..] };
+    let arms = trial::setups(scenario, &trail)?;
+    let is_trial = arms.is_some();
+    let setups = arms.unwrap_or_else(|| written_setups(scenario));
+    let mut own_clusters = trial::clusters(scenario, &cluster, &trail)?;
+    own_clusters.resize(setups.len(), None);
     let mut steps = Vec::new();
     for (index, setup) in setups.iter().enumerate() {
-        for variant in sweep::variants(scenario, setup, index) {
+        let mut variants = sweep::variants(scenario, setup, index);
+        if is_trial {
+            variants = vec![trial::single(variants, &trail)?];
+        }
+        for variant in variants {
             let at = format!("steps.{}", steps.len());
-            let name = step_name(scenario, setups.len(), &variant);
+            let name = match is_trial {
+                true => variant.name.clone().unwrap_or_default(),
+                false => step_name(scenario, setups.len(), &variant),
+            };
             let driver = variant.driver.as_ref().map(|driver| driver.values()[0]);
             let mut step = StepPlan {
                 driver: trail.step((format!("{at}.driver"), "driver"), &variant, driver, Driver::default),
@@ -101,38 +112,56 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
                 load: load(&variant.load, scenario.goal.is_some(), &at, &mut trail, &variant)?,
                 producer: properties("producer", &variant.producer, &at, &mut trail, &variant)?,
                 consumer: properties("consumer", &variant.consumer, &at, &mut trail, &variant)?,
+                cluster: own_clusters[index].clone(),
                 name,
             };
             large_values::make_room(&mut step, &at, &mut trail.origins);
             steps.push(step);
         }
     }
-    check_names(&steps)?;
+    check_names(&steps, is_trial)?;
+    let trial = match is_trial {
+        true => Some(trial::plan(scenario, (&cluster, &mut steps), &mut trail)?),
+        false => None,
+    };
     let goal = goal(scenario.goal, &steps, &mut trail)?;
     // Latency is what a run is about, unless some step has none.
     let about_latency = goal.is_none() && steps.iter().all(|step| !step.load.saturating());
-    let twin_of_own = if own_metrics || !about_latency { 0 } else { TWIN_MESSAGES };
-    let default_name = if about_latency { "latency" } else { "throughput" };
+    let twin_of_own = if own_metrics || !about_latency || is_trial { 0 } else { TWIN_MESSAGES };
+    let default_name = match about_latency {
+        _ if is_trial => "trial",
+        true => "latency",
+        false => "throughput",
+    };
+    let blocks = match &trial {
+        Some((pairs, _)) => *pairs,
+        None => trail.scenario("blocks", scenario.blocks, || match goal {
+            Some(_) => CONFIRMING_RUNS,
+            None => default_blocks(&steps),
+        }),
+    };
+    if steps.iter().any(|step| step.load.saturating()) {
+        let labs = steps.iter_mut().filter_map(|step| step.cluster.as_mut());
+        labs.chain([&mut cluster]).for_each(|lab| make_quick_to_delete(lab, &mut trail.origins));
+    }
     let plan = Plan {
         name: trail.scenario("name", scenario.name.clone(), || default_name.to_owned()),
         description: trail.scenario("description", scenario.description.clone(), String::new),
         seed: trail.scenario("seed", scenario.seed, || 20_210_830),
         level: trail.scenario("level", scenario.level, || 0.95),
-        blocks: trail.scenario("blocks", scenario.blocks, || match goal {
-            Some(_) => CONFIRMING_RUNS,
-            None => default_blocks(&steps),
-        }),
+        blocks,
         settle: trail.scenario("settle", scenario.settle, || Nanos::from_secs(if lab { 8 } else { 0 })),
         twin: trail.scenario("twin", scenario.twin, || twin_of_own),
         goal,
-        trial: None,
+        trial: trial.map(|(_, trial)| trial),
         reference: trail.scenario("reference", scenario.reference.clone().map(Some), || None),
-        cluster: quick_to_delete(cluster, &steps, &mut trail.origins),
+        cluster,
         steps,
         origins: trail.origins,
     };
     bounds::check(&plan)?;
     log_dirs::check(&plan)?;
+    trial::check(&plan)?;
     Ok(plan)
 }
 
@@ -145,21 +174,15 @@ const TWIN_MESSAGES: u64 = 200;
 
 /// A block that goes as fast as it can has a topic that is deleted after it; a lab's brokers then remove its files at once
 /// and not, as is Kafka's default, after a minute in which the next blocks fill the disk.
-fn quick_to_delete(
-    mut cluster: ClusterPlan,
-    steps: &[StepPlan],
-    origins: &mut BTreeMap<String, Origin>,
-) -> ClusterPlan {
+fn make_quick_to_delete(cluster: &mut ClusterPlan, origins: &mut BTreeMap<String, Origin>) {
     const DELAY: &str = "log.segment.delete.delay.ms";
-    if let ClusterPlan::Lab { broker_properties, .. } = &mut cluster
-        && steps.iter().any(|step| step.load.saturating())
+    if let ClusterPlan::Lab { broker_properties, .. } = cluster
         && !broker_properties.contains_key(DELAY)
     {
         broker_properties.insert(DELAY.to_owned(), "1000".to_owned());
         let reason = "topics of blocks that go as fast as they can are deleted one by one".to_owned();
         origins.insert(format!("cluster.lab.broker_properties.{DELAY}"), Origin::Derived { reason });
     }
-    cluster
 }
 
 /// Follows values from the scenario's paths to the plan's, noting origins.
@@ -196,12 +219,24 @@ impl Trail<'_> {
     }
 
     fn written(&self, variant: &sweep::Variant, path: &str) -> Option<Origin> {
-        let own = format!("setups.{}.{path}", variant.setup_index);
+        let own = format!("{}.{path}", variant.place);
         self.sources.get(&own).or_else(|| self.sources.get(path)).cloned()
     }
 
     fn place(&self, variant: &sweep::Variant, path: &str) -> String {
         self.written(variant, path).map(|origin| format!("{origin}: ")).unwrap_or_default()
+    }
+
+    /// A value of the plan that comes from another.
+    fn same_origin(&mut self, path: &str, of: &str) {
+        if let Some(origin) = self.origins.get(of).cloned() {
+            self.origins.insert(path.to_owned(), origin);
+        }
+    }
+
+    /// Where a path of the scenario is written, for the front of a message.
+    fn source_place(&self, path: &str) -> String {
+        self.sources.get(path).map(|origin| format!("{origin}: ")).unwrap_or_default()
     }
 }
 
@@ -249,6 +284,17 @@ fn goal(
         words.latency.unwrap_or(if consumed { GoalLatency::EndToEnd } else { GoalLatency::Acknowledge });
     let goal = Goal { latency, quantile: words.quantile, limit: words.limit };
     Ok(trail.scenario("goal", Some(Some(goal)), || None))
+}
+
+/// The setups as written, or the one that a scenario without setups is.
+fn written_setups(scenario: &Scenario) -> Vec<sweep::Written> {
+    let fallback = [SetupWords::default()];
+    let setups = if scenario.setups.is_empty() { &fallback[..] } else { &scenario.setups[..] };
+    let written = |(index, setup): (usize, &SetupWords)| sweep::Written {
+        place: format!("setups.{index}"),
+        setup: setup.clone(),
+    };
+    setups.iter().enumerate().map(written).collect()
 }
 
 /// Setups without a name are numbered when there are several; what a sweep varies follows.
@@ -545,9 +591,15 @@ fn properties(
     Ok(properties)
 }
 
-fn check_names(steps: &[StepPlan]) -> Result<(), ResolveError> {
+fn check_names(steps: &[StepPlan], is_trial: bool) -> Result<(), ResolveError> {
     let mut seen = std::collections::BTreeSet::new();
     match steps.iter().find(|step| !seen.insert(&step.name)) {
+        // An arm that is called as the reference's second step will be.
+        Some(step) if is_trial => Err(ResolveError::Reserved {
+            place: String::new(),
+            path: format!("arms.{:?}", step.name),
+            reason: "the reference runs once more under that name: call the arm differently",
+        }),
         Some(step) => Err(ResolveError::SameName { name: step.name.clone() }),
         None => Ok(()),
     }

@@ -3,6 +3,10 @@
 //! Strict: a key that is not known is an error that lists the choices. Any value under `load`, `topic` or a setup may be
 //! a list: a sweep. [`crate::resolve`] turns a scenario into a [`crate::plan::Plan`].
 
+mod trial;
+
+pub use trial::{ArmLabWords, ArmWords, ArmsWords, MarginWords, TrialWords};
+
 use crate::plan::{Driver, GoalLatency, Keys, LogDirLayout, Mode, Payload, Schedule, SizePlan, WeightedSize};
 use crate::units::{Bytes, Nanos};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -50,6 +54,11 @@ pub struct Scenario {
     /// The settings under test.
     #[serde(default)]
     pub setups: Vec<SetupWords>,
+    /// Instead of setups: the arms of a trial by name, the reference first.
+    #[serde(default)]
+    pub arms: ArmsWords,
+    /// How the arms are held against each other.
+    pub trial: Option<TrialWords>,
 }
 
 /// `lab`, `{lab: {...}}` or `{bootstrap: "host:port", config: client.properties, metrics: [URL, ...]}`.

@@ -10,6 +10,37 @@ use std::collections::BTreeMap;
 /// Version of [`TrialResult`]'s shape.
 pub const TRIAL_SCHEMA_VERSION: u32 = 1;
 
+/// Every metric of a block that a trial can hold against another block's, by name.
+pub const METRIC_NAMES: &[&str] = &[
+    "end_to_end.mean",
+    "end_to_end.p50",
+    "end_to_end.p95",
+    "end_to_end.p99",
+    "end_to_end.p999",
+    "acknowledge.mean",
+    "acknowledge.p50",
+    "acknowledge.p95",
+    "acknowledge.p99",
+    "acknowledge.p999",
+    "throughput.produced_per_s",
+    "throughput.received_per_s",
+    "cpu.client_per_message",
+    "cpu.broker_per_message",
+    "drain_s",
+];
+
+/// The quantile that a metric is, 0..1; none of one that is no quantile.
+pub fn metric_quantile(name: &str) -> Option<f64> {
+    let (_, figure) = name.split_once('.')?;
+    match figure {
+        "p50" => Some(0.5),
+        "p95" => Some(0.95),
+        "p99" => Some(0.99),
+        "p999" => Some(0.999),
+        _ => None,
+    }
+}
+
 /// What is held against what, and how long.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialPlan {

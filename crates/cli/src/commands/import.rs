@@ -61,7 +61,7 @@ fn import_omb(arguments: &ImportOmbArgs) -> Result<End> {
         return carry_out(plan, &arguments.output);
     }
     // What a run would refuse is refused here too.
-    session::checked_config(&plan)?;
+    session::check(&plan)?;
     if as_json {
         let table = json!({ "scenario": import.text, "keys": fates.0 });
         printer::out(&format!("{}\n", serde_json::to_string_pretty(&table)?));

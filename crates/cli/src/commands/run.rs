@@ -2,6 +2,7 @@
 
 use super::{End, carry_on, carry_out};
 use crate::args::RunArgs;
+use crate::errors::UsageError;
 use crate::scenario_file;
 use anyhow::Result;
 use plumb_model::plan::Origin;
@@ -19,6 +20,13 @@ pub(super) fn run(arguments: &RunArgs) -> Result<End> {
     }
     let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
     let (mut scenario, mut sources) = scenario_file::read(path)?;
+    if !scenario.arms.0.is_empty() {
+        let place = sources.get("arms").map(|origin| format!("{origin}: ")).unwrap_or_default();
+        let hint = format!("plumb trial run {}", path.display());
+        return Err(
+            UsageError::new(format!("{place}arms are held against each other in a trial"), hint).into()
+        );
+    }
     if arguments.quick {
         quicken(&mut scenario, &mut sources, "--quick");
     }
@@ -46,6 +54,9 @@ pub(super) fn quicken(scenario: &mut Scenario, sources: &mut Sources, flag: &str
     shorten(&mut scenario.load, String::new());
     for (index, setup) in scenario.setups.iter_mut().enumerate() {
         shorten(&mut setup.load, format!("setups.{index}."));
+    }
+    for (name, arm) in &mut scenario.arms.0 {
+        shorten(&mut arm.load, format!("arms.{name}."));
     }
 }
 

@@ -31,14 +31,15 @@ type Context<'a> = (u64, &'a AtomicBool, &'a Progress);
 
 /// Load so that a cold broker (JIT, page cache, connections) is not what the first block shows.
 ///
-/// `again` ends the name of its topic when the run goes on.
+/// `index`: the step that the load is like. `again` ends the name of its topic when the run goes on.
 pub(super) fn settle(
     (plan, again): (&Plan, &str),
+    index: usize,
     target: &mut Target,
     run: u64,
     context: Context<'_>,
 ) -> Result<()> {
-    let Some(first) = plan.steps.first().filter(|_| plan.settle.0 > 0) else { return Ok(()) };
+    let Some(first) = plan.steps.get(index).filter(|_| plan.settle.0 > 0) else { return Ok(()) };
     // A topic of the user's that is only read gets nothing from us.
     if first.load.mode == Mode::Consume && matches!(first.topic, TopicPlan::Existing { .. }) {
         return Ok(());
@@ -63,8 +64,9 @@ pub(super) fn settle(
     };
     let step = StepPlan { load, ..first.clone() };
     let share = Share::Time(plan.settle);
-    // On the first step's topic, where its blocks share one.
-    let name = if has_own_topic(first) { format!("settle{again}") } else { format!("1{again}") };
+    // On the step's topic, where its blocks share one.
+    let number = index + 1;
+    let name = if has_own_topic(first) { format!("settle{again}") } else { format!("{number}{again}") };
     carry(&name, (&step, share, plan.seed), target, run, context)?;
     if has_own_topic(first) {
         target.delete(&name);

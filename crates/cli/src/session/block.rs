@@ -40,6 +40,8 @@ pub(super) struct Job<'a> {
     pub(super) topic: String,
     /// Whether the topic is the block's alone, and goes with it.
     pub(super) own_topic: bool,
+    /// How often the brokers had been started anew.
+    pub(super) broker_start: u32,
     /// How often the run went on: what a block sent before must not be taken for what it sends again.
     pub(super) resumed: usize,
 }
@@ -146,6 +148,9 @@ pub(super) fn run(job: &Job<'_>, place: &mut Place<'_>) -> Result<bool> {
     block.request_times = watched.request_times.clone();
     block.host = watched.host.clone();
     block.broker_io = watched.broker_io;
+    block.client_cpu_s = watched.own.as_ref().and_then(|own| own.cpu_ns).map(|ns| ns as f64 / 1e9);
+    block.broker_cpu_s = watched.broker_cpu_s;
+    block.broker_start = job.broker_start;
     block.until_device = until_device;
     record.block_done(index, fold, (block, outcome, watched), (target, &topic));
     if let Some(room) = room {

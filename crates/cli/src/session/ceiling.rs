@@ -160,6 +160,7 @@ fn step(driver: Driver, size: Bytes) -> StepPlan {
         load,
         producer,
         consumer: Properties::new(),
+        cluster: None,
     }
 }
 

@@ -18,8 +18,8 @@ use plumb_load::librdkafka::admin::TopicShape;
 use plumb_load::librdkafka::java::ClientConfig;
 use plumb_load::random::Random;
 use plumb_model::document::{
-    BlockResult, ClusterFacts, Environment, Instrument, Resumption, RunDocument, RunIdentity, RunState,
-    SCHEMA_VERSION, StepResult,
+    BlockResult, ClusterFacts, Effective, Environment, Instrument, Resumption, RunDocument, RunIdentity,
+    RunState, SCHEMA_VERSION, StepResult,
 };
 use plumb_model::finding::{Validity, ValidityVerdict};
 use plumb_model::observation::Twin;
@@ -152,24 +152,20 @@ impl Record {
 
     /// The cluster, as it describes itself. Of a run that goes on, what was said at its start stays.
     pub(super) fn describe(&mut self, target: &Target) {
-        let root = HostRoot::default();
         let goes_on = !self.document.run.resumed.is_empty();
-        let environment = &mut self.document.environment;
-        let local: Option<Vec<bool>> =
-            target.addresses().into_iter().map(|address| is_local_address(&root, address).ok()).collect();
-        let local = local.filter(|local| !local.is_empty());
+        let local = brokers_here(target);
         self.same_clock = local.as_ref().map(|local| local.iter().all(|local| *local));
         if goes_on {
             return;
         }
+        let environment = &mut self.document.environment;
         environment.log_directories = target.log_directories();
-        environment.cluster = ClusterFacts {
-            id: target.cluster.id.clone(),
-            brokers: target.cluster.brokers.iter().map(|(_, host, port)| format!("{host}:{port}")).collect(),
-            on_this_host: local.map(|local| local.contains(&true)),
-            version: target.lab.as_ref().map(|lab| format!("Apache Kafka {}", lab.kafka_version())),
-            security_protocol: target.cluster.properties.get("security.protocol").cloned(),
-        };
+        environment.cluster = cluster_facts(target, local.as_deref());
+    }
+
+    /// The brokers that a step has to itself, as they describe themselves.
+    pub(super) fn describe_own(&mut self, index: usize, target: &Target) {
+        self.document.steps[index].cluster = Some(cluster_facts(target, brokers_here(target).as_deref()));
     }
 
     pub(super) fn instrument(&mut self, calibration: &Calibration) {
@@ -209,7 +205,8 @@ impl Record {
         }
         let step = &mut self.document.steps[index];
         if step.blocks.is_empty() {
-            step.effective = effective(&outcome, target, topic);
+            let host = std::mem::take(&mut step.effective.host);
+            step.effective = Effective { host, ..effective(&outcome, target, topic) };
             step.durability = durability(&step.effective);
         }
         add_counts(&mut step.counts, &outcome.counts);
@@ -256,6 +253,23 @@ impl Record {
         self.document.comparisons = judgement.comparisons;
         self.document.sweeps = judgement.sweeps;
         self.document.summary = judgement.summary;
+    }
+}
+
+/// Whether each broker is on this host; none when that cannot be told.
+fn brokers_here(target: &Target) -> Option<Vec<bool>> {
+    let root = HostRoot::default();
+    let here = target.addresses().into_iter().map(|address| is_local_address(&root, address).ok());
+    here.collect::<Option<Vec<bool>>>().filter(|here| !here.is_empty())
+}
+
+fn cluster_facts(target: &Target, here: Option<&[bool]>) -> ClusterFacts {
+    ClusterFacts {
+        id: target.cluster.id.clone(),
+        brokers: target.cluster.brokers.iter().map(|(_, host, port)| format!("{host}:{port}")).collect(),
+        on_this_host: here.map(|here| here.contains(&true)),
+        version: target.lab.as_ref().map(|lab| format!("Apache Kafka {}", lab.kafka_version())),
+        security_protocol: target.cluster.properties.get("security.protocol").cloned(),
     }
 }
 

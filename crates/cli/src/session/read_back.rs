@@ -18,6 +18,8 @@ pub(super) fn effective(outcome: &BlockOutcome, target: &Target, topic: &TopicSh
         consumer: outcome.consumer_properties.clone(),
         topic: target.cluster.topic_configs(&topic.name),
         broker: target.cluster.broker_configs(leader),
+        jvm_flags: target.jvm_flags(),
+        host: Properties::new(),
     }
 }
 

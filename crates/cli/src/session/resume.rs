@@ -50,11 +50,18 @@ impl ResumeError {
     }
 }
 
+/// A run's directory. The document itself may be named, as everywhere.
+pub(super) fn directory(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !path.is_dir() => parent,
+        _ => path,
+    }
+}
+
 /// Opens a run's directory to go on with it.
 pub(super) fn open(path: &Path) -> Result<Run> {
     let document = read_document(path)?;
-    // The document itself may be named, as everywhere.
-    let directory = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
+    let directory = directory(path);
     check(&document, directory)?;
     let steps = kept_steps(&document, directory)?;
     let mut log_bytes = BTreeMap::new();

@@ -162,6 +162,7 @@ impl Run {
             title,
             topic: format!("{}-trial-{number}-r{resumed}", index + 1),
             own_topic: matches!(step.topic, plumb_model::plan::TopicPlan::Own { .. }),
+            broker_start: 0,
             resumed,
         };
         let waits_before = record.document.steps[0].instrument.queue_full_waits;

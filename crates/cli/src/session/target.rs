@@ -6,7 +6,7 @@ use plumb_lab::kafka::{LabCluster, LabOptions, Tls};
 use plumb_load::librdkafka::admin::{OwnTopic, Replicas, TopicShape, run_topics};
 use plumb_load::librdkafka::connect::{Cluster, connect};
 use plumb_model::facts::LogDirectory;
-use plumb_model::plan::{ClusterPlan, Plan, TopicPlan};
+use plumb_model::plan::{ClusterPlan, TopicPlan};
 use plumb_observe::scrape;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -39,11 +39,11 @@ pub(super) struct Target {
 impl Target {
     /// Starts the lab or connects to the brokers.
     pub(super) fn ready(
-        plan: &Plan,
+        plan: &ClusterPlan,
         run_id: &str,
         (security, stop, progress): super::Context<'_>,
     ) -> Result<Self> {
-        let (lab, bootstrap, properties, metrics) = match &plan.cluster {
+        let (lab, bootstrap, properties, metrics) = match plan {
             ClusterPlan::Brokers { bootstrap, metrics, .. } => {
                 for url in metrics {
                     scrape(url, METRICS_TIMEOUT)?;
@@ -51,7 +51,7 @@ impl Target {
                 (None, bootstrap.clone(), security.clone(), metrics.clone())
             }
             ClusterPlan::Lab { .. } => {
-                let lab = LabCluster::start(&lab_options(&plan.cluster, stop, progress)?)?;
+                let lab = LabCluster::start(&lab_options(plan, stop, progress)?)?;
                 let bootstrap = lab.bootstrap();
                 let properties = lab.client_properties().into_iter().collect();
                 let metrics = lab.jmx_metrics_urls().unwrap_or_else(|error| {
@@ -67,7 +67,7 @@ impl Target {
         let cluster = connect(&bootstrap, &properties, stop)?;
         let own = Vec::new();
         let run_id = run_id.to_owned();
-        let log_dirs = LogDirs::of(&plan.cluster, lab.as_ref());
+        let log_dirs = LogDirs::of(plan, lab.as_ref());
         Ok(Target { own, shapes: BTreeMap::new(), run_id, metrics, cluster, log_dirs, lab })
     }
 
@@ -126,6 +126,16 @@ impl Target {
     /// The log directories with what is behind them.
     pub(super) fn log_directories(&self) -> Vec<LogDirectory> {
         self.log_dirs.facts()
+    }
+
+    /// Flags of the JVM of a lab's first broker, as its process has them; empty for other brokers, and where they cannot be
+    /// read.
+    pub(super) fn jvm_flags(&self) -> Vec<String> {
+        let pid = self.lab.as_ref().and_then(|lab| lab.broker_pids().first().copied());
+        let command =
+            pid.and_then(|pid| fs_err::read(format!("/proc/{pid}/cmdline")).ok()).unwrap_or_default();
+        let words = command.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
+        words.filter(|word| word.starts_with("-X")).collect()
     }
 
     /// Addresses of the brokers, as far as their names resolve.

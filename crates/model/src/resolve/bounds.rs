@@ -136,7 +136,12 @@ fn error(plan: &Plan, path: &str, got: String, expected: String, reason: &'stati
     };
     let path = match path.strip_prefix("steps.").and_then(|rest| rest.split_once('.')) {
         Some((_, inner)) => inner.replace("rate_per_s", "rate"),
-        None => path.to_owned(),
+        // What a plan calls blocks are the pairs of a trial.
+        None => match &plan.trial {
+            Some(trial) if path == "blocks" && trial.until_decided => "trial.max_pairs".to_owned(),
+            Some(_) if path == "blocks" => "trial.pairs".to_owned(),
+            _ => path.to_owned(),
+        },
     };
     ResolveError::OutOfBounds { place, path, got, expected, reason }
 }

@@ -5,11 +5,19 @@ use crate::scenario::{LoadWords, OneOrMany, RateWords, Scalar, Scenario, SetupWo
 use crate::units::Nanos;
 use std::collections::BTreeMap;
 
+/// A setup with the path under which it is written.
+#[derive(Debug, Clone)]
+pub(super) struct Written {
+    pub(super) place: String,
+    pub(super) setup: SetupWords,
+}
+
 /// One combination: every value is single.
 #[derive(Debug, Clone)]
 pub(super) struct Variant {
-    /// Which setup of the scenario it comes from.
+    /// Which setup of the scenario it comes from, and where it is written: `setups.2`, `arms.low`.
     pub(super) setup_index: usize,
+    pub(super) place: String,
     pub(super) name: Option<String>,
     pub(super) driver: Option<OneOrMany<Driver>>,
     pub(super) producer: BTreeMap<String, OneOrMany<Scalar>>,
@@ -19,9 +27,11 @@ pub(super) struct Variant {
 }
 
 /// All combinations of a setup's lists, the first list varying slowest.
-pub(super) fn variants(scenario: &Scenario, setup: &SetupWords, setup_index: usize) -> Vec<Variant> {
+pub(super) fn variants(scenario: &Scenario, written: &Written, setup_index: usize) -> Vec<Variant> {
+    let setup = &written.setup;
     let base = Variant {
         setup_index,
+        place: written.place.clone(),
         name: setup.name.clone(),
         driver: setup.driver.clone().or_else(|| scenario.driver.clone()),
         producer: setup.producer.clone(),

@@ -299,6 +299,7 @@ fn step_plan(setup: &Setup) -> StepPlan {
         },
         producer: properties(setup.producer),
         consumer: properties(setup.consumer),
+        cluster: None,
     }
 }
 

@@ -52,7 +52,6 @@ fn request() -> Request<'static> {
         driver: Path::new("d.yaml"),
         dialect: None,
         goal: None,
-        trial: None,
         merge_topics: false,
         bootstrap: None,
         config: None,

@@ -1,0 +1,109 @@
+//! `plumb trial`: prove that a change helped.
+
+use super::OutputFormat;
+use clap::{Args, Subcommand, ValueEnum};
+use plumb_model::scenario::MarginWords;
+use plumb_model::trial::TrialVerdict;
+use std::path::PathBuf;
+
+/// `plumb trial`
+#[derive(Debug, Args)]
+pub struct TrialArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: TrialCommand,
+}
+
+/// What to prove, and on what.
+#[derive(Debug, Subcommand)]
+pub enum TrialCommand {
+    /// Arms that differ in something, in interleaved pairs on one path; a verdict on each metric
+    Run(Box<TrialRunArgs>),
+}
+
+/// `plumb trial run`
+#[derive(Debug, Args)]
+pub struct TrialRunArgs {
+    /// The scenario with its arms, a YAML file
+    #[arg(required_unless_present = "resume")]
+    pub scenario: Option<PathBuf>,
+    /// Go on with a trial that was stopped or killed, in its directory; what it left changed on this host is put back first
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = [
+            "scenario", "pairs", "margin", "level", "primary", "until_decided", "max_pairs", "restart_every", "accept",
+            "quick", "anyway", "bootstrap", "config", "out", "dry_run"
+        ]
+    )]
+    pub resume: Option<PathBuf>,
+    /// Rounds in which every arm has a block [default: 12]
+    #[arg(long, value_name = "N", conflicts_with_all = ["until_decided", "max_pairs"])]
+    pub pairs: Option<u32>,
+    /// Differences up to this count as none [default: 3%]
+    #[arg(long, value_name = "SHARE")]
+    pub margin: Option<MarginWords>,
+    /// Confidence level of every interval [default: 0.95]
+    #[arg(long, value_name = "LEVEL")]
+    pub level: Option<f64>,
+    /// The metric that decides [default: end_to_end.p99, where blocks are long enough for it]
+    #[arg(long, value_name = "METRIC")]
+    pub primary: Option<String>,
+    /// Stop as soon as it is decided, by a test that allows for looking after every pair
+    #[arg(long)]
+    pub until_decided: bool,
+    /// The most rounds with --until-decided [default: 40]
+    #[arg(long, value_name = "N")]
+    pub max_pairs: Option<u32>,
+    /// Start the lab's brokers anew after so many rounds; 0: never [default: three starts where arms differ in them]
+    #[arg(long, value_name = "N")]
+    pub restart_every: Option<u32>,
+    /// Verdicts with which the command ends with exit code 0 [default: better,equivalent]
+    #[arg(long, value_name = "VERDICTS", value_delimiter = ',')]
+    pub accept: Vec<VerdictWord>,
+    /// A tenth of each block's count or duration, and 6 pairs unless --pairs says how many: a look, hardly a proof
+    #[arg(long)]
+    pub quick: bool,
+    /// Run it although earlier trials on this very setup say that so few pairs cannot show the margin
+    #[arg(long)]
+    pub anyway: bool,
+    /// The cluster to use instead of the scenario's: host:port,...
+    #[arg(long, value_name = "HOSTS")]
+    pub bootstrap: Option<String>,
+    /// Client properties (security) for --bootstrap
+    #[arg(long, value_name = "FILE", requires = "bootstrap")]
+    pub config: Option<String>,
+    /// What to print on standard output: text, the result as json, or every pair as csv
+    #[arg(long, value_enum, default_value = "text")]
+    pub output: OutputFormat,
+    /// Directory for the run's document and report [default: runs/TIME-NAME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print what would be done, each value with its origin, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// A verdict as a flag names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum VerdictWord {
+    /// Better than what it is held against
+    Better,
+    /// Any difference is smaller than the margin
+    Equivalent,
+    /// Neither a difference nor its absence is shown
+    Undecided,
+    /// Worse
+    Worse,
+}
+
+impl From<VerdictWord> for TrialVerdict {
+    fn from(word: VerdictWord) -> Self {
+        match word {
+            VerdictWord::Better => TrialVerdict::Better,
+            VerdictWord::Equivalent => TrialVerdict::Equivalent,
+            VerdictWord::Undecided => TrialVerdict::Undecided,
+            VerdictWord::Worse => TrialVerdict::Worse,
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! `plumb trial`: one file for each way to prove a change.
+
+mod run;
+
+use super::End;
+use crate::args::trial::{TrialArgs, TrialCommand};
+use anyhow::Result;
+
+pub(super) fn trial(arguments: &TrialArgs) -> Result<End> {
+    match &arguments.command {
+        TrialCommand::Run(arguments) => run::run(arguments),
+    }
+}

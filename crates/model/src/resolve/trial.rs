@@ -1,0 +1,351 @@
+//! From the arms of a trial to steps, and from its words to the plan of what is held against what.
+//!
+//! Each arm becomes one step, and the reference becomes a second one at the end: how far apart the two come out is what
+//! this setup makes of no difference at all. What is written as a load's length is that of one block.
+
+mod differences;
+
+use super::sweep::{Variant, Written};
+use super::{ResolveError, Trail};
+use crate::plan::{ClusterPlan, Length, LoadPlan, Origin, Plan, StepPlan};
+use crate::scenario::{ArmLabWords, ArmWords, Scenario, TrialWords};
+use crate::trial::{Against, ArmPlan, METRIC_NAMES, TrialPlan, TrialVerdict, metric_quantile};
+use crate::units::Nanos;
+
+/// Pairs where nobody says how many: with a spread of 5 % between neighbouring blocks they show a difference of 4.5 % with
+/// a chance of 80 % (signed-rank test at 95 %).
+const PAIRS: u32 = 12;
+/// Most pairs of a trial that stops when it is decided, where nobody says: looking after every pair costs up to about
+/// 1.7 times as many as a number fixed before (our simulations of the sign-flip e-process).
+const MAX_PAIRS: u32 = 40;
+/// Starts of the brokers over a trial whose arms differ in them: the fewest that show how far starts differ (ours).
+const STARTS: u32 = 3;
+/// Largest margin: beyond it "equivalent" says nothing (ours).
+const MARGIN_MAX: f64 = 0.5;
+/// A quantile needs so many samples over 1-q, and up to half of a block may be cut as warm-up.
+const SAMPLES: f64 = 10.0;
+const CUT_FACTOR: f64 = 2.0;
+
+/// The arms as setups, the reference once more at the end; none where the scenario has no arms.
+pub(super) fn setups(scenario: &Scenario, trail: &Trail) -> Result<Option<Vec<Written>>, ResolveError> {
+    let arms = &scenario.arms.0;
+    let Some((reference, words)) = arms.first() else {
+        return match &scenario.trial {
+            Some(_) => Err(ResolveError::Missing {
+                path: "arms",
+                reason: "a trial holds arms against each other: {default: {}, low: {producer: {linger.ms: 0}}}",
+            }),
+            None => Ok(None),
+        };
+    };
+    for (first, given, reason) in [
+        (
+            "setups",
+            !scenario.setups.is_empty(),
+            "a scenario has setups to measure or arms to hold against each other",
+        ),
+        (
+            "goal",
+            scenario.goal.is_some(),
+            "a trial holds arms against each other at one rate, and a goal searches for rates",
+        ),
+        (
+            "blocks",
+            scenario.blocks.is_some(),
+            "in a trial every pair is a block of each arm: say trial.pairs",
+        ),
+    ] {
+        if given {
+            let place = trail.source_place(first);
+            return Err(ResolveError::Conflict { place, first: first.into(), second: "arms".into(), reason });
+        }
+    }
+    if arms.len() < 2 {
+        return Err(out_of_bounds(
+            trail,
+            "arms",
+            "1 arm".into(),
+            "at least 2",
+            "the first is the reference of the others",
+        ));
+    }
+    let written = |(name, words): &(String, ArmWords), called: &str| Written {
+        place: format!("arms.{name}"),
+        setup: words.setup(called),
+    };
+    let mut setups: Vec<Written> = arms.iter().map(|arm| written(arm, &arm.0)).collect();
+    setups.push(written(&(reference.clone(), words.clone()), &format!("{reference}, again")));
+    Ok(Some(setups))
+}
+
+/// The single setting that an arm is; an error where its words stand for several.
+pub(super) fn single(variants: Vec<Variant>, trail: &Trail) -> Result<Variant, ResolveError> {
+    let names: Vec<&str> = variants.iter().filter_map(|variant| variant.name.as_deref()).collect();
+    let got = match names[..] {
+        [first, second, ..] => format!("several settings ({first}; {second}; ...)"),
+        _ => return Ok(variants.into_iter().next().expect("a setup stands for at least one setting")),
+    };
+    let path = variants[0].place.clone();
+    let reason = "a trial holds single settings against each other: give each value an arm of its own";
+    Err(out_of_bounds(trail, &path, got, "a single setting", reason))
+}
+
+/// The lab of each step that has brokers of its own. The reference has them twice, where any arm has them: how far two
+/// starts of the same brokers differ is part of the noise.
+pub(super) fn clusters(
+    scenario: &Scenario,
+    base: &ClusterPlan,
+    trail: &Trail,
+) -> Result<Vec<Option<ClusterPlan>>, ResolveError> {
+    let mut own = Vec::new();
+    for (name, words) in &scenario.arms.0 {
+        let Some(lab) = &words.cluster else {
+            own.push(None);
+            continue;
+        };
+        let path = format!("arms.{name}.cluster");
+        let Some(plan) = own_lab(base, lab) else {
+            return Err(ResolveError::Conflict {
+                place: trail.source_place(&path),
+                first: path,
+                second: "cluster.bootstrap".into(),
+                reason: "only the brokers of a lab are Plumb's to start differently; for others, change them in `before`",
+            });
+        };
+        own.push((plan != *base).then_some(plan));
+    }
+    let differ = own.iter().any(|lab| lab != &own[0]);
+    own.push(match &own[0] {
+        Some(lab) => Some(lab.clone()),
+        None => differ.then(|| base.clone()),
+    });
+    Ok(own)
+}
+
+fn own_lab(base: &ClusterPlan, words: &ArmLabWords) -> Option<ClusterPlan> {
+    let mut plan = base.clone();
+    let ClusterPlan::Lab { tls, broker_properties, jvm_flags, heap, .. } = &mut plan else { return None };
+    *tls = words.tls.unwrap_or(*tls);
+    broker_properties
+        .extend(words.broker_properties.iter().map(|(key, value)| (key.clone(), value.0.clone())));
+    jvm_flags.extend(words.jvm_flags.iter().cloned());
+    if let Some(own) = &words.heap {
+        heap.clone_from(own);
+    }
+    Some(plan)
+}
+
+/// Pairs, and what is held against what. Lengths, written for one block, become those of whole steps.
+pub(super) fn plan(
+    scenario: &Scenario,
+    (cluster, steps): (&ClusterPlan, &mut [StepPlan]),
+    trail: &mut Trail,
+) -> Result<(u32, TrialPlan), ResolveError> {
+    let words = scenario.trial.clone().unwrap_or_default();
+    let (pairs, until_decided) = pairs(&words, trail)?;
+    let primary = primary(&words, steps, trail)?;
+    let margin = trail.scenario("trial.margin", words.margin.map(|margin| margin.0), || 0.03);
+    if !(margin > 0.0 && margin <= MARGIN_MAX) {
+        let expected = format!("above 0 and at most {MARGIN_MAX} (50%)");
+        let reason = "it is the largest difference that counts as none";
+        return Err(out_of_bounds(trail, "trial.margin", margin.to_string(), &expected, reason));
+    }
+    let restart_every = restart_every(&words, (cluster, steps), pairs, trail)?;
+    let accept = trail.scenario("trial.accept", words.accept.clone(), || {
+        vec![TrialVerdict::Better, TrialVerdict::Equivalent]
+    });
+    if accept.is_empty() {
+        let reason = "with none the command could only fail";
+        return Err(out_of_bounds(trail, "trial.accept", "empty".into(), "at least one verdict", reason));
+    }
+    // An arm is held against the reference with all that they were resolved to, before lengths are those of steps.
+    let arms = arms(scenario, (cluster, steps));
+    for (index, step) in steps.iter_mut().enumerate() {
+        lengthen(&mut step.load, pairs);
+        if let Some(origin) = trail.origins.get_mut(&format!("steps.{index}.load.length")) {
+            *origin = Origin::Derived { reason: format!("{pairs} blocks of the length written ({origin})") };
+        }
+    }
+    let trial = TrialPlan {
+        again: arms.len(),
+        arms,
+        against: trail.scenario("trial.against", words.against, Against::default),
+        primary,
+        margin,
+        until_decided,
+        restart_every,
+        accept,
+    };
+    Ok((pairs, trial))
+}
+
+/// How many rounds at most, and whether fewer may do.
+fn pairs(words: &TrialWords, trail: &mut Trail) -> Result<(u32, bool), ResolveError> {
+    let until_decided = trail.scenario("trial.until_decided", words.until_decided, || false);
+    let conflict = |first: &str, second: &str, reason| {
+        Err(ResolveError::Conflict {
+            place: trail.source_place(first),
+            first: first.into(),
+            second: second.into(),
+            reason,
+        })
+    };
+    match (until_decided, words.pairs, words.max_pairs) {
+        (true, Some(_), _) => conflict(
+            "trial.pairs",
+            "trial.until_decided",
+            "a trial has so many pairs, or as many as it takes: bound it with max_pairs",
+        ),
+        (false, _, Some(_)) => conflict(
+            "trial.max_pairs",
+            "trial.pairs",
+            "max_pairs bounds a trial that stops when it is decided: add until_decided, or say pairs",
+        ),
+        (true, None, most) => {
+            let pairs = trail.scenario("trial.max_pairs", most, || MAX_PAIRS);
+            trail.same_origin("blocks", "trial.max_pairs");
+            Ok((pairs, true))
+        }
+        (false, pairs, None) => {
+            let pairs = trail.scenario("trial.pairs", pairs, || PAIRS);
+            trail.same_origin("blocks", "trial.pairs");
+            Ok((pairs, false))
+        }
+    }
+}
+
+/// The metric that decides: as written, where every block has samples enough for it, else the best that there is.
+fn primary(words: &TrialWords, steps: &[StepPlan], trail: &mut Trail) -> Result<String, ResolveError> {
+    let fewest = steps.iter().filter_map(|step| step.load.messages()).min();
+    let Some(written) = &words.primary else {
+        let has_p99 = fewest.is_none_or(|fewest| fewest as f64 >= CUT_FACTOR * SAMPLES / 0.01);
+        let all = |is: fn(&LoadPlan) -> bool| steps.iter().all(|step| is(&step.load));
+        let any = |is: fn(&LoadPlan) -> bool| steps.iter().any(|step| is(&step.load));
+        let (name, reason) = match () {
+            () if any(LoadPlan::saturating) && all(|load| load.mode == crate::plan::Mode::Consume) => {
+                ("throughput.received_per_s", "nobody produces in the measured part")
+            }
+            () if any(LoadPlan::saturating) => {
+                ("throughput.produced_per_s", "as fast as possible has no latency")
+            }
+            () if any(|load| load.consumers == 0) && has_p99 => {
+                ("acknowledge.p99", "without consumers, sends end at the acknowledgement")
+            }
+            () if any(|load| load.consumers == 0) => {
+                ("acknowledge.mean", "a block has too few messages for a 99th percentile")
+            }
+            () if has_p99 => ("end_to_end.p99", "the tail of the whole path"),
+            () => ("end_to_end.mean", "a block has too few messages for a 99th percentile"),
+        };
+        trail.origins.insert("trial.primary".to_owned(), Origin::Derived { reason: reason.to_owned() });
+        return Ok(name.to_owned());
+    };
+    trail.scenario("trial.primary", Some(()), || ());
+    let refuse = |got: String, expected: &str, reason| {
+        Err(out_of_bounds(trail, "trial.primary", got, expected, reason))
+    };
+    if !METRIC_NAMES.contains(&written.as_str()) {
+        return refuse(
+            written.clone(),
+            &format!("one of {}", METRIC_NAMES.join(", ")),
+            "it is a metric of each block",
+        );
+    }
+    let latency = written.starts_with("end_to_end.") || written.starts_with("acknowledge.");
+    if latency && steps.iter().any(|step| step.load.saturating()) {
+        return refuse(written.clone(), "a throughput or cpu metric", "as fast as possible has no latency");
+    }
+    if written.starts_with("end_to_end.") && steps.iter().any(|step| step.load.consumers == 0) {
+        return refuse(written.clone(), "an acknowledge metric", "end-to-end latency ends at a consumer");
+    }
+    if let Some((quantile, fewest)) = metric_quantile(written).zip(fewest) {
+        let needed = (SAMPLES / (1.0 - quantile)).round() as u64;
+        if fewest < needed {
+            let got = format!("{written} of blocks with {fewest} messages");
+            let expected =
+                format!("of blocks with at least {needed} (load.count, load.duration), or end_to_end.mean");
+            return refuse(
+                got,
+                &expected,
+                "a quantile needs 10/(1-q) samples, and in a trial the length written is that of one block",
+            );
+        }
+    }
+    Ok(written.clone())
+}
+
+fn restart_every(
+    words: &TrialWords,
+    (cluster, steps): (&ClusterPlan, &[StepPlan]),
+    pairs: u32,
+    trail: &mut Trail,
+) -> Result<u32, ResolveError> {
+    let differ = steps.iter().any(|step| step.cluster.is_some());
+    let lab = matches!(cluster, ClusterPlan::Lab { .. });
+    if words.restart_every.is_some_and(|every| every > 0) && !lab {
+        return Err(ResolveError::Conflict {
+            place: trail.source_place("trial.restart_every"),
+            first: "trial.restart_every".into(),
+            second: "cluster.bootstrap".into(),
+            reason: "only the brokers of a lab are Plumb's to restart",
+        });
+    }
+    let every = trail.scenario("trial.restart_every", words.restart_every, || {
+        if differ { pairs.div_ceil(STARTS) } else { 0 }
+    });
+    if differ && words.restart_every.is_none() {
+        let reason = format!("arms differ in their brokers: {STARTS} starts of each");
+        trail.origins.insert("trial.restart_every".to_owned(), Origin::Derived { reason });
+    }
+    Ok(every)
+}
+
+fn arms(scenario: &Scenario, (cluster, steps): (&ClusterPlan, &[StepPlan])) -> Vec<ArmPlan> {
+    let arm = |(index, (name, words)): (usize, &(String, ArmWords))| ArmPlan {
+        name: name.clone(),
+        step: index,
+        differences: differences::of((&steps[0], &scenario.arms.0[0].1), (&steps[index], words), cluster),
+        before: words.before.clone(),
+        after: words.after.clone(),
+        host: words.host.iter().map(|(key, value)| (key.clone(), value.0.clone())).collect(),
+    };
+    scenario.arms.0.iter().enumerate().map(arm).collect()
+}
+
+fn lengthen(load: &mut LoadPlan, blocks: u32) {
+    let blocks = u64::from(blocks);
+    load.length = match load.length {
+        Length::Count(count) => Length::Count(count.saturating_mul(blocks)),
+        Length::Duration(time) => Length::Duration(Nanos(time.0.saturating_mul(blocks))),
+    };
+}
+
+/// Whether every block of a plan with arms is fit to stand beside its pair.
+pub(super) fn check(plan: &Plan) -> Result<(), ResolveError> {
+    let changes = |step: &&StepPlan| step.load.schedule.own_rate_per_s().is_some();
+    match plan.steps.iter().find(changes).filter(|_| plan.trial.is_some()) {
+        Some(_) => Err(ResolveError::Conflict {
+            place: String::new(),
+            first: "arms".into(),
+            second: "load.schedule".into(),
+            reason: "a rate that changes would be cut into the blocks of the pairs: use constant, poisson or burst",
+        }),
+        None => Ok(()),
+    }
+}
+
+fn out_of_bounds(
+    trail: &Trail,
+    path: &str,
+    got: String,
+    expected: &str,
+    reason: &'static str,
+) -> ResolveError {
+    ResolveError::OutOfBounds {
+        place: trail.source_place(path),
+        path: path.to_owned(),
+        got,
+        expected: expected.to_owned(),
+        reason,
+    }
+}

@@ -1,0 +1,73 @@
+//! What an arm has that the reference has not, as asked for: each value by its path.
+
+use crate::plan::{ClusterPlan, StepPlan};
+use crate::scenario::ArmWords;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What stands for a value that one of the two has not.
+const ABSENT: &str = "(not set)";
+
+/// The differences of an arm from the reference.
+pub(super) fn of(
+    reference: (&StepPlan, &ArmWords),
+    arm: (&StepPlan, &ArmWords),
+    cluster: &ClusterPlan,
+) -> BTreeMap<String, String> {
+    let (before, now) = (values(reference, cluster), values(arm, cluster));
+    let changed = now.iter().filter(|(path, value)| before.get(*path) != Some(value));
+    let mut differences: BTreeMap<String, String> =
+        changed.map(|(path, value)| (path.clone(), value.clone())).collect();
+    let dropped = before.keys().filter(|path| !now.contains_key(*path));
+    differences.extend(dropped.map(|path| (path.clone(), ABSENT.to_owned())));
+    differences
+}
+
+/// Every value of an arm that is not empty, by its path.
+fn values((step, words): (&StepPlan, &ArmWords), cluster: &ClusterPlan) -> BTreeMap<String, String> {
+    let mut values = BTreeMap::new();
+    // The whole of a plan's part, so that none can be forgotten here when the plan gains one.
+    let StepPlan { name: _, driver, topic, load, producer, consumer, cluster: own } = step;
+    let parts = [
+        ("driver", serde_json::to_value(driver)),
+        ("topic", serde_json::to_value(topic)),
+        ("load", serde_json::to_value(load)),
+        ("producer", serde_json::to_value(producer)),
+        ("consumer", serde_json::to_value(consumer)),
+        ("cluster", serde_json::to_value(own.as_ref().unwrap_or(cluster))),
+    ];
+    for (path, part) in parts {
+        note(path, &part.unwrap_or(Value::Null), &mut values);
+    }
+    let hooks = [("before", &words.before), ("after", &words.after)];
+    values.extend(hooks.into_iter().filter_map(|(path, hook)| Some((path.to_owned(), hook.clone()?))));
+    values.extend(words.host.iter().map(|(setting, value)| (format!("host.{setting}"), value.0.clone())));
+    values
+}
+
+fn note(path: &str, value: &Value, values: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Null => {}
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                note(&format!("{path}.{key}"), value, values);
+            }
+        }
+        Value::Array(items) => {
+            let words: Vec<String> = items.iter().map(leaf).collect();
+            if !words.is_empty() {
+                values.insert(path.to_owned(), words.join(" "));
+            }
+        }
+        value => {
+            values.insert(path.to_owned(), leaf(value));
+        }
+    }
+}
+
+fn leaf(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
+}
