@@ -1,0 +1,25 @@
+//! Two groups of servers, before and after a change: how much of the difference is the change's.
+//!
+//! The server is the unit of analysis, never the sample: a server's days share its hardware, its customers and its moment.
+//! [`change`] makes one number of a server (how its metric changed, on a logarithmic scale), [`design`] holds the groups
+//! against each other at equal load, [`permutation`] says how often chance alone does as much. [`pre_trend`], [`overlap`],
+//! [`surge`] and [`without`] look for what would make that comparison wrong, [`zero_heavy`] is for metrics that are mostly 0,
+//! [`naive`] has what not to do, and [`assign`] makes the groups beforehand.
+//!
+//! Not here: reading figures, and what a result means for a fleet (the `judge` crate).
+
+pub mod assign;
+pub mod change;
+pub mod design;
+pub mod naive;
+pub mod overlap;
+pub mod permutation;
+pub mod pre_trend;
+pub mod surge;
+pub mod without;
+pub mod zero_heavy;
+
+#[cfg(test)]
+mod simulated;
+#[cfg(test)]
+mod simulations;
