@@ -31,10 +31,13 @@ pub fn log_change(before: &[f64], after: &[f64], scale: Scale) -> Option<f64> {
     Some(log_level(after, scale)? - log_level(before, scale)?)
 }
 
-/// The offset that suits counts: half an event where all values are whole numbers. Where they are not, their unit is
-/// unknown: half of the smallest above 0 where a server's sum is 0, none elsewhere.
+/// The offset that suits counts: half an event where most values are whole numbers (a day with a gap may be scaled up).
+/// Where they are not, their unit is unknown: half of the smallest above 0 where a server's sum is 0, none elsewhere.
 pub fn offset(values: impl Iterator<Item = f64> + Clone, any_sum_is_zero: bool) -> f64 {
-    if values.clone().all(|value| value.fract() == 0.0) {
+    let (whole, all) = values
+        .clone()
+        .fold((0u64, 0u64), |(whole, all), value| (whole + u64::from(value.fract() == 0.0), all + 1));
+    if 2 * whole > all {
         return 0.5;
     }
     let smallest = values.filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
@@ -63,7 +66,7 @@ mod tests {
 
     #[test]
     fn half_an_event_is_added_to_counts_and_nothing_to_fractions_without_zeros() {
-        assert_eq!(offset([3.0, 0.0, 7.0].into_iter(), true), 0.5);
+        assert_eq!(offset([3.0, 0.0, 7.0, 7.5].into_iter(), true), 0.5);
         assert_eq!(offset([0.3, 0.2].into_iter(), false), 0.0);
         assert_eq!(offset([0.3, 0.2, 0.0].into_iter(), true), 0.1);
     }

@@ -6,6 +6,7 @@
 //! unequal spread do not pass for groups of unequal mean (Chung and Romano 2013, Annals of Statistics 41).
 
 use super::design::{Design, Groups, dot};
+use crate::power::smallest_p_two_groups;
 use crate::random::Random;
 
 /// Permutations drawn where there are too many to try them all.
@@ -42,7 +43,7 @@ pub fn smallest_p(test: &[bool], stratum: &[u32]) -> f64 {
 
 /// The fewest servers in each of two equal groups for which [`smallest_p`] is at most `alpha`: 4 for 5 %.
 pub fn servers_min(alpha: f64) -> usize {
-    (1..).find(|&n| 2.0 / choose(2 * n, n) <= alpha || n >= 1_000).unwrap_or(1_000)
+    (1..).find(|&n| smallest_p_two_groups(n, n) <= alpha || n >= 1_000).unwrap_or(1_000)
 }
 
 /// How often an effect is as large by chance; none where there is no effect to hold against (see [`Design::effect`]).
