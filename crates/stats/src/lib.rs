@@ -11,6 +11,7 @@
 //! Everything is a pure function of its arguments: what is random takes a seed. Not here: input and output, clocks,
 //! and what an estimate means for a run (that is the `judge` crate).
 
+pub mod autocorrelation;
 pub mod distribution;
 pub mod e_process;
 pub mod figure;
@@ -28,3 +29,4 @@ pub mod signed_rank;
 pub mod steady;
 pub mod trend;
 pub mod variability;
+pub mod warm_up;

@@ -1,0 +1,120 @@
+//! Whether neighbours in a series know of each other, and what that leaves of its size.
+//!
+//! A thousand seconds of which each looks like the one before are worth far fewer. Not for the samples of a histogram, whose
+//! order is gone: [`crate::interval::effective_samples`] goes by batches.
+
+/// Correlation of each value with the next, about the mean of all: sum (x(t) - m)(x(t+1) - m) / sum (x - m)^2 (Box and
+/// Jenkins 1970; R's `acf`). None with fewer than 3 values, one that is not finite, or all alike.
+pub fn lag_1(series: &[f64]) -> Option<f64> {
+    Centred::of(series).map(|centred| centred.correlation(1))
+}
+
+/// Beyond this a [`lag_1`] of `n` independent values is unusual: about 1 in 20 is, 2 / sqrt(n) (Bartlett 1946).
+pub fn lag_1_limit(n: usize) -> f64 {
+    2.0 / (n as f64).sqrt()
+}
+
+/// How many independent values know the mean as well: n / (1 + 2 (sum of the correlations at all lags)), at least 1 and at
+/// most n. The sum ends where neighbouring lags together are no longer positive and never rises (initial monotone
+/// sequence, Geyer 1992, Statistical Science 7). None as for [`lag_1`].
+pub fn effective_size(series: &[f64]) -> Option<f64> {
+    let centred = Centred::of(series)?;
+    let n = series.len();
+    let (mut sum, mut least) = (0.0, f64::INFINITY);
+    for lag in (0..n - 1).step_by(2) {
+        let pair = centred.correlation(lag) + centred.correlation(lag + 1);
+        if pair <= 0.0 {
+            break;
+        }
+        least = least.min(pair);
+        sum += least;
+    }
+    // Lag 0 is in the first pair once; the others count on both sides.
+    Some((n as f64 / (2.0 * sum - 1.0).max(1.0)).max(1.0))
+}
+
+struct Centred {
+    values: Vec<f64>,
+    squares: f64,
+}
+
+impl Centred {
+    fn of(series: &[f64]) -> Option<Centred> {
+        if series.len() < 3 || series.iter().any(|x| !x.is_finite()) {
+            return None;
+        }
+        let mean = series.iter().sum::<f64>() / series.len() as f64;
+        let values: Vec<f64> = series.iter().map(|x| x - mean).collect();
+        let squares: f64 = values.iter().map(|x| x * x).sum();
+        // Values that are alike leave nothing but the mean's rounding.
+        let rounding = (4.0 * f64::EPSILON * series.len() as f64 * mean).powi(2);
+        (squares > rounding).then_some(Centred { values, squares })
+    }
+
+    fn correlation(&self, lag: usize) -> f64 {
+        let later = &self.values[lag.min(self.values.len())..];
+        self.values.iter().zip(later).map(|(x, y)| x * y).sum::<f64>() / self.squares
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    /// Luteinizing hormone in blood at 10-minute intervals (Diggle 1990, Time Series, table A.1; R's `lh`): R's `acf(lh)` prints
+    /// 0.576 for lag 1 and 0.182 for lag 2.
+    #[test]
+    fn correlations_are_those_of_r() {
+        let lh = [
+            2.4, 2.4, 2.4, 2.2, 2.1, 1.5, 2.3, 2.3, 2.5, 2.0, 1.9, 1.7, 2.2, 1.8, 3.2, 3.2, 2.7, 2.2, 2.2,
+            1.9, 1.9, 1.8, 2.7, 3.0, 2.3, 2.0, 2.0, 2.9, 2.9, 2.7, 2.7, 2.3, 2.6, 2.4, 1.8, 1.7, 1.5, 1.4,
+            2.1, 3.3, 3.5, 3.5, 3.1, 2.6, 2.1, 3.4, 3.0, 2.9,
+        ];
+        assert!((lag_1(&lh).unwrap() - 0.576).abs() < 5e-4, "{:?}", lag_1(&lh));
+    }
+
+    fn ar_1(n: usize, phi: f64, random: &mut Random) -> Vec<f64> {
+        let mut value = random.normal();
+        let series = (0..n).map(|_| {
+            value = phi * value + (1.0 - phi * phi).sqrt() * random.normal();
+            value
+        });
+        series.collect()
+    }
+
+    /// For AR(1) it is n (1 - phi) / (1 + phi).
+    #[test]
+    fn a_lingering_series_is_worth_what_theory_says() {
+        let mut random = Random::new(17);
+        for phi in [0.0, 0.5, 0.9] {
+            let sizes = (0..40).map(|_| effective_size(&ar_1(2_000, phi, &mut random)).unwrap());
+            let mean = sizes.sum::<f64>() / 40.0;
+            let theory = 2_000.0 * (1.0 - phi) / (1.0 + phi);
+            assert!((mean / theory - 1.0).abs() < 0.15, "phi {phi}: {mean}, theory {theory}");
+        }
+    }
+
+    #[test]
+    fn independent_values_pass_the_limit_about_1_time_in_20() {
+        let mut random = Random::new(18);
+        let beyond =
+            (0..2_000).filter(|_| lag_1(&ar_1(24, 0.0, &mut random)).unwrap().abs() > lag_1_limit(24));
+        let share = beyond.count() as f64 / 2_000.0;
+        assert!((0.02..=0.06).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn a_series_to_and_fro_is_worth_no_more_than_its_length() {
+        let series: Vec<f64> = (0..50).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        assert!(lag_1(&series).unwrap() < -0.9);
+        assert_eq!(effective_size(&series), Some(50.0));
+    }
+
+    #[test]
+    fn what_has_no_spread_has_no_correlation() {
+        assert_eq!(lag_1(&[1.0, 2.0]), None);
+        assert_eq!(lag_1(&[0.1; 30]), None);
+        assert_eq!(effective_size(&[1.0, 2.0, f64::NAN]), None);
+    }
+}
