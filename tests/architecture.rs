@@ -13,10 +13,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("load", &["model", "wire"]),
     ("probe", &["model"]),
     ("observe", &["model"]),
+    ("fleet", &["model"]),
     ("judge", &["model", "stats"]),
     ("lab", &["model"]),
     ("report", &["model", "stats"]),
-    ("cli", &["model", "stats", "wire", "load", "probe", "observe", "judge", "lab", "report"]),
+    ("cli", &["model", "stats", "wire", "load", "probe", "observe", "fleet", "judge", "lab", "report"]),
 ];
 
 /// A bench drives what it measures from outside: it may lean on every crate, and no crate on it.

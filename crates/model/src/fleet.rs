@@ -36,7 +36,8 @@ pub enum FleetGroup {
 /// Values of every server in every interval. Absent is `None`, never 0.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FleetTable {
-    /// Start of each interval, seconds since 1970 (UTC), ascending and evenly stepped but for changes of daylight time.
+    /// Start of each interval, seconds since 1970 (UTC), ascending. Only whole intervals: those that the samples cover in part,
+    /// and the one that the change cuts, are not in it, so that there may be a hole; days have 23 to 25 hours.
     pub intervals_start_s: Vec<i64>,
     /// The servers, by name, ascending.
     pub servers: Vec<FleetServer>,
@@ -55,11 +56,12 @@ pub struct FleetServer {
     pub site: String,
     /// Hardware; empty when unknown.
     pub hardware: String,
-    /// The metric in each interval.
+    /// The metric in each interval: the count in all of it, or the mean level. Absent where less than half of the samples are there;
+    /// a count that rests on less than all of them is scaled to the whole interval.
     pub metric: Vec<Option<f64>>,
-    /// The load in each interval; empty when no load was given.
+    /// The load in each interval, likewise; empty when no load was given.
     pub load: Vec<Option<f64>>,
-    /// Share of the samples expected in each interval that were there, 0..1.
+    /// Share of the samples expected in each interval that were there, 0..1: the smaller one of metric and load.
     pub complete: Vec<f32>,
 }
 

@@ -1,0 +1,258 @@
+//! What can go wrong with a fleet's figures, whose fault it is, and what to do next.
+
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Whose fault an error is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The user's words, or the files that they name.
+    Usage,
+    /// This machine.
+    Environment,
+    /// The metrics server.
+    Target,
+}
+
+/// Figures that cannot be read, or not be believed.
+#[derive(Debug, Error)]
+pub enum FleetInputError {
+    /// Not there, or not readable for this user.
+    #[error("cannot read {path}")]
+    Open {
+        /// As given.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// No file was named.
+    #[error("expected at least one file of samples, got none")]
+    NoFiles,
+    /// A column that was asked for.
+    #[error("{path} has no column {column:?} for the {role}; it has {}", listed(columns))]
+    NoColumn {
+        /// The file.
+        path: PathBuf,
+        /// What was looked for.
+        column: String,
+        /// What it is for.
+        role: &'static str,
+        /// What there is.
+        columns: Vec<String>,
+    },
+    /// Two columns of one name: which is meant?
+    #[error("{path} has the column {column:?} {count} times; expected once")]
+    RepeatedColumn {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        column: String,
+        /// How often.
+        count: usize,
+    },
+    /// A column whose values cannot be what it is for.
+    #[error("{path}: the column {column:?} has the type {got}; expected {expected} for the {role}")]
+    ColumnType {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// What it is for.
+        role: &'static str,
+        /// What it would have to be.
+        expected: &'static str,
+        /// What it is.
+        got: String,
+    },
+    /// Not in the file format that its first bytes promise, or damaged.
+    #[error("{path} is not a whole {format} file: {reason}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// `CSV` or `Parquet`.
+        format: &'static str,
+        /// What the reader says.
+        reason: String,
+    },
+    /// So many rows are unusable that the file is probably not what the flags say.
+    #[error("{unusable} of {rows} rows cannot be used, such as {example}; expected at most 5 %")]
+    TooManyUnusable {
+        /// Rows that are unusable.
+        unusable: u64,
+        /// All rows.
+        rows: u64,
+        /// Where and why.
+        example: String,
+    },
+    /// A server cannot be in both groups.
+    #[error(
+        "the server {server:?} is in both groups: {first:?} ({first_place}) and {second:?} ({second_place})"
+    )]
+    BothGroups {
+        /// The server.
+        server: String,
+        /// The group's name where it was met first.
+        first: String,
+        /// Where.
+        first_place: String,
+        /// The other group's name.
+        second: String,
+        /// Where.
+        second_place: String,
+    },
+    /// A group that nobody is in.
+    #[error(
+        "no server is in the group {group:?} according to {place}; the groups there are {}",
+        listed(found)
+    )]
+    NoSuchGroup {
+        /// Its name.
+        group: String,
+        /// The groups file, column or label.
+        place: String,
+        /// The names that there are.
+        found: Vec<String>,
+    },
+    /// A group whose servers have no samples.
+    #[error(
+        "no server of the group {group:?} has a sample: expected such as {expected:?}, got such as {got:?}"
+    )]
+    GroupWithoutSamples {
+        /// Its name.
+        group: String,
+        /// A server that it should have.
+        expected: String,
+        /// A server that has samples.
+        got: String,
+    },
+    /// Nothing usable.
+    #[error("there is no usable sample of the {quantity}: {reason}")]
+    NoSamples {
+        /// `metric` or `load`.
+        quantity: &'static str,
+        /// What was there instead.
+        reason: String,
+    },
+    /// A state that was called a counter.
+    #[error(
+        "the {quantity} falls in {falls} of {steps} steps, such as {example}: expected a counter, which only falls at a restart"
+    )]
+    NotACounter {
+        /// `metric` or `load`.
+        quantity: &'static str,
+        /// Falls.
+        falls: u64,
+        /// Steps between two samples.
+        steps: u64,
+        /// Where.
+        example: String,
+    },
+    /// Intervals without samples by design.
+    #[error(
+        "samples are {step_s} s apart, intervals {interval_s} s long; expected at least one sample an interval"
+    )]
+    StepLongerThanInterval {
+        /// Usual time between samples.
+        step_s: f64,
+        /// Length of an interval.
+        interval_s: i64,
+    },
+    /// Nothing whole is left.
+    #[error("the samples ({first} to {last}) cover no whole interval")]
+    NoWholeInterval {
+        /// The first sample.
+        first: String,
+        /// The last sample.
+        last: String,
+    },
+    /// More than fits.
+    #[error(
+        "{servers} servers and {intervals} intervals ({first} to {last}) are more than {limit} values; expected fewer"
+    )]
+    TooLarge {
+        /// Servers.
+        servers: usize,
+        /// Intervals.
+        intervals: usize,
+        /// The first sample.
+        first: String,
+        /// The last.
+        last: String,
+        /// The most that are kept.
+        limit: usize,
+    },
+    /// The user asked for an end.
+    #[error("stopped before everything was read")]
+    Stopped,
+}
+
+impl FleetInputError {
+    /// Whose fault it is.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self {
+            FleetInputError::Open { source, .. } => match source.kind() {
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::IsADirectory => Fault::Usage,
+                _ => Fault::Environment,
+            },
+            _ => Fault::Usage,
+        }
+    }
+
+    /// The next step, where one is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            FleetInputError::Open { .. } => "check the path and who may read it",
+            FleetInputError::NoFiles => "name the CSV or Parquet files with the samples",
+            FleetInputError::NoColumn { .. } => {
+                "say which column is which: --server-column, --time-column, --metric, --load, --group-column"
+            }
+            FleetInputError::RepeatedColumn { .. } => {
+                "rename one of them, or leave the other out of the file"
+            }
+            FleetInputError::ColumnType { .. } => {
+                "name another column, or write the file with this one converted"
+            }
+            FleetInputError::Damaged { .. } => "was it written to its end, and copied whole?",
+            FleetInputError::TooManyUnusable { .. } => {
+                "are these the right columns? Times are RFC 3339, local dates and times, or numbers since 1970; \
+                 numbers have a point and no thousands separators"
+            }
+            FleetInputError::BothGroups { .. } => {
+                "keep one of the two; a server that changed its group during the trial belongs to neither"
+            }
+            FleetInputError::NoSuchGroup { .. } => {
+                "say what the groups are called: --control NAME --test NAME"
+            }
+            FleetInputError::GroupWithoutSamples { .. } => {
+                "the names have to be the same in both; the samples' may carry a port or a domain"
+            }
+            FleetInputError::NoSamples { .. } => {
+                "is it the right column or selector, and the right window of time?"
+            }
+            FleetInputError::NotACounter { .. } => {
+                "say what a sample is: increments (what happened since the one before) or level (a state)"
+            }
+            FleetInputError::StepLongerThanInterval { .. } => "choose a longer interval",
+            FleetInputError::NoWholeInterval { .. } => "choose a shorter interval, or a longer window",
+            FleetInputError::TooLarge { .. } => {
+                "choose longer intervals or a shorter window; or is a time in another unit than it looks?"
+            }
+            FleetInputError::Stopped => return None,
+        })
+    }
+}
+
+/// Names for a message, not more than a person reads.
+fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 20;
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("{name:?}")).collect();
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

@@ -1,0 +1,186 @@
+//! Which interval a moment is in: days of the calendar in a zone, or a fixed number of seconds counted from the change.
+//!
+//! Days are found with the zone's rules and have 23 or 25 hours where daylight time begins or ends.
+
+use crate::request::{FleetInterval, FleetWindow};
+use jiff::civil::{Date, date};
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp};
+
+/// Times that are believed: before and after, a number is of another unit or no time at all. 1971 and 2200, UTC.
+const BELIEVED_MS: std::ops::Range<i64> = 31_536_000_000..7_258_118_400_000;
+
+const EPOCH: Date = date(1970, 1, 1);
+
+/// A piece of time, its end not in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Interval {
+    /// Days since 1970, or multiples of the length since the anchor.
+    pub(crate) index: i32,
+    pub(crate) start_ms: i64,
+    pub(crate) end_ms: i64,
+}
+
+impl Interval {
+    pub(crate) fn contains(&self, time_ms: i64) -> bool {
+        (self.start_ms..self.end_ms).contains(&time_ms)
+    }
+
+    pub(crate) fn length_ms(&self) -> i64 {
+        self.end_ms - self.start_ms
+    }
+}
+
+#[derive(Debug)]
+enum Division {
+    Days(TimeZone),
+    Fixed { length_ms: i64, anchor_ms: i64 },
+}
+
+/// The division of time, with what was worked out already.
+#[derive(Debug)]
+pub(crate) struct Intervals {
+    division: Division,
+    from_ms: i64,
+    until_ms: i64,
+    /// Days met so far, ascending: the rules of a zone are asked once for each.
+    known: Vec<Interval>,
+}
+
+impl Intervals {
+    pub(crate) fn new(window: &FleetWindow) -> Self {
+        let bound = |moment: Option<Timestamp>, open| moment.map_or(open, |moment| moment.as_millisecond());
+        let division = match window.interval {
+            FleetInterval::Days => Division::Days(window.zone.clone()),
+            FleetInterval::Seconds(length) => Division::Fixed {
+                length_ms: i64::from(length.max(1)) * 1000,
+                anchor_ms: bound(window.changed_at, 0),
+            },
+        };
+        let (from_ms, until_ms) = (bound(window.from, i64::MIN), bound(window.until, i64::MAX));
+        Intervals { division, from_ms, until_ms, known: Vec::new() }
+    }
+
+    /// Whether a time can be one.
+    pub(crate) fn believes(time_ms: i64) -> bool {
+        BELIEVED_MS.contains(&time_ms)
+    }
+
+    /// Whether the samples of this moment were asked for.
+    pub(crate) fn wants(&self, time_ms: i64) -> bool {
+        (self.from_ms..self.until_ms).contains(&time_ms)
+    }
+
+    /// Whether all of an interval was asked for.
+    pub(crate) fn wants_all(&self, interval: &Interval) -> bool {
+        interval.start_ms >= self.from_ms && interval.end_ms <= self.until_ms
+    }
+
+    /// The interval of a moment that is believed.
+    pub(crate) fn of(&mut self, time_ms: i64) -> Interval {
+        match &self.division {
+            Division::Fixed { length_ms, anchor_ms } => {
+                fixed(*length_ms, *anchor_ms, (time_ms - anchor_ms).div_euclid(*length_ms))
+            }
+            Division::Days(zone) => {
+                let place = self.known.partition_point(|known| known.end_ms <= time_ms);
+                if let Some(known) = self.known.get(place).filter(|known| known.contains(time_ms)) {
+                    return *known;
+                }
+                let found = day_of(zone, time_ms);
+                self.known.insert(place, found);
+                found
+            }
+        }
+    }
+
+    /// The interval of a number.
+    pub(crate) fn at(&self, index: i32) -> Interval {
+        match &self.division {
+            Division::Fixed { length_ms, anchor_ms } => fixed(*length_ms, *anchor_ms, i64::from(index)),
+            Division::Days(zone) => {
+                let day = EPOCH.checked_add(Span::new().days(index)).unwrap_or(EPOCH);
+                day_at(zone, day)
+            }
+        }
+    }
+}
+
+fn fixed(length_ms: i64, anchor_ms: i64, index: i64) -> Interval {
+    let start_ms = anchor_ms + index * length_ms;
+    // Times are within 230 years and lengths at least a second: the number fits.
+    let index = i32::try_from(index).unwrap_or(i32::MAX);
+    Interval { index, start_ms, end_ms: start_ms + length_ms }
+}
+
+fn day_of(zone: &TimeZone, time_ms: i64) -> Interval {
+    let moment = Timestamp::from_millisecond(time_ms).unwrap_or_default();
+    day_at(zone, zone.to_datetime(moment).date())
+}
+
+fn day_at(zone: &TimeZone, day: Date) -> Interval {
+    let start_ms = |day: Date| match day.to_zoned(zone.clone()) {
+        // A day may begin at 01:00, where midnight is skipped: jiff's choice for a time in a gap is the moment after it.
+        Ok(start) => start.timestamp().as_millisecond(),
+        Err(_) => 0,
+    };
+    let index = day.duration_since(EPOCH).as_hours() / 24;
+    Interval {
+        index: i32::try_from(index).unwrap_or_default(),
+        start_ms: start_ms(day),
+        end_ms: day.tomorrow().map_or(0, start_ms),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(interval: FleetInterval, zone: &str, changed_at: Option<&str>) -> FleetWindow {
+        FleetWindow {
+            changed_at: changed_at.map(|text| text.parse().unwrap()),
+            interval,
+            zone: TimeZone::get(zone).unwrap(),
+            from: None,
+            until: None,
+        }
+    }
+
+    fn ms(text: &str) -> i64 {
+        text.parse::<Timestamp>().unwrap().as_millisecond()
+    }
+
+    #[test]
+    fn days_have_23_and_25_hours_where_daylight_time_begins_and_ends() {
+        let mut days = Intervals::new(&window(FleetInterval::Days, "Europe/Berlin", None));
+        let spring = days.of(ms("2026-03-29T12:00:00Z"));
+        assert_eq!(spring.start_ms, ms("2026-03-28T23:00:00Z"));
+        assert_eq!(spring.length_ms(), 23 * 3_600_000);
+        assert_eq!(days.of(ms("2026-10-25T00:30:00Z")).length_ms(), 25 * 3_600_000);
+        assert_eq!(days.of(ms("2026-10-26T00:30:00Z")).length_ms(), 24 * 3_600_000);
+    }
+
+    #[test]
+    fn a_moment_is_in_the_interval_that_its_number_gives_again() {
+        let zones = ["UTC", "America/New_York", "Asia/Kathmandu", "Pacific/Apia", "America/Sao_Paulo"];
+        for zone in zones {
+            let mut days = Intervals::new(&window(FleetInterval::Days, zone, None));
+            for hour in 0..24 * 366 * 3 {
+                let moment = ms("2011-01-01T00:30:00Z") + hour * 3_600_000;
+                let day = days.of(moment);
+                assert!(day.contains(moment), "{zone} {moment}");
+                assert_eq!(days.at(day.index), day, "{zone}");
+            }
+        }
+    }
+
+    #[test]
+    fn fixed_intervals_are_counted_from_the_change_so_that_none_is_cut_by_it() {
+        let mut hours =
+            Intervals::new(&window(FleetInterval::Seconds(3600), "UTC", Some("2026-03-01T10:17:00Z")));
+        let change = ms("2026-03-01T10:17:00Z");
+        assert_eq!(hours.of(change), Interval { index: 0, start_ms: change, end_ms: change + 3_600_000 });
+        assert_eq!(hours.of(change - 1).index, -1);
+        assert_eq!(hours.at(-1).end_ms, change);
+    }
+}

@@ -1,0 +1,131 @@
+//! What is asked for: where the samples are, which servers are in which group, and how time is divided.
+//!
+//! The words of the command line end here; nothing below knows a flag. Read `files.rs` or `prometheus.rs` next.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use plumb_model::fleet::SampleKind;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+/// Everything that decides what a table says.
+#[derive(Debug, Clone)]
+pub struct FleetRequest {
+    /// Where the samples are.
+    pub source: FleetSource,
+    /// Who is in which group.
+    pub groups: FleetGroups,
+    /// How time is divided.
+    pub window: FleetWindow,
+    /// What a sample of the metric is.
+    pub metric_kind: SampleKind,
+    /// What a sample of the load is.
+    pub load_kind: SampleKind,
+    /// Time between two samples of a server, in seconds; none: the usual one of each server, from its own samples.
+    pub step_s: Option<f64>,
+}
+
+/// Where the samples are.
+#[derive(Debug, Clone)]
+pub enum FleetSource {
+    /// CSV or Parquet files, told apart by their first bytes.
+    Files(FleetFiles),
+}
+
+/// Files of samples, a row each.
+#[derive(Debug, Clone)]
+pub struct FleetFiles {
+    /// The files. Read in this order; ones that follow each other in time are read faster.
+    pub paths: Vec<PathBuf>,
+    /// Names of their columns.
+    pub columns: FleetColumns,
+}
+
+/// Names of columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FleetColumns {
+    /// The server's name.
+    pub server: String,
+    /// When the sample was taken.
+    pub time: String,
+    /// The metric.
+    pub metric: String,
+    /// The load that goes with it.
+    pub load: Option<String>,
+    /// The group's name.
+    pub group: Option<String>,
+    /// Site, rack or the like.
+    pub site: Option<String>,
+    /// Hardware.
+    pub hardware: Option<String>,
+}
+
+/// Who is in which group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FleetGroups {
+    /// A CSV file with the columns `server`, `group` and, if there are any, `site` and `hardware`.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the groups are called in it.
+        names: GroupNames,
+    },
+    /// The source says it: [`FleetColumns::group`], or a label.
+    Source {
+        /// What the groups are called there.
+        names: GroupNames,
+    },
+    /// Nobody is in a group: for planning a trial from the past.
+    None,
+}
+
+/// What the two groups are called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupNames {
+    /// The one that keeps what it has.
+    pub control: String,
+    /// The one that gets the change.
+    pub test: String,
+}
+
+impl Default for GroupNames {
+    fn default() -> Self {
+        GroupNames { control: "control".to_owned(), test: "test".to_owned() }
+    }
+}
+
+/// How time is divided.
+#[derive(Debug, Clone)]
+pub struct FleetWindow {
+    /// When the change came; none: there was none yet. The interval that it falls into is left out.
+    pub changed_at: Option<Timestamp>,
+    /// Length of an interval.
+    pub interval: FleetInterval,
+    /// Where days begin, and what times without a zone are taken for.
+    pub zone: TimeZone,
+    /// Samples before it are left out.
+    pub from: Option<Timestamp>,
+    /// Samples at it or after are left out.
+    pub until: Option<Timestamp>,
+}
+
+/// Length of an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FleetInterval {
+    /// Days of the calendar, from midnight to midnight in the zone: 23, 24 or 25 hours.
+    Days,
+    /// So many seconds, counted from the change (from 1970 where there is none), so that none is cut by it.
+    Seconds(u32),
+}
+
+/// How far the reading is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FleetProgress {
+    /// Share of the work done, 0..1.
+    pub share: f64,
+    /// Samples read.
+    pub samples: u64,
+}
+
+/// Told how far it is; answers whether to go on.
+pub type Watch<'a> = dyn FnMut(FleetProgress) -> ControlFlow<()> + 'a;

@@ -1,0 +1,183 @@
+//! The servers met so far: their numbers, and what is known of their groups, sites and hardware.
+
+use crate::error::FleetInputError;
+use crate::exclusions::{Exclusions, Left};
+use crate::groups::{self, ListedServers};
+use crate::request::{FleetGroups, GroupNames};
+use plumb_model::fleet::FleetGroup;
+use std::collections::{BTreeSet, HashMap};
+
+/// What is known of a server's group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Membership {
+    /// Nothing yet.
+    Unknown,
+    Control,
+    Test,
+    /// In a group that is not compared.
+    Neither,
+}
+
+impl Membership {
+    pub(crate) fn of(group: &str, names: &GroupNames) -> Self {
+        match group {
+            group if group == names.control => Membership::Control,
+            group if group == names.test => Membership::Test,
+            "" => Membership::Unknown,
+            _ => Membership::Neither,
+        }
+    }
+
+    pub(crate) fn group(self) -> Option<FleetGroup> {
+        match self {
+            Membership::Control => Some(FleetGroup::Control),
+            Membership::Test => Some(FleetGroup::Test),
+            Membership::Unknown | Membership::Neither => None,
+        }
+    }
+}
+
+/// Something that is known of a server, by the names of the columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Label {
+    Site,
+    Hardware,
+}
+
+/// A server as known so far.
+#[derive(Debug, Clone)]
+pub(crate) struct Server {
+    pub(crate) name: Box<str>,
+    pub(crate) membership: Membership,
+    pub(crate) site: Box<str>,
+    pub(crate) hardware: Box<str>,
+    /// Its group's name in the source, and where it was met first.
+    pub(crate) group: Box<str>,
+    group_place: (u32, u64),
+    moved: bool,
+}
+
+/// All of them, numbered in the order in which they are met.
+#[derive(Debug)]
+pub(crate) struct Servers {
+    names: Option<GroupNames>,
+    listed: Option<ListedServers>,
+    by_name: HashMap<Box<str>, u32>,
+    servers: Vec<Server>,
+    other_groups: BTreeSet<Box<str>>,
+}
+
+/// Other names of groups that are kept for a message.
+const OTHER_GROUPS_KEPT: usize = 20;
+
+impl Servers {
+    /// # Errors
+    ///
+    /// Those of a groups file.
+    pub(crate) fn new(from: &FleetGroups, left: &mut Exclusions) -> Result<Self, FleetInputError> {
+        let (names, listed) = match from {
+            FleetGroups::None => (None, None),
+            FleetGroups::Source { names } => (Some(names.clone()), None),
+            FleetGroups::File { path, names } => {
+                (Some(names.clone()), Some(groups::read(path, names, left)?))
+            }
+        };
+        Ok(Servers {
+            names,
+            listed,
+            by_name: HashMap::new(),
+            servers: Vec::new(),
+            other_groups: BTreeSet::new(),
+        })
+    }
+
+    pub(crate) fn get(&self, id: u32) -> &Server {
+        &self.servers[id as usize]
+    }
+
+    pub(crate) fn all(&self) -> &[Server] {
+        &self.servers
+    }
+
+    pub(crate) fn names(&self) -> Option<&GroupNames> {
+        self.names.as_ref()
+    }
+
+    pub(crate) fn listed(&self) -> Option<&ListedServers> {
+        self.listed.as_ref()
+    }
+
+    /// Names of groups other than the two, as far as kept.
+    pub(crate) fn other_groups(&self) -> Vec<String> {
+        self.other_groups.iter().map(|name| name.to_string()).collect()
+    }
+
+    /// A server's number; new ones get the next.
+    pub(crate) fn id(&mut self, name: &str) -> u32 {
+        if let Some(id) = self.by_name.get(name) {
+            return *id;
+        }
+        let id = self.servers.len() as u32;
+        let known = self.listed.as_ref().and_then(|listed| listed.get(name));
+        self.servers.push(Server {
+            name: name.into(),
+            membership: known.map_or(Membership::Unknown, |known| known.membership),
+            site: known.map_or("", |known| &known.site).into(),
+            hardware: known.map_or("", |known| &known.hardware).into(),
+            group: "".into(),
+            group_place: (0, 0),
+            moved: false,
+        });
+        self.by_name.insert(name.into(), id);
+        id
+    }
+
+    /// Whether its samples may matter: with a groups file, those of servers in neither group do not.
+    pub(crate) fn matters(&self, id: u32) -> bool {
+        self.listed.is_none() || self.get(id).membership.group().is_some()
+    }
+
+    /// What a group's name in the source means.
+    pub(crate) fn membership(&mut self, group: &str) -> Membership {
+        let Some(names) = &self.names else { return Membership::Unknown };
+        let membership = Membership::of(group, names);
+        if membership == Membership::Neither && self.other_groups.len() < OTHER_GROUPS_KEPT {
+            self.other_groups.insert(group.into());
+        }
+        membership
+    }
+
+    /// The source says that a server is in the group `name`; `place` is where. The place where it said otherwise comes back.
+    pub(crate) fn join(
+        &mut self,
+        id: u32,
+        membership: Membership,
+        name: &str,
+        place: (u32, u64),
+    ) -> Result<(), (u32, u64)> {
+        let server = &mut self.servers[id as usize];
+        if membership == server.membership || membership == Membership::Unknown {
+            return Ok(());
+        }
+        if server.membership == Membership::Unknown {
+            (server.membership, server.group, server.group_place) = (membership, name.into(), place);
+            return Ok(());
+        }
+        Err(server.group_place)
+    }
+
+    /// The source says where a server stands or what it is; the first word counts.
+    pub(crate) fn describe(&mut self, id: u32, label: Label, value: &str, left: &mut Exclusions) {
+        let server = &mut self.servers[id as usize];
+        let known = match label {
+            Label::Site => &mut server.site,
+            Label::Hardware => &mut server.hardware,
+        };
+        if known.is_empty() {
+            *known = value.into();
+        } else if &**known != value && !server.moved {
+            server.moved = true;
+            left.add(Left::OtherSite, || format!("{}: {known}, then {value}", server.name));
+        }
+    }
+}
