@@ -20,6 +20,7 @@ mod steadiness;
 pub mod storage;
 mod summary;
 mod sweep;
+pub mod trial;
 
 #[cfg(test)]
 mod healthy;
@@ -36,6 +37,7 @@ pub use rule::{About, ProbeRule, Rule};
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Comparison, Finding, Severity, Validity, ValidityVerdict};
 use plumb_model::sweep::SweepResult;
+use plumb_model::trial::TrialResult;
 use std::cmp::Reverse;
 
 /// What a document says once it is judged; the parts are those of the document.
@@ -49,6 +51,8 @@ pub struct Judgement {
     pub comparisons: Vec<Comparison>,
     /// Steps that differ in nothing but their clients, as lines.
     pub sweeps: Vec<SweepResult>,
+    /// What the trial showed, where the plan is one.
+    pub trial: Option<TrialResult>,
     /// What matters, in at most three sentences.
     pub summary: Vec<String>,
 }
@@ -57,7 +61,11 @@ pub struct Judgement {
 /// A document may lack any part: a rule without its observations stays silent.
 pub fn judge(document: &RunDocument) -> Judgement {
     let sweeps = sweep::sweeps(document);
-    let comparisons = comparison::comparisons(document, &sweeps);
+    // A trial has comparisons of its own, over pairs that its rules chose; two answers to one question would be one too many.
+    let comparisons = match document.plan.trial {
+        Some(_) => Vec::new(),
+        None => comparison::comparisons(document, &sweeps),
+    };
     let case = Case { document, comparisons: &comparisons, sweeps: &sweeps };
     let reasons = claims(&case, About::Run);
     let findings = claims(&case, About::System);
@@ -67,8 +75,12 @@ pub fn judge(document: &RunDocument) -> Judgement {
         Some(Severity::Note) | None => ValidityVerdict::Valid,
     };
     let validity = Validity { verdict, reasons };
-    let summary = summary::summary(&case, &validity, &findings);
-    Judgement { validity, findings, comparisons, sweeps, summary }
+    let trial = trial::result(document, &validity);
+    let summary = match &trial {
+        Some(trial) => trial.summary.clone(),
+        None => summary::summary(&case, &validity, &findings),
+    };
+    Judgement { validity, findings, comparisons, sweeps, trial, summary }
 }
 
 /// Every rule, in the order in which equally grave findings are listed.

@@ -202,6 +202,9 @@ pub struct BlockResult {
     /// and CPU times, which belong together, are of the whole measured part.
     #[serde(default)]
     pub warm_up_cut_s: f64,
+    /// Mean of actual minus intended send time of its measured messages; absent without a schedule.
+    #[serde(default)]
+    pub slip_mean_ns: Option<f64>,
     /// How often the brokers that served it had been started anew by then: 0 on their first start. Goes on where a run went
     /// on, as a lab is then a new one.
     #[serde(default)]

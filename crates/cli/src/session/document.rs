@@ -252,6 +252,7 @@ impl Record {
         self.document.findings = judgement.findings;
         self.document.comparisons = judgement.comparisons;
         self.document.sweeps = judgement.sweeps;
+        self.document.trial = judgement.trial;
         self.document.summary = judgement.summary;
     }
 }

@@ -1,0 +1,122 @@
+//! What an arm really has that the reference has not: settings as read back from client, topic and broker, never from
+//! its name.
+
+use super::Arm;
+use plumb_model::document::Effective;
+use plumb_model::plan::Properties;
+use std::collections::BTreeMap;
+
+/// Settings that say where clients and brokers of a run are, or who they are; they differ in every block or lab.
+const EACH_ITS_OWN: &[&str] = &[
+    "group.id",
+    "client.id",
+    "bootstrap.servers",
+    "metadata.broker.list",
+    "log.dir",
+    "log.dirs",
+    "metadata.log.dir",
+    "listeners",
+    "advertised.listeners",
+    "controller.quorum.voters",
+    "controller.quorum.bootstrap.servers",
+    "ssl.ca.location",
+    "ssl.keystore.location",
+    "ssl.truststore.location",
+    "broker.id",
+    "node.id",
+];
+
+/// Effective settings of the arm that differ from the reference's, as `path: value`.
+pub(super) fn differences(reference: &Arm, arm: &Arm) -> BTreeMap<String, String> {
+    let (a, b) = (&reference.setup.result.effective, &arm.setup.result.effective);
+    let mut found = BTreeMap::new();
+    for (role, of) in ROLES {
+        let (a, b) = (of(a), of(b));
+        // A cluster that does not tell its settings has none that differ.
+        if a.is_empty() || b.is_empty() {
+            continue;
+        }
+        let keys = a.keys().chain(b.keys()).filter(|key| !EACH_ITS_OWN.contains(&key.as_str()));
+        for key in keys.filter(|key| a.get(*key) != b.get(*key)) {
+            let value = b.get(key).cloned().unwrap_or_else(|| "absent".to_owned());
+            found.insert(format!("{role}.{key}"), value);
+        }
+    }
+    let text = |value: Option<u32>| value.map_or_else(|| "not known".to_owned(), |value| value.to_string());
+    if a.partitions != b.partitions {
+        found.insert("topic.partitions".to_owned(), text(b.partitions));
+    }
+    if a.replication != b.replication {
+        found.insert("topic.replication".to_owned(), text(b.replication));
+    }
+    if a.log_dirs != b.log_dirs {
+        let names: Vec<&str> = b.log_dirs.keys().map(String::as_str).collect();
+        found.insert("topic.log_dir".to_owned(), names.join(", "));
+    }
+    let flags = arm_only(&a.jvm_flags, &b.jvm_flags);
+    if !flags.is_empty() {
+        found.insert("cluster.jvm_flags".to_owned(), flags.join(" "));
+    }
+    if reference.setup.driver() != arm.setup.driver() {
+        found.insert("driver".to_owned(), format!("{:?}", arm.setup.driver()).to_lowercase());
+    }
+    if !reference.setup.same_load(&arm.setup) {
+        found.insert("load".to_owned(), "another".to_owned());
+    }
+    found
+}
+
+type Of = fn(&Effective) -> &Properties;
+
+const ROLES: [(&str, Of); 5] = [
+    ("producer", |effective| &effective.producer),
+    ("consumer", |effective| &effective.consumer),
+    ("topic", |effective| &effective.topic),
+    ("broker", |effective| &effective.broker),
+    ("host", |effective| &effective.host),
+];
+
+/// Flags of one only: those of the arm, and those of the reference with a minus.
+fn arm_only(reference: &[String], arm: &[String]) -> Vec<String> {
+    let added = arm.iter().filter(|flag| !reference.contains(flag)).cloned();
+    let dropped = reference.iter().filter(|flag| !arm.contains(flag)).map(|flag| format!("without {flag}"));
+    added.chain(dropped).collect()
+}
+
+/// Settings that the arm asked for in a place that was read back, and that are there as they are in the reference: they are
+/// not in effect. What cannot be read back (a hook, the heap) is not among them.
+pub(super) fn not_in_effect(reference: &Arm, arm: &Arm) -> Vec<String> {
+    let Some(plan) = arm.plan else { return Vec::new() };
+    let (a, b) = (&reference.setup.result.effective, &arm.setup.result.effective);
+    let asked = plan.differences.iter().filter(|(path, _)| same_where_told(path, a, b));
+    asked.map(|(path, value)| format!("{path}: {value}")).collect()
+}
+
+/// Whether both tell the setting of a path, and tell the same.
+fn same_where_told(path: &str, a: &Effective, b: &Effective) -> bool {
+    const PLACES: [(&str, &str); 5] = [
+        ("producer.", "producer"),
+        ("consumer.", "consumer"),
+        ("topic.configs.", "topic"),
+        ("cluster.broker_properties.", "broker"),
+        ("host.", "host"),
+    ];
+    if path == "cluster.jvm_flags" {
+        return !b.jvm_flags.is_empty() && a.jvm_flags == b.jvm_flags;
+    }
+    let place = PLACES.iter().find_map(|(prefix, role)| Some((*role, path.strip_prefix(prefix)?)));
+    let found = place.and_then(|(role, key)| {
+        let (_, of) = ROLES.iter().find(|(name, _)| *name == role)?;
+        Some((of(a), of(b), key))
+    });
+    let Some((a, b, key)) = found.filter(|(a, b, _)| !a.is_empty() && !b.is_empty()) else { return false };
+    match (a.get(key), b.get(key)) {
+        (Some(a), Some(b)) => a == b,
+        // A client tells a setting under another of its names, so only whether anything differs can be told.
+        (None, None) => {
+            let keys = a.keys().chain(b.keys()).filter(|key| !EACH_ITS_OWN.contains(&key.as_str()));
+            keys.into_iter().all(|key| a.get(key) == b.get(key))
+        }
+        _ => false,
+    }
+}

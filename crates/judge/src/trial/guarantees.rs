@@ -1,0 +1,104 @@
+//! Where arms do not promise the same: durability of a write, and security of the path. Said before any figure.
+
+use super::{Arm, Trial};
+use crate::durability;
+use plumb_model::document::Effective;
+use plumb_model::plan::Properties;
+
+type Of = fn(&Effective) -> &Properties;
+
+/// Settings of clients that make the path safer or less safe.
+const CLIENT: &[&str] = &[
+    "security.protocol",
+    "sasl.mechanism",
+    "sasl.mechanisms",
+    "enable.ssl.certificate.verification",
+    "ssl.endpoint.identification.algorithm",
+    "ssl.cipher.suites",
+    "ssl.curves.list",
+    "ssl.sigalgs.list",
+];
+
+/// Settings of brokers: of security, and of durability beyond the topic's.
+const BROKER: &[&str] = &[
+    "ssl.client.auth",
+    "ssl.enabled.protocols",
+    "ssl.cipher.suites",
+    "sasl.enabled.mechanisms",
+    "security.inter.broker.protocol",
+    "listener.security.protocol.map",
+    "unclean.leader.election.enable",
+    "log.flush.interval.messages",
+    "log.flush.interval.ms",
+];
+
+/// Settings of a topic, beyond those of the durability fingerprint.
+const TOPIC: &[&str] = &["unclean.leader.election.enable"];
+
+const PLACES: [(&str, Of, &[&str]); 4] = [
+    ("producer", |effective| &effective.producer, CLIENT),
+    ("consumer", |effective| &effective.consumer, CLIENT),
+    ("broker", |effective| &effective.broker, BROKER),
+    ("topic", |effective| &effective.topic, TOPIC),
+];
+
+/// For each arm that does not promise what the reference does: how.
+pub(super) fn differences(trial: &Trial) -> Vec<String> {
+    let Some((reference, arms)) = trial.arms.split_first() else { return Vec::new() };
+    arms.iter().filter_map(|arm| unequal(reference, arm)).collect()
+}
+
+fn unequal(reference: &Arm, arm: &Arm) -> Option<String> {
+    let (a, b) = (reference.setup.result, arm.setup.result);
+    // Steps of which no block has run yet have told nothing.
+    if a.blocks.is_empty() || b.blocks.is_empty() {
+        return None;
+    }
+    let durability = durability::differences(&a.durability, &b.durability);
+    let mut security = settings(&a.effective, &b.effective);
+    let protocol = |arm: &Arm| arm.setup.result.cluster.as_ref()?.security_protocol.clone();
+    if let (Some(a), Some(b)) = (protocol(reference), protocol(arm))
+        && a != b
+        && !security.iter().any(|known| known.contains("security.protocol"))
+    {
+        security.push(format!("security.protocol: {a} / {b}"));
+    }
+    let what = match (durability.is_empty(), security.is_empty()) {
+        (true, true) => return None,
+        (false, true) => "durability",
+        (true, false) => "security",
+        (false, false) => "durability and security",
+    };
+    let all: Vec<String> = durability.into_iter().chain(security).collect();
+    Some(format!(
+        "\"{}\" and \"{}\" differ in {what}, so in what they promise ({})",
+        reference.name,
+        arm.name,
+        all.join("; ")
+    ))
+}
+
+fn settings(a: &Effective, b: &Effective) -> Vec<String> {
+    let mut found = Vec::new();
+    for (role, of, keys) in PLACES {
+        let (a, b) = (of(a), of(b));
+        if a.is_empty() || b.is_empty() {
+            continue;
+        }
+        for key in keys.iter().filter(|key| a.get(**key) != b.get(**key)) {
+            let shown = |properties: &Properties| {
+                properties
+                    .get(*key)
+                    .filter(|value| !value.is_empty())
+                    .map_or("none", String::as_str)
+                    .to_owned()
+            };
+            let difference = format!("{key}: {} / {}", shown(a), shown(b));
+            // Producer and consumer mostly share their security.
+            if !found.iter().any(|known: &String| known.ends_with(&difference)) {
+                found.push(format!("{role} {difference}"));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,213 @@
+//! What a trial compares: one row a metric, with how a block tells it.
+//!
+//! Counts of messages that failed or were lost are not here: they are mostly 0 and have no ratio (see `counts`).
+
+use crate::figure::{digits, percent, rate, time};
+use crate::setup::Setup;
+use plumb_model::document::BlockResult;
+use plumb_model::observation::Distribution;
+use plumb_model::trial::Good;
+use plumb_stats::distribution::samples_needed;
+
+/// A metric of a block.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Metric {
+    /// As in results and on the command line.
+    pub(crate) name: &'static str,
+    /// Within a sentence.
+    pub(crate) words: &'static str,
+    /// Of its values.
+    pub(crate) unit: &'static str,
+    pub(crate) good: Good,
+    of: Of,
+}
+
+/// Where a metric comes from.
+#[derive(Debug, Clone, Copy)]
+enum Of {
+    EndToEnd(Part),
+    Acknowledge(Part),
+    Block(fn(&BlockResult) -> Option<f64>),
+}
+
+/// A figure of a distribution.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Mean,
+    Quantile(f64),
+}
+
+const MEAN: Part = Part::Mean;
+const P50: Part = Part::Quantile(0.5);
+const P95: Part = Part::Quantile(0.95);
+const P99: Part = Part::Quantile(0.99);
+const P999: Part = Part::Quantile(0.999);
+
+const fn latency(name: &'static str, words: &'static str, of: Of) -> Metric {
+    Metric { name, words, unit: "ns", good: Good::Lower, of }
+}
+
+const fn block(
+    name: &'static str,
+    words: &'static str,
+    (unit, good): (&'static str, Good),
+    of: fn(&BlockResult) -> Option<f64>,
+) -> Metric {
+    Metric { name, words, unit, good, of: Of::Block(of) }
+}
+
+/// Every metric, in the order in which they are shown.
+pub(crate) const METRICS: [Metric; 15] = [
+    latency("end_to_end.mean", "mean of end-to-end latency", Of::EndToEnd(MEAN)),
+    latency("end_to_end.p50", "p50 of end-to-end latency", Of::EndToEnd(P50)),
+    latency("end_to_end.p95", "p95 of end-to-end latency", Of::EndToEnd(P95)),
+    latency("end_to_end.p99", "p99 of end-to-end latency", Of::EndToEnd(P99)),
+    latency("end_to_end.p999", "p99.9 of end-to-end latency", Of::EndToEnd(P999)),
+    latency("acknowledge.mean", "mean of acknowledge latency", Of::Acknowledge(MEAN)),
+    latency("acknowledge.p50", "p50 of acknowledge latency", Of::Acknowledge(P50)),
+    latency("acknowledge.p95", "p95 of acknowledge latency", Of::Acknowledge(P95)),
+    latency("acknowledge.p99", "p99 of acknowledge latency", Of::Acknowledge(P99)),
+    latency("acknowledge.p999", "p99.9 of acknowledge latency", Of::Acknowledge(P999)),
+    block("throughput.produced_per_s", "messages acknowledged per second", ("1/s", Good::Higher), |block| {
+        block.achieved_per_s
+    }),
+    block("throughput.received_per_s", "messages received per second", ("1/s", Good::Higher), |block| {
+        block.received_per_s
+    }),
+    block("drain_s", "time to drain the backlog", ("s", Good::Lower), |block| block.drain_s),
+    block("cpu.client_per_message", "the client's CPU time per message", ("us", Good::Lower), |block| {
+        per_message_us(block, block.client_cpu_s)
+    }),
+    block("cpu.broker_per_message", "the brokers' CPU time per message", ("us", Good::Lower), |block| {
+        per_message_us(block, block.broker_cpu_s)
+    }),
+];
+
+/// Microseconds of CPU per message that was acknowledged, or received where nobody sends.
+fn per_message_us(block: &BlockResult, cpu_s: Option<f64>) -> Option<f64> {
+    let messages = if block.counts.acked > 0 { block.counts.acked } else { block.counts.received };
+    (messages > 0).then(|| Some(cpu_s? * 1e6 / messages as f64))?
+}
+
+/// The metric of a name.
+pub(crate) fn find(name: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|metric| metric.name == name)
+}
+
+impl Metric {
+    /// Its value in a block: above 0, or absent.
+    pub(crate) fn value(&self, block: &BlockResult) -> Option<f64> {
+        let value = match self.of {
+            Of::EndToEnd(part) => part.of(&block.end_to_end),
+            Of::Acknowledge(part) => part.of(&block.acknowledge),
+            Of::Block(value) => value(block),
+        };
+        value.filter(|value| value.is_finite() && *value > 0.0)
+    }
+
+    /// Why a block that ran may lack it: too few messages for its quantile.
+    pub(crate) fn shortage(&self, block: &BlockResult) -> Option<String> {
+        let (part, distribution) = match self.of {
+            Of::EndToEnd(part) => (part, &block.end_to_end),
+            Of::Acknowledge(part) => (part, &block.acknowledge),
+            Of::Block(_) => return None,
+        };
+        let Part::Quantile(quantile) = part else { return None };
+        let needed = samples_needed(quantile);
+        (distribution.samples < needed)
+            .then(|| format!("needs {needed} messages a block, and a block has {}", distribution.samples))
+    }
+
+    /// Whether it says anything of a setup: without a schedule there is no latency, without consumers no reception; a rate
+    /// that was asked for is no result, but one that was not reached is.
+    pub(crate) fn applies(&self, setup: &Setup) -> bool {
+        match self.name {
+            "throughput.produced_per_s" => setup.produces(),
+            "throughput.received_per_s" => setup.consumes() && setup.saturates(),
+            "drain_s" => setup.drains_a_backlog(),
+            _ => match self.of {
+                Of::EndToEnd(_) => setup.consumes() && !setup.saturates(),
+                Of::Acknowledge(_) => setup.produces() && !setup.saturates(),
+                Of::Block(_) => true,
+            },
+        }
+    }
+
+    /// Whether it vetoes by its nature: the far tail of the latency that the setup is for, and the rate that was asked for.
+    pub(crate) fn guards(&self, setup: &Setup) -> bool {
+        match self.of {
+            Of::EndToEnd(Part::Quantile(q)) => q == 0.999 && setup.consumes(),
+            Of::Acknowledge(Part::Quantile(q)) => q == 0.999 && !setup.consumes(),
+            _ => self.name == "throughput.produced_per_s" && !setup.saturates(),
+        }
+    }
+}
+
+impl Part {
+    fn of(self, distribution: &Distribution) -> Option<f64> {
+        let quantile = match self {
+            Part::Mean => return distribution.mean_ns,
+            Part::Quantile(0.5) => distribution.p50_ns,
+            Part::Quantile(0.95) => distribution.p95_ns,
+            Part::Quantile(0.99) => distribution.p99_ns,
+            Part::Quantile(_) => distribution.p999_ns,
+        };
+        quantile.map(|ns| ns as f64)
+    }
+}
+
+/// A value of a metric with its unit, for a sentence.
+pub(crate) fn shown(unit: &str, value: f64) -> String {
+    match unit {
+        "ns" => time(value),
+        "us" => time(value * 1e3),
+        "s" => time(value * 1e9),
+        "1/s" => rate(value),
+        "share" => percent(value),
+        unit => format!("{} {unit}", digits(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_model::observation::Counts;
+    use plumb_model::trial::METRIC_NAMES;
+
+    #[test]
+    fn every_metric_has_a_name_of_its_own_and_is_found_by_it() {
+        for metric in &METRICS {
+            assert_eq!(METRICS.iter().filter(|other| other.name == metric.name).count(), 1);
+            assert_eq!(find(metric.name).unwrap().words, metric.words);
+        }
+        assert!(find("end_to_end.p42").is_none());
+        let mut names = METRICS.map(|metric| metric.name);
+        let mut known = METRIC_NAMES.to_vec();
+        names.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(names.to_vec(), known, "the names that a plan may have");
+    }
+
+    #[test]
+    fn processor_time_is_per_message_acknowledged_or_received() {
+        let block = BlockResult {
+            counts: Counts { acked: 1_000, received: 10, ..Counts::default() },
+            client_cpu_s: Some(0.02),
+            ..BlockResult::default()
+        };
+        assert_eq!(find("cpu.client_per_message").unwrap().value(&block), Some(20.0));
+        assert_eq!(find("cpu.broker_per_message").unwrap().value(&block), None);
+        let counts = Counts { received: 10, ..Counts::default() };
+        let reading = BlockResult { counts, ..block };
+        assert_eq!(find("cpu.client_per_message").unwrap().value(&reading), Some(2_000.0));
+    }
+
+    #[test]
+    fn a_quantile_that_a_block_has_too_few_messages_for_says_how_many_it_needs() {
+        let end_to_end = Distribution { samples: 1_000, ..Distribution::default() };
+        let block = BlockResult { end_to_end, ..BlockResult::default() };
+        let shortage = find("end_to_end.p999").unwrap().shortage(&block).unwrap();
+        assert!(shortage.contains("10000") && shortage.contains("1000"), "{shortage}");
+        assert_eq!(find("end_to_end.p99").unwrap().shortage(&block), None);
+    }
+}

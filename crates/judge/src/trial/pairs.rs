@@ -1,0 +1,158 @@
+//! One metric of one arm against another over the pairs: estimate, interval, p, and what the design could have seen.
+//!
+//! The unit is the pair of blocks of one round; what is averaged is the logarithm of their ratio. Verdicts are made in
+//! `verdicts`, where it is known how many comparisons there are.
+
+use super::metric::Metric;
+use super::{Arm, Trial, anytime, starts};
+use plumb_model::trial::{MetricResult, MetricRole, TrialMethod, TrialVerdict};
+use plumb_stats::paired::{POWER, rank_ratio};
+use plumb_stats::power::detectable_ratio;
+use plumb_stats::signed_rank::pairs_min;
+
+/// Looking after every pair costs about so many times the pairs of a fixed number (simulated with the sign e-process:
+/// 26 pairs in the mean where 15 planned ones do).
+const COST_OF_LOOKING: f64 = 1.7;
+
+/// A metric compared, with what its verdict needs.
+#[derive(Debug, Clone)]
+pub(crate) struct Compared {
+    pub(crate) result: MetricResult,
+    pub(crate) words: &'static str,
+    /// Interval for equivalence: each end alone is beyond the truth with a chance of 1 - level (two one-sided tests).
+    pub(crate) equivalence: Option<(f64, f64)>,
+    /// Share of the pairs' variance that is between starts of the brokers.
+    pub(crate) start_share: Option<f64>,
+}
+
+/// What an estimator gives.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Estimate {
+    pub(super) method: TrialMethod,
+    pub(super) ratio: f64,
+    /// Interval at the trial's level.
+    pub(super) interval: Option<(f64, f64)>,
+    /// The one for equivalence.
+    pub(super) equivalence: Option<(f64, f64)>,
+    pub(super) p: f64,
+    pub(super) detectable: Option<f64>,
+}
+
+/// Levels of the two intervals.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Levels {
+    pub(super) interval: f64,
+    pub(super) equivalence: f64,
+}
+
+/// The comparison; none where no block of either has the metric and it does not have to be told. `family`: comparisons
+/// among which equivalence is claimed.
+pub(super) fn compare(
+    trial: &Trial,
+    (metric, role): (&'static Metric, MetricRole),
+    (arm, against): (&Arm, &Arm),
+    family: usize,
+) -> Option<Compared> {
+    let values = values(trial, metric, (arm, against));
+    if values.is_empty() && role == MetricRole::Secondary {
+        return None;
+    }
+    let alpha = 1.0 - trial.level;
+    let levels = Levels { interval: trial.level, equivalence: 1.0 - 2.0 * alpha / family.max(1) as f64 };
+    let logs: Vec<f64> = values.iter().map(|(_, under, over)| (over / under).ln()).collect();
+    let each_start: Vec<u32> =
+        values.iter().filter_map(|(round, ..)| Some(arm.blocks.get(round)?.broker_start)).collect();
+    let start_share = starts::between_share(&logs, &each_start);
+    // The level lies in 0..1.
+    let needed = pairs_min(trial.level).unwrap_or(usize::MAX);
+    let few = values.len() < needed;
+    let estimate = if few {
+        None
+    } else if start_share.is_some_and(|share| share > starts::SHARE_MAX) {
+        starts::estimate(&logs, &each_start, levels)
+    } else if trial.plan.until_decided {
+        anytime::estimate(&logs, levels)
+    } else {
+        over_pairs(&values, levels)
+    };
+    let absent = match () {
+        () if few => Some(absence(trial, metric, (arm, against), needed)),
+        () if estimate.is_none() => Some("it cannot be worked out from these pairs".to_owned()),
+        () => None,
+    };
+    let interval = estimate.and_then(|estimate| estimate.interval);
+    let result = MetricResult {
+        name: metric.name.to_owned(),
+        unit: metric.unit.to_owned(),
+        role,
+        good: metric.good,
+        arm: arm.name.to_owned(),
+        against: against.name.to_owned(),
+        estimate_ratio: estimate.map(|estimate| estimate.ratio),
+        interval_low: interval.map(|(low, _)| low),
+        interval_high: interval.map(|(_, high)| high),
+        level: trial.level,
+        verdict: TrialVerdict::Undecided,
+        smallest_detectable_ratio: estimate.and_then(|estimate| estimate.detectable),
+        p: estimate.map(|estimate| estimate.p),
+        p_adjusted: estimate.map(|estimate| estimate.p),
+        method: estimate.map(|estimate| estimate.method).unwrap_or_default(),
+        pairs: values.len() as u32,
+        against_median: median(values.iter().map(|(_, under, _)| *under)),
+        arm_median: median(values.iter().map(|(.., over)| *over)),
+        values,
+        absent,
+    };
+    let equivalence = estimate.and_then(|estimate| estimate.equivalence);
+    Some(Compared { result, words: metric.words, equivalence, start_share })
+}
+
+/// The fixed number of pairs: Hodges and Lehmann over log ratios, with the exact signed-rank interval.
+fn over_pairs(values: &[(u32, f64, f64)], levels: Levels) -> Option<Estimate> {
+    let pairs: Vec<(f64, f64)> = values.iter().map(|(_, under, over)| (*under, *over)).collect();
+    let found = rank_ratio(&pairs, levels.interval)?;
+    let equivalence = rank_ratio(&pairs, levels.equivalence).map(|found| (found.low, found.high));
+    Some(Estimate {
+        method: TrialMethod::SignedRank,
+        ratio: found.ratio,
+        interval: Some((found.low, found.high)),
+        equivalence,
+        p: found.p,
+        detectable: Some(found.smallest_detectable_ratio).filter(|ratio| ratio.is_finite()),
+    })
+}
+
+/// What so many pairs of this spread show when one looks after each of them.
+pub(super) fn detectable_when_looking(sd_log: f64, pairs: usize, level: f64) -> Option<f64> {
+    let worth = (pairs as f64 / COST_OF_LOOKING) as usize;
+    detectable_ratio(sd_log, worth, level, POWER).filter(|ratio| ratio.is_finite())
+}
+
+/// The metric in each round that counts and in which both have it: (round, against, arm).
+fn values(trial: &Trial, metric: &Metric, (arm, against): (&Arm, &Arm)) -> Vec<(u32, f64, f64)> {
+    let of = |arm: &Arm, round: u32| metric.value(arm.blocks.get(&round)?);
+    let rounds = trial.rounds.kept.iter();
+    rounds.filter_map(|&round| Some((round, of(against, round)?, of(arm, round)?))).collect()
+}
+
+fn absence(trial: &Trial, metric: &Metric, (arm, against): (&Arm, &Arm), needed: usize) -> String {
+    let blocks =
+        trial.rounds.kept.iter().flat_map(|round| [against.blocks.get(round), arm.blocks.get(round)]);
+    let shortage = blocks.flatten().find_map(|block| metric.shortage(block));
+    shortage.unwrap_or_else(|| {
+        let percent = crate::figure::percent(trial.level);
+        let have = trial.rounds.kept.len();
+        match have < needed {
+            true => format!("{percent} needs {needed} pairs, and there are {have}"),
+            false => "too few blocks tell it".to_owned(),
+        }
+    })
+}
+
+/// The middle of values; none of nothing.
+pub(super) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len();
+    (n > 0).then(|| (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0)
+}

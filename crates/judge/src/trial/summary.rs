@@ -1,0 +1,138 @@
+//! A trial in at most three sentences: what is not promised alike and the verdict, the noise, what else got worse.
+
+use super::Trial;
+use super::caveats::{up_to, word};
+use super::metric::shown;
+use super::pairs::Compared;
+use super::verdicts::Judged;
+use crate::figure::{count, digits, list, percent, quoted, sentence};
+use plumb_model::trial::{ArmVerdict, MetricRole, TrialVerdict};
+use std::collections::BTreeMap;
+
+/// Up to so many verdicts are told one by one.
+const ONE_BY_ONE: usize = 2;
+
+pub(super) fn summary(
+    trial: &Trial,
+    judged: &Judged,
+    (unequal, floor_ratio, caveats): (&[String], Option<f64>, &[String]),
+) -> Vec<String> {
+    let verdicts = match judged.verdicts.len() {
+        0 => "There is nothing to hold against the reference".to_owned(),
+        n if n <= ONE_BY_ONE => {
+            let each = judged.verdicts.iter().map(|verdict| one(trial, judged, verdict));
+            each.collect::<Vec<_>>().join("; ")
+        }
+        _ => counted(judged),
+    };
+    let first = match unequal {
+        [] => verdicts,
+        unequal => format!("{}; {verdicts}", unequal.join("; ")),
+    };
+    let noise = match floor_ratio {
+        Some(ratio) => format!("Equal arms differed by {} here", up_to(ratio)),
+        None => "How much equal arms differ here is not known".to_owned(),
+    };
+    let last = match caveats.len() {
+        0 => others(judged),
+        n => format!("{}; {} below", others(judged), count(n as u64, "caveat")),
+    };
+    [first, noise, last].iter().map(|text| sentence(text)).collect()
+}
+
+/// The verdict on one arm with its figures.
+fn one(trial: &Trial, judged: &Judged, verdict: &ArmVerdict) -> String {
+    let (arm, against) = (quoted(&verdict.arm), quoted(&verdict.against));
+    let figures = primary(judged, verdict).map(figures).unwrap_or_default();
+    match verdict.verdict {
+        TrialVerdict::Better => format!("{arm} is better than {against}: {figures}"),
+        TrialVerdict::Worse => format!("{arm} is worse than {against}: {figures}"),
+        TrialVerdict::Equivalent => {
+            format!("{arm} and {against} are equivalent within {}: {figures}", percent(trial.plan.margin))
+        }
+        TrialVerdict::Undecided => {
+            let reason = verdict.reason.as_ref().map(|reason| format!("; {reason}")).unwrap_or_default();
+            let figures = if figures.is_empty() { figures } else { format!(": {figures}") };
+            format!("Between {arm} and {against} nothing is decided{figures}{reason}")
+        }
+    }
+}
+
+fn primary<'j>(judged: &'j Judged, verdict: &ArmVerdict) -> Option<&'j Compared> {
+    judged.metrics.iter().find(|compared| {
+        let result = &compared.result;
+        result.role == MetricRole::Primary && result.arm == verdict.arm && result.against == verdict.against
+    })
+}
+
+/// `p99 of end-to-end latency 4.90 ms -> 1.20 ms, ratio 0.25 (95 % 0.22 to 0.29), 12 pairs`.
+fn figures(compared: &Compared) -> String {
+    let result = &compared.result;
+    let (Some(against), Some(arm)) = (result.against_median, result.arm_median) else { return String::new() };
+    let [against, arm] = [against, arm].map(|value| shown(&result.unit, value));
+    let ratio = result.estimate_ratio.map(|ratio| {
+        let interval = result.interval_low.zip(result.interval_high);
+        let interval = interval
+            .map(|(low, high)| format!(" ({} {} to {})", percent(result.level), digits(low), digits(high)));
+        format!(", ratio {}{}", digits(ratio), interval.unwrap_or_default())
+    });
+    format!(
+        "{} {against} -> {arm}{}, {}",
+        compared.words,
+        ratio.unwrap_or_default(),
+        count(result.pairs.into(), "pair")
+    )
+}
+
+/// Many arms: how many of each, and the one that is farthest away.
+fn counted(judged: &Judged) -> String {
+    let mut by_verdict: BTreeMap<TrialVerdict, u64> = BTreeMap::new();
+    for verdict in &judged.verdicts {
+        *by_verdict.entry(verdict.verdict).or_default() += 1;
+    }
+    let counts: Vec<String> =
+        by_verdict.iter().map(|(verdict, n)| format!("{n} {}", word(*verdict))).collect();
+    let told = judged
+        .verdicts
+        .iter()
+        .filter(|verdict| matches!(verdict.verdict, TrialVerdict::Better | TrialVerdict::Worse));
+    let far = |compared: &Compared| compared.result.estimate_ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    let most = told
+        .filter_map(|verdict| Some((verdict, primary(judged, verdict)?)))
+        .max_by(|a, b| far(a.1).total_cmp(&far(b.1)));
+    let most = most.map(|(verdict, compared)| {
+        let verb = word(verdict.verdict);
+        format!(
+            "; most of all {} is {verb} than {}: {}",
+            quoted(&verdict.arm),
+            quoted(&verdict.against),
+            figures(compared)
+        )
+    });
+    format!(
+        "Of {} of arms, {}{}",
+        count(judged.verdicts.len() as u64, "pair"),
+        list(&counts),
+        most.unwrap_or_default()
+    )
+}
+
+/// What got worse besides the metric that decides.
+fn others(judged: &Judged) -> String {
+    let worse = judged.metrics.iter().filter(|compared| {
+        compared.result.role != MetricRole::Primary && compared.result.verdict == TrialVerdict::Worse
+    });
+    let several = judged.verdicts.len() > 1;
+    let mut names: Vec<String> = worse
+        .map(|compared| match several {
+            true => format!("{} ({})", compared.words, quoted(&compared.result.arm)),
+            false => compared.words.to_owned(),
+        })
+        .collect();
+    names.dedup();
+    match names.len() {
+        0 => "Nothing else is shown to be worse".to_owned(),
+        n if n <= 3 => format!("Worse: {}", list(&names)),
+        n => format!("Worse: {} and {}", list(&names[..2]), count(n as u64 - 2, "other figure")),
+    }
+}

@@ -1,0 +1,210 @@
+//! From estimates to verdicts: allowing for how many comparisons there are, and letting guardrails veto.
+//!
+//! Equivalent: two one-sided tests, the interval of level 1 - 2 alpha lies within the margin. Else better or worse where the
+//! adjusted p is at most alpha. Else undecided: "not significant" is never "no change".
+
+use super::metric::shown;
+use super::pairs::{Compared, compare};
+use super::{Arm, Trial, counts, starts};
+use crate::figure::{change, count, percent};
+use plumb_model::finding::{Severity, Validity};
+use plumb_model::trial::{ArmVerdict, Good, MetricResult, MetricRole, TrialMethod, TrialVerdict};
+use plumb_stats::holm::{benjamini_hochberg, holm};
+use plumb_stats::paired::POWER;
+use plumb_stats::power::pairs_needed;
+
+/// Findings about the run that leave nothing to be said of its arms: the instrument is at fault, not the path.
+const INSTRUMENT_FAULTS: [&str; 3] = ["client-bound", "negative-latency", "counts-do-not-add-up"];
+
+/// Rounding of an exact p.
+const P_ROUNDING: f64 = 1e-12;
+
+/// All comparisons with their verdicts, and the verdicts on the arms.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    /// The metric that decides first in each pair of arms.
+    pub(crate) metrics: Vec<Compared>,
+    pub(crate) verdicts: Vec<ArmVerdict>,
+}
+
+/// Compares everything that is to be compared.
+pub(super) fn judged(trial: &Trial, validity: &Validity) -> Judged {
+    let opponents = trial.opponents();
+    let mut metrics: Vec<Compared> = Vec::new();
+    for (arm, against) in &opponents {
+        let roles = trial.metrics(arm, against).into_iter();
+        metrics.extend(roles.filter_map(|(metric, role)| {
+            let family = if role == MetricRole::Primary { opponents.len() } else { 1 };
+            compare(trial, (metric, role), (arm, against), family)
+        }));
+        metrics.extend(counts::compared(trial, (arm, against)));
+    }
+    adjust(&mut metrics, MetricRole::Primary, holm);
+    adjust(&mut metrics, MetricRole::Secondary, benjamini_hochberg);
+    let metrics: Vec<Compared> = metrics.into_iter().map(|compared| alone(trial, compared)).collect();
+    let verdicts = opponents.iter().map(|(arm, against)| {
+        let of =
+            |compared: &&Compared| compared.result.arm == arm.name && compared.result.against == against.name;
+        let metrics: Vec<&Compared> = metrics.iter().filter(of).collect();
+        arm_verdict(trial, (arm, against), &metrics, validity)
+    });
+    let verdicts = verdicts.collect();
+    Judged { metrics, verdicts }
+}
+
+/// The verdict of a comparison whose adjusted p is known. Counts have theirs.
+pub(super) fn alone(trial: &Trial, mut compared: Compared) -> Compared {
+    if compared.result.method != TrialMethod::Counts {
+        compared.result.verdict = verdict(trial, &compared);
+    }
+    compared
+}
+
+fn verdict(trial: &Trial, compared: &Compared) -> TrialVerdict {
+    let most = 1.0 + trial.plan.margin;
+    if compared.equivalence.is_some_and(|(low, high)| low >= 1.0 / most && high <= most) {
+        return TrialVerdict::Equivalent;
+    }
+    let result = &compared.result;
+    let (Some(ratio), Some(p)) = (result.estimate_ratio, result.p_adjusted) else {
+        return TrialVerdict::Undecided;
+    };
+    if p > 1.0 - trial.level + P_ROUNDING || ratio == 1.0 {
+        return TrialVerdict::Undecided;
+    }
+    match (ratio < 1.0) == (result.good == Good::Lower) {
+        true => TrialVerdict::Better,
+        false => TrialVerdict::Worse,
+    }
+}
+
+fn adjust(metrics: &mut [Compared], role: MetricRole, adjusted: fn(&[f64]) -> Vec<f64>) {
+    let of_role = metrics.iter_mut().filter(|compared| compared.result.role == role);
+    let mut family: Vec<&mut MetricResult> =
+        of_role.map(|compared| &mut compared.result).filter(|result| result.p.is_some()).collect();
+    let p: Vec<f64> = family.iter().filter_map(|result| result.p).collect();
+    for (result, p) in family.iter_mut().zip(adjusted(&p)) {
+        result.p_adjusted = Some(p);
+    }
+}
+
+fn arm_verdict(
+    trial: &Trial,
+    (arm, against): (&Arm, &Arm),
+    metrics: &[&Compared],
+    validity: &Validity,
+) -> ArmVerdict {
+    let primary = metrics.iter().find(|compared| compared.result.role == MetricRole::Primary);
+    let by_primary = primary.map_or(TrialVerdict::Undecided, |compared| compared.result.verdict);
+    let good = matches!(by_primary, TrialVerdict::Better | TrialVerdict::Equivalent);
+    let guards = metrics.iter().filter(|compared| compared.result.role == MetricRole::Guardrail);
+    let mut vetoes: Vec<String> = Vec::new();
+    if good {
+        vetoes
+            .extend(guards.filter(|compared| harms(trial, &compared.result)).map(|compared| veto(compared)));
+    }
+    if by_primary != TrialVerdict::Undecided {
+        vetoes.extend(instrument_faults((arm, against), validity));
+    }
+    let verdict = if vetoes.is_empty() { by_primary } else { TrialVerdict::Undecided };
+    let reason = (verdict == TrialVerdict::Undecided).then(|| match vetoes.first() {
+        Some(first) => first.clone(),
+        None => primary.map_or_else(|| no_such_metric(trial), |primary| undecided(trial, primary)),
+    });
+    ArmVerdict { arm: arm.name.to_owned(), against: against.name.to_owned(), verdict, vetoes, reason }
+}
+
+/// Worse, and by more than the margin where there is a ratio to hold against it.
+fn harms(trial: &Trial, result: &MetricResult) -> bool {
+    let beyond = result.estimate_ratio.is_none_or(|ratio| ratio.ln().abs() > (1.0 + trial.plan.margin).ln());
+    result.verdict == TrialVerdict::Worse && beyond
+}
+
+fn veto(compared: &Compared) -> String {
+    let result = &compared.result;
+    match (result.estimate_ratio, result.against_median, result.arm_median) {
+        (Some(ratio), Some(against), Some(arm)) => format!(
+            "\"{}\" is worse by the {} ({} -> {}, {})",
+            result.arm,
+            compared.words,
+            shown(&result.unit, against),
+            shown(&result.unit, arm),
+            change(ratio)
+        ),
+        _ => format!(
+            "\"{}\" has more {}: {}",
+            result.arm,
+            compared.words,
+            result.absent.as_deref().unwrap_or_default()
+        ),
+    }
+}
+
+fn instrument_faults((arm, against): (&Arm, &Arm), validity: &Validity) -> Vec<String> {
+    let faults = validity.reasons.iter().filter(|reason| {
+        let of_these = reason
+            .step
+            .as_ref()
+            .is_none_or(|step| [arm.setup.name(), against.setup.name()].contains(&step.as_str()));
+        reason.severity == Severity::Invalid && INSTRUMENT_FAULTS.contains(&reason.id.as_str()) && of_these
+    });
+    faults
+        .map(|fault| {
+            let place = fault.step.as_ref().map(|step| format!(" (\"{step}\")")).unwrap_or_default();
+            format!("the figures are not the path's{place}: {}", fault.claim.trim_end_matches('.'))
+        })
+        .collect()
+}
+
+fn no_such_metric(trial: &Trial) -> String {
+    format!("there is no metric {:?} here", trial.plan.primary)
+}
+
+/// Why a comparison is undecided, and what would decide it.
+fn undecided(trial: &Trial, compared: &Compared) -> String {
+    let result = &compared.result;
+    if let Some(absent) = &result.absent {
+        return absent.clone();
+    }
+    if let Some(share) = compared.start_share.filter(|_| result.method == TrialMethod::Starts) {
+        return format!(
+            "the brokers differ from one start to the next ({} of the pairs' variance is between starts, more than {}), so \
+             the start is the unit, and there are too few: more starts would decide it",
+            percent(share),
+            percent(starts::SHARE_MAX)
+        );
+    }
+    let alpha = 1.0 - trial.level;
+    if result.p.is_some_and(|p| p <= alpha) {
+        return format!(
+            "its p of {:.3} is {:.3} when all comparisons of the trial are allowed for: fewer arms or more pairs would decide it",
+            result.p.unwrap_or(1.0),
+            result.p_adjusted.unwrap_or(1.0)
+        );
+    }
+    let pairs = result.pairs;
+    let seen = result.smallest_detectable_ratio.map(|ratio| {
+        format!(
+            "{} of this spread show a difference of {} or more in 4 of 5 trials",
+            count(pairs.into(), "pair"),
+            change(ratio).trim_start_matches('+')
+        )
+    });
+    let more = sd_log(result)
+        .and_then(|sd| pairs_needed(sd, 1.0 + trial.plan.margin, trial.level, POWER))
+        .filter(|needed| *needed > pairs as usize)
+        .map(|needed| format!("; one of the margin of {} needs about {needed}", percent(trial.plan.margin)));
+    match seen {
+        Some(seen) => format!("{seen}{}", more.unwrap_or_default()),
+        None => "the pairs do not agree enough".to_owned(),
+    }
+}
+
+/// Standard deviation of the pairs' log ratios.
+pub(super) fn sd_log(result: &MetricResult) -> Option<f64> {
+    let logs: Vec<f64> = result.values.iter().map(|(_, under, over)| (over / under).ln()).collect();
+    let n = logs.len() as f64;
+    let mean = logs.iter().sum::<f64>() / n;
+    let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    Some(variance.sqrt()).filter(|sd| sd.is_finite())
+}
