@@ -11,7 +11,7 @@ use crate::setup::Setup;
 use plumb_model::document::{BlockResult, RunDocument};
 use plumb_model::finding::{Comparison, ComparisonVerdict};
 use plumb_model::sweep::SweepResult;
-use plumb_stats::holm::holm;
+use plumb_stats::multiple::holm;
 use plumb_stats::paired::{PAIRS_MIN, PairedRatio, paired_ratio};
 use std::collections::BTreeMap;
 

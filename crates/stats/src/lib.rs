@@ -3,7 +3,7 @@
 //! [`histogram`] keeps times with an exact account beside them; [`distribution`] turns one into the figures of a run
 //! document, each only where there are samples enough; [`interval`] says how far to trust a mean or a quantile;
 //! [`figure`] is the middle of a few short blocks; [`paired`] compares two settings over paired blocks, on [`signed_rank`], and
-//! [`holm`] allows for having made many comparisons; [`power`] says beforehand what a comparison can show, and [`e_process`]
+//! [`multiple`] allows for having made many comparisons; [`power`] says beforehand what a comparison can show, and [`e_process`]
 //! lets one look after every pair;
 //! [`steady`] looks for a change within a series and [`trend`] for a direction; [`knee`] tells where a rate stops rising
 //! with the number of clients, and [`variability`] where it begins to vary. [`fleet`] holds two groups of servers against each other.
@@ -12,21 +12,25 @@
 //! and what an estimate means for a run (that is the `judge` crate).
 
 pub mod autocorrelation;
+pub mod counts;
 pub mod distribution;
 pub mod e_process;
 pub mod figure;
 pub mod fleet;
 pub mod histogram;
-pub mod holm;
 pub mod interval;
 pub mod knee;
 pub mod law;
+pub mod multiple;
 pub mod paired;
 pub mod power;
 pub mod random;
+pub mod rank_sum;
 mod selection;
+pub mod sign_flip;
 pub mod signed_rank;
 pub mod steady;
 pub mod trend;
 pub mod variability;
 pub mod warm_up;
+pub mod welch;

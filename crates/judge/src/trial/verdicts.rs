@@ -9,7 +9,7 @@ use super::{Arm, Trial, counts, starts};
 use crate::figure::{change, count, percent};
 use plumb_model::finding::{Severity, Validity};
 use plumb_model::trial::{ArmVerdict, Good, MetricResult, MetricRole, TrialMethod, TrialVerdict};
-use plumb_stats::holm::{benjamini_hochberg, holm};
+use plumb_stats::multiple::{benjamini_hochberg, holm};
 use plumb_stats::paired::POWER;
 use plumb_stats::power::pairs_needed;
 
