@@ -8,7 +8,7 @@ use crate::order::{Sorter, Tracks};
 use crate::request::{FleetFiles, FleetGroups, FleetProgress, FleetRequest, Watch};
 use crate::rows::{Origin, Refused, Rows, SampleSink, StreamNames};
 use crate::servers::Servers;
-use crate::{csv, table};
+use crate::{csv, parquet, table};
 use plumb_model::fleet::FleetTable;
 use std::fs::File;
 use std::io::Read;
@@ -137,7 +137,11 @@ impl Input<'_, '_> {
                 told: &mut self.told,
                 share: &share,
             };
-            csv::read(path, &columns, &self.request.window.zone, &mut passing)?;
+            let zone = &self.request.window.zone;
+            match is_parquet(path).map_err(|source| opening(path, source))? {
+                true => parquet::read(path, &columns, zone, &mut passing)?,
+                false => csv::read(path, &columns, zone, &mut passing)?,
+            }
             before += sizes[number];
         }
         Ok(())

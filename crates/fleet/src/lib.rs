@@ -21,6 +21,7 @@ mod groups;
 mod instant;
 mod intervals;
 mod order;
+mod parquet;
 mod request;
 mod rows;
 mod servers;

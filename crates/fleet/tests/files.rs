@@ -1,5 +1,7 @@
 //! Files into tables, with answers that were worked out by hand.
 
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, in its helpers too")]
+
 use jiff::tz::TimeZone;
 use plumb_fleet::{
     FleetColumns, FleetFiles, FleetGroups, FleetInputError, FleetInterval, FleetRequest, FleetSource,
