@@ -365,8 +365,8 @@ fn stopping_when_decided_has_an_interval_that_stands_it() {
         }
         decided(&document).is_some()
     });
-    // Bets of a quarter on each: 1.25^n / 2 reaches 20 at n = 17.
-    assert!(first.is_some_and(|pairs| (12..=22).contains(&pairs)), "{first:?}");
+    // Bets of a half on each: 1.5^n / 2 reaches 20 at n = 10.
+    assert!(first.is_some_and(|pairs| (8..=14).contains(&pairs)), "{first:?}");
     let stopped = result(&document);
     let p99 = primary(&stopped);
     assert_eq!((p99.method, p99.verdict), (TrialMethod::SignEProcess, TrialVerdict::Better));
@@ -399,7 +399,7 @@ fn looking_after_every_pair_does_not_find_what_is_not_there() {
 
 #[test]
 fn lost_messages_end_a_trial_that_stops_when_decided() {
-    let mut document = trial_of(&[("same", 1.0)], 24, 6);
+    let mut document = trial_of(&[("same", 1.0)], 12, 6);
     document.plan.trial.as_mut().unwrap().until_decided = true;
     assert_eq!(decided(&document), None);
     for block in &mut document.steps[1].blocks {
