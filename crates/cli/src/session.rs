@@ -24,6 +24,7 @@ mod targets;
 mod watch;
 
 use crate::client_config;
+use crate::printer;
 use crate::progress::Progress;
 use crate::run_dir::RunDir;
 use anyhow::Result;
@@ -77,7 +78,12 @@ pub(crate) fn run(plan: Plan, out: Option<&Path>, stop: &Arc<AtomicBool>) -> Res
     let dir = RunDir::create(out, started, &plan.name)?;
     let level = plan.level;
     let steps = plan.steps.iter().enumerate();
-    let folds: Vec<StepFold> = steps.map(|(index, step)| StepFold::new(level, stem(index, step))).collect();
+    let trial = plan.trial.is_some();
+    let fold = |(index, step): (usize, &StepPlan)| {
+        let fold = StepFold::new(level, stem(index, step));
+        if trial { fold.leaving_warm_up_out() } else { fold }
+    };
+    let folds: Vec<StepFold> = steps.map(fold).collect();
     let candidates = folds.iter().map(|_| Vec::new()).collect();
     let record = Record::new(plan, started, &config)?;
     if let Err(error) = dir.write_document(&record.document) {
@@ -136,14 +142,14 @@ fn keep_what_was_measured(dir: &RunDir, document: &RunDocument) {
     if document.run.resumed.is_empty() && document.steps.iter().all(nothing) {
         dir.discard();
     } else if dir.write_document(document).is_ok() {
-        crate::printer::note(&format!("what was measured before the error: {}", dir.path().display()));
+        printer::note(&format!("what was measured before the error: {}", dir.path().display()));
         say_how_to_go_on(&document.plan, dir);
     }
 }
 
 fn say_how_to_go_on(plan: &Plan, dir: &RunDir) {
     let command = if plan.trial.is_some() { "plumb trial run" } else { "plumb run" };
-    crate::printer::note(&format!("it can go on: {command} --resume {}", dir.path().display()));
+    printer::note(&format!("it can go on: {command} --resume {}", dir.path().display()));
 }
 
 fn config_path(plan: &Plan) -> Option<&str> {
@@ -196,6 +202,10 @@ impl Run {
                 targets.settle((&plan, &again), run, (spin_ns, stop, progress))?;
             }
             self.surrounded_block(&plan, slot, spin_ns, (&mut targets, context))?;
+            if let Some(reason) = self.decided(slot) {
+                printer::note(&format!("plumb: decided after {} pairs: {reason}", slot.round + 1));
+                break;
+            }
         }
         for index in 0..plan.steps.len() {
             if self.record.document.steps[index].twin.is_some() {
@@ -235,6 +245,13 @@ impl Run {
         let done: BTreeSet<u32> =
             steps.iter().flat_map(|step| &step.blocks).map(|block| block.position).collect();
         order(plan).into_iter().filter(|slot| !done.contains(&slot.position)).collect()
+    }
+
+    /// Why a trial that stops when it is decided may stop after this block; none before its round is whole.
+    fn decided(&self, slot: Slot) -> Option<String> {
+        let document = &self.record.document;
+        let in_round = |step: &StepResult| step.blocks.iter().any(|block| block.block == slot.round);
+        document.steps.iter().all(in_round).then(|| plumb_judge::trial::decided(document))?
     }
 
     /// One block of the plan, in the surroundings that its arm wants.

@@ -141,7 +141,7 @@ pub(super) fn run(job: &Job<'_>, place: &mut Place<'_>) -> Result<bool> {
         other => other?,
     };
     let watched = watch.end();
-    let mut block = fold.end_block(&outcome, dir)?;
+    let mut block = fold.end_block(Duration::from_nanos(step.load.warm_up.0), &outcome, dir)?;
     block.position = slot.position;
     block.cut_short = outcome.stopped;
     block.started_at = timestamp(started_at);

@@ -3,7 +3,10 @@
 //! A second stays open for a while, because its parts come from several threads; then its figures are made, its
 //! histograms are written to the logs, and their memory is given back: a long run's memory stays flat.
 
-use anyhow::Result;
+mod head;
+
+use anyhow::{Context, Result};
+use head::Head;
 use plumb_load::BlockOutcome;
 use plumb_load::observation::{Measure, SecondPart};
 use plumb_load::tally::Tally;
@@ -83,6 +86,8 @@ pub(crate) struct StepFold {
     pub(crate) logs: BTreeMap<String, String>,
     /// Whether histograms go into logs.
     logged: bool,
+    /// In a trial, the beginning of the block under way: its warm-up is left out when the block is over.
+    head: Option<Head>,
 }
 
 impl StepFold {
@@ -101,12 +106,19 @@ impl StepFold {
             series: Vec::new(),
             logs: BTreeMap::new(),
             logged: true,
+            head: None,
         }
     }
 
     /// A fold whose histograms go into no log.
     pub(crate) fn unlogged(level: f64) -> Self {
         StepFold { logged: false, ..StepFold::new(level, String::new()) }
+    }
+
+    /// The same for a block of a trial: what of its beginning is warm-up, beyond the planned one, is in no figure.
+    pub(crate) fn leaving_warm_up_out(mut self) -> Self {
+        self.head = Some(Head::default());
+        self
     }
 
     /// The fold of a step as it was kept; `result` is the step in the document.
@@ -228,10 +240,11 @@ impl StepFold {
                     self.logs.entry(measure.to_owned()).or_insert(log);
                 }
             }
-            self.end_to_end.merge(&end_to_end);
-            self.acknowledge.merge(&acknowledge);
-            self.block_end_to_end.merge(&end_to_end);
-            self.block_acknowledge.merge(&acknowledge);
+            let held =
+                self.head.as_mut().is_some_and(|head| head.hold(row.second, &end_to_end, &acknowledge));
+            if !held {
+                self.add(&end_to_end, &acknowledge);
+            }
         }
         row.end_to_end = second_latency(&end_to_end.response);
         row.acknowledge = second_latency(&acknowledge.response);
@@ -240,9 +253,50 @@ impl StepFold {
         Ok(())
     }
 
-    /// The block is over: its own figures.
-    pub(crate) fn end_block(&mut self, outcome: &BlockOutcome, dir: &mut RunDir) -> Result<BlockResult> {
+    /// Takes a second's times into the figures of step and block.
+    fn add(&mut self, end_to_end: &Pair, acknowledge: &Pair) {
+        self.end_to_end.merge(end_to_end);
+        self.acknowledge.merge(acknowledge);
+        self.block_end_to_end.merge(end_to_end);
+        self.block_acknowledge.merge(acknowledge);
+    }
+
+    /// In a trial, leaves out what of the block's beginning was a warm-up: so many seconds of its measured part.
+    fn leave_warm_up_out(&mut self, warm_up: Duration, outcome: &BlockOutcome) -> Result<f64> {
+        let Some(head) = &mut self.head else { return Ok(0.0) };
+        let measured = Duration::from_nanos(outcome.measured_ns.max(outcome.receiving_ns.unwrap_or(0)));
+        // The second in which the measured part ends is not a whole one.
+        let last = u32::try_from((warm_up + measured).as_secs().saturating_sub(1)).unwrap_or(u32::MAX);
+        let own: Vec<SecondRow> = self.series.iter().filter(|row| row.block == self.block).cloned().collect();
+        let first = head::first_that_counts(&own, last).unwrap_or(0);
+        let held = head.release(first).ok().context("a second that was held back cannot be read")?;
+        for [end_to_end, acknowledge] in &held {
+            self.add(end_to_end, acknowledge);
+        }
+        let cut = self.series.iter_mut().filter(|row| row.block == self.block && row.second < first);
+        let mut any = false;
+        for row in cut.filter(|row| !row.warm_up) {
+            row.warm_up = true;
+            any = true;
+        }
+        Ok(if any { (f64::from(first) - warm_up.as_secs_f64()).max(0.0) } else { 0.0 })
+    }
+
+    /// Messages per second of the measured part without its first seconds, by what was seen in each second after them.
+    fn rate_without(&self, cut_s: f64, ns: u64, messages: fn(&SecondRow) -> u64) -> Option<f64> {
+        let own = self.series.iter().filter(|row| row.block == self.block && !row.warm_up);
+        per_s(own.map(messages).sum(), ns.checked_sub((cut_s * 1e9) as u64)?)
+    }
+
+    /// The block is over: its own figures. `warm_up`: the planned one.
+    pub(crate) fn end_block(
+        &mut self,
+        warm_up: Duration,
+        outcome: &BlockOutcome,
+        dir: &mut RunDir,
+    ) -> Result<BlockResult> {
         self.close(u32::MAX, dir)?;
+        let cut_s = self.leave_warm_up_out(warm_up, outcome)?;
         let own: Vec<SecondRow> = self.series.iter().filter(|row| row.block == self.block).cloned().collect();
         let block_figures = |histogram: &Histogram, latency: fn(&SecondRow) -> &SecondLatency| {
             let batches = batches(&own, latency);
@@ -251,8 +305,15 @@ impl StepFold {
         Ok(BlockResult {
             block: self.block,
             counts: outcome.counts,
-            achieved_per_s: per_s(outcome.counts.acked, outcome.measured_ns),
-            received_per_s: outcome.receiving_ns.and_then(|ns| per_s(outcome.received_messages, ns)),
+            achieved_per_s: match cut_s > 0.0 {
+                true => self.rate_without(cut_s, outcome.measured_ns, |row| row.acked),
+                false => per_s(outcome.counts.acked, outcome.measured_ns),
+            },
+            received_per_s: outcome.receiving_ns.and_then(|ns| match cut_s > 0.0 {
+                true => self.rate_without(cut_s, ns, |row| row.received),
+                false => per_s(outcome.received_messages, ns),
+            }),
+            warm_up_cut_s: cut_s,
             drain_s: outcome.drain_ns.map(|ns| ns as f64 / 1e9),
             end_to_end: block_figures(&self.block_end_to_end.response, |row| &row.end_to_end),
             acknowledge: block_figures(&self.block_acknowledge.response, |row| &row.acknowledge),

@@ -80,14 +80,17 @@ fn run(mut document: RunDocument, steps: Vec<Option<KeptStep>>, dir: RunDir, pat
     for (index, kept) in steps.into_iter().enumerate() {
         let plan = &document.plan.steps[index];
         let (level, stem) = (document.plan.level, super::stem(index, plan));
+        let in_trial = document.plan.trial.is_some();
+        let for_trial = |fold: StepFold| if in_trial { fold.leaving_warm_up_out() } else { fold };
         let Some(kept) = kept else {
             document.steps[index] = super::document::empty_result(plan);
-            folds.push(StepFold::new(level, stem));
+            folds.push(for_trial(StepFold::new(level, stem)));
             spans.push(Span::default());
             candidates.push(Vec::new());
             continue;
         };
-        folds.push(StepFold::restore(level, stem, &kept.fold, &kept.result).map_err(damaged)?);
+        let fold = StepFold::restore(level, stem, &kept.fold, &kept.result).map_err(damaged)?;
+        folds.push(for_trial(fold));
         spans.push(kept.span);
         document.steps[index] = kept.result;
         candidates.push(kept.candidates);

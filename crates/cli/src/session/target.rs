@@ -135,7 +135,9 @@ impl Target {
         let command =
             pid.and_then(|pid| fs_err::read(format!("/proc/{pid}/cmdline")).ok()).unwrap_or_default();
         let words = command.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
-        words.filter(|word| word.starts_with("-X")).collect()
+        // What names the lab's own directory differs from lab to lab and is no setting.
+        let place = self.lab.as_ref().map(|lab| lab.directory().display().to_string()).unwrap_or_default();
+        words.filter(|word| word.starts_with("-X") && !word.contains(&place)).collect()
     }
 
     /// Addresses of the brokers, as far as their names resolve.

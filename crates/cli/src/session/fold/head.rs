@@ -1,0 +1,111 @@
+//! The beginning of a block of a trial, held back second by second until the block is over: what turns out to be warm-up,
+//! beyond the planned one, is then left out.
+//!
+//! Each second is kept as its buckets that are not empty, so that what is held stays small beside whole histograms.
+
+use super::super::kept::{Damaged, KeptHistogram};
+use super::{Pair, SecondRow};
+use plumb_stats::histogram::Histogram;
+use plumb_stats::warm_up::warm_up;
+use std::collections::BTreeMap;
+
+/// Most seconds that are held back, and so the longest warm-up that can be found (ours: a JIT is done with its work).
+const SECONDS_MOST: usize = 240;
+
+/// The seconds held back, by their number.
+#[derive(Debug, Default)]
+pub(super) struct Head {
+    seconds: BTreeMap<u32, Vec<[KeptHistogram; 4]>>,
+}
+
+impl Head {
+    /// Holds a second's part back. False where it is too late in the block for that.
+    pub(super) fn hold(&mut self, second: u32, end_to_end: &Pair, acknowledge: &Pair) -> bool {
+        if !self.seconds.contains_key(&second) && self.seconds.len() >= SECONDS_MOST {
+            return false;
+        }
+        let all = [&end_to_end.response, &end_to_end.service, &acknowledge.response, &acknowledge.service];
+        self.seconds.entry(second).or_default().push(all.map(KeptHistogram::from));
+        true
+    }
+
+    /// Gives back what was held from a second on, end to end and acknowledged; the rest is warm-up.
+    pub(super) fn release(&mut self, from: u32) -> Result<Vec<[Pair; 2]>, Damaged> {
+        let held = std::mem::take(&mut self.seconds);
+        let kept = held.into_iter().filter(|(second, _)| *second >= from).flat_map(|(_, parts)| parts);
+        let pairs = |parts: [KeptHistogram; 4]| {
+            let [a, b, c, d] = parts.each_ref().map(Histogram::try_from);
+            Ok([Pair { response: a?, service: b? }, Pair { response: c?, service: d? }])
+        };
+        kept.map(pairs).collect()
+    }
+}
+
+/// The first second that counts, in a block whose measured part ended with `last`: later than the first one only where the
+/// seconds before it were a warm-up.
+pub(super) fn first_that_counts(rows: &[SecondRow], last: u32) -> Option<u32> {
+    let measured = || rows.iter().filter(|row| !row.warm_up && row.second <= last);
+    let first = measured().map(|row| row.second).min()?;
+    // By what the block is for: latency at the far end that there is, else how much went through.
+    let figures: [Figure; 3] = [
+        |row| (row.end_to_end.mean_ns.unwrap_or(0.0), row.end_to_end.samples),
+        |row| (row.acknowledge.mean_ns.unwrap_or(0.0), row.acknowledge.samples),
+        |row| ((row.acked.max(row.received)) as f64, 1),
+    ];
+    let has = |figure: &Figure| measured().any(|row| figure(row).1 > 0 && figure(row).0 > 0.0);
+    let figure = figures.into_iter().find(has)?;
+    let means = means(measured(), figure);
+    let cut = warm_up(&means, u64::from(first)).map_or(0, |warm_up| warm_up.cut);
+    Some(first + u32::try_from(cut.min(SECONDS_MOST)).unwrap_or(0))
+}
+
+/// A value of a second, and how much it weighs.
+type Figure = fn(&SecondRow) -> (f64, u64);
+
+/// One value a second: parts of it that came late stand in a row of their own.
+fn means<'a>(rows: impl Iterator<Item = &'a SecondRow>, figure: Figure) -> Vec<f64> {
+    let mut seconds: BTreeMap<u32, (f64, u64)> = BTreeMap::new();
+    for row in rows {
+        let (value, weight) = figure(row);
+        let sum = seconds.entry(row.second).or_default();
+        *sum = (sum.0 + value * weight as f64, sum.1 + weight);
+    }
+    seconds.into_values().map(|(sum, weight)| if weight > 0 { sum / weight as f64 } else { 0.0 }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_model::observation::SecondLatency;
+    use plumb_stats::random::Random;
+
+    /// A block of so many seconds at 100 messages a second, whose first seconds are slower by a factor.
+    fn rows(seconds: u32, slow: u32, factor: f64) -> Vec<SecondRow> {
+        let mut random = Random::new(5);
+        let row = |second: u32| {
+            let noise = 1.0 + 0.02 * (random.unit() - 0.5);
+            let mean_ns = Some(1e6 * noise * if second < slow { factor } else { 1.0 });
+            let end_to_end = SecondLatency { samples: 100, mean_ns, ..SecondLatency::default() };
+            SecondRow { second, acked: 100, end_to_end, ..SecondRow::default() }
+        };
+        (0..seconds).map(row).collect()
+    }
+
+    #[test]
+    fn a_slow_beginning_is_found_and_an_even_block_is_left_whole() {
+        assert_eq!(first_that_counts(&rows(60, 7, 3.0), 59), Some(7));
+        assert_eq!(first_that_counts(&rows(60, 0, 1.0), 59), Some(0));
+    }
+
+    #[test]
+    fn a_block_too_short_to_tell_is_left_whole() {
+        assert_eq!(first_that_counts(&rows(8, 3, 3.0), 7), Some(0));
+    }
+
+    #[test]
+    fn seconds_after_the_last_send_are_not_looked_at() {
+        let mut rows = rows(20, 0, 1.0);
+        rows.push(SecondRow { second: 20, ..SecondRow::default() });
+        assert_eq!(first_that_counts(&rows, 19), Some(0));
+    }
+}
