@@ -74,10 +74,11 @@ probe-storage: bootstrap ## the storage probe on file systems of known kind, spe
 	cargo test -p plumb-cli --test end_to_end --no-run
 	scripts/storage-devices cargo test -p plumb-cli --test end_to_end probe_storage::devices -- --include-ignored --test-threads 1
 
-bench-fsync-against-fio: bootstrap ## Plumb's commit rates beside those of fio and pg_test_fsync, in BENCH_DIR (this directory)
+bench-fsync-against-fio: bootstrap ## Plumb's commit rates beside those of fio and pg_test_fsync, in BENCH_DIR (this directory) and, as root, in memory
 	scripts/bootstrap-storage
 	cargo build --release -p plumb-cli
 	cargo run --release -p plumb-bench-fsync-against-fio -- --path $(or $(BENCH_DIR),.)
+	scripts/ram-disk sh -c 'cargo run --release -p plumb-bench-fsync-against-fio -- --rounds 8 --path "$$PLUMB_RAM_DIR"' || [ $$? -eq 3 ]
 
 # What the machine cannot have is left out with the reason (exit code 3), and that is no failure.
 .PHONY: test-hardware

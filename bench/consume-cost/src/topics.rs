@@ -1,10 +1,10 @@
 //! The topics that are read: one for each size, filled once, and a small one to see what starting costs.
 
+use plumb_bench_frame::tell;
 use plumb_bench_peers::BenchError;
 use plumb_bench_peers::broker::Broker;
 use plumb_bench_peers::contest::NEXT_TO_NOTHING;
 use plumb_bench_peers::job::{Acks, Work};
-use plumb_bench_peers::program::tell;
 use plumb_bench_peers::run::{Order, measure};
 use plumb_bench_peers::table::figure;
 use plumb_bench_peers::tool::Tool;

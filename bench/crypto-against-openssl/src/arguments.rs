@@ -5,13 +5,15 @@ use plumb_model::probe::crypto::{Algorithm, BLOCKS_BYTES, Form};
 use plumb_probe::crypto::Work;
 
 pub(crate) const HELP: &str = "\
-crypto-against-openssl [--rounds N] [--algorithm NAME]... [--only plain|masked|java]
+crypto-against-openssl [--rounds N] [--algorithm NAME]... [--bytes N]... [--only plain|masked|java]
 
-  --rounds N        turns of each size (7; fewer than 6 have no interval)
+  --rounds N        turns of each size (12; fewer than 6 have no interval)
   --algorithm NAME  aes-128-gcm, aes-256-gcm, chacha20-poly1305, sha-256 [default: all]
+  --bytes N         only this size; may be repeated
+  --seed N          decides the order (1)
   --only PART       plain: as the host is; masked: with OPENSSL_ia32cap; java: with and without UseAES [default: all]
 
-Each turn takes a second of openssl speed and a second of Plumb.";
+Each turn takes a second of openssl speed and a second of Plumb. Rates are of processor time, as openssl speed's own are.";
 
 /// What is to be done.
 pub(crate) enum Job {
@@ -32,6 +34,8 @@ pub(crate) enum Ours {
 pub(crate) struct Options {
     pub(crate) rounds: u32,
     pub(crate) algorithms: Vec<Algorithm>,
+    pub(crate) blocks_bytes: Vec<u32>,
+    pub(crate) seed: u64,
     pub(crate) only: Option<String>,
 }
 
@@ -41,17 +45,16 @@ const ALGORITHMS: [Algorithm; 4] =
 
 pub(crate) fn parse(words: &[String]) -> Result<Job, BenchError> {
     let usage = |what: String| BenchError::Usage(what);
-    let mut options = Options { rounds: 7, algorithms: Vec::new(), only: None };
+    let mut options =
+        Options { rounds: 12, algorithms: Vec::new(), blocks_bytes: Vec::new(), seed: 1, only: None };
     let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| usage(format!("{word} needs a value")));
         match word {
             "--help" | "-h" => return Ok(Job::Help),
             "--ours" => {
-                let (algorithm, bytes, form) = (algorithm(value()?)?, value()?, value()?);
+                let (algorithm, block_bytes, form) = (algorithm(value()?)?, size(value()?)?, value()?);
                 let form = if form == "stream" { Form::Stream } else { Form::Message };
-                let block_bytes = bytes.parse().ok().filter(|bytes| BLOCKS_BYTES.contains(bytes));
-                let block_bytes = block_bytes.ok_or_else(|| usage(format!("{bytes:?} is no size")))?;
                 return Ok(Job::Ours(Ours::OpenSsl(Work::Bytes { algorithm, block_bytes, form })));
             }
             "--ours-java" => return Ok(Job::Ours(Ours::Java(words.map(str::to_owned).collect()))),
@@ -60,6 +63,11 @@ pub(crate) fn parse(words: &[String]) -> Result<Job, BenchError> {
                 options.rounds = text.parse().map_err(|_| usage(format!("{text:?} is no count")))?;
             }
             "--algorithm" => options.algorithms.push(algorithm(value()?)?),
+            "--bytes" => options.blocks_bytes.push(size(value()?)?),
+            "--seed" => {
+                let text = value()?;
+                options.seed = text.parse().map_err(|_| usage(format!("{text:?} is no number")))?;
+            }
             "--only" => {
                 let part = value()?;
                 if !["plain", "masked", "java"].contains(&part) {
@@ -73,7 +81,15 @@ pub(crate) fn parse(words: &[String]) -> Result<Job, BenchError> {
     if options.algorithms.is_empty() {
         options.algorithms = ALGORITHMS.to_vec();
     }
+    if options.blocks_bytes.is_empty() {
+        options.blocks_bytes = BLOCKS_BYTES.to_vec();
+    }
     Ok(Job::Bench(options))
+}
+
+fn size(text: &str) -> Result<u32, BenchError> {
+    let found = text.parse().ok().filter(|bytes| BLOCKS_BYTES.contains(bytes));
+    found.ok_or_else(|| BenchError::Usage(format!("{text:?} is none of {BLOCKS_BYTES:?}")))
 }
 
 fn algorithm(name: &str) -> Result<Algorithm, BenchError> {

@@ -6,10 +6,11 @@
 mod arguments;
 mod ours;
 mod rounds;
+mod table;
 mod theirs;
 
 use arguments::Job;
-use std::io::Write;
+use plumb_bench_frame::say;
 use std::process::ExitCode;
 use thiserror::Error;
 
@@ -31,25 +32,14 @@ enum BenchError {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(std::io::stderr().lock(), "error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    plumb_bench_frame::end(run())
 }
 
 fn run() -> Result<(), BenchError> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match arguments::parse(&words)? {
-        Job::Help => say(arguments::HELP),
-        Job::Ours(work) => say(&ours::in_this_process(work)?),
+        Job::Help => Ok(say(arguments::HELP)?),
+        Job::Ours(work) => Ok(say(&ours::in_this_process(work)?)?),
         Job::Bench(options) => rounds::run(&options),
     }
-}
-
-/// Writes a line to standard output.
-fn say(line: &str) -> Result<(), BenchError> {
-    Ok(writeln!(std::io::stdout().lock(), "{line}")?)
 }

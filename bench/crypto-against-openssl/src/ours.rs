@@ -1,4 +1,5 @@
-//! Plumb's figure, taken as the program takes it: the median of forty samples.
+//! Plumb's figure: samples as the program takes them, and their sum over the processor time that they had, as `openssl speed`
+//! counts.
 
 use crate::BenchError;
 use crate::arguments::Ours;
@@ -6,7 +7,6 @@ use plumb_model::probe::crypto::{Algorithm, Form};
 use plumb_probe::crypto::jvm::{Jvm, Launcher};
 use plumb_probe::crypto::openssl::OpenSsl;
 use plumb_probe::crypto::{Engine, Work};
-use plumb_stats::figure::figure;
 use std::process::Command;
 use std::time::Duration;
 
@@ -15,9 +15,8 @@ const SAMPLES: u32 = 40;
 const SAMPLE: Duration = Duration::from_millis(25);
 /// Time for a Java's just-in-time compiler.
 const WARM_UP: Duration = Duration::from_secs(4);
-const LEVEL: f64 = 0.95;
 
-/// Bytes per second, as a line.
+/// Bytes per second of processor time, as a line. Java does not tell its processor time: there it is the time on the clock.
 pub(crate) fn in_this_process(ours: Ours) -> Result<String, BenchError> {
     let (mut engine, work): (Box<dyn Engine>, Work) = match ours {
         Ours::OpenSsl(work) => (Box::new(OpenSsl::load()?), work),
@@ -37,12 +36,14 @@ pub(crate) fn in_this_process(ours: Ours) -> Result<String, BenchError> {
         // Only what is measured: the program warms everything up, which takes longer.
         engine.sample(work, 1, WARM_UP)?;
     }
-    let mut rates = Vec::new();
+    // All samples are of the same length, so that their rates and shares add up.
+    let (mut per_s, mut on_cpu) = (0.0, 0.0);
     for _ in 0..SAMPLES {
-        rates.push(engine.sample(work, 1, SAMPLE)?.per_s * f64::from(block_bytes));
+        let sample = engine.sample(work, 1, SAMPLE)?;
+        per_s += sample.per_s;
+        on_cpu += sample.on_cpu_share.unwrap_or(1.0);
     }
-    let median = figure(&rates, LEVEL).map(|figure| figure.median);
-    Ok(median.map_or_else(|| "no figure".to_owned(), |median| format!("{median}")))
+    Ok(format!("{}", per_s * f64::from(block_bytes) / on_cpu))
 }
 
 /// The same in a process of its own.

@@ -1,20 +1,17 @@
 //! Turns: in each round every size of every algorithm has a second of `openssl speed` and a second of Plumb, one right after the
-//! other, who goes first taking turns. The round is the unit: ratios are of pairs.
+//! other, in an order drawn anew. The round is the unit: ratios are of pairs.
 
 use crate::arguments::Options;
-use crate::{BenchError, ours, say, theirs};
-use plumb_model::probe::Figure;
-use plumb_model::probe::crypto::{Algorithm, BLOCKS_BYTES, Form};
+use crate::{BenchError, ours, table, theirs};
+use plumb_bench_frame::{say, tell};
+use plumb_model::probe::crypto::{Algorithm, Form};
 use plumb_probe::crypto::openssl::OpenSsl;
 use plumb_probe::crypto::{Engine, Work};
-use plumb_stats::figure::{figure, ratio};
+use plumb_stats::random::Random;
 
 /// AES and carry-less multiplication away, with their wide forms (OPENSSL_ia32cap(3)): a host that hides aes and pclmulqdq. Both
 /// halves have to be there, or OpenSSL takes the second for zero and drops AVX2 and SHA too.
 const MASK: &str = "~0x200000200000000:~0x60000000000";
-/// Within this the two count as one (the goal of this bench).
-const GOAL: f64 = 0.02;
-const LEVEL: f64 = 0.95;
 
 pub(crate) fn run(options: &Options) -> Result<(), BenchError> {
     let library = OpenSsl::load()?;
@@ -57,43 +54,56 @@ fn words(library: &OpenSsl, algorithm: Algorithm, block_bytes: u32) -> [String; 
     ["--ours".to_owned(), algorithm.name().to_owned(), block_bytes.to_string(), form.to_owned()]
 }
 
+/// One size of one algorithm, and what both came to in each round, in bytes per second.
+struct Row {
+    algorithm: Algorithm,
+    block_bytes: u32,
+    plumb: Vec<f64>,
+    openssl: Vec<f64>,
+}
+
 fn beside(
     options: &Options,
     library: &OpenSsl,
     algorithms: &[Algorithm],
     mask: Option<&str>,
 ) -> Result<(), BenchError> {
-    say(&format!(
-        "{:<18} {:>6} {:>12} {:>12} {:>7}  {:<14} within 2 %",
-        "", "bytes", "plumb MB/s", "openssl", "ratio", "95 %"
-    ))?;
-    for algorithm in algorithms {
-        for block_bytes in BLOCKS_BYTES {
-            let words = words(library, *algorithm, block_bytes);
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            let (mut plumb, mut openssl) = (Vec::new(), Vec::new());
-            for round in 0..options.rounds {
-                let their_turn = || theirs::measure(*algorithm, block_bytes, mask);
-                // Whoever comes second finds the processor as the first left it.
-                if round % 2 == 0 {
-                    openssl.push(their_turn()?);
-                    plumb.push(ours::measure(&words, mask)?);
-                } else {
-                    plumb.push(ours::measure(&words, mask)?);
-                    openssl.push(their_turn()?);
-                }
-            }
-            let Some(paired) = ratio(&plumb, &openssl, LEVEL) else { continue };
-            let within = if (paired.median - 1.0).abs() <= GOAL { "yes" } else { "NO" };
-            say(&format!(
-                "{:<18} {block_bytes:>6} {:>12} {:>12} {:>7.3}  {:<14} {within}",
-                algorithm.title(),
-                megabytes(&plumb),
-                megabytes(&openssl),
-                paired.median,
-                span(&paired),
-            ))?;
+    let row = |algorithm: &Algorithm, block_bytes: &u32| Row {
+        algorithm: *algorithm,
+        block_bytes: *block_bytes,
+        plumb: Vec::new(),
+        openssl: Vec::new(),
+    };
+    let mut rows: Vec<Row> = algorithms
+        .iter()
+        .flat_map(|algorithm| options.blocks_bytes.iter().map(move |bytes| row(algorithm, bytes)))
+        .collect();
+    let mut random = Random::new(options.seed);
+    for round in 1..=options.rounds {
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        random.shuffle(&mut order);
+        for row in order {
+            turn(&mut rows[row], library, mask, random.below(2) == 0)?;
         }
+        tell(&format!("round {round}/{} done", options.rounds));
+    }
+    say(&table::header())?;
+    for row in &rows {
+        say(&table::row(row.algorithm, row.block_bytes, &row.plumb, &row.openssl))?;
+    }
+    Ok(())
+}
+
+/// Both once, right after each other: whoever comes second finds the processor as the first left it.
+fn turn(row: &mut Row, library: &OpenSsl, mask: Option<&str>, ours_first: bool) -> Result<(), BenchError> {
+    let words = words(library, row.algorithm, row.block_bytes);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    if ours_first {
+        row.plumb.push(ours::measure(&words, mask)?);
+    }
+    row.openssl.push(theirs::measure(row.algorithm, row.block_bytes, mask)?);
+    if !ours_first {
+        row.plumb.push(ours::measure(&words, mask)?);
     }
     Ok(())
 }
@@ -105,25 +115,10 @@ fn slowdown(
     measure: impl Fn(bool) -> Result<f64, BenchError>,
 ) -> Result<(), BenchError> {
     let (mut with, mut without) = (Vec::new(), Vec::new());
-    for _ in 0..options.rounds {
+    for round in 1..=options.rounds {
         with.push(measure(false)?);
         without.push(measure(true)?);
+        tell(&format!("round {round}/{} done", options.rounds));
     }
-    let Some(times) = ratio(&with, &without, LEVEL) else { return Ok(()) };
-    say(&format!(
-        "{what}: {} / {} MB/s = {:.1} times ({})",
-        megabytes(&with).trim(),
-        megabytes(&without).trim(),
-        times.median,
-        span(&times)
-    ))
-}
-
-fn megabytes(rates: &[f64]) -> String {
-    figure(rates, LEVEL).map_or_else(|| "-".to_owned(), |figure| format!("{:.1}", figure.median / 1e6))
-}
-
-fn span(figure: &Figure) -> String {
-    let interval = figure.interval.map(|interval| format!("{:.3}..{:.3}", interval.low, interval.high));
-    interval.unwrap_or_else(|| "-".to_owned())
+    Ok(say(&table::slowdown(what, &with, &without))?)
 }

@@ -9,8 +9,8 @@ mod run;
 mod table;
 
 use methods::{Rival, pairs};
+use plumb_bench_frame::{say, tell};
 use plumb_stats::random::Random;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use table::Row;
@@ -20,10 +20,11 @@ const HELP: &str = "\
 Plumb's commit rates beside those of fio and pg_test_fsync
 
   --path DIR      where to write [default: .]
-  --rounds N      each pair runs once a round [default: 6]
-  --seconds S     measured time of each run [default: 0.5]
+  --rounds N      each pair runs once a round [default: 20]
+  --seconds S     measured time of each run [default: 0.3]
   --seed N        decides the order [default: 1]
   --method A,B    only these methods
+  --only WHICH    append, overwrite: only files that grow, or only those that are there
   --plumb FILE    the program to measure [default: target/release/plumb]";
 
 /// What went wrong.
@@ -48,35 +49,27 @@ pub(crate) struct Options {
     pub(crate) seconds: f64,
     seed: u64,
     methods: Vec<String>,
+    only_overwrite: Option<bool>,
     pub(crate) plumb: PathBuf,
 }
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words.iter().any(|word| word == "--help") {
-        return said(say(HELP));
+        return plumb_bench_frame::end(say(HELP));
     }
-    said(options(&words).and_then(|options| bench(&options)))
-}
-
-fn said(result: Result<(), BenchError>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(std::io::stderr().lock(), "error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    plumb_bench_frame::end(options(&words).and_then(|options| bench(&options)))
 }
 
 fn options(words: &[String]) -> Result<Options, BenchError> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let mut options = Options {
         path: PathBuf::from("."),
-        rounds: 6,
-        seconds: 0.5,
+        rounds: 20,
+        seconds: 0.3,
         seed: 1,
         methods: Vec::new(),
+        only_overwrite: None,
         plumb: target.join("release/plumb"),
     };
     for pair in words.chunks(2) {
@@ -88,6 +81,13 @@ fn options(words: &[String]) -> Result<Options, BenchError> {
             "--seconds" => options.seconds = value.parse().map_err(|_| wrong())?,
             "--seed" => options.seed = value.parse().map_err(|_| wrong())?,
             "--method" => options.methods = value.split(',').map(str::to_owned).collect(),
+            "--only" => {
+                options.only_overwrite = Some(match value.as_str() {
+                    "append" => false,
+                    "overwrite" => true,
+                    _ => return Err(wrong()),
+                });
+            }
             "--plumb" => options.plumb = PathBuf::from(value),
             _ => return Err(BenchError::Usage(format!("{name} is no option"))),
         }
@@ -99,7 +99,8 @@ fn bench(options: &Options) -> Result<(), BenchError> {
     let mut pairs = pairs();
     let asked =
         |name: &str| options.methods.is_empty() || options.methods.iter().any(|method| method == name);
-    pairs.retain(|pair| asked(pair.method));
+    let placed = |overwrite: bool| options.only_overwrite.is_none_or(|only| only == overwrite);
+    pairs.retain(|pair| asked(pair.method) && placed(pair.overwrite));
     let mut rows: Vec<Row> = pairs.iter().map(Row::new).collect();
     let mut random = Random::new(options.seed);
     say(&format!(
@@ -128,12 +129,7 @@ fn bench(options: &Options) -> Result<(), BenchError> {
             };
             row.add(ours, theirs);
         }
-        say(&format!("round {round}/{} done", options.rounds))?;
+        tell(&format!("round {round}/{} done", options.rounds));
     }
-    say(&table::text(&rows))
-}
-
-/// Writes a line to standard output.
-fn say(line: &str) -> Result<(), BenchError> {
-    Ok(writeln!(std::io::stdout().lock(), "{line}")?)
+    Ok(say(&table::text(&rows))?)
 }

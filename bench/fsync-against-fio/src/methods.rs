@@ -24,7 +24,8 @@ const PAGE: u64 = 4096;
 /// What pg_test_fsync writes.
 const PG_PAGE: u64 = 8192;
 
-/// All pairs. What pg_test_fsync calls open_datasync goes around the page cache too.
+/// All pairs. fio's engine for mapped files is none: it syncs the whole mapping each time, which it has read in pieces of up to
+/// megabytes, and a store makes all of its piece dirty. What pg_test_fsync calls open_datasync goes around the page cache too.
 pub(crate) fn pairs() -> Vec<Pair> {
     let fio =
         |method, overwrite, flags| Pair { method, overwrite, block_bytes: PAGE, rival: Rival::Fio(flags) };

@@ -16,33 +16,22 @@ mod table;
 
 use arguments::Job;
 use error::BenchError;
-use std::io::Write;
+use plumb_bench_frame::say;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(std::io::stderr().lock(), "error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    plumb_bench_frame::end(run())
 }
 
 fn run() -> Result<(), BenchError> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match arguments::parse(&words)? {
-        Job::Help => say(arguments::HELP),
-        Job::Bare { bootstrap, topic, load } => say(&bare::in_this_process(&bootstrap, &topic, &load)?),
+        Job::Help => Ok(say(arguments::HELP)?),
+        Job::Bare { bootstrap, topic, load } => Ok(say(&bare::in_this_process(&bootstrap, &topic, &load)?)?),
         Job::Awake => {
             machine::stay_awake();
             Ok(())
         }
         Job::Bench(options) => rounds::run(&options),
     }
-}
-
-/// Writes a line to standard output.
-fn say(line: &str) -> Result<(), BenchError> {
-    Ok(writeln!(std::io::stdout().lock(), "{line}")?)
 }

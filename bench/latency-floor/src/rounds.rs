@@ -4,7 +4,8 @@ use crate::arguments::{Load, Options};
 use crate::error::BenchError;
 use crate::figures::Run;
 use crate::machine::Meter;
-use crate::{bare, java, plumb, say, table};
+use crate::{bare, java, plumb, table};
+use plumb_bench_frame::say;
 use plumb_lab::kafka::{LabCluster, LabOptions, PlainClient};
 use plumb_stats::random::Random;
 use std::path::PathBuf;
@@ -65,7 +66,7 @@ pub(crate) fn run(options: &Options) -> Result<(), BenchError> {
             }
         }
     }
-    say(&table::summary(&rounds, &options.load))
+    Ok(say(&table::summary(&rounds, &options.load))?)
 }
 
 struct Bench {

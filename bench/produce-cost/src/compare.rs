@@ -2,6 +2,7 @@
 
 use crate::floor::{self, Floor};
 use crate::goals;
+use plumb_bench_frame::{say, tell};
 use plumb_bench_peers::BenchError;
 use plumb_bench_peers::broker::Broker;
 use plumb_bench_peers::cache::Cache;
@@ -9,7 +10,6 @@ use plumb_bench_peers::contest::{Cell, Contest, Errand, NEXT_TO_NOTHING, Outcome
 use plumb_bench_peers::job::{Acks, Work};
 use plumb_bench_peers::machine::Machine;
 use plumb_bench_peers::options::Options;
-use plumb_bench_peers::program::{say, tell};
 use plumb_bench_peers::report::{CellReport, CellRuns};
 use plumb_bench_peers::tool::franz::{self, Franz};
 use plumb_bench_peers::tool::java::{self, KafkaTool};
@@ -160,7 +160,7 @@ fn print(
             failure.round, failure.cell, failure.tool, failure.why
         ))?;
     }
-    say(&floor.text(reports))
+    Ok(say(&floor.text(reports))?)
 }
 
 fn write(path: &Path, document: &serde_json::Value) -> Result<(), BenchError> {

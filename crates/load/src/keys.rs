@@ -49,9 +49,9 @@ impl KeySource {
                 self.next = (self.next + 1) % count;
                 key
             }
-            Keys::Uniform { count } => self.random.below(u64::from(count)) as u32,
+            Keys::Uniform { count } => self.random.below(count as usize) as u32,
             Keys::Zipf { .. } => {
-                let at = self.random.fraction();
+                let at = self.random.unit();
                 self.cumulative.partition_point(|likelihood| *likelihood <= at) as u32
             }
         };

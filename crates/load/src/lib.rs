@@ -16,7 +16,6 @@ pub mod observation;
 mod pace;
 pub mod payload;
 mod produce;
-pub mod random;
 pub mod schedule;
 mod seconds;
 pub mod stamp;
@@ -29,3 +28,4 @@ mod error;
 
 pub use block::BlockOutcome;
 pub use error::LoadError;
+pub use plumb_model::random;

@@ -114,7 +114,7 @@ impl PayloadSource {
         let size = match &self.sizes {
             Sizes::Fixed(size) => *size,
             Sizes::Mix { parts, total } => {
-                let mut at = self.random.below(*total);
+                let mut at = self.random.below(*total as usize) as u64;
                 let mut size = 0;
                 for part in parts {
                     size = part.size.as_usize();
@@ -183,7 +183,7 @@ impl PayloadSource {
         let start = self.next.min(room);
         self.next = start + size;
         if self.next > room {
-            let anew = if self.from_file { 0 } else { self.random.below(size as u64 + 1) as usize };
+            let anew = if self.from_file { 0 } else { self.random.below(size + 1) };
             self.next = anew.min(room);
         }
         start

@@ -90,7 +90,7 @@ fn poisson(rate_per_s: f64, seed: u64) -> impl Iterator<Item = u64> {
     let mut at_s = 0.0;
     std::iter::from_fn(move || {
         let offset = (at_s * 1e9_f64).round() as u64;
-        at_s += -(1.0 - random.fraction()).ln() / rate_per_s;
+        at_s += -(1.0 - random.unit()).ln() / rate_per_s;
         Some(offset)
     })
 }

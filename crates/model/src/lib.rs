@@ -13,6 +13,7 @@ pub mod fleet;
 pub mod observation;
 pub mod plan;
 pub mod probe;
+pub mod random;
 pub mod resolve;
 pub mod scenario;
 pub mod search;

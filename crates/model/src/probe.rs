@@ -20,4 +20,6 @@ pub use memory::{
     Bandwidth, Cache, Knee, LatencyCurve, LatencyPoint, MemoryKernel, MemoryProbe, MemoryRatio, Pages,
     ProbedNode, Stores,
 };
-pub use network::{ConnectionRate, NetworkProbe, RoundTrips, StreamRate, TcpState, WritePattern};
+pub use network::{
+    ConnectionRate, NetworkPlan, NetworkProbe, RoundTrips, StreamRate, TcpState, WritePattern,
+};

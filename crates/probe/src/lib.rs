@@ -11,5 +11,4 @@ mod cpus;
 pub mod crypto;
 pub mod memory;
 pub mod network;
-mod shuffle;
 pub mod storage;

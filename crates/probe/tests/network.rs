@@ -101,7 +101,7 @@ fn what_was_sent_is_what_passed_and_what_was_received_to_the_byte() {
         let case = StreamCase { streams: 3, write_bytes: 10_000 };
         let (flow, passed) = with_proxy(behind, 4, Duration::ZERO, |address| {
             let peer = Peer::new(address).unwrap();
-            peer.flow(case, Duration::from_millis(400), &GO_ON).unwrap()
+            peer.flow(case, Duration::from_millis(80), Duration::from_millis(320), &GO_ON).unwrap()
         });
         assert!(flow.sent_bytes > 0 && flow.sent_bytes.is_multiple_of(10_000));
         assert_eq!(flow.received_bytes, flow.sent_bytes);

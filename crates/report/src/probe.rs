@@ -33,7 +33,14 @@ fn title(what: &str, conditions: &Conditions) -> String {
 fn cautions(conditions: &Conditions) -> Vec<String> {
     let mut cautions = Vec::new();
     if !conditions.complete {
-        cautions.push("Stopped before everything was measured; what is missing is absent.".to_owned());
+        cautions.push(match &conditions.ended_by {
+            Some(error) => {
+                format!(
+                    "An error ended it before everything was measured; what is missing is absent: {error}."
+                )
+            }
+            None => "Stopped before everything was measured; what is missing is absent.".to_owned(),
+        });
     }
     let noise = &conditions.noise;
     if let Some(share) = noise.others_cpu_share.filter(|share| *share > NOISY_SHARE) {
@@ -156,6 +163,7 @@ pub(crate) mod tests {
             started_at: "2026-11-20T15:04:05Z".to_owned(),
             elapsed_ns: 9_000_000_000,
             complete: true,
+            ended_by: None,
             host: HostFacts::default(),
             noise: Noise { own_cpu_share: Some(0.5), others_cpu_share: Some(0.01), ..Noise::default() },
         }
@@ -182,6 +190,11 @@ pub(crate) mod tests {
         assert!(
             said[0].contains("Stopped") && said[1].contains("12 %") && said[2].contains("2 %"),
             "{said:?}"
+        );
+        conditions.ended_by = Some("/srv vanished".to_owned());
+        assert!(
+            cautions(&conditions)[0].contains("An error ended it")
+                && cautions(&conditions)[0].contains("/srv vanished")
         );
     }
 

@@ -24,7 +24,6 @@ pub mod law;
 pub mod multiple;
 pub mod paired;
 pub mod power;
-pub mod random;
 pub mod rank_sum;
 mod selection;
 pub mod sign_flip;
@@ -34,3 +33,5 @@ pub mod trend;
 pub mod variability;
 pub mod warm_up;
 pub mod welch;
+
+pub use plumb_model::random;

@@ -124,7 +124,7 @@ fn carry(
     let topic = target.topic(topic, &step.topic)?;
     let spec = BlockSpec {
         // No block has this part's number.
-        run: Random::for_part(run, u64::MAX).number(),
+        run: Random::for_part(run, u64::MAX).bits(),
         group: &group,
         step,
         topic: &topic.name,

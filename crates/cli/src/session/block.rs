@@ -90,13 +90,13 @@ pub(super) fn run(job: &Job<'_>, place: &mut Place<'_>) -> Result<bool> {
     // What a later index of the document means is the document's own: a scratch has one step.
     let index = if record.document.steps.len() == 1 { 0 } else { slot.index };
     let spec = BlockSpec {
-        run: Random::for_part(record.run_number(), part).number(),
+        run: Random::for_part(record.run_number(), part).bits(),
         group: &group,
         step,
         topic: &topic.name,
         partitions: topic.leaders.len(),
         share: job.share,
-        seed: Random::for_part(job.seed, u64::from(slot.position) + 1_000).number(),
+        seed: Random::for_part(job.seed, u64::from(slot.position) + 1_000).bits(),
         spin_ns: job.spin_ns,
     };
     let until_device = devices::until_device(&spec, target, (stop, progress))?;

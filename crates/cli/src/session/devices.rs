@@ -55,7 +55,7 @@ pub(super) fn until_device(
     let step = unmeasured(spec.step);
     let group = format!("{}-until-device", spec.group);
     let own = BlockSpec {
-        run: Random::for_part(spec.run, u64::MAX).number(),
+        run: Random::for_part(spec.run, u64::MAX).bits(),
         group: &group,
         step: &step,
         share: Share::Time(Nanos(LIMIT.as_nanos() as u64)),

@@ -45,7 +45,7 @@ pub(super) struct Record {
 pub(super) fn new_id() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let seed = (now.as_nanos() as u64) ^ (u64::from(std::process::id()) << 40);
-    format!("{:016x}", Random::new(seed).number())
+    format!("{:016x}", Random::new(seed).bits())
 }
 
 /// UTC, RFC 3339, whole seconds.

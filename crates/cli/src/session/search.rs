@@ -156,7 +156,7 @@ impl Run {
             slot: Slot { index, round, position: number },
             share: Share::Time(trial.length(&step)),
             // A step's trials are apart from every other's.
-            seed: Random::for_part(trial.plan.seed, index as u64).number(),
+            seed: Random::for_part(trial.plan.seed, index as u64).bits(),
             spin_ns,
             shown: false,
             title,

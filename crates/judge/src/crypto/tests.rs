@@ -59,6 +59,7 @@ fn document(engines: Vec<CryptoEngine>) -> CryptoProbe {
             started_at: "2026-01-01T00:00:00Z".to_owned(),
             elapsed_ns: 1,
             complete: true,
+            ended_by: None,
             host: HostFacts::default(),
             noise: Noise::default(),
         },

@@ -63,6 +63,24 @@ pub struct ClockRead {
     pub backward: u64,
 }
 
+/// The wall clock: it may be set back, and that is no fault of the host's.
+const WALL_CLOCK: &str = "CLOCK_REALTIME";
+
+impl ClockRead {
+    /// Whether it went back although it must not.
+    pub fn went_back(&self) -> bool {
+        self.backward > 0 && self.clock != WALL_CLOCK
+    }
+}
+
+impl ClockProbe {
+    /// Whether a clock went back that must not, on one processor or between two: every latency is doubtful then.
+    pub fn went_back(&self) -> bool {
+        self.clocks.iter().any(ClockRead::went_back)
+            || self.across_cpus.as_ref().is_some_and(|across| across.backward > 0)
+    }
+}
+
 /// Readings handed from one processor to another and back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AcrossCpus {

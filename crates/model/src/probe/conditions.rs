@@ -38,8 +38,10 @@ pub struct Conditions {
     pub started_at: String,
     /// How long it took.
     pub elapsed_ns: u64,
-    /// False when the user stopped it: what was measured until then is here.
+    /// False when the user or an error stopped it: what was measured until then is here.
     pub complete: bool,
+    /// The error that stopped it, with its causes; absent when none did.
+    pub ended_by: Option<String>,
     /// What the host says of itself.
     pub host: HostFacts,
     /// Who else used the processors meanwhile.

@@ -11,6 +11,8 @@ pub struct NetworkProbe {
     /// When, with what, where.
     #[serde(flatten)]
     pub conditions: Conditions,
+    /// What it was told to do.
+    pub plan: NetworkPlan,
     /// Address of the listening side.
     pub peer: String,
     /// Both ends are this process: they share its processors, and no device is on the way.
@@ -23,6 +25,17 @@ pub struct NetworkProbe {
     pub throughput: Vec<StreamRate>,
     /// New connections one after the other; absent when stopped before.
     pub connections: Option<ConnectionRate>,
+}
+
+/// What a network probe was told to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NetworkPlan {
+    /// Measured time of each size, each way to write and each number of streams, all rounds together.
+    pub duration_ns: u64,
+    /// Rounds: in each, everything has its part of that time, in random order and on connections of its own.
+    pub rounds: u32,
+    /// Where the random order starts.
+    pub seed: u64,
 }
 
 /// Round trips of one size.
@@ -53,7 +66,7 @@ pub struct StreamRate {
     /// Bytes of each write.
     pub write_bytes: u32,
     /// Bytes per second of all streams that the other side's kernel acknowledged, in slices of a tenth of a second after a
-    /// warm-up. Absent before Linux 4.1.
+    /// warm-up, of all rounds. Absent before Linux 4.1.
     pub bytes_per_s: Option<Figure>,
     /// Bytes written in all, warm-up included.
     pub sent_bytes: u64,
@@ -63,7 +76,7 @@ pub struct StreamRate {
     pub tcp: TcpState,
 }
 
-/// What the kernel says of connections (`TCP_INFO`). Absent where it is too old to tell.
+/// What the kernel says of connections (`TCP_INFO`), of all rounds. Absent where it is too old to tell.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpState {
     /// Segments sent again, of all streams.
@@ -74,7 +87,7 @@ pub struct TcpState {
     pub rtt_ns: Option<u64>,
     /// Smallest round trip of any stream.
     pub min_rtt_ns: Option<u64>,
-    /// Congestion window in segments, all streams together.
+    /// Congestion window in segments, all streams together; mean over the rounds.
     pub congestion_window_segments: Option<u64>,
     /// Largest segment.
     pub segment_bytes: Option<u32>,

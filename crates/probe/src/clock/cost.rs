@@ -1,7 +1,7 @@
 //! What a reading of each clock costs, by either way, and its smallest step.
 
 use super::system::{read_by_system_call_ns, read_ns, stated_step_ns};
-use crate::shuffle::Shuffle;
+use plumb_model::random::Random;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Readings in a block: a quarter of a millisecond at 25 ns each, so that the two readings around it do not count.
@@ -51,7 +51,7 @@ pub fn read_costs(stop: &AtomicBool) -> Vec<ClockCost> {
     let mut costs: Vec<ClockCost> = CLOCKS.iter().map(|clock| ClockCost::of(*clock)).collect();
     let ways = 2 * costs.len();
     let mut order: Vec<usize> = (0..ways).collect();
-    let mut random = Shuffle::new(1);
+    let mut random = Random::new(1);
     for _ in 0..BLOCKS {
         random.shuffle(&mut order);
         for way in &order {

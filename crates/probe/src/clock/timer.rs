@@ -1,7 +1,7 @@
 //! How late a thread wakes that asked for absolute times, one period after the other.
 
 use super::system::read_ns;
-use crate::shuffle::Shuffle;
+use plumb_model::random::Random;
 use rustix::thread::{ClockId, clock_nanosleep_absolute, current_timer_slack, set_current_timer_slack};
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -37,7 +37,7 @@ pub fn wake_ups(cases: &[TimerCase], each: Duration, stop: &AtomicBool) -> Vec<T
     let empty = |case: &TimerCase| TimerTimes { case: *case, slack_ns: None, late_ns: Vec::new(), missed: 0 };
     let mut times: Vec<TimerTimes> = cases.iter().map(empty).collect();
     let mut order: Vec<usize> = (0..cases.len()).collect();
-    let mut random = Shuffle::new(2);
+    let mut random = Random::new(2);
     let part_ns = each.as_nanos() as u64 / u64::from(ROUNDS);
     for _ in 0..ROUNDS {
         random.shuffle(&mut order);

@@ -6,8 +6,8 @@
 use super::mapping::{Mapping, MemoryError};
 use super::stream::{PART_DOUBLES, Part, pass};
 use crate::cpus::stay_on;
-use crate::shuffle::Shuffle;
 use plumb_model::probe::{MemoryKernel, Pages, Stores};
+use plumb_model::random::Random;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -78,7 +78,7 @@ pub fn bandwidth(
     let mut rates = vec![Vec::new(); cells.len()];
     let mut passes = vec![1u32; cells.len()];
     let mut order: Vec<usize> = (0..cells.len()).collect();
-    let mut random = Shuffle::new(3);
+    let mut random = Random::new(3);
     let mut blocks = 0;
     // The first round warms up, and tells how many passes fill a block.
     for round in 0..=rounds {

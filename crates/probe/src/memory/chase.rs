@@ -1,13 +1,13 @@
 //! A walk over memory in which every load needs the one before: lines in one random circle, so that no prefetcher knows the next.
 
-use crate::shuffle::Shuffle;
+use plumb_model::random::Random;
 
 /// A step of the walk goes to another line; 64 bytes on x86 and most of Arm.
 pub(super) const LINE_BYTES: u64 = 64;
 const LINE_WORDS: usize = LINE_BYTES as usize / size_of::<u64>();
 
 /// Ties the lines of a working set into one circle through all of them, every circle equally likely.
-pub(super) fn tie(words: &mut [u64], random: &mut Shuffle) {
+pub(super) fn tie(words: &mut [u64], random: &mut Random) {
     let mut order: Vec<u32> = (0..(words.len() / LINE_WORDS) as u32).collect();
     random.shuffle(&mut order);
     for (place, line) in order.iter().enumerate() {
@@ -31,7 +31,7 @@ mod tests {
     #[test]
     fn the_circle_goes_through_every_line_once_and_home() {
         let mut words = vec![0; 100 * LINE_WORDS];
-        tie(&mut words, &mut Shuffle::new(5));
+        tie(&mut words, &mut Random::new(5));
         let mut seen: Vec<u64> = (0..100).map(|steps| walk(&words, 0, steps)).collect();
         assert_eq!(walk(&words, 0, 100), 0);
         seen.sort_unstable();
@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn a_single_line_leads_to_itself() {
         let mut words = vec![7; LINE_WORDS];
-        tie(&mut words, &mut Shuffle::new(5));
+        tie(&mut words, &mut Random::new(5));
         assert_eq!(walk(&words, 0, 3), 0);
     }
 }

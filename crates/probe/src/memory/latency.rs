@@ -3,8 +3,8 @@
 use super::chase::{LINE_BYTES, tie, walk};
 use super::mapping::{Mapping, MemoryError};
 use crate::cpus::stay_on;
-use crate::shuffle::Shuffle;
 use plumb_model::probe::Pages;
+use plumb_model::random::Random;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
@@ -60,7 +60,7 @@ impl LatencyCase {
         stay_on(self.cpu).map_err(|source| MemoryError::Pin { cpu: self.cpu, source })?;
         let largest = self.sizes.iter().copied().max().unwrap_or(SMALLEST_BYTES);
         let mut memory = Mapping::new(largest, self.pages, self.node)?;
-        let mut random = Shuffle::new(4);
+        let mut random = Random::new(4);
         let mut order = self.sizes.clone();
         random.shuffle(&mut order);
         let mut points = Vec::with_capacity(order.len());

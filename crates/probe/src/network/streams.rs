@@ -8,8 +8,6 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Part of the time before the first slice: windows grow meanwhile.
-const WARM_UP_PART: f64 = 0.2;
 /// A slice of the measured part.
 const SLICE: Duration = Duration::from_millis(100);
 
@@ -38,10 +36,11 @@ pub struct Flow {
 }
 
 impl Peer {
-    /// Keeps so many streams full for `duration`.
+    /// Keeps so many streams full for `warm_up`, in which their windows grow, and then for `duration`, which counts.
     pub fn flow(
         &self,
         case: StreamCase,
+        warm_up: Duration,
         duration: Duration,
         stop: &AtomicBool,
     ) -> Result<Flow, NetworkError> {
@@ -55,7 +54,7 @@ impl Peer {
                 .iter()
                 .map(|stream| scope.spawn(|| write_until(stream, case.write_bytes, &ended)))
                 .collect();
-            let bytes_per_s = slices(&streams, duration, stop);
+            let bytes_per_s = slices(&streams, warm_up, duration, stop);
             ended.store(true, Relaxed);
             // A thread that panics is a bug, and goes on as one.
             let joined = writers
@@ -83,9 +82,9 @@ fn write_until(mut stream: &TcpStream, write_bytes: u32, ended: &AtomicBool) -> 
 }
 
 /// Rates of acknowledged bytes between looks at the connections.
-fn slices(streams: &[TcpStream], duration: Duration, stop: &AtomicBool) -> Vec<f64> {
-    let start = Instant::now();
-    let (end, mut next) = (start + duration, start + duration.mul_f64(WARM_UP_PART));
+fn slices(streams: &[TcpStream], warm_up: Duration, duration: Duration, stop: &AtomicBool) -> Vec<f64> {
+    let mut next = Instant::now() + warm_up;
+    let end = next + duration;
     let mut rates = Vec::new();
     let mut before: Option<(Instant, u64)> = None;
     while next <= end && !stop.load(Relaxed) {

@@ -1,7 +1,8 @@
 //! Commits by io_uring: a write and an fsync that is linked to it, several pairs under way at the same time if wanted.
 //!
 //! The fsync starts when its write is done; a write that is short breaks the link. With several pairs under way each is
-//! still a commit of its own: nothing waits for the others.
+//! still a commit of its own: nothing waits for the others. A write that went well says nothing, where the kernel can be
+//! told so (since 5.17): otherwise the committer would wake up for it, only to wait again.
 
 #![expect(
     unsafe_code,
@@ -21,6 +22,8 @@ use std::time::Instant;
 /// A file with its ring. The fields that the kernel reads from come after the ring, so that they are dropped after it.
 pub(super) struct RingWriter {
     ring: IoUring,
+    /// Whether only a write that went wrong has a completion, and then its sync has none.
+    writes_are_silent: bool,
     slots: Vec<Slot>,
     free: Vec<usize>,
     /// Commits that are done and have not been told yet: when they began.
@@ -42,7 +45,7 @@ struct Slot {
 impl RingWriter {
     /// A ring for so many commits at once. The words why not, where the kernel or a container does not allow it.
     pub(super) fn new(file: File, case: &CommitCase, limit_bytes: u64, seed: u64) -> Result<Self, String> {
-        let ring = IoUring::new(case.queue_depth * 2)
+        let ring = ring(case.queue_depth * 2)
             .map_err(|error| format!("this kernel or container allows no io_uring: {error}"))?;
         let slot = |number: u32| Slot {
             buffer: Buffer::new(
@@ -53,6 +56,7 @@ impl RingWriter {
             failed: None,
         };
         Ok(RingWriter {
+            writes_are_silent: ring.params().is_feature_skip_cqe_on_success(),
             ring,
             slots: (0..case.queue_depth).map(slot).collect(),
             free: (0..case.queue_depth as usize).collect(),
@@ -74,6 +78,8 @@ impl RingWriter {
     }
 
     fn submit(&mut self, now: Instant) -> Result<(), Failure> {
+        let mut flags = squeue::Flags::IO_LINK;
+        flags.set(squeue::Flags::SKIP_SUCCESS, self.writes_are_silent);
         while self.has_room() {
             let Some(number) = self.free.pop() else { break };
             let slot = &mut self.slots[number];
@@ -85,7 +91,7 @@ impl RingWriter {
             let write = opcode::Write::new(file, bytes.as_ptr(), bytes.len() as u32)
                 .offset(self.offset)
                 .build()
-                .flags(squeue::Flags::IO_LINK)
+                .flags(flags)
                 .user_data(mark);
             let sync = opcode::Fsync::new(file).build().user_data(mark + 1);
             // SAFETY: the slot's buffer and the file stay where they are and unchanged until both completions have come:
@@ -126,6 +132,10 @@ impl RingWriter {
                     Ok(taken) if taken < self.block_bytes => Some(("write to a file", Errno::NOSPC)),
                     Ok(_) => None,
                 };
+                if let Some(failure) = slot.failed.filter(|_| self.writes_are_silent) {
+                    self.free.push(number);
+                    return Err(failure);
+                }
                 continue;
             }
             self.free.push(number);
@@ -139,6 +149,15 @@ impl RingWriter {
             }
         }
         Ok(())
+    }
+}
+
+/// A ring whose completions are looked at when the committer waits, and do not interrupt it (since 5.19); any ring on older
+/// kernels.
+fn ring(entries: u32) -> std::io::Result<IoUring> {
+    match IoUring::builder().setup_coop_taskrun().build(entries) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => IoUring::new(entries),
+        built => built,
     }
 }
 
@@ -225,7 +244,6 @@ mod tests {
 
     #[test]
     fn a_write_that_fails_is_told_by_its_own_reason_and_not_as_a_cancelled_sync() {
-        let file = File::open("/dev/null").unwrap();
         let case = CommitCase {
             method: CommitMethod::IoUring,
             placement: Placement::Append,
@@ -233,7 +251,24 @@ mod tests {
             committers: 1,
             queue_depth: 2,
         };
-        let Ok(mut writer) = RingWriter::new(file, &case, 1 << 20, 0) else { return };
-        assert_eq!(writer.commit(Instant::now()), Err(("write to a file", Errno::BADF)));
+        // With completions of writes that went well, as on older kernels, and without.
+        for older in [true, false] {
+            let file = File::open("/dev/null").unwrap();
+            let Ok(mut writer) = RingWriter::new(file, &case, 1 << 20, 0) else { return };
+            writer.writes_are_silent &= !older;
+            assert_eq!(writer.commit(Instant::now()), Err(("write to a file", Errno::BADF)));
+        }
+    }
+
+    #[test]
+    fn commits_are_told_alike_where_the_kernel_tells_of_every_write() {
+        let Some((mut writer, file)) = ring(4, 6 * 512) else { return };
+        writer.writes_are_silent = false;
+        let mut commits = 0;
+        while !writer.is_full() {
+            writer.commit(Instant::now()).unwrap();
+            commits += 1;
+        }
+        assert_eq!((commits, file.metadata().unwrap().len()), (6, 6 * 512));
     }
 }

@@ -41,9 +41,7 @@ fn backward(document: &ClockProbe) -> Vec<String> {
             number::time(across.backward_most_ns as f64)
         )
     });
-    // The wall clock may be set back, and that is no fault of this host's.
-    let kept = document.clocks.iter().filter(|clock| clock.backward > 0 && clock.clock != "CLOCK_REALTIME");
-    let alone = kept.map(|clock| {
+    let alone = document.clocks.iter().filter(|clock| clock.went_back()).map(|clock| {
         format!(
             "{} went back {} on one processor.",
             clock.clock,

@@ -70,9 +70,17 @@ fn round_trips(document: &NetworkProbe) -> Section {
     });
     table(
         "Round trip",
-        "one message there and back at a time, Nagle's algorithm off",
+        &format!("one message there and back at a time, Nagle's algorithm off; {}", turns(document)),
         &columns,
         rows.collect(),
+    )
+}
+
+/// How the time was shared.
+fn turns(document: &NetworkProbe) -> String {
+    format!(
+        "everything takes turns in {} of random order",
+        number::counted(document.plan.rounds as usize, "round")
     )
 }
 
@@ -150,7 +158,7 @@ fn throughput(document: &NetworkProbe) -> Section {
             or_absent(figure, |figure| gigabits(figure.highest)),
         ]
     };
-    let meaning = "acknowledged by the other side's kernel, in slices of 0.1 s of one flow after a warm-up";
+    let meaning = "acknowledged by the other side's kernel, in slices of 0.1 s after a warm-up";
     table("Throughput", meaning, &columns, document.throughput.iter().map(row).collect())
 }
 
@@ -203,7 +211,7 @@ mod tests {
     use super::super::tests::{PLAIN, figure, quiet};
     use super::*;
     use plumb_model::observation::Distribution;
-    use plumb_model::probe::{ProbeKind, TcpState};
+    use plumb_model::probe::{NetworkPlan, ProbeKind, TcpState};
 
     fn taking(p50_ns: u64) -> Distribution {
         Distribution { samples: 50, p50_ns: Some(p50_ns), ..Distribution::default() }
@@ -213,6 +221,7 @@ mod tests {
         let pattern = |writes, nodelay, p50_ns| WritePattern { writes, nodelay, round_trip: taking(p50_ns) };
         NetworkProbe {
             conditions: quiet(ProbeKind::Network),
+            plan: NetworkPlan { duration_ns: 2_000_000_000, rounds: 3, seed: 1 },
             peer: "192.0.2.7:7586".to_owned(),
             loopback: false,
             round_trips: vec![],

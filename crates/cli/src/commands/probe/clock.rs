@@ -75,10 +75,8 @@ pub(super) fn clock(arguments: &ClockArgs) -> Result<End> {
 
 /// A clock that goes back is a finding.
 fn end(document: &ClockProbe) -> End {
-    let across = document.across_cpus.as_ref().is_some_and(|across| across.backward > 0);
-    let monotonic = document.clocks.iter().any(|clock| clock.clock == MONOTONIC && clock.backward > 0);
     match () {
-        () if across || monotonic => End::Found,
+        () if document.went_back() => End::Found,
         () if !document.conditions.complete => End::Interrupted,
         () => End::Done,
     }

@@ -34,6 +34,16 @@ impl Window {
 
     /// The probe is over, or stopped.
     pub(super) fn close(self, probe: ProbeKind, complete: bool) -> Conditions {
+        self.close_after(probe, complete, None)
+    }
+
+    /// The probe is over, or stopped by the user or by an error.
+    pub(super) fn close_after(
+        self,
+        probe: ProbeKind,
+        complete: bool,
+        error: Option<&(dyn std::error::Error + 'static)>,
+    ) -> Conditions {
         let elapsed_ns = self.began.elapsed().as_nanos() as u64;
         Conditions {
             schema_version: SCHEMA_VERSION,
@@ -41,7 +51,8 @@ impl Window {
             plumb_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: self.started_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             elapsed_ns,
-            complete,
+            complete: complete && error.is_none(),
+            ended_by: error.map(words),
             noise: self.noise().unwrap_or_default(),
             host: host_facts(&HostRoot::default(), &SystemCommands::default()),
         }
@@ -60,6 +71,12 @@ impl Window {
             cpu_pressure_share: delta.pressure.cpu_some_ns.map(pressure),
         })
     }
+}
+
+/// An error with its causes, on one line.
+fn words(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// Processor time of this process so far.

@@ -1,9 +1,8 @@
-//! A small seeded generator, so that a permutation test gives the same answer on every machine and in every version.
+//! A small seeded generator, so that an order, a load and a permutation test are the same on every machine and in every version.
 //!
-//! SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). Not for secrets, and not for load: payloads and schedules have
-//! their own.
+//! SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): fast, and good enough to draw load from. Not for secrets.
 
-/// SplitMix64.
+/// SplitMix64: a stream of random numbers that its seed determines.
 #[derive(Debug, Clone)]
 pub struct Random {
     state: u64,
@@ -15,7 +14,14 @@ impl Random {
         Random { state: seed }
     }
 
+    /// A stream of its own for one part of a run, from the run's seed and the part's number.
+    pub fn for_part(seed: u64, part: u64) -> Self {
+        let mut parts = Random::new(seed ^ part.wrapping_mul(0xa24b_aed4_963e_e407));
+        Random::new(parts.bits())
+    }
+
     /// 64 random bits.
+    #[inline]
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -24,14 +30,16 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Evenly distributed in 0..1, 0 included and 1 not.
+    /// Evenly distributed in 0..1, 0 included and 1 not: 53 bits.
+    #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Evenly distributed in 0..bound. 0 when the bound is 0.
+    #[inline]
     pub fn below(&mut self, bound: usize) -> usize {
-        // The bias of a multiplied 64-bit draw is below bound/2^64: nothing that a test of this size could see.
+        // The bias of a multiplied 64-bit draw is below bound/2^64: nothing that a test of any size could see.
         ((u128::from(self.bits()) * bound as u128) >> 64) as usize
     }
 
@@ -41,11 +49,26 @@ impl Random {
         radius * (std::f64::consts::TAU * self.unit()).cos()
     }
 
+    /// Fills with random bytes.
+    pub fn fill(&mut self, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(8) {
+            let bits = self.bits().to_le_bytes();
+            chunk.copy_from_slice(&bits[..chunk.len()]);
+        }
+    }
+
     /// Puts a slice into a random order (Fisher and Yates), every order equally likely.
     pub fn shuffle<T>(&mut self, values: &mut [T]) {
         for last in (1..values.len()).rev() {
             values.swap(last, self.below(last + 1));
         }
+    }
+
+    /// A random order of 0..n.
+    pub fn order(&mut self, n: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..n).collect();
+        self.shuffle(&mut order);
+        order
     }
 }
 
@@ -83,5 +106,13 @@ mod tests {
             assert_eq!(values, [0, 1, 2, 3, 4]);
         }
         assert_eq!(seen_first, [true; 5]);
+    }
+
+    #[test]
+    fn an_order_holds_every_index_once_and_depends_on_the_seed() {
+        let mut order = Random::new(7).order(50);
+        assert_ne!(order, Random::new(8).order(50));
+        order.sort_unstable();
+        assert_eq!(order, (0..50).collect::<Vec<_>>());
     }
 }
