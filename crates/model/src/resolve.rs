@@ -91,7 +91,7 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
     let arms = trial::setups(scenario, &trail)?;
     let is_trial = arms.is_some();
     let setups = arms.unwrap_or_else(|| written_setups(scenario));
-    let mut own_clusters = trial::clusters(scenario, &cluster, &trail)?;
+    let mut own_clusters = trial::clusters(scenario, &cluster, &mut trail)?;
     own_clusters.resize(setups.len(), None);
     let mut steps = Vec::new();
     for (index, setup) in setups.iter().enumerate() {
@@ -225,6 +225,13 @@ impl Trail<'_> {
 
     fn place(&self, variant: &sweep::Variant, path: &str) -> String {
         self.written(variant, path).map(|origin| format!("{origin}: ")).unwrap_or_default()
+    }
+
+    /// A value of a step that only an arm has, where it is written.
+    fn arm_origin(&mut self, step: usize, arm: &str, path: &str) {
+        if let Some(origin) = self.sources.get(&format!("arms.{arm}.{path}")) {
+            self.origins.insert(format!("steps.{step}.{path}"), origin.clone());
+        }
     }
 
     /// A value of the plan that comes from another.

@@ -28,6 +28,7 @@ pub fn render(plan: &Plan, style: TextStyle) -> String {
                     entries: entries(&value, &["cluster".into()], plan),
                 });
             }
+            ("trial", value) => groups.extend(trial_group(value, plan)),
             (_, value) => groups[0].entries.extend(entries(&value, &[key], plan)),
         }
     }
@@ -76,6 +77,31 @@ fn headline(plan: &Plan) -> String {
     )
 }
 
+/// How arms are held against each other; none of a plan that is no trial. The arms themselves are steps.
+fn trial_group(value: Value, plan: &Plan) -> Option<Group> {
+    let Value::Object(mut fields) = value else { return None };
+    fields.remove("arms");
+    fields.remove("again");
+    let mut entries = entries(&Value::Object(fields), &["trial".into()], plan);
+    entries.iter_mut().for_each(|entry| entry.name = entry.name.trim_start_matches("trial.").to_owned());
+    Some(Group { heading: "trial".to_owned(), entries })
+}
+
+/// What an arm changes around its blocks, and no plain setup does.
+fn around(step: usize, plan: &Plan) -> Vec<Entry> {
+    let arms = plan.trial.iter().flat_map(|trial| &trial.arms);
+    let Some(arm) = arms.into_iter().find(|arm| arm.step == step) else { return Vec::new() };
+    let hooks = [("before", &arm.before), ("after", &arm.after)];
+    let hooks = hooks.into_iter().filter_map(|(name, hook)| Some((name.to_owned(), hook.clone()?)));
+    let host = arm.host.iter().map(|(name, value)| (format!("host.{name}"), value.clone()));
+    let entry = |(name, value): (String, String)| {
+        let path: Vec<String> = format!("steps.{step}.{name}").split('.').map(str::to_owned).collect();
+        let origin = origin(&path, &Value::String(value.clone()), &plan.origins);
+        Entry { name, value: printable(&value), origin }
+    };
+    hooks.chain(host).map(entry).collect()
+}
+
 /// First what all steps share, then what each has of its own.
 fn step_groups(plan: &Plan, steps: &[Value]) -> Vec<Group> {
     let own: Vec<Vec<Entry>> = steps
@@ -94,7 +120,7 @@ fn step_groups(plan: &Plan, steps: &[Value]) -> Vec<Group> {
         let entries = entries.into_iter().filter(|entry| entry.name != "name" && !shared.contains(entry));
         groups.push(Group {
             heading: format!("step #{} {}", index + 1, step.name),
-            entries: entries.collect(),
+            entries: entries.chain(around(index, plan)).collect(),
         });
     }
     groups

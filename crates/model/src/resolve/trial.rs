@@ -95,7 +95,7 @@ pub(super) fn single(variants: Vec<Variant>, trail: &Trail) -> Result<Variant, R
 pub(super) fn clusters(
     scenario: &Scenario,
     base: &ClusterPlan,
-    trail: &Trail,
+    trail: &mut Trail,
 ) -> Result<Vec<Option<ClusterPlan>>, ResolveError> {
     let mut own = Vec::new();
     for (name, words) in &scenario.arms.0 {
@@ -115,10 +115,19 @@ pub(super) fn clusters(
         own.push((plan != *base).then_some(plan));
     }
     let differ = own.iter().any(|lab| lab != &own[0]);
+    let again = own.len();
+    if own.is_empty() {
+        return Ok(own);
+    }
     own.push(match &own[0] {
         Some(lab) => Some(lab.clone()),
         None => differ.then(|| base.clone()),
     });
+    for (index, (name, _)) in scenario.arms.0.iter().enumerate() {
+        trail.arm_origin(index, name, "cluster");
+    }
+    let reason = "the reference once more, on brokers started for it".to_owned();
+    trail.origins.insert(format!("steps.{again}.cluster"), Origin::Derived { reason });
     Ok(own)
 }
 
@@ -159,7 +168,7 @@ pub(super) fn plan(
         return Err(out_of_bounds(trail, "trial.accept", "empty".into(), "at least one verdict", reason));
     }
     // An arm is held against the reference with all that they were resolved to, before lengths are those of steps.
-    let arms = arms(scenario, (cluster, steps));
+    let arms = arms(scenario, (cluster, steps), trail);
     for (index, step) in steps.iter_mut().enumerate() {
         lengthen(&mut step.load, pairs);
         if let Some(origin) = trail.origins.get_mut(&format!("steps.{index}.load.length")) {
@@ -300,7 +309,16 @@ fn restart_every(
     Ok(every)
 }
 
-fn arms(scenario: &Scenario, (cluster, steps): (&ClusterPlan, &[StepPlan])) -> Vec<ArmPlan> {
+fn arms(
+    scenario: &Scenario,
+    (cluster, steps): (&ClusterPlan, &[StepPlan]),
+    trail: &mut Trail,
+) -> Vec<ArmPlan> {
+    for (index, (name, words)) in scenario.arms.0.iter().enumerate() {
+        let host = words.host.keys().map(|setting| format!("host.{setting}"));
+        let all = ["before".to_owned(), "after".to_owned()].into_iter().chain(host);
+        all.for_each(|path| trail.arm_origin(index, name, &path));
+    }
     let arm = |(index, (name, words)): (usize, &(String, ArmWords))| ArmPlan {
         name: name.clone(),
         step: index,
@@ -349,3 +367,6 @@ fn out_of_bounds(
         reason,
     }
 }
+
+#[cfg(test)]
+mod tests;

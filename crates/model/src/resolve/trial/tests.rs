@@ -1,0 +1,221 @@
+use crate::plan::{ClusterPlan, Length, Origin, Plan};
+use crate::resolve::{ResolveError, Sources, resolve};
+use crate::scenario::{
+    ArmLabWords, ArmWords, ArmsWords, ClusterWords, LabWords, LoadWords, MarginWords, OneOrMany, RateWords,
+    Scalar, Scenario, SetupWords, TrialWords,
+};
+use crate::trial::{Against, TrialVerdict};
+use crate::units::Nanos;
+
+fn scalar(text: &str) -> OneOrMany<Scalar> {
+    OneOrMany::One(Scalar(text.into()))
+}
+
+fn linger(ms: &str) -> ArmWords {
+    ArmWords { producer: [("linger.ms".to_owned(), scalar(ms))].into(), ..ArmWords::default() }
+}
+
+fn of_arms(arms: Vec<(&str, ArmWords)>) -> Scenario {
+    Scenario {
+        cluster: Some(ClusterWords { lab: Some(LabWords::default()), ..ClusterWords::default() }),
+        load: LoadWords {
+            rate: Some(OneOrMany::One(RateWords::PerSecond(100.0))),
+            duration: Some(OneOrMany::One(Nanos::from_secs(20))),
+            ..LoadWords::default()
+        },
+        arms: ArmsWords(arms.into_iter().map(|(name, arm)| (name.to_owned(), arm)).collect()),
+        ..Scenario::default()
+    }
+}
+
+fn two() -> Scenario {
+    of_arms(vec![("default", ArmWords::default()), ("low", linger("0"))])
+}
+
+fn plan(scenario: &Scenario) -> Plan {
+    resolve(scenario, &Sources::new()).unwrap()
+}
+
+fn refusal(scenario: &Scenario) -> String {
+    resolve(scenario, &Sources::new()).unwrap_err().to_string()
+}
+
+#[test]
+fn each_arm_is_a_step_and_the_reference_one_more() {
+    let plan = plan(&two());
+    let names: Vec<&str> = plan.steps.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(names, ["default", "low", "default, again"]);
+    let trial = plan.trial.unwrap();
+    assert_eq!((trial.again, trial.arms.len(), plan.blocks), (2, 2, 12));
+    assert_eq!((trial.against, trial.margin, trial.restart_every), (Against::Reference, 0.03, 0));
+    assert_eq!(trial.accept, [TrialVerdict::Better, TrialVerdict::Equivalent]);
+    assert_eq!(plan.steps[0].producer, plan.steps[2].producer);
+}
+
+#[test]
+fn the_length_written_is_that_of_one_block_and_its_origin_says_so() {
+    let sources = Sources::from([("load.duration".into(), Origin::File { path: "a.yaml".into(), line: 3 })]);
+    let plan = resolve(&two(), &sources).unwrap();
+    assert_eq!(plan.steps[1].load.length, Length::Duration(Nanos::from_secs(240)));
+    let origin = plan.origins["steps.1.load.length"].to_string();
+    assert_eq!(origin, "12 blocks of the length written (a.yaml:3)");
+}
+
+#[test]
+fn an_arms_differences_are_what_it_has_that_the_reference_has_not() {
+    let mut scenario = of_arms(vec![
+        ("default", linger("5")),
+        ("same", linger("5")),
+        ("low", linger("0")),
+        ("none", ArmWords { before: Some("true".into()), ..ArmWords::default() }),
+    ]);
+    scenario.arms.0[2].1.host = [("vm.swappiness".to_owned(), Scalar("1".into()))].into();
+    let arms = plan(&scenario).trial.unwrap().arms;
+    assert!(arms[0].differences.is_empty() && arms[1].differences.is_empty());
+    let of = |arm: usize| {
+        arms[arm].differences.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>()
+    };
+    assert_eq!(of(2), ["host.vm.swappiness: 1", "producer.linger.ms: 0"]);
+    assert_eq!(of(3), ["before: true", "producer.linger.ms: (not set)"]);
+}
+
+#[test]
+fn an_arm_with_brokers_of_its_own_has_a_lab_and_so_has_the_reference_once_more() {
+    let mut scenario = two();
+    let flags = ArmLabWords { jvm_flags: vec!["-XX:-UseAES".into()], ..ArmLabWords::default() };
+    scenario.arms.0[1].1.cluster = Some(flags);
+    let plan = plan(&scenario);
+    assert_eq!(plan.steps[0].cluster, None);
+    assert_eq!(plan.steps[2].cluster.as_ref(), Some(&plan.cluster));
+    let Some(ClusterPlan::Lab { jvm_flags, brokers: 1, .. }) = &plan.steps[1].cluster else {
+        panic!("{:?}", plan.steps[1].cluster)
+    };
+    assert_eq!(jvm_flags, &["-XX:-UseAES"]);
+    let trial = plan.trial.unwrap();
+    // Three starts of the brokers over twelve pairs.
+    assert_eq!(trial.restart_every, 4);
+    assert_eq!(trial.arms[1].differences["cluster.jvm_flags"], "-XX:-UseAES");
+}
+
+#[test]
+fn an_arm_whose_lab_is_the_scenarios_needs_none_of_its_own() {
+    let mut scenario = two();
+    scenario.arms.0[1].1.cluster = Some(ArmLabWords { tls: Some(false), ..ArmLabWords::default() });
+    let plan = plan(&scenario);
+    assert!(plan.steps.iter().all(|step| step.cluster.is_none()));
+}
+
+#[test]
+fn brokers_that_are_there_cannot_be_started_differently() {
+    let mut scenario = two();
+    let bootstrap = Some("host:9092".to_owned());
+    scenario.cluster = Some(ClusterWords { bootstrap, ..ClusterWords::default() });
+    scenario.arms.0[1].1.cluster = Some(ArmLabWords::default());
+    assert!(refusal(&scenario).contains("only the brokers of a lab"), "{}", refusal(&scenario));
+    scenario.arms.0[1].1.cluster = None;
+    scenario.trial = Some(TrialWords { restart_every: Some(2), ..TrialWords::default() });
+    assert!(refusal(&scenario).contains("restart"), "{}", refusal(&scenario));
+}
+
+#[test]
+fn arms_and_setups_exclude_each_other() {
+    let mut scenario = two();
+    scenario.setups = vec![SetupWords::default()];
+    assert!(matches!(resolve(&scenario, &Sources::new()), Err(ResolveError::Conflict { .. })));
+}
+
+#[test]
+fn one_arm_is_no_trial() {
+    let scenario = of_arms(vec![("default", ArmWords::default())]);
+    assert_eq!(
+        refusal(&scenario),
+        "arms is 1 arm; it must be at least 2, because the first is the reference of the others"
+    );
+}
+
+#[test]
+fn a_list_within_an_arm_is_refused_with_the_reason() {
+    let mut arm = linger("0");
+    arm.producer.insert("linger.ms".into(), OneOrMany::Many(["0", "5"].map(|ms| Scalar(ms.into())).into()));
+    let message = refusal(&of_arms(vec![("default", ArmWords::default()), ("low", arm)]));
+    assert!(
+        message.starts_with("arms.low is several settings (low, linger.ms 0; low, linger.ms 5; ...)"),
+        "{message}"
+    );
+    assert!(message.contains("give each value an arm of its own"), "{message}");
+}
+
+#[test]
+fn the_99th_percentile_decides_where_blocks_are_long_enough_and_the_mean_elsewhere() {
+    let primary = |scenario: &Scenario| plan(scenario).trial.unwrap().primary;
+    let mut scenario = two();
+    assert_eq!(primary(&scenario), "end_to_end.p99");
+    scenario.load.duration = Some(OneOrMany::One(Nanos::from_secs(5)));
+    assert_eq!(primary(&scenario), "end_to_end.mean");
+    scenario.load.consumers = Some(OneOrMany::One(0));
+    assert_eq!(primary(&scenario), "acknowledge.mean");
+    scenario.load.rate = Some(OneOrMany::One(RateWords::Max));
+    assert_eq!(primary(&scenario), "throughput.produced_per_s");
+}
+
+#[test]
+fn a_quantile_that_no_block_has_samples_for_is_refused_with_the_number_that_would_do() {
+    let mut scenario = two();
+    scenario.load.duration = Some(OneOrMany::One(Nanos::from_secs(5)));
+    scenario.trial = Some(TrialWords { primary: Some("end_to_end.p99".into()), ..TrialWords::default() });
+    let message = refusal(&scenario);
+    assert!(message.contains("blocks with 500 messages") && message.contains("at least 1000"), "{message}");
+}
+
+#[test]
+fn a_metric_that_there_is_not_is_refused_with_those_that_there_are() {
+    let mut scenario = two();
+    scenario.trial = Some(TrialWords { primary: Some("p99".into()), ..TrialWords::default() });
+    assert!(refusal(&scenario).contains("end_to_end.p99, end_to_end.p999"), "{}", refusal(&scenario));
+}
+
+#[test]
+fn pairs_are_fixed_or_bounded_and_never_both() {
+    let mut scenario = two();
+    let words = |pairs, until_decided, max_pairs| {
+        Some(TrialWords { pairs, until_decided, max_pairs, ..TrialWords::default() })
+    };
+    scenario.trial = words(Some(8), Some(true), None);
+    assert!(matches!(resolve(&scenario, &Sources::new()), Err(ResolveError::Conflict { .. })));
+    scenario.trial = words(None, None, Some(20));
+    assert!(matches!(resolve(&scenario, &Sources::new()), Err(ResolveError::Conflict { .. })));
+    scenario.trial = words(None, Some(true), None);
+    let plan = plan(&scenario);
+    assert_eq!((plan.blocks, plan.trial.unwrap().until_decided), (40, true));
+}
+
+#[test]
+fn a_margin_outside_its_bounds_is_refused() {
+    let mut scenario = two();
+    for margin in [0.0, -0.1, 3.0, f64::NAN] {
+        scenario.trial = Some(TrialWords { margin: Some(MarginWords(margin)), ..TrialWords::default() });
+        assert!(refusal(&scenario).contains("trial.margin"), "{margin}");
+    }
+}
+
+#[test]
+fn an_arm_called_as_the_references_repetition_is_refused() {
+    let scenario = of_arms(vec![("a", ArmWords::default()), ("a, again", linger("0"))]);
+    assert!(refusal(&scenario).contains("call the arm differently"), "{}", refusal(&scenario));
+}
+
+#[test]
+fn a_rate_that_changes_cannot_be_cut_into_pairs() {
+    let mut scenario = two();
+    scenario.load.rate = None;
+    let steps = vec![crate::plan::RateStep { rate_per_s: 5.0, hold: Nanos::from_secs(1) }];
+    scenario.load.schedule = Some(crate::plan::Schedule::Steps(steps));
+    assert!(refusal(&scenario).contains("load.schedule"), "{}", refusal(&scenario));
+}
+
+#[test]
+fn margins_are_read_as_people_write_them() {
+    let read = |text: &str| text.parse::<MarginWords>().map(|margin| margin.0);
+    assert_eq!((read("3%"), read("0.03"), read(" 2.5 % ")), (Ok(0.03), Ok(0.03), Ok(0.025)));
+    assert!(read("much").is_err());
+}
