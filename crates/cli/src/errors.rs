@@ -4,6 +4,8 @@ use crate::client_config::ConfigFileError;
 use crate::run_dir::RunDirError;
 use crate::scenario_file::ScenarioFileError;
 use crate::session::{HookError, HostSettingError, ResumeError, TooLittleSpace};
+use plumb_fleet::FleetInputError;
+use plumb_judge::fleet::FleetError;
 use plumb_lab::kafka::{Fault, LabError};
 use plumb_load::LoadError;
 use plumb_model::resolve::ResolveError;
@@ -70,6 +72,7 @@ fn category_of(cause: &(dyn std::error::Error + 'static)) -> Option<Category> {
         || cause.is::<ResolveError>()
         || cause.is::<ScenarioFileError>()
         || cause.is::<ConfigFileError>()
+        || cause.is::<FleetError>()
     {
         return Some(Category::Usage);
     }
@@ -88,6 +91,13 @@ fn category_of(cause: &(dyn std::error::Error + 'static)) -> Option<Category> {
             Fault::Usage => Category::Usage,
             Fault::Environment => Category::Environment,
             Fault::Target => Category::Target,
+        });
+    }
+    if let Some(error) = cause.downcast_ref::<FleetInputError>() {
+        return Some(match error.fault() {
+            plumb_fleet::Fault::Usage => Category::Usage,
+            plumb_fleet::Fault::Environment => Category::Environment,
+            plumb_fleet::Fault::Target => Category::Target,
         });
     }
     if let Some(error) = cause.downcast_ref::<RunDirError>() {
@@ -134,6 +144,12 @@ fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     }
     if let Some(error) = cause.downcast_ref::<ScenarioFileError>() {
         return error.hint();
+    }
+    if let Some(error) = cause.downcast_ref::<FleetInputError>() {
+        return error.hint().map(str::to_owned);
+    }
+    if let Some(error) = cause.downcast_ref::<FleetError>() {
+        return Some(error.hint().to_owned());
     }
     if let Some(error) = cause.downcast_ref::<RunDirError>() {
         return error.hint();

@@ -1,6 +1,7 @@
 //! JSON schemas of what machines read: generated, kept in `docs/reference`, held true by a test.
 
 use plumb_model::document::RunDocument;
+use plumb_model::fleet::FleetResult;
 use plumb_model::probe::crypto::CryptoProbe;
 use plumb_model::probe::storage::StorageProbe;
 use plumb_model::probe::{ClockProbe, FactsProbe, MemoryProbe, NetworkProbe};
@@ -16,6 +17,7 @@ pub fn schemas() -> Vec<(&'static str, String)> {
     vec![
         ("run-document.schema.json", text(schemars::schema_for!(RunDocument))),
         ("scenario.schema.json", text(schemars::schema_for!(Scenario))),
+        ("fleet-result.schema.json", text(schemars::schema_for!(FleetResult))),
         ("clock-probe.schema.json", text(schemars::schema_for!(ClockProbe))),
         ("crypto-probe.schema.json", text(schemars::schema_for!(CryptoProbe))),
         ("facts-probe.schema.json", text(schemars::schema_for!(FactsProbe))),

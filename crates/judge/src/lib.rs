@@ -10,6 +10,7 @@ mod comparison;
 pub mod crypto;
 mod durability;
 mod figure;
+pub mod fleet;
 mod linger;
 mod rule;
 mod rules;

@@ -115,10 +115,16 @@ pub struct FleetResult {
     pub level: f64,
     /// By permutation of servers (Freedman and Lane), within strata.
     pub p: Option<f64>,
+    /// Differences up to this count as none: 0.03 is a ratio between 1/1.03 and 1.03.
+    pub margin: f64,
     /// What it shows.
     pub verdict: TrialVerdict,
+    /// Why it is undecided; absent for every other verdict.
+    pub reason: Option<String>,
     /// The smallest ratio above 1 that so many servers of this spread show with a chance of 80 %.
     pub smallest_detectable_ratio: Option<f64>,
+    /// Servers in each group that would show ratios with that chance, by this spread.
+    pub needed: Vec<ServersNeeded>,
     /// By how much the metric grows with the load: its logarithm over the load's; 1 where it is a plain rate.
     pub load_elasticity: Option<f64>,
     /// Balance, pre-trends, placebo, leave-one-out, exposure, surge, interference, overlap.
@@ -139,12 +145,23 @@ pub struct FleetResult {
     pub caveats: Vec<String>,
 }
 
+/// What a trial of another size would show.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServersNeeded {
+    /// The ratio, above 1 (1 over it is as hard to see).
+    pub ratio: f64,
+    /// Servers in each group; absent where a million would not do.
+    pub servers: Option<u64>,
+}
+
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckOutcome {
     /// Nothing speaks against the comparison.
     Passed,
+    /// To be kept in mind; the comparison stands.
+    Warning,
     /// The comparison must not be relied on.
     Failed,
     /// It could not be told.

@@ -120,7 +120,7 @@ fn tenth(ns: Option<f64>) -> Option<f64> {
     ns.map(|ns| (ns * 10.0).round() / 10.0)
 }
 
-fn line(cells: impl Iterator<Item = String>) -> String {
+pub(crate) fn line(cells: impl Iterator<Item = String>) -> String {
     cells.map(quoted).collect::<Vec<_>>().join(",") + "\n"
 }
 

@@ -14,7 +14,7 @@ mod grid;
 mod instrument;
 mod latency;
 mod rates;
-mod scale;
+pub(crate) mod scale;
 mod search;
 mod stages;
 mod sweep;

@@ -1,5 +1,9 @@
 //! `plumb trial`: prove that a change helped.
 
+mod fleet;
+
+pub use fleet::{FleetArgs, FleetOutput, GoodWord, IntervalWord, Sampled, StratumWord};
+
 use super::OutputFormat;
 use clap::{Args, Subcommand, ValueEnum};
 use plumb_model::scenario::MarginWords;
@@ -19,6 +23,8 @@ pub struct TrialArgs {
 pub enum TrialCommand {
     /// Arms that differ in something, in interleaved pairs on one path; a verdict on each metric
     Run(Box<TrialRunArgs>),
+    /// Control and test groups of servers, before and after a change, from their recorded figures
+    Fleet(Box<FleetArgs>),
 }
 
 /// `plumb trial run`

@@ -1,5 +1,6 @@
 //! `plumb trial`: one file for each way to prove a change.
 
+mod fleet;
 mod run;
 
 use super::End;
@@ -9,5 +10,6 @@ use anyhow::Result;
 pub(super) fn trial(arguments: &TrialArgs) -> Result<End> {
     match &arguments.command {
         TrialCommand::Run(arguments) => run::run(arguments),
+        TrialCommand::Fleet(arguments) => fleet::fleet(arguments),
     }
 }

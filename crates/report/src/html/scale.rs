@@ -4,14 +4,14 @@ use crate::number::plain;
 
 /// A logarithmic scale over positive values.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct LogScale {
-    pub(super) low: f64,
-    pub(super) high: f64,
+pub(crate) struct LogScale {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
 }
 
 impl LogScale {
     /// The scale that holds all values between two ticks of 1, 2, 5, 10 ...; None without a positive value.
-    pub(super) fn around(values: impl Iterator<Item = f64>) -> Option<Self> {
+    pub(crate) fn around(values: impl Iterator<Item = f64>) -> Option<Self> {
         let (low, high) = values
             .filter(|value| value.is_finite() && *value > 0.0)
             .fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
@@ -22,13 +22,13 @@ impl LogScale {
     }
 
     /// Where the value lies between the ends, 0..1; values outside lie at the nearer end.
-    pub(super) fn share(self, value: f64) -> f64 {
+    pub(crate) fn share(self, value: f64) -> f64 {
         let share = (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln();
         share.clamp(0.0, 1.0)
     }
 
     /// Ticks at 1, 2 and 5 of each decade, or at 1 alone when there are many decades.
-    pub(super) fn ticks(self) -> Vec<f64> {
+    pub(crate) fn ticks(self) -> Vec<f64> {
         let decades = (self.high / self.low).log10();
         let steps: &[f64] = if decades > 3.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let first = self.low.log10().floor() as i32;
@@ -41,18 +41,18 @@ impl LogScale {
 }
 
 /// A linear scale's ticks from 0: about `wanted` of them, at 1, 2 or 5 times a power of ten.
-pub(super) fn linear_ticks(high: f64, wanted: f64) -> Vec<f64> {
+pub(crate) fn linear_ticks(high: f64, wanted: f64) -> Vec<f64> {
     let step = tick_at_or_above(high / wanted);
     (0..).map(|n| f64::from(n) * step).take_while(|tick| *tick <= high * 1.0001).collect()
 }
 
 /// A place or length of the plot: `12.34%`, from a share of 0..1.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.2}%", share * 100.0)
 }
 
 /// A round time with its unit: `500 ns`, `20 µs`, `0.5 ms`, `20 ms`, `1 s`.
-pub(super) fn time_tick(ns: f64) -> String {
+pub(crate) fn time_tick(ns: f64) -> String {
     match ns {
         n if n < 1e3 => format!("{} ns", plain(ns)),
         n if n < 99e3 => format!("{} µs", plain(ns / 1e3)),

@@ -9,8 +9,11 @@ use super::design::{Design, Groups, dot};
 use crate::power::smallest_p_two_groups;
 use crate::random::Random;
 
-/// Permutations drawn where there are too many to try them all.
+/// Permutations to draw for a verdict, where there are too many to try them all.
 pub const DRAWN: u32 = 9_999;
+
+/// Permutations to draw for a check: enough to tell 1 % from 5 %.
+pub const DRAWN_FOR_CHECK: u32 = 999;
 
 /// Ways to draw the groups up to which each is tried (ours: well under a second).
 const TRIED_MOST: f64 = 20_000.0;
@@ -46,13 +49,13 @@ pub fn servers_min(alpha: f64) -> usize {
     (1..).find(|&n| smallest_p_two_groups(n, n) <= alpha || n >= 1_000).unwrap_or(1_000)
 }
 
-/// How often an effect is as large by chance; none where there is no effect to hold against (see [`Design::effect`]).
-pub fn chance(groups: &Groups, outcome: &[f64], seed: u64) -> Option<Chance> {
+/// How often an effect is as large by chance; `rounds` are drawn where not all ways are tried. None where there is no effect to hold against (see [`Design::effect`]).
+pub fn chance(groups: &Groups, outcome: &[f64], rounds: u32, seed: u64) -> Option<Chance> {
     let design = Design::new(groups)?;
     let effect = design.effect(outcome)?;
     let ways = ways(groups.test, groups.stratum);
     if ways > TRIED_MOST {
-        return Some(drawn(&design, outcome, DRAWN, seed));
+        return Some(drawn(&design, outcome, rounds, seed));
     }
     let threshold = (effect.log_ratio / effect.error).abs() * (1.0 - EQUAL);
     let (mut tried, mut extreme) = (0, 0);
@@ -170,7 +173,7 @@ mod tests {
     fn groups_that_do_not_overlap_have_the_smallest_p() {
         let outcome = [-3.0, -3.2, -2.9, -3.1, 0.1, 0.0, -0.1, 0.2];
         let groups = Groups { test: &halves(4), stratum: &[0; 8], load: None };
-        let chance = chance(&groups, &outcome, 1).unwrap();
+        let chance = chance(&groups, &outcome, DRAWN, 1).unwrap();
         assert_eq!((chance.p, chance.tried, chance.exact), (2.0 / 70.0, 70, true));
     }
 
@@ -208,7 +211,7 @@ mod tests {
                 })
                 .collect();
             let groups = Groups { test: &test, stratum: &[0; 16], load: Some(&load) };
-            let exact = chance(&groups, &outcome, 1).unwrap();
+            let exact = chance(&groups, &outcome, DRAWN, 1).unwrap();
             let drawn = drawn(&Design::new(&groups).unwrap(), &outcome, DRAWN, 1);
             assert!(exact.exact && !drawn.exact);
             assert!((exact.p - drawn.p).abs() < 0.03, "{exact:?} {drawn:?}");
@@ -221,7 +224,7 @@ mod tests {
         let outcome: Vec<f64> = (0..40).map(|_| random.normal()).collect();
         let shifted: Vec<f64> = outcome.iter().map(|value| value + 7.0).collect();
         let groups = Groups { test: &halves(20), stratum: &[0; 40], load: None };
-        let of = |outcome: &[f64], seed| chance(&groups, outcome, seed).unwrap().p;
+        let of = |outcome: &[f64], seed| chance(&groups, outcome, DRAWN, seed).unwrap().p;
         assert_eq!(of(&outcome, 3), of(&outcome, 3));
         assert!((of(&outcome, 3) - of(&shifted, 3)).abs() < 1e-3);
         assert!((of(&outcome, 3) - of(&outcome, 4)).abs() < 0.02);

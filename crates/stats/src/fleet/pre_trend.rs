@@ -5,10 +5,8 @@
 //! each server's own mean. All intervals together have one p, by dealing whole servers out anew, so that a server's days stay together.
 
 use super::design::{Design, Groups, dot, squares};
+use super::permutation::DRAWN_FOR_CHECK;
 use crate::random::Random;
-
-/// Permutations: enough to tell 1 % from 5 %.
-const DRAWN: u32 = 999;
 
 /// Fewest intervals before the change.
 pub const INTERVALS_MIN: usize = 3;
@@ -81,7 +79,7 @@ fn joint_p(intervals: &[&Prepared], seed: u64) -> f64 {
     let strata = &intervals[0].design.strata;
     let mut places: Vec<u32> = (0..intervals[0].rest.len() as u32).collect();
     let mut extreme = 0;
-    for _ in 0..DRAWN {
+    for _ in 0..DRAWN_FOR_CHECK {
         strata.iter().for_each(|stratum| random.shuffle(&mut places[stratum.clone()]));
         let statistic: f64 = intervals
             .iter()
@@ -93,7 +91,7 @@ fn joint_p(intervals: &[&Prepared], seed: u64) -> f64 {
             .sum();
         extreme += u32::from(statistic >= observed * (1.0 - 1e-9));
     }
-    f64::from(1 + extreme) / f64::from(1 + DRAWN)
+    f64::from(1 + extreme) / f64::from(1 + DRAWN_FOR_CHECK)
 }
 
 /// Each server's values less its own mean; 0 where it has none, as that speaks for nothing.

@@ -36,7 +36,7 @@ fn tally(recipe: Recipe, fleets: u64, first_seed: u64) -> Tally {
         let adjusted = Groups { load: Some(&load), ..plain.clone() };
         let p = |groups: &Groups, outcome: &[f64]| {
             if recipe.servers < 9 {
-                return chance(groups, outcome, seed).unwrap().p;
+                return chance(groups, outcome, ROUNDS, seed).unwrap().p;
             }
             drawn(&Design::new(groups).unwrap(), outcome, ROUNDS, seed).p
         };

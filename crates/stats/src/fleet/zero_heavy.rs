@@ -4,7 +4,7 @@
 //! of a server's intervals in which something happened at all.
 
 use super::design::{Design, Groups};
-use super::permutation::{Chance, chance};
+use super::permutation::{Chance, DRAWN, chance};
 
 /// Share of servers without any event on one side of the change above which logarithms of totals are not to be used.
 pub const ZERO_SHARE_MAX: f64 = 0.5;
@@ -35,7 +35,7 @@ pub fn share_effect(groups: &Groups, shares: &[Shares], seed: u64) -> Option<Sha
     let groups = Groups { load: None, ..groups.clone() };
     let outcome: Vec<f64> = shares.iter().map(|it| it.after - it.before).collect();
     let freedom = Design::new(&groups)?.freedom;
-    let chance = chance(&groups, &outcome, seed)?;
+    let chance = chance(&groups, &outcome, DRAWN, seed)?;
     Some(ShareEffect { log_ratio: log_ratio(groups.test, shares), freedom, chance })
 }
 

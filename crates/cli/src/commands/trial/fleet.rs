@@ -1,0 +1,91 @@
+//! `plumb trial fleet`: recorded figures of two groups of servers, from words to verdict. `fleet/request.rs` says what is read,
+//! `fleet/assign.rs` makes groups for a trial to come.
+
+mod assign;
+mod files;
+mod request;
+
+use super::super::End;
+use crate::args::trial::{FleetArgs, FleetOutput, VerdictWord};
+use crate::progress::{self, steps::Steps};
+use crate::{printer, stop};
+use anyhow::Result;
+use plumb_fleet::{FleetInputError, FleetProgress, FleetRequest};
+use plumb_model::fleet::{FleetResult, FleetTable};
+use plumb_model::trial::TrialVerdict;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// From when on reading is foreseen by how far it is.
+const FORESEEN_AFTER: Duration = Duration::from_millis(500);
+
+/// Seconds for a server: ten thousand permutations, and the checks (one core of a 2.x GHz server).
+const SERVER_S: f64 = 2e-4;
+
+/// A table, or the user's end.
+enum Read {
+    Table(FleetTable),
+    Stopped,
+}
+
+pub(super) fn fleet(arguments: &FleetArgs) -> Result<End> {
+    if let Some(servers) = arguments.assign {
+        return assign::assign(arguments, servers);
+    }
+    let zone = request::zone(arguments)?;
+    let question = request::question(arguments, &zone)?;
+    let request = request::request(arguments, &zone)?;
+    if let Some(directory) = &arguments.out {
+        files::refuse_to_overwrite(directory)?;
+    }
+    let stop = stop::flag()?;
+    let Read::Table(table) = read(&request, &stop)? else { return Ok(End::Interrupted) };
+    request::strata_are_there(arguments, &table)?;
+    let comparing = Steps::begin("comparing the groups", table.servers.len() as f64 * SERVER_S);
+    let result = plumb_judge::fleet::result(&table, &question)?;
+    drop(comparing);
+    printer::out(&match arguments.output {
+        FleetOutput::Text => plumb_report::fleet::text::render(&result, printer::style()),
+        FleetOutput::Json => format!("{}\n", serde_json::to_string_pretty(&result)?),
+    });
+    if let Some(directory) = &arguments.out {
+        let page = files::write(directory, &result)?;
+        printer::note(&format!("report: {}", page.display()));
+    }
+    Ok(end_of(&result, &arguments.accept))
+}
+
+fn end_of(result: &FleetResult, accept: &[VerdictWord]) -> End {
+    let accepted = match accept {
+        [] => matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Equivalent),
+        words => words.iter().any(|word| TrialVerdict::from(*word) == result.verdict),
+    };
+    if accepted { End::Done } else { End::Found }
+}
+
+/// Reads the figures, with what is foreseen when it takes longer than a moment.
+fn read(request: &FleetRequest, stop: &AtomicBool) -> Result<Read> {
+    let began = Instant::now();
+    let mut shown: Option<Steps> = None;
+    let mut watch = |at: FleetProgress| {
+        let elapsed = began.elapsed();
+        if shown.is_none() && elapsed >= FORESEEN_AFTER && at.share > 0.0 {
+            shown = Some(Steps::begin("reading", elapsed.as_secs_f64() / at.share));
+        }
+        if let Some(steps) = &shown {
+            let left_s = elapsed.as_secs_f64() * (1.0 / at.share.max(0.001) - 1.0);
+            steps.now(&format!("reading: {} samples, about {} left", at.samples, progress::duration(left_s)));
+        }
+        if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    match plumb_fleet::read(request, &mut watch) {
+        Ok(table) => Ok(Read::Table(table)),
+        Err(FleetInputError::Stopped) => {
+            drop(shown);
+            printer::note("stopped before everything was read; nothing is compared");
+            Ok(Read::Stopped)
+        }
+        Err(error) => Err(error.into()),
+    }
+}

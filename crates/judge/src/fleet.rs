@@ -1,0 +1,81 @@
+//! What a trial on a fleet shows: test against control, after against before, at equal load.
+//!
+//! [`result`] is a pure function of the table and the question. What can be compared at all is in `compared` (which
+//! intervals, which servers); `estimate` has the effect; `checks` what would make it wrong; `verdict` weighs both; `naive` is what
+//! others would have said; `surge`, `rollout`, `days` and `words` are the rest of the answer. [`assign`] makes groups beforehand.
+//!
+//! Not here: reading figures (the `fleet` crate) and arithmetic on them (`plumb_stats::fleet`).
+
+pub mod assign;
+mod checks;
+mod compared;
+mod days;
+mod error;
+mod estimate;
+mod naive;
+mod pre_trend;
+mod question;
+mod rollout;
+mod surge;
+#[cfg(test)]
+mod tests;
+mod traffic;
+mod verdict;
+mod words;
+
+pub use error::FleetError;
+pub use question::{FleetQuestion, Stratum};
+
+use compared::Compared;
+use plumb_model::fleet::{FLEET_SCHEMA_VERSION, FleetResult, FleetTable};
+
+/// What the table says about the question.
+///
+/// # Errors
+/// [`FleetError`] where nothing can be held against anything: no interval on one side of the change, an empty group, a
+/// group whose metric never moves.
+pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResult, FleetError> {
+    let compared = Compared::of(table, question)?;
+    let estimate = estimate::estimate(&compared, question);
+    let surge = surge::surge(&compared, question);
+    let checks = checks::checks(&compared, &estimate, surge.as_ref(), question);
+    let verdict::Weighed { verdict, reason, needed } =
+        verdict::weigh(&compared, &estimate, &checks, question);
+    let mut result = FleetResult {
+        schema_version: FLEET_SCHEMA_VERSION,
+        plumb_version: question.plumb_version.clone(),
+        metric: question.metric.clone(),
+        metric_kind: question.metric_kind,
+        load: question.load.clone(),
+        good: question.good,
+        changed_at: words::moment(question.changed_at_s),
+        intervals_before: compared.before.len() as u32,
+        intervals_after: compared.after.len() as u32,
+        interval_s: question.interval_s,
+        seed: question.seed,
+        servers: compared.counts(),
+        effect_ratio: estimate.ratio(),
+        interval_low: estimate.interval(question.level).map(|it| it.0),
+        interval_high: estimate.interval(question.level).map(|it| it.1),
+        level: question.level,
+        p: estimate.p,
+        margin: question.margin,
+        verdict,
+        reason,
+        smallest_detectable_ratio: estimate.smallest_detectable_ratio(&compared, question.level),
+        needed,
+        load_elasticity: estimate.elasticity,
+        checks,
+        naive: naive::naive(&compared, question),
+        surge: surge.map(|found| found.surge),
+        days: days::days(&compared, table),
+        rollout: Vec::new(),
+        exclusions: compared.exclusions.clone(),
+        summary: Vec::new(),
+        caveats: Vec::new(),
+    };
+    result.rollout = rollout::rollout(&compared, &estimate, table, &result);
+    result.caveats = words::caveats(&compared, &estimate, &result);
+    result.summary = words::summary(&compared, &estimate, &result);
+    Ok(result)
+}

@@ -1,0 +1,215 @@
+//! What would make the comparison wrong, looked for one by one. Traffic is in `traffic.rs`, the time before in `pre_trend.rs`.
+
+use super::compared::Compared;
+use super::estimate::Estimate;
+use super::pre_trend::{self, Before};
+use super::question::FleetQuestion;
+use super::surge::Found;
+use super::traffic::{ALARM_P, interference, overlap};
+use super::words::{change, count, p_value, percent, ratio};
+use plumb_model::fleet::{CheckOutcome, FleetCheck};
+use plumb_stats::fleet::design::Groups;
+use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance, servers_min, smallest_p};
+use plumb_stats::fleet::without::left_out;
+
+/// Checks that make a verdict impossible when they fail.
+pub(super) const DECISIVE: [&str; 5] = ["servers", "overlap", "interference", "pre_trend", "placebo"];
+
+/// Every check, in the order in which they are read.
+pub(super) fn checks(
+    compared: &Compared,
+    estimate: &Estimate,
+    surge: Option<&Found>,
+    question: &FleetQuestion,
+) -> Vec<FleetCheck> {
+    vec![
+        servers(compared, question),
+        balance(compared, question),
+        exposure(compared, question),
+        missing(compared, question),
+        before("pre_trend", pre_trend::trend(compared, question), estimate, question),
+        before("placebo", pre_trend::placebo(compared, question), estimate, question),
+        overlap(compared, estimate),
+        interference(compared, estimate, question),
+        leave_one_out(compared, estimate, question),
+        surged(surge),
+    ]
+}
+
+fn check(name: &str, outcome: CheckOutcome, statement: String, p: Option<f64>) -> FleetCheck {
+    FleetCheck { name: name.to_owned(), outcome, statement, p }
+}
+
+/// Whether so many servers can show anything at all.
+fn servers(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
+    let smallest = smallest_p(&compared.test, &compared.stratum);
+    let alpha = 1.0 - question.level;
+    if smallest <= alpha {
+        let statement =
+            format!("So many servers can show a p down to {}.", p_value(smallest).replace("p = ", ""));
+        return check("servers", CheckOutcome::Passed, statement, None);
+    }
+    let statement = format!(
+        "So few servers cannot show any difference: however large it is, chance alone does as much with p = {smallest:.2}. It takes \
+         {} in each group.",
+        servers_min(alpha)
+    );
+    check("servers", CheckOutcome::Failed, statement, None)
+}
+
+/// A test of one level of each server between the groups, in their strata.
+fn alike(compared: &Compared, levels: &[Option<f64>], question: &FleetQuestion) -> Option<(f64, f64)> {
+    let known: Vec<usize> = (0..levels.len()).filter(|&at| levels[at].is_some()).collect();
+    let test: Vec<bool> = known.iter().map(|&at| compared.test[at]).collect();
+    let stratum: Vec<u32> = known.iter().map(|&at| compared.stratum[at]).collect();
+    let values: Vec<f64> = known.iter().filter_map(|&at| levels[at]).collect();
+    let groups = Groups { test: &test, stratum: &stratum, load: None };
+    let effect = plumb_stats::fleet::design::Design::new(&groups)?.effect(&values)?;
+    Some((effect.log_ratio, chance(&groups, &values, DRAWN_FOR_CHECK, question.seed)?.p))
+}
+
+/// The metric before the change.
+fn balance(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
+    let level = |server: &&plumb_model::fleet::FleetServer| compared.metric_level(server, &compared.before);
+    let levels: Vec<Option<f64>> = compared.servers.iter().map(level).collect();
+    let what = format!("{} before the change", question.metric);
+    level_check("balance", &what, alike(compared, &levels, question))
+}
+
+/// The load before the change: whether each group bears what its servers should.
+fn exposure(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
+    let Some(load) = &question.load else {
+        let statement = "No load was given: whether the groups bear alike is not known.".to_owned();
+        return check("exposure", CheckOutcome::Unknown, statement, None);
+    };
+    let level = |server: &&plumb_model::fleet::FleetServer| compared.load_level(server, &compared.before);
+    let levels: Vec<Option<f64>> = compared.servers.iter().map(level).collect();
+    level_check("exposure", &format!("{load} before the change"), alike(compared, &levels, question))
+}
+
+fn level_check(name: &str, what: &str, found: Option<(f64, f64)>) -> FleetCheck {
+    let Some((log_ratio, p)) = found else {
+        return check(name, CheckOutcome::Unknown, format!("{what} could not be compared."), None);
+    };
+    let apart = change(log_ratio.exp());
+    let said = format!(
+        "{what}: the test group's is {apart} of the control group's, typical server against typical server"
+    );
+    if p >= ALARM_P {
+        return check(name, CheckOutcome::Passed, format!("{said}, as chance makes it."), Some(p));
+    }
+    let statement = format!(
+        "{said}. Chance hardly ever makes groups so unlike, so they were not drawn at random. Changes are compared, not levels, but \
+         unlike servers may also change unlike."
+    );
+    check(name, CheckOutcome::Warning, statement, Some(p))
+}
+
+/// Whether one group lacks more values than the other.
+fn missing(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
+    let intervals: Vec<usize> = compared.before.iter().chain(&compared.after).copied().collect();
+    let lacks = |server: &&plumb_model::fleet::FleetServer| {
+        1.0 - compared.metric(server, &intervals).len() as f64 / intervals.len() as f64
+    };
+    let shares: Vec<f64> = compared.servers.iter().map(lacks).collect();
+    let mean = |group: bool| {
+        let of_group: Vec<f64> = shares
+            .iter()
+            .zip(&compared.test)
+            .filter(|(_, test)| **test == group)
+            .map(|(share, _)| *share)
+            .collect();
+        of_group.iter().sum::<f64>() / of_group.len().max(1) as f64
+    };
+    let (test, control) = (mean(true), mean(false));
+    let said = format!(
+        "{} of the test group's values are missing, {} of the control group's",
+        percent(test),
+        percent(control)
+    );
+    if test == 0.0 && control == 0.0 {
+        return check("missing", CheckOutcome::Passed, "No value is missing.".to_owned(), None);
+    }
+    let levels: Vec<Option<f64>> = shares.into_iter().map(Some).collect();
+    let p = alike(compared, &levels, question).map(|(_, p)| p);
+    if p.is_some_and(|p| p < ALARM_P) {
+        let statement =
+            format!("{said}: more than chance. What is missing in one group only may be what matters.");
+        return check("missing", CheckOutcome::Warning, statement, p);
+    }
+    check("missing", CheckOutcome::Passed, format!("{said}, as chance makes it."), p)
+}
+
+/// The time before the change. What is seen there fails the comparison when the effect does not bear being shifted by as much.
+fn before(name: &str, found: Option<Before>, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
+    let Some(found) = found else {
+        let statement = "The time before the change has too few intervals to look for it.".to_owned();
+        return check(name, CheckOutcome::Unknown, statement, None);
+    };
+    if found.p >= ALARM_P {
+        return check(
+            name,
+            CheckOutcome::Passed,
+            format!("{} Chance makes as much.", found.what),
+            Some(found.p),
+        );
+    }
+    let bears = estimate
+        .log_interval(question.level)
+        .is_some_and(|(low, high)| low - found.shift > 0.0 || high + found.shift < 0.0);
+    if bears {
+        let statement = format!(
+            "{} That is more than chance, but the effect stands even when shifted by as much.",
+            found.what
+        );
+        return check(name, CheckOutcome::Warning, statement, Some(found.p));
+    }
+    if found.shift <= (1.0 + question.margin).ln() {
+        let statement = format!("{} That is more than chance, but within the margin.", found.what);
+        return check(name, CheckOutcome::Warning, statement, Some(found.p));
+    }
+    let statement =
+        format!("{} That is more than chance: the groups went apart without the change.", found.what);
+    check(name, CheckOutcome::Failed, statement, Some(found.p))
+}
+
+/// Whether the effect is one server's.
+fn leave_one_out(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
+    let name = "leave_one_out";
+    let left = estimate.effect.as_ref().and_then(left_out);
+    let (Some(left), Some((low, high))) = (left, estimate.log_interval(question.level)) else {
+        let statement = "There is no effect to look at without each server.".to_owned();
+        return check(name, CheckOutcome::Unknown, statement, None);
+    };
+    let most = &compared.servers[left.most].name;
+    let said = format!(
+        "Without any one server the ratio is between {} and {}; {most} moves it most",
+        ratio(left.low.exp()),
+        ratio(left.high.exp()),
+    );
+    let shown = low > 0.0 || high < 0.0;
+    let turned = left.low < 0.0 && left.high > 0.0;
+    if !(low..=high).contains(&left.without_most) || (shown && turned) {
+        let statement = format!("{said}. The effect hangs on that server: look at it.");
+        return check(name, CheckOutcome::Warning, statement, None);
+    }
+    check(name, CheckOutcome::Passed, format!("{said}."), None)
+}
+
+fn surged(surge: Option<&Found>) -> FleetCheck {
+    let Some(found) = surge else {
+        let statement =
+            "The load of both groups together has no surge, or too few intervals to see one.".to_owned();
+        return check("surge", CheckOutcome::Passed, statement, None);
+    };
+    let surge = &found.surge;
+    let until = surge.until.as_ref().map_or_else(|| "the end".to_owned(), Clone::clone);
+    let statement = format!(
+        "From {} until {until} the load was {} ({}){}.",
+        surge.from,
+        change(found.rise.exp()),
+        count(found.intervals as u64, "interval"),
+        if found.given { ", as given" } else { "" }
+    );
+    check("surge", CheckOutcome::Warning, statement, found.p)
+}

@@ -1,0 +1,330 @@
+//! What of a table can be compared: intervals in which both groups have values, servers that have enough of them on both
+//! sides of the change. Whatever is left out is counted.
+
+use super::error::{FleetError, name};
+use super::question::{FleetQuestion, Stratum};
+use super::words::moment;
+use plumb_model::fleet::{Exclusion, FleetGroup, FleetServer, FleetTable, SampleKind};
+use plumb_stats::fleet::change::{Scale, log_level, offset};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Least share of the intervals before, and after, in which a server has values (ours: with fewer, which days they are decides).
+const ENOUGH_SHARE: f64 = 0.5;
+
+/// Least share of a group's servers with a value for an interval to be compared (ours).
+const SERVERS_SHARE: f64 = 0.5;
+
+/// A day may be an hour shorter or longer than another.
+const DAYLIGHT_S: i64 = 3_600;
+
+/// Servers and intervals that are compared. All lists of servers are in one order.
+#[derive(Debug)]
+pub(super) struct Compared<'t> {
+    pub(super) servers: Vec<&'t FleetServer>,
+    pub(super) test: Vec<bool>,
+    /// Number of each server's stratum.
+    pub(super) stratum: Vec<u32>,
+    pub(super) strata: u32,
+    /// Places of the intervals before the change, and after it.
+    pub(super) before: Vec<usize>,
+    pub(super) after: Vec<usize>,
+    /// When each interval of the table begins.
+    pub(super) starts_s: &'t [i64],
+    /// How values become a level.
+    pub(super) scale: Scale,
+    pub(super) adjusted: bool,
+    pub(super) exclusions: Vec<Exclusion>,
+}
+
+/// A usable value: a number, not negative, and above 0 where only its logarithm is of use.
+fn usable(value: Option<f64>, kind: SampleKind) -> Option<f64> {
+    value.filter(|value| value.is_finite() && (*value > 0.0 || (*value == 0.0 && kind != SampleKind::Level)))
+}
+
+impl<'t> Compared<'t> {
+    pub(super) fn of(table: &'t FleetTable, question: &FleetQuestion) -> Result<Self, FleetError> {
+        let mut exclusions = table.exclusions.clone();
+        let adjusted = question.load.is_some();
+        let kind = question.metric_kind;
+        let in_groups: Vec<&FleetServer> =
+            table.servers.iter().filter(|server| server.group.is_some()).collect();
+        unusable(&in_groups, kind, &mut exclusions);
+        let mut compared = Compared {
+            servers: in_groups,
+            test: Vec::new(),
+            stratum: Vec::new(),
+            strata: 0,
+            before: Vec::new(),
+            after: Vec::new(),
+            starts_s: &table.intervals_start_s,
+            scale: if kind == SampleKind::Level { Scale::Level } else { Scale::Total { offset: 0.0 } },
+            adjusted,
+            exclusions,
+        };
+        compared.intervals(question)?;
+        compared.enough(kind);
+        compared.scale = scale(&compared);
+        compared.with_levels();
+        compared.test = compared.servers.iter().map(|it| it.group == Some(FleetGroup::Test)).collect();
+        compared.both_there(&table.servers)?;
+        compared.moves(question)?;
+        compared.number_strata(&question.strata);
+        Ok(compared)
+    }
+
+    /// A server's metric in the intervals, where it has both metric and load.
+    pub(super) fn metric(&self, server: &FleetServer, intervals: &[usize]) -> Vec<f64> {
+        intervals.iter().filter_map(|at| self.value(server, *at).map(|it| it.0)).collect()
+    }
+
+    /// Its load in the same; empty where there is none.
+    pub(super) fn load(&self, server: &FleetServer, intervals: &[usize]) -> Vec<f64> {
+        if !self.adjusted {
+            return Vec::new();
+        }
+        intervals.iter().filter_map(|at| self.value(server, *at).map(|it| it.1)).collect()
+    }
+
+    fn value(&self, server: &FleetServer, at: usize) -> Option<(f64, f64)> {
+        let metric =
+            server.metric.get(at).copied().flatten().filter(|value| value.is_finite() && *value >= 0.0)?;
+        if matches!(self.scale, Scale::Level) && metric <= 0.0 {
+            return None;
+        }
+        if !self.adjusted {
+            return Some((metric, f64::NAN));
+        }
+        let load =
+            server.load.get(at).copied().flatten().filter(|value| value.is_finite() && *value >= 0.0)?;
+        Some((metric, load))
+    }
+
+    /// The level of the metric over intervals, as a logarithm.
+    pub(super) fn metric_level(&self, server: &FleetServer, intervals: &[usize]) -> Option<f64> {
+        log_level(&self.metric(server, intervals), self.scale)
+    }
+
+    /// The level of the load.
+    pub(super) fn load_level(&self, server: &FleetServer, intervals: &[usize]) -> Option<f64> {
+        log_level(&self.load(server, intervals), Scale::Total { offset: 0.0 })
+    }
+
+    /// Servers in each group.
+    pub(super) fn counts(&self) -> BTreeMap<FleetGroup, u32> {
+        let test = self.test.iter().filter(|test| **test).count() as u32;
+        BTreeMap::from([(FleetGroup::Control, self.test.len() as u32 - test), (FleetGroup::Test, test)])
+    }
+
+    fn exclude(&mut self, what: &str, count: usize, example: String, done: &str) {
+        if count > 0 {
+            let (what, done) = (what.to_owned(), done.to_owned());
+            self.exclusions.push(Exclusion { what, count: count as u64, example, done });
+        }
+    }
+
+    /// Which intervals are before the change and which after, of those in which both groups have values.
+    fn intervals(&mut self, question: &FleetQuestion) -> Result<(), FleetError> {
+        let changed_s = question.changed_at_s;
+        let length_s = question.interval_s as i64;
+        let slack_s = if length_s >= 86_400 { DAYLIGHT_S } else { 0 };
+        let present = |at: usize, group: FleetGroup| {
+            let of_group = self.servers.iter().filter(|server| server.group == Some(group));
+            of_group.filter(|server| server.metric.get(at).is_some_and(Option::is_some)).count()
+        };
+        let counts: Vec<[usize; 2]> = (0..self.starts_s.len())
+            .map(|at| [present(at, FleetGroup::Control), present(at, FleetGroup::Test)])
+            .collect();
+        let most = |group: usize| counts.iter().map(|count| count[group]).max().unwrap_or(0) as f64;
+        let both = |count: &[usize; 2]| {
+            (0..2).all(|group| count[group] > 0 && count[group] as f64 >= SERVERS_SHARE * most(group))
+        };
+        let (mut lonely, mut cut) = (Vec::new(), Vec::new());
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for (at, start_s) in self.starts_s.iter().enumerate() {
+            match () {
+                () if !both(&counts[at]) => lonely.push(*start_s),
+                () if *start_s >= changed_s => after.push(at),
+                () if start_s + length_s <= changed_s + slack_s => before.push(at),
+                () => cut.push(*start_s),
+            }
+        }
+        let example = |starts: &[i64]| starts.first().map_or_else(String::new, |start_s| moment(*start_s));
+        let lonely_example = example(&lonely);
+        self.exclude(
+            "intervals in which less than half of a group has values",
+            lonely.len(),
+            lonely_example,
+            "left out",
+        );
+        let cut_example = example(&cut);
+        self.exclude("intervals in which the change came", cut.len(), cut_example, "left out");
+        for (side, intervals) in [("before", &before), ("after", &after)] {
+            if intervals.is_empty() {
+                let have = self.span(lonely.len());
+                let changed_at = moment(changed_s);
+                return Err(FleetError::OneSided { side, changed_at, have });
+            }
+        }
+        (self.before, self.after) = (before, after);
+        Ok(())
+    }
+
+    fn span(&self, lonely: usize) -> String {
+        let (Some(first), Some(last)) = (self.starts_s.first(), self.starts_s.last()) else {
+            return "there are no intervals at all".to_owned();
+        };
+        let apart = match lonely {
+            0 => String::new(),
+            n => format!("; in {n} of them less than half of a group has values"),
+        };
+        format!("the intervals are from {} to that of {}{apart}", moment(*first), moment(*last))
+    }
+
+    /// Only servers with values in enough intervals on both sides.
+    fn enough(&mut self, kind: SampleKind) {
+        let whole = |server: &FleetServer, intervals: &[usize]| {
+            let there = intervals.iter().filter(|at| {
+                let of = |values: &[Option<f64>]| values.get(**at).copied().flatten();
+                let load = !self.adjusted || usable(of(&server.load), SampleKind::Increments).is_some();
+                load && usable(of(&server.metric), kind).is_some()
+            });
+            there.count() as f64 >= ENOUGH_SHARE * intervals.len() as f64
+        };
+        let (kept, out): (Vec<&FleetServer>, Vec<&FleetServer>) =
+            self.servers.iter().partition(|server| whole(server, &self.before) && whole(server, &self.after));
+        let example = out.first().map_or_else(String::new, |server| server.name.clone());
+        let what = "servers with values in less than half of the intervals before or after the change";
+        self.exclude(what, out.len(), example, "left out");
+        self.servers = kept;
+    }
+
+    /// Only servers whose levels have logarithms.
+    fn with_levels(&mut self) {
+        let has = |server: &FleetServer| {
+            [&self.before, &self.after].into_iter().all(|intervals| {
+                self.metric_level(server, intervals).is_some()
+                    && (!self.adjusted || self.load_level(server, intervals).is_some())
+            })
+        };
+        let (kept, out): (Vec<&FleetServer>, Vec<&FleetServer>) =
+            self.servers.iter().partition(|server| has(server));
+        let example = out.first().map_or_else(String::new, |server| server.name.clone());
+        self.exclude("servers without any load, before or after the change", out.len(), example, "left out");
+        self.servers = kept;
+    }
+
+    fn both_there(&self, all: &[FleetServer]) -> Result<(), FleetError> {
+        for group in [FleetGroup::Control, FleetGroup::Test] {
+            if !self.servers.iter().any(|server| server.group == Some(group)) {
+                let named = all.iter().filter(|server| server.group == Some(group)).count();
+                return Err(FleetError::EmptyGroup { group, named });
+            }
+        }
+        Ok(())
+    }
+
+    /// A metric or load that is the same everywhere in a group is no measurement.
+    fn moves(&self, question: &FleetQuestion) -> Result<(), FleetError> {
+        let intervals: Vec<usize> = self.before.iter().chain(&self.after).copied().collect();
+        let load = question.load.as_deref().unwrap_or_default();
+        for group in [FleetGroup::Control, FleetGroup::Test] {
+            let of_group = || self.servers.iter().filter(|server| server.group == Some(group));
+            for (quantity, metric) in [(question.metric.as_str(), true), (load, false)] {
+                let mut values = of_group().flat_map(|server| {
+                    if metric { self.metric(server, &intervals) } else { self.load(server, &intervals) }
+                });
+                let Some(value) = values.next() else { continue };
+                // One server with one value on each side may well have the same one twice.
+                if values.next().is_some() && values.all(|other| other == value) && of_group().count() > 1 {
+                    let quantity = quantity.to_owned();
+                    return Err(FleetError::Constant { quantity, group, value });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Numbers the strata. Those that have one group only are compared as one; what has one group even so is left out.
+    fn number_strata(&mut self, by: &[Stratum]) {
+        let key = |server: &FleetServer| -> Vec<String> {
+            let of = |stratum: &Stratum| match stratum {
+                Stratum::Site => server.site.clone(),
+                Stratum::Hardware => server.hardware.clone(),
+            };
+            by.iter().map(of).collect()
+        };
+        let keys: Vec<Vec<String>> = self.servers.iter().map(|server| key(server)).collect();
+        let mut groups = BTreeMap::<&Vec<String>, BTreeSet<bool>>::new();
+        for (key, test) in keys.iter().zip(&self.test) {
+            groups.entry(key).or_default().insert(*test);
+        }
+        let mixed: Vec<&Vec<String>> =
+            groups.iter().filter(|(_, groups)| groups.len() == 2).map(|(key, _)| *key).collect();
+        let rest = mixed.len() as u32;
+        let number = |key: &Vec<String>| mixed.binary_search(&key).map_or(rest, |at| at as u32);
+        let stratum: Vec<u32> = keys.iter().map(number).collect();
+        let of_rest = || stratum.iter().zip(&self.test).filter(|(stratum, _)| **stratum == rest);
+        let groups: BTreeSet<bool> = of_rest().map(|(_, test)| *test).collect();
+        let keep_rest = groups.len() == 2;
+        let (alone, example) = (
+            of_rest().count(),
+            stratum
+                .iter()
+                .position(|it| *it == rest)
+                .map_or_else(String::new, |at| self.servers[at].name.clone()),
+        );
+        let kept: Vec<usize> =
+            (0..stratum.len()).filter(|at| keep_rest || stratum[*at] != rest || mixed.is_empty()).collect();
+        let done = if keep_rest { "compared as one stratum" } else { "left out" };
+        if !by.is_empty() && !mixed.is_empty() {
+            self.exclude("servers of strata that have one group only", alone, example, done);
+        }
+        self.servers = kept.iter().map(|at| self.servers[*at]).collect();
+        self.test = kept.iter().map(|at| self.test[*at]).collect();
+        self.stratum = kept.iter().map(|at| stratum[*at]).collect();
+        self.strata = self.stratum.iter().collect::<BTreeSet<_>>().len() as u32;
+    }
+}
+
+/// Values that cannot be used, counted by kind.
+fn unusable(servers: &[&FleetServer], kind: SampleKind, exclusions: &mut Vec<Exclusion>) {
+    let rows = [
+        ("values of the metric that are no number, or negative", kind),
+        ("values of the load that are no number, or negative", SampleKind::Increments),
+    ];
+    for (row, (what, kind)) in rows.into_iter().enumerate() {
+        let values = |server: &FleetServer| {
+            let values = if row == 0 { &server.metric } else { &server.load };
+            let bad = values.iter().flatten().filter(|value| usable(Some(**value), kind).is_none());
+            bad.count() as u64
+        };
+        let counts: Vec<u64> = servers.iter().map(|server| values(server)).collect();
+        let count = counts.iter().sum();
+        if let Some(first) = counts.iter().position(|count| *count > 0) {
+            let what =
+                if kind == SampleKind::Level { "values of the metric that are not above 0" } else { what };
+            let example =
+                format!("{} ({} group)", servers[first].name, servers[first].group.map_or("no", name));
+            exclusions.push(Exclusion {
+                what: what.to_owned(),
+                count,
+                example,
+                done: "taken as missing".to_owned(),
+            });
+        }
+    }
+}
+
+/// Counts are added up, with an offset for servers without any; levels are not.
+fn scale(compared: &Compared) -> Scale {
+    if compared.scale == Scale::Level {
+        return Scale::Level;
+    }
+    let sides = [&compared.before, &compared.after];
+    let sum_is_zero = |server: &&FleetServer| {
+        sides.iter().any(|intervals| compared.metric(server, intervals).iter().sum::<f64>() == 0.0)
+    };
+    let any_zero = compared.servers.iter().any(sum_is_zero);
+    let values = compared.servers.iter().flat_map(|server| server.metric.iter().flatten().copied());
+    Scale::Total { offset: offset(values, any_zero) }
+}

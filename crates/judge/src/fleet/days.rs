@@ -1,0 +1,32 @@
+//! Each interval of each group, for the chart: the servers that are compared, in all intervals, whether these are compared or not.
+
+use super::compared::Compared;
+use super::words::moment;
+use plumb_model::fleet::{FleetDay, FleetGroup, FleetServer, FleetTable};
+
+/// In the order of time, control first.
+pub(super) fn days(compared: &Compared, table: &FleetTable) -> Vec<FleetDay> {
+    let of = |at: usize, group: FleetGroup| {
+        let servers = compared.servers.iter().filter(move |server| server.group == Some(group));
+        let values = |of: fn(&FleetServer) -> &Vec<Option<f64>>| {
+            let values = servers.clone().filter_map(move |server| of(server).get(at).copied().flatten());
+            values.filter(|value| value.is_finite()).collect::<Vec<f64>>()
+        };
+        let (mut metric, load) = (values(|server| &server.metric), values(|server| &server.load));
+        metric.sort_by(f64::total_cmp);
+        let mean =
+            |values: &[f64]| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+        let middle = metric.len() / 2;
+        FleetDay {
+            start: moment(table.intervals_start_s[at]),
+            group,
+            servers: metric.len() as u32,
+            metric_mean: mean(&metric),
+            metric_median: (!metric.is_empty())
+                .then(|| (metric[(metric.len() - 1) / 2] + metric[middle]) / 2.0),
+            load_mean: mean(&load),
+        }
+    };
+    let places = 0..table.intervals_start_s.len();
+    places.flat_map(|at| [FleetGroup::Control, FleetGroup::Test].map(|group| of(at, group))).collect()
+}

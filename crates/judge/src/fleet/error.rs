@@ -1,0 +1,69 @@
+//! Tables that hold nothing to compare.
+
+use plumb_model::fleet::FleetGroup;
+use thiserror::Error;
+
+/// Nothing can be held against anything.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum FleetError {
+    /// All intervals are on one side.
+    #[error("no interval in which both groups have values is {side} the change at {changed_at}; {have}")]
+    OneSided {
+        /// `before` or `after`.
+        side: &'static str,
+        /// When it came.
+        changed_at: String,
+        /// What there is.
+        have: String,
+    },
+    /// No server is left.
+    #[error(
+        "the {} group has no server that can be compared: none of its {named} has values in at least half of the intervals before the \
+         change and half of those after it",
+        name(*group)
+    )]
+    EmptyGroup {
+        /// The group.
+        group: FleetGroup,
+        /// Servers of it in the table.
+        named: usize,
+    },
+    /// A stuck exporter, or a metric that does not happen.
+    #[error(
+        "{quantity} of the {} group is {value} in every interval of every server; expected values that change",
+        name(*group)
+    )]
+    Constant {
+        /// The metric's or the load's name.
+        quantity: String,
+        /// The group.
+        group: FleetGroup,
+        /// Its only value.
+        value: f64,
+    },
+}
+
+impl FleetError {
+    /// The next step.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            FleetError::OneSided { .. } => {
+                "is --change the right moment, with its time zone, and do both groups have data from both sides of it?"
+            }
+            FleetError::EmptyGroup { .. } => {
+                "servers that came or went with the change cannot be compared; a longer time, or other groups, can"
+            }
+            FleetError::Constant { .. } => {
+                "is it the right column, and does it count what it should? A metric that never moves shows no change"
+            }
+        }
+    }
+}
+
+pub(super) fn name(group: FleetGroup) -> &'static str {
+    match group {
+        FleetGroup::Control => "control",
+        FleetGroup::Test => "test",
+    }
+}

@@ -1,0 +1,101 @@
+//! What was between the groups before the change, and how far it could carry the effect.
+//!
+//! A difference that is there before the change may go on after it. How much of it the effect bears is said by widening the effect's
+//! interval by the largest of what was seen before, in the manner of Rambachan and Roth 2023 (Review of Economic Studies 90): what
+//! holds even so holds in spite of it.
+
+use super::compared::Compared;
+use super::question::FleetQuestion;
+use plumb_model::fleet::FleetServer;
+use plumb_stats::fleet::design::{Design, Groups};
+use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
+use plumb_stats::fleet::pre_trend::{INTERVALS_MIN, Interval, pre_trend};
+
+/// Pieces into which the time before is divided at most: with thousands of intervals each would be noise.
+const PIECES: usize = 14;
+
+/// Fewest intervals before the change for a placebo: two on each side of the pretended change.
+const PLACEBO_MIN: usize = 4;
+
+/// What a look at the time before found.
+#[derive(Debug)]
+pub(super) struct Before {
+    /// How far it could shift the effect after the change, as a logarithm.
+    pub(super) shift: f64,
+    pub(super) p: f64,
+    /// In words.
+    pub(super) what: String,
+}
+
+/// The groups against each other in each piece of the time before; none with too few.
+pub(super) fn trend(compared: &Compared, question: &FleetQuestion) -> Option<Before> {
+    let pieces = pieces(&compared.before);
+    if pieces.len() < INTERVALS_MIN {
+        return None;
+    }
+    let interval = |places: &&[usize]| Interval {
+        metric: of_all(compared, |server| compared.metric_level(server, places)),
+        load: if compared.adjusted {
+            of_all(compared, |server| compared.load_level(server, places))
+        } else {
+            Vec::new()
+        },
+    };
+    let intervals: Vec<Interval> = pieces.iter().map(interval).collect();
+    let found = pre_trend(&compared.test, &compared.stratum, &intervals, question.seed)?;
+    // From the middle of the time before to the middle of the time after, in pieces.
+    let middle = |places: &[usize]| (places[0] + places[places.len() - 1]) as f64 / 2.0;
+    let apart = (middle(&compared.after) - middle(&compared.before)) / pieces[0].len() as f64;
+    let drift = found.slope * apart;
+    let what = format!(
+        "The groups differed by up to {} in {} pieces of the time before; going on like that would make {} by the time after.",
+        super::words::deviation(found.largest()),
+        pieces.len(),
+        super::words::deviation(drift.abs()),
+    );
+    Some(Before { shift: found.largest().max(drift.abs()), p: found.p, what })
+}
+
+/// The same comparison with a pretended change in the middle of the time before; none with too few intervals.
+pub(super) fn placebo(compared: &Compared, question: &FleetQuestion) -> Option<Before> {
+    if compared.before.len() < PLACEBO_MIN {
+        return None;
+    }
+    let (early, late) = compared.before.split_at(compared.before.len() / 2);
+    let change = |level: &dyn Fn(&FleetServer, &[usize]) -> Option<f64>| {
+        of_all(compared, |server| Some(level(server, late)? - level(server, early)?))
+    };
+    let metric = change(&|server, places| compared.metric_level(server, places));
+    let load = match compared.adjusted {
+        true => change(&|server, places| compared.load_level(server, places)),
+        false => vec![Some(0.0); metric.len()],
+    };
+    let whole: Vec<usize> =
+        (0..metric.len()).filter(|&at| metric[at].is_some() && load[at].is_some()).collect();
+    let test: Vec<bool> = whole.iter().map(|&at| compared.test[at]).collect();
+    let stratum: Vec<u32> = whole.iter().map(|&at| compared.stratum[at]).collect();
+    let of = |values: &[Option<f64>]| whole.iter().filter_map(|&at| values[at]).collect::<Vec<f64>>();
+    let (metric, load) = (of(&metric), of(&load));
+    let groups =
+        Groups { test: &test, stratum: &stratum, load: compared.adjusted.then_some(load.as_slice()) };
+    let effect = Design::new(&groups)?.effect(&metric)?;
+    let chance = chance(&groups, &metric, DRAWN_FOR_CHECK, question.seed)?;
+    let (low, high) = effect.interval(question.level)?;
+    let what = format!(
+        "A change pretended in the middle of the time before has the ratio {} ({} to {}); without any it is 1.",
+        super::words::ratio(effect.log_ratio.exp()),
+        super::words::ratio(low.exp()),
+        super::words::ratio(high.exp()),
+    );
+    Some(Before { shift: effect.log_ratio.abs(), p: chance.p, what })
+}
+
+fn of_all(compared: &Compared, level: impl Fn(&FleetServer) -> Option<f64>) -> Vec<Option<f64>> {
+    compared.servers.iter().map(|server| level(server)).collect()
+}
+
+fn pieces(intervals: &[usize]) -> Vec<&[usize]> {
+    // An incomplete piece at the begin is left out rather than be half a piece.
+    let length = intervals.len().div_ceil(PIECES);
+    intervals[intervals.len() % length..].chunks_exact(length).collect()
+}

@@ -1,0 +1,109 @@
+//! What became of the load: whether the groups' can be held against each other, and whether the change itself moved it.
+
+use super::compared::Compared;
+use super::estimate::Estimate;
+use super::question::FleetQuestion;
+use super::words::{change, p_value, percent};
+use plumb_model::fleet::{CheckOutcome, FleetCheck};
+use plumb_stats::fleet::design::{Design, Groups};
+use plumb_stats::fleet::overlap;
+use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
+
+/// Least share of servers whose load changed by an amount that both groups have (ours).
+const OVERLAP_MIN: f64 = 0.7;
+
+/// Difference between the groups' loads from which it matters (ours).
+const APART: f64 = 1.05;
+
+/// Share of what one group gained that the other lost, from which traffic moved between them (ours).
+const MOVED_SHARE: f64 = 0.25;
+
+/// Below this p a check speaks up: several are made, and each is wrong now and then.
+pub(super) const ALARM_P: f64 = 0.01;
+
+fn check(name: &str, outcome: CheckOutcome, statement: String, p: Option<f64>) -> FleetCheck {
+    FleetCheck { name: name.to_owned(), outcome, statement, p }
+}
+
+/// Whether "at equal load" is within the data.
+pub(super) fn overlap(compared: &Compared, estimate: &Estimate) -> FleetCheck {
+    let name = "overlap";
+    let share = overlap::overlap(&compared.test, &estimate.load_change);
+    let Some(share) = share.filter(|_| compared.adjusted) else {
+        let statement = "No load was given: whether the groups were loaded alike is not known.".to_owned();
+        return check(name, CheckOutcome::Unknown, statement, None);
+    };
+    let statement =
+        format!("The load of {} of the servers changed by an amount that both groups have.", percent(share));
+    if share >= OVERLAP_MIN {
+        return check(name, CheckOutcome::Passed, statement, None);
+    }
+    let statement = format!(
+        "{statement} It takes {}: below that, a comparison at equal load goes past the data.",
+        percent(OVERLAP_MIN)
+    );
+    check(name, CheckOutcome::Failed, statement, None)
+}
+
+/// Whether one group got the other's traffic when the change came.
+pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
+    let name = "interference";
+    let groups = Groups { test: &compared.test, stratum: &compared.stratum, load: None };
+    let effect = Design::new(&groups).and_then(|design| design.effect(&estimate.load_change));
+    let Some(effect) = effect.filter(|_| compared.adjusted) else {
+        let statement = match compared.adjusted {
+            true => "The load changed on all servers alike.",
+            false => {
+                "No load was given: whether the change moved traffic from one group to the other is not known."
+            }
+        };
+        let outcome = if compared.adjusted { CheckOutcome::Passed } else { CheckOutcome::Unknown };
+        return check(name, outcome, statement.to_owned(), None);
+    };
+    let p = chance(&groups, &estimate.load_change, DRAWN_FOR_CHECK, question.seed).map(|chance| chance.p);
+    let [control, test] = totals(compared);
+    let (control_ratio, test_ratio) = (control.1 / control.0, test.1 / test.0);
+    let said = format!(
+        "With the change the load went {} in the test group and {} in the control group",
+        change(test_ratio),
+        change(control_ratio)
+    );
+    let apart = effect.log_ratio.abs() > APART.ln() && p.is_some_and(|p| p < ALARM_P);
+    if !apart {
+        let statement = format!(
+            "{said}: no more apart than chance makes it{}.",
+            p.map(p_in_brackets).unwrap_or_default()
+        );
+        return check(name, CheckOutcome::Passed, statement, p);
+    }
+    let (gain, loss) = (test.1 - test.0, control.0 - control.1);
+    let moved = gain * loss > 0.0 && gain.abs().min(loss.abs()) >= MOVED_SHARE * gain.abs().max(loss.abs());
+    if moved {
+        let statement = format!(
+            "{said}: what one gained the other lost. The groups are not apart, and neither shows what it would have been without \
+             the other's change."
+        );
+        return check(name, CheckOutcome::Failed, statement, p);
+    }
+    let statement = format!(
+        "{said}: more apart than chance makes it. What is said is at equal load, which holds if the load came from outside and not \
+         from the change."
+    );
+    check(name, CheckOutcome::Warning, statement, p)
+}
+
+fn p_in_brackets(p: f64) -> String {
+    format!(" ({})", p_value(p))
+}
+
+/// Mean load an interval of each group, before and after: control, test.
+fn totals(compared: &Compared) -> [(f64, f64); 2] {
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let mut totals = [(0.0, 0.0); 2];
+    for (server, test) in compared.servers.iter().zip(&compared.test) {
+        let total = &mut totals[usize::from(*test)];
+        total.0 += mean(compared.load(server, &compared.before));
+        total.1 += mean(compared.load(server, &compared.after));
+    }
+    totals
+}

@@ -1,0 +1,223 @@
+//! The result in sentences, and how its figures are written in them.
+
+use super::compared::Compared;
+use super::error::name;
+use super::estimate::Estimate;
+use jiff::Timestamp;
+use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetResult, SampleKind};
+use plumb_model::trial::{Good, TrialVerdict};
+
+/// UTC, RFC 3339.
+pub(super) fn moment(seconds: i64) -> String {
+    Timestamp::from_second(seconds).unwrap_or_default().to_string()
+}
+
+/// Three digits that matter.
+pub(super) fn ratio(value: f64) -> String {
+    let decimals = match value.abs() {
+        v if v >= 100.0 => 0,
+        v if v >= 10.0 => 1,
+        v if v >= 0.1 => 2,
+        v if v >= 0.01 => 3,
+        _ => 4,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// A ratio as the change that it is: `+12 %`, `-95.2 %`, from 3 on as `x 3.4`.
+pub(super) fn change(value: f64) -> String {
+    if value >= 3.0 {
+        return format!("x {}", ratio(value));
+    }
+    let percent = (value - 1.0) * 100.0;
+    if percent.abs() >= 9.95 && (value >= 0.1) {
+        format!("{percent:+.0} %")
+    } else {
+        format!("{percent:+.1} %")
+    }
+}
+
+/// The size of a logarithm as a deviation without a sign: `4.2 %`.
+pub(super) fn deviation(log: f64) -> String {
+    let value = log.exp();
+    if value >= 3.0 { format!("x {}", ratio(value)) } else { format!("{:.1} %", (value - 1.0) * 100.0) }
+}
+
+/// A share of 0..1.
+pub(super) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent > 0.0 && percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+pub(super) fn p_value(p: f64) -> String {
+    if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") }
+}
+
+/// `1 server`, `1,204 servers`.
+pub(super) fn count(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", thousands(n as f64), if n == 1 { "" } else { "s" })
+}
+
+/// A value with its thousands apart, three digits where it is small.
+fn thousands(value: f64) -> String {
+    if value.abs() < 1_000.0 {
+        return if value.fract() == 0.0 { format!("{value:.0}") } else { ratio(value) };
+    }
+    let digits = format!("{value:.0}");
+    let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
+    groups.into_iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(",")
+}
+
+/// At most three sentences: the verdict, what it is in the metric's own unit, and what to keep in mind or to do.
+pub(super) fn summary(compared: &Compared, estimate: &Estimate, result: &FleetResult) -> Vec<String> {
+    let mut sentences = vec![verdict(estimate, result)];
+    sentences.push(levels(compared, result));
+    sentences.extend(third(result));
+    sentences
+}
+
+fn verdict(estimate: &Estimate, result: &FleetResult) -> String {
+    let found = found(estimate, result);
+    let metric = &result.metric;
+    match result.verdict {
+        TrialVerdict::Better | TrialVerdict::Worse => {
+            let word = if result.verdict == TrialVerdict::Better { "Better" } else { "Worse" };
+            let direction = if (result.verdict == TrialVerdict::Better) == (result.good == Good::Lower) {
+                "lower"
+            } else {
+                "higher"
+            };
+            format!("{word}: {metric} is {direction} with the change{found}.")
+        }
+        TrialVerdict::Equivalent => format!(
+            "Equivalent: whatever the change does to {metric} is within the margin of {}{found}.",
+            percent(result.margin)
+        ),
+        TrialVerdict::Undecided => {
+            format!("Undecided{found}. {}", result.reason.clone().unwrap_or_default())
+        }
+    }
+}
+
+/// `, -95 % (ratio 0.050, 95 % interval 0.045 to 0.056, p < 0.001) at equal packets`.
+fn found(estimate: &Estimate, result: &FleetResult) -> String {
+    let (Some(ratio_), Some(low), Some(high)) =
+        (result.effect_ratio, result.interval_low, result.interval_high)
+    else {
+        return String::new();
+    };
+    let p = result.p.map_or_else(String::new, |p| format!(", {}", p_value(p)));
+    let what = if estimate.zero_heavy { ", of the share of intervals with any" } else { "" };
+    let load = match &result.load {
+        Some(load) if !estimate.zero_heavy => format!(" at equal {load}"),
+        _ => String::new(),
+    };
+    format!(
+        "{what}, {}{load} (ratio {}, {} interval {} to {}{p})",
+        change(ratio_),
+        ratio(ratio_),
+        percent(result.level),
+        ratio(low),
+        ratio(high)
+    )
+}
+
+fn levels(compared: &Compared, result: &FleetResult) -> String {
+    let mean = |group: FleetGroup, intervals: &[usize]| {
+        let servers = compared.servers.iter().filter(|server| server.group == Some(group));
+        let means = servers.map(|server| {
+            let values = compared.metric(server, intervals);
+            values.iter().sum::<f64>() / values.len().max(1) as f64
+        });
+        let means: Vec<f64> = means.collect();
+        thousands(means.iter().sum::<f64>() / means.len().max(1) as f64)
+    };
+    let of = |group: FleetGroup| {
+        format!(
+            "{} to {} on the {} {} servers",
+            mean(group, &compared.before),
+            mean(group, &compared.after),
+            thousands(f64::from(result.servers.get(&group).copied().unwrap_or(0))),
+            name(group)
+        )
+    };
+    format!(
+        "{} {} went from {} and from {}, over {} before and {} after.",
+        result.metric,
+        if result.metric_kind == SampleKind::Level { "by server" } else { "by server and interval" },
+        of(FleetGroup::Test),
+        of(FleetGroup::Control),
+        count(u64::from(result.intervals_before), "interval"),
+        count(u64::from(result.intervals_after), "interval"),
+    )
+}
+
+/// A surge, else what else speaks against it, else how to go on.
+fn third(result: &FleetResult) -> Option<String> {
+    if let Some(surge) = &result.surge {
+        let of = |ratios: &std::collections::BTreeMap<FleetGroup, f64>, group| ratios.get(&group).copied();
+        let control = of(&surge.metric_ratio, FleetGroup::Control)?;
+        let test = of(&surge.metric_ratio, FleetGroup::Test)?;
+        let interval = surge.interval_low.zip(surge.interval_high).map_or_else(
+            || "no interval: too few servers".to_owned(),
+            |(low, high)| format!("{} to {}", ratio(low), ratio(high)),
+        );
+        return Some(format!(
+            "In the surge from {} on, {} rose {}-fold on control and {}-fold on test servers: a ratio of ratios of {} ({interval}).",
+            surge.from,
+            result.metric,
+            ratio(control),
+            ratio(test),
+            ratio(surge.ratio_of_ratios?)
+        ));
+    }
+    let warned: Vec<&str> = result
+        .checks
+        .iter()
+        .filter(|check| matches!(check.outcome, CheckOutcome::Warning | CheckOutcome::Failed))
+        .map(|check| check.name.as_str())
+        .collect();
+    if !warned.is_empty() {
+        return Some(format!("Keep in mind what the checks say of: {}.", warned.join(", ")));
+    }
+    let stage = result.rollout.first()?;
+    Some(format!(
+        "Next: {} of the fleet, {} more, watched for {}.",
+        percent(stage.share),
+        count(u64::from(stage.servers), "server"),
+        count(u64::from(stage.watch_intervals), "interval")
+    ))
+}
+
+/// What a reader must know before relying on it.
+pub(super) fn caveats(compared: &Compared, estimate: &Estimate, result: &FleetResult) -> Vec<String> {
+    let mut caveats = Vec::new();
+    if result.load.is_none() {
+        caveats.push(
+            "No load was given: a surge that hits the groups differently, or traffic that moves between them, is taken for the change."
+                .to_owned(),
+        );
+    }
+    if estimate.zero_heavy {
+        caveats.push(format!(
+            "Most servers of a group have no {} at all before or after the change: the share of intervals with any is compared, \
+             instead of how much, and not at equal load.",
+            result.metric
+        ));
+    }
+    let elasticity = result.load_elasticity.filter(|it| !(0.5..=2.5).contains(it));
+    if let Some(elasticity) = elasticity {
+        caveats.push(format!(
+            "{} grows with the load to the power of {}: outside of what is usual (1 to 2), so the load may not be what drives it.",
+            result.metric,
+            ratio(elasticity)
+        ));
+    }
+    if compared.strata > 1 {
+        caveats.push(format!(
+            "Servers are compared within {}.",
+            count(u64::from(compared.strata), "stratum").replace("stratums", "strata")
+        ));
+    }
+    caveats
+}

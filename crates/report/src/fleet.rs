@@ -1,0 +1,99 @@
+//! What a trial on a fleet showed: [`text`] for the terminal, [`page`] as one HTML file, [`groups`] for groups that were drawn.
+//!
+//! Only the layout: what is said is in the result (`plumb_judge::fleet`).
+
+mod chart;
+pub mod groups;
+pub mod page;
+pub mod text;
+
+use crate::number::significant;
+use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetResult};
+use plumb_model::trial::TrialVerdict;
+
+fn verdict(verdict: TrialVerdict) -> &'static str {
+    match verdict {
+        TrialVerdict::Better => "better",
+        TrialVerdict::Worse => "worse",
+        TrialVerdict::Equivalent => "equivalent",
+        TrialVerdict::Undecided => "undecided",
+    }
+}
+
+fn outcome(outcome: CheckOutcome) -> &'static str {
+    match outcome {
+        CheckOutcome::Passed => "passed",
+        CheckOutcome::Warning => "warning",
+        CheckOutcome::Failed => "FAILED",
+        CheckOutcome::Unknown => "unknown",
+    }
+}
+
+fn group(group: FleetGroup) -> &'static str {
+    match group {
+        FleetGroup::Control => "control",
+        FleetGroup::Test => "test",
+    }
+}
+
+/// A check's name as words: `pre_trend` -> `pre-trend`.
+fn words(name: &str) -> String {
+    name.replace('_', "-")
+}
+
+/// `0.0503`, `1.24`.
+fn ratio(value: f64) -> String {
+    significant(value, 3)
+}
+
+/// `0.0451 to 0.0562`, or what stands where there is none.
+fn span(low: Option<f64>, high: Option<f64>) -> String {
+    match (low, high) {
+        (Some(low), Some(high)) => format!("{} to {}", ratio(low), ratio(high)),
+        _ => crate::number::ABSENT.to_owned(),
+    }
+}
+
+/// p without its name, for a column.
+fn p(p: Option<f64>) -> String {
+    match p {
+        None => crate::number::ABSENT.to_owned(),
+        Some(p) if p < 0.001 => "< 0.001".to_owned(),
+        Some(p) => format!("{p:.3}"),
+    }
+}
+
+/// The figures behind the verdict, each with its name.
+fn figures(result: &FleetResult) -> Vec<(String, String)> {
+    let of = |value: Option<f64>| value.map_or_else(|| crate::number::ABSENT.to_owned(), ratio);
+    let load = result.load.as_ref().map_or_else(String::new, |load| format!(" at equal {load}"));
+    let servers = result.servers.iter().map(|(of, servers)| format!("{servers} {}", group(*of)));
+    let mut rows = vec![
+        (format!("ratio{load}, test over control, after over before"), of(result.effect_ratio)),
+        (
+            format!("its {} interval", crate::number::percent(result.level)),
+            span(result.interval_low, result.interval_high),
+        ),
+        ("p, by permutation of servers".to_owned(), p(result.p)),
+        (
+            "margin: ratios that count as none".to_owned(),
+            span(Some(1.0 / (1.0 + result.margin)), Some(1.0 + result.margin)),
+        ),
+        (
+            "smallest ratio seen four times out of five".to_owned(),
+            result.smallest_detectable_ratio.map_or_else(
+                || crate::number::ABSENT.to_owned(),
+                |it| format!("{} (or {})", ratio(it), ratio(1.0 / it)),
+            ),
+        ),
+    ];
+    if let (Some(load), Some(_)) = (&result.load, result.load_elasticity) {
+        rows.push((
+            format!("{} grows with {load} to the power of", result.metric),
+            of(result.load_elasticity),
+        ));
+    }
+    rows.push(("servers compared".to_owned(), servers.collect::<Vec<_>>().join(", ")));
+    rows.push(("seed".to_owned(), result.seed.to_string()));
+    rows
+}

@@ -1,0 +1,192 @@
+//! A fleet's result as one HTML file that works offline.
+
+use super::chart::{Chart, chart};
+use super::{figures, outcome, p, ratio, span, words};
+use crate::number::{ABSENT, counted, percent};
+use crate::{ReportError, number};
+use askama::Template;
+use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetResult};
+use plumb_model::trial::TrialVerdict;
+
+/// The whole page.
+///
+/// # Errors
+/// [`ReportError`] when the template fails, which no result should cause.
+pub fn render(result: &FleetResult) -> Result<String, ReportError> {
+    let mut charts: Vec<Chart> = Vec::new();
+    charts.extend(chart(result, format!("{}, mean of the servers", result.metric), |day| day.metric_mean));
+    if let Some(load) = &result.load {
+        charts.extend(chart(result, format!("{load}, mean of the servers"), |day| day.load_mean));
+    }
+    let page = Page {
+        title: format!("{}: test against control", result.metric),
+        meta: meta(result),
+        verdict: super::verdict(result.verdict),
+        tone: match result.verdict {
+            TrialVerdict::Better | TrialVerdict::Equivalent => "valid",
+            TrialVerdict::Undecided => "suspect",
+            TrialVerdict::Worse => "invalid",
+        },
+        headline: headline(result),
+        summary: &result.summary,
+        caveats: &result.caveats,
+        charts,
+        figures: figures(result),
+        checks: result
+            .checks
+            .iter()
+            .map(|check| CheckRow {
+                outcome: outcome(check.outcome),
+                tone: match check.outcome {
+                    CheckOutcome::Passed | CheckOutcome::Unknown => "note",
+                    CheckOutcome::Warning => "suspect",
+                    CheckOutcome::Failed => "invalid",
+                },
+                name: words(&check.name),
+                p: p(check.p),
+                statement: &check.statement,
+            })
+            .collect(),
+        naive: naive(result),
+        surge: surge(result),
+        needed: result
+            .needed
+            .iter()
+            .map(|it| {
+                (ratio(it.ratio), it.servers.map_or_else(|| "more than a million".to_owned(), number::count))
+            })
+            .collect(),
+        rollout: rollout(result),
+        exclusions: result
+            .exclusions
+            .iter()
+            .map(|it| (number::count(it.count), it.what.as_str(), it.done.as_str(), it.example.as_str()))
+            .collect(),
+        schema_version: result.schema_version,
+        plumb_version: &result.plumb_version,
+    };
+    Ok(page.render()?)
+}
+
+#[derive(Template)]
+#[template(path = "fleet.html")]
+struct Page<'r> {
+    title: String,
+    meta: Vec<(&'static str, String)>,
+    verdict: &'static str,
+    tone: &'static str,
+    headline: String,
+    summary: &'r [String],
+    caveats: &'r [String],
+    charts: Vec<Chart>,
+    figures: Vec<(String, String)>,
+    checks: Vec<CheckRow<'r>>,
+    naive: Vec<[String; 5]>,
+    surge: Option<SurgeView>,
+    needed: Vec<(String, String)>,
+    rollout: Vec<Stage<'r>>,
+    exclusions: Vec<(String, &'r str, &'r str, &'r str)>,
+    schema_version: u32,
+    plumb_version: &'r str,
+}
+
+struct CheckRow<'r> {
+    outcome: &'static str,
+    tone: &'static str,
+    name: String,
+    p: String,
+    statement: &'r str,
+}
+
+/// What a surge did.
+struct SurgeView {
+    when: String,
+    /// Group, times its load, times its metric.
+    rows: Vec<(&'static str, String, String)>,
+    load: String,
+    ratio_of_ratios: String,
+}
+
+struct Stage<'r> {
+    share: String,
+    servers: String,
+    watch: String,
+    stop_when: &'r [String],
+}
+
+fn headline(result: &FleetResult) -> String {
+    match (result.effect_ratio, result.interval_low) {
+        (Some(effect), Some(_)) => format!(
+            "ratio {} ({} at {})",
+            ratio(effect),
+            span(result.interval_low, result.interval_high),
+            percent(result.level)
+        ),
+        (Some(effect), None) => format!("ratio {}, without an interval", ratio(effect)),
+        _ => "no ratio can be given".to_owned(),
+    }
+}
+
+fn meta(result: &FleetResult) -> Vec<(&'static str, String)> {
+    let servers = result.servers.iter().map(|(of, servers)| format!("{servers} {}", super::group(*of)));
+    vec![
+        ("Change", result.changed_at.clone()),
+        ("Servers", servers.collect::<Vec<_>>().join(", ")),
+        ("Intervals", format!("{} before, {} after", result.intervals_before, result.intervals_after)),
+        ("Seed", result.seed.to_string()),
+    ]
+}
+
+fn naive(result: &FleetResult) -> Vec<[String; 5]> {
+    let row = |it: &plumb_model::fleet::NaiveFigure| {
+        [
+            it.name.clone(),
+            it.estimate_ratio.map_or_else(|| ABSENT.to_owned(), ratio),
+            span(it.interval_low, it.interval_high),
+            p(it.p),
+            it.why_not.clone(),
+        ]
+    };
+    result.naive.iter().map(row).collect()
+}
+
+fn surge(result: &FleetResult) -> Option<SurgeView> {
+    let surge = result.surge.as_ref()?;
+    let times = |ratios: &std::collections::BTreeMap<FleetGroup, f64>, of: FleetGroup| {
+        ratios.get(&of).map_or_else(|| ABSENT.to_owned(), |it| format!("×{}", ratio(*it)))
+    };
+    let rows = [FleetGroup::Control, FleetGroup::Test]
+        .map(|of| (super::group(of), times(&surge.load_ratio, of), times(&surge.metric_ratio, of)));
+    let until =
+        surge.until.as_ref().map_or_else(|| "to the end".to_owned(), |until| format!("until {until}"));
+    let known = surge.ratio_of_ratios.map_or_else(|| ABSENT.to_owned(), ratio);
+    Some(SurgeView {
+        when: format!("from {} {until}", surge.from),
+        rows: rows.to_vec(),
+        load: result.load.clone().unwrap_or_else(|| "load".to_owned()),
+        ratio_of_ratios: match surge.interval_low {
+            Some(_) => {
+                format!("{known} ({}), p {}", span(surge.interval_low, surge.interval_high), p(surge.p))
+            }
+            None => format!("{known}, without an interval: too few servers"),
+        },
+    })
+}
+
+fn rollout(result: &FleetResult) -> Vec<Stage<'_>> {
+    let stage = |stage: &'_ plumb_model::fleet::RolloutStage| -> (String, String, String) {
+        (
+            percent(stage.share),
+            counted(stage.servers as usize, "server"),
+            counted(stage.watch_intervals as usize, "interval"),
+        )
+    };
+    result
+        .rollout
+        .iter()
+        .map(|it| {
+            let (share, servers, watch) = stage(it);
+            Stage { share, servers, watch, stop_when: &it.stop_when }
+        })
+        .collect()
+}
