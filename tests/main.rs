@@ -10,6 +10,7 @@ mod compat;
 mod devices;
 mod drivers;
 mod faults;
+mod fleet;
 mod hardware;
 mod host_limits;
 mod instrument;
