@@ -8,7 +8,8 @@ use serde_json::Value;
 use simulated::Fleet;
 use std::path::Path;
 
-const COLUMNS: [&str; 8] = ["--metric", "drops", "--load", "packets", "--group-column", "group", "--change", "2026-01-15"];
+const COLUMNS: [&str; 8] =
+    ["--metric", "drops", "--load", "packets", "--group-column", "group", "--change", "2026-01-15"];
 
 fn trial(file: &Path, arguments: &[&str]) -> Ended {
     Program::new(["trial", "fleet", "--data"].map(AsRef::as_ref).into_iter().chain([file.as_os_str()]))
@@ -74,7 +75,11 @@ fn the_text_says_it_in_three_sentences_and_the_page_stands_alone() {
     let arguments = [&COLUMNS, ["--out", out.to_str().unwrap()].as_slice()].concat();
     let ended = trial(&file, &arguments);
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
-    assert!(ended.stdout.starts_with("drops: the change at 2026-01-15T00:00:00Z is BETTER\n"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.starts_with("drops: the change at 2026-01-15T00:00:00Z is BETTER\n"),
+        "{}",
+        ended.stdout
+    );
     for part in ["In short", "Checks", "Not to be relied on", "Over time", "Roll-out"] {
         assert!(ended.stdout.contains(&format!("\n{part}")), "{part}: {}", ended.stdout);
     }
@@ -181,8 +186,11 @@ fn the_result_has_the_published_fields_and_no_others() {
         let schemas = plumb_cli::schema::schemas();
         let (_, schema) = schemas.iter().find(|(name, _)| *name == "fleet-result.schema.json").unwrap();
         let schema: Value = serde_json::from_str(schema).unwrap();
-        let errors: Vec<String> =
-            jsonschema::validator_for(&schema).unwrap().iter_errors(&result).map(|error| error.to_string()).collect();
+        let errors: Vec<String> = jsonschema::validator_for(&schema)
+            .unwrap()
+            .iter_errors(&result)
+            .map(|error| error.to_string())
+            .collect();
         assert!(errors.is_empty(), "{errors:?}");
     }
 }
@@ -194,7 +202,11 @@ fn what_cannot_be_compared_is_an_error_with_a_next_step() {
     let failed = |arguments: &[&str], said: &str| {
         let ended = trial(&file, arguments);
         assert_eq!(ended.code(), Some(2), "{arguments:?}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said) && ended.stderr.contains("hint: "), "{arguments:?}: {}", ended.stderr);
+        assert!(
+            ended.stderr.contains(said) && ended.stderr.contains("hint: "),
+            "{arguments:?}: {}",
+            ended.stderr
+        );
     };
     let with = |flag: &'static str, value: &'static str| [&COLUMNS, [flag, value].as_slice()].concat();
     failed(&with("--time-zone", "Mars/Olympus"), "--time-zone \"Mars/Olympus\" is not known");
@@ -215,12 +227,18 @@ fn what_cannot_be_compared_is_an_error_with_a_next_step() {
 fn groups_are_drawn_kept_with_their_seed_and_read_again() {
     let directory = tempfile::tempdir().unwrap();
     let inventory = directory.path().join("inventory.csv");
-    let rows = (0..90).map(|at| format!("edge-{at:02},{},{}\n", ["fra", "ams", "waw"][at % 3], ["old", "new"][at / 45]));
+    let rows = (0..90)
+        .map(|at| format!("edge-{at:02},{},{}\n", ["fra", "ams", "waw"][at % 3], ["old", "new"][at / 45]));
     std::fs::write(&inventory, format!("server,site,hardware\n{}", rows.collect::<String>())).unwrap();
     let draw = |seed: &str| {
-        let ended = Program::new(["trial", "fleet", "--assign", "18", "--inventory"].map(AsRef::as_ref).into_iter().chain([inventory.as_os_str()]))
-            .args(["--seed", seed])
-            .run();
+        let ended = Program::new(
+            ["trial", "fleet", "--assign", "18", "--inventory"]
+                .map(AsRef::as_ref)
+                .into_iter()
+                .chain([inventory.as_os_str()]),
+        )
+        .args(["--seed", seed])
+        .run();
         assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
         (ended.stdout, ended.stderr)
     };
@@ -237,7 +255,13 @@ fn groups_are_drawn_kept_with_their_seed_and_read_again() {
     assert!(balance.contains("seed 42 draws the same again"), "{balance}");
     assert_eq!(groups, draw("42").0);
     assert_ne!(groups, draw("43").0);
-    let many = Program::new(["trial", "fleet", "--assign", "46", "--inventory"].map(AsRef::as_ref).into_iter().chain([inventory.as_os_str()])).run();
+    let many = Program::new(
+        ["trial", "fleet", "--assign", "46", "--inventory"]
+            .map(AsRef::as_ref)
+            .into_iter()
+            .chain([inventory.as_os_str()]),
+    )
+    .run();
     assert_eq!(many.code(), Some(2));
     assert!(many.stderr.contains("make at most 42"), "{}", many.stderr);
 
@@ -247,7 +271,20 @@ fn groups_are_drawn_kept_with_their_seed_and_read_again() {
     std::fs::write(&names, &groups).unwrap();
     let ended = trial(
         &file,
-        &["--metric", "drops", "--load", "packets", "--change", "2026-01-15", "--groups", names.to_str().unwrap(), "--output", "json", "--strata", "site,hardware"],
+        &[
+            "--metric",
+            "drops",
+            "--load",
+            "packets",
+            "--change",
+            "2026-01-15",
+            "--groups",
+            names.to_str().unwrap(),
+            "--output",
+            "json",
+            "--strata",
+            "site,hardware",
+        ],
     );
     let result = ended.json();
     assert_eq!(result["servers"], serde_json::json!({"control": 18, "test": 18}), "{result:#}");

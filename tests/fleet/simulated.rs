@@ -1,6 +1,6 @@
 //! Files of a fleet whose truth is known: 14 days before a change on 15 January 2026 and 7 after it, a sample every six hours.
 
-use plumb_stats::random::Random;
+use plumb_model::random::Random;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,8 @@ impl Fleet {
             let test = server % 2 == 0;
             let usual_drops = 500.0 * (0.5 * random.normal()).exp();
             let usual_load = 1e6 * (0.4 * random.normal()).exp();
-            let surge = self.load_after * if self.load_after == 1.0 { 1.0 } else { (0.2 * random.normal()).exp() };
+            let surge =
+                self.load_after * if self.load_after == 1.0 { 1.0 } else { (0.2 * random.normal()).exp() };
             for (day, usual) in days.iter().enumerate() {
                 let after = day >= BEFORE as usize;
                 let load = usual * (0.05 * random.normal()).exp() * if after { surge } else { 1.0 };

@@ -2,8 +2,8 @@
 
 use super::*;
 use plumb_model::fleet::{CheckOutcome, FleetCheck, FleetGroup, FleetServer, SampleKind};
+use plumb_model::random::Random;
 use plumb_model::trial::{Good, TrialVerdict};
-use plumb_stats::random::Random;
 
 const DAY_S: i64 = 86_400;
 /// 2026-01-01T00:00:00Z

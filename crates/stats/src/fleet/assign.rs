@@ -3,7 +3,7 @@
 //! What a group was drawn from can be held against it later: where the draw is random, a difference before the change is
 //! chance, and its size is known. The seed makes the same groups again.
 
-use crate::random::Random;
+use plumb_model::random::Random;
 use std::collections::BTreeMap;
 
 /// Servers in each group below which they are matched in pairs: with few, chance alone leaves groups unlike.

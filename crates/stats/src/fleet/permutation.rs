@@ -7,7 +7,7 @@
 
 use super::design::{Design, Groups, dot};
 use crate::power::smallest_p_two_groups;
-use crate::random::Random;
+use plumb_model::random::Random;
 
 /// Permutations to draw for a verdict, where there are too many to try them all.
 pub const DRAWN: u32 = 9_999;

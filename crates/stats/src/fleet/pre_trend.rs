@@ -6,7 +6,7 @@
 
 use super::design::{Design, Groups, dot, squares};
 use super::permutation::DRAWN_FOR_CHECK;
-use crate::random::Random;
+use plumb_model::random::Random;
 
 /// Fewest intervals before the change.
 pub const INTERVALS_MIN: usize = 3;

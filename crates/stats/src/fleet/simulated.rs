@@ -3,7 +3,7 @@
 
 use super::change::{Scale, log_change};
 use super::naive::Rate;
-use crate::random::Random;
+use plumb_model::random::Random;
 
 /// Days before the change, and after it.
 pub(super) const BEFORE: usize = 14;

@@ -6,7 +6,7 @@
 //! Taken from the load alone, never from the metric that is to be judged. What repeats with the day or the week is to be
 //! taken off before: see [`without_season`].
 
-use crate::random::Random;
+use plumb_model::random::Random;
 
 /// Fewest intervals outside of a surge, and in all.
 const OUTSIDE_MIN: usize = 4;

@@ -87,7 +87,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use plumb_model::random::Random;
 
     /// Servers with an event in an interval with the chances given, of 14 intervals before and 7 after.
     fn shares(chances: [f64; 2], n: usize, seed: u64) -> Vec<Shares> {
