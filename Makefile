@@ -57,6 +57,10 @@ devices: bootstrap ## log devices of different speed, on loop devices (needs roo
 long-run: bootstrap ## whether the program's memory stays the same over long runs (PLUMB_LONG_RUN_S seconds each, 180)
 	cargo test -p plumb-cli --test end_to_end long_run:: -- --ignored --nocapture --test-threads 1
 
+.PHONY: trials
+trials: bootstrap ## trials on real brokers whose truth is known, on a machine that does nothing else (needs root, half an hour)
+	cargo test --release -p plumb-cli --test end_to_end trial:: -- --include-ignored --test-threads 1
+
 .PHONY: faults
 faults: bootstrap ## brokers killed and restarted under load, with both drivers (minutes)
 	cargo test -p plumb-cli --test end_to_end faults:: -- --include-ignored --test-threads 1

@@ -22,3 +22,4 @@ mod program;
 mod references;
 mod size;
 mod throughput;
+mod trial;

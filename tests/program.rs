@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Longest that a test waits for a program; one that takes longer is stopped and the test fails.
+/// Longest that a test waits for a program, where it says no other; one that takes longer is stopped and the test fails.
 const LIMIT: Duration = Duration::from_secs(180);
 /// Time between two looks at whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);
@@ -33,6 +33,7 @@ pub(crate) struct Program {
     command: Command,
     directory: TempDir,
     alone: bool,
+    limit: Duration,
 }
 
 impl Program {
@@ -41,7 +42,7 @@ impl Program {
         let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
         command.args(arguments).current_dir(directory.path()).env("NO_COLOR", "1");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Program { command, directory, alone: false }
+        Program { command, directory, alone: false, limit: LIMIT }
     }
 
     pub(crate) fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
@@ -70,6 +71,12 @@ impl Program {
         self
     }
 
+    /// It may take so long.
+    pub(crate) fn within(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
     /// Where it will run; what is written there before it starts, it finds.
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
@@ -84,7 +91,7 @@ impl Program {
         let stdout = Pipe::new(child.stdout.take().unwrap());
         let stderr = Pipe::new(child.stderr.take().unwrap());
         let directory = Some(self.directory);
-        Running { child, stdout, stderr, directory, _turn: turn }
+        Running { child, stdout, stderr, directory, limit: self.limit, _turn: turn }
     }
 
     /// Runs it to its end.
@@ -100,6 +107,7 @@ pub(crate) struct Running {
     stdout: Pipe,
     stderr: Pipe,
     directory: Option<TempDir>,
+    limit: Duration,
     _turn: Turn,
 }
 
@@ -129,27 +137,27 @@ impl Running {
 
     /// Looks again and again until `look` finds something; fails when the program ends or time is up before.
     pub(crate) fn wait_for<T>(&mut self, what: &str, look: impl Fn(&Self) -> Option<T>) -> T {
-        let deadline = Instant::now() + LIMIT;
+        let deadline = Instant::now() + self.limit;
         loop {
             if let Some(found) = look(self) {
                 return found;
             }
             let ended = self.child.try_wait().unwrap();
             assert!(ended.is_none(), "ended ({ended:?}) before {what}");
-            assert!(Instant::now() < deadline, "no {what} within {LIMIT:?}");
+            assert!(Instant::now() < deadline, "no {what} within {:?}", self.limit);
             std::thread::sleep(LOOK);
         }
     }
 
     pub(crate) fn wait(mut self) -> Ended {
-        let deadline = Instant::now() + LIMIT;
+        let deadline = Instant::now() + self.limit;
         let status = loop {
             match self.child.try_wait().unwrap() {
                 Some(status) => break status,
                 None if Instant::now() >= deadline => {
                     self.child.kill().unwrap();
                     let stderr = self.stderr.all();
-                    panic!("not over after {LIMIT:?}:\n{stderr}");
+                    panic!("not over after {:?}:\n{stderr}", self.limit);
                 }
                 None => std::thread::sleep(LOOK),
             }

@@ -1,0 +1,44 @@
+//! `plumb trial run`: from arms to a verdict, against a sink broker in this process, and the long ones on real brokers.
+
+mod bad_input;
+mod endings;
+mod hooks;
+mod kafka;
+mod result;
+
+use crate::program::Program;
+use plumb_lab::sink::{SinkBroker, SinkOptions};
+use serde_json::Value;
+use std::path::Path;
+
+/// A sink from which records can be fetched.
+fn sink() -> SinkBroker {
+    SinkBroker::start(SinkOptions::default()).unwrap()
+}
+
+/// Arms that wait in the client for 30 ms and not at all, in blocks of half a second.
+const LINGER: &str = "\
+load: {rate: 200, duration: 500ms, warm_up: 100ms}
+trial: {primary: end_to_end.mean}
+arms:
+  slow: {producer: {linger.ms: 30}}
+  fast: {producer: {linger.ms: 0}}
+";
+
+/// `plumb trial run` of this scenario against a sink, as JSON into `run`. Three pairs are the fewest at a level of 0.75.
+fn trial(sink: &SinkBroker, scenario: &str) -> Program {
+    let program = Program::new(["trial", "run", "s.yaml", "--output", "json", "--out", "run"]);
+    std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();
+    program.args(["--bootstrap", &sink.bootstrap(), "--level", "0.75", "--pairs", "3"])
+}
+
+fn document(run: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(run.join("run.json")).unwrap()).unwrap()
+}
+
+/// The blocks of each step, by its name.
+fn blocks<'a>(document: &'a Value, step: &str) -> &'a [Value] {
+    let steps = document["steps"].as_array().unwrap();
+    let step = steps.iter().find(|of| of["name"] == step).unwrap_or_else(|| panic!("{step}"));
+    step["blocks"].as_array().unwrap()
+}

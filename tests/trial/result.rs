@@ -1,0 +1,125 @@
+//! What a trial prints and keeps: rounds in random order, blocks of equal length, a verdict with its figures.
+
+use super::{LINGER, blocks, document, sink, trial};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Milliseconds that the two arms are apart: what one of them waits.
+const LINGER_MS: f64 = 30.0;
+
+#[test]
+fn arms_run_in_rounds_of_equal_blocks_with_the_reference_twice() {
+    let sink = sink();
+    let ended = trial(&sink, LINGER).run();
+    let document = document(&ended.path("run"));
+    let mut order: Vec<(u64, u64, String)> = Vec::new();
+    for step in ["slow", "fast", "slow, again"] {
+        let blocks = blocks(&document, step);
+        assert_eq!(blocks.len(), 3, "{}", ended.stderr);
+        for block in blocks {
+            assert_eq!(block["counts"]["intended"], 100, "half a second of 200 a second");
+            assert_eq!(block["counts"]["received"], 100);
+            assert!(block["client_cpu_s"].as_f64().unwrap() > 0.0);
+            assert_eq!((&block["broker_start"], &block["warm_up_cut_s"]), (&0.into(), &0.0.into()));
+            let round = block["block"].as_u64().unwrap();
+            order.push((block["position"].as_u64().unwrap(), round, step.to_owned()));
+        }
+    }
+    order.sort();
+    let rounds: Vec<u64> = order.iter().map(|(_, round, _)| *round).collect();
+    assert_eq!(rounds, [0, 0, 0, 1, 1, 1, 2, 2, 2], "rounds are neighbours in time");
+    let orders: BTreeSet<Vec<&str>> =
+        order.chunks(3).map(|round| round.iter().map(|(.., step)| step.as_str()).collect()).collect();
+    assert!(orders.len() > 1, "the same order in every round: {orders:?}");
+}
+
+#[test]
+fn what_one_arm_waits_in_the_client_is_the_difference_that_is_found() {
+    let sink = sink();
+    let ended = trial(&sink, LINGER).run();
+    let result = ended.json();
+    let excluded = result["excluded"].as_array().unwrap().len() as u64;
+    let pairs = result["pairs"].as_u64().unwrap();
+    assert_eq!(pairs + excluded, 3, "{result}");
+    let mean = |step: &str| -> f64 {
+        let document = document(&ended.path("run"));
+        let means: Vec<f64> = blocks(&document, step)
+            .iter()
+            .map(|block| block["end_to_end"]["mean_ns"].as_f64().unwrap())
+            .collect();
+        means.iter().sum::<f64>() / means.len() as f64 / 1e6
+    };
+    // A message waits between nothing and all of the time that its batch is filled: half of it in the mean at this rate,
+    // where five or six messages share a batch.
+    let (slow, fast) = (mean("slow"), mean("fast"));
+    assert!(slow - fast > LINGER_MS * 0.3 && slow - fast < LINGER_MS * 1.5, "{slow} against {fast}");
+
+    let primary = &result["metrics"][0];
+    assert_eq!((&primary["name"], &primary["role"]), (&"end_to_end.mean".into(), &"primary".into()));
+    assert_eq!((&primary["arm"], &primary["against"]), (&"fast".into(), &"slow".into()));
+    // A machine that others keep busy meanwhile excludes pairs by rule, and then nothing is shown.
+    if pairs == 3 {
+        let ratio = primary["estimate_ratio"].as_f64().unwrap();
+        assert!(ratio < 0.8, "{primary}");
+        assert!(primary["interval_low"].as_f64().unwrap() <= ratio, "{primary}");
+        assert!(ratio <= primary["interval_high"].as_f64().unwrap(), "{primary}");
+        assert_eq!(primary["values"].as_array().unwrap().len(), 3);
+    } else {
+        assert_eq!(primary["verdict"], "undecided", "{result}");
+    }
+    let accepted = result["verdicts"][0]["verdict"] == "better";
+    let invalid = document(&ended.path("run"))["validity"]["verdict"] == "invalid";
+    assert_eq!(ended.code(), Some(i32::from(!accepted || invalid)), "{result}");
+}
+
+#[test]
+fn what_is_accepted_decides_the_exit_code() {
+    let sink = sink();
+    let scenario =
+        LINGER.replace("slow:", "x:").replace("fast:", "y:").replace("linger.ms: 30", "linger.ms: 0");
+    let ended = trial(&sink, &scenario).args(["--accept", "better,equivalent,undecided,worse"]).run();
+    let document = document(&ended.path("run"));
+    let invalid = document["validity"]["verdict"] == "invalid";
+    assert_eq!(ended.code(), Some(i32::from(invalid)), "{}\n{}", ended.stdout, ended.stderr);
+    assert_eq!(document["plan"]["trial"]["accept"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn the_result_has_the_fields_that_programs_rely_on() {
+    let sink = sink();
+    let result = trial(&sink, LINGER).run().json();
+    let has = |value: &Value, keys: &[&str]| {
+        for key in keys {
+            assert!(value.get(*key).is_some(), "{key} in {value}");
+        }
+    };
+    has(
+        &result,
+        &["arms", "pairs", "metrics", "noise_floor_ratio", "seed", "verdicts", "summary", "caveats"],
+    );
+    let metric = [
+        "name",
+        "unit",
+        "estimate_ratio",
+        "interval_low",
+        "interval_high",
+        "level",
+        "verdict",
+        "smallest_detectable_ratio",
+        "p",
+    ];
+    result["metrics"].as_array().unwrap().iter().for_each(|row| has(row, &metric));
+    assert_eq!(result["arms"][1]["differences"]["producer.linger.ms"], "0");
+    assert_eq!(result["arms"][1]["effective_differences"]["producer.linger.ms"], "0");
+}
+
+#[test]
+fn a_dry_run_prints_the_pairs_and_where_each_arm_is_written() {
+    let program = crate::program::Program::new(["trial", "run", "s.yaml", "--dry-run"]);
+    std::fs::write(program.directory().join("s.yaml"), format!("cluster: lab\n{LINGER}")).unwrap();
+    let ended = program.run();
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    for said in ["slow, again", "end_to_end.mean", "12 blocks of the length written (s.yaml:2)", "s.yaml:6"] {
+        assert!(ended.stdout.contains(said), "{said}: {}", ended.stdout);
+    }
+}
