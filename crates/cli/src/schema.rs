@@ -6,6 +6,7 @@ use plumb_model::probe::crypto::CryptoProbe;
 use plumb_model::probe::storage::StorageProbe;
 use plumb_model::probe::{ClockProbe, FactsProbe, MemoryProbe, NetworkProbe};
 use plumb_model::scenario::Scenario;
+use plumb_model::trial::TrialResult;
 
 /// Each schema's file name with its content.
 pub fn schemas() -> Vec<(&'static str, String)> {
@@ -18,6 +19,7 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("run-document.schema.json", text(schemars::schema_for!(RunDocument))),
         ("scenario.schema.json", text(schemars::schema_for!(Scenario))),
         ("fleet-result.schema.json", text(schemars::schema_for!(FleetResult))),
+        ("trial-result.schema.json", text(schemars::schema_for!(TrialResult))),
         ("clock-probe.schema.json", text(schemars::schema_for!(ClockProbe))),
         ("crypto-probe.schema.json", text(schemars::schema_for!(CryptoProbe))),
         ("facts-probe.schema.json", text(schemars::schema_for!(FactsProbe))),

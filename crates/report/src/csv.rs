@@ -1,5 +1,7 @@
 //! One row a step, for spreadsheets and scripts. Units stand in the column names; an absent figure is an empty cell.
 
+pub mod pairs;
+
 use crate::{rates, wording};
 use plumb_model::document::{RunDocument, StepResult};
 use plumb_model::observation::{Distribution, Interval, StageName};

@@ -19,6 +19,7 @@ mod search;
 mod stages;
 mod sweep;
 mod timeline;
+mod trial;
 mod walk;
 
 use crate::{ReportError, headline, wording};
@@ -38,6 +39,7 @@ use search::SearchChart;
 use stages::StageChart;
 use sweep::SweepChart;
 use timeline::Timelines;
+use trial::TrialView;
 
 /// The whole page.
 ///
@@ -64,6 +66,7 @@ pub fn render(document: &RunDocument) -> Result<String, ReportError> {
         sweep: sweep::view(&document.sweeps),
         flows: flow::view(document),
         searches: search::view(steps),
+        trial: trial::view(document),
         latency: latency::headline(document),
         others: latency::others(document),
         acks_0: latency::unconfirmed(steps),
@@ -105,6 +108,7 @@ struct Page<'d> {
     sweep: Option<SweepChart>,
     flows: Option<Flows>,
     searches: Vec<SearchChart>,
+    trial: Option<TrialView>,
     latency: LatencyTable,
     others: Grid,
     acks_0: Option<String>,

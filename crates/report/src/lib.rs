@@ -27,6 +27,7 @@ mod rates;
 mod searches;
 pub mod size_text;
 pub mod text;
+mod trials;
 mod wording;
 
 /// A document that could not be rendered. Both are bugs of Plumb: no document should cause them.

@@ -9,6 +9,7 @@ pub(crate) mod paint;
 mod rates;
 mod stages;
 mod table;
+mod trial;
 mod validity;
 
 use crate::{headline, wording};
@@ -36,6 +37,7 @@ pub fn render(document: &RunDocument, style: TextStyle) -> String {
         page.heading("Figures", "");
         page.prose("", "Nothing was measured: no setup was finished.", Tone::Plain);
     } else {
+        trial::write(&mut page, document);
         let timed = !headline::timed(document).is_empty();
         if timed {
             latency::write_headline(&mut page, document);

@@ -80,6 +80,8 @@ pub(crate) struct StepFold {
     block_started: SystemTime,
     block_end_to_end: Pair,
     block_acknowledge: Pair,
+    /// Sum and number of the block's measured slips.
+    block_slip: (u128, u64),
     open: BTreeMap<(u32, bool), OpenSecond>,
     pub(crate) series: Vec<SecondRow>,
     /// What the logs are called, by measure.
@@ -102,6 +104,7 @@ impl StepFold {
             block_started: SystemTime::UNIX_EPOCH,
             block_end_to_end: Pair::default(),
             block_acknowledge: Pair::default(),
+            block_slip: (0, 0),
             open: BTreeMap::new(),
             series: Vec::new(),
             logs: BTreeMap::new(),
@@ -188,6 +191,7 @@ impl StepFold {
         self.block = block;
         self.block_end_to_end = Pair::default();
         self.block_acknowledge = Pair::default();
+        self.block_slip = (0, 0);
     }
 
     /// Takes what one thread saw in one second.
@@ -205,7 +209,10 @@ impl StepFold {
                 let most = (part.response.samples() > 0).then_some(part.response.max_ns);
                 second.row.slip_max_ns = second.row.slip_max_ns.max(most);
                 if !part.warm_up {
-                    self.slip.merge(&histogram_of(&part.response));
+                    let slip = histogram_of(&part.response);
+                    self.block_slip.0 += slip.exact().sum_ns;
+                    self.block_slip.1 += slip.samples();
+                    self.slip.merge(&slip);
                 }
             }
             Measure::Acknowledge => second.acknowledge.add(part),
@@ -319,6 +326,8 @@ impl StepFold {
             acknowledge: block_figures(&self.block_acknowledge.response, |row| &row.acknowledge),
             catch_up_at_most_ns: outcome.catch_up_at_most_ns,
             append_times: outcome.append_times,
+            slip_mean_ns: (self.block_slip.1 > 0)
+                .then(|| self.block_slip.0 as f64 / self.block_slip.1 as f64),
             ..BlockResult::default()
         })
     }

@@ -126,7 +126,7 @@ fn show(document: &RunDocument, format: OutputFormat) -> Result<()> {
     printer::out(&match format {
         OutputFormat::Text => plumb_report::text::render(document, printer::style()),
         OutputFormat::Json => format!("{}\n", serde_json::to_string_pretty(&document.trial)?),
-        OutputFormat::Csv => plumb_report::csv::render(document),
+        OutputFormat::Csv => plumb_report::csv::pairs::render(document),
     });
     Ok(())
 }

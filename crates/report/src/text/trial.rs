@@ -1,0 +1,270 @@
+//! A trial: what is not promised alike, the verdicts, the metric that decides with its pairs as dots, the other metrics, the
+//! noise floor, and what to know before relying on it.
+
+use super::Page;
+use super::paint::Tone;
+use super::table::{Column, Table};
+use crate::number::{ABSENT, counted, percent, ratio};
+use crate::trials::{self, RatioAxis};
+use plumb_model::document::RunDocument;
+use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, TrialResult, TrialVerdict};
+
+/// Columns of the dot plot, at most.
+const PLOT_MOST: usize = 72;
+/// Columns of the names beside it, at most.
+const NAME_MOST: usize = 30;
+/// Room for a tick's label.
+const TICK_WIDTH: usize = 9;
+
+pub(super) fn write(page: &mut Page, document: &RunDocument) {
+    let (Some(trial), Some(plan)) = (&document.trial, &document.plan.trial) else { return };
+    let pairs = match trial.pairs == trial.pairs_planned {
+        true => counted(trial.pairs as usize, "pair"),
+        false => format!("{} of {}", trial.pairs, counted(trial.pairs_planned as usize, "planned pair")),
+    };
+    let meaning = format!("{pairs}, margin {}, seed {}", percent(plan.margin), trial.seed);
+    page.heading("Trial", &meaning);
+    for unequal in &trial.unequal_guarantees {
+        page.prose("  !! ", unequal, Tone::Warning);
+    }
+    write_arms(page, trial);
+    for verdict in &trial.verdicts {
+        write_verdict(page, trial, verdict);
+    }
+    write_deciding(page, trial);
+    write_dots(page, trial);
+    write_others(page, trial);
+    write_floor(page, trial);
+    write_excluded(page, trial);
+    for caveat in &trial.caveats {
+        page.prose("  - ", caveat, Tone::Plain);
+    }
+}
+
+/// What each arm has that the reference has not, as read back.
+fn write_arms(page: &mut Page, trial: &TrialResult) {
+    let Some((reference, arms)) = trial.arms.split_first() else { return };
+    page.prose("  ", &format!("Reference: {}", reference.name), Tone::Dim);
+    for arm in arms {
+        let differences = match arm.effective_differences.is_empty() {
+            false => &arm.effective_differences,
+            true => &arm.differences,
+        };
+        let listed: Vec<String> =
+            differences.iter().map(|(path, value)| format!("{path}: {value}")).collect();
+        let how = if arm.effective_differences.is_empty() { "asked for" } else { "read back" };
+        page.prose("  ", &format!("{} ({how}): {}", arm.name, listed.join(", ")), Tone::Dim);
+    }
+    page.line("");
+}
+
+fn write_verdict(page: &mut Page, trial: &TrialResult, verdict: &ArmVerdict) {
+    let tone = match verdict.verdict {
+        TrialVerdict::Better | TrialVerdict::Equivalent => Tone::Good,
+        TrialVerdict::Worse => Tone::Bad,
+        TrialVerdict::Undecided => Tone::Warning,
+    };
+    let word = trials::verdict(verdict.verdict).to_uppercase();
+    let figures = trials::primary_of(trial, &verdict.arm, &verdict.against)
+        .and_then(|metric| Some((metric.estimate_ratio?, trials::interval(metric))))
+        .map(|(estimate, interval)| format!("  {} ({interval})", ratio(estimate)))
+        .unwrap_or_default();
+    let painted = page.paint.tone(&word, tone);
+    let gap = " ".repeat(11usize.saturating_sub(word.chars().count()));
+    page.line(&format!(
+        "  {painted}{gap}{} / {}{figures}",
+        super::paint::printable(&verdict.arm),
+        super::paint::printable(&verdict.against)
+    ));
+    for veto in &verdict.vetoes {
+        page.prose("             veto: ", veto, Tone::Warning);
+    }
+    if let Some(reason) = verdict.reason.as_ref().filter(|_| verdict.vetoes.is_empty()) {
+        page.prose("             ", reason, Tone::Plain);
+    }
+}
+
+fn write_deciding(page: &mut Page, trial: &TrialResult) {
+    let Some(first) = trials::primaries(trial).next() else { return };
+    let meaning =
+        format!("decides; medians of the blocks, arm / against with {} intervals", percent(first.level));
+    let heading = trials::metric(&first.name);
+    page.heading(&heading, &meaning);
+    let columns = vec![
+        Column::number("against"),
+        Column::number("arm"),
+        Column::number("ratio"),
+        Column::text("interval"),
+        Column::text("p, adjusted"),
+        Column::number("shows from"),
+        Column::text("verdict"),
+    ];
+    let mut table = Table::new("  arm / against", columns);
+    for metric in trials::primaries(trial) {
+        table.push(&format!("  {} / {}", metric.arm, metric.against), cells(metric), tone(metric));
+    }
+    if let Some(floor) = trial.noise_floor.first() {
+        table.push(&format!("  {} / {}", floor.arm, floor.against), cells(floor), Tone::Dim);
+    }
+    for line in table.lines(page.width, page.paint) {
+        page.line(&line);
+    }
+    for absent in trials::primaries(trial).filter_map(|metric| metric.absent.as_ref()).take(1) {
+        page.prose("  - ", absent, Tone::Dim);
+    }
+}
+
+fn tone(metric: &MetricResult) -> Tone {
+    match metric.verdict {
+        TrialVerdict::Better | TrialVerdict::Worse => Tone::Strong,
+        TrialVerdict::Equivalent | TrialVerdict::Undecided => Tone::Plain,
+    }
+}
+
+fn cells(metric: &MetricResult) -> Vec<String> {
+    vec![
+        trials::known(&metric.unit, metric.against_median),
+        trials::known(&metric.unit, metric.arm_median),
+        metric.estimate_ratio.map_or_else(|| ABSENT.to_owned(), ratio),
+        trials::interval(metric),
+        trials::p(metric),
+        metric.smallest_detectable_ratio.map_or_else(|| ABSENT.to_owned(), ratio),
+        trials::verdict(metric.verdict).to_owned(),
+    ]
+}
+
+/// Each pair a dot, each interval a line under them, on one axis.
+fn write_dots(page: &mut Page, trial: &TrialResult) {
+    let floor = trial.noise_floor.first();
+    let rows = trials::primaries(trial).chain(floor).filter(|metric| !metric.values.is_empty());
+    let rows: Vec<&MetricResult> = rows.collect();
+    if rows.is_empty() {
+        return;
+    }
+    let name = |metric: &MetricResult| format!("{} / {}", metric.arm, metric.against);
+    let names = rows.iter().map(|metric| name(metric).chars().count()).max().unwrap_or(0).min(NAME_MOST);
+    let width = page.width.saturating_sub(names + 4).min(PLOT_MOST);
+    let axis = trials::axis(&rows, &[]);
+    page.line("");
+    let title = format!("  {:<names$}  {}", "each pair", axis_line(axis, width));
+    let title = page.paint.tone(&title, Tone::Dim);
+    page.line(&title);
+    for metric in rows {
+        let label: String = super::paint::printable(&name(metric)).chars().take(names).collect();
+        page.line(&format!("  {label:<names$}  {}", dots(metric, axis, width)));
+        if let Some(line) = span(metric, axis, width) {
+            page.line(&format!("  {:<names$}  {line}", ""));
+        }
+    }
+}
+
+fn column(axis: RatioAxis, ratio: f64, width: usize) -> usize {
+    ((axis.share(ratio) * (width - 1) as f64).round() as usize).min(width - 1)
+}
+
+fn axis_line(axis: RatioAxis, width: usize) -> String {
+    let mut cells = vec![' '; width];
+    for tick in axis.ticks(TICK_WIDTH as f64 / width as f64) {
+        let label: Vec<char> = ratio(tick).chars().collect();
+        let start = column(axis, tick, width).saturating_sub(label.len() / 2).min(width - label.len());
+        for (offset, letter) in label.into_iter().enumerate() {
+            cells[start + offset] = letter;
+        }
+    }
+    cells.into_iter().collect()
+}
+
+/// Dots of the pairs; a number where several fall together.
+fn dots(metric: &MetricResult, axis: RatioAxis, width: usize) -> String {
+    let mut counts = vec![0u32; width];
+    for (_, ratio) in trials::ratios(metric) {
+        counts[column(axis, ratio, width)] += 1;
+    }
+    let one = column(axis, 1.0, width);
+    let cells = counts.into_iter().enumerate().map(|(place, count)| match count {
+        0 if place == one => '┊',
+        0 => ' ',
+        1 => '•',
+        2..=9 => char::from_digit(count, 10).unwrap_or('#'),
+        _ => '#',
+    });
+    cells.collect()
+}
+
+fn span(metric: &MetricResult, axis: RatioAxis, width: usize) -> Option<String> {
+    let (low, high, at) = (metric.interval_low?, metric.interval_high?, metric.estimate_ratio?);
+    let [low, high, at] = [low, high, at].map(|ratio| column(axis, ratio, width));
+    let one = column(axis, 1.0, width);
+    let cells = (0..width).map(|place| match place {
+        place if place == at => '◆',
+        place if place == low => '├',
+        place if place == high => '┤',
+        place if place > low && place < high => '─',
+        place if place == one => '┊',
+        _ => ' ',
+    });
+    Some(cells.collect())
+}
+
+fn write_others(page: &mut Page, trial: &TrialResult) {
+    let (others, hidden) = trials::others(trial);
+    let counts = trials::counts(trial);
+    if others.is_empty() && counts.is_empty() {
+        return;
+    }
+    page.heading("Other metrics", "p allows for how many there are; * may veto");
+    if !others.is_empty() {
+        let columns = vec![
+            Column::number("against"),
+            Column::number("arm"),
+            Column::number("ratio"),
+            Column::text("interval"),
+            Column::text("p, adjusted"),
+            Column::number("shows from"),
+            Column::text("verdict"),
+        ];
+        let mut table = Table::new("  metric", columns);
+        for metric in &others {
+            let star = if metric.role == MetricRole::Guardrail { " *" } else { "" };
+            let place = match trials::single(trial) {
+                true => String::new(),
+                false => format!(", {} / {}", metric.arm, metric.against),
+            };
+            let name = format!("  {}{star}{place}", trials::metric(&metric.name));
+            table.push(&name, cells(metric), tone(metric));
+        }
+        for line in table.lines(page.width, page.paint) {
+            page.line(&line);
+        }
+    }
+    let mut absent: Vec<String> = Vec::new();
+    for metric in &others {
+        let said = metric.absent.as_ref().map(|why| format!("{}: {why}", trials::metric(&metric.name)));
+        absent.extend(said.filter(|said| !absent.contains(said)).into_iter().collect::<Vec<_>>());
+    }
+    for said in absent.iter().chain(&counts) {
+        page.prose("  - ", said, Tone::Dim);
+    }
+    if hidden > 0 {
+        let text = format!("{} more tell no difference: all are in run.json", counted(hidden, "comparison"));
+        page.prose("  - ", &text, Tone::Dim);
+    }
+}
+
+fn write_floor(page: &mut Page, trial: &TrialResult) {
+    page.heading("Noise floor", "the reference against itself, in the same rounds");
+    let text = match trial.noise_floor_ratio {
+        Some(floor) => format!(
+            "Equal arms may differ by up to {} here by chance: smaller differences are not to be told from noise.",
+            ratio(floor)
+        ),
+        None => "Not known: too few pairs.".to_owned(),
+    };
+    page.prose("  ", &text, Tone::Plain);
+}
+
+fn write_excluded(page: &mut Page, trial: &TrialResult) {
+    for pair in &trial.excluded {
+        page.prose("  - ", &format!("Pair {} is left out: {}", pair.round + 1, pair.reason), Tone::Dim);
+    }
+}

@@ -1,0 +1,193 @@
+//! How a trial is called in every renderer: verdicts, values by their unit, ratios, what is held against what.
+
+use crate::number::{ABSENT, p_value, rate, significant, time};
+use plumb_model::trial::{MetricResult, MetricRole, TrialMethod, TrialResult, TrialVerdict};
+
+/// The verdict's word.
+pub(crate) fn verdict(verdict: TrialVerdict) -> &'static str {
+    match verdict {
+        TrialVerdict::Better => "better",
+        TrialVerdict::Worse => "worse",
+        TrialVerdict::Equivalent => "equivalent",
+        TrialVerdict::Undecided => "undecided",
+    }
+}
+
+/// How estimate and interval were made.
+pub(crate) fn method(method: TrialMethod) -> &'static str {
+    match method {
+        TrialMethod::SignedRank => {
+            "Hodges-Lehmann estimates over pairs of blocks, exact signed-rank intervals and p"
+        }
+        TrialMethod::SignEProcess => {
+            "Hodges-Lehmann estimates over pairs of blocks; intervals and p of a sign e-process, valid at any stopping time"
+        }
+        TrialMethod::Starts => "the brokers' starts are the unit: Student's t over their means",
+        TrialMethod::Counts => "signed ranks of the differences of shares",
+    }
+}
+
+/// A value with its unit.
+pub(crate) fn value(unit: &str, value: f64) -> String {
+    match unit {
+        "ns" => time(value),
+        "us" => time(value * 1e3),
+        "s" => time(value * 1e9),
+        "1/s" => format!("{}/s", rate(value)),
+        "share" => crate::number::percent(value),
+        unit => format!("{} {unit}", significant(value, 3)),
+    }
+}
+
+/// The same of one that may be absent.
+pub(crate) fn known(unit: &str, of: Option<f64>) -> String {
+    of.map_or_else(|| ABSENT.to_owned(), |of| value(unit, of))
+}
+
+/// A metric's name in a table: `end-to-end p99`, `CPU of brokers`.
+pub(crate) fn metric(name: &str) -> String {
+    match name {
+        "cpu.client_per_message" => "client CPU / message".to_owned(),
+        "cpu.broker_per_message" => "broker CPU / message".to_owned(),
+        "drain_s" => "time to drain".to_owned(),
+        "loss.lost" => "lost messages".to_owned(),
+        "loss.duplicated" => "duplicated messages".to_owned(),
+        "errors.failed" => "failed messages".to_owned(),
+        name => crate::wording::metric(name).replace("p999", "p99.9"),
+    }
+}
+
+/// `0.22..0.29`; empty without an interval.
+pub(crate) fn interval(result: &MetricResult) -> String {
+    match (result.interval_low, result.interval_high) {
+        (Some(low), Some(high)) => format!("{}..{}", significant(low, 3), significant(high, 3)),
+        _ => String::new(),
+    }
+}
+
+/// p as the verdict used it; empty where there is none.
+pub(crate) fn p(result: &MetricResult) -> String {
+    result.p_adjusted.map(p_value).unwrap_or_default()
+}
+
+/// Metrics that decide, in order.
+pub(crate) fn primaries(trial: &TrialResult) -> impl Iterator<Item = &MetricResult> {
+    trial.metrics.iter().filter(|metric| metric.role == MetricRole::Primary)
+}
+
+/// The metric that decides of a verdict's pair.
+pub(crate) fn primary_of<'t>(trial: &'t TrialResult, arm: &str, against: &str) -> Option<&'t MetricResult> {
+    primaries(trial).find(|metric| metric.arm == arm && metric.against == against)
+}
+
+/// Whether there is only one thing held against one other.
+pub(crate) fn single(trial: &TrialResult) -> bool {
+    trial.verdicts.len() == 1
+}
+
+/// The metrics besides the one that decides: all where one arm is held against one other, else those that tell a difference
+/// or could not be told; with how many are not shown.
+pub(crate) fn others(trial: &TrialResult) -> (Vec<&MetricResult>, usize) {
+    let all = trial.metrics.iter().filter(|metric| metric.role != MetricRole::Primary && !is_count(metric));
+    let told = |metric: &&MetricResult| {
+        single(trial) || matches!(metric.verdict, TrialVerdict::Better | TrialVerdict::Worse)
+    };
+    let (shown, hidden): (Vec<_>, Vec<_>) = all.partition(told);
+    (shown, hidden.len())
+}
+
+/// Whether the metric is a count, which has no ratio.
+pub(crate) fn is_count(metric: &MetricResult) -> bool {
+    metric.method == TrialMethod::Counts
+}
+
+/// Guardrails on counts in words, those that are 0 everywhere in one sentence.
+pub(crate) fn counts(trial: &TrialResult) -> Vec<String> {
+    let all: Vec<&MetricResult> = trial.metrics.iter().filter(|metric| is_count(metric)).collect();
+    let none =
+        |metric: &MetricResult| metric.values.iter().all(|(_, under, over)| *under == 0.0 && *over == 0.0);
+    let mut quiet: Vec<String> = Vec::new();
+    let mut said: Vec<String> = Vec::new();
+    for count in all {
+        let name = metric(&count.name);
+        if none(count) {
+            if !quiet.contains(&name) {
+                quiet.push(name);
+            }
+            continue;
+        }
+        let p = count.p.map(|p| format!(", {}", p_value(p))).unwrap_or_default();
+        said.push(format!(
+            "{name}, {} -> {}: {}{p}: {}",
+            count.against,
+            count.arm,
+            count.absent.as_deref().unwrap_or_default(),
+            match count.verdict {
+                TrialVerdict::Undecided => "no difference is shown",
+                other => verdict(other),
+            }
+        ));
+    }
+    // What is none in one pair of arms may be some in another, and is said there.
+    quiet.retain(|name| !said.iter().any(|other| other.starts_with(name.as_str())));
+    if !quiet.is_empty() {
+        said.insert(0, format!("None in any arm: {}", quiet.join(", ")));
+    }
+    said
+}
+
+/// A logarithmic axis as far below 1 as above, around every ratio that is to be on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct RatioAxis {
+    reach: f64,
+}
+
+impl RatioAxis {
+    pub(crate) fn around(ratios: impl Iterator<Item = f64>) -> Self {
+        let furthest = ratios
+            .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+            .map(|ratio| ratio.ln().abs())
+            .fold(0.0, f64::max);
+        RatioAxis { reach: (furthest * 1.06).clamp(0.02, 7.0) }
+    }
+
+    /// Where a ratio lies, 0..1, with 1 in the middle.
+    pub(crate) fn share(self, ratio: f64) -> f64 {
+        (0.5 + ratio.max(f64::MIN_POSITIVE).ln() / self.reach / 2.0).clamp(0.0, 1.0)
+    }
+
+    /// Round ratios on it with at least `gap` between them: 1, then the outermost, then what fits.
+    pub(crate) fn ticks(self, gap: f64) -> Vec<f64> {
+        const ABOVE: [f64; 17] = [
+            1.01, 1.02, 1.03, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0,
+            1000.0,
+        ];
+        let mut inside: Vec<f64> = ABOVE
+            .into_iter()
+            .flat_map(|tick| [tick, 1.0 / tick])
+            .filter(|tick| tick.ln().abs() < self.reach * 0.98)
+            .collect();
+        inside.sort_by(|a, b| b.ln().abs().total_cmp(&a.ln().abs()));
+        let mut kept = vec![1.0];
+        for tick in inside {
+            if kept.iter().all(|other| (self.share(*other) - self.share(tick)).abs() >= gap) {
+                kept.push(tick);
+            }
+        }
+        kept.sort_by(f64::total_cmp);
+        kept
+    }
+}
+
+/// Ratios of the pairs, arm / against.
+pub(crate) fn ratios(metric: &MetricResult) -> impl Iterator<Item = (u32, f64)> + '_ {
+    let finite = |(_, ratio): &(u32, f64)| ratio.is_finite() && *ratio > 0.0;
+    metric.values.iter().map(|(round, under, over)| (*round, over / under)).filter(finite)
+}
+
+/// The axis of some metrics: their pairs and intervals, and what else is to be on it.
+pub(crate) fn axis(metrics: &[&MetricResult], also: &[f64]) -> RatioAxis {
+    let pairs = metrics.iter().flat_map(|metric| ratios(metric).map(|(_, ratio)| ratio));
+    let ends = metrics.iter().flat_map(|metric| [metric.interval_low, metric.interval_high]).flatten();
+    RatioAxis::around(pairs.chain(ends).chain(also.iter().copied()))
+}
