@@ -18,6 +18,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("swept", sample::throughput::swept()),
         ("modes", sample::throughput::modes()),
         ("searched", sample::throughput::searched()),
+        ("trial", sample::trial::one_arm()),
+        ("trial-arms", sample::trial::several_arms()),
     ] {
         let write =
             |ending: &str, text: &str| std::fs::write(Path::new(&dir).join(format!("{name}.{ending}")), text);

@@ -136,6 +136,21 @@ pub(crate) fn counts(trial: &TrialResult) -> Vec<String> {
     said
 }
 
+/// Why estimates are absent, each reason once, with the metrics that it is about.
+pub(crate) fn absences(metrics: &[&MetricResult]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for of in metrics.iter().filter(|metric| !is_count(metric)) {
+        let Some(reason) = of.absent.as_deref() else { continue };
+        let name = metric(&of.name);
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => reasons.push((reason, vec![name])),
+        }
+    }
+    reasons.into_iter().map(|(reason, names)| format!("{}: {reason}", names.join(", "))).collect()
+}
+
 /// A logarithmic axis as far below 1 as above, around every ratio that is to be on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RatioAxis {

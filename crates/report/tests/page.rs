@@ -44,6 +44,26 @@ fn the_page_has_every_part_of_a_whole_run() {
 }
 
 #[test]
+fn a_trial_has_its_verdicts_its_pairs_and_what_to_know_before_relying_on_it() {
+    let html = page(&sample::trial::one_arm());
+    for part in [
+        "id=\"trial\"",
+        "These do not promise the same.",
+        "<li class=\"verdict valid\"><b class=\"word\">better</b> <span class=\"arms\">low / default</span>",
+        "class=\"margin-band\"",
+        "class=\"interval-band\"",
+        "Equal arms may differ by up to ×1.04 here by chance",
+        "needs 10000 messages a block",
+        "1 of 12 pairs is left out",
+        "Pair 5 is left out",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+    // Eleven pairs in the chart of the arm, eleven in that of the reference against itself.
+    assert_eq!(html.matches("class=\"pair-line\"").count(), 22);
+}
+
+#[test]
 fn the_page_loads_nothing() {
     let html = page(&sample::full());
     for load in ["http://", "https://", "src=", "@import", "url(h", "<link", "fetch("] {
@@ -58,6 +78,8 @@ fn every_page_is_well_formed() {
         ("full", sample::full()),
         ("killed", sample::killed()),
         ("hostile", sample::hostile()),
+        ("trial", sample::trial::one_arm()),
+        ("trial of several arms", sample::trial::several_arms()),
         ("swept", sample::throughput::swept()),
         ("modes", sample::throughput::modes()),
         ("searched", sample::throughput::searched()),

@@ -106,6 +106,39 @@ fn a_table_of_rates_runs_over_no_terminal_of_100_columns() {
     }
 }
 
+#[test]
+fn a_trial_says_what_is_not_promised_alike_first_then_the_verdict_then_its_pairs() {
+    let text = render(&sample::trial::one_arm(), TextStyle { width: 100, ..PLAIN });
+    let part = text.split("\nTrial").nth(1).and_then(|rest| rest.split("End-to-end latency").next());
+    insta::assert_snapshot!(part.expect("the trial"));
+}
+
+#[test]
+fn a_trial_of_many_arms_has_a_line_for_each_and_runs_over_no_terminal() {
+    let document = sample::trial::several_arms();
+    for width in [80, 100] {
+        let text = render(&document, TextStyle { width, ..PLAIN });
+        let part = text.split("\nTrial").nth(1).and_then(|rest| rest.split("End-to-end latency").next());
+        let over: Vec<&str> =
+            part.expect("the trial").lines().filter(|line| line.chars().count() > width).collect();
+        assert_eq!(over, Vec::<&str>::new());
+    }
+    let text = render(&document, TextStyle { width: 100, ..PLAIN });
+    let part = text.split("\nTrial").nth(1).and_then(|rest| rest.split("End-to-end latency").next());
+    insta::assert_snapshot!(part.expect("the trial"));
+}
+
+#[test]
+fn every_pair_of_a_trial_is_a_row() {
+    let csv = plumb_report::csv::pairs::render(&sample::trial::one_arm());
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(rows[0], "run_id,metric,unit,role,arm,against,pair,against_value,arm_value");
+    assert!(rows[1].starts_with("5d1c0b7fa9e3428e,end_to_end.p99,ns,primary,low,default,1,"), "{}", rows[1]);
+    // Eleven pairs of five metrics that have values, and of the reference against itself.
+    assert_eq!(rows.len(), 1 + 11 * 6);
+    assert!(rows[66].contains(",\"default, again\",default,12,"), "{}", rows[66]);
+}
+
 fn without_escapes(text: &str) -> String {
     let mut out = String::new();
     for (index, piece) in text.split('\u{1b}').enumerate() {

@@ -303,11 +303,7 @@ fn chart(id: usize, metric: &MetricResult, bands: Bands) -> Option<PairChart> {
 
 fn others(trial: &TrialResult) -> Grid {
     let (metrics, hidden) = trials::others(trial);
-    let mut notes: Vec<String> = Vec::new();
-    for metric in &metrics {
-        let said = metric.absent.as_ref().map(|why| format!("{}: {why}", trials::metric(&metric.name)));
-        notes.extend(said.filter(|said| !notes.contains(said)).into_iter().collect::<Vec<_>>());
-    }
+    let mut notes = trials::absences(&metrics);
     notes.extend(trials::counts(trial));
     if hidden > 0 {
         notes.push(format!(

@@ -237,12 +237,7 @@ fn write_others(page: &mut Page, trial: &TrialResult) {
             page.line(&line);
         }
     }
-    let mut absent: Vec<String> = Vec::new();
-    for metric in &others {
-        let said = metric.absent.as_ref().map(|why| format!("{}: {why}", trials::metric(&metric.name)));
-        absent.extend(said.filter(|said| !absent.contains(said)).into_iter().collect::<Vec<_>>());
-    }
-    for said in absent.iter().chain(&counts) {
+    for said in trials::absences(&others).iter().chain(&counts) {
         page.prose("  - ", said, Tone::Dim);
     }
     if hidden > 0 {

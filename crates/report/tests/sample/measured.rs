@@ -25,6 +25,7 @@ pub(crate) fn step(index: usize, setup: &Setup) -> StepResult {
     };
     let stored = samples + 5 * 200 - lost;
     StepResult {
+        cluster: None,
         name: setup.name.to_owned(),
         asked_per_s: Some(setup.rate_per_s),
         achieved_per_s: Some(setup.rate_per_s * if index == 4 { 0.9931 } else { 0.9998 }),
@@ -237,6 +238,8 @@ fn effective(setup: &Setup, index: usize) -> Effective {
         all
     };
     Effective {
+        jvm_flags: Vec::new(),
+        host: BTreeMap::new(),
         topic_name: format!("plumb-5d1c0b7f-{index}"),
         partitions: Some(1),
         replication: Some(1),

@@ -5,6 +5,7 @@
 mod environment;
 mod measured;
 pub(crate) mod throughput;
+pub(crate) mod trial;
 mod verdicts;
 
 use plumb_model::document::{
