@@ -163,7 +163,7 @@ impl RatioAxis {
             .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
             .map(|ratio| ratio.ln().abs())
             .fold(0.0, f64::max);
-        RatioAxis { reach: (furthest * 1.06).clamp(0.02, 7.0) }
+        RatioAxis { reach: (furthest * 1.15).clamp(0.02, 7.0) }
     }
 
     /// Where a ratio lies, 0..1, with 1 in the middle.
