@@ -99,6 +99,32 @@ fn memory_is_found_out_and_its_figures_are_a_finding() {
 }
 
 #[test]
+fn people_are_told_first_why_the_exit_code_is_1() {
+    let memory = Path::new("/dev/shm");
+    if !memory.is_dir() {
+        return;
+    }
+    let place = tempfile::tempdir_in(memory).unwrap();
+    let program = Program::new(["probe", "storage", "--no-streams", "--method", "fsync"]);
+    let ended = program.args(SHORT.split_whitespace()).args([place.path()]).run();
+    assert_eq!(ended.code(), Some(1), "{}", ended.stderr);
+    let finding = ended.stdout.find(&format!("FINDING  {}", place.path().display()));
+    assert!(finding.unwrap() < ended.stdout.find("Commits").unwrap(), "{}", ended.stdout);
+}
+
+#[test]
+fn a_file_without_room_for_a_commit_is_refused_with_what_to_give() {
+    let place = tempfile::tempdir().unwrap();
+    let ended = probe(place.path(), "--file 4KiB --block 8KiB").run();
+    assert_eq!(ended.code(), Some(2), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("no room for a commit") && ended.stderr.contains("--file"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
 fn a_way_that_a_file_system_refuses_has_no_rate_and_says_why() {
     let memory = Path::new("/dev/shm");
     if !memory.is_dir() {

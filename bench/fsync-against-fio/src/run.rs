@@ -1,6 +1,6 @@
 //! One run of one program: its rate, and its processor time for a commit where it tells.
 
-use crate::methods::Pair;
+use crate::methods::{Pair, Rival};
 use crate::{BenchError, Options};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -38,6 +38,10 @@ pub(crate) fn plumb(options: &Options, pair: &Pair) -> Result<Run, BenchError> {
     command.args(["--duration", &format!("{}ms", (options.seconds * 1e3) as u64)]).arg(&options.path);
     if pair.overwrite {
         command.arg("--overwrite");
+    }
+    if let Rival::PgTestFsync(_) = pair.rival {
+        // It writes the same block over and over.
+        command.args(["--file", &pair.block_bytes.to_string()]);
     }
     let document = document(&program, &mut command)?;
     let place = if pair.overwrite { "overwrite" } else { "append" };

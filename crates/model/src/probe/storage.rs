@@ -36,6 +36,8 @@ pub struct StoragePlan {
     pub rounds: u32,
     /// Where the random order starts.
     pub seed: u64,
+    /// Bytes of each file that is overwritten; commits go round in it.
+    pub overwritten_bytes: u64,
 }
 
 /// One directory.
@@ -152,9 +154,9 @@ pub struct CommitSecond {
 /// How a path compares with the first one, over the rounds of both.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RatioToFirst {
-    /// This path's rate over the first one's: geometric mean over the rounds.
+    /// This path's rate over the first one's: each is all that was done over all the time, in the rounds of both.
     pub ratio: f64,
-    /// Lower end of its interval; absent with fewer than three rounds.
+    /// Lower end of its interval over rounds (jackknife); absent with fewer than three.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
@@ -210,6 +212,8 @@ pub struct SequentialResult {
     pub bytes_interval: Option<Interval>,
     /// Of a buffered write, what the page cache took per second before the sync.
     pub accepted_bytes_per_s: Option<f64>,
+    /// Bytes that the device read, or wrote, during the blocks, other programs' included. Absent when no counter tells.
+    pub device_bytes: Option<u64>,
     /// Why nothing was measured, when nothing was.
     pub unavailable: Option<String>,
     /// Ratio to the same stream on the first path; absent there.
@@ -268,6 +272,8 @@ pub enum WarningId {
     FileSystemLimits,
     /// Memory took what the device did not.
     MemoryAbsorbed,
+    /// A stream's bytes did not all come from the device, or go to it.
+    PassedByDevice,
     /// Another host or a program keeps the data: what a sync means there cannot be told.
     Unknowable,
 }

@@ -30,7 +30,8 @@ pub struct CommitSample {
 }
 
 impl CommitSample {
-    pub(super) fn empty() -> Self {
+    /// Nothing measured yet.
+    pub fn empty() -> Self {
         CommitSample {
             histogram: Histogram::new_with_bounds(1, TIME_MAX_NS, DIGITS)
                 .expect("constant bounds are in order"),

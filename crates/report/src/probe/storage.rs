@@ -27,7 +27,7 @@ pub fn render(document: &StorageProbe, style: TextStyle) -> String {
     let what = format!("Storage of {}", number::counted(document.targets.len(), "path"));
     let sheet = Sheet {
         title: title(&what, &document.conditions),
-        findings: Vec::new(),
+        findings: findings(document),
         cautions: [cautions(&document.conditions), unequal(document)].concat(),
         sections,
     };
@@ -51,8 +51,24 @@ fn behind(target: &StorageTarget) -> Section {
     table(&target.path, &free, &[Column::text(""), Column::text(""), Column::text("")], rows.collect())
 }
 
-/// Each kind once, with the evidence of the first way that it is said of.
+/// What makes figures of a path other than what their names promise.
+fn findings(document: &StorageProbe) -> Vec<String> {
+    let of = |target: &StorageTarget| {
+        let grave = said(target).into_iter().filter(|(warning, _)| warning.id.contradicts_durability());
+        grave.map(|said| format!("{}: {}.", target.path, sentence(&said))).collect::<Vec<_>>()
+    };
+    document.targets.iter().flat_map(of).collect()
+}
+
+/// What else has to be known of them.
 fn warnings(target: &StorageTarget) -> Option<Section> {
+    let light = said(target).into_iter().filter(|(warning, _)| !warning.id.contradicts_durability());
+    let light: Vec<String> = light.map(|said| sentence(&said)).collect();
+    (!light.is_empty()).then(|| sentences("Before you use these figures", "", light))
+}
+
+/// Each kind of warning once, with the evidence of the first way that it is said of and the number of others.
+fn said(target: &StorageTarget) -> Vec<(&StorageWarning, usize)> {
     let of_commits = target.commits.iter().flat_map(|commit| &commit.warnings);
     let mut first: Vec<(&StorageWarning, usize)> = Vec::new();
     for warning in target.warnings.iter().chain(of_commits) {
@@ -61,12 +77,14 @@ fn warnings(target: &StorageTarget) -> Option<Section> {
             Some((known, others)) => *others += usize::from(known.text != warning.text),
         }
     }
-    let sentence = |(warning, others): &(&StorageWarning, usize)| match others {
+    first
+}
+
+fn sentence((warning, others): &(&StorageWarning, usize)) -> String {
+    match others {
         0 => warning.text.clone(),
         others => format!("{} (and so of {} more)", warning.text, number::counted(*others, "way")),
-    };
-    let said = || first.iter().map(sentence).collect();
-    (!first.is_empty()).then(|| sentences("Before you use these figures", "", said()))
+    }
 }
 
 fn commits(target: &StorageTarget, plan: &StoragePlan) -> Section {
@@ -263,7 +281,8 @@ fn compared(document: &StorageProbe) -> Option<Section> {
     }
     let columns = [Column::text("path"), Column::text("way"), Column::number("ratio"), Column::text("95 %")];
     let heading = format!("Against {}", first.path);
-    (!rows.is_empty()).then(|| table(&heading, "rate over the rate there, round by round", &columns, rows))
+    (!rows.is_empty())
+        .then(|| table(&heading, "rate over the rate there, over the rounds of both", &columns, rows))
 }
 
 fn span(ratio: &RatioToFirst) -> String {
@@ -307,7 +326,7 @@ mod tests {
     use super::*;
     use plumb_model::facts::Storage;
     use plumb_model::probe::ProbeKind;
-    use plumb_model::probe::storage::{CommitLatency, ReferenceDevices};
+    use plumb_model::probe::storage::{CommitLatency, ReferenceDevices, WarningId};
 
     fn target(path: &str, durable: bool, ratio: Option<f64>) -> StorageTarget {
         let ratio_to_first = ratio.map(|ratio| RatioToFirst {
@@ -352,7 +371,7 @@ mod tests {
     fn text(targets: Vec<StorageTarget>) -> String {
         let document = StorageProbe {
             conditions: quiet(ProbeKind::Storage),
-            plan: StoragePlan { duration_ns: 1_000_000_000, rounds: 5, seed: 1 },
+            plan: StoragePlan { duration_ns: 1_000_000_000, rounds: 5, seed: 1, overwritten_bytes: 16 << 20 },
             targets,
             reference: ReferenceDevices { source: "a blog".to_owned(), rows: Vec::new() },
         };
@@ -366,6 +385,22 @@ mod tests {
         assert!(said < unlike.find("Against /srv").unwrap(), "{unlike}");
         let alike = text(vec![target("/srv", true, None), target("/opt", true, Some(1.0))]);
         assert!(!alike.contains("do not keep alike"), "{alike}");
+    }
+
+    #[test]
+    fn what_contradicts_a_promise_is_a_finding_with_its_path_and_the_rest_is_said_below() {
+        let warning = |id, text: &str| StorageWarning { id, text: text.to_owned() };
+        let mut memory = target("/dev/shm", false, None);
+        memory.commits[0].warnings = vec![
+            warning(WarningId::Memory, "tmpfs keeps it in memory"),
+            warning(WarningId::FasterThanPublished, "60,000/s is more than published"),
+        ];
+        let text = text(vec![memory]);
+        assert!(text.contains("FINDING  /dev/shm: tmpfs keeps it in memory."), "{text}");
+        assert_eq!(text.matches("tmpfs keeps it").count(), 1, "{text}");
+        let (heading, other) =
+            (text.find("Before you use").unwrap(), text.find("more than published").unwrap());
+        assert!(heading < other, "{text}");
     }
 
     #[test]

@@ -36,6 +36,9 @@ pub struct StorageArgs {
     /// Overwrite preallocated files instead of appending [default: append, and what the device alone does by overwriting]
     #[arg(long)]
     pub overwrite: bool,
+    /// Bytes of each file that is overwritten; commits go round in it
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = file)]
+    pub file: Bytes,
     /// Leave out the sequential writes and reads
     #[arg(long)]
     pub no_streams: bool,
@@ -75,6 +78,11 @@ fn methods(text: &str) -> Result<Methods, String> {
 fn block(text: &str) -> Result<Bytes, String> {
     let bytes: Bytes = text.parse().map_err(|error: plumb_model::units::UnitError| error.to_string())?;
     if (1..=BLOCK_MAX).contains(&bytes.0) { Ok(bytes) } else { Err("expected 1 byte to 1MiB".to_owned()) }
+}
+
+fn file(text: &str) -> Result<Bytes, String> {
+    let bytes: Bytes = text.parse().map_err(|error: plumb_model::units::UnitError| error.to_string())?;
+    if bytes.0 >= 1 { Ok(bytes) } else { Err("expected at least 1 byte".to_owned()) }
 }
 
 fn counts(text: &str) -> Result<Counts, String> {

@@ -2,6 +2,7 @@
 
 mod fold;
 mod plan;
+mod rate;
 mod reference;
 mod rounds;
 
@@ -17,14 +18,18 @@ use plumb_probe::storage::Directory;
 use std::sync::atomic::Ordering;
 
 pub(super) fn storage(arguments: &StorageArgs) -> Result<End> {
-    let plan = Plan::of(arguments);
+    let plan = Plan::of(arguments)?;
     let directories =
         arguments.paths.iter().map(|path| Directory::open(path)).collect::<Result<Vec<_>, _>>()?;
     let stop = stop::flag()?;
     let window = Window::open();
-    let targets = rounds::measure(&plan, &directories, &stop)?;
+    let (targets, error) = rounds::measure(&plan, &directories, &stop)?;
     let mut document = StorageProbe {
-        conditions: window.close(ProbeKind::Storage, !stop.load(Ordering::Relaxed)),
+        conditions: window.close_after(
+            ProbeKind::Storage,
+            !stop.load(Ordering::Relaxed),
+            error.as_ref().map(|error| error as _),
+        ),
         plan: plan.shown(),
         targets,
         reference: reference::devices(),
@@ -34,6 +39,10 @@ pub(super) fn storage(arguments: &StorageArgs) -> Result<End> {
         ProbeOutput::Text => plumb_report::probe::storage::render(&document, printer::style()),
         ProbeOutput::Json => format!("{}\n", serde_json::to_string_pretty(&document)?),
     });
+    // What was measured is worth having all the same.
+    if let Some(error) = error {
+        return Err(error.into());
+    }
     Ok(match () {
         () if !document.conditions.complete => End::Interrupted,
         () if document.targets.iter().any(contradicts) => End::Found,

@@ -1,6 +1,7 @@
 //! From the words to the cases that take turns.
 
 use crate::args::probe::{Counts, StorageArgs};
+use crate::errors::UsageError;
 use plumb_model::probe::storage::{
     CommitCase, CommitMethod, PageCache, Placement, StoragePlan, StreamCase, StreamDirection,
 };
@@ -44,6 +45,7 @@ pub(super) struct Plan {
     pub(super) cases: Vec<Case>,
     pub(super) block: Duration,
     pub(super) rounds: u32,
+    pub(super) overwritten_bytes: u64,
     seed: u64,
     duration_ns: u64,
 }
@@ -57,7 +59,12 @@ pub(super) struct Slot {
 }
 
 impl Plan {
-    pub(super) fn of(arguments: &StorageArgs) -> Self {
+    /// The words say all, or cannot be: a file that has no room for one commit.
+    pub(super) fn of(arguments: &StorageArgs) -> Result<Self, UsageError> {
+        if let Some(block) = arguments.block.iter().find(|block| block.0 > arguments.file.0) {
+            let what = format!("--file {} has no room for a commit of {} bytes", arguments.file.0, block.0);
+            return Err(UsageError::new(what, "give a --file of at least one --block"));
+        }
         let asked: Vec<CommitMethod> =
             arguments.method.iter().flat_map(|methods| methods.0.clone()).collect();
         let methods = if asked.is_empty() { CommitMethod::ALL.to_vec() } else { asked };
@@ -83,13 +90,14 @@ impl Plan {
         }
         let mut seen = HashSet::new();
         cases.retain(|case| seen.insert(*case));
-        Plan {
+        Ok(Plan {
             cases,
             block: Duration::from_nanos(arguments.duration.0 / u64::from(arguments.rounds)),
             rounds: arguments.rounds,
+            overwritten_bytes: arguments.file.0,
             seed: arguments.seed,
             duration_ns: arguments.duration.0,
-        }
+        })
     }
 
     /// Files that are open at the same time on each path; an io_uring is one too.
@@ -104,7 +112,12 @@ impl Plan {
 
     /// As it stands in the document.
     pub(super) fn shown(&self) -> StoragePlan {
-        StoragePlan { duration_ns: self.duration_ns, rounds: self.rounds, seed: self.seed }
+        StoragePlan {
+            duration_ns: self.duration_ns,
+            rounds: self.rounds,
+            seed: self.seed,
+            overwritten_bytes: self.overwritten_bytes,
+        }
     }
 
     /// Every case once on each path in every round, in random order within the round. Streams come after all commits:
@@ -170,6 +183,10 @@ mod tests {
     use clap::Parser;
 
     fn plan(words: &str) -> Plan {
+        of(words).unwrap()
+    }
+
+    fn of(words: &str) -> Result<Plan, UsageError> {
         let words = ["plumb", "probe", "storage"].into_iter().chain(words.split_whitespace());
         let Command::Probe(probe) = Arguments::parse_from(words).command else { panic!("no probe") };
         let ProbeCommand::Storage(arguments) = probe.command else { panic!("no storage") };
@@ -182,6 +199,13 @@ mod tests {
             Case::Stream(_) => None,
         };
         plan.cases.iter().filter_map(commit).collect()
+    }
+
+    #[test]
+    fn a_file_without_room_for_a_commit_is_refused_and_one_with_room_for_one_is_not() {
+        assert!(of("/x --file 4KiB --block 8KiB").unwrap_err().message.contains("no room"));
+        assert_eq!(plan("/x --file 8KiB --block 8KiB").shown().overwritten_bytes, 8 << 10);
+        assert_eq!(plan("/x").shown().overwritten_bytes, 16 << 20);
     }
 
     #[test]

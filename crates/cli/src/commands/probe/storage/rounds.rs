@@ -1,12 +1,14 @@
 //! The rounds: files made, every case on every path in turn, each block folded into its result.
 
-use super::fold::{At, CommitFold, DeviceWork, StreamFold, bytes_per_s, ratio};
+use super::fold::{At, CommitFold, DeviceWork, StreamFold, commit_rate, stream_rate};
 use super::plan::{Case, Plan, Slot};
+use super::rate::{Timed, ratio};
 use crate::progress::steps::Steps;
 use anyhow::Result;
-use plumb_model::facts::{HostDelta, Storage, StorageLayer};
+use plumb_model::facts::{DiskDelta, HostDelta, Storage, StorageLayer};
 use plumb_model::probe::storage::{
-    CommitCase, CommitResult, Placement, SequentialResult, StorageTarget, TargetLayer,
+    CommitCase, CommitResult, Placement, SequentialResult, StorageTarget, StreamCase, StreamDirection,
+    TargetLayer,
 };
 use plumb_observe::{HostRoot, SystemCommands, host_delta, sample_host, storage};
 use plumb_probe::storage::{Committers, Directory, Prepared, StorageError, Streams, check_open_files};
@@ -15,8 +17,6 @@ use std::time::Instant;
 
 /// Most that a growing file takes before it is replaced (ours: minutes of any disk's commits of 4 KiB).
 const FILE_BYTES_MAX: u64 = 512 << 20;
-/// What a file that is overwritten has (that of a PostgreSQL log segment, which pg_test_fsync uses too).
-const OVERWRITTEN_BYTES: u64 = 16 << 20;
 /// Most that a stream writes (ours: seconds of a fast disk).
 const STREAM_BYTES_MAX: u64 = 1 << 30;
 /// Of the free space, what the files of all commits and of all streams may take (ours: others write there too).
@@ -48,11 +48,15 @@ enum Course<'a> {
     Stream(StreamFold),
 }
 
+/// Every block of every path, until all are done, the user stops it or one fails; then with the error what was measured before.
+///
+/// # Errors
+/// When a path cannot be probed at all.
 pub(super) fn measure(
     plan: &Plan,
     directories: &[Directory],
     stop: &AtomicBool,
-) -> Result<Vec<StorageTarget>> {
+) -> Result<(Vec<StorageTarget>, Option<StorageError>)> {
     let began = Instant::now();
     let root = HostRoot::default();
     check_open_files(plan.files() * directories.len() as u64)?;
@@ -64,6 +68,7 @@ pub(super) fn measure(
         targets.push(Target::prepare(plan, directory, directories.len(), stop)?);
     }
     let blocks = slots.len();
+    let mut error = None;
     for (position, slot) in slots.into_iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -72,12 +77,18 @@ pub(super) fn measure(
         let (case, path) = (plan.cases[slot.case].words(), target.directory.path().display());
         steps.now(&format!("block {}/{blocks}  {case}  {path}", position + 1));
         let at = At { round: slot.round, began_ns: began.elapsed().as_nanos() as u64 };
-        target.block(plan, (slot.case, at), &root, stop)?;
+        if let Err(failed) = target.block(plan, (slot.case, at), &root, stop) {
+            if position == 0 {
+                return Err(failed.into());
+            }
+            error = Some(failed);
+            break;
+        }
     }
     drop(steps);
     let mut results: Vec<StorageTarget> = targets.into_iter().map(Target::result).collect();
     compare(&mut results);
-    Ok(results)
+    Ok((results, error))
 }
 
 fn estimate_s(plan: &Plan, slots: &[Slot], paths: usize) -> f64 {
@@ -110,7 +121,7 @@ impl<'a> Target<'a> {
             let course = match case {
                 Case::Commit(case) => {
                     let mut fold = Box::new(CommitFold::new(*case));
-                    let limit_bytes = room.commit_bytes.min(most_bytes(case));
+                    let limit_bytes = room.commit_bytes.min(most_bytes(plan, case));
                     let prepared = if stopped {
                         None
                     } else {
@@ -145,18 +156,20 @@ impl<'a> Target<'a> {
         (case, at): (usize, At),
         root: &HostRoot,
         stop: &AtomicBool,
-    ) -> Result<()> {
+    ) -> Result<(), StorageError> {
+        let before = sample_host(root).ok();
+        let meanwhile =
+            || before.zip(sample_host(root).ok()).map(|(before, after)| host_delta(&before, &after));
         match (&plan.cases[case], &mut self.cases[case]) {
             (Case::Commit(_), Course::Commit(Some(committers), fold)) => {
-                let before = sample_host(root).ok();
                 let sample = committers.run(plan.block, stop)?;
-                let meanwhile =
-                    before.zip(sample_host(root).ok()).map(|(before, after)| host_delta(&before, &after));
-                fold.block(at, sample, meanwhile.and_then(|host| device_work(&self.storage, &host)));
+                fold.block(at, sample, meanwhile().and_then(|host| device_work(&self.storage, &host)));
             }
             (Case::Stream(case), Course::Stream(fold)) => {
                 if let Some(streams) = &self.streams {
-                    fold.block(at, streams.run(case, plan.block, stop)?);
+                    let outcome = streams.run(case, plan.block, stop)?;
+                    let device = meanwhile().and_then(|host| device_bytes(&self.storage, &host, case));
+                    fold.block(at, outcome, device);
                 }
             }
             _ => {}
@@ -219,10 +232,10 @@ impl Room {
     }
 }
 
-fn most_bytes(case: &CommitCase) -> u64 {
+fn most_bytes(plan: &Plan, case: &CommitCase) -> u64 {
     match case.placement {
         Placement::Append => FILE_BYTES_MAX,
-        Placement::Overwrite => OVERWRITTEN_BYTES.max(case.block_bytes * COMMITS_MIN),
+        Placement::Overwrite => plan.overwritten_bytes,
     }
 }
 
@@ -236,13 +249,26 @@ fn line(layer: &StorageLayer) -> TargetLayer {
     }
 }
 
-/// What the hardware behind a path did; absent where it has none here or no counter tells.
-fn device_work(storage: &Storage, host: &HostDelta) -> Option<DeviceWork> {
+/// Counters of the hardware behind a path; absent where it has none here or one of them is not counted.
+fn hardware<'a>(storage: &Storage, host: &'a HostDelta) -> Option<Vec<&'a DiskDelta>> {
     let hardware = storage.hardware();
     let disks: Vec<_> = host.disks.iter().filter(|disk| hardware.contains(&disk.name.as_str())).collect();
-    if hardware.is_empty() || disks.len() != hardware.len() {
-        return None;
-    }
+    (!hardware.is_empty() && disks.len() == hardware.len()).then_some(disks)
+}
+
+/// Bytes that the hardware moved the way of a stream.
+fn device_bytes(storage: &Storage, host: &HostDelta, case: &StreamCase) -> Option<u64> {
+    let disks = hardware(storage, host)?;
+    let moved = |disk: &&DiskDelta| match case.direction {
+        StreamDirection::Read => disk.read_bytes,
+        StreamDirection::Write => disk.written_bytes,
+    };
+    disks.iter().map(moved).sum()
+}
+
+/// What the hardware behind a path did.
+fn device_work(storage: &Storage, host: &HostDelta) -> Option<DeviceWork> {
+    let disks = hardware(storage, host)?;
     Some(DeviceWork {
         writes: disks.iter().map(|disk| disk.writes).sum::<Option<u64>>()?,
         flushes: disks.iter().map(|disk| disk.flushes).sum(),
@@ -252,11 +278,11 @@ fn device_work(storage: &Storage, host: &HostDelta) -> Option<DeviceWork> {
 /// Every path beside the first one.
 fn compare(targets: &mut [StorageTarget]) {
     let Some((first, others)) = targets.split_first_mut() else { return };
-    let commits = |result: &CommitResult| -> Vec<(u32, f64)> {
-        result.blocks.iter().map(|block| (block.round, block.rate_per_s)).collect()
+    let commits = |result: &CommitResult| -> Vec<(u32, Timed)> {
+        result.blocks.iter().map(|block| (block.round, commit_rate(block))).collect()
     };
-    let streams = |result: &SequentialResult| -> Vec<(u32, f64)> {
-        result.blocks.iter().map(|block| (block.round, bytes_per_s(block))).collect()
+    let streams = |result: &SequentialResult| -> Vec<(u32, Timed)> {
+        result.blocks.iter().map(|block| (block.round, stream_rate(block))).collect()
     };
     for target in others {
         for (result, reference) in target.commits.iter_mut().zip(&first.commits) {
