@@ -12,6 +12,7 @@
 //! and what an estimate means for a run (that is the `judge` crate).
 
 pub mod autocorrelation;
+pub mod bootstrap;
 pub mod counts;
 pub mod distribution;
 pub mod e_process;
@@ -28,6 +29,10 @@ pub mod rank_sum;
 mod selection;
 pub mod sign_flip;
 pub mod signed_rank;
+#[cfg(test)]
+mod simulated;
+#[cfg(test)]
+mod simulations;
 pub mod steady;
 pub mod trend;
 pub mod variability;

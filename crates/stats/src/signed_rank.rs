@@ -143,7 +143,7 @@ fn normal_tails(doubled_ranks: &[usize], doubled_v: usize) -> (f64, f64) {
 }
 
 /// The largest k with P(V <= k) <= tail without ties, and that chance; none where even V = 0 is likelier.
-fn rank_of_interval(n: usize, tail: f64) -> Option<(u64, f64)> {
+pub(crate) fn rank_of_interval(n: usize, tail: f64) -> Option<(u64, f64)> {
     if !(tail > 0.0 && tail < 0.5) {
         return None;
     }
