@@ -90,3 +90,9 @@ test-hardware: bootstrap ## what plumb says of disks and processors that are not
 	cargo test --release -p plumb-cli --test end_to_end --no-run
 	scripts/bootstrap-storage && scripts/storage-devices cargo test --release -p plumb-cli --test end_to_end probe_storage::devices -- --include-ignored --test-threads 1 || [ $$? -eq 3 ]
 	scripts/hardware-lab cargo test --release -p plumb-cli --test end_to_end hardware:: -- --include-ignored --test-threads 1 || [ $$? -eq 3 ]
+
+.PHONY: bench-fleet-scale
+bench-fleet-scale: bootstrap ## a fleet of 20,000 servers over 14 days from Parquet: Plumb beside DuckDB and pandas (5 GB of memory, minutes)
+	scripts/bootstrap-fleet-scale
+	cargo build --release -p plumb-cli
+	cargo run --release -p plumb-bench-fleet-scale

@@ -181,6 +181,9 @@ pub enum FleetInputError {
         /// The most that are kept.
         limit: usize,
     },
+    /// The metrics server.
+    #[error(transparent)]
+    Prometheus(#[from] crate::prometheus::PrometheusError),
     /// The user asked for an end.
     #[error("stopped before everything was read")]
     Stopped,
@@ -195,6 +198,7 @@ impl FleetInputError {
                 std::io::ErrorKind::NotFound | std::io::ErrorKind::IsADirectory => Fault::Usage,
                 _ => Fault::Environment,
             },
+            FleetInputError::Prometheus(error) => error.fault(),
             _ => Fault::Usage,
         }
     }
@@ -239,6 +243,7 @@ impl FleetInputError {
             FleetInputError::TooLarge { .. } => {
                 "choose longer intervals or a shorter window; or is a time in another unit than it looks?"
             }
+            FleetInputError::Prometheus(error) => error.hint(),
             FleetInputError::Stopped => return None,
         })
     }

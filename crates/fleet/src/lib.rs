@@ -22,6 +22,7 @@ mod instant;
 mod intervals;
 mod order;
 mod parquet;
+mod prometheus;
 mod request;
 mod rows;
 mod servers;
@@ -30,9 +31,10 @@ mod track;
 
 pub use error::{Fault, FleetInputError};
 pub use instant::instant;
+pub use prometheus::PrometheusError;
 pub use request::{
     FleetColumns, FleetFiles, FleetGroups, FleetInterval, FleetProgress, FleetRequest, FleetSource,
-    FleetWindow, GroupNames, Watch,
+    FleetWindow, GroupNames, PrometheusSource, Watch,
 };
 
 use plumb_model::fleet::FleetTable;
@@ -47,5 +49,6 @@ use plumb_model::fleet::FleetTable;
 pub fn read(request: &FleetRequest, watch: &mut Watch<'_>) -> Result<FleetTable, FleetInputError> {
     match &request.source {
         FleetSource::Files(files) => files::read(request, files, watch),
+        FleetSource::Prometheus(source) => prometheus::read(request, source, watch),
     }
 }

@@ -87,6 +87,31 @@ impl Tracks {
         self.left.add(kind, example);
     }
 
+    /// Takes a sample of one quantity alone, where the two come apart.
+    pub(crate) fn take_one(
+        &mut self,
+        quantity: Quantity,
+        series: u32,
+        (time_ms, value): (i64, f64),
+        server: &str,
+    ) -> Result<(), Refused> {
+        let track = match quantity {
+            Quantity::Metric => Some(&mut self.metric),
+            Quantity::Load => self.load.as_mut(),
+        };
+        let Some(track) = track else { return Ok(()) };
+        let pushed = track.push(series, time_ms, value, &mut self.intervals);
+        if pushed == Pushed::Earlier {
+            return Err(Refused::OutOfOrder);
+        }
+        self.note(quantity, pushed, server, time_ms);
+        // The load is no reason to look for a metric.
+        if quantity == Quantity::Metric {
+            self.extend_span(time_ms);
+        }
+        Ok(())
+    }
+
     fn extend_span(&mut self, time_ms: i64) {
         let (first, last) = self.span_ms.unwrap_or((time_ms, time_ms));
         self.span_ms = Some((first.min(time_ms), last.max(time_ms)));

@@ -30,6 +30,33 @@ pub struct FleetRequest {
 pub enum FleetSource {
     /// CSV or Parquet files, told apart by their first bytes.
     Files(FleetFiles),
+    /// A Prometheus-compatible server. The window needs both of its ends.
+    Prometheus(PrometheusSource),
+}
+
+/// A Prometheus-compatible server, and what is asked of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrometheusSource {
+    /// Its address, up to before `/api/v1`.
+    pub url: String,
+    /// A selector, of which raw samples are read; or, unless it counts, any expression with one series a server.
+    pub metric: String,
+    /// Likewise for the load.
+    pub load: Option<String>,
+    /// The label that is the server's name; Prometheus' own is `instance`.
+    pub server_label: String,
+    /// The label that is the group's name.
+    pub group_label: Option<String>,
+    /// The label that is the site.
+    pub site_label: Option<String>,
+    /// The label that is the hardware.
+    pub hardware_label: Option<String>,
+    /// Who asks: a YAML file in the form of Prometheus' HTTP client settings.
+    pub config: Option<PathBuf>,
+    /// The longest that one answer may take.
+    pub timeout_s: u64,
+    /// Whether an answer that the server itself warns about is used; the warnings are counted then.
+    pub accept_warnings: bool,
 }
 
 /// Files of samples, a row each.

@@ -215,6 +215,9 @@ fn both_groups(request: &FleetRequest, rows: &Rows, kept: &[u32]) -> Result<(), 
                 crate::FleetSource::Files(files) => {
                     format!("the column {:?}", files.columns.group.as_deref().unwrap_or_default())
                 }
+                crate::FleetSource::Prometheus(source) => {
+                    format!("the label {:?}", source.group_label.as_deref().unwrap_or_default())
+                }
             };
             return Err(FleetInputError::NoSuchGroup {
                 group: group.clone(),

@@ -47,7 +47,7 @@ impl Scene {
     }
 
     fn files(&mut self) -> &mut FleetFiles {
-        let FleetSource::Files(files) = &mut self.request.source;
+        let FleetSource::Files(files) = &mut self.request.source else { unreachable!() };
         files
     }
 

@@ -267,7 +267,7 @@ fn local_timestamps_are_of_the_zone_and_groups_come_from_a_column() {
     request.window.zone = TimeZone::get("America/New_York").unwrap();
     request.groups =
         FleetGroups::Source { names: GroupNames { control: "old".to_owned(), test: "new".to_owned() } };
-    let FleetSource::Files(files) = &mut request.source;
+    let FleetSource::Files(files) = &mut request.source else { unreachable!() };
     files.columns.group = Some("group".to_owned());
     let table = table(&request).unwrap();
     // Midnight in New York is 05:00 in UTC in winter.
@@ -287,7 +287,7 @@ fn columns_that_are_not_there_or_of_another_type_are_errors_that_say_what_there_
     write(&path, schema, &columns, 1000, WriterProperties::builder());
     let error = |change: fn(&mut FleetColumns)| {
         let mut request = request(&path);
-        let FleetSource::Files(files) = &mut request.source;
+        let FleetSource::Files(files) = &mut request.source else { unreachable!() };
         change(&mut files.columns);
         table(&request).unwrap_err().to_string()
     };

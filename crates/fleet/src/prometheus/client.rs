@@ -1,0 +1,195 @@
+//! Questions over HTTP: with what the configuration says, for a bounded time, of a bounded size, and a few times where a fault may pass.
+
+use super::answer::{self, Answer};
+use super::config::{self, Settings};
+use super::error::PrometheusError;
+use super::query::Question;
+use crate::request::PrometheusSource;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, TlsProvider, parse_pem};
+use ureq::{Agent, Error};
+
+/// The most that is read of one answer.
+const ANSWER_LIMIT_BYTES: u64 = 512 << 20;
+
+/// How often a question is asked where the fault may pass, and how long it is waited before each.
+const WAITS: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(2)];
+
+/// Where systems keep the certificates of authorities; the environment's SSL_CERT_FILE names another.
+const SYSTEM_BUNDLES: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// Asks one server.
+pub(super) struct Client {
+    agent: Agent,
+    /// Without a slash at its end.
+    address: String,
+    headers: Vec<(String, String)>,
+    timeout_s: u64,
+}
+
+impl Client {
+    pub(super) fn new(source: &PrometheusSource) -> Result<Self, PrometheusError> {
+        let address = checked(&source.url)?;
+        let settings = source.config.as_deref().map(config::read).transpose()?.unwrap_or_default();
+        let mut builder = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(Duration::from_secs(source.timeout_s)))
+            .timeout_connect(Some(Duration::from_secs(source.timeout_s.min(10))))
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .user_agent("plumb")
+            // As Prometheus' own tools: not asked for, the environment's proxy is not used.
+            .proxy(None);
+        if address.starts_with("https://") {
+            let path = source.config.as_deref().unwrap_or(Path::new(""));
+            builder = builder.tls_config(tls(&settings, path)?);
+        }
+        let timeout_s = source.timeout_s;
+        Ok(Client { agent: builder.build().new_agent(), address, headers: settings.headers, timeout_s })
+    }
+
+    /// Asks, and once more where the fault may pass.
+    pub(super) fn ask(&self, question: &Question) -> Result<Answer, PrometheusError> {
+        let mut asked = self.ask_once(question);
+        for wait in WAITS {
+            match &asked {
+                Err(error) if error.is_passing() => {}
+                _ => break,
+            }
+            std::thread::sleep(wait);
+            asked = self.ask_once(question);
+        }
+        asked
+    }
+
+    fn ask_once(&self, question: &Question) -> Result<Answer, PrometheusError> {
+        // POST: a selector with many servers in it is longer than an address may be.
+        let mut request = self.agent.post(format!("{}/api/v1/{}", self.address, question.endpoint));
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let form = question.form.iter().map(|(name, value)| (*name, value.as_str()));
+        let mut response = request.send_form(form).map_err(|error| self.fault(error))?;
+        let status = response.status().as_u16();
+        let body = response.body_mut().with_config().limit(ANSWER_LIMIT_BYTES).read_to_vec();
+        let body = body.map_err(|error| self.fault(error))?;
+        match answer::parse(&body) {
+            // Errors come with a status of their own and say more than it.
+            Err(PrometheusError::Refused { kind, reason }) if status != 503 => {
+                Err(PrometheusError::Refused { kind, reason })
+            }
+            answer if status == 200 => answer,
+            answer => Err(PrometheusError::Status {
+                address: self.address.clone(),
+                status,
+                reason: match answer {
+                    Err(PrometheusError::Refused { reason, .. }) => reason,
+                    _ => {
+                        String::from_utf8_lossy(&body).chars().take(200).collect::<String>().trim().to_owned()
+                    }
+                },
+            }),
+        }
+    }
+
+    fn fault(&self, error: Error) -> PrometheusError {
+        let address = self.address.clone();
+        match error {
+            Error::Timeout(_) => PrometheusError::TimedOut { address, timeout_s: self.timeout_s },
+            Error::BodyExceedsLimit(limit_bytes) => PrometheusError::TooLarge { limit_bytes },
+            Error::Io(error) if error.kind() == std::io::ErrorKind::TimedOut => {
+                PrometheusError::TimedOut { address, timeout_s: self.timeout_s }
+            }
+            other => PrometheusError::Connect { address, reason: other.to_string() },
+        }
+    }
+}
+
+/// An address with a scheme and a host, and without a password: arguments are seen by everybody on a machine.
+fn checked(url: &str) -> Result<String, PrometheusError> {
+    let fault = |problem| Err(PrometheusError::Address { problem });
+    let Some(rest) = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")) else {
+        return fault("has no http:// or https:// before it");
+    };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if host.contains('@') {
+        return fault("has a user or password in it");
+    }
+    if host.is_empty() || !rest.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return fault("has no host");
+    }
+    if rest.contains(['?', '#']) {
+        return fault("has more than a path behind the host");
+    }
+    Ok(url.trim_end_matches('/').to_owned())
+}
+
+fn tls(settings: &Settings, config: &Path) -> Result<TlsConfig, PrometheusError> {
+    let fault = |reason: String| PrometheusError::Config { path: config.to_owned(), reason };
+    let authorities = match &settings.authorities {
+        Some(pem) => pem.clone(),
+        None => {
+            let named = std::env::var("SSL_CERT_FILE").ok();
+            let bundles = named.iter().map(String::as_str).chain(SYSTEM_BUNDLES);
+            let bundle = bundles.map(Path::new).find(|path| path.exists());
+            let bundle =
+                bundle.ok_or_else(|| fault("no certificates of authorities on this system".to_owned()))?;
+            std::fs::read(bundle)
+                .map_err(|error| fault(format!("cannot read {}: {error}", bundle.display())))?
+        }
+    };
+    let roots = certificates(&authorities);
+    if roots.is_empty() {
+        return Err(fault("expected PEM certificates of authorities, found none".to_owned()));
+    }
+    let identity = match &settings.identity {
+        Some((chain, key)) => {
+            let key = PrivateKey::from_pem(key).map_err(|_| fault("key_file has no PEM key".to_owned()))?;
+            Some(ClientCert::new_with_certs(&certificates(chain), key))
+        }
+        None => None,
+    };
+    Ok(TlsConfig::builder()
+        .provider(TlsProvider::Rustls)
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .root_certs(RootCerts::Specific(Arc::new(roots)))
+        .client_cert(identity)
+        .build())
+}
+
+/// All certificates of a PEM file; what is none is passed over, as bundles have old ones that nobody can read.
+fn certificates(pem: &[u8]) -> Vec<Certificate<'static>> {
+    let items = parse_pem(pem).filter_map(Result::ok);
+    items
+        .filter_map(|item| match item {
+            PemItem::Certificate(certificate) => Some(certificate.to_owned()),
+            _ => None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_scheme_a_host_and_no_password() {
+        assert_eq!(checked("https://a.b:9090/prometheus/").unwrap(), "https://a.b:9090/prometheus");
+        let refused =
+            ["a:9090", "ftp://a", "http://", "http:///x", "http://u:hunter2@a", "http://a?b", "http://a b"];
+        for url in refused {
+            let error = checked(url).unwrap_err().to_string();
+            assert!(
+                error.starts_with("the address of the metrics server") && !error.contains("hunter2"),
+                "{error}"
+            );
+        }
+    }
+}
