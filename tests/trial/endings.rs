@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// Blocks that are done, by the messages on standard error.
 fn done(running: &Running) -> usize {
-    running.complained().lines().filter(|line| line.starts_with("plumb: block ")).count()
+    running.complained().lines().filter(|line| line.starts_with("plumb: pair ")).count()
 }
 
 #[test]

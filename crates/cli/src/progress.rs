@@ -35,6 +35,8 @@ const LINES_USUAL: usize = 20;
 pub(crate) struct Progress {
     bar: ProgressBar,
     blocks: u64,
+    /// In a trial: how many blocks a round has, one of each arm and one of the reference again.
+    round: Option<u64>,
     terminal: bool,
     /// What the first line says, and the table under it.
     shown: Mutex<(String, Option<Table>)>,
@@ -59,8 +61,12 @@ pub(crate) fn estimate_s(plan: &Plan) -> f64 {
         measured + twin + blocks * (step.load.warm_up.as_secs_f64() + BLOCK_OVERHEAD_S)
     };
     let lab = matches!(plan.cluster, plumb_model::plan::ClusterPlan::Lab { .. });
+    let own = plan.steps.iter().filter(|step| step.cluster.is_some()).count();
+    let paths = (own + usize::from(own < plan.steps.len())) as f64;
+    let every = plan.trial.as_ref().map_or(0, |trial| trial.restart_every);
+    let starts = if every > 0 { f64::from(plan.blocks.div_ceil(every)) } else { 1.0 };
     let before = plan.settle.as_secs_f64() + if lab { LAB_START_S } else { 0.0 };
-    before + plan.steps.iter().map(step_s).sum::<f64>()
+    starts * paths * before + plan.steps.iter().map(step_s).sum::<f64>()
 }
 
 impl Progress {
@@ -75,7 +81,12 @@ impl Progress {
         let style = ProgressStyle::with_template("{spinner} {elapsed}/{len}s {msg}").ok();
         bar.set_style(style.unwrap_or_else(ProgressStyle::default_spinner));
         bar.enable_steady_tick(Duration::from_millis(120));
+        let round = plan.trial.as_ref().map(|_| plan.steps.len() as u64);
         let what = match plan.goal {
+            None if round.is_some() => {
+                let most = if until_decided(plan) { "at most " } else { "" };
+                format!("{most}{} pairs, {blocks} blocks, about", plan.blocks)
+            }
             Some(_) => format!("a search for each of {} settings, at least", plan.steps.len()),
             None => format!("{blocks} block{}, about", if blocks == 1 { "" } else { "s" }),
         };
@@ -86,7 +97,7 @@ impl Progress {
             printer::note(&format!("plumb: {} in {what} {time}{kept}", plan.name));
         }
         let table = (plan.steps.len() > 1).then(|| Table::new(plan, &document.steps));
-        Progress { bar, blocks, terminal, shown: Mutex::new((String::new(), table)) }
+        Progress { bar, blocks, round, terminal, shown: Mutex::new((String::new(), table)) }
     }
 
     /// Says what happens now.
@@ -173,7 +184,14 @@ impl Progress {
 
     /// What a block is called while it runs.
     pub(crate) fn title(&self, position: u32, step: &StepPlan) -> String {
-        format!("block {}/{}  {}", position + 1, self.blocks, step.name)
+        let position = u64::from(position);
+        match self.round {
+            None => format!("block {}/{}  {}", position + 1, self.blocks, step.name),
+            Some(round) => {
+                let (pair, pairs) = (position / round + 1, self.blocks / round);
+                format!("pair {pair}/{pairs}, block {}/{round}  {}", position % round + 1, step.name)
+            }
+        }
     }
 
     pub(crate) fn block_done(&self, title: &str, step: (usize, &StepPlan), block: &BlockResult) {
@@ -207,6 +225,10 @@ impl Progress {
     pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+fn until_decided(plan: &Plan) -> bool {
+    plan.trial.as_ref().is_some_and(|trial| trial.until_decided)
 }
 
 /// Lines that the table may take.

@@ -192,14 +192,14 @@ impl Run {
             return self.search_all((&plan, goal), spin_ns, (targets.of(0), stop, progress));
         }
         for slot in self.left(&plan) {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            if targets.restart_is_due(&plan, slot.round) {
+            if !stop.load(Ordering::Relaxed) && targets.restart_is_due(&plan, slot.round) {
                 let id = self.record.document.run.id.clone();
                 targets.restart(&plan, &id, context)?;
                 self.describe(&plan, &mut targets);
                 targets.settle((&plan, &again), run, (spin_ns, stop, progress))?;
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
             }
             self.surrounded_block(&plan, slot, spin_ns, (&mut targets, context))?;
             if let Some(reason) = self.decided(slot) {

@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use anyhow::Result;
 use plumb_model::document::RunDocument;
 use plumb_model::plan::{ClusterPlan, Plan};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// All paths under test.
 pub(super) struct Targets {
@@ -20,8 +20,8 @@ pub(super) struct Targets {
     of_step: Vec<usize>,
     /// How often the brokers had been started anew.
     pub(super) broker_start: u32,
-    /// Of how many starts, counted from the plan's first round, the last block was.
-    span: Option<u32>,
+    /// Which stretch between two planned starts the last block was in; none before the first block.
+    stretch: Option<u32>,
 }
 
 impl Targets {
@@ -34,7 +34,7 @@ impl Targets {
             all: Vec::new(),
             of_step: Vec::new(),
             broker_start: if is_lab { starts_before } else { 0 },
-            span: None,
+            stretch: None,
         };
         targets.start(plan, &document.run.id, context)?;
         resume::check_cluster(plan, document, targets.all[0].cluster.id.as_deref())?;
@@ -46,15 +46,11 @@ impl Targets {
 
     fn start(&mut self, plan: &Plan, run_id: &str, context: Context<'_>) -> Result<()> {
         let mut shared = None;
-        for (index, step) in plan.steps.iter().enumerate() {
+        for step in &plan.steps {
             let at = match (&step.cluster, shared) {
                 (None, Some(at)) => at,
                 (own, _) => {
                     let cluster = own.as_ref().unwrap_or(&plan.cluster);
-                    let (.., progress) = context;
-                    if own.is_some() {
-                        progress.note(&format!("a lab for {}", step.name));
-                    }
                     self.all.push(Target::ready(cluster, run_id, context)?);
                     let at = self.all.len() - 1;
                     if own.is_none() {
@@ -63,7 +59,6 @@ impl Targets {
                     at
                 }
             };
-            debug_assert_eq!(self.of_step.len(), index);
             self.of_step.push(at);
         }
         Ok(())
@@ -96,17 +91,14 @@ impl Targets {
     /// Whether the plan has the brokers started anew before a block of this round. The first block of all needs no start.
     pub(super) fn restart_is_due(&mut self, plan: &Plan, round: u32) -> bool {
         let every = plan.trial.as_ref().map_or(0, |trial| trial.restart_every);
-        let Some(span) = round.checked_div(every) else { return false };
-        let before = self.span.replace(span);
-        before.is_some_and(|before| before != span)
+        let Some(stretch) = round.checked_div(every) else { return false };
+        let before = self.stretch.replace(stretch);
+        before.is_some_and(|before| before != stretch)
     }
 
     /// Takes all labs down and starts them anew.
     pub(super) fn restart(&mut self, plan: &Plan, run_id: &str, context: Context<'_>) -> Result<()> {
-        let (_, stop, progress) = context;
-        if stop.load(Ordering::Relaxed) {
-            return Ok(());
-        }
+        let (.., progress) = context;
         progress.note("starting the brokers anew");
         self.all.clear();
         self.of_step.clear();
