@@ -58,6 +58,8 @@ pub enum Command {
     Probe(Box<probe::ProbeArgs>),
     /// Prove that a change helped: arms held against each other, with a verdict.
     Trial(Box<trial::TrialArgs>),
+    /// What two single runs side by side can show, and what they cannot.
+    Compare(CompareArgs),
     /// Show a finished run again.
     Report(ReportArgs),
     /// What a finding means, how it was found, what to do.
@@ -278,6 +280,29 @@ pub struct ReportArgs {
     /// Also write the page to this file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+}
+
+/// `plumb compare`
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The first run: its directory or run.json; RUN#STEP for one step of it
+    #[arg(value_name = "RUN[#STEP]")]
+    pub first: String,
+    /// The second
+    #[arg(value_name = "RUN[#STEP]")]
+    pub second: String,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value = "text")]
+    pub output: CompareOutput,
+}
+
+/// How `plumb compare` and `plumb trial power` print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CompareOutput {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
 }
 
 /// `plumb explain`

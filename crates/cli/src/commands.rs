@@ -1,5 +1,6 @@
 //! One file a command: words into a plan, the plan run, the document shown.
 
+mod compare;
 mod compat;
 mod demo;
 mod explain;
@@ -56,6 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
         Command::Size(arguments) => size::size(arguments),
         Command::Probe(arguments) => probe::probe(arguments),
         Command::Trial(arguments) => trial::trial(arguments),
+        Command::Compare(arguments) => compare::compare(arguments),
         Command::Report(arguments) => report::report(arguments),
         Command::Explain(arguments) => explain::explain(arguments),
     }

@@ -4,6 +4,7 @@
 //! into a [`plumb_model::plan::Plan`]; [`session`] runs it; the report crate renders the document.
 
 pub mod args;
+mod cache;
 mod client_config;
 mod commands;
 mod compat;

@@ -1,7 +1,9 @@
 //! JSON schemas of what machines read: generated, kept in `docs/reference`, held true by a test.
 
+use plumb_model::compare::CompareResult;
 use plumb_model::document::RunDocument;
 use plumb_model::fleet::FleetResult;
+use plumb_model::power::PowerResult;
 use plumb_model::probe::crypto::CryptoProbe;
 use plumb_model::probe::storage::StorageProbe;
 use plumb_model::probe::{ClockProbe, FactsProbe, MemoryProbe, NetworkProbe};
@@ -20,6 +22,8 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("scenario.schema.json", text(schemars::schema_for!(Scenario))),
         ("fleet-result.schema.json", text(schemars::schema_for!(FleetResult))),
         ("trial-result.schema.json", text(schemars::schema_for!(TrialResult))),
+        ("trial-power.schema.json", text(schemars::schema_for!(PowerResult))),
+        ("compare-result.schema.json", text(schemars::schema_for!(CompareResult))),
         ("clock-probe.schema.json", text(schemars::schema_for!(ClockProbe))),
         ("crypto-probe.schema.json", text(schemars::schema_for!(CryptoProbe))),
         ("facts-probe.schema.json", text(schemars::schema_for!(FactsProbe))),

@@ -6,6 +6,7 @@
 //! Not here: measuring, arithmetic on samples (the `stats` crate), and how a finding looks (the `report` crate).
 
 pub mod capacity;
+pub mod compare;
 mod comparison;
 pub mod crypto;
 mod durability;

@@ -8,10 +8,11 @@
 mod anytime;
 mod caveats;
 mod counts;
-mod effective;
-mod guarantees;
-mod metric;
-mod pairs;
+pub(crate) mod effective;
+pub(crate) mod guarantees;
+pub(crate) mod metric;
+pub(crate) mod pairs;
+pub mod power;
 mod rounds;
 mod starts;
 mod summary;

@@ -6,12 +6,14 @@
 //!
 //! Not here: input and output, clocks, threads, arithmetic on samples. Read [`document`] next.
 
+pub mod compare;
 pub mod document;
 pub mod facts;
 pub mod finding;
 pub mod fleet;
 pub mod observation;
 pub mod plan;
+pub mod power;
 pub mod probe;
 pub mod random;
 pub mod resolve;

@@ -11,6 +11,7 @@
 //! (why a figure is missing), `pairing` (published rows beside ours) and `wording` (the run, its end, its plan).
 
 mod absence;
+pub mod compare_text;
 pub mod csv;
 mod figures;
 pub mod fleet;
@@ -22,6 +23,7 @@ pub mod number;
 pub mod omb;
 mod pairing;
 pub mod plan_text;
+pub mod power_text;
 pub mod probe;
 mod rates;
 mod searches;

@@ -2,7 +2,7 @@
 //!
 //! A thin, total shell over the `statrs` crate: arguments outside a law's domain give `None` instead of a panic.
 
-use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
+use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
 
 /// The t that a Student variable with `freedom` degrees of freedom stays below with probability `p`, 0 < p < 1.
 pub fn student_quantile(p: f64, freedom: f64) -> Option<f64> {
@@ -14,6 +14,12 @@ pub fn student_quantile(p: f64, freedom: f64) -> Option<f64> {
 pub fn student_two_sided(t: f64, freedom: f64) -> Option<f64> {
     let law = StudentsT::new(0.0, 1.0, freedom).ok()?;
     (!t.is_nan()).then(|| (2.0 * law.cdf(-t.abs())).min(1.0))
+}
+
+/// The value that a chi-squared variable with `freedom` degrees of freedom stays below with probability `p`, 0 < p < 1.
+pub fn chi_squared_quantile(p: f64, freedom: f64) -> Option<f64> {
+    let law = ChiSquared::new(freedom).ok()?;
+    (p > 0.0 && p < 1.0).then(|| law.inverse_cdf(p)).filter(|x| x.is_finite())
 }
 
 /// Probability that a standard normal variable is farther from 0 than `z`, on either side.
@@ -62,6 +68,14 @@ pub fn binomial_quantile(below: f64, n: u64, p: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// R: `qchisq(0.2, 7)` is 3.822322, `qchisq(0.95, 10)` is 18.30704.
+    #[test]
+    fn chi_squared_quantiles_are_those_of_r() {
+        assert!((chi_squared_quantile(0.2, 7.0).unwrap() - 3.822_322).abs() < 1e-5);
+        assert!((chi_squared_quantile(0.95, 10.0).unwrap() - 18.307_04).abs() < 1e-4);
+        assert_eq!(chi_squared_quantile(0.5, 0.0), None);
+    }
 
     /// NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2, upper critical values of Student's t.
     #[test]

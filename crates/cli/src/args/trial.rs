@@ -4,7 +4,7 @@ mod fleet;
 
 pub use fleet::{FleetArgs, FleetOutput, GoodWord, IntervalWord, Sampled, StratumWord};
 
-use super::OutputFormat;
+use super::{CompareOutput, OutputFormat};
 use clap::{Args, Subcommand, ValueEnum};
 use plumb_model::scenario::MarginWords;
 use plumb_model::trial::TrialVerdict;
@@ -23,6 +23,8 @@ pub struct TrialArgs {
 pub enum TrialCommand {
     /// Arms that differ in something, in interleaved pairs on one path; a verdict on each metric
     Run(Box<TrialRunArgs>),
+    /// What a trial on this setup could show, and how many pairs it takes
+    Power(Box<TrialPowerArgs>),
     /// Control and test groups of servers, before and after a change, from their recorded figures
     Fleet(Box<FleetArgs>),
 }
@@ -70,7 +72,7 @@ pub struct TrialRunArgs {
     /// A tenth of each block's count or duration, and 6 pairs unless --pairs says how many: a look, hardly a proof
     #[arg(long)]
     pub quick: bool,
-    /// Run it although earlier trials on this very setup say that so few pairs cannot show the margin
+    /// Run it although an earlier trial on this very setup says that so few pairs cannot show anything
     #[arg(long)]
     pub anyway: bool,
     /// The cluster to use instead of the scenario's: host:port,...
@@ -88,6 +90,44 @@ pub struct TrialRunArgs {
     /// Print what would be done, each value with its origin, and do nothing
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// `plumb trial power`
+#[derive(Debug, Args)]
+pub struct TrialPowerArgs {
+    /// The scenario with its arms, a YAML file; only the reference is measured, against itself
+    #[arg(required_unless_present = "from")]
+    pub scenario: Option<PathBuf>,
+    /// Measure nothing: take the equal arms of an earlier trial
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["scenario", "pilot", "bootstrap", "config", "out"])]
+    pub from: Option<PathBuf>,
+    /// Pairs of equal arms to measure
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..))]
+    pub pilot: u32,
+    /// The difference that is to be seen, such as 5%
+    #[arg(long, value_name = "SHARE")]
+    pub detect: Option<MarginWords>,
+    /// Differences up to this count as none [default: the scenario's]
+    #[arg(long, value_name = "SHARE")]
+    pub margin: Option<MarginWords>,
+    /// Confidence level of the trial that is meant [default: the scenario's]
+    #[arg(long, value_name = "LEVEL")]
+    pub level: Option<f64>,
+    /// Show no design with more pairs
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub pairs_max: u32,
+    /// The cluster to use instead of the scenario's: host:port,...
+    #[arg(long, value_name = "HOSTS")]
+    pub bootstrap: Option<String>,
+    /// Client properties (security) for --bootstrap
+    #[arg(long, value_name = "FILE", requires = "bootstrap")]
+    pub config: Option<String>,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value = "text")]
+    pub output: CompareOutput,
+    /// Directory for the pilot's document and report [default: runs/TIME-NAME-pilot]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// A verdict as a flag names it.

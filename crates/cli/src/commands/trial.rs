@@ -1,6 +1,8 @@
 //! `plumb trial`: one file for each way to prove a change.
 
 mod fleet;
+mod pilots;
+mod power;
 mod run;
 
 use super::End;
@@ -10,6 +12,7 @@ use anyhow::Result;
 pub(super) fn trial(arguments: &TrialArgs) -> Result<End> {
     match &arguments.command {
         TrialCommand::Run(arguments) => run::run(arguments),
+        TrialCommand::Power(arguments) => power::power(arguments),
         TrialCommand::Fleet(arguments) => fleet::fleet(arguments),
     }
 }

@@ -4,6 +4,7 @@
 //! near it measures the generator and not the path.
 
 use super::document::timestamp;
+use crate::cache;
 use crate::progress::Progress;
 use anyhow::Result;
 use jiff::Timestamp;
@@ -20,7 +21,6 @@ use plumb_model::plan::{
 use plumb_model::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 /// Length of a measurement, and what comes before it.
@@ -52,7 +52,7 @@ pub(super) fn ceilings(
     host: &HostFacts,
     (stop, progress): (&AtomicBool, &Progress),
 ) -> Result<Vec<GeneratorCeiling>> {
-    let mut kept = read();
+    let mut kept: Kept = cache::read(FILE);
     let cpu_model = host.cpu_model.value().cloned().unwrap_or_default();
     let plumb_version = env!("CARGO_PKG_VERSION").to_owned();
     let mut all = Vec::new();
@@ -73,7 +73,7 @@ pub(super) fn ceilings(
         kept.ceilings.retain(|kept| !same(kept));
         let (plumb_version, cpu_model) = (plumb_version.clone(), cpu_model.clone());
         kept.ceilings.push(KeptCeiling { plumb_version, cpu_model, ceiling: ceiling.clone() });
-        write(&kept);
+        cache::write(FILE, &kept);
         all.push(ceiling);
     }
     Ok(all)
@@ -81,10 +81,7 @@ pub(super) fn ceilings(
 
 /// Forgets what is kept, so that the next run measures.
 pub(crate) fn forget() {
-    if let Some(path) = place() {
-        // One that is not there is forgotten already.
-        let _ = fs_err::remove_file(path);
-    }
+    cache::forget(FILE);
 }
 
 /// Drivers and sizes of the steps that send as fast as they can, or whose limit is searched for.
@@ -161,29 +158,5 @@ fn step(driver: Driver, size: Bytes) -> StepPlan {
         producer,
         consumer: Properties::new(),
         cluster: None,
-    }
-}
-
-/// `$XDG_CACHE_HOME/plumb`, else `~/.cache/plumb`. Relative values are to be ignored (XDG base directory specification).
-fn place() -> Option<PathBuf> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
-    Some(cache.join("plumb").join(FILE))
-}
-
-/// What is kept; nothing where there is nothing that can be read, which costs a measurement and no more.
-fn read() -> Kept {
-    let text = place().and_then(|path| fs_err::read(path).ok()).unwrap_or_default();
-    serde_json::from_slice(&text).unwrap_or_default()
-}
-
-/// Keeps it, where that can be done: what is not kept is measured again.
-fn write(kept: &Kept) {
-    let Some(path) = place() else { return };
-    let Ok(json) = serde_json::to_vec_pretty(kept) else { return };
-    let partial = path.with_extension(format!("{}.partial", std::process::id()));
-    let written = path.parent().map(fs_err::create_dir_all);
-    if matches!(written, Some(Ok(()))) && fs_err::write(&partial, json).is_ok() {
-        let _ = fs_err::rename(&partial, &path);
     }
 }

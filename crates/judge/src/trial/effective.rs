@@ -2,9 +2,10 @@
 //! its name.
 
 use super::Arm;
+use crate::setup::Setup;
 use plumb_model::document::Effective;
 use plumb_model::plan::Properties;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Settings that say where clients and brokers of a run are, or who they are; they differ in every block or lab.
 const EACH_ITS_OWN: &[&str] = &[
@@ -28,7 +29,21 @@ const EACH_ITS_OWN: &[&str] = &[
 
 /// Effective settings of the arm that differ from the reference's, as `path: value`.
 pub(super) fn differences(reference: &Arm, arm: &Arm) -> BTreeMap<String, String> {
-    let (a, b) = (&reference.setup.result.effective, &arm.setup.result.effective);
+    found(&reference.setup, &arm.setup)
+}
+
+/// The same of two steps of whatever runs, with both values: `path: a / b`.
+pub(crate) fn both(a: &Setup, b: &Setup) -> Vec<String> {
+    let (of_a, of_b) = (found(b, a), found(a, b));
+    let paths: BTreeSet<&String> = of_a.keys().chain(of_b.keys()).collect();
+    let shown = |of: &BTreeMap<String, String>, path: &String| {
+        of.get(path).map_or("as the other's", String::as_str).to_owned()
+    };
+    paths.into_iter().map(|path| format!("{path}: {} / {}", shown(&of_a, path), shown(&of_b, path))).collect()
+}
+
+fn found(reference: &Setup, arm: &Setup) -> BTreeMap<String, String> {
+    let (a, b) = (&reference.result.effective, &arm.result.effective);
     let mut found = BTreeMap::new();
     for (role, of) in ROLES {
         let (a, b) = (of(a), of(b));
@@ -57,10 +72,10 @@ pub(super) fn differences(reference: &Arm, arm: &Arm) -> BTreeMap<String, String
     if !flags.is_empty() {
         found.insert("cluster.jvm_flags".to_owned(), flags.join(" "));
     }
-    if reference.setup.driver() != arm.setup.driver() {
-        found.insert("driver".to_owned(), format!("{:?}", arm.setup.driver()).to_lowercase());
+    if reference.driver() != arm.driver() {
+        found.insert("driver".to_owned(), format!("{:?}", arm.driver()).to_lowercase());
     }
-    if !reference.setup.same_load(&arm.setup) {
+    if !reference.same_load(arm) {
         found.insert("load".to_owned(), "another".to_owned());
     }
     found

@@ -78,7 +78,8 @@ fn unequal(reference: &Arm, arm: &Arm) -> Option<String> {
     ))
 }
 
-fn settings(a: &Effective, b: &Effective) -> Vec<String> {
+/// Settings of security and durability that differ, beyond the durability fingerprint.
+pub(crate) fn settings(a: &Effective, b: &Effective) -> Vec<String> {
     let mut found = Vec::new();
     for (role, of, keys) in PLACES {
         let (a, b) = (of(a), of(b));

@@ -10,8 +10,7 @@ use plumb_stats::paired::{POWER, rank_ratio};
 use plumb_stats::power::detectable_ratio;
 use plumb_stats::signed_rank::pairs_min;
 
-/// Looking after every pair costs about so many times the pairs of a fixed number (simulated with the sign e-process:
-/// 26 pairs in the mean where 15 planned ones do).
+/// Looking after every pair costs up to about so many times the pairs of a fixed number (simulations of the sign e-process).
 const COST_OF_LOOKING: f64 = 1.7;
 
 /// A metric compared, with what its verdict needs.
@@ -150,7 +149,7 @@ fn absence(trial: &Trial, metric: &Metric, (arm, against): (&Arm, &Arm), needed:
 }
 
 /// The middle of values; none of nothing.
-pub(super) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);
     let n = sorted.len();

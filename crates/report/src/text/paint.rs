@@ -35,6 +35,11 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
+/// Text of several lines, each made safe by itself.
+pub(crate) fn printable_lines(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.lines().map(printable)
+}
+
 /// Lines of at most `width` characters, broken at blanks. A word longer than that keeps its line to itself.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();

@@ -1,6 +1,7 @@
 //! `plumb trial run`: the arms of a scenario held against each other, from words to exit code.
 
 use super::super::{End, dry_run, run as plain};
+use super::pilots;
 use crate::args::OutputFormat;
 use crate::args::trial::TrialRunArgs;
 use crate::errors::UsageError;
@@ -32,6 +33,7 @@ pub(super) fn run(arguments: &TrialRunArgs) -> Result<End> {
         }
     };
     let Finished { document, page } = finished;
+    pilots::keep(&document);
     show(&document, arguments.output)?;
     printer::note(&format!("report: {}", page.display()));
     Ok(end_of(&document))
@@ -58,6 +60,9 @@ fn plan(arguments: &TrialRunArgs) -> Result<Plan> {
     overlay(arguments, &mut scenario, &mut sources);
     let plan = resolve(&scenario, &sources)?;
     refuse_too_few(&plan)?;
+    if !arguments.anyway {
+        pilots::refuse_hopeless(&plan)?;
+    }
     Ok(plan)
 }
 

@@ -1,0 +1,106 @@
+//! `plumb trial power`: what a trial on this setup could show, from the reference held against itself.
+
+use super::super::End;
+use super::pilots;
+use crate::args::CompareOutput;
+use crate::args::trial::TrialPowerArgs;
+use crate::errors::UsageError;
+use crate::session::{self, Finished};
+use crate::{printer, progress, run_dir, scenario_file, stop};
+use anyhow::Result;
+use plumb_judge::trial::power::{Question, power as design};
+use plumb_model::document::{RunDocument, RunState};
+use plumb_model::plan::{Origin, Plan};
+use plumb_model::resolve::resolve;
+use plumb_model::scenario::{ClusterWords, TrialWords};
+use std::path::Path;
+
+pub(super) fn power(arguments: &TrialPowerArgs) -> Result<End> {
+    let (document, planned) = match &arguments.from {
+        Some(run) => {
+            let document = run_dir::read_document(run)?;
+            let planned = document.plan.clone();
+            (document, planned)
+        }
+        None => pilot(arguments)?,
+    };
+    let trial = document.trial.as_ref().zip(planned.trial.as_ref());
+    let Some((trial, plan)) = trial else {
+        let hint = "give a run of plumb trial, or a scenario with arms";
+        return Err(UsageError::new("the run is no trial, so it has no equal arms", hint).into());
+    };
+    let question = Question {
+        level: arguments.level.unwrap_or(planned.level),
+        margin: arguments.margin.map_or(plan.margin, |margin| margin.0),
+        detect: arguments.detect.map(|detect| detect.0),
+        pairs_max: arguments.pairs_max,
+        pair_s: Some(progress::estimate_s(&planned) / f64::from(planned.blocks.max(1))),
+    };
+    check(&question)?;
+    let Some(result) = design(trial, question) else {
+        let hint = "it takes two pairs at least, six for anything to rest on";
+        return Err(UsageError::new("no two pairs of equal arms were measured", hint).into());
+    };
+    printer::out(&match arguments.output {
+        CompareOutput::Text => plumb_report::power_text::render(&result, printer::style()),
+        CompareOutput::Json => format!("{}\n", serde_json::to_string_pretty(&result)?),
+    });
+    Ok(match (&arguments.from, &document.run.state) {
+        (None, RunState::Interrupted) => End::Interrupted,
+        _ => End::Done,
+    })
+}
+
+fn check(question: &Question) -> Result<(), UsageError> {
+    if !(question.level > 0.5 && question.level < 1.0) {
+        let message = format!("a level of {} is none", question.level);
+        return Err(UsageError::new(message, "--level takes a value above 0.5 and below 1, such as 0.95"));
+    }
+    let shares = [("--margin", Some(question.margin)), ("--detect", question.detect)];
+    match shares.into_iter().find(|(_, share)| share.is_some_and(|share| share <= 0.0)) {
+        Some((flag, _)) => Err(UsageError::new(
+            format!("{flag} is not above 0"),
+            format!("{flag} 5% is a difference of 5 %"),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Measures the reference against itself; gives the document, and the plan of the trial that is meant.
+fn pilot(arguments: &TrialPowerArgs) -> Result<(RunDocument, Plan)> {
+    let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
+    let (mut scenario, mut sources) = scenario_file::read(path)?;
+    if scenario.arms.0.is_empty() {
+        let message = format!("{} has no arms: the first would be the reference", path.display());
+        return Err(
+            UsageError::new(message, "write `arms: {default: {}, low: {producer: {linger.ms: 0}}}`").into()
+        );
+    }
+    if let Some(bootstrap) = &arguments.bootstrap {
+        let (bootstrap, config) = (Some(bootstrap.clone()), arguments.config.clone());
+        scenario.cluster = Some(ClusterWords { bootstrap, config, ..ClusterWords::default() });
+        sources.insert("cluster.bootstrap".to_owned(), Origin::Flag { flag: "--bootstrap".to_owned() });
+    }
+    let words = scenario.trial.get_or_insert_with(TrialWords::default);
+    *words =
+        TrialWords { pairs: Some(arguments.pilot), until_decided: None, max_pairs: None, ..words.clone() };
+    sources.insert("trial.pairs".to_owned(), Origin::Flag { flag: "--pilot".to_owned() });
+    let planned = resolve(&scenario, &sources)?;
+    let stop = stop::flag()?;
+    let Finished { document, page } =
+        session::run(equal_arms(planned.clone()), arguments.out.as_deref(), &stop)?;
+    pilots::keep(&document);
+    printer::note(&format!("report: {}", page.display()));
+    Ok((document, planned))
+}
+
+/// The plan with nothing but its reference, twice.
+fn equal_arms(mut plan: Plan) -> Plan {
+    let Some(trial) = &mut plan.trial else { return plan };
+    let kept = [trial.arms[0].step, trial.again];
+    trial.arms.truncate(1);
+    (trial.arms[0].step, trial.again) = (0, 1);
+    plan.steps = kept.iter().map(|step| plan.steps[*step].clone()).collect();
+    plan.name.push_str("-pilot");
+    plan
+}

@@ -1,0 +1,158 @@
+//! Two runs, each measured for itself, side by side.
+//!
+//! What is said of a metric rests on the spread of blocks within each run; whatever drifted between the runs (another
+//! load on the host, another start of the brokers, another day) is in the difference and in no interval. So nothing here
+//! is better or worse: at most the runs differ by more than blocks within a run do. A trial (`trial`) pairs blocks.
+
+mod arms;
+mod steps;
+
+use crate::figure::quoted;
+use plumb_model::compare::{COMPARE_SCHEMA_VERSION, CompareResult, ComparedRun};
+use plumb_model::document::RunDocument;
+use plumb_model::finding::{Severity, ValidityVerdict};
+use thiserror::Error;
+
+/// Two runs that have nothing to hold side by side.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum CompareError {
+    /// A step that was named is not there.
+    #[error("run {run} has no step {got:?}; it has {expected}")]
+    NoSuchStep {
+        /// The run's id.
+        run: String,
+        /// What was asked for.
+        got: String,
+        /// What there is.
+        expected: String,
+    },
+    /// No step of one has the name of one of the other's.
+    #[error("no step of the two runs has the same name: {a} and {b}")]
+    NothingInCommon {
+        /// Steps of the first.
+        a: String,
+        /// Of the second.
+        b: String,
+    },
+}
+
+/// Two runs side by side; of each all steps, or the one that is named.
+///
+/// # Errors
+/// [`CompareError`] when there are no two steps to hold side by side.
+pub fn compare(
+    (a, step_a): (&RunDocument, Option<&str>),
+    (b, step_b): (&RunDocument, Option<&str>),
+) -> Result<CompareResult, CompareError> {
+    let pairs = steps::pairs((a, step_a), (b, step_b))?;
+    let named = step_a.is_some() || step_b.is_some();
+    let alone = if named { Vec::new() } else { steps::alone(a, b) };
+    Ok(CompareResult {
+        schema_version: COMPARE_SCHEMA_VERSION,
+        a: run(a),
+        b: run(b),
+        apart_s: apart_s(&a.run.started_at, &b.run.started_at),
+        conditions: conditions(a, b),
+        steps: pairs.iter().map(|(of_a, of_b)| steps::compared((a, *of_a), (b, *of_b))).collect(),
+        alone,
+        cannot_show: cannot_show(a, b),
+    })
+}
+
+fn run(document: &RunDocument) -> ComparedRun {
+    let told = document.validity.reasons.iter().filter(|reason| reason.severity > Severity::Note);
+    ComparedRun {
+        run_id: document.run.id.clone(),
+        name: document.run.name.clone(),
+        started_at: document.run.started_at.clone(),
+        plumb_version: document.run.plumb_version.clone(),
+        validity: document.validity.verdict,
+        reasons: told
+            .map(|reason| {
+                let place =
+                    reason.step.as_ref().map(|step| format!("{}: ", quoted(step))).unwrap_or_default();
+                format!("{place}{}", reason.claim)
+            })
+            .collect(),
+    }
+}
+
+/// What differs around the two runs.
+fn conditions(a: &RunDocument, b: &RunDocument) -> Vec<String> {
+    let host = |document: &RunDocument| {
+        let host = document.environment.host.as_ref();
+        let text = |value: Option<String>| value.unwrap_or_else(|| "not known".to_owned());
+        [
+            text(host.and_then(|host| host.host_digest.value().map(ToString::to_string))),
+            text(host.and_then(|host| host.cpu_model.value().map(ToString::to_string))),
+            text(host.and_then(|host| host.logical_cpus.value().map(ToString::to_string))),
+            text(host.and_then(|host| host.memory_total_bytes.value().map(ToString::to_string))),
+            text(host.and_then(|host| host.kernel_release.value().map(ToString::to_string))),
+        ]
+    };
+    let cluster = |document: &RunDocument| {
+        let cluster = &document.environment.cluster;
+        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".to_owned());
+        [
+            text(&cluster.id),
+            cluster.brokers.len().to_string(),
+            text(&cluster.version),
+            text(&cluster.security_protocol),
+            document.environment.client.clone(),
+            document.run.plumb_version.clone(),
+        ]
+    };
+    const HOST: [&str; 5] = [
+        "host",
+        "processor of the host",
+        "processors of the host",
+        "memory of the host, bytes",
+        "kernel of the host",
+    ];
+    const CLUSTER: [&str; 6] =
+        ["cluster", "brokers", "version of the brokers", "security.protocol", "client", "version of Plumb"];
+    let named = HOST.into_iter().zip(host(a).into_iter().zip(host(b)));
+    let named = named.chain(CLUSTER.into_iter().zip(cluster(a).into_iter().zip(cluster(b))));
+    named.filter(|(_, (a, b))| a != b).map(|(what, (a, b))| format!("{what}: {a} / {b}")).collect()
+}
+
+fn cannot_show(a: &RunDocument, b: &RunDocument) -> Vec<String> {
+    let mut all = vec![
+        "Why they differ: whatever changed between the two runs is in the difference, what you changed on purpose and what \
+         changed by itself."
+            .to_owned(),
+        "That they are equal: \"cannot tell\" is not \"no change\".".to_owned(),
+    ];
+    if [a, b].iter().any(|document| document.validity.verdict != ValidityVerdict::Valid) {
+        all.push(
+            "Anything that rests on figures of a run that is suspect or invalid: read its reasons first."
+                .to_owned(),
+        );
+    }
+    all
+}
+
+/// Seconds between two RFC 3339 times in UTC.
+fn apart_s(a: &str, b: &str) -> Option<i64> {
+    Some(seconds(b)? - seconds(a)?)
+}
+
+/// Seconds since 1970 of `2026-11-20T15:04:05Z`; days by the proleptic Gregorian calendar (Hinnant's days_from_civil).
+fn seconds(rfc_3339: &str) -> Option<i64> {
+    let (day, time) = rfc_3339.strip_suffix('Z')?.split_once('T')?;
+    let numbers = |text: &str, by: char| -> Option<Vec<i64>> {
+        text.split(by).map(|part| part.split('.').next()?.parse().ok()).collect()
+    };
+    let (day, time) = (numbers(day, '-')?, numbers(time, ':')?);
+    let ([year, month, day], [hour, minute, second]) =
+        (<[i64; 3]>::try_from(day).ok()?, <[i64; 3]>::try_from(time).ok()?);
+    let shifted = if month <= 2 { year - 1 } else { year };
+    let era = shifted.div_euclid(400);
+    let of_era = shifted.rem_euclid(400);
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
+    Some(days * 86_400 + hour * 3_600 + minute * 60 + second)
+}
+
+#[cfg(test)]
+mod tests;

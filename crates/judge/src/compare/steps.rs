@@ -1,0 +1,121 @@
+//! Two steps of two runs: what differs in their settings, and each metric by its blocks.
+
+use super::{CompareError, arms};
+use crate::comparison::level;
+use crate::durability;
+use crate::setup::Setup;
+use crate::trial::metric::{METRICS, Metric};
+use crate::trial::{effective, guarantees};
+use plumb_model::compare::{CompareSays, ComparedMetric, ComparedSteps};
+use plumb_model::document::{RunDocument, StepResult};
+use plumb_stats::rank_sum::{rank_sum, shift};
+
+/// The indices of the steps that belong together.
+pub(super) fn pairs(
+    (a, step_a): (&RunDocument, Option<&str>),
+    (b, step_b): (&RunDocument, Option<&str>),
+) -> Result<Vec<(usize, usize)>, CompareError> {
+    if step_a.is_some() || step_b.is_some() {
+        // One name for both, where the other is not given.
+        let (of_a, of_b) = (step_a.or(step_b).unwrap_or_default(), step_b.or(step_a).unwrap_or_default());
+        return Ok(vec![(find(a, of_a)?, find(b, of_b)?)]);
+    }
+    if let ([_], [_]) = (&a.steps[..], &b.steps[..]) {
+        return Ok(vec![(0, 0)]);
+    }
+    let same =
+        a.steps.iter().enumerate().filter_map(|(index, step)| {
+            Some((index, b.steps.iter().position(|other| other.name == step.name)?))
+        });
+    let same: Vec<(usize, usize)> = same.collect();
+    match same.is_empty() {
+        true => Err(CompareError::NothingInCommon { a: names(a), b: names(b) }),
+        false => Ok(same),
+    }
+}
+
+fn find(document: &RunDocument, name: &str) -> Result<usize, CompareError> {
+    document.steps.iter().position(|step| step.name == name).ok_or_else(|| CompareError::NoSuchStep {
+        run: document.run.id.clone(),
+        got: name.to_owned(),
+        expected: names(document),
+    })
+}
+
+fn names(document: &RunDocument) -> String {
+    document.steps.iter().map(|step| format!("{:?}", step.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// Steps of one run without a step of their name in the other.
+pub(super) fn alone(a: &RunDocument, b: &RunDocument) -> Vec<String> {
+    if a.steps.len() == 1 && b.steps.len() == 1 {
+        return Vec::new();
+    }
+    let missing = |of: &RunDocument, other: &RunDocument, which: &str| -> Vec<String> {
+        let alone = of.steps.iter().filter(|step| !other.steps.iter().any(|known| known.name == step.name));
+        alone.map(|step| format!("{} (only in the {which} run)", step.name)).collect()
+    };
+    [missing(a, b, "first"), missing(b, a, "second")].concat()
+}
+
+/// Two steps side by side.
+pub(super) fn compared((a, of_a): (&RunDocument, usize), (b, of_b): (&RunDocument, usize)) -> ComparedSteps {
+    let (first, second) = (setup(a, of_a), setup(b, of_b));
+    let mut unequal = durability::differences(&first.result.durability, &second.result.durability);
+    unequal.extend(guarantees::settings(&first.result.effective, &second.result.effective));
+    let metrics = METRICS.iter().filter(|metric| metric.applies(&first) && metric.applies(&second));
+    let confidence = level(a).max(level(b));
+    ComparedSteps {
+        a: first.name().to_owned(),
+        b: second.name().to_owned(),
+        unequal_guarantees: unequal,
+        settings: effective::both(&first, &second),
+        same_load: first.same_load(&second),
+        metrics: metrics
+            .filter_map(|metric| compared_metric(metric, (first.result, second.result), confidence))
+            .collect(),
+        arms: first.plan.zip(second.plan).and_then(|(of_a, of_b)| arms::yaml((a, of_a), (b, of_b))),
+    }
+}
+
+fn setup(document: &RunDocument, index: usize) -> Setup<'_> {
+    Setup { result: &document.steps[index], plan: document.plan.steps.get(index) }
+}
+
+/// None where neither has it.
+fn compared_metric(
+    metric: &Metric,
+    (a, b): (&StepResult, &StepResult),
+    confidence: f64,
+) -> Option<ComparedMetric> {
+    let values = |step: &StepResult| -> Vec<f64> {
+        let whole = step.blocks.iter().filter(|block| !block.cut_short);
+        whole.filter_map(|block| metric.value(block)).collect()
+    };
+    let (of_a, of_b) = (values(a), values(b));
+    if of_a.is_empty() && of_b.is_empty() {
+        return None;
+    }
+    let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
+    let (logs_a, logs_b) = (logs(&of_a), logs(&of_b));
+    let within = shift(&logs_a, &logs_b, confidence);
+    let ranks = rank_sum(&logs_a, &logs_b);
+    let apart = within.as_ref().is_some_and(|within| within.low > 0.0 || within.high < 0.0);
+    let medians = [&of_a, &of_b].map(|values| crate::trial::pairs::median(values.iter().copied()));
+    let plain = medians[0].zip(medians[1]).map(|(a, b)| b / a);
+    Some(ComparedMetric {
+        name: metric.name.to_owned(),
+        unit: metric.unit.to_owned(),
+        good: metric.good,
+        a_median: medians[0],
+        b_median: medians[1],
+        a_blocks: of_a.len() as u32,
+        b_blocks: of_b.len() as u32,
+        ratio: within.as_ref().map(|within| within.estimate.exp()).or(plain),
+        within_low: within.as_ref().map(|within| within.low.exp()),
+        within_high: within.as_ref().map(|within| within.high.exp()),
+        level: confidence,
+        p: ranks.map(|ranks| ranks.p_two_sided),
+        says: if apart { CompareSays::DiffersMoreThanBlocks } else { CompareSays::CannotTell },
+    })
+}

@@ -1,0 +1,68 @@
+//! What a trial on a setup could show: how far equal arms come out apart there, and how many pairs which difference takes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of [`PowerResult`]'s shape.
+pub const POWER_SCHEMA_VERSION: u32 = 1;
+
+/// What a trial could show. `plumb trial power --output json` prints this.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PowerResult {
+    /// Shape of this document.
+    pub schema_version: u32,
+    /// The run whose equal arms it is worked out from.
+    pub run_id: String,
+    /// Name of its scenario.
+    pub name: String,
+    /// Confidence level of the trial that is planned.
+    pub level: f64,
+    /// Chance of showing a difference of the size given.
+    pub power: f64,
+    /// Differences up to this count as none.
+    pub margin: f64,
+    /// The difference that is to be seen; absent where nobody asked for one.
+    pub detect: Option<f64>,
+    /// Pairs of equal arms behind it.
+    pub pilot_pairs: u32,
+    /// Time that a pair of the planned trial takes; absent where the plan does not tell.
+    pub pair_s: Option<f64>,
+    /// Each metric, the one that decides first.
+    pub metrics: Vec<MetricPower>,
+    /// For a person: at most three sentences.
+    pub summary: Vec<String>,
+}
+
+/// One metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MetricPower {
+    /// Such as `end_to_end.p99`.
+    pub name: String,
+    /// Unit of its values.
+    pub unit: String,
+    /// Median over the pilot's blocks.
+    pub median: Option<f64>,
+    /// Pairs that have it.
+    pub pairs: u32,
+    /// Standard deviation of the pairs' log ratios.
+    pub sd_log: f64,
+    /// With a chance of 80 % it is truly at most this: few pairs know it badly.
+    pub sd_log_high: f64,
+    /// What so many pairs show.
+    pub designs: Vec<Design>,
+    /// Pairs that show a difference of the margin; absent where a million would not do.
+    pub pairs_for_margin: Option<u64>,
+    /// Pairs that show the difference asked for.
+    pub pairs_for_detect: Option<u64>,
+}
+
+/// What so many pairs show.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Design {
+    /// Pairs.
+    pub pairs: u32,
+    /// The smallest ratio above 1 that they show.
+    pub detectable_ratio: f64,
+    /// The same if the spread is as large as the pilot leaves possible.
+    pub detectable_ratio_high: f64,
+}

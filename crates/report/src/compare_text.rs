@@ -1,0 +1,135 @@
+//! Two single runs side by side, as terminal text: what they do not promise alike first, then what they can show, then
+//! what they cannot, and the trial that could.
+
+use crate::number::{ABSENT, counted, p_value, ratio, significant, time};
+use crate::size_text::{Body, Column, Section, Sheet, render as sheet};
+use crate::text::TextStyle;
+use crate::{trials, wording};
+use plumb_model::compare::{CompareResult, CompareSays, ComparedMetric, ComparedRun, ComparedSteps};
+use plumb_model::finding::ValidityVerdict;
+
+/// The whole text.
+pub fn render(result: &CompareResult, style: TextStyle) -> String {
+    let mut findings: Vec<String> = Vec::new();
+    for steps in result.steps.iter().filter(|steps| !steps.unequal_guarantees.is_empty()) {
+        findings.push(format!(
+            "{} do not promise the same: {}",
+            names(steps),
+            steps.unequal_guarantees.join("; ")
+        ));
+    }
+    let mut cautions: Vec<String> = Vec::new();
+    for (which, run) in [("first", &result.a), ("second", &result.b)] {
+        if run.validity != ValidityVerdict::Valid {
+            let reasons: Vec<&str> = run.reasons.iter().map(|reason| reason.trim_end_matches('.')).collect();
+            cautions.push(format!(
+                "The {which} run is {}: {}",
+                wording::verdict(run.validity),
+                reasons.join("; ")
+            ));
+        }
+    }
+    cautions.extend(result.steps.iter().filter(|steps| !steps.same_load).map(|steps| {
+        format!("{} were not offered the same load: the ratio is of both, load and setting", names(steps))
+    }));
+    let mut sections = vec![runs(result)];
+    if !result.conditions.is_empty() {
+        sections.push(sentences("Around them", "first / second", result.conditions.clone()));
+    }
+    for steps in &result.steps {
+        sections.push(metrics(steps));
+        if !steps.settings.is_empty() {
+            let heading = format!("Settings of {}", names(steps));
+            sections.push(sentences(&heading, "as read back, first / second", steps.settings.clone()));
+        }
+    }
+    if !result.alone.is_empty() {
+        sections.push(sentences("Not compared", "", result.alone.clone()));
+    }
+    sections.push(sentences("What this cannot show", "", result.cannot_show.clone()));
+    let title = format!("{} and {}: two runs, each measured for itself", result.a.name, result.b.name);
+    let mut text = sheet(&Sheet { title, findings, cautions, sections }, style);
+    for steps in result.steps.iter().filter_map(|steps| Some((names(steps), steps.arms.as_ref()?))) {
+        let (names, arms) = steps;
+        text.push_str(&format!("\nThe trial that would prove it ({names}): `plumb trial run` on\n"));
+        for line in crate::text::paint::printable_lines(arms) {
+            text.push_str(&format!("    {line}\n"));
+        }
+    }
+    text
+}
+
+fn names(steps: &ComparedSteps) -> String {
+    if steps.a == steps.b { format!("\"{}\"", steps.a) } else { format!("\"{}\" / \"{}\"", steps.a, steps.b) }
+}
+
+fn sentences(heading: &str, meaning: &str, sentences: Vec<String>) -> Section {
+    Section { heading: heading.to_owned(), meaning: meaning.to_owned(), body: Body::Sentences(sentences) }
+}
+
+fn runs(result: &CompareResult) -> Section {
+    let row = |which: &str, run: &ComparedRun| {
+        vec![
+            which.to_owned(),
+            run.name.clone(),
+            wording::instant(&run.started_at),
+            wording::verdict(run.validity).to_owned(),
+            run.run_id.clone(),
+        ]
+    };
+    let apart = result.apart_s.map_or_else(
+        || "time apart not known".to_owned(),
+        |apart_s| format!("{} apart", time(apart_s.unsigned_abs() as f64 * 1e9)),
+    );
+    Section {
+        heading: "Runs".to_owned(),
+        meaning: apart,
+        body: Body::Table {
+            columns: ["", "name", "started", "verdict", "run"].map(Column::text).to_vec(),
+            rows: vec![row("first", &result.a), row("second", &result.b)],
+        },
+    }
+}
+
+fn metrics(steps: &ComparedSteps) -> Section {
+    let row = |metric: &ComparedMetric| {
+        let within = match (metric.within_low, metric.within_high) {
+            (Some(low), Some(high)) => format!("{}..{}", significant(low, 3), significant(high, 3)),
+            _ => ABSENT.to_owned(),
+        };
+        vec![
+            trials::metric(&metric.name),
+            trials::known(&metric.unit, metric.a_median),
+            trials::known(&metric.unit, metric.b_median),
+            metric.ratio.map_or_else(|| ABSENT.to_owned(), ratio),
+            within,
+            metric.p.map_or_else(|| ABSENT.to_owned(), p_value),
+            match metric.says {
+                CompareSays::DiffersMoreThanBlocks => "differs by more than blocks within a run do",
+                CompareSays::CannotTell => "cannot tell",
+            }
+            .to_owned(),
+        ]
+    };
+    let blocks = steps.metrics.first().map_or(String::new(), |metric| {
+        format!(" of {} and {}", metric.a_blocks, counted(metric.b_blocks as usize, "block"))
+    });
+    Section {
+        heading: names(steps),
+        meaning: format!(
+            "medians{blocks}; the interval has the spread of blocks within the runs, no drift between them"
+        ),
+        body: Body::Table {
+            columns: vec![
+                Column::text("metric"),
+                Column::number("first"),
+                Column::number("second"),
+                Column::number("ratio"),
+                Column::text("within"),
+                Column::text("p"),
+                Column::text("what can be said"),
+            ],
+            rows: steps.metrics.iter().map(row).collect(),
+        },
+    }
+}
