@@ -51,7 +51,9 @@ fn every_scenario_that_ships_resolves_to_a_plan() {
     assert!(!scenarios.is_empty());
     for name in scenarios {
         let file = root().join("scenarios").join(&name);
-        let planned = Program::new(["run".as_ref(), file.as_os_str()]).args(["--dry-run"]).run();
+        let is_trial = std::fs::read_to_string(&file).unwrap().contains("\narms:");
+        let command: &[&str] = if is_trial { &["trial", "run"] } else { &["run"] };
+        let planned = Program::new(command).args([file.as_os_str()]).args(["--dry-run"]).run();
         assert_eq!(planned.code(), Some(0), "{name}: {}", planned.stderr);
         assert!(planned.stdout.contains(name.trim_end_matches(".yaml")), "{name}: {}", planned.stdout);
         assert!(!planned.path("runs").exists(), "a dry run leaves nothing behind");
