@@ -112,6 +112,7 @@ struct Contract {
     interval_s: u64,
     seed: u64,
     servers: Groups<u32>,
+    strata: u32,
     effect_ratio: Option<f64>,
     interval_low: Option<f64>,
     interval_high: Option<f64>,

@@ -54,6 +54,7 @@ pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResul
         interval_s: question.interval_s,
         seed: question.seed,
         servers: compared.counts(),
+        strata: compared.strata,
         effect_ratio: estimate.ratio(),
         interval_low: estimate.interval(question.level).map(|it| it.0),
         interval_high: estimate.interval(question.level).map(|it| it.1),
@@ -74,8 +75,10 @@ pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResul
         summary: Vec::new(),
         caveats: Vec::new(),
     };
-    result.rollout = rollout::rollout(&compared, &estimate, table, &result);
-    result.caveats = words::caveats(&compared, &estimate, &result);
+    // A fleet is no smaller than what was seen of it.
+    let fleet_servers = question.fleet_servers.unwrap_or(0).max(table.servers.len() as u32);
+    result.rollout = rollout::rollout(&compared, &estimate, fleet_servers, &result);
+    result.caveats = words::caveats(&estimate, &result);
     result.summary = words::summary(&compared, &estimate, &result);
     Ok(result)
 }

@@ -105,6 +105,8 @@ pub struct FleetResult {
     pub seed: u64,
     /// Servers in each group that are compared.
     pub servers: BTreeMap<FleetGroup, u32>,
+    /// Strata within which they are compared; 1 where there are none.
+    pub strata: u32,
     /// Test over control, after over before, at equal load: 0.05 means 95 % less; absent when it cannot be told.
     pub effect_ratio: Option<f64>,
     /// Lower end of its interval.

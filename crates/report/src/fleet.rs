@@ -5,6 +5,8 @@
 mod chart;
 pub mod groups;
 pub mod page;
+#[cfg(test)]
+mod tests;
 pub mod text;
 
 use crate::number::significant;
@@ -93,7 +95,8 @@ fn figures(result: &FleetResult) -> Vec<(String, String)> {
             of(result.load_elasticity),
         ));
     }
-    rows.push(("servers compared".to_owned(), servers.collect::<Vec<_>>().join(", ")));
+    let within = if result.strata > 1 { format!(", within {} strata", result.strata) } else { String::new() };
+    rows.push(("servers compared".to_owned(), format!("{}{within}", servers.collect::<Vec<_>>().join(", "))));
     rows.push(("seed".to_owned(), result.seed.to_string()));
     rows
 }

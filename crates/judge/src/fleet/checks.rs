@@ -6,7 +6,7 @@ use super::pre_trend::{self, Before};
 use super::question::FleetQuestion;
 use super::surge::Found;
 use super::traffic::{ALARM_P, interference, overlap};
-use super::words::{change, count, p_value, percent, ratio};
+use super::words::{change, count, percent, ratio};
 use plumb_model::fleet::{CheckOutcome, FleetCheck};
 use plumb_stats::fleet::design::Groups;
 use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance, servers_min, smallest_p};
@@ -45,8 +45,10 @@ fn servers(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
     let smallest = smallest_p(&compared.test, &compared.stratum);
     let alpha = 1.0 - question.level;
     if smallest <= alpha {
-        let statement =
-            format!("So many servers can show a p down to {}.", p_value(smallest).replace("p = ", ""));
+        let statement = format!(
+            "So many servers can show a difference: the smallest p that they can reach is {}.",
+            smallest_words(smallest)
+        );
         return check("servers", CheckOutcome::Passed, statement, None);
     }
     let statement = format!(
@@ -55,6 +57,10 @@ fn servers(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
         servers_min(alpha)
     );
     check("servers", CheckOutcome::Failed, statement, None)
+}
+
+fn smallest_words(p: f64) -> String {
+    if p < 0.001 { "below 0.001".to_owned() } else { format!("{p:.3}") }
 }
 
 /// A test of one level of each server between the groups, in their strata.
@@ -93,7 +99,7 @@ fn level_check(name: &str, what: &str, found: Option<(f64, f64)>) -> FleetCheck 
     };
     let apart = change(log_ratio.exp());
     let said = format!(
-        "{what}: the test group's is {apart} of the control group's, typical server against typical server"
+        "{what}: the test group's is {apart} against the control group's, typical server by typical server"
     );
     if p >= ALARM_P {
         return check(name, CheckOutcome::Passed, format!("{said}, as chance makes it."), Some(p));

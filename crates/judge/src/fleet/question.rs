@@ -35,6 +35,8 @@ pub struct FleetQuestion {
     pub strata: Vec<Stratum>,
     /// From when to when a surge was, where the user knows; seconds since 1970.
     pub surge_s: Option<(i64, Option<i64>)>,
+    /// Servers of the whole fleet, for the roll-out; none: those of the table.
+    pub fleet_servers: Option<u32>,
     /// Seed of the permutations.
     pub seed: u64,
     /// For the result.

@@ -6,7 +6,7 @@
 use super::compared::Compared;
 use super::estimate::Estimate;
 use super::words::{change, count, ratio};
-use plumb_model::fleet::{FleetResult, FleetTable, RolloutStage};
+use plumb_model::fleet::{FleetResult, RolloutStage};
 use plumb_model::trial::{Good, TrialVerdict};
 use plumb_stats::law::student_quantile;
 
@@ -26,23 +26,22 @@ const STAGE_MIN: u32 = 4;
 pub(super) fn rollout(
     compared: &Compared,
     estimate: &Estimate,
-    table: &FleetTable,
+    fleet_servers: u32,
     result: &FleetResult,
 ) -> Vec<RolloutStage> {
     let good = matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Equivalent);
     let (Some(spread), Some(log_ratio), true) = (estimate.spread(compared), estimate.log_ratio, good) else {
         return Vec::new();
     };
-    let fleet = table.servers.len() as u32;
     let mut have = result.servers.values().last().copied().unwrap_or(0);
     let mut stages = Vec::new();
     for share in SHARES {
-        let target = (share * f64::from(fleet)).round() as u32;
+        let target = (share * f64::from(fleet_servers)).round() as u32;
         let servers = target.saturating_sub(have);
         if servers == 0 {
             continue;
         }
-        let others = fleet - target;
+        let others = fleet_servers - target;
         let stop_when = stop_when(result, spread, log_ratio.0, (servers, others));
         stages.push(RolloutStage { share, servers, watch_intervals: result.intervals_after, stop_when });
         have = target;
@@ -76,14 +75,15 @@ fn stop_when(result: &FleetResult, spread: f64, log_ratio: f64, servers: (u32, u
     }
     if let Some(t) = student_quantile(1.0 - ODD_SERVER, freedom) {
         rules.push(format!(
-            "a single server's {}{load} changes by more than {}: one in a thousand does so by itself",
+            "{}{load} of a single server {} by more than {}: one in a thousand does so by itself",
             result.metric,
-            change((sign * t * spread).exp())
+            if sign > 0.0 { "rises" } else { "falls" },
+            change((sign * t * spread).exp()).trim_start_matches(['+', '-'])
         ));
     }
     rules.push(format!(
-        "more than {} of {} sends no values for an interval",
-        count(u64::from((stage / 20).max(1)), "server"),
+        "more than {} of the {} that get it send no values for an interval",
+        stage / 20,
         count(u64::from(stage), "server")
     ));
     rules

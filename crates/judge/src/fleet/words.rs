@@ -7,19 +7,22 @@ use jiff::Timestamp;
 use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetResult, SampleKind};
 use plumb_model::trial::{Good, TrialVerdict};
 
+const DAY_S: u64 = 86_400;
+
 /// UTC, RFC 3339.
 pub(super) fn moment(seconds: i64) -> String {
     Timestamp::from_second(seconds).unwrap_or_default().to_string()
 }
 
-/// Three digits that matter.
+/// Three digits that matter, and one more next to 1, where intervals are narrow.
 pub(super) fn ratio(value: f64) -> String {
     let decimals = match value.abs() {
         v if v >= 100.0 => 0,
         v if v >= 10.0 => 1,
-        v if v >= 0.1 => 2,
-        v if v >= 0.01 => 3,
-        _ => 4,
+        v if v >= 2.0 => 2,
+        v if v >= 0.1 => 3,
+        v if v >= 0.01 => 4,
+        _ => 5,
     };
     format!("{value:.decimals$}")
 }
@@ -87,7 +90,7 @@ fn verdict(estimate: &Estimate, result: &FleetResult) -> String {
             } else {
                 "higher"
             };
-            format!("{word}: {metric} is {direction} with the change{found}.")
+            format!("{word}: {direction} {metric} with the change{found}.")
         }
         TrialVerdict::Equivalent => format!(
             "Equivalent: whatever the change does to {metric} is within the margin of {}{found}.",
@@ -141,14 +144,18 @@ fn levels(compared: &Compared, result: &FleetResult) -> String {
             name(group)
         )
     };
+    let (unit, by) = match result.interval_s {
+        DAY_S => ("day", "by server and day"),
+        _ => ("interval", "by server and interval"),
+    };
     format!(
         "{} {} went from {} and from {}, over {} before and {} after.",
         result.metric,
-        if result.metric_kind == SampleKind::Level { "by server" } else { "by server and interval" },
+        if result.metric_kind == SampleKind::Level { "by server" } else { by },
         of(FleetGroup::Test),
         of(FleetGroup::Control),
-        count(u64::from(result.intervals_before), "interval"),
-        count(u64::from(result.intervals_after), "interval"),
+        count(u64::from(result.intervals_before), unit),
+        thousands(f64::from(result.intervals_after)),
     )
 }
 
@@ -190,7 +197,7 @@ fn third(result: &FleetResult) -> Option<String> {
 }
 
 /// What a reader must know before relying on it.
-pub(super) fn caveats(compared: &Compared, estimate: &Estimate, result: &FleetResult) -> Vec<String> {
+pub(super) fn caveats(estimate: &Estimate, result: &FleetResult) -> Vec<String> {
     let mut caveats = Vec::new();
     if result.load.is_none() {
         caveats.push(

@@ -171,6 +171,9 @@ pub struct FleetArgs {
     /// A surge of load that is known: FROM/UNTIL, or FROM/ to the end [default: looked for in the load]
     #[arg(long, value_name = "FROM/UNTIL", help_heading = QUESTION)]
     pub surge: Option<String>,
+    /// Servers of the whole fleet, for the roll-out [default: those that have figures]
+    #[arg(long, value_name = "N", help_heading = QUESTION)]
+    pub fleet_size: Option<u32>,
     /// Verdicts with which the command ends with exit code 0 [default: better,equivalent]
     #[arg(long, value_name = "VERDICTS", value_delimiter = ',', help_heading = QUESTION)]
     pub accept: Vec<VerdictWord>,

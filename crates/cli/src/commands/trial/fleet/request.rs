@@ -75,6 +75,7 @@ pub(super) fn question(arguments: &FleetArgs, zone: &TimeZone) -> Result<FleetQu
             })
             .collect(),
         surge_s: surge(arguments, zone)?,
+        fleet_servers: arguments.fleet_size,
         seed: arguments.seed.unwrap_or(SEED),
         plumb_version: env!("CARGO_PKG_VERSION").to_owned(),
     })

@@ -1,0 +1,117 @@
+//! A result in which something is absent and a name is hostile, in every renderer.
+
+use super::{page, text};
+use crate::text::TextStyle;
+use plumb_model::fleet::{
+    CheckOutcome, Exclusion, FLEET_SCHEMA_VERSION, FleetCheck, FleetDay, FleetGroup, FleetResult,
+    NaiveFigure, RolloutStage, SampleKind, ServersNeeded, Surge,
+};
+use plumb_model::trial::{Good, TrialVerdict};
+use std::collections::BTreeMap;
+
+const HOSTILE: &str = "drops<script>alert(1)</script>";
+
+fn result() -> FleetResult {
+    let day = |start: &str, group, metric_mean| FleetDay {
+        start: start.to_owned(),
+        group,
+        servers: 3,
+        metric_mean,
+        metric_median: metric_mean,
+        load_mean: Some(1e6),
+    };
+    FleetResult {
+        schema_version: FLEET_SCHEMA_VERSION,
+        plumb_version: "0.0.0".to_owned(),
+        metric: HOSTILE.to_owned(),
+        metric_kind: SampleKind::Increments,
+        load: Some("packets".to_owned()),
+        good: Good::Lower,
+        changed_at: "2026-01-03T00:00:00Z".to_owned(),
+        intervals_before: 2,
+        intervals_after: 2,
+        interval_s: 86_400,
+        seed: 1,
+        servers: BTreeMap::from([(FleetGroup::Control, 3), (FleetGroup::Test, 3)]),
+        strata: 1,
+        effect_ratio: Some(0.0517),
+        interval_low: Some(0.0404),
+        interval_high: Some(0.0631),
+        level: 0.95,
+        p: None,
+        margin: 0.03,
+        verdict: TrialVerdict::Undecided,
+        reason: Some("So few servers cannot show any difference.".to_owned()),
+        smallest_detectable_ratio: None,
+        needed: vec![ServersNeeded { ratio: 1.03, servers: None }, ServersNeeded { ratio: 1.1, servers: Some(1_234) }],
+        load_elasticity: Some(1.5),
+        checks: vec![FleetCheck {
+            name: "leave_one_out".to_owned(),
+            outcome: CheckOutcome::Failed,
+            statement: "Without any one server the ratio is between 0.05 and 0.06, as somebody with a lot to say would put it.".to_owned(),
+            p: Some(0.0004),
+        }],
+        naive: vec![NaiveFigure {
+            name: "test group, after over before".to_owned(),
+            estimate_ratio: None,
+            interval_low: None,
+            interval_high: None,
+            p: None,
+            why_not: "Whatever else happened at that time is in it.".to_owned(),
+        }],
+        surge: Some(Surge {
+            from: "2026-01-04T00:00:00Z".to_owned(),
+            until: None,
+            load_ratio: BTreeMap::from([(FleetGroup::Control, 1.9), (FleetGroup::Test, 1.8)]),
+            metric_ratio: BTreeMap::from([(FleetGroup::Control, 13.75), (FleetGroup::Test, 4.23)]),
+            ratio_of_ratios: Some(4.23 / 13.75),
+            interval_low: None,
+            interval_high: None,
+            p: None,
+        }),
+        days: [("01", Some(4_000.0)), ("02", None), ("03", Some(5_000.0)), ("04", Some(55_000.0))]
+            .into_iter()
+            .flat_map(|(of, mean)| {
+                let start = format!("2026-01-{of}T00:00:00Z");
+                [day(&start, FleetGroup::Control, mean), day(&start, FleetGroup::Test, mean.map(|mean| mean / 2.0))]
+            })
+            .collect(),
+        rollout: vec![RolloutStage { share: 0.05, servers: 100, watch_intervals: 7, stop_when: vec!["it is above 1.02".to_owned()] }],
+        exclusions: vec![Exclusion { what: "counter resets".to_owned(), count: 3, example: "edge-1".to_owned(), done: "mended".to_owned() }],
+        summary: vec!["Undecided.".to_owned()],
+        caveats: Vec::new(),
+    }
+}
+
+#[test]
+fn the_text_is_no_wider_than_the_terminal_and_what_is_absent_is_a_dash() {
+    let text = text::render(&result(), TextStyle { color: false, width: 100 });
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(text.contains("is UNDECIDED\n"), "{text}");
+    assert!(text.contains("p, by permutation of servers"), "{text}");
+    let row = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap();
+    assert!(row("p, by permutation").ends_with(" -"), "{text}");
+    assert!(row("FAILED").contains("leave-one-out  < 0.001"), "{text}");
+    assert!(row("ratio of ratios").ends_with("0.308, without an interval: too few servers"), "{text}");
+    assert!(text.contains("1.03  more than a million"), "{text}");
+}
+
+#[test]
+fn a_spark_line_marks_the_change_and_shows_a_gap_as_a_gap() {
+    let text = text::render(&result(), TextStyle { color: false, width: 100 });
+    let line = text.lines().find(|line| line.starts_with(&format!("{HOSTILE}, control"))).unwrap();
+    assert!(line.ends_with("▁·|▁█"), "{line}");
+}
+
+#[test]
+fn the_page_escapes_names_draws_pieces_between_gaps_and_shades_the_surge() {
+    let page = page::render(&result()).unwrap();
+    assert!(!page.contains("<script") && page.contains("drops&#60;script&#62;"), "names are escaped");
+    assert_eq!(
+        page.matches("<polyline class=\"curve c1 d1\"").count(),
+        3,
+        "two pieces of the metric, one of the load"
+    );
+    assert!(page.contains("<rect class=\"surge\" x=\"75.00%\" y=\"0\" width=\"25.00%\""), "{page}");
+    assert!(page.contains("<line class=\"change\" x1=\"50.00%\""), "{page}");
+}
