@@ -124,6 +124,8 @@ struct Contract {
     smallest_detectable_ratio: Option<f64>,
     needed: Vec<Value>,
     load_elasticity: Option<f64>,
+    load_elasticity_low: Option<f64>,
+    load_elasticity_high: Option<f64>,
     checks: Vec<Check>,
     naive: Vec<Naive>,
     surge: Option<Surge>,
@@ -291,4 +293,34 @@ fn groups_are_drawn_kept_with_their_seed_and_read_again() {
     assert_eq!(result["servers"], serde_json::json!({"control": 18, "test": 18}), "{result:#}");
     // The groups that were drawn have nothing to do with those that have the change: half of each has it.
     assert_ne!(result["verdict"], "better", "{result:#}");
+}
+
+/// Every command of the guide's page is run, as a reader would, on the files that it names; each line that the page shows of its
+/// output must be in it.
+#[test]
+fn the_guide_shows_what_the_program_prints() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("docs/guide/fleet.md")).unwrap();
+    let mut commands = 0;
+    for block in page.split("```console\n").skip(1) {
+        let mut lines = block.split("```").next().unwrap().lines();
+        let mut command = lines.next().unwrap().to_owned();
+        while command.ends_with('\\') {
+            command.pop();
+            command.push_str(lines.next().unwrap());
+        }
+        let words = command.strip_prefix("$ plumb ").unwrap().split_whitespace();
+        let place = |word: &str| match word.starts_with("docs/") {
+            true => root.join(word).into_os_string(),
+            false => word.into(),
+        };
+        let ended = Program::new(words.map(place)).run();
+        commands += 1;
+        assert!(matches!(ended.code(), Some(0 | 1)), "{command}: {}", ended.stderr);
+        for line in lines.filter(|line| !line.is_empty() && *line != "...") {
+            let printed = ended.stdout.lines().chain(ended.stderr.lines()).any(|printed| printed == line);
+            assert!(printed, "{command}: no {line:?} in\n{}{}", ended.stdout, ended.stderr);
+        }
+    }
+    assert!(commands >= 2, "{commands}");
 }

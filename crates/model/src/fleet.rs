@@ -129,6 +129,10 @@ pub struct FleetResult {
     pub needed: Vec<ServersNeeded>,
     /// By how much the metric grows with the load: its logarithm over the load's; 1 where it is a plain rate.
     pub load_elasticity: Option<f64>,
+    /// Lower end of its interval.
+    pub load_elasticity_low: Option<f64>,
+    /// Upper end.
+    pub load_elasticity_high: Option<f64>,
     /// Balance, pre-trends, placebo, leave-one-out, exposure, surge, interference, overlap.
     pub checks: Vec<FleetCheck>,
     /// What the usual ways of looking at the same data would have said, each with why not to.

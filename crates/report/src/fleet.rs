@@ -89,10 +89,11 @@ fn figures(result: &FleetResult) -> Vec<(String, String)> {
             ),
         ),
     ];
-    if let (Some(load), Some(_)) = (&result.load, result.load_elasticity) {
+    if let (Some(load), Some(elasticity)) = (&result.load, result.load_elasticity) {
+        let interval = span(result.load_elasticity_low, result.load_elasticity_high);
         rows.push((
             format!("{} grows with {load} to the power of", result.metric),
-            of(result.load_elasticity),
+            format!("{} ({interval})", ratio(elasticity)),
         ));
     }
     let within = if result.strata > 1 { format!(", within {} strata", result.strata) } else { String::new() };

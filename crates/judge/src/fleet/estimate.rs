@@ -19,7 +19,8 @@ pub(super) struct Estimate {
     pub(super) log_ratio: Option<(f64, f64)>,
     /// Degrees of freedom of t.
     freedom: f64,
-    pub(super) elasticity: Option<f64>,
+    /// By how much the metric grows with the load, with the standard error.
+    pub(super) elasticity: Option<(f64, f64)>,
     pub(super) p: Option<f64>,
     /// The fit behind it; none where shares are compared.
     pub(super) effect: Option<Effect>,
@@ -44,6 +45,13 @@ impl Estimate {
         let (log_ratio, error) = self.log_ratio?;
         let reach = student_quantile(0.5 + level / 2.0, self.freedom)? * error;
         Some((log_ratio - reach, log_ratio + reach))
+    }
+
+    /// The interval of the elasticity.
+    pub(super) fn elasticity_interval(&self, level: f64) -> Option<(f64, f64)> {
+        let (elasticity, error) = self.elasticity?;
+        let reach = student_quantile(0.5 + level / 2.0, self.freedom)? * error;
+        Some((elasticity - reach, elasticity + reach))
     }
 
     /// Standard deviation of what one server does beyond its load and its group.

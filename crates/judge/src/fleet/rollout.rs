@@ -30,7 +30,7 @@ pub(super) fn rollout(
     result: &FleetResult,
 ) -> Vec<RolloutStage> {
     let good = matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Equivalent);
-    let (Some(spread), Some(log_ratio), true) = (estimate.spread(compared), estimate.log_ratio, good) else {
+    let (Some(spread), Some(shown), true) = (estimate.spread(compared), estimate.log_ratio, good) else {
         return Vec::new();
     };
     let mut have = result.servers.values().last().copied().unwrap_or(0);
@@ -42,14 +42,15 @@ pub(super) fn rollout(
             continue;
         }
         let others = fleet_servers - target;
-        let stop_when = stop_when(result, spread, log_ratio.0, (servers, others));
+        let stop_when = stop_when(result, spread, shown, (servers, others));
         stages.push(RolloutStage { share, servers, watch_intervals: result.intervals_after, stop_when });
         have = target;
     }
     stages
 }
 
-fn stop_when(result: &FleetResult, spread: f64, log_ratio: f64, servers: (u32, u32)) -> Vec<String> {
+fn stop_when(result: &FleetResult, spread: f64, shown: (f64, f64), servers: (u32, u32)) -> Vec<String> {
+    let (log_ratio, error_shown) = shown;
     let (worse, sign) = match result.good {
         Good::Lower => ("above", 1.0),
         Good::Higher => ("below", -1.0),
@@ -68,7 +69,8 @@ fn stop_when(result: &FleetResult, spread: f64, log_ratio: f64, servers: (u32, u
             result.metric,
             ratio((sign * t * error).exp())
         ));
-        let expected = log_ratio + sign * t * error;
+        // What this trial showed has an error of its own.
+        let expected = log_ratio + sign * t * error.hypot(error_shown);
         if result.verdict == TrialVerdict::Better && sign * expected < 0.0 {
             rules.push(format!("the same is {worse} {}: less than this trial showed", ratio(expected.exp())));
         }

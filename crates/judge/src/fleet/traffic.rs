@@ -3,7 +3,7 @@
 use super::compared::Compared;
 use super::estimate::Estimate;
 use super::question::FleetQuestion;
-use super::words::{change, p_value, percent};
+use super::words::{change, deviation, p_value, percent};
 use plumb_model::fleet::{CheckOutcome, FleetCheck};
 use plumb_stats::fleet::design::{Design, Groups};
 use plumb_stats::fleet::overlap;
@@ -25,7 +25,7 @@ fn check(name: &str, outcome: CheckOutcome, statement: String, p: Option<f64>) -
     FleetCheck { name: name.to_owned(), outcome, statement, p }
 }
 
-/// Whether "at equal load" is within the data.
+/// Whether "at equal load" is within the data. Where the groups' loads changed alike there is nothing to carry over.
 pub(super) fn overlap(compared: &Compared, estimate: &Estimate) -> FleetCheck {
     let name = "overlap";
     let share = overlap::overlap(&compared.test, &estimate.load_change);
@@ -33,13 +33,24 @@ pub(super) fn overlap(compared: &Compared, estimate: &Estimate) -> FleetCheck {
         let statement = "No load was given: whether the groups were loaded alike is not known.".to_owned();
         return check(name, CheckOutcome::Unknown, statement, None);
     };
+    let mean = |group: bool| {
+        let of_group = estimate.load_change.iter().zip(&compared.test).filter(|(_, test)| **test == group);
+        let (sum, n) = of_group.fold((0.0, 0.0), |(sum, n), (load, _)| (sum + load, n + 1.0));
+        sum / n
+    };
+    let apart = (mean(true) - mean(false)).abs();
     let statement =
-        format!("The load of {} of the servers changed by an amount that both groups have.", percent(share));
-    if share >= OVERLAP_MIN {
+        format!("The load of {} of the servers changed by an amount that both groups have", percent(share));
+    if apart <= APART.ln() {
+        let statement = format!("{statement}; the groups' means are {} apart.", deviation(apart));
         return check(name, CheckOutcome::Passed, statement, None);
     }
+    if share >= OVERLAP_MIN {
+        return check(name, CheckOutcome::Passed, format!("{statement}."), None);
+    }
     let statement = format!(
-        "{statement} It takes {}: below that, a comparison at equal load goes past the data.",
+        "{statement}, and the groups' means are {} apart. It takes {}: below that, a comparison at equal load goes past the data.",
+        deviation(apart),
         percent(OVERLAP_MIN)
     );
     check(name, CheckOutcome::Failed, statement, None)

@@ -9,6 +9,9 @@ use plumb_model::trial::{Good, TrialVerdict};
 
 const DAY_S: u64 = 86_400;
 
+/// Powers of the load outside of which the load is hardly what drives a metric (ours).
+const UNUSUAL: std::ops::Range<f64> = 0.5..2.5;
+
 /// UTC, RFC 3339.
 pub(super) fn moment(seconds: i64) -> String {
     Timestamp::from_second(seconds).unwrap_or_default().to_string()
@@ -212,18 +215,13 @@ pub(super) fn caveats(estimate: &Estimate, result: &FleetResult) -> Vec<String> 
             result.metric
         ));
     }
-    let elasticity = result.load_elasticity.filter(|it| !(0.5..=2.5).contains(it));
-    if let Some(elasticity) = elasticity {
+    let interval = result.load_elasticity_low.zip(result.load_elasticity_high);
+    if let Some((low, high)) = interval.filter(|(low, high)| *high < UNUSUAL.start || *low > UNUSUAL.end) {
         caveats.push(format!(
-            "{} grows with the load to the power of {}: outside of what is usual (1 to 2), so the load may not be what drives it.",
+            "{} grows with the load to the power of {} to {}, where 1 to 2 is usual: the load may not be what drives it.",
             result.metric,
-            ratio(elasticity)
-        ));
-    }
-    if compared.strata > 1 {
-        caveats.push(format!(
-            "Servers are compared within {}.",
-            count(u64::from(compared.strata), "stratum").replace("stratums", "strata")
+            ratio(low),
+            ratio(high)
         ));
     }
     caveats

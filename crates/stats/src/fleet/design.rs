@@ -51,8 +51,8 @@ pub struct Effect {
     pub error: f64,
     /// Degrees of freedom of t.
     pub freedom: f64,
-    /// By how much the outcome grows with the load; none: not adjusted.
-    pub elasticity: Option<f64>,
+    /// By how much the outcome grows with the load, with the standard error (HC3); none: not adjusted.
+    pub elasticity: Option<(f64, f64)>,
     /// What is left of each server, in the order in which they were given.
     pub rest: Vec<f64>,
     /// How much the estimate would rise without each server.
@@ -154,10 +154,26 @@ impl Design {
             error: squares(&without).sqrt(),
             freedom: self.freedom,
             // The slope with the group in the model: what the change did is not the load's.
-            elasticity: slope.map(|slope| slope - log_ratio * self.group_on_load),
+            elasticity: slope
+                .map(|slope| (slope - log_ratio * self.group_on_load, self.elasticity_error(&rest))),
             rest: in_order(&rest),
             without: in_order(&without),
         })
+    }
+
+    /// Of the load with strata and group projected out, as [`Effect::error`] is of the group.
+    fn elasticity_error(&self, rest: &[f64]) -> f64 {
+        let group: Vec<f64> = self
+            .group
+            .iter()
+            .zip(&self.load)
+            .map(|(group, load)| group + self.group_on_load * load)
+            .collect();
+        let slope = dot(&group, &self.load) / squares(&group);
+        let load: Vec<f64> = self.load.iter().zip(&group).map(|(load, group)| load - slope * group).collect();
+        let alone =
+            self.leverage.iter().zip(rest).zip(&load).map(|((h, e), load)| (load * e / (1.0 - h)).powi(2));
+        alone.sum::<f64>().sqrt() / squares(&load)
     }
 
     /// The outcome with strata and load projected out, stratum by stratum, and its slope over the load.
@@ -213,7 +229,9 @@ mod tests {
         let adjusted = effect(&[0; 12], Some(&LOAD));
         close(adjusted.log_ratio, -0.40500382996746775);
         close(adjusted.error, 0.14275454801230933);
-        close(adjusted.elasticity.unwrap(), 1.70975154775744);
+        let (elasticity, error) = adjusted.elasticity.unwrap();
+        close(elasticity, 1.70975154775744);
+        close(error, 0.3525354867558085);
         assert_eq!(adjusted.freedom, 9.0);
         let (low, high) = adjusted.interval(0.95).unwrap();
         close(low, -0.7279370532755336);
@@ -231,7 +249,9 @@ mod tests {
         let strata = effect(&[0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1], Some(&LOAD));
         close(strata.log_ratio, -0.40338187373169);
         close(strata.error, 0.09650135728724735);
-        close(strata.elasticity.unwrap(), 1.678358846419807);
+        let (elasticity, error) = strata.elasticity.unwrap();
+        close(elasticity, 1.678358846419807);
+        close(error, 0.2502540031288899);
         close(strata.p().unwrap(), 0.003079348150370161);
     }
 
