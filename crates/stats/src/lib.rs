@@ -5,7 +5,7 @@
 //! [`figure`] is the middle of a few short blocks; [`paired`] compares two settings over paired blocks, on [`signed_rank`], and
 //! [`multiple`] allows for having made many comparisons; [`power`] says beforehand what a comparison can show, and [`e_process`]
 //! lets one look after every pair;
-//! [`steady`] looks for a change within a series and [`trend`] for a direction; [`knee`] tells where a rate stops rising
+//! [`steady`] looks for a change within a series, [`change_point`] for many, [`warm_up`] for the end of a block's beginning, and [`trend`] for a direction; [`knee`] tells where a rate stops rising
 //! with the number of clients, and [`variability`] where it begins to vary. [`fleet`] holds two groups of servers against each other.
 //!
 //! Everything is a pure function of its arguments: what is random takes a seed. Not here: input and output, clocks,
@@ -13,11 +13,13 @@
 
 pub mod autocorrelation;
 pub mod bootstrap;
+pub mod change_point;
 pub mod counts;
 pub mod distribution;
 pub mod e_process;
 pub mod figure;
 pub mod fleet;
+pub mod harrell_davis;
 pub mod histogram;
 pub mod interval;
 pub mod knee;
