@@ -49,7 +49,8 @@ pub fn servers_min(alpha: f64) -> usize {
     (1..).find(|&n| smallest_p_two_groups(n, n) <= alpha || n >= 1_000).unwrap_or(1_000)
 }
 
-/// How often an effect is as large by chance; `rounds` are drawn where not all ways are tried. None where there is no effect to hold against (see [`Design::effect`]).
+/// How often an effect is as large by chance; `rounds` are drawn where not all ways are tried. None where there is no effect to
+/// hold against (see [`Design::effect`]).
 pub fn chance(groups: &Groups, outcome: &[f64], rounds: u32, seed: u64) -> Option<Chance> {
     let design = Design::new(groups)?;
     let effect = design.effect(outcome)?;

@@ -10,6 +10,7 @@ use std::str::FromStr;
 
 const FIGURES: &str = "The figures";
 const COLUMNS: &str = "Columns of the files";
+const SERVER: &str = "A Prometheus-compatible server";
 const GROUPS: &str = "The groups";
 const QUESTION: &str = "The question";
 const ASSIGN: &str = "Groups for a new trial";
@@ -99,13 +100,17 @@ pub enum FleetOutput {
 
 /// `plumb trial fleet`
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("source").required(true).multiple(true).args(["data", "inventory"]))]
-#[command(group = ArgGroup::new("who").args(["groups", "group_column"]))]
+#[command(group = ArgGroup::new("source").required(true).multiple(true).args(["data", "prometheus", "inventory"]))]
+#[command(group = ArgGroup::new("who").args(["groups", "group_column", "group_label"]))]
 pub struct FleetArgs {
     /// CSV or Parquet files with a row for each server and time
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = FIGURES)]
     pub data: Vec<PathBuf>,
-    /// The metric, and what its samples are: NAME[:increments|counter|level] [default kind: increments]
+    /// A Prometheus-compatible server: http://host:9090; needs --from and --until
+    #[arg(long, value_name = "URL", conflicts_with = "data", help_heading = FIGURES)]
+    pub prometheus: Option<String>,
+    /// The metric's column, or its selector on a server, and what its samples are: NAME[:increments|counter|level] [default kind:
+    /// increments; on a server counter]
     #[arg(long, value_name = "NAME[:KIND]", help_heading = FIGURES)]
     pub metric: Option<Sampled>,
     /// The load that goes with it, likewise; without it nothing is adjusted
@@ -134,12 +139,34 @@ pub struct FleetArgs {
     #[arg(long, value_name = "NAME", help_heading = COLUMNS)]
     pub hardware_column: Option<String>,
 
+    /// The label that is the server's name
+    #[arg(long, value_name = "NAME", default_value = "instance", help_heading = SERVER)]
+    pub server_label: String,
+    /// The label that is its site
+    #[arg(long, value_name = "NAME", requires = "prometheus", help_heading = SERVER)]
+    pub site_label: Option<String>,
+    /// The label that is its hardware
+    #[arg(long, value_name = "NAME", requires = "prometheus", help_heading = SERVER)]
+    pub hardware_label: Option<String>,
+    /// Who asks: a YAML file in the form of Prometheus' HTTP client settings
+    #[arg(long, value_name = "FILE", requires = "prometheus", help_heading = SERVER)]
+    pub prometheus_config: Option<PathBuf>,
+    /// The longest that one answer may take
+    #[arg(long, value_name = "TIME", default_value = "60s", help_heading = SERVER)]
+    pub prometheus_timeout: Nanos,
+    /// Use answers that the server itself warns about; the warnings are counted
+    #[arg(long, requires = "prometheus", help_heading = SERVER)]
+    pub accept_warnings: bool,
+
     /// CSV with the columns server, group and, if there are any, site and hardware
     #[arg(long, value_name = "FILE", help_heading = GROUPS)]
     pub groups: Option<PathBuf>,
     /// The column of the files that names the group
     #[arg(long, value_name = "NAME", help_heading = GROUPS)]
     pub group_column: Option<String>,
+    /// The label that names the group
+    #[arg(long, value_name = "NAME", requires = "prometheus", help_heading = GROUPS)]
+    pub group_label: Option<String>,
     /// What the control group is called
     #[arg(long, value_name = "NAME", default_value = "control", help_heading = GROUPS)]
     pub control: String,

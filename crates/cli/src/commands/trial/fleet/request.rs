@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use plumb_fleet::{
     FleetColumns, FleetFiles, FleetGroups, FleetInterval, FleetRequest, FleetSource, FleetWindow, GroupNames,
+    PrometheusSource,
 };
 use plumb_judge::fleet::{FleetQuestion, Stratum};
 use plumb_model::fleet::{FleetTable, SampleKind};
@@ -53,7 +54,7 @@ pub(super) fn question(arguments: &FleetArgs, zone: &TimeZone) -> Result<FleetQu
     }
     Ok(FleetQuestion {
         metric: metric.name.clone(),
-        metric_kind: kind(metric),
+        metric_kind: kind(arguments, metric),
         load: arguments.load.as_ref().map(|load| load.name.clone()),
         good: match arguments.good {
             GoodWord::Lower => Good::Lower,
@@ -90,8 +91,10 @@ fn metric(arguments: &FleetArgs) -> Result<&Sampled, UsageError> {
     })
 }
 
-fn kind(of: &Sampled) -> SampleKind {
-    of.kind.unwrap_or(SampleKind::Increments)
+/// What a sample is where nothing is said: files have what happened, servers what was counted.
+fn kind(arguments: &FleetArgs, of: &Sampled) -> SampleKind {
+    let usual = if arguments.prometheus.is_some() { SampleKind::Counter } else { SampleKind::Increments };
+    of.kind.unwrap_or(usual)
 }
 
 fn surge(arguments: &FleetArgs, zone: &TimeZone) -> Result<Option<(i64, Option<i64>)>, UsageError> {
@@ -113,32 +116,22 @@ fn surge(arguments: &FleetArgs, zone: &TimeZone) -> Result<Option<(i64, Option<i
 /// What is read.
 pub(super) fn request(arguments: &FleetArgs, zone: &TimeZone) -> Result<FleetRequest, UsageError> {
     let names = GroupNames { control: arguments.control.clone(), test: arguments.test.clone() };
-    let groups = match (&arguments.groups, &arguments.group_column) {
+    let named = arguments.group_column.as_ref().or(arguments.group_label.as_ref());
+    let groups = match (&arguments.groups, named) {
         (Some(path), _) => FleetGroups::File { path: path.clone(), names },
         (None, Some(_)) => FleetGroups::Source { names },
         (None, None) if arguments.assign.is_some() => FleetGroups::None,
         (None, None) => {
             return Err(UsageError::new(
                 "nothing says which server is in which group",
-                "give --groups FILE (a CSV with server,group) or --group-column NAME; --assign draws groups",
+                "give --groups FILE (a CSV with server,group), --group-column NAME or --group-label NAME; --assign draws groups",
             ));
         }
     };
     let metric = metric(arguments)?;
-    let load_kind = arguments.load.as_ref().map_or(SampleKind::Increments, kind);
+    let load_kind = arguments.load.as_ref().map_or(SampleKind::Increments, |load| kind(arguments, load));
     Ok(FleetRequest {
-        source: FleetSource::Files(FleetFiles {
-            paths: arguments.data.clone(),
-            columns: FleetColumns {
-                server: arguments.server_column.clone(),
-                time: arguments.time_column.clone(),
-                metric: metric.name.clone(),
-                load: arguments.load.as_ref().map(|load| load.name.clone()),
-                group: arguments.group_column.clone(),
-                site: arguments.site_column.clone(),
-                hardware: arguments.hardware_column.clone(),
-            },
-        }),
+        source: source(arguments, metric),
         groups,
         window: FleetWindow {
             changed_at: optional("--change", arguments.change.as_deref(), zone)?,
@@ -150,9 +143,39 @@ pub(super) fn request(arguments: &FleetArgs, zone: &TimeZone) -> Result<FleetReq
             from: optional("--from", arguments.from.as_deref(), zone)?,
             until: optional("--until", arguments.until.as_deref(), zone)?,
         },
-        metric_kind: kind(metric),
+        metric_kind: kind(arguments, metric),
         load_kind,
         step_s: arguments.step.map(|step| step.as_secs_f64()),
+    })
+}
+
+fn source(arguments: &FleetArgs, metric: &Sampled) -> FleetSource {
+    let load = arguments.load.as_ref().map(|load| load.name.clone());
+    let Some(url) = &arguments.prometheus else {
+        return FleetSource::Files(FleetFiles {
+            paths: arguments.data.clone(),
+            columns: FleetColumns {
+                server: arguments.server_column.clone(),
+                time: arguments.time_column.clone(),
+                metric: metric.name.clone(),
+                load,
+                group: arguments.group_column.clone(),
+                site: arguments.site_column.clone(),
+                hardware: arguments.hardware_column.clone(),
+            },
+        });
+    };
+    FleetSource::Prometheus(PrometheusSource {
+        url: url.clone(),
+        metric: metric.name.clone(),
+        load,
+        server_label: arguments.server_label.clone(),
+        group_label: arguments.group_label.clone(),
+        site_label: arguments.site_label.clone(),
+        hardware_label: arguments.hardware_label.clone(),
+        config: arguments.prometheus_config.clone(),
+        timeout_s: arguments.prometheus_timeout.0.div_ceil(1_000_000_000),
+        accept_warnings: arguments.accept_warnings,
     })
 }
 
@@ -167,7 +190,8 @@ pub(super) fn strata_are_there(arguments: &FleetArgs, table: &FleetTable) -> Res
         };
         if !known {
             let message = format!("--strata {name}: no server's {name} is known");
-            let hint = format!("give --{name}-column NAME, or a column {name} in the groups file");
+            let hint =
+                format!("give --{name}-column or --{name}-label NAME, or a column {name} in the groups file");
             return Err(UsageError::new(message, hint));
         }
     }
