@@ -53,7 +53,6 @@ pub(crate) fn step(index: usize, setup: &Setup) -> StepResult {
         producer_statistics: statistics(index),
         consumer_statistics: statistics(index),
         effective: effective(setup, index),
-        cluster: None,
         durability: Durability {
             acks: Some("0".to_owned()),
             replication: Some(1),
@@ -245,8 +244,6 @@ fn effective(setup: &Setup, index: usize) -> Effective {
         partitions: Some(1),
         replication: Some(1),
         log_dirs: BTreeMap::new(),
-        jvm_flags: Vec::new(),
-        host: BTreeMap::new(),
         producer: with(
             setup.producer,
             &[
