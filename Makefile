@@ -88,6 +88,7 @@ bench-fsync-against-fio: bootstrap ## Plumb's commit rates beside those of fio a
 .PHONY: test-hardware
 test-hardware: bootstrap ## what plumb says of disks and processors that are not here: loop devices, virtual machines without KVM (needs root, minutes)
 	cargo test --release -p plumb-cli --test end_to_end --no-run
+	[ "$$(id -u)" -ne 0 ] || cargo test --release -p plumb-cli --test end_to_end probe_network:: -- --include-ignored
 	scripts/bootstrap-storage && scripts/storage-devices cargo test --release -p plumb-cli --test end_to_end probe_storage::devices -- --include-ignored --test-threads 1 || [ $$? -eq 3 ]
 	scripts/hardware-lab cargo test --release -p plumb-cli --test end_to_end hardware:: -- --include-ignored --test-threads 1 || [ $$? -eq 3 ]
 

@@ -17,6 +17,7 @@ mod instrument;
 mod kafka;
 mod probe_crypto;
 mod probe_facts;
+mod probe_network;
 mod probe_storage;
 mod program;
 mod references;

@@ -202,6 +202,9 @@ fn crypto_hint(error: &CryptoError) -> &'static str {
 
 fn network_hint(error: &NetworkError) -> &'static str {
     match error {
+        NetworkError::Connect { source, .. } if source.kind() == std::io::ErrorKind::NetworkUnreachable => {
+            "no interface leads there: is it up? In a network namespace of its own even loopback begins down (ip link set lo up)"
+        }
         NetworkError::Connect { .. } => {
             "does `plumb probe network --listen ADDR` run there, on an address that can be reached from here?"
         }

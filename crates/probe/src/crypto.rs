@@ -18,6 +18,7 @@ pub use sample::Sample;
 
 use plumb_model::probe::crypto::{Algorithm, EngineName, Form, NotMeasured, Operation};
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// What one sample is of.
@@ -63,8 +64,8 @@ pub trait Engine {
     fn work(&self) -> Vec<Work>;
     /// The other form of some of that.
     fn other_forms(&self) -> Vec<Work>;
-    /// Whatever it needs before its samples are those of a process that has run for long.
-    fn warm_up(&mut self, time: Duration) -> Result<(), CryptoError>;
+    /// Whatever it needs before its samples are those of a process that has run for long, or until told to stop.
+    fn warm_up(&mut self, time: Duration, stop: &AtomicBool) -> Result<(), CryptoError>;
     /// One sample on so many threads at once.
     fn sample(&mut self, work: Work, threads: u32, time: Duration) -> Result<Sample, CryptoError>;
 }

@@ -2,6 +2,7 @@
 //!
 //! Data, and the arithmetic that belongs to a chain of devices. Reading is the work of `observe`.
 
+mod device;
 mod layer;
 mod risk;
 
@@ -9,9 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DiskDelta, HostDelta};
-pub use layer::{
-    Device, DeviceClass, DeviceRole, FileSystem, Layer, Medium, NamespaceMode, PersistentMemory, Pool,
-};
+pub use device::{Device, DeviceClass, DeviceRole, NamespaceMode, PersistentMemory};
+pub use layer::{FileSystem, Layer, Medium, Pool};
 pub use risk::StorageRisk;
 
 /// A directory that holds logs of the lab, with what is behind it.

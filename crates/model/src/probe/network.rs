@@ -65,7 +65,7 @@ pub struct StreamRate {
     pub streams: u32,
     /// Bytes of each write.
     pub write_bytes: u32,
-    /// Bytes per second of all streams that the other side's kernel acknowledged, in slices of a tenth of a second after a
+    /// Bytes per second of all streams that the other side's kernel acknowledged, in slices of a tenth of a second or less after a
     /// warm-up, of all rounds. Absent before Linux 4.1.
     pub bytes_per_s: Option<Figure>,
     /// Bytes written in all, warm-up included.

@@ -15,6 +15,7 @@ use super::{CryptoError, Description, Engine, Sample, Work};
 use plumb_model::probe::crypto::{Algorithm, BLOCKS_BYTES, EngineName, Form, NotMeasured, Operation};
 use process::Measuring;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// A Java virtual machine.
@@ -79,12 +80,12 @@ impl Engine for Jvm {
     }
 
     /// Runs everything in turns until the just-in-time compiler had its time.
-    fn warm_up(&mut self, time: Duration) -> Result<(), CryptoError> {
+    fn warm_up(&mut self, time: Duration, stop: &AtomicBool) -> Result<(), CryptoError> {
         let work = self.work();
         let each = time / (2 * work.len().max(1) as u32);
         let until = Instant::now() + time;
         for work in work.iter().chain(&work) {
-            if Instant::now() < until {
+            if Instant::now() < until && !stop.load(Relaxed) {
                 self.sample(*work, 1, each)?;
             }
         }
@@ -121,6 +122,33 @@ mod tests {
         }
     }
 
+    /// A launcher that runs a shell script in the place of Java.
+    fn script(folder: &std::path::Path, commands: &str) -> Launcher {
+        let program = folder.join("java");
+        std::fs::write(&program, commands).unwrap();
+        Launcher {
+            program: "/bin/sh".into(),
+            because: "a test".to_owned(),
+            options: vec![program.display().to_string()],
+        }
+    }
+
+    #[test]
+    fn a_user_who_says_stop_ends_the_warm_up_before_its_next_sample() {
+        let folder = tempfile::tempdir().unwrap();
+        let asked = folder.path().join("asked");
+        let commands = format!(
+            "case \"$*\" in *PrintFlagsFinal*) echo 'openjdk version \"21\" 2025' >&2; exit 0;; esac\n\
+             echo ready; while read -r line; do echo \"$line\" >> {}; echo 1.0; done\n",
+            asked.display()
+        );
+        let mut jvm = Jvm::start(script(folder.path(), &commands)).unwrap();
+        jvm.warm_up(Duration::from_secs(3_600), &AtomicBool::new(true)).unwrap();
+        assert!(!asked.exists(), "it went on");
+        jvm.sample(jvm.work()[0], 1, Duration::from_millis(1)).unwrap();
+        assert!(asked.exists(), "it can still be asked");
+    }
+
     #[test]
     fn a_runtime_that_cannot_compile_has_settings_and_says_why_it_has_no_rates() {
         let folder = tempfile::tempdir().unwrap();
@@ -129,16 +157,7 @@ mod tests {
                         echo '     bool UseAES = false {product} {default}'\n\
                         echo 'openjdk version \"21\" 2025' >&2; exit 0;; esac\n\
                         echo 'error: no module jdk.compiler' >&2; exit 1\n";
-        let program = folder.path().join("java");
-        std::fs::write(&program, commands).unwrap();
-        let mut jvm = {
-            let launcher = Launcher {
-                program: "/bin/sh".into(),
-                because: "a test".to_owned(),
-                options: vec![program.display().to_string()],
-            };
-            Jvm::start(launcher).unwrap()
-        };
+        let mut jvm = Jvm::start(script(folder.path(), commands)).unwrap();
         assert_eq!(jvm.flags["UseAES"], "false");
         assert_eq!(jvm.work(), []);
         let said = &jvm.describe().not_measured[0];

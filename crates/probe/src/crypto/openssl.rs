@@ -10,6 +10,7 @@ use super::{CryptoError, Description, Engine, Sample, Work, keys};
 use library::{Cipher, Digest, Library, PrivateKey};
 use plumb_model::probe::crypto::{Algorithm, BLOCKS_BYTES, EngineName, Form, NotMeasured, Operation};
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Algorithms that it has.
@@ -113,7 +114,7 @@ impl Engine for OpenSsl {
             .collect()
     }
 
-    fn warm_up(&mut self, _time: Duration) -> Result<(), CryptoError> {
+    fn warm_up(&mut self, _time: Duration, _stop: &AtomicBool) -> Result<(), CryptoError> {
         Ok(())
     }
 

@@ -16,6 +16,7 @@ use ring::signature::{
 };
 use std::collections::BTreeMap;
 use std::hint::black_box;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Versions of the libraries; a test holds them against the lock file.
@@ -49,7 +50,7 @@ impl Engine for Own {
         Vec::new()
     }
 
-    fn warm_up(&mut self, _time: Duration) -> Result<(), CryptoError> {
+    fn warm_up(&mut self, _time: Duration, _stop: &AtomicBool) -> Result<(), CryptoError> {
         Ok(())
     }
 

@@ -8,8 +8,9 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// A slice of the measured part.
+/// A slice of the measured part, and fewest slices of a short one.
 const SLICE: Duration = Duration::from_millis(100);
+const SLICES_MIN: u32 = 4;
 
 /// A number of streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +86,7 @@ fn write_until(mut stream: &TcpStream, write_bytes: u32, ended: &AtomicBool) -> 
 fn slices(streams: &[TcpStream], warm_up: Duration, duration: Duration, stop: &AtomicBool) -> Vec<f64> {
     let mut next = Instant::now() + warm_up;
     let end = next + duration;
+    let slice = SLICE.min(duration / SLICES_MIN);
     let mut rates = Vec::new();
     let mut before: Option<(Instant, u64)> = None;
     while next <= end && !stop.load(Relaxed) {
@@ -96,7 +98,7 @@ fn slices(streams: &[TcpStream], warm_up: Duration, duration: Duration, stop: &A
             rates.push(more.saturating_sub(less) as f64 / now.duration_since(then).as_secs_f64());
         }
         before = acknowledged.map(|bytes| (now, bytes));
-        next = now + SLICE;
+        next = now + slice;
     }
     rates
 }

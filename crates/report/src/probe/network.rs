@@ -158,7 +158,7 @@ fn throughput(document: &NetworkProbe) -> Section {
             or_absent(figure, |figure| gigabits(figure.highest)),
         ]
     };
-    let meaning = "acknowledged by the other side's kernel, in slices of 0.1 s after a warm-up";
+    let meaning = "acknowledged by the other side's kernel, in slices of 0.1 s or less after a warm-up";
     table("Throughput", meaning, &columns, document.throughput.iter().map(row).collect())
 }
 

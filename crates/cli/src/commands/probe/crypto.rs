@@ -34,7 +34,7 @@ pub(super) fn crypto(arguments: &CryptoArgs) -> Result<End> {
     let wanted: Vec<EngineName> = arguments.engine.iter().map(|word| word.name()).collect();
     let rounds = Rounds::new(arguments);
     let steps = Steps::begin("probing crypto", AROUND_S + rounds.estimate_s(&wanted));
-    let mut engines = Engines::find(&wanted)?;
+    let mut engines = Engines::find(&wanted, &stop)?;
     let mut window = Window::open();
     let measured = rounds.measure(&mut engines, &steps, &stop)?;
     window.also_own(engines.cpu_ns());

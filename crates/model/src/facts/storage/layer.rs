@@ -1,10 +1,11 @@
-//! One layer of what is behind a directory: a file system, a pool, a block device.
+//! One layer of what is behind a directory: a file system, a pool, a block device (`device.rs`).
 //!
 //! Data, and each layer in words ([`Layer::kind`], [`Layer::name`], [`Layer::detail`]). What follows from it for data that
 //! was synced is in `risk.rs`.
 
 use std::collections::BTreeMap;
 
+use super::Device;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,167 +71,6 @@ pub struct Pool {
     pub health: Option<String>,
     /// Devices of its own for the log of synchronous writes; absent when its tools did not say.
     pub log_devices: Option<u32>,
-}
-
-/// A block device, or a part of one.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Device {
-    /// The kernel's name for it: `nvme0n1p2`, `dm-0`, `md127`.
-    pub name: String,
-    /// What it is.
-    pub class: DeviceClass,
-    /// What it is there for, where the layer above has devices of several kinds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub role: Option<DeviceRole>,
-    /// More of it: a RAID's level, a mapping's targets, a cipher.
-    pub detail: Option<String>,
-    /// Of a cache before a disk, its mode in the kernel's word: `writeback`, `writethrough` ...
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache_mode: Option<String>,
-    /// Vendor and model, as the device says.
-    pub model: Option<String>,
-    /// Its size.
-    pub size_bytes: Option<u64>,
-    /// Whether it says that it has turning disks. In a virtual machine that is what the hypervisor says.
-    pub rotational: Option<bool>,
-    /// The I/O scheduler in use.
-    pub scheduler: Option<String>,
-    /// `write back` when the kernel has to tell the device to flush what it holds in a volatile cache, else
-    /// `write through`. An administrator can change it, and a hypervisor can say what it likes.
-    pub write_cache: Option<String>,
-    /// What a SCSI disk itself says of its cache: `write back` where it is on and volatile.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub disk_write_cache: Option<String>,
-    /// Whether requests wait in a queue of the kernel's (blk-mq). Without one the kernel counts none of its flushes.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub request_queue: bool,
-    /// Smallest unit that can be addressed.
-    pub logical_block_bytes: Option<u64>,
-    /// Smallest unit that is written without reading first.
-    pub physical_block_bytes: Option<u64>,
-    /// Whether it is memory that can be addressed directly.
-    pub dax: Option<bool>,
-    /// Of persistent memory, what it is cut from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub persistent_memory: Option<Box<PersistentMemory>>,
-    /// The file that a loop device shows.
-    pub backing_file: Option<String>,
-    /// Whether a loop device goes around the page cache of the file system below.
-    pub direct_io: Option<bool>,
-}
-
-/// What a block device is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DeviceClass {
-    /// Part of a disk.
-    Partition,
-    /// A logical volume (LVM).
-    LogicalVolume,
-    /// Encrypted (dm-crypt).
-    Encrypted,
-    /// Several paths to one disk.
-    Multipath,
-    /// A disk with a cache before it (dm-cache).
-    DmCache,
-    /// A disk with a cache for writes before it (dm-writecache).
-    DmWritecache,
-    /// A volume that takes its space as it is written (dm-thin).
-    Thin,
-    /// A snapshot, or the origin of one (dm-snapshot).
-    Snapshot,
-    /// Another mapping of the device mapper.
-    Mapped,
-    /// Software RAID (md).
-    Raid,
-    /// A disk with a cache before it (bcache).
-    Bcache,
-    /// A volume of a ZFS pool.
-    ZfsVolume,
-    /// A file as a device.
-    Loop,
-    /// An NVMe disk.
-    Nvme,
-    /// A paravirtual disk of a hypervisor.
-    Virtio,
-    /// A disk that speaks SCSI: SAS, SATA, USB, most clouds' volumes.
-    Scsi,
-    /// Flash memory on a card or board.
-    Mmc,
-    /// Persistent memory.
-    PersistentMemory,
-    /// Memory shown as a disk (brd, zram).
-    Ram,
-    /// A disk of another host.
-    Network,
-    /// Another one.
-    #[default]
-    Other,
-}
-
-/// What a device is there for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DeviceRole {
-    /// The disk behind a cache.
-    Origin,
-    /// The cache before a disk.
-    Cache,
-    /// What a cache knows of its blocks.
-    CacheMetadata,
-    /// The log of synchronous writes, or a file system's journal, on a device of its own.
-    Log,
-    /// A cache for reads.
-    ReadCache,
-    /// Metadata and small blocks.
-    Special,
-    /// Unused until another one fails.
-    Spare,
-}
-
-/// Persistent memory behind a block device (kernel documentation, driver-api/nvdimm).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct PersistentMemory {
-    /// The namespace: `namespace0.0`.
-    pub namespace: Option<String>,
-    /// How it is set up.
-    pub mode: Option<NamespaceMode>,
-    /// The region that it is cut from: `region0`.
-    pub region: Option<String>,
-    /// What showed the region: `ACPI.NFIT`, `e820`, `virtio-pmem` ...
-    pub provider: Option<String>,
-    /// How far a store must come to outlive a power failure: `cpu_cache` or `memory_controller`.
-    pub persistence_domain: Option<String>,
-    /// The memory node that it is nearest to.
-    pub numa_node: Option<u32>,
-}
-
-/// How a namespace of persistent memory is set up, by ndctl's names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NamespaceMode {
-    /// A block device that file systems can map directly; the kernel calls it `memory`.
-    Fsdax,
-    /// A character device to map; the kernel calls it `dax`.
-    Devdax,
-    /// A block device whose sectors are written whole or not at all; the kernel calls it `safe`.
-    Sector,
-    /// A block device without more.
-    Raw,
-}
-
-impl NamespaceMode {
-    /// As ndctl writes it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            NamespaceMode::Fsdax => "fsdax",
-            NamespaceMode::Devdax => "devdax",
-            NamespaceMode::Sector => "sector",
-            NamespaceMode::Raw => "raw",
-        }
-    }
 }
 
 impl Layer {
@@ -303,135 +143,9 @@ impl Pool {
     }
 }
 
-impl Device {
-    fn detail(&self) -> Vec<String> {
-        let words = |text: &str| Some(text.to_owned());
-        // What the queue of a layered device says is put together from the devices below.
-        let hardware = !self.class.is_layered();
-        let parts = [
-            self.role.map(|role| role.as_str().to_owned()),
-            self.cache_mode.clone(),
-            self.detail.clone(),
-            self.model.clone(),
-            self.size_bytes.map(size),
-            self.backing_file.as_ref().map(|file| format!("file {file}")),
-            self.direct_io.and_then(|direct| {
-                words(if direct { "direct I/O below" } else { "through the page cache below" })
-            }),
-            self.persistent_memory.as_ref().map(|memory| memory.words()).filter(|text| !text.is_empty()),
-            self.rotational
-                .filter(|_| hardware && self.class != DeviceClass::PersistentMemory)
-                .and_then(|turning| words(if turning { "rotational" } else { "not rotational" })),
-            self.scheduler.as_ref().filter(|_| hardware).map(|name| format!("scheduler {name}")),
-            self.write_cache.as_ref().filter(|_| hardware).map(|mode| match mode.as_str() {
-                "write back" => "write cache write back (volatile until flushed)".to_owned(),
-                mode => format!("write cache {mode}"),
-            }),
-            self.disk_write_cache
-                .as_ref()
-                .filter(|mode| self.write_cache.as_ref().is_some_and(|kernel| kernel != *mode))
-                .map(|mode| format!("the disk itself says {mode}")),
-        ];
-        parts.into_iter().flatten().collect()
-    }
-}
-
-impl PersistentMemory {
-    fn words(&self) -> String {
-        let parts = [
-            self.mode.map(|mode| format!("{} mode", mode.as_str())),
-            self.namespace.clone(),
-            self.region.as_ref().map(|region| match &self.provider {
-                Some(provider) => format!("{region} of {provider}"),
-                None => region.clone(),
-            }),
-            self.persistence_domain.as_ref().map(|domain| format!("persistence domain {domain}")),
-            self.numa_node.map(|node| format!("node {node}")),
-        ];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-    }
-}
-
-impl DeviceClass {
-    /// As in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            DeviceClass::Partition => "partition",
-            DeviceClass::LogicalVolume => "logical_volume",
-            DeviceClass::Encrypted => "encrypted",
-            DeviceClass::Multipath => "multipath",
-            DeviceClass::DmCache => "dm_cache",
-            DeviceClass::DmWritecache => "dm_writecache",
-            DeviceClass::Thin => "thin",
-            DeviceClass::Snapshot => "snapshot",
-            DeviceClass::Mapped => "mapped",
-            DeviceClass::Raid => "raid",
-            DeviceClass::Bcache => "bcache",
-            DeviceClass::ZfsVolume => "zfs_volume",
-            DeviceClass::Loop => "loop",
-            DeviceClass::Nvme => "nvme",
-            DeviceClass::Virtio => "virtio",
-            DeviceClass::Scsi => "scsi",
-            DeviceClass::Mmc => "mmc",
-            DeviceClass::PersistentMemory => "persistent_memory",
-            DeviceClass::Ram => "ram",
-            DeviceClass::Network => "network",
-            DeviceClass::Other => "other",
-        }
-    }
-
-    /// Whether it lies on another device or file here.
-    pub fn is_layered(self) -> bool {
-        use DeviceClass as C;
-        matches!(
-            self,
-            C::Partition
-                | C::LogicalVolume
-                | C::Encrypted
-                | C::Multipath
-                | C::DmCache
-                | C::DmWritecache
-                | C::Thin
-                | C::Snapshot
-                | C::Mapped
-                | C::Raid
-                | C::Bcache
-                | C::ZfsVolume
-                | C::Loop
-        )
-    }
-}
-
-impl DeviceRole {
-    fn as_str(self) -> &'static str {
-        match self {
-            DeviceRole::Origin => "the disk behind the cache",
-            DeviceRole::Cache => "the cache",
-            DeviceRole::CacheMetadata => "the cache's metadata",
-            DeviceRole::Log => "the log",
-            DeviceRole::ReadCache => "cache for reads",
-            DeviceRole::Special => "metadata and small blocks",
-            DeviceRole::Spare => "spare",
-        }
-    }
-}
-
-/// `960 GB`, as makers of disks count; three digits that matter.
-fn size(bytes: u64) -> String {
-    let (unit, name) = match bytes {
-        999_500_000_000.. => (1e12, "TB"),
-        999_500_000.. => (1e9, "GB"),
-        _ => (1e6, "MB"),
-    };
-    let value = bytes as f64 / unit;
-    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    let text = format!("{value:.decimals$}");
-    let text = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    format!("{text} {name}")
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::DeviceClass;
     use super::*;
 
     #[test]
@@ -459,14 +173,5 @@ mod tests {
         });
         assert_eq!((top.kind(), top.name()), ("file_system", "ext4"));
         assert_eq!(top.detail(), "on /srv/kafka, options rw,noatime");
-    }
-
-    #[test]
-    fn sizes_have_the_digits_that_matter() {
-        assert_eq!(size(268_435_456), "268 MB");
-        assert_eq!(size(960_197_124_096), "960 GB");
-        assert_eq!(size(1_920_383_410_176), "1.92 TB");
-        assert_eq!(size(16_000_000_000_000), "16 TB");
-        assert_eq!(size(500_000_000_000), "500 GB");
     }
 }

@@ -20,7 +20,8 @@ pub(super) struct Signs<'a> {
 
 const MELLANOX: u16 = 0x15b3;
 
-/// Virtual functions of ConnectX-3 to ConnectX-7 and BlueField (kernel, mlx4 `main.c` and mlx5_core `main.c`, PCI tables).
+/// Virtual functions of ConnectX-3 to ConnectX-7 and BlueField (kernel, mlx4 `main.c` and mlx5_core `main.c`, PCI tables; pciutils'
+/// pci.ids names each of them so).
 const MELLANOX_FUNCTIONS: [u16; 8] = [0x1004, 0x1014, 0x1016, 0x1018, 0x101a, 0x101c, 0x101e, 0xa2d3];
 
 /// Drivers of virtual functions and nothing else (kernel documentation, networking/device_drivers/ethernet).

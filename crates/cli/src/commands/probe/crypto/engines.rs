@@ -7,6 +7,7 @@ use plumb_probe::crypto::jvm::{Jvm, Launcher, matters};
 use plumb_probe::crypto::openssl::OpenSsl;
 use plumb_probe::crypto::own::Own;
 use plumb_probe::crypto::{CryptoError, Engine};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Libraries that can be measured, and those that cannot.
 pub(super) struct Engines {
@@ -17,8 +18,9 @@ pub(super) struct Engines {
 }
 
 impl Engines {
-    /// Those that are wanted; one that is not here is an error then. Without wishes, all that are here.
-    pub(super) fn find(wanted: &[EngineName]) -> Result<Self> {
+    /// Those that are wanted; one that is not here is an error then, unless the user has stopped its start. Without wishes, all
+    /// that are here.
+    pub(super) fn find(wanted: &[EngineName], stop: &AtomicBool) -> Result<Self> {
         let mut engines = Engines { here: Vec::new(), unavailable: Vec::new(), java: None };
         for name in EngineName::ALL {
             if !wanted.is_empty() && !wanted.contains(&name) {
@@ -26,7 +28,7 @@ impl Engines {
             }
             match engines.open(name) {
                 Ok(engine) => engines.here.push(engine),
-                Err(error) if wanted.contains(&name) => return Err(error.into()),
+                Err(error) if wanted.contains(&name) && !stop.load(Relaxed) => return Err(error.into()),
                 Err(error) => {
                     engines.unavailable.push(UnavailableEngine { name, reason: error.to_string() });
                 }

@@ -89,7 +89,7 @@ impl Rounds {
         let mut measured = Measured::default();
         for engine in &mut engines.here {
             steps.now("warming up");
-            engine.warm_up(self.warm_up())?;
+            engine.warm_up(self.warm_up(), stop)?;
         }
         let mut cells = self.cells(engines);
         let samples = (cells.len() as u32 * ROUNDS).max(1);

@@ -1,0 +1,95 @@
+//! Where a broker's requests spent their time between two scrapes of its metrics, and how several such windows become one.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where one broker's requests spent their time between two scrapes of its metrics.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RequestTimes {
+    /// Time between the two scrapes.
+    pub elapsed_ns: u64,
+    /// Produce requests.
+    pub produce: RequestStages,
+    /// Fetch requests of consumers. `remote` and `total` are mostly waiting for data to arrive, which is not slowness.
+    pub fetch_consumer: RequestStages,
+}
+
+impl RequestTimes {
+    /// The times of several windows or brokers as one; absent without any.
+    pub fn merged(all: &[&RequestTimes]) -> Option<RequestTimes> {
+        let kind = |kind: fn(&RequestTimes) -> &RequestStages| {
+            let merge = |stage: fn(&RequestStages) -> Option<WindowMean>| {
+                WindowMean::merged(all.iter().filter_map(|times| stage(kind(times))))
+            };
+            RequestStages {
+                request_queue: merge(|stages| stages.request_queue),
+                local: merge(|stages| stages.local),
+                remote: merge(|stages| stages.remote),
+                response_queue: merge(|stages| stages.response_queue),
+                response_send: merge(|stages| stages.response_send),
+                throttle: merge(|stages| stages.throttle),
+                total: merge(|stages| stages.total),
+            }
+        };
+        Some(RequestTimes {
+            elapsed_ns: all.iter().map(|times| times.elapsed_ns).max()?,
+            produce: kind(|times| &times.produce),
+            fetch_consumer: kind(|times| &times.fetch_consumer),
+        })
+    }
+}
+
+/// Mean time of one kind of request in each stage of the broker; absent when there was no request.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RequestStages {
+    /// Waiting for a request handler.
+    pub request_queue: Option<WindowMean>,
+    /// Work on the leader: append to the log, or read from it.
+    pub local: Option<WindowMean>,
+    /// Waiting for followers (produce) or for data (fetch).
+    pub remote: Option<WindowMean>,
+    /// Waiting for a network thread.
+    pub response_queue: Option<WindowMean>,
+    /// Writing the response to the socket.
+    pub response_send: Option<WindowMean>,
+    /// Held back by a quota.
+    pub throttle: Option<WindowMean>,
+    /// From the request being read in full to the response being sent.
+    pub total: Option<WindowMean>,
+}
+
+/// Mean of values of which every one was rounded to whole milliseconds before it was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WindowMean {
+    /// Mean of the rounded values.
+    pub mean_ns: f64,
+    /// Least mean that the values can have had before rounding.
+    pub low_ns: f64,
+    /// Greatest mean that the values can have had before rounding.
+    pub high_ns: f64,
+    /// Requests in the window.
+    pub samples: u64,
+}
+
+impl WindowMean {
+    /// Means over several windows or brokers as one, weighted by their samples; absent without any.
+    pub fn merged(means: impl Iterator<Item = WindowMean>) -> Option<WindowMean> {
+        let mut sum = WindowMean { mean_ns: 0.0, low_ns: 0.0, high_ns: 0.0, samples: 0 };
+        for mean in means {
+            let weight = mean.samples as f64;
+            sum.mean_ns += mean.mean_ns * weight;
+            sum.low_ns += mean.low_ns * weight;
+            sum.high_ns += mean.high_ns * weight;
+            sum.samples += mean.samples;
+        }
+        let samples = sum.samples as f64;
+        (sum.samples > 0).then(|| WindowMean {
+            mean_ns: sum.mean_ns / samples,
+            low_ns: sum.low_ns / samples,
+            high_ns: sum.high_ns / samples,
+            samples: sum.samples,
+        })
+    }
+}
