@@ -22,6 +22,7 @@ pub(super) fn caveats(
     all.extend(unequal_load(trial));
     all.extend(noise(judged, (floor, floor_ratio)));
     all.extend(primaries(judged).flat_map(|compared| of_pairs(trial, compared)));
+    all.extend(trial.rounds.always.iter().cloned());
     all.extend(excluded(trial));
     all.extend(single_start(trial));
     let told = validity.reasons.iter().filter(|reason| reason.severity > Severity::Note);

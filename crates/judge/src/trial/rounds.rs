@@ -3,9 +3,11 @@
 //! arm's block: leaving out single blocks would choose the answer.
 
 use super::Arm;
+use super::pairs::median;
 use crate::figure::{percent, time};
 use plumb_model::document::BlockResult;
 use plumb_model::trial::ExcludedPair;
+use std::collections::BTreeMap;
 
 /// Share of the processors' time that the hypervisor may give to other guests: twice what makes a run suspect, as what
 /// disturbs neighbouring blocks alike is not in their ratio (ours).
@@ -13,6 +15,10 @@ const STEAL_SHARE_MAX: f64 = 0.20;
 
 /// Share of the processors' time that other programs may use, likewise (ours).
 const OTHERS_SHARE_MAX: f64 = 0.40;
+
+/// A host that is always busy is the host that the verdict is about: a round is left out only where it was also so many
+/// times as busy as the middle one (ours).
+const UNUSUAL_TIMES: f64 = 1.5;
 
 /// Mean lateness of the sends over the mean latency from which on the figure is that of the generator (as for the
 /// validity of a run).
@@ -27,6 +33,8 @@ pub(crate) struct Rounds {
     pub(crate) kept: Vec<u32>,
     /// The others, with the reason.
     pub(crate) excluded: Vec<ExcludedPair>,
+    /// Noise that was above its rule in most rounds and was therefore left in, as a sentence.
+    pub(crate) always: Vec<String>,
 }
 
 /// The rounds of arms that belong together. `local`: whether the brokers are on this host; none where it is not known.
@@ -35,12 +43,16 @@ pub(super) fn rounds(arms: &[&Arm], local: Option<bool>) -> Rounds {
     let in_all = |round: &&u32| arms.iter().all(|arm| arm.blocks.contains_key(*round));
     let whole: Vec<u32> = first.blocks.keys().filter(in_all).copied().collect();
     let mut rounds = Rounds { whole: whole.clone(), ..Rounds::default() };
+    let noises: Vec<Noise> = NOISES.iter().map(|kind| Noise::of(kind, arms, &whole, local)).collect();
+    rounds.always = noises.iter().filter_map(Noise::always).collect();
     for round in whole {
-        let faults = arms.iter().filter_map(|arm| {
-            let block = arm.blocks.get(&round)?;
-            Some(format!("\"{}\": {}", arm.name, fault(arm, block, local)?))
-        });
-        match faults.reduce(|all, fault| format!("{all}; {fault}")) {
+        let noise = noises.iter().find_map(|noise| noise.unusual(round));
+        let late = || {
+            arms.iter().find_map(|arm| {
+                Some(format!("\"{}\": {}", arm.name, sent_late(arm, arm.blocks.get(&round)?)?))
+            })
+        };
+        match noise.or_else(late) {
             Some(reason) => rounds.excluded.push(ExcludedPair { round, reason }),
             None => rounds.kept.push(round),
         }
@@ -48,24 +60,72 @@ pub(super) fn rounds(arms: &[&Arm], local: Option<bool>) -> Rounds {
     rounds
 }
 
-/// What else than the arm was at work in a block.
-fn fault(arm: &Arm, block: &BlockResult, local: Option<bool>) -> Option<String> {
-    stolen(block).or_else(|| used_by_others(block, local)).or_else(|| sent_late(arm, block))
+/// Something else that takes processors' time.
+struct NoiseKind {
+    /// Before the share, in a sentence.
+    words: &'static str,
+    share_max: f64,
+    share: fn(&BlockResult, Option<bool>) -> Option<f64>,
 }
 
-fn stolen(block: &BlockResult) -> Option<String> {
-    let share = block.host.as_ref()?.cpu.steal_share()?;
-    (share > STEAL_SHARE_MAX).then(|| {
-        format!(
-            "the hypervisor took {} of the processors' time (rule: at most {})",
-            percent(share),
-            percent(STEAL_SHARE_MAX)
-        )
-    })
+const NOISES: [NoiseKind; 2] = [
+    NoiseKind {
+        words: "the hypervisor took",
+        share_max: STEAL_SHARE_MAX,
+        share: |block, _| block.host.as_ref()?.cpu.steal_share(),
+    },
+    NoiseKind { words: "other programs used", share_max: OTHERS_SHARE_MAX, share: used_by_others },
+];
+
+/// One kind of it over the rounds: of each, the share in its noisiest block.
+struct Noise {
+    kind: &'static NoiseKind,
+    shares: BTreeMap<u32, f64>,
+    usual: f64,
 }
 
-/// Processor time that neither the generator nor the brokers used, where that can be told.
-fn used_by_others(block: &BlockResult, local: Option<bool>) -> Option<String> {
+impl Noise {
+    fn of(kind: &'static NoiseKind, arms: &[&Arm], rounds: &[u32], local: Option<bool>) -> Noise {
+        let worst = |round: &u32| {
+            let shares = arms.iter().filter_map(|arm| (kind.share)(arm.blocks.get(round)?, local));
+            Some((*round, shares.reduce(f64::max)?))
+        };
+        let shares: BTreeMap<u32, f64> = rounds.iter().filter_map(worst).collect();
+        let usual = median(shares.values().copied()).unwrap_or(0.0);
+        Noise { kind, shares, usual }
+    }
+
+    fn limit(&self) -> f64 {
+        self.kind.share_max.max(UNUSUAL_TIMES * self.usual)
+    }
+
+    /// Why a round is left out.
+    fn unusual(&self, round: u32) -> Option<String> {
+        let share = self.shares.get(&round).filter(|share| **share > self.limit())?;
+        Some(format!(
+            "{} {} of the processors' time (usual here: {}; rule: at most {})",
+            self.kind.words,
+            percent(*share),
+            percent(self.usual),
+            percent(self.limit())
+        ))
+    }
+
+    /// Where it was above its rule in most rounds.
+    fn always(&self) -> Option<String> {
+        (self.usual > self.kind.share_max).then(|| {
+            format!(
+                "In the middle round {} {} of the processors' time: no pair is left out for that, as this host was never \
+                 quiet, and what is said holds for a host so busy.",
+                self.kind.words,
+                percent(self.usual)
+            )
+        })
+    }
+}
+
+/// Share of the processors' time that neither the generator nor the brokers used, where that can be told.
+fn used_by_others(block: &BlockResult, local: Option<bool>) -> Option<f64> {
     let brokers_s = match local {
         Some(false) => 0.0,
         Some(true) | None => block.broker_cpu_s?,
@@ -73,14 +133,7 @@ fn used_by_others(block: &BlockResult, local: Option<bool>) -> Option<String> {
     let cpu = &block.host.as_ref()?.cpu;
     let total_s = cpu.total_ns? as f64 / 1e9;
     let others_s = cpu.busy_ns? as f64 / 1e9 - block.client_cpu_s? - brokers_s;
-    let share = others_s / total_s;
-    (total_s > 0.0 && share > OTHERS_SHARE_MAX).then(|| {
-        format!(
-            "other programs used {} of the processors' time (rule: at most {})",
-            percent(share),
-            percent(OTHERS_SHARE_MAX)
-        )
-    })
+    (total_s > 0.0).then(|| others_s / total_s)
 }
 
 /// The generator was late by itself. A sender that waits for answers or for room in its queue is late because of the path.

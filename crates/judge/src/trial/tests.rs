@@ -237,11 +237,36 @@ fn a_worse_far_tail_vetoes() {
     assert!(result.verdicts[0].vetoes[0].contains("p99.9 of end-to-end latency"), "{:?}", result.verdicts);
 }
 
+/// A host on which the hypervisor took so much of 10,000 ns.
+fn host(steal_ns: u64) -> Option<HostDelta> {
+    let cpu = CpuTime { steal_ns: Some(steal_ns), total_ns: Some(10_000), ..CpuTime::default() };
+    Some(HostDelta { cpu, ..HostDelta::default() })
+}
+
+fn steal(document: &mut RunDocument, steal_ns: u64) {
+    document.steps.iter_mut().flat_map(|step| &mut step.blocks).for_each(|block| block.host = host(steal_ns));
+}
+
+#[test]
+fn a_host_that_is_never_quiet_is_what_the_verdict_is_about() {
+    let mut document = trial_of(&[("low", 0.25)], 12, 1);
+    steal(&mut document, 3_000);
+    document.steps[1].blocks[5].host = host(5_000);
+    let result = result(&document);
+    assert_eq!(result.excluded.iter().map(|pair| pair.round).collect::<Vec<_>>(), [5]);
+    assert_eq!((result.pairs, verdict(&result)), (11, TrialVerdict::Better));
+    assert!(
+        caveat(&result, "the hypervisor took 30 % of the processors' time").is_some(),
+        "{:?}",
+        result.caveats
+    );
+}
+
 #[test]
 fn noisy_rounds_are_left_out_whole_and_counted() {
     let mut document = trial_of(&[("low", 0.25)], 12, 1);
-    let cpu = CpuTime { steal_ns: Some(3_000), total_ns: Some(10_000), ..CpuTime::default() };
-    document.steps[2].blocks[4].host = Some(HostDelta { cpu, ..HostDelta::default() });
+    steal(&mut document, 200);
+    document.steps[2].blocks[4].host = host(3_000);
     document.steps[1].blocks[7].slip_mean_ns = Some(4e9);
     document.steps[0].blocks[9].cut_short = true;
     let result = result(&document);
