@@ -25,6 +25,9 @@ const UNUSABLE_PERCENT: u64 = 5;
 const SLIPS_PERCENT: u64 = 1;
 const SLIPS_AT_LEAST: u64 = 20;
 
+/// Less than this share of an interval may be missing at the begin or the end of all samples. Ours.
+const PART_SHARE: f64 = 0.01;
+
 /// Spacings of servers that differ by less from the usual one are the same. Ours.
 const STEP_TOLERANCE: f64 = 0.1;
 
@@ -320,9 +323,10 @@ impl Making<'_> {
     /// Whether the samples begin after its first or end before its last one should have come.
     fn is_part(&self, interval: &Interval) -> bool {
         let (first_ms, last_ms) = self.span_ms;
+        let little_ms = interval.length_ms() as f64 * PART_SHARE;
         !self.rows.intervals.wants_all(interval)
-            || (first_ms - interval.start_ms) as f64 >= self.step_ms
-            || (interval.end_ms - last_ms) as f64 > self.step_ms * (1.0 + STEP_TOLERANCE)
+            || (first_ms - interval.start_ms) as f64 >= self.step_ms.max(little_ms)
+            || (interval.end_ms - last_ms) as f64 > self.step_ms * (1.0 + STEP_TOLERANCE) + little_ms
     }
 
     /// A server's values with the shares of the samples that they rest on. `name`: to be counted under; the metric has it.

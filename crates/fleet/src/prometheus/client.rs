@@ -15,7 +15,7 @@ use ureq::{Agent, Error};
 const ANSWER_LIMIT_BYTES: u64 = 512 << 20;
 
 /// How often a question is asked where the fault may pass, and how long it is waited before each.
-const WAITS: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(2)];
+const WAITS: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(800)];
 
 /// Where systems keep the certificates of authorities; the environment's SSL_CERT_FILE names another.
 const SYSTEM_BUNDLES: [&str; 4] = [

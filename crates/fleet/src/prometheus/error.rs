@@ -194,7 +194,7 @@ impl PrometheusError {
     /// Whether a shorter piece may go through.
     pub(super) fn is_too_much(&self) -> bool {
         match self {
-            PrometheusError::TooLarge { .. } | PrometheusError::TimedOut { .. } => true,
+            PrometheusError::TooLarge { .. } => true,
             // "query processing would load too many samples", Mimir's "the query exceeded the maximum number of ...",
             // VictoriaMetrics' "cannot select more than ... samples".
             PrometheusError::Refused { kind, reason } => {

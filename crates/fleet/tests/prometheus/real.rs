@@ -1,0 +1,213 @@
+//! The system's own Prometheus on series whose every rise is known.
+
+use super::{DAY_S, START_S, left, request, source, table};
+use plumb_fleet::{FleetGroups, GroupNames};
+use plumb_model::fleet::{FleetGroup, SampleKind};
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+const STEP_S: i64 = 300;
+const SAMPLES: i64 = 4 * DAY_S / STEP_S;
+
+/// A Prometheus of our own, gone with this value.
+struct Prometheus {
+    process: Child,
+    url: String,
+    _directory: TempDir,
+}
+
+impl Prometheus {
+    /// One with these series, in the OpenMetrics format.
+    fn with(series: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        std::fs::write(path("series.om"), format!("{series}# EOF\n")).unwrap();
+        std::fs::write(path("prometheus.yml"), "scrape_configs: []\n").unwrap();
+        let made = Command::new(program("promtool"))
+            .args(["tsdb", "create-blocks-from", "openmetrics"])
+            .args([path("series.om"), path("data")])
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        // A port that is free now may be taken in a moment: then another is tried.
+        for _ in 0..5 {
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            if let Some(process) = start(&path("prometheus.yml"), &path("data"), port) {
+                let url = format!("http://127.0.0.1:{port}");
+                return Prometheus { process, url, _directory: directory };
+            }
+        }
+        panic!("Prometheus did not start");
+    }
+}
+
+impl Drop for Prometheus {
+    fn drop(&mut self) {
+        self.process.kill().and_then(|()| self.process.wait()).unwrap();
+    }
+}
+
+/// Starts it and waits until it says that it is ready; none when it ends instead.
+fn start(config: &Path, data: &Path, port: u16) -> Option<Child> {
+    let mut process = Command::new(program("prometheus"))
+        .arg(format!("--config.file={}", config.display()))
+        .arg(format!("--storage.tsdb.path={}", data.display()))
+        .arg("--storage.tsdb.retention.time=100y")
+        .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(process.stderr.take().unwrap());
+    let mut line = String::new();
+    while lines.read_line(&mut line).unwrap() > 0 {
+        if line.contains("ready to receive web requests") {
+            // Whatever it writes from now on is taken away, so that it never waits for that.
+            std::thread::spawn(move || lines.read_to_end(&mut Vec::new()));
+            return Some(process);
+        }
+        line.clear();
+    }
+    process.wait().unwrap();
+    None
+}
+
+/// A program of Prometheus: on the path, or where scripts/bootstrap unpacks it.
+fn program(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap();
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"));
+    let unpacked = cache.join("plumb/prometheus/usr/bin");
+    let found = std::env::split_paths(&path).chain([unpacked]).map(|place| place.join(name));
+    found
+        .into_iter()
+        .find(|program| program.exists())
+        .unwrap_or_else(|| panic!("no {name}: run scripts/bootstrap"))
+}
+
+/// A series with a sample every five minutes; `value(sample)`, none where there is a gap.
+fn series(text: &mut String, name: &str, value: impl Fn(i64) -> Option<i64>) {
+    for sample in 0..SAMPLES {
+        if let Some(value) = value(sample) {
+            // Scraped 7.125 s after the full five minutes.
+            writeln!(text, "{name} {value} {}.125", START_S + sample * STEP_S + 7).unwrap();
+        }
+    }
+}
+
+/// Sample of a day and hour.
+const fn at(day: i64, hour: i64) -> i64 {
+    (day * 24 + hour) * 12
+}
+
+/// Rises of 10 a sample, 2880 a day, with what servers do: restart, lose samples, have two interfaces.
+fn fleet() -> String {
+    let mut text = "# TYPE drops counter\n".to_owned();
+    let steady = |sample| Some(1000 + 10 * sample);
+    series(&mut text, "drops_total{instance=\"steady\",group=\"old\",site=\"a\"}", steady);
+    // It restarts on the second day and has 4 at the next sample, where 10 more would have been.
+    let restarts = |sample| Some(if sample < at(1, 6) { 10 * sample } else { 4 + 10 * (sample - at(1, 6)) });
+    series(&mut text, "drops_total{instance=\"restarts\",group=\"new\",site=\"b\"}", restarts);
+    // Nothing is scraped for three hours of the second day; the counter goes on.
+    let gap = |sample| (sample <= at(1, 10) || sample >= at(1, 13)).then_some(10 * sample);
+    series(&mut text, "drops_total{instance=\"gap\",group=\"new\",site=\"b\"}", gap);
+    // Nothing from 22:00 on the second day to 02:00 on the third.
+    let night = |sample| (sample <= at(1, 22) || sample >= at(2, 2)).then_some(10 * sample);
+    series(&mut text, "drops_total{instance=\"night\",group=\"old\",site=\"a\"}", night);
+    let half = |sample| Some(5 * sample);
+    series(&mut text, "drops_total{instance=\"two\",group=\"other\",device=\"eth0\"}", half);
+    series(&mut text, "drops_total{instance=\"two\",group=\"other\",device=\"eth1\"}", half);
+    text.push_str("# TYPE sent counter\n");
+    for server in ["steady", "restarts", "gap", "night"] {
+        series(&mut text, &format!("sent_total{{instance=\"{server}\"}}"), |sample| Some(100 * sample));
+    }
+    text.push_str("# TYPE p99 gauge\n");
+    for (server, level) in [("steady", 3), ("restarts", 7)] {
+        series(&mut text, &format!("p99{{instance=\"{server}\"}}"), |_| Some(level));
+    }
+    text
+}
+
+#[test]
+fn raw_samples_of_a_real_prometheus_give_every_rise_once_and_gaps_stay_gaps() {
+    let prometheus = Prometheus::with(&fleet());
+    let mut asked = request(&prometheus.url, "drops_total");
+    let drops = table(&asked).unwrap();
+    assert_eq!(drops.intervals_start_s, [0, 1, 2, 3].map(|day| START_S + day * DAY_S));
+    let metric = |name: &str| {
+        let server = drops.servers.iter().find(|server| server.name == name).unwrap();
+        (server.metric.iter().map(|value| value.unwrap().round()).collect::<Vec<_>>(), server.complete[1])
+    };
+    assert_eq!(metric("steady"), (vec![2880.0; 4], 1.0));
+    assert_eq!(metric("two"), (vec![2880.0; 4], 1.0));
+    assert_eq!(metric("restarts").0, [2880.0, 2874.0, 2880.0, 2880.0]);
+    // Within a day the counter tells what happened in the gap; the samples are missing all the same.
+    assert_eq!(metric("gap").0, [2880.0; 4]);
+    assert!((metric("gap").1 - 253.0 / 288.0).abs() < 1e-6, "{}", metric("gap").1);
+    // Over midnight nobody knows which day has it: both days are scaled from the rest.
+    assert_eq!(metric("night").0, [2880.0; 4]);
+    assert_eq!(
+        left(&drops, "over a gap between").unwrap(),
+        (1, "night at 2026-03-03T02:00:07.125Z".to_owned())
+    );
+    assert_eq!(left(&drops, "with gaps").unwrap().0, 2);
+    assert_eq!(left(&drops, "resets").unwrap(), (1, "restarts at 2026-03-02T06:00:07.125Z".to_owned()));
+
+    source(&mut asked).load = Some("sent_total{instance=~\".+\"}".to_owned());
+    source(&mut asked).group_label = Some("group".to_owned());
+    source(&mut asked).site_label = Some("site".to_owned());
+    asked.groups =
+        FleetGroups::Source { names: GroupNames { control: "old".to_owned(), test: "new".to_owned() } };
+    let grouped = table(&asked).unwrap();
+    let servers: Vec<_> = grouped
+        .servers
+        .iter()
+        .map(|server| (server.name.as_str(), server.group, server.site.as_str()))
+        .collect();
+    let (control, test) = (Some(FleetGroup::Control), Some(FleetGroup::Test));
+    assert_eq!(
+        servers,
+        [("gap", test, "b"), ("night", control, "a"), ("restarts", test, "b"), ("steady", control, "a")]
+    );
+    assert_eq!(left(&grouped, "neither group").unwrap(), (1, "two".to_owned()));
+    assert_eq!(
+        grouped.servers[3].load.iter().map(|load| load.unwrap().round()).collect::<Vec<_>>(),
+        [28_800.0; 4]
+    );
+}
+
+#[test]
+fn expressions_levels_and_their_faults_on_a_real_prometheus() {
+    let prometheus = Prometheus::with(&fleet());
+    let mut asked = request(&prometheus.url, "max by (instance) (p99)");
+    asked.metric_kind = SampleKind::Level;
+    // More points in four days than Prometheus gives at a time (11,000): it is asked in pieces.
+    asked.step_s = Some(15.0);
+    let levels = table(&asked).unwrap();
+    assert_eq!(levels.servers[0].metric, [Some(7.0); 4]);
+    assert_eq!(levels.servers[1].metric, [Some(3.0); 4]);
+
+    let mut error = |metric: &str, kind, step_s| {
+        source(&mut asked).metric = metric.to_owned();
+        (asked.metric_kind, asked.step_s) = (kind, step_s);
+        table(&asked).unwrap_err().to_string()
+    };
+    let refused = error("max by (instance) (p99", SampleKind::Level, Some(300.0));
+    assert!(refused.starts_with("the metrics server refuses (bad_data): "), "{refused}");
+    let nothing = error("no_such_total", SampleKind::Counter, None);
+    assert!(nothing.contains("no series of \"no_such_total\" in the window"), "{nothing}");
+    let two = error("drops_total", SampleKind::Level, None);
+    assert!(
+        two.contains("several series for the server \"two\"") && two.contains("device=\"eth0\""),
+        "{two}"
+    );
+    let step = error("rate(drops_total[5m])", SampleKind::Level, None);
+    assert!(step.contains("needs a step"), "{step}");
+    let counter = error("sum(drops_total)", SampleKind::Counter, None);
+    assert!(counter.contains("a counter has to be a selector"), "{counter}");
+}
