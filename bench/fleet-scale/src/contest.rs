@@ -10,8 +10,17 @@ use std::process::Command;
 pub(crate) struct Contestant {
     name: &'static str,
     words: Vec<String>,
-    /// Whether it says the sums, which have to be everybody's.
-    sums: bool,
+    says: Says,
+}
+
+/// What a contestant prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Says {
+    Nothing,
+    /// The sums, which have to be everybody's.
+    Sums,
+    /// The whole result, whose effect has to be the one that the file was made with.
+    Result,
 }
 
 /// The runs of each contestant.
@@ -23,20 +32,47 @@ impl Contestant {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let own = text(&std::env::current_exe()?);
         let file = text(file);
+        let changed_at_s = (options.shape.changed_at_ms() / 1000).to_string();
+        let trial = [
+            &text(&options.plumb),
+            "trial",
+            "fleet",
+            "--data",
+            &file,
+            "--metric",
+            "drops",
+            "--load",
+            "sent",
+            "--group-column",
+            "group",
+            "--change",
+            &changed_at_s,
+            "--output",
+            "json",
+        ];
         let mut all = vec![
             Contestant {
                 name: "decoding alone",
                 words: vec![own.clone(), "decode".into(), file.clone()],
-                sums: false,
+                says: Says::Nothing,
             },
-            Contestant { name: "plumb's reader", words: vec![own, "read".into(), file.clone()], sums: true },
+            Contestant {
+                name: "plumb's reader",
+                words: vec![own, "read".into(), file.clone()],
+                says: Says::Sums,
+            },
+            Contestant {
+                name: "plumb trial fleet",
+                words: trial.map(str::to_owned).to_vec(),
+                says: Says::Result,
+            },
         ];
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("python");
         match &options.python {
             Some(python) => {
                 for (name, script) in [("DuckDB", "with_duckdb.py"), ("pandas", "with_pandas.py")] {
                     let words = vec![text(python), text(&scripts.join(script)), file.clone()];
-                    all.push(Contestant { name, words, sums: true });
+                    all.push(Contestant { name, words, says: Says::Sums });
                 }
             }
             None => say("DuckDB and pandas are left out: scripts/bootstrap-fleet-scale installs them")?,
@@ -57,8 +93,13 @@ pub(crate) fn rounds(contestants: &[Contestant], options: &Options) -> Result<Ru
             let mut command = Command::new(&contestant.words[0]);
             let (said, spent) = meter::run(contestant.name, command.args(&contestant.words[1..]))?;
             runs[place].push(spent);
-            if !contestant.sums {
-                continue;
+            match contestant.says {
+                Says::Nothing => continue,
+                Says::Result => {
+                    right_effect(contestant.name, &said)?;
+                    continue;
+                }
+                Says::Sums => {}
             }
             let said = said.trim().to_owned();
             match &agreed {
@@ -75,17 +116,34 @@ pub(crate) fn rounds(contestants: &[Contestant], options: &Options) -> Result<Ru
     Ok(runs)
 }
 
+/// Whether the interval has the effect in it that the file was made with.
+fn right_effect(name: &str, said: &str) -> Result<(), BenchError> {
+    let result: serde_json::Value = serde_json::from_str(said).unwrap_or_default();
+    let figure = |name: &str| result[name].as_f64().unwrap_or(f64::NAN);
+    let (low, high) = (figure("interval_low"), figure("interval_high"));
+    if low <= data::EFFECT && data::EFFECT <= high && high / low < 1.1 {
+        return Ok(());
+    }
+    let reason = format!(
+        "the effect is {} ({low} to {high}), the file was made with {}",
+        figure("effect_ratio"),
+        data::EFFECT
+    );
+    Err(BenchError::Contestant { name: name.to_owned(), reason })
+}
+
 /// Medians of each, and how many times as long the others take as the first that says the sums.
 pub(crate) fn table(contestants: &[Contestant], runs: &Runs, rows: u64) -> String {
     let mut lines = vec![format!(
-        "{:16} {:>8} {:>8} {:>10} {:>12} {:>12}",
+        "{:18} {:>8} {:>8} {:>10} {:>12} {:>12}",
         "", "wall", "CPU", "memory", "rows/s", "wall, times"
     )];
-    let reference = contestants.iter().position(|contestant| contestant.sums).unwrap_or_default();
+    let reference =
+        contestants.iter().position(|contestant| contestant.says == Says::Sums).unwrap_or_default();
     let wall = |runs: &[Spent]| median(runs, |run| run.wall_s);
     for (contestant, own) in contestants.iter().zip(runs) {
         lines.push(format!(
-            "{:16} {:>6.2} s {:>6.2} s {:>6.0} MiB {:>9.1} M {:>12.2}",
+            "{:18} {:>6.2} s {:>6.2} s {:>6.0} MiB {:>9.1} M {:>12.2}",
             contestant.name,
             wall(own),
             median(own, |run| run.cpu_s),
