@@ -66,7 +66,7 @@ fn five_milliseconds_of_linger_are_found_with_their_size() {
 #[test]
 #[ignore = "minutes: `make trials`"]
 fn the_eight_published_setups_get_a_verdict_for_each_pair_of_equal_rate() {
-    let ended = trial(&scenario("event-hubs-trial.yaml"), &["--pairs", "9"]);
+    let ended = trial(&scenario("event-hubs-trial.yaml"), &[]);
     let result = ended.json();
     let verdicts = result["verdicts"].as_array().unwrap();
     assert_eq!(verdicts.len(), 12, "six pairs at each of two rates: {result}");

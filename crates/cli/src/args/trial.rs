@@ -69,7 +69,7 @@ pub struct TrialRunArgs {
     /// Verdicts with which the command ends with exit code 0 [default: better,equivalent]
     #[arg(long, value_name = "VERDICTS", value_delimiter = ',')]
     pub accept: Vec<VerdictWord>,
-    /// A tenth of each block's count or duration, and 6 pairs unless --pairs says how many: a look, hardly a proof
+    /// A tenth of each block's count or duration, and 8 pairs unless --pairs says how many: a look, hardly a proof
     #[arg(long)]
     pub quick: bool,
     /// Run it although an earlier trial on this very setup says that so few pairs cannot show anything
