@@ -8,7 +8,7 @@ use super::question::FleetQuestion;
 use super::words::moment;
 use plumb_model::fleet::{FleetGroup, FleetServer, Surge};
 use plumb_stats::fleet::design::{Design, Groups};
-use plumb_stats::fleet::permutation::{DRAWN, chance, smallest_p};
+use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance, smallest_p};
 use plumb_stats::fleet::surge::{INTERVALS_MOST, largest_rise, without_season};
 use std::collections::BTreeMap;
 
@@ -83,7 +83,9 @@ pub(super) fn surge(compared: &Compared, question: &FleetQuestion) -> Option<Fou
             ratio_of_ratios: effect.as_ref().map(|effect| effect.log_ratio.exp()).or(plain),
             interval_low: interval.map(|it| it.0.exp()),
             interval_high: interval.map(|it| it.1.exp()),
-            p: chance(&groups, &values, DRAWN, question.seed).filter(|_| enough).map(|chance| chance.p),
+            p: chance(&groups, &values, DRAWN_FOR_CHECK, question.seed)
+                .filter(|_| enough)
+                .map(|chance| chance.p),
         },
     })
 }
