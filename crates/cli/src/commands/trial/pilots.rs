@@ -18,6 +18,8 @@ use std::collections::BTreeMap;
 const FILE: &str = "trial-pilots.json";
 /// Setups that are kept; the oldest go.
 const KEPT_MOST: usize = 200;
+/// Pairs from which on a spread is kept (ours: fewer know next to nothing of it).
+const PAIRS_LEAST: usize = 6;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Kept {
@@ -60,7 +62,10 @@ pub(super) fn keep(document: &RunDocument) {
 }
 
 fn spreads(trial: &TrialResult) -> BTreeMap<String, (f64, u32)> {
-    let known = trial.noise_floor.iter().filter(|metric| METRIC_NAMES.contains(&metric.name.as_str()));
+    let known = trial
+        .noise_floor
+        .iter()
+        .filter(|metric| METRIC_NAMES.contains(&metric.name.as_str()) && metric.values.len() >= PAIRS_LEAST);
     known
         .filter_map(|metric| {
             let sd = plumb_judge::trial::power::spread(metric)?;

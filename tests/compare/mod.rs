@@ -1,0 +1,139 @@
+//! `plumb compare` and `plumb trial power`, from the documents that a trial against a sink broker leaves.
+
+use crate::program::{Ended, Program};
+use plumb_lab::sink::{SinkBroker, SinkOptions};
+use plumb_model::compare::CompareResult;
+use plumb_model::power::PowerResult;
+use plumb_model::trial::TrialResult;
+use serde_json::Value;
+use std::path::Path;
+
+/// Arms that wait in the client for 30 ms and for 8 ms, in blocks of a quarter of a second.
+const LINGER: &str = "\
+load: {rate: 200, duration: 250ms, warm_up: 100ms}
+trial: {primary: end_to_end.mean, pairs: 6}
+arms:
+  slow: {producer: {linger.ms: 30}}
+  fast: {producer: {linger.ms: 8}}
+";
+
+/// A trial of six pairs into `run`, its cache in a directory of its own.
+fn trial(sink: &SinkBroker, cache: &Path) -> Program {
+    let program = Program::new(["trial", "run", "s.yaml", "--output", "json", "--out", "run"]);
+    std::fs::write(program.directory().join("s.yaml"), LINGER).unwrap();
+    program.args(["--bootstrap", &sink.bootstrap()]).env("XDG_CACHE_HOME", cache)
+}
+
+fn sink() -> SinkBroker {
+    SinkBroker::start(SinkOptions::default()).unwrap()
+}
+
+fn plumb(words: &[&str]) -> Ended {
+    Program::new(words).run()
+}
+
+/// Whether a shape's fields are exactly those of a value that it was read from.
+fn is_whole<T: serde::de::DeserializeOwned + serde::Serialize>(value: &Value) {
+    let read: T = serde_json::from_value(value.clone()).unwrap();
+    assert_eq!(&serde_json::to_value(&read).unwrap(), value, "a field is unknown, or was lost");
+}
+
+#[test]
+fn a_trial_its_power_and_its_steps_side_by_side_all_say_what_they_rest_on() {
+    let (sink, cache) = (sink(), tempfile::tempdir().unwrap());
+    let ended = trial(&sink, cache.path()).run();
+    is_whole::<TrialResult>(&ended.json());
+    let run = ended.path("run").display().to_string();
+
+    let side_by_side =
+        plumb(&["compare", &format!("{run}#slow"), &format!("{run}#fast"), "--output", "json"]);
+    assert_eq!(side_by_side.code(), Some(0), "{}", side_by_side.stderr);
+    let result = side_by_side.json();
+    is_whole::<CompareResult>(&result);
+    let steps = &result["steps"][0];
+    assert_eq!((&steps["a"], &steps["b"]), (&"slow".into(), &"fast".into()));
+    let mean = &steps["metrics"][0];
+    assert_eq!((&mean["name"], &mean["a_blocks"]), (&"end_to_end.mean".into(), &6.into()));
+    assert!(mean["ratio"].as_f64().unwrap() < 0.8, "{mean}");
+    let text = plumb(&["compare", &format!("{run}#slow"), &format!("{run}#fast")]).stdout;
+    for part in
+        ["What this cannot show", "The trial that would prove it", "linger.ms", "no drift between them"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("better") && !text.contains("worse"), "{text}");
+
+    let power = plumb(&["trial", "power", "--from", &run, "--detect", "5%", "--output", "json"]);
+    assert_eq!(power.code(), Some(0), "{}", power.stderr);
+    let result = power.json();
+    is_whole::<PowerResult>(&result);
+    let first = &result["metrics"][0];
+    assert_eq!(first["name"], "end_to_end.mean");
+    assert!(first["sd_log_high"].as_f64().unwrap() > first["sd_log"].as_f64().unwrap(), "{first}");
+    let [margin, detect] =
+        ["pairs_for_margin", "pairs_for_detect"].map(|key| first[key].as_u64().unwrap_or(u64::MAX));
+    assert!(detect <= margin, "5 % takes no more pairs than 3 %: {first}");
+    let text = plumb(&["trial", "power", "--from", &run]).stdout;
+    assert!(text.contains("what a trial could show") && text.contains("pairs for margin"), "{text}");
+}
+
+/// The trial that `compare` prints is one that `trial run` takes.
+#[test]
+fn the_trial_that_would_prove_a_difference_can_be_planned_as_printed() {
+    let (sink, cache) = (sink(), tempfile::tempdir().unwrap());
+    let ended = trial(&sink, cache.path()).run();
+    let run = ended.path("run").display().to_string();
+    let result =
+        plumb(&["compare", &format!("{run}#slow"), &format!("{run}#fast"), "--output", "json"]).json();
+    let program = Program::new(["trial", "run", "proof.yaml", "--dry-run", "--output", "json"]);
+    std::fs::write(program.directory().join("proof.yaml"), result["steps"][0]["arms"].as_str().unwrap())
+        .unwrap();
+    let planned = program.run();
+    assert_eq!(planned.code(), Some(0), "{}", planned.stderr);
+    let differences = &planned.json()["trial"]["arms"][1]["differences"];
+    assert_eq!(differences["producer.linger.ms"], "8", "{differences}");
+}
+
+#[test]
+fn a_trial_that_could_show_nothing_on_its_setup_is_refused_and_goes_on_when_told_to() {
+    let (sink, cache) = (sink(), tempfile::tempdir().unwrap());
+    trial(&sink, cache.path()).run();
+    let place = cache.path().join("plumb/trial-pilots.json");
+    let mut kept: Value = serde_json::from_str(&std::fs::read_to_string(&place).unwrap()).unwrap();
+    let spread = &mut kept["pilots"][0]["spreads"]["end_to_end.mean"];
+    *spread = serde_json::json!([2.0, 12]);
+    std::fs::write(&place, kept.to_string()).unwrap();
+
+    let refused = trial(&sink, cache.path()).args(["--dry-run"]).run();
+    assert_eq!(refused.code(), Some(2), "{}", refused.stderr);
+    for part in ["6 pairs cannot show what they are for", "--pairs ", "--anyway"] {
+        assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+    }
+    let told = trial(&sink, cache.path()).args(["--dry-run", "--anyway"]).run();
+    assert_eq!(told.code(), Some(0), "{}", told.stderr);
+}
+
+#[test]
+fn power_measures_nothing_but_the_reference() {
+    let (sink, cache) = (sink(), tempfile::tempdir().unwrap());
+    let program =
+        Program::new(["trial", "power", "s.yaml", "--pilot", "3", "--output", "json", "--out", "run"]);
+    std::fs::write(program.directory().join("s.yaml"), LINGER).unwrap();
+    let ended = program.args(["--bootstrap", &sink.bootstrap()]).env("XDG_CACHE_HOME", cache.path()).run();
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    assert_eq!(ended.json()["metrics"][0]["name"], "end_to_end.mean");
+    let document: Value =
+        serde_json::from_str(&std::fs::read_to_string(ended.path("run").join("run.json")).unwrap()).unwrap();
+    let steps: Vec<&str> =
+        document["steps"].as_array().unwrap().iter().map(|step| step["name"].as_str().unwrap()).collect();
+    assert_eq!(steps, ["slow", "slow, again"]);
+}
+
+#[test]
+fn what_cannot_be_compared_says_what_there_is() {
+    let missing = plumb(&["compare", "nowhere", "nowhere"]);
+    assert_eq!(missing.code(), Some(2), "{}", missing.stderr);
+    assert!(missing.stderr.contains("hint:"), "{}", missing.stderr);
+    let nothing = plumb(&["trial", "power"]);
+    assert_eq!(nothing.code(), Some(2), "{}", nothing.stderr);
+}
