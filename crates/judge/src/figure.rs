@@ -47,6 +47,12 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// A share that somebody chose, or that is no more exact than a tenth of a percent: `3 %`, `4.2 %`.
+pub(crate) fn round_percent(share: f64) -> String {
+    let text = format!("{:.1}", share * 100.0);
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+}
+
 /// A ratio as the change that it is: `+12 %`, `-3.1 %`; above 2 as a factor, below 1/2 as its inverse.
 pub(crate) fn change(ratio: f64) -> String {
     match ratio {

@@ -9,104 +9,115 @@ pub(super) fn yaml(
     (a, of_a): (&RunDocument, &StepPlan),
     (b, of_b): (&RunDocument, &StepPlan),
 ) -> Option<String> {
-    let mut arm = String::new();
-    if of_a.driver != of_b.driver {
-        let _ = writeln!(arm, "    driver: {}", driver(of_b.driver));
-    }
-    mapping(&mut arm, "producer", &changed(&of_a.producer, &of_b.producer));
-    mapping(&mut arm, "consumer", &changed(&of_a.consumer, &of_b.consumer));
-    if let (TopicPlan::Own { configs: before, .. }, TopicPlan::Own { configs: now, .. }) =
-        (&of_a.topic, &of_b.topic)
-    {
-        let configs = changed(before, now);
-        if !configs.is_empty() {
-            let _ = writeln!(arm, "    topic:");
-            let _ = writeln!(arm, "      configs: {}", flow(&configs));
-        }
-    }
-    let (lab_a, lab_b) =
-        (of_a.cluster.as_ref().unwrap_or(&a.plan.cluster), of_b.cluster.as_ref().unwrap_or(&b.plan.cluster));
-    let cluster = cluster(lab_a, lab_b, &mut arm)?;
-    if arm.is_empty() {
+    let own = |document: &'_ RunDocument, step: &StepPlan| {
+        step.cluster.clone().unwrap_or_else(|| document.plan.cluster.clone())
+    };
+    let (cluster, labs) = cluster(&own(a, of_a), &own(b, of_b))?;
+    let arms = [(of_a, &labs[0]), (of_b, &labs[1])].map(|(step, lab)| format!("{}{lab}", settings(step)));
+    if arms[0] == arms[1] {
         return None;
     }
-    let mut text = format!("name: {}\ncluster:\n{cluster}{}", quoted(&of_b.name), load(a, of_a));
-    let _ = writeln!(text, "arms:\n  {}:", quoted("before"));
-    let mut reference = String::new();
-    mapping(&mut reference, "producer", &of_a.producer);
-    mapping(&mut reference, "consumer", &of_a.consumer);
-    if of_a.driver != Driver::default() {
-        let _ = writeln!(reference, "    driver: {}", driver(of_a.driver));
+    let mut text = format!("name: {}\ncluster:\n{cluster}{}arms:\n", quoted(&of_b.name), load(a, of_a));
+    for (name, settings) in ["before", "after"].into_iter().zip(&arms) {
+        let _ = match settings.is_empty() {
+            true => writeln!(text, "  {name}: {{}}"),
+            false => write!(text, "  {name}:\n{settings}"),
+        };
     }
-    if reference.is_empty() {
-        text.truncate(text.trim_end().len());
-        text.push_str(" {}\n");
-    }
-    text.push_str(&reference);
-    let _ = write!(text, "  {}:\n{arm}", quoted("after"));
     Some(text)
 }
 
-/// What the second has that the first has not. What it lacks takes its default: an arm cannot take a setting away.
-fn changed(before: &Properties, now: &Properties) -> Properties {
-    let changed = now.iter().filter(|(key, value)| before.get(*key) != Some(value));
-    changed.map(|(key, value)| (key.clone(), value.clone())).collect()
+/// All that an arm has of its own: arms do not inherit from each other.
+fn settings(step: &StepPlan) -> String {
+    let mut text = String::new();
+    if step.driver != Driver::default() {
+        let _ = writeln!(text, "    driver: {}", driver(step.driver));
+    }
+    mapping(&mut text, "producer", &step.producer);
+    mapping(&mut text, "consumer", &step.consumer);
+    match &step.topic {
+        TopicPlan::Own { partitions, replication, configs, .. } => {
+            let _ = writeln!(
+                text,
+                "    topic: {{partitions: {partitions}, replication: {replication}, configs: {}}}",
+                flow(configs)
+            );
+        }
+        TopicPlan::Existing { name } => {
+            let _ = writeln!(text, "    topic: {{name: {}}}", quoted(name));
+        }
+    }
+    text
 }
 
-/// The brokers of the first run, and what of the second's goes to the arm; none where no one trial has both.
-fn cluster(a: &ClusterPlan, b: &ClusterPlan, arm: &mut String) -> Option<String> {
+/// The brokers that both share, and what each arm has on top; none where no one trial has both.
+fn cluster(a: &ClusterPlan, b: &ClusterPlan) -> Option<(String, [String; 2])> {
     match (a, b) {
         (
             ClusterPlan::Brokers { bootstrap: of_a, config, .. },
             ClusterPlan::Brokers { bootstrap: of_b, .. },
         ) => {
-            let config =
-                config.as_ref().map(|path| format!("  config: {}\n", quoted(path))).unwrap_or_default();
-            (of_a == of_b).then(|| format!("  bootstrap: {}\n{config}", quoted(of_a)))
+            let config = config.as_ref().map(|path| format!("  config: {}\n", quoted(path)));
+            let text = format!("  bootstrap: {}\n{}", quoted(of_a), config.unwrap_or_default());
+            (of_a == of_b).then(|| (text, [String::new(), String::new()]))
         }
-        (
-            ClusterPlan::Lab { brokers, tls, broker_properties, jvm_flags, heap, .. },
-            ClusterPlan::Lab {
-                brokers: brokers_b,
-                tls: tls_b,
-                broker_properties: properties_b,
-                jvm_flags: flags_b,
-                heap: heap_b,
-                ..
-            },
-        ) => {
-            if brokers != brokers_b {
-                return None;
-            }
-            let mut own = String::new();
-            if tls != tls_b {
-                let _ = writeln!(own, "      tls: {tls_b}");
-            }
-            let properties = changed(broker_properties, properties_b);
-            if !properties.is_empty() {
-                let _ = writeln!(own, "      broker_properties: {}", flow(&properties));
-            }
-            let added: Vec<String> =
-                flags_b.iter().filter(|flag| !jvm_flags.contains(flag)).map(|flag| quoted(flag)).collect();
-            if !added.is_empty() {
-                let _ = writeln!(own, "      jvm_flags: [{}]", added.join(", "));
-            }
-            if heap != heap_b {
-                let _ = writeln!(own, "      heap: {}", quoted(heap_b));
-            }
-            if !own.is_empty() {
-                let _ = write!(arm, "    cluster:\n{own}");
-            }
-            let flags: Vec<String> = jvm_flags.iter().map(|flag| quoted(flag)).collect();
-            Some(format!(
-                "  lab:\n    brokers: {brokers}\n    tls: {tls}\n    heap: {}\n    broker_properties: {}\n    jvm_flags: [{}]\n",
+        (ClusterPlan::Lab { brokers, tls, heap, .. }, ClusterPlan::Lab { brokers: of_b, .. }) => {
+            let (base_properties, base_flags) = shared(a, b);
+            let flags: Vec<String> = base_flags.iter().map(|flag| quoted(flag)).collect();
+            let text = format!(
+                "  lab: {{brokers: {brokers}, tls: {tls}, heap: {}, broker_properties: {}, jvm_flags: [{}]}}\n",
                 quoted(heap),
-                flow(broker_properties),
+                flow(&base_properties),
                 flags.join(", ")
-            ))
+            );
+            let top = |of: &ClusterPlan| on_top(of, (*tls, heap), (&base_properties, &base_flags));
+            (brokers == of_b).then(|| (text, [top(a), top(b)]))
         }
         _ => None,
     }
+}
+
+/// Broker properties and JVM flags that both labs have.
+fn shared(a: &ClusterPlan, b: &ClusterPlan) -> (Properties, Vec<String>) {
+    let (
+        ClusterPlan::Lab { broker_properties, jvm_flags, .. },
+        ClusterPlan::Lab { broker_properties: of_b, jvm_flags: flags_b, .. },
+    ) = (a, b)
+    else {
+        return (Properties::new(), Vec::new());
+    };
+    let properties = broker_properties.iter().filter(|(key, value)| of_b.get(*key) == Some(value));
+    let flags = jvm_flags.iter().filter(|flag| flags_b.contains(flag));
+    (properties.map(|(key, value)| (key.clone(), value.clone())).collect(), flags.cloned().collect())
+}
+
+/// What a lab has that is not shared, as an arm's.
+fn on_top(
+    lab: &ClusterPlan,
+    (tls, heap): (bool, &str),
+    (properties, flags): (&Properties, &[String]),
+) -> String {
+    let ClusterPlan::Lab { tls: own_tls, heap: own_heap, broker_properties, jvm_flags, .. } = lab else {
+        return String::new();
+    };
+    let mut own: Vec<String> = Vec::new();
+    if *own_tls != tls {
+        own.push(format!("tls: {own_tls}"));
+    }
+    if own_heap != heap {
+        own.push(format!("heap: {}", quoted(own_heap)));
+    }
+    let added = broker_properties.iter().filter(|(key, _)| !properties.contains_key(*key));
+    let added: Properties = added.map(|(key, value)| (key.clone(), value.clone())).collect();
+    if !added.is_empty() {
+        own.push(format!("broker_properties: {}", flow(&added)));
+    }
+    let added: Vec<String> =
+        jvm_flags.iter().filter(|flag| !flags.contains(flag)).map(|flag| quoted(flag)).collect();
+    if !added.is_empty() {
+        own.push(format!("jvm_flags: [{}]", added.join(", ")));
+    }
+    if own.is_empty() { String::new() } else { format!("    cluster: {{{}}}\n", own.join(", ")) }
 }
 
 fn load(document: &RunDocument, step: &StepPlan) -> String {

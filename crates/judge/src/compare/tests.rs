@@ -2,6 +2,7 @@ use super::{CompareError, apart_s, compare, seconds};
 use crate::healthy::{DEFAULT, LOW, healthy};
 use plumb_model::compare::CompareSays;
 use plumb_model::document::RunDocument;
+use plumb_model::plan::ClusterPlan;
 
 /// The healthy run again, a day later, its first step's latencies so many times as long.
 fn later(factor: f64) -> RunDocument {
@@ -56,9 +57,29 @@ fn a_step_that_is_named_stands_beside_any_other_and_the_trial_that_would_prove_i
     assert_eq!((result.steps[0].a.as_str(), result.steps[0].b.as_str()), (DEFAULT, LOW));
     assert_eq!(result.steps[0].settings, ["producer.queue.buffering.max.ms: 5 / 0"]);
     let arms = result.steps[0].arms.as_ref().unwrap();
-    assert!(arms.contains("\"after\":\n    producer: {\"linger.ms\": \"0\"}"), "{arms}");
+    // Arms do not inherit from each other: each has all of its own.
+    let each =
+        ["before:\n    producer: {\"linger.ms\": \"5\"}", "after:\n    producer: {\"linger.ms\": \"0\"}"];
+    assert!(each.iter().all(|arm| arms.contains(arm)), "{arms}");
     let error = compare((&document, Some("nothing")), (&document, None)).unwrap_err();
     assert!(matches!(error, CompareError::NoSuchStep { .. }), "{error}");
+}
+
+/// Both sides set what the other does not, so each arm carries its own part over what they share.
+#[test]
+fn labs_that_differ_become_arms_over_what_they_share() {
+    let (a, mut b) = (healthy(), later(1.0));
+    if let ClusterPlan::Lab { jvm_flags, heap, .. } = &mut b.plan.cluster {
+        jvm_flags.push("-XX:-UseAES".to_owned());
+        *heap = "1g".to_owned();
+    }
+    let arms = compare((&a, Some(LOW)), (&b, Some(LOW))).unwrap().steps[0].arms.clone().unwrap();
+    assert!(arms.contains("    cluster: {heap: \"1g\", jvm_flags: [\"-XX:-UseAES\"]}\n"), "{arms}");
+    assert!(arms.contains("jvm_flags: []}"), "{arms}");
+    if let ClusterPlan::Lab { brokers, .. } = &mut b.plan.cluster {
+        *brokers = 3;
+    }
+    assert_eq!(compare((&a, Some(LOW)), (&b, Some(LOW))).unwrap().steps[0].arms, None);
 }
 
 #[test]

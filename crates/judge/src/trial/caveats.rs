@@ -3,7 +3,7 @@
 use super::pairs::{Compared, compare};
 use super::verdicts::{Judged, alone};
 use super::{Trial, effective};
-use crate::figure::{count, list, percent, quoted, sentence};
+use crate::figure::{count, list, percent, quoted, round_percent, sentence};
 use plumb_model::document::RunState;
 use plumb_model::finding::{Severity, Validity};
 use plumb_model::trial::{MetricRole, TrialMethod, TrialVerdict};
@@ -115,10 +115,10 @@ fn noise(judged: &Judged, (floor, floor_ratio): (&[Compared], Option<f64>)) -> V
     all
 }
 
-/// `up to 4.0 %`.
+/// `up to 4.2 %`.
 pub(super) fn up_to(ratio: f64) -> String {
     match ratio {
-        ratio if ratio < 2.0 => format!("up to {}", percent(ratio - 1.0)),
+        ratio if ratio < 2.0 => format!("up to {}", round_percent(ratio - 1.0)),
         ratio => format!("up to {ratio:.1} times"),
     }
 }

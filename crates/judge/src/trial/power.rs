@@ -4,7 +4,7 @@
 //! chance of 80 %, and a careful design uses that.
 
 use super::verdicts::sd_log;
-use crate::figure::{count, percent};
+use crate::figure::{count, percent, round_percent};
 use plumb_model::power::{Design, MetricPower, POWER_SCHEMA_VERSION, PowerResult};
 use plumb_model::trial::{MetricResult, TrialResult};
 use plumb_stats::law::chi_squared_quantile;
@@ -107,7 +107,7 @@ pub fn spread(metric: &MetricResult) -> Option<f64> {
 fn summary(first: &MetricPower, question: Question) -> Vec<String> {
     let spread = format!(
         "Neighbouring blocks of the same setting differ by {} here in {} (standard deviation over {})",
-        percent(first.sd_log.exp() - 1.0),
+        round_percent(first.sd_log.exp() - 1.0),
         first.name,
         count(first.pairs.into(), "pair")
     );
@@ -127,12 +127,12 @@ fn summary(first: &MetricPower, question: Question) -> Vec<String> {
         Some(pairs) => format!(
             "{} show a difference of {} in {} of 100 trials at {} confidence{}",
             count(pairs, "pair"),
-            percent(wanted.0),
+            round_percent(wanted.0),
             (POWER * 100.0).round(),
             percent(question.level),
             time(pairs)
         ),
-        None => format!("No number of pairs shows a difference of {} here", percent(wanted.0)),
+        None => format!("No number of pairs shows a difference of {} here", round_percent(wanted.0)),
     };
     vec![format!("{spread}."), format!("{design}.")]
 }

@@ -5,7 +5,7 @@ use super::caveats::{up_to, word};
 use super::metric::shown;
 use super::pairs::Compared;
 use super::verdicts::Judged;
-use crate::figure::{count, digits, list, percent, quoted, sentence};
+use crate::figure::{count, digits, list, percent, quoted, round_percent, sentence};
 use plumb_model::trial::{ArmVerdict, MetricRole, TrialVerdict};
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub(super) fn summary(
         unequal => format!("{}; {verdicts}", unequal.join("; ")),
     };
     let noise = match floor_ratio {
-        Some(ratio) => format!("Equal arms differed by {} here", up_to(ratio)),
+        Some(ratio) => format!("Equal arms may differ by {} here", up_to(ratio)),
         None => "How much equal arms differ here is not known".to_owned(),
     };
     let last = match caveats.len() {
@@ -48,7 +48,10 @@ fn one(trial: &Trial, judged: &Judged, verdict: &ArmVerdict) -> String {
         TrialVerdict::Better => format!("{arm} is better than {against}: {figures}"),
         TrialVerdict::Worse => format!("{arm} is worse than {against}: {figures}"),
         TrialVerdict::Equivalent => {
-            format!("{arm} and {against} are equivalent within {}: {figures}", percent(trial.plan.margin))
+            format!(
+                "{arm} and {against} are equivalent within {}: {figures}",
+                round_percent(trial.plan.margin)
+            )
         }
         TrialVerdict::Undecided => {
             let reason = verdict.reason.as_ref().map(|reason| format!("; {reason}")).unwrap_or_default();

@@ -6,7 +6,7 @@
 use super::metric::shown;
 use super::pairs::{Compared, compare};
 use super::{Arm, Trial, counts, starts};
-use crate::figure::{change, count, percent};
+use crate::figure::{change, count, percent, round_percent};
 use plumb_model::finding::{Severity, Validity};
 use plumb_model::trial::{ArmVerdict, Good, MetricResult, MetricRole, TrialMethod, TrialVerdict};
 use plumb_stats::multiple::{benjamini_hochberg, holm};
@@ -193,7 +193,9 @@ fn undecided(trial: &Trial, compared: &Compared) -> String {
     let more = sd_log(result)
         .and_then(|sd| pairs_needed(sd, 1.0 + trial.plan.margin, trial.level, POWER))
         .filter(|needed| *needed > pairs as usize)
-        .map(|needed| format!("; one of the margin of {} needs about {needed}", percent(trial.plan.margin)));
+        .map(|needed| {
+            format!("; one of the margin of {} needs about {needed}", round_percent(trial.plan.margin))
+        });
     match seen {
         Some(seen) => format!("{seen}{}", more.unwrap_or_default()),
         None => "the pairs do not agree enough".to_owned(),
