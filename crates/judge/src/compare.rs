@@ -45,12 +45,19 @@ pub fn compare(
     (b, step_b): (&RunDocument, Option<&str>),
 ) -> Result<CompareResult, CompareError> {
     let pairs = steps::pairs((a, step_a), (b, step_b))?;
+    let shown = |document: &RunDocument, of: fn(&(usize, usize)) -> usize| -> Vec<String> {
+        pairs.iter().map(|pair| document.steps[of(pair)].name.clone()).collect()
+    };
+    let (steps_a, steps_b) = (shown(a, |pair| pair.0), shown(b, |pair| pair.1));
+    // Of one run, both sides' steps are its own.
+    let both: Vec<String> = steps_a.iter().chain(&steps_b).cloned().collect();
+    let (steps_a, steps_b) = if a.run.id == b.run.id { (both.clone(), both) } else { (steps_a, steps_b) };
     let named = step_a.is_some() || step_b.is_some();
     let alone = if named { Vec::new() } else { steps::alone(a, b) };
     Ok(CompareResult {
         schema_version: COMPARE_SCHEMA_VERSION,
-        a: run(a),
-        b: run(b),
+        a: run(a, &steps_a),
+        b: run(b, &steps_b),
         apart_s: apart_s(&a.run.started_at, &b.run.started_at),
         conditions: conditions(a, b),
         steps: pairs.iter().map(|(of_a, of_b)| steps::compared((a, *of_a), (b, *of_b))).collect(),
@@ -59,8 +66,11 @@ pub fn compare(
     })
 }
 
-fn run(document: &RunDocument) -> ComparedRun {
-    let told = document.validity.reasons.iter().filter(|reason| reason.severity > Severity::Note);
+/// A run with what speaks against it, as far as it is about the steps that are shown.
+fn run(document: &RunDocument, steps: &[String]) -> ComparedRun {
+    let told = document.validity.reasons.iter().filter(|reason| {
+        reason.severity > Severity::Note && reason.step.as_ref().is_none_or(|step| steps.contains(step))
+    });
     ComparedRun {
         run_id: document.run.id.clone(),
         name: document.run.name.clone(),
@@ -123,6 +133,11 @@ fn cannot_show(a: &RunDocument, b: &RunDocument) -> Vec<String> {
             .to_owned(),
         "That they are equal: \"cannot tell\" is not \"no change\".".to_owned(),
     ];
+    if a.run.id == b.run.id {
+        all.push(
+            "As much as the run itself: its report pairs blocks that ran next to each other.".to_owned(),
+        );
+    }
     if [a, b].iter().any(|document| document.validity.verdict != ValidityVerdict::Valid) {
         all.push(
             "Anything that rests on figures of a run that is suspect or invalid: read its reasons first."

@@ -19,7 +19,12 @@ pub fn render(result: &CompareResult, style: TextStyle) -> String {
         ));
     }
     let mut cautions: Vec<String> = Vec::new();
-    for (which, run) in [("first", &result.a), ("second", &result.b)] {
+    let same_run = result.a.run_id == result.b.run_id;
+    let both: &[(&str, &ComparedRun)] = match same_run {
+        true => &[("one", &result.a)],
+        false => &[("first", &result.a), ("second", &result.b)],
+    };
+    for (which, run) in both {
         if run.validity != ValidityVerdict::Valid {
             let reasons: Vec<&str> = run.reasons.iter().map(|reason| reason.trim_end_matches('.')).collect();
             cautions.push(format!(
@@ -77,10 +82,11 @@ fn runs(result: &CompareResult) -> Section {
             run.run_id.clone(),
         ]
     };
-    let apart = result.apart_s.map_or_else(
-        || "time apart not known".to_owned(),
-        |apart_s| format!("{} apart", time(apart_s.unsigned_abs() as f64 * 1e9)),
-    );
+    let apart = match result.apart_s {
+        _ if result.a.run_id == result.b.run_id => "the same".to_owned(),
+        Some(apart_s) => format!("{} apart", time(apart_s.unsigned_abs() as f64 * 1e9)),
+        None => "time apart not known".to_owned(),
+    };
     Section {
         heading: "Runs".to_owned(),
         meaning: apart,
@@ -105,7 +111,7 @@ fn metrics(steps: &ComparedSteps) -> Section {
             within,
             metric.p.map_or_else(|| ABSENT.to_owned(), p_value),
             match metric.says {
-                CompareSays::DiffersMoreThanBlocks => "differs by more than blocks within a run do",
+                CompareSays::DiffersMoreThanBlocks => "more than blocks differ",
                 CompareSays::CannotTell => "cannot tell",
             }
             .to_owned(),
