@@ -29,6 +29,9 @@ pub const METRIC_NAMES: &[&str] = &[
     "drain_s",
 ];
 
+/// Stands in an arm's differences for a value that the reference has and the arm leaves out.
+pub const NOT_SET: &str = "(not set)";
+
 /// The quantile that a metric is, 0..1; none of one that is no quantile.
 pub fn metric_quantile(name: &str) -> Option<f64> {
     let (_, figure) = name.split_once('.')?;

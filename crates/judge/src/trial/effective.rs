@@ -5,6 +5,7 @@ use super::Arm;
 use crate::setup::Setup;
 use plumb_model::document::Effective;
 use plumb_model::plan::Properties;
+use plumb_model::trial::NOT_SET;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Settings that say where clients and brokers of a run are, or who they are; they differ in every block or lab.
@@ -103,7 +104,9 @@ fn arm_only(reference: &[String], arm: &[String]) -> Vec<String> {
 pub(super) fn not_in_effect(reference: &Arm, arm: &Arm) -> Vec<String> {
     let Some(plan) = arm.plan else { return Vec::new() };
     let (a, b) = (&reference.setup.result.effective, &arm.setup.result.effective);
-    let asked = plan.differences.iter().filter(|(path, _)| same_where_told(path, a, b));
+    let asked = plan.differences.iter();
+    // What the arm leaves out it asks nothing for: the default may well be what the reference sets.
+    let asked = asked.filter(|(path, value)| *value != NOT_SET && same_where_told(path, a, b));
     asked.map(|(path, value)| format!("{path}: {value}")).collect()
 }
 

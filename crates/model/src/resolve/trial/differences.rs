@@ -2,11 +2,9 @@
 
 use crate::plan::{ClusterPlan, StepPlan};
 use crate::scenario::ArmWords;
+use crate::trial::NOT_SET;
 use serde_json::Value;
 use std::collections::BTreeMap;
-
-/// What stands for a value that one of the two has not.
-const ABSENT: &str = "(not set)";
 
 /// The differences of an arm from the reference.
 pub(super) fn of(
@@ -19,7 +17,7 @@ pub(super) fn of(
     let mut differences: BTreeMap<String, String> =
         changed.map(|(path, value)| (path.clone(), value.clone())).collect();
     let dropped = before.keys().filter(|path| !now.contains_key(*path));
-    differences.extend(dropped.map(|path| (path.clone(), ABSENT.to_owned())));
+    differences.extend(dropped.map(|path| (path.clone(), NOT_SET.to_owned())));
     differences
 }
 
