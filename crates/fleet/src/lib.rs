@@ -28,6 +28,7 @@ mod rows;
 mod servers;
 mod table;
 mod track;
+mod value;
 
 pub use error::{Fault, FleetInputError};
 pub use instant::instant;

@@ -12,11 +12,9 @@ use crate::order::{Quantity, Steps, Tracks};
 use crate::request::{FleetGroups, FleetInterval, FleetRequest};
 use crate::rows::Rows;
 use crate::servers::Membership;
-use crate::track::{Cell, GAP_STEPS, SeriesCells};
+use crate::track::SeriesCells;
+use crate::value::Value;
 use plumb_model::fleet::{FleetServer, FleetTable, SampleKind};
-
-/// A value needs this share of an interval's samples. Ours: with less, what is missing decides.
-const ENOUGH_SHARE: f64 = 0.5;
 
 /// A file of which more rows are unusable is not what the flags say. Ours.
 const UNUSABLE_PERCENT: u64 = 5;
@@ -48,6 +46,10 @@ pub(crate) fn table(
     rows.left.merge(std::mem::replace(&mut tracks.left, crate::exclusions::Exclusions::new()));
     usable(&rows)?;
     let Some(span_ms) = tracks.span_ms else {
+        // Names that are not the same on both sides are told with one of each.
+        if rows.rows > 0 && rows.left.count(Left::OutsideWindow) == 0 && rows.servers.listed().is_some() {
+            both_groups(request, &rows, &[])?;
+        }
         return Err(FleetInputError::NoSamples { quantity: "metric", reason: no_samples(&rows) });
     };
     counters(request, &tracks)?;
@@ -120,10 +122,7 @@ fn no_samples(rows: &Rows) -> String {
     if outside > 0 {
         return format!("{outside} of {} rows are outside the window asked for", rows.rows);
     }
-    match rows.servers.listed() {
-        Some(_) => format!("none of the {} servers is in a group", rows.servers.all().len()),
-        None => format!("{} rows were read", rows.rows),
-    }
+    format!("{} rows were read", rows.rows)
 }
 
 /// Whether what was called a counter is one.
@@ -370,57 +369,4 @@ impl Making<'_> {
         }
         found
     }
-}
-
-/// A value with what it rests on.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Value {
-    figure: Option<f64>,
-    /// Share of the samples that were there.
-    share: f64,
-    /// Whether samples are missing and the rest stands for them.
-    scaled: bool,
-}
-
-impl Value {
-    /// Of the series of one server: counts add up; levels of several series never get here.
-    fn of(kind: SampleKind, cells: &[Cell], interval: &Interval, step_ms: f64) -> Self {
-        let length_ms = interval.length_ms() as f64;
-        let expected = length_ms / step_ms;
-        let share_of = |cell: &Cell| {
-            let missing = expected - f64::from(cell.samples);
-            // Steps need not divide the interval: up to a whole sample may be missing for that.
-            if missing < 1.0 { 1.0 } else { f64::from(cell.samples) / expected }
-        };
-        let share = cells.iter().map(share_of).fold(0.0, f64::max);
-        let covered = |cell: &Cell| cell.covered_ms as f64 / length_ms;
-        let (figure, seen) = match kind {
-            SampleKind::Level => {
-                let samples: u32 = cells.iter().map(|cell| cell.samples).sum();
-                (cells.iter().map(|cell| cell.sum).sum::<f64>() / f64::from(samples), share)
-            }
-            SampleKind::Increments => (cells.iter().map(|cell| scale(cell.sum, share_of(cell))).sum(), share),
-            SampleKind::Counter => (
-                cells.iter().map(|cell| scale(cell.sum, covered(cell))).sum(),
-                cells.iter().map(covered).fold(0.0, f64::max),
-            ),
-        };
-        // The last sample of all begins a step that nobody ends: a counter may lack as much without a sample missing.
-        let gap = match kind {
-            SampleKind::Level => false,
-            SampleKind::Increments => share < 1.0,
-            SampleKind::Counter => (1.0 - seen) * length_ms > step_ms * GAP_STEPS,
-        };
-        let enough = share >= ENOUGH_SHARE && seen >= ENOUGH_SHARE;
-        Value {
-            figure: enough.then_some(figure),
-            share: if gap { share.min(seen) } else { share },
-            scaled: gap,
-        }
-    }
-}
-
-/// What a count of a share would be for all; of less than half it stays what it is, as nothing can be said of the rest.
-fn scale(sum: f64, share: f64) -> f64 {
-    if share >= ENOUGH_SHARE { sum / share } else { sum }
 }
