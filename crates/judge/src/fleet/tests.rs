@@ -1,5 +1,7 @@
 //! Fleets with a known truth, and what is said of them.
 
+mod traffic;
+
 use super::*;
 use plumb_model::fleet::{CheckOutcome, FleetCheck, FleetGroup, FleetServer, SampleKind};
 use plumb_model::random::Random;

@@ -79,14 +79,24 @@ pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &
         change(test_ratio),
         change(control_ratio)
     );
-    let apart = effect.log_ratio.abs() > APART.ln() && p.is_some_and(|p| p < ALARM_P);
-    if !apart {
+    let Some(p) = p.filter(|p| *p < ALARM_P) else {
         let statement = format!(
             "{said}: no more apart than chance makes it{}.",
             p.map(p_in_brackets).unwrap_or_default()
         );
         return check(name, CheckOutcome::Passed, statement, p);
+    };
+    let apart = effect.log_ratio.abs();
+    if apart <= APART.ln() {
+        let statement = format!(
+            "{said}: more apart than chance makes it{}, but only by {}, below the {} from which it matters.",
+            p_in_brackets(p),
+            deviation(apart),
+            deviation(APART.ln())
+        );
+        return check(name, CheckOutcome::Passed, statement, Some(p));
     }
+    let p = Some(p);
     let (gain, loss) = (test.1 - test.0, control.0 - control.1);
     let moved = gain * loss > 0.0 && gain.abs().min(loss.abs()) >= MOVED_SHARE * gain.abs().max(loss.abs());
     if moved {
