@@ -96,7 +96,7 @@ fn a_broker_without_aes_instructions_is_worse_in_processor_time_and_in_acknowled
         serde_json::from_str(&std::fs::read_to_string(ended.path("run/run.json")).unwrap()).unwrap();
     let starts = document["steps"][1]["blocks"].as_array().unwrap().iter();
     let last = starts.filter_map(|block| block["broker_start"].as_u64()).max();
-    assert_eq!(last, Some(2), "three starts");
+    assert_eq!(last, Some(5), "six starts");
 }
 
 #[test]

@@ -60,7 +60,8 @@ pub struct TrialPlan {
     /// Stop as soon as it is decided, after each pair, by a test that stays valid however often one looks. The plan's
     /// blocks are the most pairs then.
     pub until_decided: bool,
-    /// Brokers of a lab are started anew after so many pairs; 0: never.
+    /// Brokers of a lab are started anew after so many pairs; 0: never. With 2 or more, pairs share a start, and the start is
+    /// the unit of analysis.
     pub restart_every: u32,
     /// Verdicts with which the command ends well (exit code 0).
     pub accept: Vec<TrialVerdict>,
@@ -117,7 +118,7 @@ pub enum TrialMethod {
     SignedRank,
     /// The same estimate; interval and p by a sign e-process, which stay valid however often one looks and stops.
     SignEProcess,
-    /// Student's t over the means of the brokers' starts: these differ so much that the start is the unit.
+    /// Student's t over the means of the brokers' starts: where the plan has several pairs on a start, the start is the unit.
     Starts,
     /// Signed ranks of the differences of counts: no ratio, as most of them are 0.
     Counts,
@@ -220,7 +221,8 @@ pub struct MetricResult {
     pub arm: String,
     /// What it is held against.
     pub against: String,
-    /// arm / against: the Hodges-Lehmann estimate over the pairs; absent where it cannot be told.
+    /// arm / against: the Hodges-Lehmann estimate over the pairs, or the geometric mean over starts; absent where it cannot be
+    /// told.
     pub estimate_ratio: Option<f64>,
     /// Lower end of its interval.
     pub interval_low: Option<f64>,
@@ -230,11 +232,12 @@ pub struct MetricResult {
     pub level: f64,
     /// What it shows.
     pub verdict: TrialVerdict,
-    /// The smallest ratio above 1 that so many pairs of this spread show with a chance of 80 %.
+    /// The smallest ratio above 1 that so many pairs (or starts) of this spread show with a chance of 80 %.
     pub smallest_detectable_ratio: Option<f64>,
-    /// Two-sided p of a ratio other than 1: exact, over the random order within pairs.
+    /// Two-sided p of a ratio other than 1, by the method: exact over the random order within pairs for ranks.
     pub p: Option<f64>,
-    /// The same, allowing for the other comparisons of this role.
+    /// What decides: for primary metrics p with Holm's allowance for the other arms, for secondary ones with Benjamini and
+    /// Hochberg's. A guardrail's is its p itself: allowing for the others would let harm pass.
     pub p_adjusted: Option<f64>,
     /// How estimate, interval and p were made.
     pub method: TrialMethod,

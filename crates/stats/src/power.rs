@@ -36,6 +36,19 @@ pub fn pairs_needed(sd_log: f64, ratio: f64, level: f64, power: f64) -> Option<u
     fewest(pairs_min(level)?, ratio, |pairs| detectable_ratio(sd_log, pairs, level, power))
 }
 
+/// The smallest ratio above 1 that the mean of `units` log ratios of standard deviation `sd_log` shows with the chance
+/// `power` by Student's t at the two-sided confidence `level`. None with fewer than two, and as for [`detectable_ratio`].
+pub fn detectable_ratio_of_mean(sd_log: f64, units: usize, level: f64, power: f64) -> Option<f64> {
+    let freedom = units.checked_sub(1).filter(|freedom| *freedom > 0)? as f64;
+    ratio(standard_errors(freedom, level, power)? * sd_log / (units as f64).sqrt())
+}
+
+/// Fewest units of which [`detectable_ratio_of_mean`] is at most `ratio`. None where a million would not do, and where
+/// that is none.
+pub fn units_needed_of_mean(sd_log: f64, ratio: f64, level: f64, power: f64) -> Option<usize> {
+    fewest(2, ratio, |units| detectable_ratio_of_mean(sd_log, units, level, power))
+}
+
 /// The smallest ratio above 1 between two groups of servers whose logarithms have the standard deviation `sd_log` that is
 /// shown with the chance `power`. None with fewer servers than a permutation of them needs for the level (both groups
 /// of 4 at 95 %), and as for [`detectable_ratio`].
@@ -216,6 +229,16 @@ mod tests {
         let servers = servers_needed(0.3, 1.5, 0.95, 0.8).unwrap();
         assert!(detectable_ratio_two_groups(0.3, servers, servers, 0.95, 0.8).unwrap() <= 1.5);
         assert!(detectable_ratio_two_groups(0.3, servers - 1, servers - 1, 0.95, 0.8).unwrap() > 1.5);
+    }
+
+    /// Quantiles of Student's t with 5 degrees of freedom from tables: 2.570582 (0.975) and 0.919544 (0.8).
+    #[test]
+    fn a_mean_of_few_units_shows_what_students_t_says() {
+        let ratio = detectable_ratio_of_mean(0.1, 6, 0.95, 0.8).unwrap();
+        assert!((ratio.ln() - (2.570_582 + 0.919_544) * 0.1 / 6.0f64.sqrt()).abs() < 1e-5, "{ratio}");
+        assert_eq!(units_needed_of_mean(0.1, ratio * 1.000_001, 0.95, 0.8), Some(6));
+        assert_eq!(units_needed_of_mean(0.1, ratio * 0.999, 0.95, 0.8), Some(7));
+        assert_eq!(detectable_ratio_of_mean(0.1, 1, 0.95, 0.8), None);
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub struct TrialRunArgs {
     /// The most rounds with --until-decided [default: 40]
     #[arg(long, value_name = "N")]
     pub max_pairs: Option<u32>,
-    /// Start the lab's brokers anew after so many rounds; 0: never [default: three starts where arms differ in them]
+    /// Start the lab's brokers anew after so many rounds; 0: never [default: six starts where arms differ in them]
     #[arg(long, value_name = "N")]
     pub restart_every: Option<u32>,
     /// Verdicts with which the command ends with exit code 0 [default: better,equivalent]

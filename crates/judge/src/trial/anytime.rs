@@ -6,7 +6,7 @@
 //! has every ratio against which the bets never won so much.
 
 use super::pairs::{Estimate, Levels, detectable_when_looking};
-use super::{Arm, Trial, counts, metric};
+use super::{Arm, Trial, counts, metric, starts};
 use plumb_model::document::RunDocument;
 use plumb_model::trial::TrialMethod;
 use plumb_stats::e_process::{Direction, SignEProcess};
@@ -19,11 +19,11 @@ const GRID: i32 = 400;
 /// the same and every distance about equal.
 const REACH: f64 = 4.0;
 
-/// Whether a trial that is to stop when decided may stop now, and why; none where it goes on, or where it is of a fixed
-/// number of pairs.
+/// Whether a trial that is to stop when decided may stop now, and why; none where it goes on, where it is of a fixed
+/// number of pairs, or where pairs share starts of the brokers: that method is of a fixed number, and no plan has both.
 pub fn decided(document: &RunDocument) -> Option<String> {
     let trial = Trial::of(document)?;
-    if !trial.plan.until_decided {
+    if !trial.plan.until_decided || starts::are_units(trial.plan) {
         return None;
     }
     let opponents = trial.opponents();

@@ -3,10 +3,10 @@
 use super::pairs::{Compared, compare};
 use super::verdicts::{Judged, alone};
 use super::{Trial, effective};
-use crate::figure::{count, list, percent, quoted, round_percent, sentence};
+use crate::figure::{count, list, quoted, round_percent, sentence};
 use plumb_model::document::RunState;
 use plumb_model::finding::{Severity, Validity};
-use plumb_model::trial::{MetricRole, TrialMethod, TrialVerdict};
+use plumb_model::trial::{MetricRole, TrialVerdict};
 
 /// Fewest pairs for which a correlation of neighbours says anything (ours).
 const CORRELATION_PAIRS_MIN: usize = 12;
@@ -128,7 +128,9 @@ fn of_pairs(trial: &Trial, compared: &Compared) -> Vec<String> {
     let result = &compared.result;
     let mut all = Vec::new();
     let logs: Vec<f64> = result.values.iter().map(|(_, under, over)| (over / under).ln()).collect();
-    if let Some(r1) = lag_1(&logs).filter(|_| logs.len() >= CORRELATION_PAIRS_MIN) {
+    // Pairs on one start are alike by design: there the start is the unit.
+    let units = compared.starts.is_none() && logs.len() >= CORRELATION_PAIRS_MIN;
+    if let Some(r1) = lag_1(&logs).filter(|_| units) {
         let limit = 2.0 / (logs.len() as f64).sqrt();
         if r1.abs() > limit {
             all.push(format!(
@@ -148,15 +150,6 @@ fn of_pairs(trial: &Trial, compared: &Compared) -> Vec<String> {
             quoted(&result.arm),
             quoted(&result.against),
             compared.words
-        ));
-    }
-    if let Some(share) = compared.start_share.filter(|_| result.method == TrialMethod::Starts) {
-        all.push(format!(
-            "{} of the variance of {} against {} is between starts of the brokers: the interval is over starts, not over \
-             pairs",
-            percent(share),
-            quoted(&result.arm),
-            quoted(&result.against)
         ));
     }
     all

@@ -113,7 +113,7 @@ fn compare(trial: &Trial, guard: &Guard, (arm, against): (&Arm, &Arm)) -> Compar
         values,
         absent: Some(said(totals)),
     };
-    Compared { result, words: guard.words, equivalence: None, start_share: None }
+    Compared { result, words: guard.words, equivalence: None, starts: None }
 }
 
 /// How many of how many in the rounds that count.

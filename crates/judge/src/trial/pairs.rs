@@ -4,7 +4,9 @@
 //! `verdicts`, where it is known how many comparisons there are.
 
 use super::metric::Metric;
-use super::{Arm, Trial, anytime, starts};
+use super::starts::{self, Starts};
+use super::{Arm, Trial, anytime};
+use crate::figure::percent;
 use plumb_model::trial::{MetricResult, MetricRole, TrialMethod, TrialVerdict};
 use plumb_stats::paired::{POWER, rank_ratio};
 use plumb_stats::power::detectable_ratio;
@@ -20,8 +22,8 @@ pub(crate) struct Compared {
     pub(crate) words: &'static str,
     /// Interval for equivalence: each end alone is beyond the truth with a chance of 1 - level (two one-sided tests).
     pub(crate) equivalence: Option<(f64, f64)>,
-    /// Share of the pairs' variance that is between starts of the brokers.
-    pub(crate) start_share: Option<f64>,
+    /// The starts of the brokers, where they are the units and not the pairs.
+    pub(crate) starts: Option<Starts>,
 }
 
 /// What an estimator gives.
@@ -61,23 +63,20 @@ pub(super) fn compare(
     let logs: Vec<f64> = values.iter().map(|(_, under, over)| (over / under).ln()).collect();
     let each_start: Vec<u32> =
         values.iter().filter_map(|(round, ..)| Some(arm.blocks.get(round)?.broker_start)).collect();
-    let start_share = starts::between_share(&logs, &each_start);
-    // The level lies in 0..1.
-    let needed = pairs_min(trial.level).unwrap_or(usize::MAX);
-    let few = values.len() < needed;
-    let estimate = if few {
-        None
-    } else if start_share.is_some_and(|share| share > starts::SHARE_MAX) {
-        starts::estimate(&logs, &each_start, levels)
-    } else if trial.plan.until_decided {
-        anytime::estimate(&logs, levels)
-    } else {
-        over_pairs(&values, levels)
+    let means = starts::are_units(trial.plan).then(|| starts::means(&logs, &each_start));
+    let shortage = match &means {
+        Some(means) => starts_shortage(trial, means.len()),
+        None => pairs_shortage(trial, values.len()),
     };
-    let absent = match () {
-        () if few => Some(absence(trial, metric, (arm, against), needed)),
-        () if estimate.is_none() => Some("it cannot be worked out from these pairs".to_owned()),
-        () => None,
+    let (estimate, starts) = match &means {
+        _ if shortage.is_some() => (None, None),
+        Some(means) => starts::estimate(means, levels).unzip(),
+        None if trial.plan.until_decided => (anytime::estimate(&logs, levels), None),
+        None => (over_pairs(&values, levels), None),
+    };
+    let absent = match shortage {
+        Some(shortage) => Some(absence(trial, metric, (arm, against)).unwrap_or(shortage)),
+        None => estimate.is_none().then(|| "it cannot be worked out from these pairs".to_owned()),
     };
     let interval = estimate.and_then(|estimate| estimate.interval);
     let result = MetricResult {
@@ -103,7 +102,7 @@ pub(super) fn compare(
         absent,
     };
     let equivalence = estimate.and_then(|estimate| estimate.equivalence);
-    Some(Compared { result, words: metric.words, equivalence, start_share })
+    Some(Compared { result, words: metric.words, equivalence, starts })
 }
 
 /// The fixed number of pairs: Hodges and Lehmann over log ratios, with the exact signed-rank interval.
@@ -134,17 +133,34 @@ fn values(trial: &Trial, metric: &Metric, (arm, against): (&Arm, &Arm)) -> Vec<(
     rounds.filter_map(|&round| Some((round, of(against, round)?, of(arm, round)?))).collect()
 }
 
-fn absence(trial: &Trial, metric: &Metric, (arm, against): (&Arm, &Arm), needed: usize) -> String {
+/// Why no block has the metric, where blocks say so.
+fn absence(trial: &Trial, metric: &Metric, (arm, against): (&Arm, &Arm)) -> Option<String> {
     let blocks =
         trial.rounds.kept.iter().flat_map(|round| [against.blocks.get(round), arm.blocks.get(round)]);
-    let shortage = blocks.flatten().find_map(|block| metric.shortage(block));
-    shortage.unwrap_or_else(|| {
-        let percent = crate::figure::percent(trial.level);
-        let have = trial.rounds.kept.len();
-        match have < needed {
-            true => format!("{percent} needs {needed} pairs, and there are {have}"),
-            false => "too few blocks tell it".to_owned(),
-        }
+    blocks.flatten().find_map(|block| metric.shortage(block))
+}
+
+/// Fewer pairs than the level needs.
+fn pairs_shortage(trial: &Trial, pairs: usize) -> Option<String> {
+    // The level lies in 0..1.
+    let needed = pairs_min(trial.level).unwrap_or(usize::MAX);
+    let have = trial.rounds.kept.len();
+    (pairs < needed).then(|| match have < needed {
+        true => format!("{} needs {needed} pairs, and there are {have}", percent(trial.level)),
+        false => "too few blocks tell it".to_owned(),
+    })
+}
+
+/// Fewer starts than say anything of how much they differ.
+fn starts_shortage(trial: &Trial, starts: usize) -> Option<String> {
+    (starts < starts::STARTS_MIN).then(|| {
+        format!(
+            "pairs share starts of the brokers ({} on each), so the start is the unit: it takes {}, and there {} (more pairs, \
+             or a smaller --restart-every)",
+            trial.plan.restart_every,
+            starts::STARTS_MIN,
+            if starts == 0 { "is none".to_owned() } else { format!("is {starts}") }
+        )
     })
 }
 

@@ -79,11 +79,13 @@ fn figures(compared: &Compared) -> String {
             .map(|(low, high)| format!(" ({} {} to {})", percent(result.level), digits(low), digits(high)));
         format!(", ratio {}{}", digits(ratio), interval.unwrap_or_default())
     });
+    let starts = compared.starts.map(|starts| format!(" on {}", count(starts.count as u64, "start")));
     format!(
-        "{} {against} -> {arm}{}, {}",
+        "{} {against} -> {arm}{}, {}{}",
         compared.words,
         ratio.unwrap_or_default(),
-        count(result.pairs.into(), "pair")
+        count(result.pairs.into(), "pair"),
+        starts.unwrap_or_default()
     )
 }
 

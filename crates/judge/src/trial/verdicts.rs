@@ -5,13 +5,14 @@
 
 use super::metric::shown;
 use super::pairs::{Compared, compare};
-use super::{Arm, Trial, counts, starts};
-use crate::figure::{change, count, percent, round_percent};
+use super::starts::Starts;
+use super::{Arm, Trial, counts};
+use crate::figure::{change, count, round_percent};
 use plumb_model::finding::{Severity, Validity};
 use plumb_model::trial::{ArmVerdict, Good, MetricResult, MetricRole, TrialMethod, TrialVerdict};
 use plumb_stats::multiple::{benjamini_hochberg, holm};
 use plumb_stats::paired::POWER;
-use plumb_stats::power::pairs_needed;
+use plumb_stats::power::{pairs_needed, units_needed_of_mean};
 
 /// Findings about the run that leave nothing to be said of its arms: the instrument is at fault, not the path.
 const INSTRUMENT_FAULTS: [&str; 3] = ["client-bound", "negative-latency", "counts-do-not-add-up"];
@@ -166,36 +167,35 @@ fn undecided(trial: &Trial, compared: &Compared) -> String {
     if let Some(absent) = &result.absent {
         return absent.clone();
     }
-    if let Some(share) = compared.start_share.filter(|_| result.method == TrialMethod::Starts) {
-        return format!(
-            "the brokers differ from one start to the next ({} of the pairs' variance is between starts, more than {}), so \
-             the start is the unit, and there are too few: more starts would decide it",
-            percent(share),
-            percent(starts::SHARE_MAX)
-        );
-    }
     let alpha = 1.0 - trial.level;
     if result.p.is_some_and(|p| p <= alpha) {
         return format!(
-            "its p of {:.3} is {:.3} when all comparisons of the trial are allowed for: fewer arms or more pairs would decide it",
+            "its p of {:.3} is {:.3} when all comparisons of the trial are allowed for: fewer arms or more {} would decide it",
             result.p.unwrap_or(1.0),
-            result.p_adjusted.unwrap_or(1.0)
+            result.p_adjusted.unwrap_or(1.0),
+            if compared.starts.is_some() { "starts of the brokers" } else { "pairs" }
         );
     }
-    let pairs = result.pairs;
+    let margin = 1.0 + trial.plan.margin;
+    let (units, needed) = match compared.starts {
+        Some(Starts { count: starts, sd_log }) => {
+            let needed = sd_log.and_then(|sd| units_needed_of_mean(sd, margin, trial.level, POWER));
+            (count(starts as u64, "start"), needed.filter(|needed| *needed > starts))
+        }
+        None => {
+            let needed = sd_log(result).and_then(|sd| pairs_needed(sd, margin, trial.level, POWER));
+            (count(result.pairs.into(), "pair"), needed.filter(|needed| *needed > result.pairs as usize))
+        }
+    };
     let seen = result.smallest_detectable_ratio.map(|ratio| {
         format!(
-            "{} of this spread show a difference of {} or more in 4 of 5 trials",
-            count(pairs.into(), "pair"),
+            "{units} of this spread show a difference of {} or more in 4 of 5 trials",
             change(ratio).trim_start_matches('+')
         )
     });
-    let more = sd_log(result)
-        .and_then(|sd| pairs_needed(sd, 1.0 + trial.plan.margin, trial.level, POWER))
-        .filter(|needed| *needed > pairs as usize)
-        .map(|needed| {
-            format!("; one of the margin of {} needs about {needed}", round_percent(trial.plan.margin))
-        });
+    let more = needed.map(|needed| {
+        format!("; one of the margin of {} needs about {needed}", round_percent(trial.plan.margin))
+    });
     match seen {
         Some(seen) => format!("{seen}{}", more.unwrap_or_default()),
         None => "the pairs do not agree enough".to_owned(),

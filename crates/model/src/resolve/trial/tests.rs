@@ -92,9 +92,35 @@ fn an_arm_with_brokers_of_its_own_has_a_lab_and_so_has_the_reference_once_more()
     };
     assert_eq!(jvm_flags, &["-XX:-UseAES"]);
     let trial = plan.trial.unwrap();
-    // Three starts of the brokers over twelve pairs.
-    assert_eq!(trial.restart_every, 4);
+    // Six starts of the brokers over twelve pairs.
+    assert_eq!(trial.restart_every, 2);
+    assert!(
+        plan.origins["trial.restart_every"].to_string().contains("6 starts"),
+        "{:?}",
+        plan.origins["trial.restart_every"]
+    );
     assert_eq!(trial.arms[1].differences["cluster.jvm_flags"], "-XX:-UseAES");
+}
+
+#[test]
+fn looking_after_every_pair_needs_a_start_of_the_brokers_for_each() {
+    let mut scenario = two();
+    let jvm_flags = vec!["-XX:-UseAES".to_owned()];
+    scenario.arms.0[1].1.cluster = Some(ArmLabWords { jvm_flags, ..ArmLabWords::default() });
+    let words =
+        |restart_every| TrialWords { until_decided: Some(true), restart_every, ..TrialWords::default() };
+    scenario.trial = Some(words(None));
+    assert_eq!(plan(&scenario).trial.unwrap().restart_every, 1);
+    for allowed in [0, 1] {
+        scenario.trial = Some(words(Some(allowed)));
+        assert_eq!(plan(&scenario).trial.unwrap().restart_every, allowed);
+    }
+    scenario.trial = Some(words(Some(2)));
+    let message = refusal(&scenario);
+    assert!(
+        message.contains("trial.until_decided") && message.contains("the start is the unit"),
+        "{message}"
+    );
 }
 
 #[test]
