@@ -123,3 +123,21 @@ fn a_dry_run_prints_the_pairs_and_where_each_arm_is_written() {
         assert!(ended.stdout.contains(said), "{said}: {}", ended.stdout);
     }
 }
+
+#[test]
+fn each_trial_has_an_order_of_its_own_unless_it_is_told_which() {
+    let seed = |flags: &[&str]| {
+        let dry = ["trial", "run", "s.yaml", "--dry-run", "--output", "json"];
+        let program = crate::program::Program::new(dry).args(flags);
+        std::fs::write(program.directory().join("s.yaml"), format!("cluster: lab\n{LINGER}")).unwrap();
+        let plan = program.run().json();
+        (plan["seed"].as_u64().unwrap(), plan["origins"]["seed"].to_string())
+    };
+    let (drawn, origin) = seed(&[]);
+    assert!(origin.contains("drawn for this trial"), "{origin}");
+    // 32 bits each: that three are alike does not happen by chance.
+    assert!([seed(&[]).0, seed(&[]).0].iter().any(|other| *other != drawn));
+    let (told, origin) = seed(&["--seed", "42"]);
+    assert_eq!(told, 42);
+    assert!(origin.contains("--seed"), "{origin}");
+}

@@ -41,7 +41,7 @@ pub struct TrialRunArgs {
         value_name = "DIR",
         conflicts_with_all = [
             "scenario", "pairs", "margin", "level", "primary", "until_decided", "max_pairs", "restart_every", "accept",
-            "quick", "anyway", "bootstrap", "config", "out", "dry_run"
+            "seed", "quick", "anyway", "bootstrap", "config", "out", "dry_run"
         ]
     )]
     pub resume: Option<PathBuf>,
@@ -69,6 +69,9 @@ pub struct TrialRunArgs {
     /// Verdicts with which the command ends with exit code 0 [default: better,equivalent]
     #[arg(long, value_name = "VERDICTS", value_delimiter = ',')]
     pub accept: Vec<VerdictWord>,
+    /// Seed of everything random, such as the order of blocks [default: drawn for each trial]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
     /// A tenth of each block's count or duration, and 8 pairs unless --pairs says how many: a look, hardly a proof
     #[arg(long)]
     pub quick: bool,

@@ -4,6 +4,7 @@ mod fleet;
 mod pilots;
 mod power;
 mod run;
+mod seed;
 
 use super::End;
 use crate::args::trial::{TrialArgs, TrialCommand};

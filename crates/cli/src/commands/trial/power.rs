@@ -1,7 +1,7 @@
 //! `plumb trial power`: what a trial on this setup could show, from the reference held against itself.
 
 use super::super::End;
-use super::pilots;
+use super::{pilots, seed};
 use crate::args::CompareOutput;
 use crate::args::trial::TrialPowerArgs;
 use crate::errors::UsageError;
@@ -85,6 +85,7 @@ fn pilot(arguments: &TrialPowerArgs) -> Result<(RunDocument, Plan)> {
     *words =
         TrialWords { pairs: Some(arguments.pilot), until_decided: None, max_pairs: None, ..words.clone() };
     sources.insert("trial.pairs".to_owned(), Origin::Flag { flag: "--pilot".to_owned() });
+    seed::draw(&mut scenario, &mut sources);
     let planned = resolve(&scenario, &sources)?;
     let stop = stop::flag()?;
     let Finished { document, page } =

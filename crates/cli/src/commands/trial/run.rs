@@ -1,7 +1,7 @@
 //! `plumb trial run`: the arms of a scenario held against each other, from words to exit code.
 
 use super::super::{End, dry_run, run as plain};
-use super::pilots;
+use super::{pilots, seed};
 use crate::args::OutputFormat;
 use crate::args::trial::TrialRunArgs;
 use crate::errors::UsageError;
@@ -58,6 +58,7 @@ fn plan(arguments: &TrialRunArgs) -> Result<Plan> {
         sources.insert("cluster.bootstrap".to_owned(), Origin::Flag { flag: "--bootstrap".to_owned() });
     }
     overlay(arguments, &mut scenario, &mut sources);
+    seed::draw(&mut scenario, &mut sources);
     let plan = resolve(&scenario, &sources)?;
     refuse_too_few(&plan)?;
     if !arguments.anyway {
@@ -74,6 +75,10 @@ fn overlay(arguments: &TrialRunArgs, scenario: &mut Scenario, sources: &mut Sour
     if let Some(level) = arguments.level {
         scenario.level = Some(level);
         note("level", "--level");
+    }
+    if let Some(seed) = arguments.seed {
+        scenario.seed = Some(seed);
+        note("seed", "--seed");
     }
     let words = scenario.trial.get_or_insert_with(TrialWords::default);
     if arguments.quick && words.until_decided != Some(true) {
