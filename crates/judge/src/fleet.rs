@@ -1,7 +1,7 @@
 //! What a trial on a fleet shows: test against control, after against before, at equal load.
 //!
 //! [`result`] is a pure function of the table and the question. What can be compared at all is in `compared` (which
-//! intervals, which servers); `estimate` has the effect; `checks` what would make it wrong; `verdict` weighs both; `naive` is what
+//! intervals, which servers; `strata`); `lost` and `missing` have what is not there; `estimate` has the effect; `checks` what would make it wrong; `verdict` weighs both; `naive` is what
 //! others would have said; `surge`, `rollout`, `days` and `words` are the rest of the answer. [`assign`] makes groups beforehand.
 //!
 //! Not here: reading figures (the `fleet` crate) and arithmetic on them (`plumb_stats::fleet`).
@@ -12,10 +12,13 @@ mod compared;
 mod days;
 mod error;
 mod estimate;
+mod lost;
+mod missing;
 mod naive;
 mod pre_trend;
 mod question;
 mod rollout;
+mod strata;
 mod surge;
 #[cfg(test)]
 mod tests;

@@ -4,13 +4,14 @@
 //! [`change`] makes one number of a server (how its metric changed, on a logarithmic scale), [`design`] holds the groups
 //! against each other at equal load, [`permutation`] says how often chance alone does as much. [`pre_trend`], [`overlap`],
 //! [`surge`] and [`without`] look for what would make that comparison wrong, [`zero_heavy`] is for metrics that are mostly 0,
-//! [`naive`] has what not to do, and [`assign`] makes the groups beforehand.
+//! [`lost`] is for servers that the change takes out, [`naive`] has what not to do, and [`assign`] makes the groups beforehand.
 //!
 //! Not here: reading figures, and what a result means for a fleet (the `judge` crate).
 
 pub mod assign;
 pub mod change;
 pub mod design;
+pub mod lost;
 pub mod naive;
 pub mod overlap;
 pub mod permutation;

@@ -4,6 +4,7 @@ use super::compared::Compared;
 use super::estimate::Estimate;
 use super::pre_trend::{self, Before};
 use super::question::FleetQuestion;
+use super::strata::{self, Alone};
 use super::surge::Found;
 use super::traffic::{ALARM_P, interference, overlap};
 use super::words::{change, count, percent, ratio};
@@ -13,7 +14,8 @@ use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance, servers_min, smal
 use plumb_stats::fleet::without::left_out;
 
 /// Checks that make a verdict impossible when they fail.
-pub(super) const DECISIVE: [&str; 5] = ["servers", "overlap", "interference", "pre_trend", "placebo"];
+pub(super) const DECISIVE: [&str; 7] =
+    ["strata", "servers", "missing", "overlap", "interference", "pre_trend", "placebo"];
 
 /// Every check, in the order in which they are read.
 pub(super) fn checks(
@@ -22,26 +24,52 @@ pub(super) fn checks(
     surge: Option<&Found>,
     question: &FleetQuestion,
 ) -> Vec<FleetCheck> {
-    vec![
+    let mut checks = Vec::new();
+    if !question.strata.is_empty() {
+        checks.push(mixed(compared, question));
+    }
+    checks.extend([
         servers(compared, question),
         balance(compared, question),
         exposure(compared, question),
-        missing(compared, question),
+        missing(compared),
         before("pre_trend", pre_trend::trend(compared, question), estimate, question),
         before("placebo", pre_trend::placebo(compared, question), estimate, question),
         overlap(compared, estimate),
         interference(compared, estimate, question),
         leave_one_out(compared, estimate, question),
         surged(surge),
-    ]
+    ]);
+    checks
 }
 
 fn check(name: &str, outcome: CheckOutcome, statement: String, p: Option<f64>) -> FleetCheck {
     FleetCheck { name: name.to_owned(), outcome, statement, p }
 }
 
+/// Whether there is a stratum within which the groups can be compared.
+fn mixed(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
+    let kind = strata::words(&question.strata);
+    if compared.mixed {
+        let statement = format!(
+            "Servers are compared within {} of {kind}.",
+            match compared.strata {
+                1 => "1 stratum".to_owned(),
+                n => format!("{n} strata"),
+            }
+        );
+        return check("strata", CheckOutcome::Passed, statement, None);
+    }
+    let statement = format!("No {kind} has both groups: the change cannot be told from the {kind}.");
+    check("strata", CheckOutcome::Failed, statement, None)
+}
+
 /// Whether so many servers can show anything at all.
 fn servers(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
+    if !compared.mixed {
+        let statement = "How much so many servers can show takes a stratum that has both groups.".to_owned();
+        return check("servers", CheckOutcome::Unknown, statement, None);
+    }
     let smallest = smallest_p(&compared.test, &compared.stratum);
     let alpha = 1.0 - question.level;
     if smallest <= alpha {
@@ -69,9 +97,19 @@ fn alike(compared: &Compared, levels: &[Option<f64>], question: &FleetQuestion) 
     let test: Vec<bool> = known.iter().map(|&at| compared.test[at]).collect();
     let stratum: Vec<u32> = known.iter().map(|&at| compared.stratum[at]).collect();
     let values: Vec<f64> = known.iter().filter_map(|&at| levels[at]).collect();
-    let groups = Groups { test: &test, stratum: &stratum, load: None };
-    let effect = plumb_stats::fleet::design::Design::new(&groups)?.effect(&values)?;
-    Some((effect.log_ratio, chance(&groups, &values, DRAWN_FOR_CHECK, question.seed)?.p))
+    alike_in(&test, &stratum, &values, question)
+}
+
+/// The groups' difference in a value of each server, and its p.
+pub(super) fn alike_in(
+    test: &[bool],
+    stratum: &[u32],
+    values: &[f64],
+    question: &FleetQuestion,
+) -> Option<(f64, f64)> {
+    let groups = Groups { test, stratum, load: None };
+    let effect = plumb_stats::fleet::design::Design::new(&groups)?.effect(values)?;
+    Some((effect.log_ratio, chance(&groups, values, DRAWN_FOR_CHECK, question.seed)?.p))
 }
 
 /// The metric before the change.
@@ -79,7 +117,20 @@ fn balance(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
     let level = |server: &&plumb_model::fleet::FleetServer| compared.metric_level(server, &compared.before);
     let levels: Vec<Option<f64>> = compared.servers.iter().map(level).collect();
     let what = format!("{} before the change", question.metric);
-    level_check("balance", &what, alike(compared, &levels, question))
+    let mut found = level_check("balance", &what, alike(compared, &levels, question));
+    let Alone { control, test } = compared.alone;
+    if control + test > 0 {
+        let all = control + test + compared.servers.len() as u64;
+        found.statement.push_str(&format!(
+            " {} of {all} servers ({}: {test} test, {control} control) are of a {} that has one group only, and are left out: what is \
+             said is of the others.",
+            control + test,
+            percent((control + test) as f64 / all as f64),
+            strata::words(&question.strata)
+        ));
+        found.outcome = CheckOutcome::Warning;
+    }
+    found
 }
 
 /// The load before the change: whether each group bears what its servers should.
@@ -111,39 +162,10 @@ fn level_check(name: &str, what: &str, found: Option<(f64, f64)>) -> FleetCheck 
     check(name, CheckOutcome::Warning, statement, Some(p))
 }
 
-/// Whether one group lacks more values than the other.
-fn missing(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
-    let intervals: Vec<usize> = compared.before.iter().chain(&compared.after).copied().collect();
-    let lacks = |server: &&plumb_model::fleet::FleetServer| {
-        1.0 - compared.metric(server, &intervals).len() as f64 / intervals.len() as f64
-    };
-    let shares: Vec<f64> = compared.servers.iter().map(lacks).collect();
-    let mean = |group: bool| {
-        let of_group: Vec<f64> = shares
-            .iter()
-            .zip(&compared.test)
-            .filter(|(_, test)| **test == group)
-            .map(|(share, _)| *share)
-            .collect();
-        of_group.iter().sum::<f64>() / of_group.len().max(1) as f64
-    };
-    let (test, control) = (mean(true), mean(false));
-    let said = format!(
-        "{} of the test group's values are missing, {} of the control group's",
-        percent(test),
-        percent(control)
-    );
-    if test == 0.0 && control == 0.0 {
-        return check("missing", CheckOutcome::Passed, "No value is missing.".to_owned(), None);
-    }
-    let levels: Vec<Option<f64>> = shares.into_iter().map(Some).collect();
-    let p = alike(compared, &levels, question).map(|(_, p)| p);
-    if p.is_some_and(|p| p < ALARM_P) {
-        let statement =
-            format!("{said}: more than chance. What is missing in one group only may be what matters.");
-        return check("missing", CheckOutcome::Warning, statement, p);
-    }
-    check("missing", CheckOutcome::Passed, format!("{said}, as chance makes it."), p)
+/// Whether the change took servers out, and whether one group lacks more values than the other.
+fn missing(compared: &Compared) -> FleetCheck {
+    let (outcome, statement, p) = compared.lost.found();
+    check("missing", outcome, statement, p)
 }
 
 /// The time before the change. What is seen there fails the comparison when the effect does not bear being shifted by as much.

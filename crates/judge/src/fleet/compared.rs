@@ -2,14 +2,16 @@
 //! sides of the change. Whatever is left out is counted.
 
 use super::error::{FleetError, name};
-use super::question::{FleetQuestion, Stratum};
+use super::lost::Lost;
+use super::question::FleetQuestion;
+use super::strata::Alone;
 use super::words::moment;
 use plumb_model::fleet::{Exclusion, FleetGroup, FleetServer, FleetTable, SampleKind};
 use plumb_stats::fleet::change::{Scale, log_level, offset};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Least share of the intervals before, and after, in which a server has values (ours: with fewer, which days they are decides).
-const ENOUGH_SHARE: f64 = 0.5;
+pub(super) const ENOUGH_SHARE: f64 = 0.5;
 
 /// Least share of a group's servers with a value for an interval to be compared (ours).
 const SERVERS_SHARE: f64 = 0.5;
@@ -25,6 +27,12 @@ pub(super) struct Compared<'t> {
     /// Number of each server's stratum.
     pub(super) stratum: Vec<u32>,
     pub(super) strata: u32,
+    /// Whether any stratum has both groups.
+    pub(super) mixed: bool,
+    /// Servers left out with their stratum.
+    pub(super) alone: Alone,
+    /// What became of the servers at the change, before any was left out.
+    pub(super) lost: Lost,
     /// Places of the intervals before the change, and after it.
     pub(super) before: Vec<usize>,
     pub(super) after: Vec<usize>,
@@ -37,7 +45,7 @@ pub(super) struct Compared<'t> {
 }
 
 /// A usable value: a number, not negative, and above 0 where only its logarithm is of use.
-fn usable(value: Option<f64>, kind: SampleKind) -> Option<f64> {
+pub(super) fn usable(value: Option<f64>, kind: SampleKind) -> Option<f64> {
     value.filter(|value| value.is_finite() && (*value > 0.0 || (*value == 0.0 && kind != SampleKind::Level)))
 }
 
@@ -54,6 +62,9 @@ impl<'t> Compared<'t> {
             test: Vec::new(),
             stratum: Vec::new(),
             strata: 0,
+            mixed: true,
+            alone: Alone::default(),
+            lost: Lost::default(),
             before: Vec::new(),
             after: Vec::new(),
             starts_s: &table.intervals_start_s,
@@ -61,12 +72,15 @@ impl<'t> Compared<'t> {
             adjusted,
             exclusions,
         };
-        compared.intervals(question)?;
+        let (known, sided) = compared.intervals(question);
+        compared.lost = Lost::of(&compared, &known, question);
+        sided.map_err(|error| compared.lost.error().unwrap_or(error))?;
         compared.enough(kind);
         compared.scale = scale(&compared);
         compared.with_levels();
         compared.test = compared.servers.iter().map(|it| it.group == Some(FleetGroup::Test)).collect();
-        compared.both_there(&table.servers)?;
+        let both = compared.both_there(&table.servers);
+        both.map_err(|error| compared.lost.error().unwrap_or(error))?;
         compared.moves(question)?;
         compared.number_strata(&question.strata);
         Ok(compared)
@@ -115,15 +129,16 @@ impl<'t> Compared<'t> {
         BTreeMap::from([(FleetGroup::Control, self.test.len() as u32 - test), (FleetGroup::Test, test)])
     }
 
-    fn exclude(&mut self, what: &str, count: usize, example: String, done: &str) {
+    pub(super) fn exclude(&mut self, what: &str, count: usize, example: String, done: &str) {
         if count > 0 {
             let (what, done) = (what.to_owned(), done.to_owned());
             self.exclusions.push(Exclusion { what, count: count as u64, example, done });
         }
     }
 
-    /// Which intervals are before the change and which after, of those in which both groups have values.
-    fn intervals(&mut self, question: &FleetQuestion) -> Result<(), FleetError> {
+    /// Which intervals are before the change and which after, of those in which both groups have values. Told beside it: those
+    /// in which at least one has.
+    fn intervals(&mut self, question: &FleetQuestion) -> ([Vec<usize>; 2], Result<(), FleetError>) {
         let changed_s = question.changed_at_s;
         let length_s = question.interval_s as i64;
         let slack_s = if length_s >= 86_400 { DAYLIGHT_S } else { 0 };
@@ -135,16 +150,21 @@ impl<'t> Compared<'t> {
             .map(|at| [present(at, FleetGroup::Control), present(at, FleetGroup::Test)])
             .collect();
         let most = |group: usize| counts.iter().map(|count| count[group]).max().unwrap_or(0) as f64;
-        let both = |count: &[usize; 2]| {
-            (0..2).all(|group| count[group] > 0 && count[group] as f64 >= SERVERS_SHARE * most(group))
+        let there = |at: usize, group: usize| {
+            counts[at][group] > 0 && counts[at][group] as f64 >= SERVERS_SHARE * most(group)
         };
         let (mut lonely, mut cut) = (Vec::new(), Vec::new());
-        let (mut before, mut after) = (Vec::new(), Vec::new());
+        let (mut both, mut known) = ([const { Vec::new() }; 2], [const { Vec::new() }; 2]);
         for (at, start_s) in self.starts_s.iter().enumerate() {
+            let after = *start_s >= changed_s;
+            let whole = after || start_s + length_s <= changed_s + slack_s;
+            let groups = (0..2).filter(|group| there(at, *group)).count();
+            if whole && groups > 0 {
+                known[usize::from(after)].push(at);
+            }
             match () {
-                () if !both(&counts[at]) => lonely.push(*start_s),
-                () if *start_s >= changed_s => after.push(at),
-                () if start_s + length_s <= changed_s + slack_s => before.push(at),
+                () if groups < 2 => lonely.push(*start_s),
+                () if whole => both[usize::from(after)].push(at),
                 () => cut.push(*start_s),
             }
         }
@@ -158,15 +178,15 @@ impl<'t> Compared<'t> {
         );
         let cut_example = example(&cut);
         self.exclude("intervals in which the change came", cut.len(), cut_example, "left out");
-        for (side, intervals) in [("before", &before), ("after", &after)] {
+        [self.before, self.after] = both;
+        for (side, intervals) in [("before", &self.before), ("after", &self.after)] {
             if intervals.is_empty() {
                 let have = self.span(lonely.len());
                 let changed_at = moment(changed_s);
-                return Err(FleetError::OneSided { side, changed_at, have });
+                return (known, Err(FleetError::OneSided { side, changed_at, have }));
             }
         }
-        (self.before, self.after) = (before, after);
-        Ok(())
+        (known, Ok(()))
     }
 
     fn span(&self, lonely: usize) -> String {
@@ -190,27 +210,40 @@ impl<'t> Compared<'t> {
             });
             there.count() as f64 >= ENOUGH_SHARE * intervals.len() as f64
         };
+        let before = |server: &FleetServer| whole(server, &self.before);
+        let after = |server: &FleetServer| whole(server, &self.after);
         let (kept, out): (Vec<&FleetServer>, Vec<&FleetServer>) =
-            self.servers.iter().partition(|server| whole(server, &self.before) && whole(server, &self.after));
-        let example = out.first().map_or_else(String::new, |server| server.name.clone());
-        let what = "servers with values in less than half of the intervals before or after the change";
-        self.exclude(what, out.len(), example, "left out");
+            self.servers.iter().partition(|server| before(server) && after(server));
+        let (later, never): (Vec<&FleetServer>, Vec<&FleetServer>) =
+            out.into_iter().partition(|server| before(server));
         self.servers = kept;
+        self.exclude_servers("with values in less than half of the intervals before the change", &never);
+        self.exclude_servers("with values in less than half of the intervals after the change only", &later);
+    }
+
+    /// Tells servers that are left out, each group's by themselves.
+    fn exclude_servers(&mut self, what: &str, out: &[&FleetServer]) {
+        for group in [FleetGroup::Control, FleetGroup::Test] {
+            let of_group = || out.iter().filter(|server| server.group == Some(group));
+            let example = of_group().next().map_or_else(String::new, |server| server.name.clone());
+            self.exclude(&format!("{} servers {what}", name(group)), of_group().count(), example, "left out");
+        }
     }
 
     /// Only servers whose levels have logarithms.
     fn with_levels(&mut self) {
-        let has = |server: &FleetServer| {
-            [&self.before, &self.after].into_iter().all(|intervals| {
-                self.metric_level(server, intervals).is_some()
-                    && (!self.adjusted || self.load_level(server, intervals).is_some())
-            })
+        let has = |server: &FleetServer, intervals: &[usize]| {
+            self.metric_level(server, intervals).is_some()
+                && (!self.adjusted || self.load_level(server, intervals).is_some())
         };
+        let before = |server: &FleetServer| has(server, &self.before);
         let (kept, out): (Vec<&FleetServer>, Vec<&FleetServer>) =
-            self.servers.iter().partition(|server| has(server));
-        let example = out.first().map_or_else(String::new, |server| server.name.clone());
-        self.exclude("servers without any load, before or after the change", out.len(), example, "left out");
+            self.servers.iter().partition(|server| before(server) && has(server, &self.after));
+        let (later, never): (Vec<&FleetServer>, Vec<&FleetServer>) =
+            out.into_iter().partition(|server| before(server));
         self.servers = kept;
+        self.exclude_servers("without any load before the change", &never);
+        self.exclude_servers("with no load after the change, load before", &later);
     }
 
     fn both_there(&self, all: &[FleetServer]) -> Result<(), FleetError> {
@@ -242,47 +275,6 @@ impl<'t> Compared<'t> {
             }
         }
         Ok(())
-    }
-
-    /// Numbers the strata. Those that have one group only are compared as one; what has one group even so is left out.
-    fn number_strata(&mut self, by: &[Stratum]) {
-        let key = |server: &FleetServer| -> Vec<String> {
-            let of = |stratum: &Stratum| match stratum {
-                Stratum::Site => server.site.clone(),
-                Stratum::Hardware => server.hardware.clone(),
-            };
-            by.iter().map(of).collect()
-        };
-        let keys: Vec<Vec<String>> = self.servers.iter().map(|server| key(server)).collect();
-        let mut groups = BTreeMap::<&Vec<String>, BTreeSet<bool>>::new();
-        for (key, test) in keys.iter().zip(&self.test) {
-            groups.entry(key).or_default().insert(*test);
-        }
-        let mixed: Vec<&Vec<String>> =
-            groups.iter().filter(|(_, groups)| groups.len() == 2).map(|(key, _)| *key).collect();
-        let rest = mixed.len() as u32;
-        let number = |key: &Vec<String>| mixed.binary_search(&key).map_or(rest, |at| at as u32);
-        let stratum: Vec<u32> = keys.iter().map(number).collect();
-        let of_rest = || stratum.iter().zip(&self.test).filter(|(stratum, _)| **stratum == rest);
-        let groups: BTreeSet<bool> = of_rest().map(|(_, test)| *test).collect();
-        let keep_rest = groups.len() == 2;
-        let (alone, example) = (
-            of_rest().count(),
-            stratum
-                .iter()
-                .position(|it| *it == rest)
-                .map_or_else(String::new, |at| self.servers[at].name.clone()),
-        );
-        let kept: Vec<usize> =
-            (0..stratum.len()).filter(|at| keep_rest || stratum[*at] != rest || mixed.is_empty()).collect();
-        let done = if keep_rest { "compared as one stratum" } else { "left out" };
-        if !by.is_empty() && !mixed.is_empty() {
-            self.exclude("servers of strata that have one group only", alone, example, done);
-        }
-        self.servers = kept.iter().map(|at| self.servers[*at]).collect();
-        self.test = kept.iter().map(|at| self.test[*at]).collect();
-        self.stratum = kept.iter().map(|at| stratum[*at]).collect();
-        self.strata = self.stratum.iter().collect::<BTreeSet<_>>().len() as u32;
     }
 }
 

@@ -28,6 +28,24 @@ pub enum FleetError {
         /// Servers of it in the table.
         named: usize,
     },
+    /// The servers went with the change.
+    #[error(
+        "{lost} of the {had} {} servers that were there before the change are gone after it, and {other_lost} of the {other_had} of the \
+         other group: too few are left to compare",
+        name(*group)
+    )]
+    Lost {
+        /// The group that lost more.
+        group: FleetGroup,
+        /// Servers of it that are without values or load after the change.
+        lost: u64,
+        /// Of so many that had them before.
+        had: u64,
+        /// The same of the other group.
+        other_lost: u64,
+        /// Of so many.
+        other_had: u64,
+    },
     /// A stuck exporter, or a metric that does not happen.
     #[error(
         "{quantity} of the {} group is {value} in every interval of every server; expected values that change",
@@ -53,6 +71,9 @@ impl FleetError {
             }
             FleetError::EmptyGroup { .. } => {
                 "servers that came or went with the change cannot be compared; a longer time, or other groups, can"
+            }
+            FleetError::Lost { .. } => {
+                "did the change take them out? If their figures only come from elsewhere since, give those, too"
             }
             FleetError::Constant { .. } => {
                 "is it the right column, and does it count what it should? A metric that never moves shows no change"

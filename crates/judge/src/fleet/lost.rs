@@ -1,0 +1,195 @@
+//! Servers that had values before the change and have none after it, or no load: those that it may have taken out.
+//!
+//! Looked at before anything is left out. A server that is left out because of what happened to it after the change takes its
+//! outcome with it, and the rest of its group looks the better for it.
+
+use super::checks::alike_in;
+use super::compared::{Compared, ENOUGH_SHARE, usable};
+use super::error::{FleetError, name};
+use super::missing::MissingValues;
+use super::question::FleetQuestion;
+use super::strata;
+use super::traffic::ALARM_P;
+use super::words::{p_value, percent};
+use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetServer, SampleKind};
+use plumb_stats::fleet::lost::{Losses, chance_of_losses};
+use std::collections::BTreeMap;
+
+/// Share of a group's servers that it lost beyond the other group's share, from which it matters whatever chance does (ours).
+const LOST_SHARE: f64 = 0.1;
+
+/// A single server dies of itself now and then (ours).
+const LOST_LEAST: u64 = 2;
+
+const GROUPS: [FleetGroup; 2] = [FleetGroup::Control, FleetGroup::Test];
+
+/// What became of one group's servers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Tally {
+    /// With values before the change.
+    had: u64,
+    /// Of these, without values after it.
+    silent: u64,
+    /// Of these, with values after it, and without load.
+    idle: u64,
+}
+
+impl Tally {
+    fn lost(self) -> u64 {
+        self.silent + self.idle
+    }
+
+    fn share(self) -> f64 {
+        self.lost() as f64 / self.had.max(1) as f64
+    }
+
+    /// `9 of the 20 test servers (7: without values after; 2: no load after, load before)`.
+    fn words(self, group: FleetGroup) -> String {
+        let parts = [(self.silent, "without values after"), (self.idle, "no load after, load before")];
+        let parts: Vec<String> =
+            parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n}: {what}")).collect();
+        let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) };
+        format!("{} of the {} {} servers{parts}", self.lost(), self.had, name(group))
+    }
+}
+
+/// How a server came through the change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// It had too little before to lose anything.
+    Unknown,
+    Stayed,
+    Silent,
+    Idle,
+}
+
+/// The servers of both groups, before any is left out.
+#[derive(Debug, Default)]
+pub(super) struct Lost {
+    control: Tally,
+    test: Tally,
+    /// Chance of as uneven a loss, within strata.
+    p: f64,
+    missing: MissingValues,
+}
+
+impl Lost {
+    /// `sides`: the intervals before and after the change in which at least one group is there.
+    pub(super) fn of(compared: &Compared, sides: &[Vec<usize>; 2], question: &FleetQuestion) -> Self {
+        let servers = &compared.servers;
+        let kind = question.metric_kind;
+        let there = |server: &FleetServer, at: usize| {
+            let of = |values: &[Option<f64>]| values.get(at).copied().flatten();
+            let load = !compared.adjusted || usable(of(&server.load), SampleKind::Increments).is_some();
+            load && usable(of(&server.metric), kind).is_some()
+        };
+        let stratum = strata::numbers(servers, &question.strata);
+        let mut losses = BTreeMap::<u32, Losses>::new();
+        let mut lost = Lost::default();
+        for (server, stratum) in servers.iter().zip(&stratum) {
+            let test = server.group == Some(FleetGroup::Test);
+            let fate = fate(server, sides, compared.adjusted, &there);
+            let tally = if test { &mut lost.test } else { &mut lost.control };
+            tally.had += u64::from(fate != Fate::Unknown);
+            tally.silent += u64::from(fate == Fate::Silent);
+            tally.idle += u64::from(fate == Fate::Idle);
+            let of_stratum = losses.entry(*stratum).or_default();
+            let gone = u64::from(matches!(fate, Fate::Silent | Fate::Idle));
+            let (had, of_group) = match test {
+                true => (&mut of_stratum.test, &mut of_stratum.test_lost),
+                false => (&mut of_stratum.control, &mut of_stratum.control_lost),
+            };
+            *had += u64::from(fate != Fate::Unknown);
+            *of_group += gone;
+        }
+        lost.p = chance_of_losses(&losses.into_values().collect::<Vec<_>>());
+        let intervals = || sides.iter().flatten();
+        let lacks = |server: &&FleetServer| {
+            let lacking = intervals().filter(|at| !there(server, **at)).count();
+            lacking as f64 / intervals().count().max(1) as f64
+        };
+        let shares: Vec<f64> = servers.iter().map(lacks).collect();
+        let test: Vec<bool> = servers.iter().map(|server| server.group == Some(FleetGroup::Test)).collect();
+        let p = alike_in(&test, &stratum, &shares, question).map(|(_, p)| p);
+        lost.missing = MissingValues::of(&shares, &test, p);
+        lost
+    }
+
+    /// The group that lost more of its servers, then the other.
+    fn ordered(&self) -> [(FleetGroup, Tally); 2] {
+        let both = [(GROUPS[0], self.control), (GROUPS[1], self.test)];
+        if self.test.share() >= self.control.share() { [both[1], both[0]] } else { both }
+    }
+
+    /// Whether what is left of a group no longer speaks for it.
+    fn decides(&self) -> bool {
+        let [(_, more), (_, fewer)] = self.ordered();
+        let matters = more.share() - fewer.share() >= LOST_SHARE && more.lost() >= LOST_LEAST;
+        fewer.had > 0 && more.lost() > 0 && (self.p < ALARM_P || matters)
+    }
+
+    /// Where too little is left of a group for any comparison.
+    pub(super) fn error(&self) -> Option<FleetError> {
+        let [(group, more), (_, fewer)] = self.ordered();
+        let (lost, had, other_lost, other_had) = (more.lost(), more.had, fewer.lost(), fewer.had);
+        self.decides().then_some(FleetError::Lost { group, lost, had, other_lost, other_had })
+    }
+
+    /// Outcome, statement and p of the check.
+    pub(super) fn found(&self) -> (CheckOutcome, String, Option<f64>) {
+        let [(group, more), (other, fewer)] = self.ordered();
+        if more.lost() == 0 {
+            return self.missing.found();
+        }
+        let said = format!(
+            "{} that were there before the change are gone after it, and {}; chance alone takes them so unevenly with {}",
+            more.words(group),
+            fewer.words(other),
+            p_value(self.p)
+        );
+        if self.decides() {
+            let statement = format!(
+                "{said}. They are in no figure: what is left of the {} group cannot speak for it.",
+                name(group)
+            );
+            return (CheckOutcome::Failed, statement, Some(self.p));
+        }
+        let (outcome, values, _) = self.missing.found();
+        let many = more.share() >= LOST_SHARE;
+        let outcome = if many || more.lost() > fewer.lost() { CheckOutcome::Warning } else { outcome };
+        let of_rest = if many {
+            format!(" The figures are of those that are left: {} of a group are not.", percent(more.share()))
+        } else {
+            String::new()
+        };
+        (outcome, format!("{said}.{of_rest} {values}"), Some(self.p))
+    }
+}
+
+fn fate(
+    server: &FleetServer,
+    sides: &[Vec<usize>; 2],
+    adjusted: bool,
+    there: &dyn Fn(&FleetServer, usize) -> bool,
+) -> Fate {
+    let enough = |intervals: &[usize], n: usize| {
+        !intervals.is_empty() && n as f64 >= ENOUGH_SHARE * intervals.len() as f64
+    };
+    let whole =
+        |intervals: &[usize]| enough(intervals, intervals.iter().filter(|at| there(server, **at)).count());
+    let loads = |intervals: &[usize]| -> Vec<f64> {
+        let loads = intervals.iter().filter_map(|at| server.load.get(*at).copied().flatten());
+        loads.filter(|load| load.is_finite() && *load >= 0.0).collect()
+    };
+    let idle = |intervals: &[usize]| {
+        let loads = loads(intervals);
+        adjusted && enough(intervals, loads.len()) && loads.iter().sum::<f64>() == 0.0
+    };
+    let [before, after] = sides;
+    match () {
+        () if !whole(before) || idle(before) || after.is_empty() => Fate::Unknown,
+        () if idle(after) => Fate::Idle,
+        () if !whole(after) => Fate::Silent,
+        () => Fate::Stayed,
+    }
+}
