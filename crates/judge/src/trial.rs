@@ -130,9 +130,10 @@ impl<'a> Trial<'a> {
 pub(crate) fn result(document: &RunDocument, validity: &Validity) -> Option<TrialResult> {
     let trial = Trial::of(document)?;
     let floor = trial.floor();
-    let noise_floor_ratio = floor.first().and_then(floor_ratio);
+    let known = noise_floor(&trial, &floor, validity);
+    let noise_floor_ratio = known.as_ref().ok().copied();
     let judged = verdicts::judged(&trial, validity);
-    let caveats = caveats::caveats(&trial, validity, &judged, (&floor, noise_floor_ratio));
+    let caveats = caveats::caveats(&trial, validity, &judged, (&floor, known));
     let unequal_guarantees = guarantees::differences(&trial);
     let summary = summary::summary(&trial, &judged, (&unequal_guarantees, noise_floor_ratio, &caveats));
     Some(TrialResult {
@@ -152,6 +153,19 @@ pub(crate) fn result(document: &RunDocument, validity: &Validity) -> Option<Tria
         summary,
         caveats,
     })
+}
+
+/// How far equal arms may differ, or why that is not known.
+fn noise_floor(trial: &Trial, floor: &[Compared], validity: &Validity) -> Result<f64, String> {
+    let unknown = "it was not measured".to_owned();
+    let (Some(again), Some(primary)) = (&trial.again, floor.first()) else { return Err(unknown) };
+    let equal = [again, &trial.arms[0]];
+    match verdicts::faults(&equal, &equal, validity).into_iter().next() {
+        Some(fault) => Err(fault),
+        None => floor_ratio(primary).ok_or_else(|| {
+            primary.result.absent.clone().unwrap_or_else(|| "its interval has no end yet".to_owned())
+        }),
+    }
 }
 
 /// A difference between equal arms of up to this ratio is what the setup makes by itself: the end of the interval that is

@@ -205,6 +205,9 @@ pub struct BlockResult {
     /// Mean of actual minus intended send time of its measured messages; absent without a schedule.
     #[serde(default)]
     pub slip_mean_ns: Option<f64>,
+    /// How often a sender of it waited for room in the client's queue, warm-up included; absent where that was not noted.
+    #[serde(default)]
+    pub queue_full_waits: Option<u64>,
     /// How often the brokers that served it had been started anew by then: 0 on their first start. Goes on where a run went
     /// on, as a lab is then a new one.
     #[serde(default)]

@@ -328,6 +328,7 @@ impl StepFold {
             append_times: outcome.append_times,
             slip_mean_ns: (self.block_slip.1 > 0)
                 .then(|| self.block_slip.0 as f64 / self.block_slip.1 as f64),
+            queue_full_waits: Some(outcome.queue_full_waits),
             ..BlockResult::default()
         })
     }

@@ -15,7 +15,7 @@ pub(super) fn caveats(
     trial: &Trial,
     validity: &Validity,
     judged: &Judged,
-    (floor, floor_ratio): (&[Compared], Option<f64>),
+    (floor, floor_ratio): (&[Compared], Result<f64, String>),
 ) -> Vec<String> {
     let mut all: Vec<String> = not_whole(trial).into_iter().collect();
     all.extend(not_in_effect(trial));
@@ -82,7 +82,7 @@ fn unequal_load(trial: &Trial) -> Option<String> {
     })
 }
 
-fn noise(judged: &Judged, (floor, floor_ratio): (&[Compared], Option<f64>)) -> Vec<String> {
+fn noise(judged: &Judged, (floor, floor_ratio): (&[Compared], Result<f64, String>)) -> Vec<String> {
     let mut all = Vec::new();
     let Some(primary) = floor.first() else { return all };
     let (result, words) = (&primary.result, primary.words);
@@ -94,10 +94,12 @@ fn noise(judged: &Judged, (floor, floor_ratio): (&[Compared], Option<f64>)) -> V
             1.0 / (1.0 - result.level)
         ));
     }
-    let Some(floor_ratio) = floor_ratio else {
-        let why = result.absent.as_deref().unwrap_or("its interval has no end yet");
-        all.push(format!("How much equal arms differ here is not known: {why}"));
-        return all;
+    let floor_ratio = match floor_ratio {
+        Ok(ratio) => ratio,
+        Err(why) => {
+            all.push(format!("How much equal arms differ here is not known: {why}"));
+            return all;
+        }
     };
     let within = primaries(judged).filter(|compared| {
         let told = matches!(compared.result.verdict, TrialVerdict::Better | TrialVerdict::Worse);

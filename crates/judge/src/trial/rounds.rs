@@ -1,6 +1,7 @@
 //! Which rounds count: those in which every arm has a whole block, less those in which something else than the arms was at
-//! work. The rules stand here before any result is known, look at no result, and leave out whole rounds, never one
-//! arm's block: leaving out single blocks would choose the answer.
+//! work. The rules stand here before any result is known, never look at how an arm's block came out, and leave out whole rounds,
+//! never one arm's block: leaving out single blocks would choose the answer. What a generator's lateness is held against is one
+//! figure for all arms, the reference's usual latency: held against each block's own, it would leave out the faster arms first.
 
 use super::Arm;
 use super::pairs::median;
@@ -20,8 +21,8 @@ const OTHERS_SHARE_MAX: f64 = 0.40;
 /// times as busy as the middle one (ours).
 const UNUSUAL_TIMES: f64 = 1.5;
 
-/// Mean lateness of the sends over the mean latency from which on the figure is that of the generator (as for the
-/// validity of a run).
+/// Mean lateness of the sends, over the reference's usual mean latency, from which on the figure is that of the generator (the
+/// share is that of the validity of a run).
 const SLIP_SHARE_MAX: f64 = 0.50;
 
 /// The rounds of a trial.
@@ -37,19 +38,20 @@ pub(crate) struct Rounds {
     pub(crate) always: Vec<String>,
 }
 
-/// The rounds of arms that belong together. `local`: whether the brokers are on this host; none where it is not known.
+/// The rounds of arms that belong together, the reference first. `local`: whether the brokers are on this host; none where it is not known.
 pub(super) fn rounds(arms: &[&Arm], local: Option<bool>) -> Rounds {
     let Some(first) = arms.first() else { return Rounds::default() };
     let in_all = |round: &&u32| arms.iter().all(|arm| arm.blocks.contains_key(*round));
     let whole: Vec<u32> = first.blocks.keys().filter(in_all).copied().collect();
     let mut rounds = Rounds { whole: whole.clone(), ..Rounds::default() };
     let noises: Vec<Noise> = NOISES.iter().map(|kind| Noise::of(kind, arms, &whole, local)).collect();
+    let usual_ns = usual_latency_ns(first);
     rounds.always = noises.iter().filter_map(Noise::always).collect();
     for round in whole {
         let noise = noises.iter().find_map(|noise| noise.unusual(round));
         let late = || {
             arms.iter().find_map(|arm| {
-                Some(format!("\"{}\": {}", arm.name, sent_late(arm, arm.blocks.get(&round)?)?))
+                Some(format!("\"{}\": {}", arm.name, sent_late(arm, arm.blocks.get(&round)?, usual_ns?)?))
             })
         };
         match noise.or_else(late) {
@@ -136,20 +138,25 @@ fn used_by_others(block: &BlockResult, local: Option<bool>) -> Option<f64> {
     (total_s > 0.0).then(|| others_s / total_s)
 }
 
+/// Mean latency of the middle block.
+fn usual_latency_ns(reference: &Arm) -> Option<f64> {
+    let means = reference.blocks.values().filter_map(|block| reference.setup.headline_of(block).mean_ns);
+    median(means).filter(|mean| *mean > 0.0)
+}
+
 /// The generator was late by itself. A sender that waits for answers or for room in its queue is late because of the path.
-fn sent_late(arm: &Arm, block: &BlockResult) -> Option<String> {
+fn sent_late(arm: &Arm, block: &BlockResult, usual_ns: f64) -> Option<String> {
     let waits = arm.setup.load().is_some_and(|load| load.in_flight.is_some())
-        || arm.setup.result.instrument.queue_full_waits > 0;
+        || block.queue_full_waits.is_some_and(|waits| waits > 0);
     if waits || arm.setup.saturates() {
         return None;
     }
     let slip_ns = block.slip_mean_ns?;
-    let latency_ns = arm.setup.headline_of(block).mean_ns.filter(|mean| *mean > 0.0)?;
-    (slip_ns > SLIP_SHARE_MAX * latency_ns).then(|| {
+    (slip_ns > SLIP_SHARE_MAX * usual_ns).then(|| {
         format!(
-            "the generator sent {} late in the mean, of a mean latency of {} (rule: at most {})",
+            "the generator sent {} late in the mean; the reference's usual mean latency is {} (rule: at most {} of it)",
             time(slip_ns),
-            time(latency_ns),
+            time(usual_ns),
             percent(SLIP_SHARE_MAX)
         )
     })

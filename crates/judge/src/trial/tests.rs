@@ -278,6 +278,22 @@ fn noisy_rounds_are_left_out_whole_and_counted() {
     assert!(caveat(&result, "2 of 11 pairs are left out").is_some(), "{:?}", result.caveats);
 }
 
+/// The reference's usual mean is about 5 ms: 2 ms late is within half of it for every arm, 4 ms is not.
+#[test]
+fn a_late_generator_is_held_against_the_reference_so_that_no_arms_speed_decides_what_is_left_out() {
+    for factor in [0.05, 1.0, 4.0] {
+        let mut document = trial_of(&[("low", factor)], 12, 1);
+        document.steps[1].blocks[3].slip_mean_ns = Some(1.5e6);
+        document.steps[1].blocks[7].slip_mean_ns = Some(4e6);
+        let left_out: Vec<u32> = result(&document).excluded.iter().map(|pair| pair.round).collect();
+        assert_eq!(left_out, [7], "{factor}");
+        document.steps[1].instrument.queue_full_waits = 1;
+        assert_eq!(result(&document).excluded.len(), 1, "another block's wait excuses none");
+        document.steps[1].blocks[7].queue_full_waits = Some(1);
+        assert_eq!(result(&document).excluded, [], "the path's doing, so the arm's own");
+    }
+}
+
 /// The arm at 0.93 over 12 pairs on so many starts, as the plan has them.
 fn started(restart_every: u32) -> RunDocument {
     let mut document = trial_of(&[("other flag", 0.93)], 12, 1);
@@ -409,7 +425,51 @@ fn a_generator_that_was_the_bound_proves_nothing_of_the_arms() {
     document.steps[1].slip.mean_ns = Some(9e8);
     let result = result(&document);
     assert_eq!(verdict(&result), TrialVerdict::Undecided);
-    assert!(result.verdicts[0].vetoes[0].contains("not the path's"), "{:?}", result.verdicts);
+    assert!(result.verdicts[0].vetoes[0].contains("not fit for use"), "{:?}", result.verdicts);
+}
+
+#[test]
+fn whatever_makes_the_run_unfit_for_use_vetoes() {
+    let mut failed = trial_of(&[("low", 0.25)], 12, 1);
+    failed.run.state = RunState::Failed { error: "the brokers are gone".to_owned() };
+    let mut outgrown = trial_of(&[("low", 0.25)], 12, 1);
+    outgrown.steps[0].latency.end_to_end.overflow = 1;
+    for document in [failed, outgrown] {
+        let result = result(&document);
+        assert_eq!(primary(&result).verdict, TrialVerdict::Better);
+        assert_eq!(verdict(&result), TrialVerdict::Undecided);
+        assert!(result.verdicts[0].vetoes[0].contains("not fit for use"), "{:?}", result.verdicts);
+        assert_eq!(result.noise_floor_ratio, None, "{:?}", result.caveats);
+    }
+}
+
+/// Messages that fail have no latency, so the arm's is flattered.
+#[test]
+fn failed_messages_take_nothing_from_a_verdict_against_their_own_arm() {
+    let verdict_of = |factor: f64, failing: usize| {
+        let mut document = trial_of(&[("other", factor)], 12, 1);
+        let step = &mut document.steps[failing];
+        let (counts, latency) = (&mut step.counts, &mut step.latency.acknowledge);
+        counts.failed = counts.sent / 10;
+        counts.acked -= counts.failed;
+        latency.samples -= counts.failed;
+        verdict(&result(&document))
+    };
+    let (arm, reference) = (1, 0);
+    assert_eq!(verdict_of(2.0, arm), TrialVerdict::Worse);
+    assert_eq!(verdict_of(0.5, arm), TrialVerdict::Undecided);
+    assert_eq!(verdict_of(0.5, reference), TrialVerdict::Better);
+    assert_eq!(verdict_of(2.0, reference), TrialVerdict::Undecided);
+}
+
+#[test]
+fn a_fault_of_the_references_repetition_leaves_the_noise_floor_unknown_and_the_arm_its_verdict() {
+    let mut document = trial_of(&[("low", 0.25)], 12, 1);
+    document.steps[2].slip.mean_ns = Some(9e8);
+    let result = result(&document);
+    assert_eq!((result.noise_floor_ratio, verdict(&result)), (None, TrialVerdict::Better));
+    let said = caveat(&result, "How much equal arms differ here is not known");
+    assert!(said.is_some_and(|said| said.contains("default, again")), "{:?}", result.caveats);
 }
 
 #[test]

@@ -14,8 +14,9 @@ use plumb_stats::multiple::{benjamini_hochberg, holm};
 use plumb_stats::paired::POWER;
 use plumb_stats::power::{pairs_needed, units_needed_of_mean};
 
-/// Findings about the run that leave nothing to be said of its arms: the instrument is at fault, not the path.
-const INSTRUMENT_FAULTS: [&str; 3] = ["client-bound", "negative-latency", "counts-do-not-add-up"];
+/// What an arm does to its own messages: they have no latency, so it flatters the arm and speaks against it alone. Every other
+/// finding that makes a run unfit for use leaves nothing to be said of the arms that it is about.
+const OWN_HARM: [&str; 2] = ["messages-lost", "messages-failed"];
 
 /// Rounding of an exact p.
 const P_ROUNDING: f64 = 1e-12;
@@ -105,7 +106,12 @@ fn arm_verdict(
             .extend(guards.filter(|compared| harms(trial, &compared.result)).map(|compared| veto(compared)));
     }
     if by_primary != TrialVerdict::Undecided {
-        vetoes.extend(instrument_faults((arm, against), validity));
+        let flattered = match by_primary {
+            TrialVerdict::Worse => &[against][..],
+            TrialVerdict::Equivalent => &[arm, against],
+            TrialVerdict::Better | TrialVerdict::Undecided => &[arm],
+        };
+        vetoes.extend(faults(&[arm, against], flattered, validity));
     }
     let verdict = if vetoes.is_empty() { by_primary } else { TrialVerdict::Undecided };
     let reason = (verdict == TrialVerdict::Undecided).then(|| match vetoes.first() {
@@ -141,18 +147,19 @@ fn veto(compared: &Compared) -> String {
     }
 }
 
-fn instrument_faults((arm, against): (&Arm, &Arm), validity: &Validity) -> Vec<String> {
+/// What makes the run, or any of these arms, unfit for use, each as a sentence; harm that an arm does to its own messages only of
+/// the flattered ones.
+pub(super) fn faults(arms: &[&Arm], flattered: &[&Arm], validity: &Validity) -> Vec<String> {
     let faults = validity.reasons.iter().filter(|reason| {
-        let of_these = reason
-            .step
-            .as_ref()
-            .is_none_or(|step| [arm.setup.name(), against.setup.name()].contains(&step.as_str()));
-        reason.severity == Severity::Invalid && INSTRUMENT_FAULTS.contains(&reason.id.as_str()) && of_these
+        let concerned = if OWN_HARM.contains(&reason.id.as_str()) { flattered } else { arms };
+        let step = reason.step.as_ref();
+        reason.severity == Severity::Invalid
+            && step.is_none_or(|step| concerned.iter().any(|arm| arm.setup.name() == step.as_str()))
     });
     faults
         .map(|fault| {
             let place = fault.step.as_ref().map(|step| format!(" (\"{step}\")")).unwrap_or_default();
-            format!("the figures are not the path's{place}: {}", fault.claim.trim_end_matches('.'))
+            format!("the figures are not fit for use{place}: {}", fault.claim.trim_end_matches('.'))
         })
         .collect()
 }
