@@ -44,6 +44,30 @@ fn a_command_that_fails_ends_the_trial_with_its_words_and_what_it_began_is_undon
     assert!(sink.control().stats().partitions.is_empty(), "topics are left");
 }
 
+#[test]
+fn what_a_command_prints_on_the_way_back_after_a_kill_is_told_without_secrets() {
+    let sink = sink();
+    let scenario = HOOKED
+        .replace("300ms", "1s")
+        .replace("after: 'echo after", "after: 'cat client.properties; exit 7; ");
+    let program = trial(&sink, &scenario).args(["--config", "client.properties"]);
+    let config = program.directory().join("client.properties");
+    std::fs::write(config, "sasl.username=u\nsasl.password=hunter2-hunter2\n").unwrap();
+    let mut running = program.start();
+    running.wait_for("a block with commands", |running| running.path("run/undo.json").exists().then_some(()));
+    running.signal(rustix::process::Signal::KILL);
+    let directory = running.path("");
+    let killed = running.wait();
+    let script = "cd \"$0\" && exec \"$@\"";
+    let resumed = Program::new(["trial", "run", "--resume", "run"])
+        .under(&["sh", "-c", script, directory.to_str().unwrap()])
+        .run();
+    assert_eq!(resumed.code(), Some(3), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("sasl.password=[redacted]"), "{}", resumed.stderr);
+    assert!(!resumed.stderr.contains("hunter2"), "{}", resumed.stderr);
+    drop(killed);
+}
+
 /// The host's name, which a UTS namespace has to itself: a kernel setting that can be changed without harm.
 fn with_hostname(value: &str) -> String {
     format!("{LINGER}    host: {{kernel.hostname: {value}}}\n")
@@ -52,7 +76,11 @@ fn with_hostname(value: &str) -> String {
 
 /// The program within a script, in a UTS namespace of its own.
 fn in_a_namespace(sink: &SinkBroker, script: &str) -> Program {
-    trial(sink, &with_hostname("plumb-changed")).under(&["unshare", "--uts", "sh", "-c", script, "sh"])
+    let wrapper = ["unshare", "--uts", "sh", "-c", script, "sh"];
+    let program = trial(sink, &with_hostname("plumb-changed")).under(&wrapper);
+    // The name is changed in the namespace alone, so it is no business of other trials on this host.
+    let journal = program.directory().join("journal");
+    program.env("PLUMB_RUNTIME_DIR", journal)
 }
 
 #[test]
@@ -80,6 +108,7 @@ fn a_host_setting_that_a_killed_trial_left_is_put_back_by_the_one_that_goes_on()
         until [ "$(cat /proc/sys/kernel/hostname)" = plumb-changed ]; do sleep 0.01; done
         kill -KILL $pid; wait $pid
         [ "$(cat /proc/sys/kernel/hostname)" = plumb-changed ] || exit 98
+        "$1" trial run s.yaml --dry-run; [ $? = 3 ] || exit 97
         "$1" trial run --resume run --output json; code=$?
         [ "$(cat /proc/sys/kernel/hostname)" = "$before" ] || exit 99; exit $code"#;
     let ended = in_a_namespace(&sink, script).run();
@@ -89,6 +118,10 @@ fn a_host_setting_that_a_killed_trial_left_is_put_back_by_the_one_that_goes_on()
         "{}",
         ended.stderr
     );
+    let refused = "a trial that was killed may have left settings of this host changed: ";
+    assert!(ended.stderr.contains(refused), "{}", ended.stderr);
+    assert!(ended.stderr.contains("run puts them back and goes on with it"), "{}", ended.stderr);
+    assert!(!ended.path("journal/host-settings.json").exists());
     let document = document(&ended.path("run"));
     assert_eq!(document["run"]["state"]["kind"], "complete");
     assert_eq!(document["run"]["resumed"][0]["changes"], serde_json::json!([]));

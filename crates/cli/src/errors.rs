@@ -3,7 +3,7 @@
 use crate::client_config::ConfigFileError;
 use crate::run_dir::RunDirError;
 use crate::scenario_file::ScenarioFileError;
-use crate::session::{HookError, HostSettingError, ResumeError, TooLittleSpace};
+use crate::session::{HookError, HostSettingError, JournalError, ResumeError, TooLittleSpace};
 use plumb_fleet::FleetInputError;
 use plumb_judge::fleet::FleetError;
 use plumb_lab::kafka::{Fault, LabError};
@@ -118,6 +118,9 @@ fn category_of(cause: &(dyn std::error::Error + 'static)) -> Option<Category> {
     if let Some(error) = cause.downcast_ref::<HostSettingError>() {
         return Some(if error.is_usage() { Category::Usage } else { Category::Environment });
     }
+    if cause.is::<JournalError>() {
+        return Some(Category::Environment);
+    }
     if cause.is::<TooLittleSpace>() || cause.is::<CryptoError>() || cause.is::<HookError>() {
         return Some(Category::Environment);
     }
@@ -168,6 +171,9 @@ fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     }
     if let Some(error) = cause.downcast_ref::<HostSettingError>() {
         return Some(error.hint().to_owned());
+    }
+    if let Some(error) = cause.downcast_ref::<JournalError>() {
+        return Some(error.hint());
     }
     if cause.is::<HookError>() {
         return Some(HookError::HINT.to_owned());

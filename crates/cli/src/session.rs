@@ -29,7 +29,7 @@ use crate::progress::Progress;
 use crate::run_dir::RunDir;
 use anyhow::Result;
 use around::Around;
-pub(crate) use around::{HookError, HostSettingError};
+pub(crate) use around::{HookError, HostSettingError, JournalError};
 use block::{Job, Place};
 pub(crate) use ceiling::forget as forget_ceilings;
 use document::Record;
@@ -139,7 +139,8 @@ pub(crate) fn check(plan: &Plan) -> Result<ClientConfig> {
 /// A run that failed keeps its document when it measured something, and leaves nothing when it did not.
 fn keep_what_was_measured(dir: &RunDir, document: &RunDocument) {
     let nothing = |step: &StepResult| step.series.is_empty() && step.search.is_none();
-    if document.run.resumed.is_empty() && document.steps.iter().all(nothing) {
+    let nothing_to_undo = !around::is_left(dir);
+    if nothing_to_undo && document.run.resumed.is_empty() && document.steps.iter().all(nothing) {
         dir.discard();
     } else if dir.write_document(document).is_ok() {
         printer::note(&format!("what was measured before the error: {}", dir.path().display()));
@@ -171,6 +172,7 @@ impl Run {
     fn measure(&mut self, context: Context<'_>) -> Result<()> {
         let (_, stop, progress) = context;
         let plan = self.record.document.plan.clone();
+        let _claim = around::claim(&plan, &self.dir)?;
         self.record.describe_host();
         // Before there is a lab, so that no broker of ours starts beside it.
         if let Some(host) = self.record.document.environment.host.clone()

@@ -6,15 +6,19 @@
 
 mod hook;
 mod host_setting;
+mod journal;
 mod undo;
 
 pub(crate) use hook::HookError;
 pub(crate) use host_setting::HostSettingError;
+pub(crate) use journal::JournalError;
 
+use crate::client_config;
 use crate::run_dir::{self, RunDir};
 use anyhow::Result;
 use hook::Hook;
 use host_setting::{HostFiles, Setting};
+use journal::Claim;
 use plumb_load::LoadError;
 use plumb_model::plan::{Plan, Properties};
 use plumb_model::trial::ArmPlan;
@@ -22,13 +26,31 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use undo::Undo;
 
-/// Refuses settings that cannot be made here, before anything is started.
-pub(super) fn check(plan: &Plan) -> Result<(), HostSettingError> {
+/// Refuses settings that cannot be made here, and a trial on a host that another one changes or left changed, before
+/// anything is started.
+pub(super) fn check(plan: &Plan) -> Result<()> {
+    if plan.trial.is_some() {
+        journal::check(&journal::place())?;
+    }
     let arms = plan.trial.iter().flat_map(|trial| &trial.arms);
     for (name, value) in arms.flat_map(|arm| &arm.host) {
         Setting::new(name)?.check(&HostFiles::default(), value)?;
     }
     Ok(())
+}
+
+/// Keeps other trials away from the settings of this host that a plan's arms change; none where they change none.
+pub(super) fn claim(plan: &Plan, dir: &RunDir) -> Result<Option<Claim>, JournalError> {
+    let before = host_settings(plan);
+    if before.is_empty() {
+        return Ok(None);
+    }
+    Claim::new(&journal::place(), dir, &before).map(Some)
+}
+
+/// Whether a run left something to undo.
+pub(super) fn is_left(dir: &RunDir) -> bool {
+    undo::is_left(dir.path())
 }
 
 /// The arm that a step is; none outside of a trial.
@@ -109,6 +131,8 @@ impl Drop for Around {
 pub(super) fn put_right(directory: &Path) -> Result<()> {
     let _lock = run_dir::lock(directory)?;
     let Some(undo) = Undo::read(directory)? else { return Ok(()) };
+    let plan = run_dir::read_document(directory)?.plan;
+    let secrets = hook::secrets(&client_config::read(super::config_path(&plan))?.properties);
     crate::printer::note(&format!("undoing what the part that was killed left: {}", undo.summary()));
-    undo.carry_out(&HostFiles::default(), directory, &[])
+    undo.carry_out(&HostFiles::default(), directory, &secrets)
 }

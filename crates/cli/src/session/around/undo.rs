@@ -93,6 +93,11 @@ impl Undo {
     }
 }
 
+/// Whether something is left to undo in a run's directory.
+pub(super) fn is_left(directory: &Path) -> bool {
+    directory.join(FILE).exists()
+}
+
 fn remove(directory: &Path) -> Result<(), RunDirError> {
     match fs_err::remove_file(directory.join(FILE)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(RunDirError::Write(error)),
