@@ -108,7 +108,7 @@ fn a_host_setting_that_a_killed_trial_left_is_put_back_by_the_one_that_goes_on()
         until [ "$(cat /proc/sys/kernel/hostname)" = plumb-changed ]; do sleep 0.01; done
         kill -KILL $pid; wait $pid
         [ "$(cat /proc/sys/kernel/hostname)" = plumb-changed ] || exit 98
-        "$1" trial run s.yaml --dry-run; [ $? = 3 ] || exit 97
+        "$1" trial run s.yaml --bootstrap 127.0.0.1:1 --dry-run; [ $? = 3 ] || exit 97
         "$1" trial run --resume run --output json; code=$?
         [ "$(cat /proc/sys/kernel/hostname)" = "$before" ] || exit 99; exit $code"#;
     let ended = in_a_namespace(&sink, script).run();
