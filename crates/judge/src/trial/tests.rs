@@ -462,6 +462,26 @@ fn failed_messages_take_nothing_from_a_verdict_against_their_own_arm() {
     assert_eq!(verdict_of(2.0, reference), TrialVerdict::Undecided);
 }
 
+/// Its latency grows with the block, so the ratio is at least what it would be.
+#[test]
+fn an_arm_that_does_not_keep_up_stays_worse_and_cannot_be_better() {
+    let verdict_of = |factor: f64, slow: usize| {
+        let mut document = trial_of(&[("other", factor)], 12, 1);
+        let step = &mut document.steps[slow];
+        let achieved_per_s = step.asked_per_s.map(|asked| 0.8 * asked);
+        step.achieved_per_s = achieved_per_s;
+        step.blocks.iter_mut().for_each(|block| block.achieved_per_s = achieved_per_s);
+        let result = result(&document);
+        assert_eq!(result.verdicts[0].vetoes.is_empty(), verdict(&result) != TrialVerdict::Undecided);
+        verdict(&result)
+    };
+    let (arm, reference) = (1, 0);
+    assert_eq!(verdict_of(2.0, arm), TrialVerdict::Worse);
+    assert_eq!(verdict_of(0.5, arm), TrialVerdict::Undecided);
+    assert_eq!(verdict_of(0.5, reference), TrialVerdict::Better);
+    assert_eq!(verdict_of(2.0, reference), TrialVerdict::Undecided);
+}
+
 #[test]
 fn a_fault_of_the_references_repetition_leaves_the_noise_floor_unknown_and_the_arm_its_verdict() {
     let mut document = trial_of(&[("low", 0.25)], 12, 1);
