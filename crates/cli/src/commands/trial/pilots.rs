@@ -7,6 +7,7 @@ use crate::cache;
 use crate::errors::UsageError;
 use plumb_judge::trial::power::{hopeless, spread_low};
 use plumb_model::document::{RunDocument, RunState};
+use plumb_model::finding::ValidityVerdict;
 use plumb_model::plan::{Length, Plan};
 use plumb_model::trial::{METRIC_NAMES, TrialResult};
 use plumb_model::units::Nanos;
@@ -35,9 +36,15 @@ struct Pilot {
     spreads: BTreeMap<String, (f64, u32)>,
 }
 
-/// Keeps what a finished trial says of its equal arms.
+/// Findings about a run that say of its spread that it was that moment's and not the setup's.
+const DISTURBED: [&str; 1] = ["noisy-host"];
+
+/// Keeps what a finished trial says of its equal arms, unless something else than the setup was at work.
 pub(super) fn keep(document: &RunDocument) {
-    let Some(trial) = document.trial.as_ref().filter(|_| document.run.state == RunState::Complete) else {
+    let disturbed = document.validity.verdict == ValidityVerdict::Invalid
+        || document.validity.reasons.iter().any(|reason| DISTURBED.contains(&reason.id.as_str()));
+    let whole = document.run.state == RunState::Complete && !disturbed;
+    let Some(trial) = document.trial.as_ref().filter(|_| whole) else {
         return;
     };
     let cpu_model = document.environment.host.as_ref().and_then(|host| host.cpu_model.value().cloned());
