@@ -98,10 +98,16 @@ fn a_trial_that_could_show_nothing_on_its_setup_is_refused_and_goes_on_when_told
     trial(&sink, cache.path()).run();
     let place = cache.path().join("plumb/trial-pilots.json");
     let mut kept: Value = serde_json::from_str(&std::fs::read_to_string(&place).unwrap()).unwrap();
-    let spread = &mut kept["pilots"][0]["spreads"]["end_to_end.mean"];
-    *spread = serde_json::json!([2.0, 12]);
-    std::fs::write(&place, kept.to_string()).unwrap();
+    let mut keep = |disturbed: bool| {
+        kept["pilots"][0]["spreads"]["end_to_end.mean"] = serde_json::json!([2.0, 12]);
+        kept["pilots"][0]["disturbed"] = disturbed.into();
+        std::fs::write(&place, kept.to_string()).unwrap();
+    };
+    keep(true);
+    let told = trial(&sink, cache.path()).args(["--dry-run"]).run();
+    assert_eq!(told.code(), Some(0), "a noisy hour refuses nothing: {}", told.stderr);
 
+    keep(false);
     let refused = trial(&sink, cache.path()).args(["--dry-run"]).run();
     assert_eq!(refused.code(), Some(2), "{}", refused.stderr);
     for part in ["6 pairs cannot show what they are for", "--pairs ", "--anyway"] {

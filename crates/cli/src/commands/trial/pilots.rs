@@ -32,6 +32,9 @@ struct Pilot {
     plumb_version: String,
     setup: String,
     measured_at: String,
+    /// Whether the host was noisy or the run invalid.
+    #[serde(default)]
+    disturbed: bool,
     /// Standard deviation of log ratios and pairs behind it, by metric.
     spreads: BTreeMap<String, (f64, u32)>,
 }
@@ -39,12 +42,12 @@ struct Pilot {
 /// Findings about a run that say of its spread that it was that moment's and not the setup's.
 const DISTURBED: [&str; 1] = ["noisy-host"];
 
-/// Keeps what a finished trial says of its equal arms, unless something else than the setup was at work.
+/// Keeps what a finished trial says of its equal arms. Where something else than the setup was at work it refuses no other
+/// trial, and takes no place of one that may.
 pub(super) fn keep(document: &RunDocument) {
     let disturbed = document.validity.verdict == ValidityVerdict::Invalid
         || document.validity.reasons.iter().any(|reason| DISTURBED.contains(&reason.id.as_str()));
-    let whole = document.run.state == RunState::Complete && !disturbed;
-    let Some(trial) = document.trial.as_ref().filter(|_| whole) else {
+    let Some(trial) = document.trial.as_ref().filter(|_| document.run.state == RunState::Complete) else {
         return;
     };
     let cpu_model = document.environment.host.as_ref().and_then(|host| host.cpu_model.value().cloned());
@@ -55,11 +58,15 @@ pub(super) fn keep(document: &RunDocument) {
         return;
     }
     let mut kept: Kept = cache::read(FILE);
+    if disturbed && kept.pilots.iter().any(|pilot| pilot.setup == setup && !pilot.disturbed) {
+        return;
+    }
     kept.pilots.retain(|pilot| pilot.setup != setup);
     let pilot = Pilot {
         plumb_version: env!("CARGO_PKG_VERSION").to_owned(),
         setup,
         measured_at: document.run.started_at.clone(),
+        disturbed,
         spreads,
     };
     kept.pilots.push(pilot);
@@ -90,7 +97,7 @@ pub(super) fn refuse_hopeless(plan: &Plan) -> Result<(), UsageError> {
     }
     let cpu_model = host_facts(&HostRoot::default(), &SystemCommands::default()).cpu_model.value().cloned();
     let Some(setup) = setup(plan, cpu_model.as_deref()) else { return Ok(()) };
-    let found = kept.pilots.iter().find(|pilot| pilot.setup == setup);
+    let found = kept.pilots.iter().find(|pilot| pilot.setup == setup && !pilot.disturbed);
     let Some((pilot, (sd, pairs))) =
         found.and_then(|pilot| Some((pilot, *pilot.spreads.get(&trial.primary)?)))
     else {
