@@ -94,7 +94,7 @@ fn commits(target: &StorageTarget, plan: &StoragePlan) -> Section {
         Column::number("at once"),
         Column::number("samples"),
         Column::number("commits/s"),
-        Column::number("95 %"),
+        Column::number("±"),
         Column::number("mean ms"),
         Column::number("p50"),
         Column::number("p99"),
@@ -133,7 +133,9 @@ fn commit_row(commit: &CommitResult) -> Vec<String> {
         at_once(&commit.case),
         number::count(latency.samples),
         or_absent(commit.rate_per_s, rate),
-        or_absent(commit.rate_interval, |interval| between(&interval, rate)),
+        or_absent(commit.rate_interval.zip(commit.rate_per_s), |(interval, rate)| {
+            above(&interval, rate, 1.0)
+        }),
         or_absent(latency.mean_ns, number::milliseconds),
         ms(latency.p50_ns),
         ms(latency.p99_ns),
@@ -148,7 +150,9 @@ fn streams(target: &StorageTarget) -> Option<Section> {
         vec![
             stream_words(stream).to_owned(),
             or_absent(stream.bytes_per_s, megabytes),
-            or_absent(stream.bytes_interval, |interval| between(&interval, megabytes)),
+            or_absent(stream.bytes_interval.zip(stream.bytes_per_s), |(interval, rate)| {
+                above(&interval, rate, 1e6)
+            }),
             megabytes(stream.blocks.iter().map(|block| block.bytes as f64).sum()),
             number::significant(
                 stream.blocks.iter().map(|block| (block.transfer_ns + block.sync_ns) as f64).sum::<f64>()
@@ -165,7 +169,7 @@ fn streams(target: &StorageTarget) -> Option<Section> {
     let columns = [
         Column::text("stream"),
         Column::number("MB/s"),
-        Column::number("95 %"),
+        Column::number("±"),
         Column::number("MB"),
         Column::number("s"),
         Column::text(""),
@@ -242,9 +246,9 @@ fn megabytes(bytes_per_s: f64) -> String {
     number::significant(bytes_per_s / 1e6, 3)
 }
 
-/// Both ends: blocks that differ much have an interval that reaches to 0 on one side and far out on the other.
-fn between(interval: &Interval, written: fn(f64) -> String) -> String {
-    format!("{}..{}", written(interval.low), written(interval.high))
+/// How far the interval goes beyond the rate; below, zero may have cut it off.
+fn above(interval: &Interval, rate: f64, unit: f64) -> String {
+    number::significant((interval.high - rate) / unit, 2)
 }
 
 /// Paths that do not keep alike what they commit: their rates are no measure of each other.
