@@ -51,7 +51,7 @@ bench-crypto: bootstrap ## Plumb's crypto rates beside openssl speed's, with and
 
 .PHONY: devices
 devices: bootstrap ## log devices of different speed, on loop devices (needs root, minutes)
-	scripts/devices cargo test -p plumb-cli --test end_to_end devices:: -- --include-ignored --test-threads 1
+	scripts/devices cargo test -p plumb-cli --test end_to_end -- devices:: log_dirs:: --skip probe_storage --include-ignored --test-threads 1
 
 .PHONY: long-run
 long-run: bootstrap ## whether the program's memory stays the same over long runs (PLUMB_LONG_RUN_S seconds each, 180)
@@ -78,11 +78,12 @@ probe-storage: bootstrap ## the storage probe on file systems of known kind, spe
 	cargo test -p plumb-cli --test end_to_end --no-run
 	scripts/storage-devices cargo test -p plumb-cli --test end_to_end probe_storage::devices -- --include-ignored --test-threads 1
 
-bench-fsync-against-fio: bootstrap ## Plumb's commit rates beside those of fio and pg_test_fsync, in BENCH_DIR (this directory) and, as root, in memory
+bench-fsync-against-fio: bootstrap ## Plumb's commit rates beside those of fio and pg_test_fsync, in BENCH_DIR (this directory) and, as root, on devices in memory and of set speed (half an hour; less with BENCH_WORDS='--method fsync --rounds 6')
 	scripts/bootstrap-storage
-	cargo build --release -p plumb-cli
-	cargo run --release -p plumb-bench-fsync-against-fio -- --path $(or $(BENCH_DIR),.)
-	scripts/ram-disk sh -c 'cargo run --release -p plumb-bench-fsync-against-fio -- --rounds 8 --path "$$PLUMB_RAM_DIR"' || [ $$? -eq 3 ]
+	cargo build --release -p plumb-cli -p plumb-bench-fsync-against-fio
+	$(TARGET)/release/plumb-bench-fsync-against-fio --path $(or $(BENCH_DIR),.) $(BENCH_WORDS)
+	scripts/ram-disk sh -c '$(TARGET)/release/plumb-bench-fsync-against-fio --device memory --path "$$PLUMB_RAM_DIR" $(BENCH_WORDS)' || [ $$? -eq 3 ]
+	scripts/set-speed sh -c '$(TARGET)/release/plumb-bench-fsync-against-fio --device set-speed --seconds 2 --rounds 6 --path "$$PLUMB_SET_SPEED_DIR" $(BENCH_WORDS)' || [ $$? -eq 3 ]
 
 # What the machine cannot have is left out with the reason (exit code 3), and that is no failure.
 .PHONY: test-hardware
@@ -93,7 +94,7 @@ test-hardware: bootstrap ## what plumb says of disks and processors that are not
 	scripts/hardware-lab cargo test --release -p plumb-cli --test end_to_end hardware:: -- --include-ignored --test-threads 1 || [ $$? -eq 3 ]
 
 .PHONY: bench-fleet-scale
-bench-fleet-scale: bootstrap ## a fleet of 20,000 servers over 14 days from Parquet: Plumb beside DuckDB and pandas (5 GB of memory, minutes)
+bench-fleet-scale: bootstrap ## a fleet of 20,000 servers over 14 days from Parquet: Plumb beside DuckDB and pandas (5 GB of memory, minutes; BENCH_ARGS="--tools plumb,duckdb")
 	scripts/bootstrap-fleet-scale
-	cargo build --release -p plumb-cli
-	cargo run --release -p plumb-bench-fleet-scale
+	cargo build --release -p plumb-cli -p plumb-bench-fleet-scale
+	"$${CARGO_TARGET_DIR:-target}/release/plumb-bench-fleet-scale" $(BENCH_ARGS)

@@ -30,6 +30,7 @@ const ONLY_IN_CLI: &[&str] = &["anyhow", "axum", "clap", "indicatif", "ratatui"]
 const UNSAFE: &[&str] = &[
     "crates/lab/src/kafka/launch.rs",
     "crates/load/src/librdkafka/mod.rs",
+    "crates/observe/src/cpu_clock.rs",
     "crates/probe/src/clock/system.rs",
     "crates/probe/src/crypto/openssl/library.rs",
     "crates/probe/src/memory/mapping.rs",

@@ -1,5 +1,13 @@
-//! `plumb trial fleet`: files of a fleet whose truth is known in, a verdict out. No broker and no network are needed.
+//! `plumb trial fleet`: figures of a fleet whose truth is known in, a verdict out. No broker is needed; `fleet/prometheus.rs` has
+//! metrics servers on this machine, `fleet/bad_input.rs` what is wrong with files.
 
+mod bad_input;
+mod encrypted;
+mod prometheus;
+#[path = "../crates/fleet/tests/prometheus/recorded.rs"]
+mod recorded;
+#[path = "../crates/fleet/tests/prometheus/scripted.rs"]
+mod scripted;
 mod simulated;
 
 use crate::program::{Ended, Program};
@@ -114,6 +122,7 @@ struct Contract {
     servers: Groups<u32>,
     strata: u32,
     effect_ratio: Option<f64>,
+    of_shares: bool,
     interval_low: Option<f64>,
     interval_high: Option<f64>,
     level: f64,
@@ -172,6 +181,7 @@ struct Naive {
 struct Surge {
     from: String,
     until: Option<String>,
+    has_change_in_it: bool,
     load_ratio: Groups<f64>,
     metric_ratio: Groups<f64>,
     ratio_of_ratios: Option<f64>,
@@ -185,7 +195,7 @@ fn the_result_has_the_published_fields_and_no_others() {
     for servers in [3, 12] {
         let (result, _) = judged(&Fleet { servers, load_after: 1.6, ..Fleet::default() }, &[]);
         let contract: Contract = serde_json::from_value(result.clone()).unwrap();
-        assert!(contract.summary.len() <= 3 && contract.checks.len() == 10 && contract.naive.len() == 5);
+        assert!(contract.summary.len() <= 3 && contract.checks.len() == 11 && contract.naive.len() == 5);
         let schemas = plumb_cli::schema::schemas();
         let (_, schema) = schemas.iter().find(|(name, _)| *name == "fleet-result.schema.json").unwrap();
         let schema: Value = serde_json::from_str(schema).unwrap();
@@ -216,6 +226,10 @@ fn what_cannot_be_compared_is_an_error_with_a_next_step() {
     failed(&with("--strata", "site"), "--strata site: no server's site is known");
     failed(&with("--level", "95"), "--level 95 is no confidence level");
     failed(&with("--surge", "2026-01-16"), "has no end");
+    failed(
+        &with("--surge", "2026-03-01/2026-03-02"),
+        "they begin from 2026-01-01T00:00:00Z to 2026-01-21T00:00:00Z",
+    );
     failed(&with("--control", "old"), "no server is in the group \"old\"");
     let mut late = COLUMNS;
     late[7] = "2027-01-01";

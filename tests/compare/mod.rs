@@ -75,11 +75,18 @@ fn a_trial_its_power_and_its_steps_side_by_side_all_say_what_they_rest_on() {
     assert!(text.contains("what a trial could show") && text.contains("pairs for margin"), "{text}");
 }
 
-/// The trial that `compare` prints is one that `trial run` takes.
+/// A load of which hardly anything is as by default.
+const UNUSUAL: &str = "schedule: poisson, drain: 5s, payload: {entropy: 0.5}, keys: {uniform: {count: 9}}, \
+    headers: {origin: \"a: b\"}, in_flight: 400, size: {mix: [{size: 100B, weight: 3}, {size: 1KiB, weight: 1}]}";
+
+/// The trial that `compare` prints is one that `trial run` takes, with all that the runs were asked for.
 #[test]
 fn the_trial_that_would_prove_a_difference_can_be_planned_as_printed() {
     let (sink, cache) = (sink(), tempfile::tempdir().unwrap());
-    let ended = trial(&sink, cache.path()).run();
+    let program = trial(&sink, cache.path());
+    let unusual = LINGER.replace("warm_up: 100ms", &format!("warm_up: 100ms, {UNUSUAL}"));
+    std::fs::write(program.directory().join("s.yaml"), unusual).unwrap();
+    let ended = program.run();
     let run = ended.path("run").display().to_string();
     let result =
         plumb(&["compare", &format!("{run}#slow"), &format!("{run}#fast"), "--output", "json"]).json();
@@ -90,6 +97,15 @@ fn the_trial_that_would_prove_a_difference_can_be_planned_as_printed() {
     assert_eq!(planned.code(), Some(0), "{}", planned.stderr);
     let differences = &planned.json()["trial"]["arms"][1]["differences"];
     assert_eq!(differences["producer.linger.ms"], "8", "{differences}");
+    let without_length = |plan: &Value| {
+        let mut load = plan["steps"][1]["load"].clone();
+        load.as_object_mut().unwrap().remove("length");
+        load
+    };
+    let document: Value =
+        serde_json::from_str(&std::fs::read_to_string(ended.path("run").join("run.json")).unwrap()).unwrap();
+    assert_eq!(without_length(&planned.json()), without_length(&document["plan"]));
+    assert_ne!(document["plan"]["steps"][1]["load"]["keys"], "none", "the load is the unusual one");
 }
 
 #[test]

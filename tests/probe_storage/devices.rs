@@ -1,10 +1,12 @@
 //! File systems of known kind, speed and fault on loop devices: `make probe-storage` makes them. Only what a set speed
 //! dominates is held to a range.
 
-use super::{commit, probe, warnings};
+use super::{commit, names_in, probe, rates, wait_for_blocks, warnings};
 use crate::program::Ended;
+use rustix::process::Signal;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Where `scripts/storage-devices` has mounted them.
 const PLACE: &str = "PLUMB_TEST_STORAGE_DIR";
@@ -69,7 +71,7 @@ fn a_device_of_90_writes_a_second_is_seen_and_so_is_the_file_system_before_it() 
 fn the_slow_device_is_a_small_part_of_the_fast_one() {
     let program = probe(
         &place("ext4"),
-        "--no-streams --method fsync --overwrite --committers 1 --duration 3s --rounds 3",
+        "--no-streams --method fsync --overwrite --committers 1 --duration 4s --rounds 8",
     );
     let document = program.args([place("slow")]).alone().run().json();
     let ratio = &document["targets"][1]["commits"][0]["ratio_to_first"];
@@ -84,6 +86,42 @@ fn a_device_that_fails_is_told_with_the_next_step() {
     let failed =
         ended.stderr.contains("the storage failed to") || ended.stderr.contains("read-only file system");
     assert!(failed && ended.stderr.contains("dmesg"), "{}", ended.stderr);
+}
+
+/// Output of a program that has to end well.
+fn said(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Takes away what lies beyond the first 8 MiB of the device under this place.
+fn shrink(place: &Path) {
+    let image = format!("{}.img", place.display());
+    std::fs::File::options().write(true).open(&image).unwrap().set_len(8 << 20).unwrap();
+    said("losetup", &["-c", said("losetup", &["-n", "-O", "NAME", "-j", &image]).trim()]);
+}
+
+#[test]
+#[ignore = "make probe-storage"]
+fn a_device_that_fails_meanwhile_ends_it_with_what_was_measured_before() {
+    let place = place("failing");
+    let words = "--no-streams --method fsync --overwrite --committers 1 --duration 300s --rounds 1000";
+    let mut running = probe(&place, words).start();
+    wait_for_blocks(&mut running);
+    // A write on its way would make the image long again.
+    running.signal(Signal::STOP);
+    said("sync", &["-f", &place.display().to_string()]);
+    shrink(&place);
+    running.signal(Signal::CONT);
+    let ended = running.wait();
+    assert_eq!(ended.code(), Some(3), "{}", ended.stderr);
+    let document = ended.json();
+    let why = document["ended_by"].as_str().unwrap();
+    assert!(why.contains("the storage failed to") || why.contains("read-only file system"), "{why}");
+    assert!(ended.stderr.contains("dmesg"), "{}", ended.stderr);
+    assert_eq!((&document["complete"], rates(&document)), (&false.into(), 1), "{document}");
+    assert!(names_in(&place).is_subset(&["lost+found".to_owned()].into()), "{:?}", names_in(&place));
 }
 
 #[test]

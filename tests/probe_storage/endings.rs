@@ -1,10 +1,8 @@
 //! However it ends, nothing is left in the directory, and what was measured is shown where somebody can read it.
 
-use super::{names_in, probe};
+use super::{names_in, probe, rates, wait_for_blocks};
 use crate::program::Running;
 use rustix::process::Signal;
-use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A probe that would go on for an hour, once its files are there.
@@ -54,15 +52,7 @@ fn a_directory_that_vanishes_meanwhile_is_named_and_what_was_measured_before_is_
     std::fs::create_dir(&inner).unwrap();
     let words = "--no-streams --method fsync --committers 1 --duration 300s --rounds 1000";
     let mut running = probe(&inner, words).args([place.path()]).start();
-    // Each block has a thread of its own: the fifth one means that four blocks are done.
-    let committers = RefCell::new(BTreeSet::new());
-    running.wait_for("a few blocks", |running| {
-        let threads = std::fs::read_dir(format!("/proc/{}/task", running.pid())).ok()?;
-        let mut seen = committers.borrow_mut();
-        seen.extend(threads.filter_map(|thread| thread.ok()?.file_name().into_string().ok()));
-        // The program's own thread, and five committers.
-        (seen.len() >= 6).then_some(())
-    });
+    wait_for_blocks(&mut running);
     std::fs::remove_dir(&inner).unwrap();
     let ended = running.wait();
     assert_eq!(ended.code(), Some(3), "{}", ended.stderr);
@@ -70,11 +60,6 @@ fn a_directory_that_vanishes_meanwhile_is_named_and_what_was_measured_before_is_
     let document = ended.json();
     assert_eq!(document["complete"], false);
     assert!(document["ended_by"].as_str().unwrap().contains("vanished while it was probed"), "{document}");
-    let measured = document["targets"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .flat_map(|target| target["commits"].as_array().unwrap());
-    assert!(measured.filter(|commit| commit["rate_per_s"].is_number()).count() >= 1, "{document}");
+    assert!(rates(&document) >= 1, "{document}");
     assert!(names_in(place.path()).is_empty());
 }

@@ -6,8 +6,9 @@ mod bad_input;
 mod devices;
 mod endings;
 
-use crate::program::{Ended, Program};
+use crate::program::{Ended, Program, Running};
 use serde_json::Value;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -30,6 +31,26 @@ fn warnings(of: &Value) -> BTreeSet<String> {
 fn names_in(directory: &Path) -> BTreeSet<String> {
     let entries = std::fs::read_dir(directory).unwrap();
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// Waits until a probe has done a few blocks.
+fn wait_for_blocks(running: &mut Running) {
+    // Each block has a thread of its own: the fifth one means that four blocks are done.
+    let committers = RefCell::new(BTreeSet::new());
+    running.wait_for("a few blocks", |running| {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", running.pid())).ok()?;
+        let mut seen = committers.borrow_mut();
+        seen.extend(threads.filter_map(|thread| thread.ok()?.file_name().into_string().ok()));
+        // The program's own thread, and five committers.
+        (seen.len() >= 6).then_some(())
+    });
+}
+
+/// Ways to commit that have a rate, of all paths.
+fn rates(document: &Value) -> usize {
+    let targets = document["targets"].as_array().unwrap();
+    let commits = targets.iter().flat_map(|target| target["commits"].as_array().unwrap());
+    commits.filter(|commit| commit["rate_per_s"].is_number()).count()
 }
 
 fn measured(ended: &Ended) -> Value {

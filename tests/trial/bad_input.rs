@@ -72,10 +72,27 @@ fn a_list_in_an_arm_is_no_sweep_here() {
 }
 
 #[test]
+fn several_arms_take_more_pairs_as_each_comparison_is_another_chance() {
+    let six = "  a: {}\n  b: {}\n  c: {}\n  d: {}\n  e: {}\n  f: {}\n";
+    let message = refused(&arms(six), &["--pairs", "7"]);
+    for part in ["with 5 comparisons to allow for", "8 pairs are the fewest that can"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+#[test]
+fn pairs_that_all_share_one_start_of_the_brokers_are_refused() {
+    let message = refused(&arms("  a: {}\n  b: {}\n"), &["--pairs", "6", "--restart-every", "6"]);
+    for part in ["6 pairs on 1 start of the brokers", "it takes 2", "--pairs 12 or more"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+#[test]
 fn too_few_pairs_are_refused_with_the_number_that_would_do() {
     insta::assert_snapshot!(refused(&arms("  a: {}\n  b: {}\n"), &["--pairs", "5"]), @r"
     exit 2
-    error: --pairs: 5 pairs cannot show anything at a level of 0.95: even if every pair pointed the same way, chance alone does that too often
+    error: --pairs: 5 pairs cannot show a difference at a level of 0.95: even if every pair pointed the same way, chance alone does that too often
     hint: 6 pairs are the fewest that can; --pairs 6 or more
     ");
 }
@@ -86,6 +103,26 @@ fn a_percentile_that_no_block_has_messages_for_is_refused_with_the_number_that_w
     exit 2
     error: --primary: trial.primary is end_to_end.p99 of blocks with 200 messages; it must be of blocks with at least 1000 (load.count, load.duration), or end_to_end.mean, because a quantile needs 10/(1-q) samples, and in a trial the length written is that of one block
     ");
+}
+
+#[test]
+fn a_metric_that_says_nothing_at_a_fixed_rate_is_refused_with_those_that_do() {
+    insta::assert_snapshot!(refused(&arms("  a: {}\n  b: {}\n"), &["--primary", "throughput.produced_per_s"]), @r"
+    exit 2
+    error: --primary: trial.primary is throughput.produced_per_s; it must be one of end_to_end.mean, end_to_end.p50, end_to_end.p95, acknowledge.mean, acknowledge.p50, acknowledge.p95, cpu.client_per_message, cpu.broker_per_message, because at a fixed rate the throughput is the one asked for, and what a block lacks of it is its last messages' latency
+    ");
+}
+
+#[test]
+fn a_quick_trial_keeps_as_many_pairs_as_its_comparisons_take() {
+    let planned = |letters: &str| {
+        let each: String = letters.chars().map(|arm| format!("  {arm}: {{}}\n")).collect();
+        let scenario = format!("trial: {{against: each_other, pairs: 12}}\n{}", arms(&each));
+        let ended = run(&["trial", "run"], &scenario, &["--quick", "--dry-run", "--output", "json"]);
+        ended.json()["blocks"].as_u64().unwrap()
+    };
+    // 15 comparisons leave 0.05 / 15 to each: 2 of 2^10 orders of signs are fewer, 2 of 2^9 are not; two pairs to spare.
+    assert_eq!((planned("ab"), planned("abcdef")), (8, 12));
 }
 
 #[test]
@@ -118,4 +155,20 @@ fn a_kernel_setting_that_there_is_not_is_refused_before_anything_starts() {
 fn a_margin_that_is_none_is_refused_by_the_flag() {
     let message = refused(&arms("  a: {}\n  b: {}\n"), &["--margin", "much"]);
     assert!(message.contains("write it as 3% or 0.03"), "{message}");
+}
+
+#[test]
+fn labs_that_do_not_fit_into_memory_are_refused_before_any_is_started() {
+    let message = refused(&arms("  a: {}\n  b: {cluster: {heap: 9000g}}\n"), &[]);
+    assert!(
+        message.starts_with(
+            "exit 3\nerror: the brokers of 3 labs that are up at the same time need about 9665555 MB"
+        ),
+        "{message}"
+    );
+    assert!(
+        message.contains("MB are free on this machine") || message.contains("in this control group"),
+        "{message}"
+    );
+    assert!(message.contains("hint: give the brokers less (cluster.lab.heap: 256m)"), "{message}");
 }

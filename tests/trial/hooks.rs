@@ -3,6 +3,8 @@
 use super::{LINGER, blocks, document, sink, trial};
 use crate::program::Program;
 use plumb_lab::sink::SinkBroker;
+use rustix::process::Signal;
+use std::path::Path;
 
 /// Two equal arms, one of them with commands that write down when they are called.
 const HOOKED: &str = "\
@@ -47,25 +49,131 @@ fn a_command_that_fails_ends_the_trial_with_its_words_and_what_it_began_is_undon
 #[test]
 fn what_a_command_prints_on_the_way_back_after_a_kill_is_told_without_secrets() {
     let sink = sink();
-    let scenario = HOOKED
-        .replace("300ms", "1s")
-        .replace("after: 'echo after", "after: 'cat client.properties; exit 7; ");
+    let scenario = HOOKED.replace("300ms", "1s").replace(
+        "after: 'echo after",
+        "after: 'echo called >> called.txt; cat client.properties; cat client.properties.old; exit 7; ",
+    );
     let program = trial(&sink, &scenario).args(["--config", "client.properties"]);
     let config = program.directory().join("client.properties");
     std::fs::write(config, "sasl.username=u\nsasl.password=hunter2-hunter2\n").unwrap();
     let mut running = program.start();
     running.wait_for("a block with commands", |running| running.path("run/undo.json").exists().then_some(()));
-    running.signal(rustix::process::Signal::KILL);
-    let directory = running.path("");
+    running.signal(Signal::KILL);
     let killed = running.wait();
-    let script = "cd \"$0\" && exec \"$@\"";
-    let resumed = Program::new(["trial", "run", "--resume", "run"])
-        .under(&["sh", "-c", script, directory.to_str().unwrap()])
-        .run();
+    let failed = within(&killed.path(""), &["trial", "run", "--resume", "run"]).run();
+    assert_eq!(failed.code(), Some(3), "{}", failed.stderr);
+    assert!(failed.stderr.contains("sasl.password=[redacted]"), "{}", failed.stderr);
+    assert!(!failed.stderr.contains("hunter2"), "{}", failed.stderr);
+    // Without the file with the secrets the command is still run, and nothing that it prints is repeated.
+    std::fs::rename(killed.path("client.properties"), killed.path("client.properties.old")).unwrap();
+    let called = killed.path("called.txt");
+    let resumed = within(&killed.path(""), &["trial", "run", "--resume", "run"]).run();
     assert_eq!(resumed.code(), Some(3), "{}", resumed.stderr);
-    assert!(resumed.stderr.contains("sasl.password=[redacted]"), "{}", resumed.stderr);
-    assert!(!resumed.stderr.contains("hunter2"), "{}", resumed.stderr);
-    drop(killed);
+    assert!(resumed.stderr.contains("what it printed is not told"), "{}", resumed.stderr);
+    assert_eq!(std::fs::read_to_string(called).unwrap(), "called\ncalled\n");
+}
+
+/// The program in the directory of an earlier one, with its journal.
+fn within(directory: &Path, arguments: &[&str]) -> Program {
+    let script = "cd \"$0\" && exec \"$@\"";
+    let program = Program::new(arguments).under(&["sh", "-c", script, directory.to_str().unwrap()]);
+    program.env("PLUMB_RUNTIME_DIR", directory.join("journal"))
+}
+
+/// Arms whose second has a command after its blocks that fails as long as `broken` is there.
+fn with_a_way_back() -> String {
+    let after = "after: 'echo after >> calls.txt; test ! -e broken'";
+    HOOKED.replace("after: 'echo after $PLUMB_ARM $PLUMB_PAIR $PLUMB_BOOTSTRAP >> calls.txt'", after)
+}
+
+#[test]
+fn a_command_after_a_block_that_failed_is_run_again_before_the_trial_goes_on() {
+    let sink = sink();
+    let program = trial(&sink, &with_a_way_back());
+    std::fs::write(program.directory().join("broken"), "").unwrap();
+    let ended = program.run();
+    assert_eq!(ended.code(), Some(3), "{}", ended.stderr);
+    assert!(ended.stderr.contains("is not undone; --resume runs it again"), "{}", ended.stderr);
+    assert!(ended.path("run/undo.json").exists());
+    let calls = || std::fs::read_to_string(ended.path("calls.txt")).unwrap().matches("after\n").count();
+    assert_eq!(calls(), 1);
+
+    // Others hear of it: another trial is refused, a run is suspect.
+    let directory = ended.path("");
+    let bootstrap = sink.bootstrap();
+    let refused =
+        within(&directory, &["trial", "run", "s.yaml", "--bootstrap", &bootstrap, "--dry-run"]).run();
+    assert_eq!(refused.code(), Some(3), "{}", refused.stderr);
+    assert!(refused.stderr.contains("the command after a block of \"hooked\""), "{}", refused.stderr);
+    let plain = ["latency", "--bootstrap", &bootstrap, "--rate", "200", "--count", "100", "--output", "json"];
+    let plain = within(&directory, &plain).run();
+    let reasons = plain.json()["validity"]["reasons"].clone();
+    let is_told = reasons.as_array().unwrap().iter().any(|reason| reason["id"] == "host-changed");
+    assert!(is_told, "{reasons} {}", plain.stderr);
+
+    let resume = ["trial", "run", "--resume", "run", "--output", "json"];
+    let again = within(&directory, &resume).run();
+    assert_eq!((again.code(), calls()), (Some(3), 2), "{}", again.stderr);
+    assert!(!again.stderr.contains("plumb: pair"), "it measured on: {}", again.stderr);
+    std::fs::remove_file(ended.path("broken")).unwrap();
+    let resumed = within(&directory, &resume).run();
+    assert!(matches!(resumed.code(), Some(0 | 1)), "{}", resumed.stderr);
+    assert!(!ended.path("run/undo.json").exists() && !ended.path("journal/host-settings.json").exists());
+    assert!(calls() >= 5, "once for what was left, and after every block: {}", calls());
+}
+
+#[test]
+fn what_a_trial_left_is_not_undone_on_another_host() {
+    let sink = sink();
+    let program = trial(&sink, &with_a_way_back());
+    std::fs::write(program.directory().join("broken"), "").unwrap();
+    let ended = program.run();
+    let run = ended.path("run/run.json");
+    let mut elsewhere = document(&ended.path("run"));
+    let kernel = &mut elsewhere["environment"]["host"]["kernel_release"];
+    *kernel = serde_json::json!({"value": "0.1-elsewhere", "source": kernel["source"].clone()});
+    std::fs::write(&run, elsewhere.to_string()).unwrap();
+    std::fs::remove_file(ended.path("broken")).unwrap();
+    let refused = within(&ended.path(""), &["trial", "run", "--resume", "run"]).run();
+    assert_eq!(refused.code(), Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("was begun on another host"), "{}", refused.stderr);
+    assert_eq!(std::fs::read_to_string(ended.path("calls.txt")).unwrap().matches("after\n").count(), 1);
+    assert!(ended.path("run/undo.json").exists(), "the way back is lost");
+}
+
+#[test]
+fn a_terminal_that_goes_away_stops_the_trial_and_what_it_changed_is_undone() {
+    let sink = sink();
+    // Whoever runs the tests may ignore it, as `nohup` does, and what they start with them.
+    let program = trial(&sink, &HOOKED.replace("300ms", "1s")).under(&["env", "--default-signal=HUP"]);
+    let mut running = program.start();
+    running.wait_for("the command before a block", |running| {
+        let calls = std::fs::read_to_string(running.path("calls.txt")).unwrap_or_default();
+        calls.contains("before").then_some(())
+    });
+    // One from the shell, one from the kernel.
+    running.signal(Signal::HUP);
+    running.signal(Signal::HUP);
+    let stopped = running.wait();
+    assert_eq!(stopped.code(), Some(130), "{}", stopped.stderr);
+    assert_eq!(document(&stopped.path("run"))["run"]["state"]["kind"], "interrupted");
+    assert!(!stopped.path("run/undo.json").exists());
+    let calls = std::fs::read_to_string(stopped.path("calls.txt")).unwrap();
+    let of = |word: &str| calls.lines().filter(|line| line.starts_with(word)).count();
+    assert!(of("after") >= 1 && of("after") == of("before"), "{calls}");
+}
+
+#[test]
+fn who_ignores_the_terminals_end_is_not_stopped_by_it() {
+    let sink = sink();
+    let script = "trap '' HUP; exec \"$@\"";
+    let program = trial(&sink, HOOKED).under(&["sh", "-c", script, "sh"]);
+    let journal = program.directory().join("journal");
+    let mut running = program.env("PLUMB_RUNTIME_DIR", journal).start();
+    running.wait_for("a block with commands", |running| running.path("run/undo.json").exists().then_some(()));
+    running.signal(Signal::HUP);
+    let ended = running.wait();
+    assert_eq!(document(&ended.path("run"))["run"]["state"]["kind"], "complete", "{}", ended.stderr);
 }
 
 /// The host's name, which a UTS namespace has to itself: a kernel setting that can be changed without harm.
@@ -118,7 +226,7 @@ fn a_host_setting_that_a_killed_trial_left_is_put_back_by_the_one_that_goes_on()
         "{}",
         ended.stderr
     );
-    let refused = "a trial that was killed may have left settings of this host changed: ";
+    let refused = "a trial that was killed may have left settings of this host changed";
     assert!(ended.stderr.contains(refused), "{}", ended.stderr);
     assert!(ended.stderr.contains("run puts them back and goes on with it"), "{}", ended.stderr);
     assert!(!ended.path("journal/host-settings.json").exists());

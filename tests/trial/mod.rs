@@ -4,6 +4,7 @@ mod bad_input;
 mod endings;
 mod hooks;
 mod kafka;
+mod log_dirs;
 mod result;
 
 use crate::program::Program;
@@ -29,7 +30,11 @@ arms:
 fn trial(sink: &SinkBroker, scenario: &str) -> Program {
     let program = Program::new(["trial", "run", "s.yaml", "--output", "json", "--out", "run"]);
     std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();
-    program.args(["--bootstrap", &sink.bootstrap(), "--level", "0.75", "--pairs", "3"])
+    // Commands and settings of one test are no business of another's trial.
+    let journal = program.directory().join("journal");
+    program
+        .args(["--bootstrap", &sink.bootstrap(), "--level", "0.75", "--pairs", "3"])
+        .env("PLUMB_RUNTIME_DIR", journal)
 }
 
 fn document(run: &Path) -> Value {

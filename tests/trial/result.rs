@@ -1,6 +1,7 @@
 //! What a trial prints and keeps: rounds in random order, blocks of equal length, a verdict with its figures.
 
 use super::{LINGER, blocks, document, sink, trial};
+use crate::program::Program;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -111,6 +112,23 @@ fn the_result_has_the_fields_that_programs_rely_on() {
     result["metrics"].as_array().unwrap().iter().for_each(|row| has(row, &metric));
     assert_eq!(result["arms"][1]["differences"]["producer.linger.ms"], "0");
     assert_eq!(result["arms"][1]["effective_differences"]["producer.linger.ms"], "0");
+}
+
+#[test]
+fn a_report_judges_the_trial_anew_and_tells_a_verdict_that_was_another() {
+    let sink = sink();
+    let ended = trial(&sink, LINGER).run();
+    let run = ended.path("run");
+    let mut stored = document(&run);
+    let now = stored["trial"]["verdicts"][0]["verdict"].as_str().unwrap().to_owned();
+    let then = if now == "worse" { "better" } else { "worse" };
+    stored["trial"]["verdicts"][0]["verdict"] = then.into();
+    std::fs::write(run.join("run.json"), stored.to_string()).unwrap();
+    let shown = Program::new(["report".as_ref(), run.as_os_str()]).args(["--output", "json"]).run();
+    assert_eq!(shown.json()["trial"]["verdicts"][0]["verdict"], now.as_str());
+    let told = format!("judged anew, \"fast\" against \"slow\" is {now}, not {then}");
+    assert!(shown.stderr.contains(&told), "{}", shown.stderr);
+    assert_eq!(document(&run)["trial"]["verdicts"][0]["verdict"], then, "the run's own document stays");
 }
 
 #[test]

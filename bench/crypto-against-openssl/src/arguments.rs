@@ -7,13 +7,13 @@ use plumb_probe::crypto::Work;
 pub(crate) const HELP: &str = "\
 crypto-against-openssl [--rounds N] [--algorithm NAME]... [--bytes N]... [--only plain|masked|java]
 
-  --rounds N        turns of each size (12; fewer than 6 have no interval)
+  --rounds N        two runs of both for each size (12; fewer than 6 have no interval)
   --algorithm NAME  aes-128-gcm, aes-256-gcm, chacha20-poly1305, sha-256 [default: all]
   --bytes N         only this size; may be repeated
   --seed N          decides the order (1)
   --only PART       plain: as the host is; masked: with OPENSSL_ia32cap; java: with and without UseAES [default: all]
 
-Each turn takes a second of openssl speed and a second of Plumb. Rates are of processor time, as openssl speed's own are.";
+A round takes each size two seconds of openssl speed and two of Plumb, in turns. Rates are of processor time, as openssl speed's own are.";
 
 /// What is to be done.
 pub(crate) enum Job {

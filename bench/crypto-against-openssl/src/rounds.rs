@@ -1,5 +1,6 @@
-//! Turns: in each round every size of every algorithm has a second of `openssl speed` and a second of Plumb, one right after the
-//! other, in an order drawn anew. The round is the unit: ratios are of pairs.
+//! Rounds: in each, every size of every algorithm has two seconds of `openssl speed` and two of Plumb: ours, theirs, theirs, ours,
+//! or the other way round as drawn, each in a process of its own, because where a process lies in memory alone makes it faster or
+//! slower at small sizes. What drifts evenly over the four falls on both alike. The round is the unit: ratios are of rounds.
 
 use crate::arguments::Options;
 use crate::{BenchError, ours, table, theirs};
@@ -15,7 +16,11 @@ const MASK: &str = "~0x200000200000000:~0x60000000000";
 
 pub(crate) fn run(options: &Options) -> Result<(), BenchError> {
     let library = OpenSsl::load()?;
-    say(&format!("{}; {} rounds of a second each", library.describe().version, options.rounds))?;
+    say(&format!(
+        "{}; {} rounds, two runs of a second each in a round",
+        library.describe().version,
+        options.rounds
+    ))?;
     let wanted = |part: &str| options.only.as_deref().is_none_or(|only| only == part);
     if wanted("plain") {
         say("\nas the host is")?;
@@ -94,21 +99,36 @@ fn beside(
     Ok(())
 }
 
-/// Both once, right after each other: whoever comes second finds the processor as the first left it.
+/// Four runs, the same program first and last.
 fn turn(row: &mut Row, library: &OpenSsl, mask: Option<&str>, ours_first: bool) -> Result<(), BenchError> {
     let words = words(library, row.algorithm, row.block_bytes);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    if ours_first {
-        row.plumb.push(ours::measure(&words, mask)?);
-    }
-    row.openssl.push(theirs::measure(row.algorithm, row.block_bytes, mask)?);
-    if !ours_first {
-        row.plumb.push(ours::measure(&words, mask)?);
-    }
+    let ours = || ours::measure(&words, mask);
+    let theirs = || theirs::measure(row.algorithm, row.block_bytes, mask);
+    let (plumb, openssl) = balanced(ours_first, ours, theirs)?;
+    row.plumb.push(plumb);
+    row.openssl.push(openssl);
     Ok(())
 }
 
-/// How many times slower, over pairs.
+/// Means of two runs of each.
+fn balanced(
+    one_first: bool,
+    one: impl Fn() -> Result<f64, BenchError>,
+    other: impl Fn() -> Result<f64, BenchError>,
+) -> Result<(f64, f64), BenchError> {
+    let (mut sums, turns) = ([0.0; 2], [one_first, !one_first, !one_first, one_first]);
+    for turn in turns {
+        if turn {
+            sums[0] += one()?;
+        } else {
+            sums[1] += other()?;
+        }
+    }
+    Ok((sums[0] / 2.0, sums[1] / 2.0))
+}
+
+/// How many times slower, over rounds.
 fn slowdown(
     options: &Options,
     what: &str,
@@ -116,9 +136,30 @@ fn slowdown(
 ) -> Result<(), BenchError> {
     let (mut with, mut without) = (Vec::new(), Vec::new());
     for round in 1..=options.rounds {
-        with.push(measure(false)?);
-        without.push(measure(true)?);
+        let (fast, slow) = balanced(round % 2 == 0, || measure(false), || measure(true))?;
+        with.push(fast);
+        without.push(slow);
         tell(&format!("round {round}/{} done", options.rounds));
     }
     Ok(say(&table::slowdown(what, &with, &without))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[test]
+    fn each_runs_twice_the_same_first_and_last_and_an_even_drift_falls_on_both_alike() {
+        for one_first in [true, false] {
+            let order = RefCell::new(String::new());
+            let run = |name: char| {
+                order.borrow_mut().push(name);
+                Ok(order.borrow().len() as f64)
+            };
+            let (one, other) = balanced(one_first, || run('a'), || run('b')).unwrap();
+            assert_eq!(order.into_inner(), if one_first { "abba" } else { "baab" });
+            assert_eq!(one, other);
+        }
+    }
 }

@@ -2,15 +2,65 @@
 
 use crate::meter::{self, Spent};
 use crate::{BenchError, Options, data, say};
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
+
+/// Who can run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tool {
+    /// The file decoded and forgotten.
+    Decode,
+    /// The sums by server and day, by Plumb's reader.
+    Reader,
+    /// The whole trial.
+    Plumb,
+    DuckDb,
+    Pandas,
+}
+
+impl Tool {
+    const ALL: [Tool; 5] = [Tool::Decode, Tool::Reader, Tool::Plumb, Tool::DuckDb, Tool::Pandas];
+
+    /// The one of `--tools`.
+    pub(crate) fn named(word: &str) -> Option<Tool> {
+        let words = ["decode", "reader", "plumb", "duckdb", "pandas"];
+        words.iter().position(|known| *known == word).map(|place| Tool::ALL[place])
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Tool::Decode => "decoding alone",
+            Tool::Reader => "plumb's reader",
+            Tool::Plumb => "plumb trial fleet",
+            Tool::DuckDb => "DuckDB",
+            Tool::Pandas => "pandas",
+        }
+    }
+
+    /// Its script, where it is one of Python's.
+    fn script(self) -> Option<&'static str> {
+        match self {
+            Tool::DuckDb => Some("with_duckdb.py"),
+            Tool::Pandas => Some("with_pandas.py"),
+            Tool::Decode | Tool::Reader | Tool::Plumb => None,
+        }
+    }
+
+    fn says(self) -> Says {
+        match self {
+            Tool::Decode => Says::Nothing,
+            Tool::Plumb => Says::Result,
+            Tool::Reader | Tool::DuckDb | Tool::Pandas => Says::Sums,
+        }
+    }
+}
 
 /// A program that reads the file.
 #[derive(Debug)]
 pub(crate) struct Contestant {
-    name: &'static str,
+    pub(crate) tool: Tool,
     words: Vec<String>,
-    says: Says,
 }
 
 /// What a contestant prints.
@@ -27,58 +77,46 @@ enum Says {
 pub(crate) type Runs = Vec<Vec<Spent>>;
 
 impl Contestant {
-    /// Everybody who is there.
+    /// Everybody who is wanted; of those that nobody named, who is there.
     pub(crate) fn all(options: &Options, file: &Path) -> Result<Vec<Self>, BenchError> {
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        let own = text(&std::env::current_exe()?);
-        let file = text(file);
-        let changed_at_s = (options.shape.changed_at_ms() / 1000).to_string();
-        let trial = [
-            &text(&options.plumb),
-            "trial",
-            "fleet",
-            "--data",
-            &file,
-            "--metric",
-            "drops",
-            "--load",
-            "sent",
-            "--group-column",
-            "group",
-            "--change",
-            &changed_at_s,
-            "--output",
-            "json",
-        ];
-        let mut all = vec![
-            Contestant {
-                name: "decoding alone",
-                words: vec![own.clone(), "decode".into(), file.clone()],
-                says: Says::Nothing,
-            },
-            Contestant {
-                name: "plumb's reader",
-                words: vec![own, "read".into(), file.clone()],
-                says: Says::Sums,
-            },
-            Contestant {
-                name: "plumb trial fleet",
-                words: trial.map(str::to_owned).to_vec(),
-                says: Says::Result,
-            },
-        ];
-        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("python");
-        match &options.python {
-            Some(python) => {
-                for (name, script) in [("DuckDB", "with_duckdb.py"), ("pandas", "with_pandas.py")] {
-                    let words = vec![text(python), text(&scripts.join(script)), file.clone()];
-                    all.push(Contestant { name, words, says: Says::Sums });
+        let mut all = Vec::new();
+        for tool in options.tools.as_deref().unwrap_or(&Tool::ALL) {
+            match words(*tool, options, file)? {
+                Some(words) => all.push(Contestant { tool: *tool, words }),
+                None if options.tools.is_some() => {
+                    let reason = "it is not there: scripts/bootstrap-fleet-scale installs it".to_owned();
+                    return Err(BenchError::Contestant { name: tool.name().to_owned(), reason });
+                }
+                None => {
+                    say(&format!("{} is left out: scripts/bootstrap-fleet-scale installs it", tool.name()))?
                 }
             }
-            None => say("DuckDB and pandas are left out: scripts/bootstrap-fleet-scale installs them")?,
         }
         Ok(all)
     }
+}
+
+/// The command; none without Python.
+fn words(tool: Tool, options: &Options, file: &Path) -> Result<Option<Vec<String>>, BenchError> {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let own = text(&std::env::current_exe()?);
+    let file = text(file);
+    let changed_at_s = (options.shape.changed_at_ms() / 1000).to_string();
+    Ok(match tool {
+        Tool::Decode => Some(vec![own, "decode".to_owned(), file]),
+        Tool::Reader => Some(vec![own, "read".to_owned(), file]),
+        Tool::Plumb => {
+            let plumb = text(&options.plumb);
+            let what = ["--metric", "drops", "--load", "sent", "--group-column", "group", "--change"];
+            let head = [&plumb, "trial", "fleet", "--data", &file].into_iter().chain(what);
+            Some(head.chain([changed_at_s.as_str(), "--output", "json"]).map(str::to_owned).collect())
+        }
+        Tool::DuckDb | Tool::Pandas => {
+            let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("python");
+            let script = tool.script().map(|script| text(&scripts.join(script)));
+            options.python.as_deref().zip(script).map(|(python, script)| vec![text(python), script, file])
+        }
+    })
 }
 
 /// Runs everybody in every round.
@@ -91,12 +129,22 @@ pub(crate) fn rounds(contestants: &[Contestant], options: &Options) -> Result<Ru
         for place in order {
             let contestant = &contestants[place];
             let mut command = Command::new(&contestant.words[0]);
-            let (said, spent) = meter::run(contestant.name, command.args(&contestant.words[1..]))?;
+            let name = contestant.tool.name();
+            let (said, spent) = meter::run(name, command.args(&contestant.words[1..]))?;
+            writeln!(
+                std::io::stderr(),
+                "round {} of {}: {name} {:.1} s, CPU {:.1} s, {:.0} MiB",
+                round + 1,
+                options.rounds,
+                spent.wall_s,
+                spent.cpu_s,
+                spent.rss_mib
+            )?;
             runs[place].push(spent);
-            match contestant.says {
+            match contestant.tool.says() {
                 Says::Nothing => continue,
                 Says::Result => {
-                    right_effect(contestant.name, &said)?;
+                    right_effect(name, &said)?;
                     continue;
                 }
                 Says::Sums => {}
@@ -107,12 +155,14 @@ pub(crate) fn rounds(contestants: &[Contestant], options: &Options) -> Result<Ru
                 Some(agreed) if *agreed == said => {}
                 Some(agreed) => {
                     let reason = format!("it says {said:?}, others {agreed:?}");
-                    return Err(BenchError::Contestant { name: contestant.name.to_owned(), reason });
+                    return Err(BenchError::Contestant { name: name.to_owned(), reason });
                 }
             }
         }
     }
-    say(&format!("all agree: {}", agreed.unwrap_or_default()))?;
+    if let Some(agreed) = agreed {
+        say(&format!("all agree: {agreed}"))?;
+    }
     Ok(runs)
 }
 
@@ -130,38 +180,4 @@ fn right_effect(name: &str, said: &str) -> Result<(), BenchError> {
         data::EFFECT
     );
     Err(BenchError::Contestant { name: name.to_owned(), reason })
-}
-
-/// Medians of each, and how many times as long the others take as the first that says the sums.
-pub(crate) fn table(contestants: &[Contestant], runs: &Runs, rows: u64) -> String {
-    let mut lines = vec![format!(
-        "{:18} {:>8} {:>8} {:>10} {:>12} {:>12}",
-        "", "wall", "CPU", "memory", "rows/s", "wall, times"
-    )];
-    let reference =
-        contestants.iter().position(|contestant| contestant.says == Says::Sums).unwrap_or_default();
-    let wall = |runs: &[Spent]| median(runs, |run| run.wall_s);
-    for (contestant, own) in contestants.iter().zip(runs) {
-        lines.push(format!(
-            "{:18} {:>6.2} s {:>6.2} s {:>6.0} MiB {:>9.1} M {:>12.2}",
-            contestant.name,
-            wall(own),
-            median(own, |run| run.cpu_s),
-            own.iter().map(|run| run.rss_mib).fold(0.0, f64::max),
-            rows as f64 / wall(own) / 1e6,
-            wall(own) / wall(&runs[reference]),
-        ));
-    }
-    lines.push("Medians of the rounds; memory is the most of all. The file is in the page cache.".to_owned());
-    lines.join("\n")
-}
-
-fn median(runs: &[Spent], figure: impl Fn(&Spent) -> f64) -> f64 {
-    let mut figures: Vec<f64> = runs.iter().map(figure).collect();
-    figures.sort_by(f64::total_cmp);
-    match figures.len() {
-        0 => f64::NAN,
-        count if count % 2 == 1 => figures[count / 2],
-        count => (figures[count / 2 - 1] + figures[count / 2]) / 2.0,
-    }
 }

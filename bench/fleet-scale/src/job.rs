@@ -6,6 +6,7 @@ use parquet::data_type::{ByteArrayType, DataType, DoubleType, Int32Type, Int64Ty
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use plumb_fleet::{
     FleetColumns, FleetFiles, FleetGroups, FleetInterval, FleetRequest, FleetSource, FleetWindow, GroupNames,
+    Sampling,
 };
 use plumb_model::fleet::SampleKind;
 use std::fs::File;
@@ -20,6 +21,7 @@ pub(crate) fn read(path: &Path) -> Result<String, BenchError> {
     let named = |name: &str| name.to_owned();
     let columns = FleetColumns {
         server: named("server"),
+        part: None,
         time: named("time"),
         metric: named("drops"),
         load: Some(named("sent")),
@@ -37,8 +39,8 @@ pub(crate) fn read(path: &Path) -> Result<String, BenchError> {
             from: None,
             until: None,
         },
-        metric_kind: SampleKind::Increments,
-        load_kind: SampleKind::Increments,
+        metric_kind: Sampling::Said(SampleKind::Increments),
+        load_kind: Sampling::Said(SampleKind::Increments),
         step_s: None,
     };
     let table = plumb_fleet::read(&request, &mut |_| ControlFlow::Continue(()))?;

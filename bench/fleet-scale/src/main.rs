@@ -2,14 +2,15 @@
 //!
 //! Not a test: it ends with 0 whatever it finds. The file is made once and kept. Every round runs each contestant once, in
 //! an order drawn anew; all of them have to come to the same sums. Read `data.rs` for what is in the file, `contest.rs` for
-//! who runs.
+//! who runs, `table.rs` for how they are held against each other.
 
 mod contest;
 mod data;
 mod job;
 mod meter;
+mod table;
 
-use contest::Contestant;
+use contest::{Contestant, Tool};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,7 +22,8 @@ A big fleet from one Parquet file: Plumb beside DuckDB and pandas
   --servers N     servers in the file [default: 20000]
   --days N        days in the file [default: 14]
   --order WORD    rows by time or by server [default: time]
-  --rounds N      each contestant runs once a round [default: 3]
+  --rounds N      each tool runs once a round [default: 3]
+  --tools WORDS   some of decode,reader,plumb,duckdb,pandas [default: all; plumb is the whole trial, reader its sums alone]
   --seed N        decides the order of the runs [default: 1]
   --cache DIR     where the file is kept [default: ~/.cache/plumb/fleet-scale]
   --python FILE   a Python with duckdb, pandas and pyarrow [default: that of scripts/bootstrap-fleet-scale, if there]
@@ -54,6 +56,8 @@ pub(crate) struct Options {
     rounds: u32,
     seed: u64,
     cache: PathBuf,
+    /// Whom the user named; all that there are, if nobody.
+    tools: Option<Vec<Tool>>,
     python: Option<PathBuf>,
     plumb: PathBuf,
 }
@@ -92,6 +96,7 @@ fn options(words: &[String]) -> Result<Options, BenchError> {
         shape: data::Shape { servers: 20_000, days: 14, by_server: false },
         rounds: 3,
         seed: 1,
+        tools: None,
         python: Some(home.join("python/bin/python")).filter(|python| python.exists()),
         cache: home,
         plumb: target.join("release/plumb"),
@@ -110,6 +115,16 @@ fn options(words: &[String]) -> Result<Options, BenchError> {
             "--order" if value == "server" => options.shape.by_server = true,
             "--rounds" => options.rounds = number()?,
             "--seed" => options.seed = u64::from(number()?),
+            "--tools" => {
+                let tools = value.split(',').map(|word| {
+                    Tool::named(word).ok_or_else(|| {
+                        BenchError::Usage(format!(
+                            "--tools takes decode, reader, plumb, duckdb and pandas, not {word:?}"
+                        ))
+                    })
+                });
+                options.tools = Some(tools.collect::<Result<_, _>>()?);
+            }
             "--cache" => options.cache = value.into(),
             "--python" => options.python = Some(value.into()),
             "--plumb" => options.plumb = value.into(),
@@ -124,7 +139,7 @@ fn bench(options: &Options) -> Result<(), BenchError> {
     let rows = options.shape.rows();
     let bytes = fs_err::metadata(&file)?.len();
     say(&format!(
-        "{}: {rows} rows, {:.0} MB; {} rounds on {} processors",
+        "{}: {rows} rows, {:.0} MB; {} rounds on {} processors, the file in the page cache",
         file.display(),
         bytes as f64 / 1e6,
         options.rounds,
@@ -132,5 +147,6 @@ fn bench(options: &Options) -> Result<(), BenchError> {
     ))?;
     let contestants = Contestant::all(options, &file)?;
     let runs = contest::rounds(&contestants, options)?;
-    say(&contest::table(&contestants, &runs, rows))
+    say(&table::costs(&contestants, &runs, rows))?;
+    say(&table::ratios(&contestants, &runs))
 }

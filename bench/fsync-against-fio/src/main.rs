@@ -1,14 +1,15 @@
 //! Does `plumb probe storage` say what fio and pg_test_fsync say? The same directory, size and method, in turns.
 //!
-//! Not a test: it ends with 0 whatever it finds. Each round and method gives one pair, in an order drawn anew; the ratio
-//! of the pairs with its interval is the result. `docs/guide/storage.md` says how to read it. Read [`methods`] first:
-//! which flags of fio are which method.
+//! Not a test: it ends with 0 whatever it finds. In each round each method has four short runs, ours, theirs, theirs, ours, or
+//! the other way round as drawn: what drifts evenly falls on both alike. The ratio over rounds with its interval by ranks is the
+//! result: a stall in one of them moves it by one rank, however long it was. `docs/guide/storage.md` says how to read it. Read
+//! [`methods`] first: which flags of fio are which method.
 
 mod methods;
 mod run;
 mod table;
 
-use methods::{Rival, pairs};
+use methods::{Pair, Rival, pairs};
 use plumb_bench_frame::{say, tell};
 use plumb_stats::random::Random;
 use std::path::PathBuf;
@@ -20,8 +21,10 @@ const HELP: &str = "\
 Plumb's commit rates beside those of fio and pg_test_fsync
 
   --path DIR      where to write [default: .]
-  --rounds N      each pair runs once a round [default: 20]
-  --seconds S     measured time of each run [default: 0.3]
+  --device KIND   what is behind it: disk; memory, which answers at once; set-speed, which lets so many requests
+                  through a second. Decides what the result is to be read as [default: disk]
+  --rounds N      in each, both run each method twice; an interval needs 6 [default: 12]
+  --seconds S     measured time of each run [default: 0.5]
   --seed N        decides the order [default: 1]
   --method A,B    only these methods
   --only WHICH    append, overwrite: only files that grow, or only those that are there
@@ -45,12 +48,21 @@ pub(crate) enum BenchError {
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     pub(crate) path: PathBuf,
+    device: Device,
     pub(crate) rounds: u32,
     pub(crate) seconds: f64,
     seed: u64,
     methods: Vec<String>,
     only_overwrite: Option<bool>,
     pub(crate) plumb: PathBuf,
+}
+
+/// What is behind the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Device {
+    Disk,
+    Memory,
+    SetSpeed,
 }
 
 fn main() -> ExitCode {
@@ -65,8 +77,9 @@ fn options(words: &[String]) -> Result<Options, BenchError> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let mut options = Options {
         path: PathBuf::from("."),
-        rounds: 20,
-        seconds: 0.3,
+        device: Device::Disk,
+        rounds: 12,
+        seconds: 0.5,
         seed: 1,
         methods: Vec::new(),
         only_overwrite: None,
@@ -77,6 +90,14 @@ fn options(words: &[String]) -> Result<Options, BenchError> {
         let wrong = || BenchError::Usage(format!("{name} {value} is no value for it"));
         match name.as_str() {
             "--path" => options.path = PathBuf::from(value),
+            "--device" => {
+                options.device = match value.as_str() {
+                    "disk" => Device::Disk,
+                    "memory" => Device::Memory,
+                    "set-speed" => Device::SetSpeed,
+                    _ => return Err(wrong()),
+                }
+            }
             "--rounds" => options.rounds = value.parse().map_err(|_| wrong())?,
             "--seconds" => options.seconds = value.parse().map_err(|_| wrong())?,
             "--seed" => options.seed = value.parse().map_err(|_| wrong())?,
@@ -104,8 +125,9 @@ fn bench(options: &Options) -> Result<(), BenchError> {
     let mut rows: Vec<Row> = pairs.iter().map(Row::new).collect();
     let mut random = Random::new(options.seed);
     say(&format!(
-        "{} pairs a round, {} s each, in {}",
+        "{} pairs, {} rounds of two runs of {} s each, in {}",
         pairs.len(),
+        options.rounds,
         options.seconds,
         options.path.display()
     ))?;
@@ -113,23 +135,29 @@ fn bench(options: &Options) -> Result<(), BenchError> {
         let mut order: Vec<usize> = (0..pairs.len()).collect();
         random.shuffle(&mut order);
         for index in order {
-            let (pair, row) = (&pairs[index], &mut rows[index]);
-            let ours_first = random.below(2) == 0;
-            let ours = || run::plumb(options, pair);
-            let theirs = || match pair.rival {
-                Rival::Fio(flags) => run::fio(options, pair, flags),
-                Rival::PgTestFsync(name) => run::pg_test_fsync(options, name),
-            };
-            let (ours, theirs) = if ours_first {
-                let ours = ours()?;
-                (ours, theirs()?)
-            } else {
-                let theirs = theirs()?;
-                (ours()?, theirs)
-            };
-            row.add(ours, theirs);
+            turn(options, &pairs[index], &mut rows[index], random.below(2) == 0)?;
         }
         tell(&format!("round {round}/{} done", options.rounds));
     }
-    Ok(say(&table::text(&rows))?)
+    Ok(say(&table::text(&rows, options.device))?)
+}
+
+/// Four runs, the same program first and last.
+fn turn(options: &Options, pair: &Pair, row: &mut Row, ours_first: bool) -> Result<(), BenchError> {
+    let ours = || run::plumb(options, pair);
+    let theirs = || match pair.rival {
+        Rival::Fio(flags) => run::fio(options, pair, flags),
+        Rival::PgTestFsync(name) => run::pg_test_fsync(options, name),
+    };
+    let (ours, theirs) = if ours_first {
+        let first = ours()?;
+        let theirs = theirs()?.with(theirs()?);
+        (first.with(ours()?), theirs)
+    } else {
+        let first = theirs()?;
+        let ours = ours()?.with(ours()?);
+        (ours, first.with(theirs()?))
+    };
+    row.add(ours, theirs);
+    Ok(())
 }

@@ -3,7 +3,9 @@
 use crate::client_config::ConfigFileError;
 use crate::run_dir::RunDirError;
 use crate::scenario_file::ScenarioFileError;
-use crate::session::{HookError, HostSettingError, JournalError, ResumeError, TooLittleSpace};
+use crate::session::{
+    HookError, HostSettingError, JournalError, ResumeError, TooLittleMemory, TooLittleSpace,
+};
 use plumb_fleet::FleetInputError;
 use plumb_judge::fleet::FleetError;
 use plumb_lab::kafka::{Fault, LabError};
@@ -121,7 +123,11 @@ fn category_of(cause: &(dyn std::error::Error + 'static)) -> Option<Category> {
     if cause.is::<JournalError>() {
         return Some(Category::Environment);
     }
-    if cause.is::<TooLittleSpace>() || cause.is::<CryptoError>() || cause.is::<HookError>() {
+    if cause.is::<TooLittleSpace>()
+        || cause.is::<TooLittleMemory>()
+        || cause.is::<CryptoError>()
+        || cause.is::<HookError>()
+    {
         return Some(Category::Environment);
     }
     if cause.is::<plumb_observe::ObserveError>() || cause.is::<NetworkError>() {
@@ -180,6 +186,9 @@ fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     }
     if cause.is::<TooLittleSpace>() {
         return Some(TooLittleSpace::HINT.to_owned());
+    }
+    if cause.is::<TooLittleMemory>() {
+        return Some(TooLittleMemory::HINT.to_owned());
     }
     if cause.is::<plumb_observe::ObserveError>() {
         return Some(

@@ -9,6 +9,8 @@ mod client_config;
 mod commands;
 mod compat;
 mod errors;
+mod judged;
+mod lock;
 mod printer;
 mod progress;
 mod reference;

@@ -1,5 +1,6 @@
 //! A run's directory: made before anything is measured, its document replaced whole, its logs appended to.
 
+use crate::lock::Lock;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 use jiff::Timestamp;
@@ -84,7 +85,7 @@ pub(crate) struct RunDir {
     made: Vec<PathBuf>,
     logs: BTreeMap<String, Log>,
     /// The directory itself, locked: a run has it alone.
-    _lock: Option<fs_err::File>,
+    _lock: Option<Lock>,
 }
 
 /// A log that is written.
@@ -114,14 +115,14 @@ impl RunDir {
             dir.discard();
             return Err(RunDirError::Write(error));
         }
-        dir._lock = lock(&path)?;
+        dir._lock = Some(lock(&path)?);
         Ok(dir)
     }
 
     /// Opens the directory of a run that goes on. Its logs are cut back to so many bytes.
     pub(crate) fn reopen(path: &Path, log_bytes: &BTreeMap<String, u64>) -> Result<Self, RunDirError> {
-        let mut dir =
-            RunDir { made: Vec::new(), path: path.to_owned(), logs: BTreeMap::new(), _lock: lock(path)? };
+        let lock = Some(lock(path)?);
+        let mut dir = RunDir { made: Vec::new(), path: path.to_owned(), logs: BTreeMap::new(), _lock: lock };
         for (name, bytes) in log_bytes {
             let place = path.join(name);
             let open = || fs_err::OpenOptions::new().append(true).open(&place);
@@ -152,6 +153,14 @@ impl RunDir {
     /// Replaces a file of what a run needs to go on after it was killed.
     pub(crate) fn write_state(&self, name: &str, content: &[u8]) -> Result<(), RunDirError> {
         self.replace(name, content, Durable::Yes)
+    }
+
+    /// Gives such a file another name, if it is there.
+    pub(crate) fn rename_state(&self, from: &str, to: &str) -> Result<(), RunDirError> {
+        match fs_err::rename(self.path.join(from), self.path.join(to)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(RunDirError::Write(error)),
+            _ => Ok(()),
+        }
     }
 
     /// Removes such a file, if it is there.
@@ -220,45 +229,44 @@ impl RunDir {
         write().map_err(RunDirError::Write)
     }
 
-    /// Appends one interval to a histogram log (HdrHistogram's format 1.3, times in nanoseconds).
-    pub(crate) fn append(
-        &mut self,
-        log: &str,
-        (start, length): (SystemTime, Duration),
-        histogram: &Histogram,
-    ) -> Result<(), RunDirError> {
-        let mut serializer = V2DeflateSerializer::new();
-        let mut builder = IntervalLogWriterBuilder::new();
+    /// Appends a line that [`interval`] made to a histogram log; `start` is when its interval began.
+    pub(crate) fn append(&mut self, log: &str, start: SystemTime, line: &[u8]) -> Result<(), RunDirError> {
+        let mut text = Vec::new();
         if !self.logs.contains_key(log) {
             let file = fs_err::File::create(self.path.join(log)).map_err(RunDirError::Write)?;
             self.logs.insert(log.to_owned(), Log { file, bytes: 0 });
+            let mut builder = IntervalLogWriterBuilder::new();
             builder.add_comment("[Histogram log format version 1.3]").add_comment("Times in nanoseconds");
             builder.with_start_time(start);
+            let mut serializer = V2DeflateSerializer::new();
+            builder.begin_log_with(&mut text, &mut serializer).map_err(RunDirError::Write)?;
         }
-        let since_epoch = start.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let mut line = Vec::new();
-        let written = builder
-            .begin_log_with(&mut line, &mut serializer)
-            .map_err(std::io::Error::other)
-            .and_then(|mut writer| {
-                writer
-                    .write_histogram(histogram.inner(), since_epoch, length, None)
-                    .map_err(|error| std::io::Error::other(error.to_string()))
-            });
+        text.extend_from_slice(line);
         let Some(log) = self.logs.get_mut(log) else { return Ok(()) };
-        log.bytes += line.len() as u64;
-        written.and_then(|()| log.file.write_all(&line)).map_err(RunDirError::Write)
+        log.bytes += text.len() as u64;
+        log.file.write_all(&text).map_err(RunDirError::Write)
     }
 }
 
-/// Locks a run's directory. None where the file system knows no locks.
-pub(crate) fn lock(path: &Path) -> Result<Option<fs_err::File>, RunDirError> {
+/// One interval as a line of a histogram log (HdrHistogram's format 1.3, times in nanoseconds).
+pub(crate) fn interval(
+    (start, length): (SystemTime, Duration),
+    histogram: &Histogram,
+) -> Result<Vec<u8>, RunDirError> {
+    let since_epoch = start.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let (mut line, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
+    let mut writer = IntervalLogWriterBuilder::new()
+        .begin_log_with(&mut line, &mut serializer)
+        .map_err(RunDirError::Write)?;
+    let written = writer.write_histogram(histogram.inner(), since_epoch, length, None);
+    written.map_err(|error| RunDirError::Write(std::io::Error::other(error.to_string())))?;
+    Ok(line)
+}
+
+/// Locks a run's directory.
+pub(crate) fn lock(path: &Path) -> Result<Lock, RunDirError> {
     let directory = fs_err::File::open(path).map_err(RunDirError::Read)?;
-    match directory.file().try_lock() {
-        Ok(()) => Ok(Some(directory)),
-        Err(std::fs::TryLockError::WouldBlock) => Err(RunDirError::Busy(path.to_owned())),
-        Err(std::fs::TryLockError::Error(_)) => Ok(None),
-    }
+    Lock::try_new(directory).map_err(|_| RunDirError::Busy(path.to_owned()))
 }
 
 /// Reads a run's document, from its directory or the file itself.

@@ -8,11 +8,13 @@ mod around;
 mod beside;
 mod block;
 mod ceiling;
+mod cpu;
 mod devices;
 mod document;
 mod fold;
 mod kept;
 mod log_dirs;
+mod memory;
 mod order;
 mod read_back;
 mod resume;
@@ -37,6 +39,7 @@ use fold::StepFold;
 pub(crate) use fold::histogram_of;
 use jiff::Timestamp;
 use kept::KeptStep;
+pub(crate) use memory::TooLittleMemory;
 use order::{Slot, order, share};
 use plumb_load::calibrate::calibrate;
 use plumb_load::librdkafka::java::ClientConfig;
@@ -95,6 +98,7 @@ pub(crate) fn run(plan: Plan, out: Option<&Path>, stop: &Arc<AtomicBool>) -> Res
 
 /// Goes on with a run that was stopped or killed.
 pub(crate) fn resume(directory: &Path, stop: &Arc<AtomicBool>) -> Result<Finished> {
+    resume::check_host(directory)?;
     around::put_right(resume::directory(directory))?;
     let run = resume::open(directory)?;
     let config = check(&run.record.document.plan)?;
@@ -132,6 +136,7 @@ pub(crate) fn check(plan: &Plan) -> Result<ClientConfig> {
     for step in &plan.steps {
         plumb_load::block::check(step, &config.properties)?;
     }
+    memory::check(plan)?;
     around::check(plan)?;
     Ok(config)
 }
@@ -174,6 +179,12 @@ impl Run {
         let plan = self.record.document.plan.clone();
         let _claim = around::claim(&plan, &self.dir)?;
         self.record.describe_host();
+        if plan.trial.is_none() {
+            let changed = &mut self.record.document.environment.changed_by_trial;
+            *changed = changed.take().or_else(around::changed_by_others);
+        }
+        // Whoever goes on with the run has to know its host before it undoes anything there.
+        self.dir.write_document(&self.record.document)?;
         // Before there is a lab, so that no broker of ours starts beside it.
         if let Some(host) = self.record.document.environment.host.clone()
             && self.record.document.instrument.ceilings.is_empty()
@@ -277,7 +288,14 @@ impl Run {
         self.record.document.steps[slot.index].effective.host = around::host_settings(plan);
         let done = self.block((plan, broker_start), slot, spin_ns, (target, stop, progress));
         let undone = around.map_or(Ok(()), Around::leave);
-        done.and(undone)
+        match (done, undone) {
+            (Err(error), Err(left)) if crate::errors::is_stop(&error) => Err(left),
+            (Err(error), Err(left)) => {
+                printer::note(&format!("warning: {}", crate::errors::chain(&left).join(": ")));
+                Err(error)
+            }
+            (done, undone) => done.and(undone),
+        }
     }
 
     /// One block of the plan.
@@ -336,6 +354,9 @@ impl Run {
             fold: fold.state(&self.dir),
             candidates: self.candidates[index].iter().map(|candidate| candidate.kept(&self.dir)).collect(),
         };
+        if self.record.document.plan.trial.is_some() {
+            self.dir.rename_state(&kept::file(fold.stem()), &kept::file_before(fold.stem()))?;
+        }
         kept::write(&self.dir, fold.stem(), &step)?;
         Ok(())
     }
@@ -344,6 +365,7 @@ impl Run {
     fn forget_state(&self) -> Result<()> {
         for fold in &self.folds {
             self.dir.remove_state(&kept::file(fold.stem()))?;
+            self.dir.remove_state(&kept::file_before(fold.stem()))?;
         }
         Ok(())
     }

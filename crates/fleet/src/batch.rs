@@ -1,6 +1,6 @@
 //! Some rows of an input, by columns: what every reader of files makes, and all that `rows.rs` sees of them.
 
-/// A name that is not there: an empty or null server, group, site or hardware.
+/// A name that is not there: an empty or null server, part, group, site or hardware.
 pub(crate) const NO_NAME: u32 = u32::MAX;
 
 /// A time that cannot be read.
@@ -29,6 +29,7 @@ pub(crate) struct Batch {
     pub(crate) metric: Vec<f64>,
     /// NaN where there is none; empty when there is no such column.
     pub(crate) load: Vec<f64>,
+    pub(crate) part: Option<NameColumn>,
     pub(crate) group: Option<NameColumn>,
     pub(crate) site: Option<NameColumn>,
     pub(crate) hardware: Option<NameColumn>,

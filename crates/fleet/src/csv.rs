@@ -103,6 +103,7 @@ struct Lines<'a> {
     time: usize,
     metric: usize,
     load: Option<usize>,
+    part: Option<Names>,
     group: Option<Names>,
     site: Option<Names>,
     hardware: Option<Names>,
@@ -132,6 +133,7 @@ impl<'a> Lines<'a> {
             let place = column.as_ref().map(|column| place(column, role)).transpose()?;
             Ok::<_, FleetInputError>(place.map(Names::new))
         };
+        let part = names(&columns.part, "part")?;
         let group = names(&columns.group, "group")?;
         let site = names(&columns.site, "site")?;
         let hardware = names(&columns.hardware, "hardware")?;
@@ -143,11 +145,13 @@ impl<'a> Lines<'a> {
             metric: place(&columns.metric, "metric")?,
             load: columns.load.as_ref().map(|column| place(column, "load")).transpose()?,
             batch: Batch {
+                part: column(&part),
                 group: column(&group),
                 site: column(&site),
                 hardware: column(&hardware),
                 ..Batch::default()
             },
+            part,
             group,
             site,
             hardware,
@@ -175,6 +179,7 @@ impl<'a> Lines<'a> {
         }
         self.server.add(record, &mut batch.server, self.path)?;
         let columns = [
+            (&mut self.part, &mut batch.part),
             (&mut self.group, &mut batch.group),
             (&mut self.site, &mut batch.site),
             (&mut self.hardware, &mut batch.hardware),
@@ -205,7 +210,7 @@ impl<'a> Lines<'a> {
 
     fn clear(&mut self) {
         let batch = &mut self.batch;
-        let columns = [&mut batch.group, &mut batch.site, &mut batch.hardware];
+        let columns = [&mut batch.part, &mut batch.group, &mut batch.site, &mut batch.hardware];
         for column in columns.into_iter().flatten().chain([&mut batch.server]) {
             column.new.clear();
             column.rows.clear();

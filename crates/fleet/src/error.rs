@@ -147,6 +147,44 @@ pub enum FleetInputError {
         /// Where.
         example: String,
     },
+    /// Nobody said what a sample is, and it looks like a counter.
+    #[error(
+        "the {quantity} looks like a counter: it rises and hardly ever falls on {counting} of {all} servers; say {name}:counter if it \
+         counts since the start of a process, or {name}:increments if each row has what happened in it"
+    )]
+    LooksLikeACounter {
+        /// `metric` or `load`.
+        quantity: &'static str,
+        /// Its column.
+        name: String,
+        /// Series that hardly ever fall.
+        counting: usize,
+        /// Series that move at all.
+        all: usize,
+    },
+    /// Rows of several parts of a server, such as its interfaces, under one name.
+    #[error(
+        "{repeated} of {rows} rows have a server and time that an earlier one has, with other values, such as {example}; expected one row \
+         for each"
+    )]
+    SeveralRows {
+        /// Rows that are not the first of their server and time.
+        repeated: u64,
+        /// All rows of the servers.
+        rows: u64,
+        /// A server with a time.
+        example: String,
+    },
+    /// Nobody knows what the percentile of two parts together is.
+    #[error(
+        "the column {column:?} names parts whose {quantity}s are added up, and levels have no sum; expected counts"
+    )]
+    PartsOfLevel {
+        /// `metric` or `load`.
+        quantity: &'static str,
+        /// The parts' column.
+        column: String,
+    },
     /// Intervals without samples by design.
     #[error(
         "samples are {step_s} s apart, intervals {interval_s} s long; expected at least one sample an interval"
@@ -237,6 +275,16 @@ impl FleetInputError {
             }
             FleetInputError::NotACounter { .. } => {
                 "say what a sample is: increments (what happened since the one before) or level (a state)"
+            }
+            FleetInputError::LooksLikeACounter { .. } => {
+                "write it behind the name, as in --metric drops:counter; a counter read as what happened would make every restart look \
+                 like an improvement"
+            }
+            FleetInputError::SeveralRows { .. } => {
+                "name the column that tells a server's rows apart, such as its interfaces: --part-column NAME adds them up"
+            }
+            FleetInputError::PartsOfLevel { .. } => {
+                "choose one part, or work out the servers' own level beforehand"
             }
             FleetInputError::StepLongerThanInterval { .. } => "choose a longer interval",
             FleetInputError::NoWholeInterval { .. } => "choose a shorter interval, or a longer window",

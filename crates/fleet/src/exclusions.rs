@@ -28,7 +28,10 @@ pub(crate) enum Left {
     NoLoad,
     PartInterval,
     ChangeInterval,
+    StampInside,
+    NearChange,
     TooFewSamples,
+    PartMissing,
     Scaled,
     Warning,
 }
@@ -74,7 +77,22 @@ const EXCLUSIONS: &[(Left, &str, &str)] = &[
         "left out",
     ),
     (Left::ChangeInterval, "intervals in which the change came", "left out"),
+    (
+        Left::StampInside,
+        "samples that come once an interval and at another time than its begin or end",
+        "each counts in the interval of its time: is --time-zone the right one?",
+    ),
+    (
+        Left::NearChange,
+        "intervals next to the change, of samples that come once an interval and not at its begin",
+        "left out: nobody knows on which side of the change they belong",
+    ),
     (Left::TooFewSamples, "intervals of a server with less than half of their samples", "they have no value"),
+    (
+        Left::PartMissing,
+        "intervals of a server in which one of its parts or series has no sample at all",
+        "they have the sum of the others",
+    ),
     (
         Left::Scaled,
         "intervals of a server with gaps, whose counts are of the rest",

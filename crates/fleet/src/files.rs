@@ -9,7 +9,7 @@ use crate::request::{FleetFiles, FleetGroups, FleetProgress, FleetRequest, Watch
 use crate::rows::{Origin, Refused, Rows, SampleSink, StreamNames};
 use crate::servers::Servers;
 use crate::{csv, parquet, table};
-use plumb_model::fleet::FleetTable;
+use plumb_model::fleet::{FleetTable, SampleKind};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -40,6 +40,7 @@ pub(crate) fn read(
     files: &FleetFiles,
     watch: &mut Watch<'_>,
 ) -> Result<FleetTable, FleetInputError> {
+    parts_add_up(request, files)?;
     let mut input = Input { request, files, watch, told: Instant::now() };
     let origins = input.origins()?;
     let mut tracks = Tracks::new(request, files.columns.load.is_some());
@@ -53,7 +54,19 @@ pub(crate) fn read(
             input.sorted(&mut rows, &origins, &mut tracks)?;
         }
     }
-    table::table(request, rows, tracks, |_, series| series)
+    let owners = rows.servers.owners().to_vec();
+    table::table(request, rows, tracks, |_, series| owners.get(series as usize).copied().unwrap_or(series))
+}
+
+/// Counts of parts are those of the whole; levels are not.
+fn parts_add_up(request: &FleetRequest, files: &FleetFiles) -> Result<(), FleetInputError> {
+    let Some(column) = &files.columns.part else { return Ok(()) };
+    let load = files.columns.load.is_some().then_some(("load", request.load_kind));
+    let mut quantities = [Some(("metric", request.metric_kind)), load].into_iter().flatten();
+    match quantities.find(|(_, sampling)| sampling.kind() == SampleKind::Level) {
+        None => Ok(()),
+        Some((quantity, _)) => Err(FleetInputError::PartsOfLevel { quantity, column: column.clone() }),
+    }
 }
 
 struct Input<'a, 'w> {
@@ -204,6 +217,7 @@ pub(crate) mod tests {
             paths: paths.iter().map(|path| path.to_path_buf()).collect(),
             columns: FleetColumns {
                 server: "server".to_owned(),
+                part: None,
                 time: "time".to_owned(),
                 metric: "metric".to_owned(),
                 load: Some("load".to_owned()),

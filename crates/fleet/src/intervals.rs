@@ -10,6 +10,9 @@ use jiff::{Span, Timestamp};
 /// Times that are believed: before and after, a number is of another unit or no time at all. 1971 and 2200, UTC.
 const BELIEVED_MS: std::ops::Range<i64> = 31_536_000_000..7_258_118_400_000;
 
+/// What is less than this part of an interval away from its ends is at them: scrapes are not punctual. Ours.
+const EDGE_PART: i64 = 100;
+
 const EPOCH: Date = date(1970, 1, 1);
 
 /// A piece of time, its end not in it.
@@ -24,6 +27,12 @@ pub(crate) struct Interval {
 impl Interval {
     pub(crate) fn contains(&self, time_ms: i64) -> bool {
         (self.start_ms..self.end_ms).contains(&time_ms)
+    }
+
+    /// Whether a moment of it is neither at its begin nor at its end, as the stamp of a whole interval's value would be.
+    pub(crate) fn has_inside(&self, time_ms: i64) -> bool {
+        let apart_ms = (time_ms - self.start_ms).min(self.end_ms - time_ms);
+        apart_ms > self.length_ms() / EDGE_PART
     }
 
     pub(crate) fn length_ms(&self) -> i64 {

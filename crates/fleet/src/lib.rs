@@ -32,10 +32,10 @@ mod value;
 
 pub use error::{Fault, FleetInputError};
 pub use instant::instant;
-pub use prometheus::PrometheusError;
+pub use prometheus::{PrometheusError, TlsFault};
 pub use request::{
     FleetColumns, FleetFiles, FleetGroups, FleetInterval, FleetProgress, FleetRequest, FleetSource,
-    FleetWindow, GroupNames, PrometheusSource, Watch,
+    FleetWindow, GroupNames, PrometheusSource, Sampling, Watch,
 };
 
 use plumb_model::fleet::FleetTable;

@@ -44,11 +44,20 @@ pub(crate) enum Quantity {
     Load,
 }
 
+impl Quantity {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Quantity::Metric => "metric",
+            Quantity::Load => "load",
+        }
+    }
+}
+
 impl Tracks {
     pub(crate) fn new(request: &FleetRequest, with_load: bool) -> Self {
         Tracks {
-            metric: Track::new(request.metric_kind, request.step_s),
-            load: with_load.then(|| Track::new(request.load_kind, request.step_s)),
+            metric: Track::new(request.metric_kind.kind(), request.step_s),
+            load: with_load.then(|| Track::new(request.load_kind.kind(), request.step_s)),
             left: Exclusions::new(),
             intervals: Intervals::new(&request.window),
             span_ms: None,
@@ -120,11 +129,11 @@ impl Tracks {
 
 impl SampleSink for Tracks {
     fn take(&mut self, sample: Sample, servers: &Servers) -> Result<(), Refused> {
-        let Sample { time_ms, server, .. } = sample;
-        let pushed = self.metric.push(server, time_ms, sample.metric, &mut self.intervals);
+        let Sample { time_ms, series, .. } = sample;
+        let pushed = self.metric.push(series, time_ms, sample.metric, &mut self.intervals);
         let load =
-            self.load.as_mut().map(|load| load.push(server, time_ms, sample.load, &mut self.intervals));
-        let name = || &*servers.get(server).name;
+            self.load.as_mut().map(|load| load.push(series, time_ms, sample.load, &mut self.intervals));
+        let name = || &*servers.of_series(series).name;
         match pushed {
             Pushed::Earlier => return Err(Refused::OutOfOrder),
             Pushed::Repeated if load == Some(Pushed::Contradicting) => {
@@ -145,12 +154,12 @@ impl SampleSink for Tracks {
     }
 }
 
-/// Keeps the samples of some of the servers.
+/// Keeps the samples of some of the series.
 #[derive(Debug)]
 pub(crate) struct Sorter {
     samples: Vec<Sample>,
     kept: usize,
-    /// How many parts the servers are in, and which of them is kept.
+    /// How many parts the series are in, and which of them is kept.
     parts: u32,
     part: u32,
 }
@@ -171,7 +180,7 @@ impl Sorter {
         servers: &Servers,
     ) -> Result<bool, FleetInputError> {
         let mut samples = std::mem::take(&mut self.samples);
-        samples.sort_unstable_by_key(|sample| (sample.server, sample.time_ms, sample.number));
+        samples.sort_unstable_by_key(|sample| (sample.series, sample.time_ms, sample.number));
         for sample in &samples {
             match tracks.take(*sample, servers) {
                 // Sorted: none is earlier than the one before.
@@ -188,14 +197,14 @@ impl Sorter {
 
 impl SampleSink for Sorter {
     fn take(&mut self, sample: Sample, _: &Servers) -> Result<(), Refused> {
-        if sample.server % self.parts != self.part {
+        if sample.series % self.parts != self.part {
             return Ok(());
         }
         self.samples.push(sample);
         // Later parts are no larger than the first by more than chance; they may be as large as they are.
         while self.part == 0 && self.samples.len() > self.kept && self.parts < 1 << 16 {
             self.parts *= 2;
-            self.samples.retain(|sample| sample.server % self.parts == self.part);
+            self.samples.retain(|sample| sample.series % self.parts == self.part);
         }
         Ok(())
     }
@@ -204,7 +213,7 @@ impl SampleSink for Sorter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{FleetGroups, FleetInterval, FleetSource, FleetWindow};
+    use crate::request::{FleetGroups, FleetInterval, FleetSource, FleetWindow, Sampling};
     use jiff::tz::TimeZone;
     use plumb_model::fleet::SampleKind;
 
@@ -221,8 +230,8 @@ mod tests {
                 from: None,
                 until: None,
             },
-            metric_kind: SampleKind::Counter,
-            load_kind: SampleKind::Increments,
+            metric_kind: Sampling::Said(SampleKind::Counter),
+            load_kind: Sampling::Said(SampleKind::Increments),
             step_s: None,
         }
     }
@@ -243,7 +252,7 @@ mod tests {
                 time_ms: 20_000 * DAY_MS + hour * 3_600_000,
                 metric: f64::from(server) + (hour % 20) as f64,
                 load: hour as f64,
-                server,
+                series: server,
                 number: number as u32,
             })
             .collect()
@@ -293,7 +302,7 @@ mod tests {
         let mut tracks = Tracks::new(&request, true);
         let [first, .., last] = &samples(2)[..] else { unreachable!() };
         tracks.take(*last, &servers).unwrap();
-        let earlier = Sample { server: last.server, ..*first };
+        let earlier = Sample { series: last.series, ..*first };
         assert!(matches!(tracks.take(earlier, &servers), Err(Refused::OutOfOrder)));
     }
 

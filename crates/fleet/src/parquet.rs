@@ -132,6 +132,7 @@ struct Places {
     time: usize,
     metric: usize,
     load: Option<usize>,
+    part: Option<usize>,
     group: Option<usize>,
     site: Option<usize>,
     hardware: Option<usize>,
@@ -185,6 +186,7 @@ impl Places {
             time: place(&columns.time, "time", Moments::fit)?,
             metric: place(&columns.metric, "metric", Numbers::fit)?,
             load: columns.load.as_ref().map(|load| place(load, "load", Numbers::fit)).transpose()?,
+            part: names(&columns.part, "part")?,
             group: names(&columns.group, "group")?,
             site: names(&columns.site, "site")?,
             hardware: names(&columns.hardware, "hardware")?,
@@ -237,7 +239,8 @@ impl Decoder<'_> {
         let mut time = Moments::new(column(self.places.time)?, self.zone.clone())?;
         let mut metric = Numbers::new(column(self.places.metric)?)?;
         let mut load = self.places.load.map(|place| column(place).and_then(Numbers::new)).transpose()?;
-        let mut labels = [names(self.places.group)?, names(self.places.site)?, names(self.places.hardware)?];
+        let Places { part, group: in_group, site, hardware, .. } = *self.places;
+        let mut labels = [names(part)?, names(in_group)?, names(site)?, names(hardware)?];
         let mut left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
         while left > 0 {
             let rows = left.min(BATCH_ROWS);
@@ -245,12 +248,13 @@ impl Decoder<'_> {
             let mut label = |place: usize| -> Result<Option<NameColumn>, ParquetError> {
                 labels[place].as_mut().map(|names| names.next(rows)).transpose()
             };
-            let (group, site, hardware) = (label(0)?, label(1)?, label(2)?);
+            let (part, group, site, hardware) = (label(0)?, label(1)?, label(2)?, label(3)?);
             let batch = Batch {
                 server: server.next(rows)?,
                 time_ms: time.next(rows)?,
                 metric: metric.next(rows)?,
                 load: load.as_mut().map(|load| load.next(rows)).transpose()?.unwrap_or_default(),
+                part,
                 group,
                 site,
                 hardware,

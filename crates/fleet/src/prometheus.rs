@@ -10,8 +10,10 @@ mod client;
 mod config;
 mod error;
 mod query;
+mod tls;
 
 pub use error::PrometheusError;
+pub use tls::TlsFault;
 
 use crate::error::FleetInputError;
 use crate::exclusions::{Exclusions, Left};
@@ -52,9 +54,12 @@ pub(crate) fn read(
     if span.from_ms >= span.until_ms {
         return Err(PrometheusError::EmptyWindow { from: from.to_string(), until: until.to_string() }.into());
     }
-    let metric = Query::new(&source.metric, request.metric_kind, request.step_s)?;
-    let load =
-        source.load.as_ref().map(|load| Query::new(load, request.load_kind, request.step_s)).transpose()?;
+    let metric = Query::new(&source.metric, request.metric_kind.kind(), request.step_s)?;
+    let load = source
+        .load
+        .as_ref()
+        .map(|load| Query::new(load, request.load_kind.kind(), request.step_s))
+        .transpose()?;
     let client = Client::new(source)?;
     let mut left = Exclusions::new();
     let servers = Servers::new(&request.groups, &mut left)?;
@@ -63,9 +68,9 @@ pub(crate) fn read(
     let tracks = Tracks::new(request, load.is_some());
     let queries = if load.is_some() { 2.0 } else { 1.0 };
     let mut reading = Reading { request, source, client, rows, tracks, span, watch, queries };
-    let metric_servers = reading.all(Quantity::Metric, &metric, request.metric_kind)?;
+    let metric_servers = reading.all(Quantity::Metric, &metric, request.metric_kind.kind())?;
     let load_servers = match &load {
-        Some(load) => reading.all(Quantity::Load, load, request.load_kind)?,
+        Some(load) => reading.all(Quantity::Load, load, request.load_kind.kind())?,
         None => Vec::new(),
     };
     let Reading { rows, tracks, .. } = reading;

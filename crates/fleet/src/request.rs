@@ -18,11 +18,30 @@ pub struct FleetRequest {
     /// How time is divided.
     pub window: FleetWindow,
     /// What a sample of the metric is.
-    pub metric_kind: SampleKind,
+    pub metric_kind: Sampling,
     /// What a sample of the load is.
-    pub load_kind: SampleKind,
+    pub load_kind: Sampling,
     /// Time between two samples of a server, in seconds; none: the usual one of each server, from its own samples.
     pub step_s: Option<f64>,
+}
+
+/// What a sample is, and who says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sampling {
+    /// The user.
+    Said(SampleKind),
+    /// Nobody: samples of such a source usually are. It is held against the samples.
+    Usual(SampleKind),
+}
+
+impl Sampling {
+    /// What it is, whoever says so.
+    #[must_use]
+    pub fn kind(self) -> SampleKind {
+        match self {
+            Sampling::Said(kind) | Sampling::Usual(kind) => kind,
+        }
+    }
 }
 
 /// Where the samples are.
@@ -53,6 +72,8 @@ pub struct PrometheusSource {
     pub hardware_label: Option<String>,
     /// Who asks: a YAML file in the form of Prometheus' HTTP client settings.
     pub config: Option<PathBuf>,
+    /// Certificates of the authorities to believe, PEM; none: those of the configuration, the environment or the system.
+    pub authorities: Option<PathBuf>,
     /// The longest that one answer may take.
     pub timeout_s: u64,
     /// Whether an answer that the server itself warns about is used; the warnings are counted then.
@@ -73,6 +94,8 @@ pub struct FleetFiles {
 pub struct FleetColumns {
     /// The server's name.
     pub server: String,
+    /// The name of a part of it, such as an interface: counts of a server's parts are added up.
+    pub part: Option<String>,
     /// When the sample was taken.
     pub time: String,
     /// The metric.

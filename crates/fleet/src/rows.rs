@@ -15,7 +15,8 @@ pub(crate) struct Sample {
     pub(crate) time_ms: i64,
     pub(crate) metric: f64,
     pub(crate) load: f64,
-    pub(crate) server: u32,
+    /// That of its server, or of a part of it: see [`Servers::series`].
+    pub(crate) series: u32,
     /// Number of the sample in the input, so that of two alike the first is known.
     pub(crate) number: u32,
 }
@@ -63,6 +64,7 @@ impl Origin {
 #[derive(Debug, Default)]
 pub(crate) struct StreamNames {
     servers: Vec<u32>,
+    parts: Vec<u32>,
     groups: Vec<Membership>,
     group_names: Vec<Box<str>>,
     sites: Vec<Box<str>>,
@@ -119,9 +121,17 @@ impl Rows {
                 self.left.add(Left::OutsideWindow, || self.origins[origin as usize].place(batch.place(row)));
                 continue;
             }
+            let series = match &batch.part {
+                None => server,
+                // Rows without a part's name are a part of their own.
+                Some(part) => {
+                    let part = names.parts.get(part.rows[row] as usize).copied();
+                    self.servers.series(server, part.unwrap_or(NO_NAME))
+                }
+            };
             let load = batch.load.get(row).copied().unwrap_or(f64::NAN);
             let sample =
-                Sample { time_ms, metric: batch.metric[row], load, server, number: self.rows as u32 };
+                Sample { time_ms, metric: batch.metric[row], load, series, number: self.rows as u32 };
             sink.take(sample, &self.servers)?;
         }
         Ok(())
@@ -130,6 +140,9 @@ impl Rows {
     /// Gives the new names of a batch their meaning.
     fn learn(&mut self, names: &mut StreamNames, batch: &Batch) {
         names.servers.extend(batch.server.new.iter().map(|name| self.servers.id(name)));
+        if let Some(part) = &batch.part {
+            names.parts.extend(part.new.iter().map(|name| self.servers.part(name)));
+        }
         if let Some(group) = &batch.group {
             names.groups.extend(group.new.iter().map(|name| self.servers.membership(name)));
             names.group_names.extend(group.new.iter().cloned());

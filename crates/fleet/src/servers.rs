@@ -65,6 +65,17 @@ pub(crate) struct Servers {
     by_name: HashMap<Box<str>, u32>,
     servers: Vec<Server>,
     other_groups: BTreeSet<Box<str>>,
+    parts: Parts,
+}
+
+/// Parts of servers, such as interfaces: each is a series of its own.
+#[derive(Debug, Default)]
+struct Parts {
+    by_name: HashMap<Box<str>, u32>,
+    /// By server and part.
+    series: HashMap<(u32, u32), u32>,
+    /// Whose each series is; empty where servers have no parts.
+    owners: Vec<u32>,
 }
 
 /// Other names of groups that are kept for a message.
@@ -88,6 +99,7 @@ impl Servers {
             by_name: HashMap::new(),
             servers: Vec::new(),
             other_groups: BTreeSet::new(),
+            parts: Parts::default(),
         })
     }
 
@@ -130,6 +142,35 @@ impl Servers {
         });
         self.by_name.insert(name.into(), id);
         id
+    }
+
+    /// The number of a part's name, the same for all servers.
+    pub(crate) fn part(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.parts.by_name.get(name) {
+            return *number;
+        }
+        let number = self.parts.by_name.len() as u32;
+        self.parts.by_name.insert(name.into(), number);
+        number
+    }
+
+    /// The number of the series of a server's part. Where servers have no parts each is one series, of its own number.
+    pub(crate) fn series(&mut self, server: u32, part: u32) -> u32 {
+        let Parts { series, owners, .. } = &mut self.parts;
+        *series.entry((server, part)).or_insert_with(|| {
+            owners.push(server);
+            owners.len() as u32 - 1
+        })
+    }
+
+    /// The server that a series is of.
+    pub(crate) fn of_series(&self, series: u32) -> &Server {
+        self.get(self.parts.owners.get(series as usize).copied().unwrap_or(series))
+    }
+
+    /// Whose each series is; empty where each server is one.
+    pub(crate) fn owners(&self) -> &[u32] {
+        &self.parts.owners
     }
 
     /// Whether its samples may matter: with a groups file, those of servers in neither group do not.

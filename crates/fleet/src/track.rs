@@ -1,7 +1,7 @@
 //! One quantity, the metric or the load, sample by sample in the order of time into values of intervals.
 //!
 //! The rules, which `docs/guide/fleet-input.md` tells the user:
-//! - Increments are summed at their own time. Levels are averaged.
+//! - Increments are summed, each in the interval of its time, which is when what it counts began. Levels are averaged.
 //! - Of a counter, the rise between two samples counts in the interval of the moment halfway between them. A fall is a restart: it
 //!   counted from 0 to the new value (as PromQL's `increase`, but for its extrapolation). A rise over a gap within an interval is
 //!   known and counts; over a gap between two intervals nobody knows where it belongs, and it is left out.
@@ -29,6 +29,15 @@ pub(crate) struct Cell {
     pub(crate) sum: f64,
     /// Of a counter: time between the samples whose rises are counted.
     pub(crate) covered_ms: i64,
+}
+
+/// How a series went from each sample to the next, and where in their intervals its samples are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Moves {
+    pub(crate) rises: u32,
+    pub(crate) falls: u32,
+    /// Samples that are neither at the begin of their interval nor at its end.
+    pub(crate) inside: u32,
 }
 
 /// What became of a sample.
@@ -64,6 +73,7 @@ struct Series {
     /// The usual spacing so far, by majority vote (Boyer and Moore): whatever more than half of all spacings are wins.
     step_ms: i64,
     votes: u32,
+    moves: Moves,
     done: Vec<(i32, Cell)>,
 }
 
@@ -78,6 +88,7 @@ impl Series {
             cell: Cell::default(),
             step_ms: 0,
             votes: 0,
+            moves: Moves::default(),
             done: Vec::new(),
         }
     }
@@ -166,6 +177,9 @@ impl Track {
         if series.last_ms != NEVER {
             series.vote(time_ms - series.last_ms);
         }
+        // What is no number is neither.
+        series.moves.rises += u32::from(value > series.last);
+        series.moves.falls += u32::from(value < series.last);
         (series.last_ms, series.last) = (time_ms, value);
         if !value.is_finite() {
             return Pushed::NoNumber;
@@ -183,6 +197,7 @@ impl Track {
             series.interval = next;
         }
         series.cell.samples += 1;
+        series.moves.inside += u32::from(series.interval.has_inside(time_ms));
         if self.kind != SampleKind::Counter {
             series.cell.sum += value;
         }
@@ -193,7 +208,7 @@ impl Track {
     pub(crate) fn finish(self) -> Vec<SeriesCells> {
         let finished = self.series.into_iter().map(|mut series| {
             series.close();
-            SeriesCells { cells: series.done, step_ms: series.step_ms }
+            SeriesCells { cells: series.done, step_ms: series.step_ms, moves: series.moves }
         });
         finished.collect()
     }
@@ -204,6 +219,13 @@ impl Track {
 pub(crate) struct SeriesCells {
     pub(crate) cells: Vec<(i32, Cell)>,
     pub(crate) step_ms: i64,
+    pub(crate) moves: Moves,
+}
+
+impl SeriesCells {
+    pub(crate) fn samples(&self) -> u64 {
+        self.cells.iter().map(|(_, cell)| u64::from(cell.samples)).sum()
+    }
 }
 
 #[cfg(test)]

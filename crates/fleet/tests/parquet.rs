@@ -12,7 +12,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use plumb_fleet::{
     FleetColumns, FleetFiles, FleetGroups, FleetInputError, FleetInterval, FleetRequest, FleetSource,
-    FleetWindow, GroupNames, read,
+    FleetWindow, GroupNames, Sampling, read,
 };
 use plumb_model::fleet::{FleetGroup, FleetTable, SampleKind};
 use proptest::prelude::*;
@@ -108,6 +108,7 @@ fn drops(row: (i64, i64)) -> Option<f64> {
 fn request(path: &Path) -> FleetRequest {
     let columns = FleetColumns {
         server: "server".to_owned(),
+        part: None,
         time: "time".to_owned(),
         metric: "drops".to_owned(),
         load: None,
@@ -125,8 +126,8 @@ fn request(path: &Path) -> FleetRequest {
             from: None,
             until: None,
         },
-        metric_kind: SampleKind::Increments,
-        load_kind: SampleKind::Increments,
+        metric_kind: Sampling::Said(SampleKind::Increments),
+        load_kind: Sampling::Said(SampleKind::Increments),
         step_s: None,
     }
 }

@@ -137,10 +137,10 @@ fn verdict(p_adjusted: Option<f64>, level: f64) -> ComparisonVerdict {
 fn pairs<'s, 'a>(setups: &'s [Setup<'a>]) -> Vec<(&'s Setup<'a>, &'s Setup<'a>)> {
     let mut pairs = Vec::new();
     for (index, a) in setups.iter().enumerate() {
-        let equals = setups.iter().filter(|setup| setup.same_load(a)).count();
-        let is_first = !setups[..index].iter().any(|setup| setup.same_load(a));
+        let equals = setups.iter().filter(|setup| setup.same_offer(a)).count();
+        let is_first = !setups[..index].iter().any(|setup| setup.same_offer(a));
         if equals <= ALL_PAIRS_MAX || is_first {
-            pairs.extend(setups[index + 1..].iter().filter(|b| b.same_load(a)).map(|b| (a, b)));
+            pairs.extend(setups[index + 1..].iter().filter(|b| b.same_offer(a)).map(|b| (a, b)));
         }
     }
     pairs

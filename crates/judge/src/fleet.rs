@@ -1,7 +1,7 @@
 //! What a trial on a fleet shows: test against control, after against before, at equal load.
 //!
 //! [`result`] is a pure function of the table and the question. What can be compared at all is in `compared` (which
-//! intervals, which servers; `strata`); `lost` and `missing` have what is not there; `estimate` has the effect; `checks` what would make it wrong; `verdict` weighs both; `naive` is what
+//! intervals, which servers; `strata`); `lost` and `missing` have what is not there; `estimate` has the effect; `checks` what would make it wrong (`totals` is a second opinion); `verdict` weighs both; `naive` is what
 //! others would have said; `surge`, `rollout`, `days` and `words` are the rest of the answer. [`assign`] makes groups beforehand.
 //!
 //! Not here: reading figures (the `fleet` crate) and arithmetic on them (`plumb_stats::fleet`).
@@ -22,6 +22,7 @@ mod strata;
 mod surge;
 #[cfg(test)]
 mod tests;
+mod totals;
 mod traffic;
 mod verdict;
 mod words;
@@ -36,11 +37,11 @@ use plumb_model::fleet::{FLEET_SCHEMA_VERSION, FleetResult, FleetTable};
 ///
 /// # Errors
 /// [`FleetError`] where nothing can be held against anything: no interval on one side of the change, an empty group, a
-/// group whose metric never moves.
+/// group whose metric never moves, a surge that was given and is not there.
 pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResult, FleetError> {
     let compared = Compared::of(table, question)?;
     let estimate = estimate::estimate(&compared, question);
-    let surge = surge::surge(&compared, question);
+    let surge = surge::surge(&compared, question)?;
     let checks = checks::checks(&compared, &estimate, surge.as_ref(), question);
     let verdict::Weighed { verdict, reason, needed } =
         verdict::weigh(&compared, &estimate, &checks, question);
@@ -59,6 +60,7 @@ pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResul
         servers: compared.counts(),
         strata: compared.strata,
         effect_ratio: estimate.ratio(),
+        of_shares: estimate.zero_heavy,
         interval_low: estimate.interval(question.level).map(|it| it.0),
         interval_high: estimate.interval(question.level).map(|it| it.1),
         level: question.level,

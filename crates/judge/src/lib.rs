@@ -59,6 +59,18 @@ pub struct Judgement {
     pub summary: Vec<String>,
 }
 
+impl Judgement {
+    /// Puts it into the document that it is of, in place of what an earlier one said.
+    pub fn put_into(self, document: &mut RunDocument) {
+        document.validity = self.validity;
+        document.findings = self.findings;
+        document.comparisons = self.comparisons;
+        document.sweeps = self.sweeps;
+        document.trial = self.trial;
+        document.summary = self.summary;
+    }
+}
+
 /// Judges a document from its observations and its plan; what an earlier judgement left in it is not looked at.
 /// A document may lack any part: a rule without its observations stays silent.
 pub fn judge(document: &RunDocument) -> Judgement {

@@ -3,6 +3,7 @@
 use plumb_model::document::{BlockResult, RunDocument, StepResult};
 use plumb_model::observation::{Distribution, SecondLatency, SecondRow};
 use plumb_model::plan::{Driver, LoadPlan, Mode, Plan, Properties, Schedule, StepPlan, TopicPlan};
+use plumb_model::written::load_differences;
 use std::collections::BTreeMap;
 
 /// A step that moved something, with its plan where the document has it.
@@ -148,8 +149,9 @@ impl<'a> Setup<'a> {
         self.headline().p50_ns.map(|p50| p50 as f64)
     }
 
-    /// Whether two steps were offered the same load: rate, schedule, sizes, and as many clients where these make the rate.
-    pub(crate) fn same_load(&self, other: &Setup) -> bool {
+    /// Whether steps of one run can be held against each other though their settings of load may differ: rate, schedule, sizes,
+    /// and as many clients where these make the rate; without a plan, as far as the figures tell.
+    pub(crate) fn same_offer(&self, other: &Setup) -> bool {
         match (self.load(), other.load()) {
             (Some(a), Some(b)) => {
                 a.mode == b.mode
@@ -158,11 +160,27 @@ impl<'a> Setup<'a> {
                     && a.size == b.size
                     && (!a.saturating() || (a.producers, a.consumers) == (b.producers, b.consumers))
             }
-            _ => {
-                let (a, b) = (self.result, other.result);
-                a.asked_per_s == b.asked_per_s && a.value_bytes_mean == b.value_bytes_mean
-            }
+            _ => self.same_figures(other),
         }
+    }
+
+    /// Whether two steps were offered the same load in everything but its length; without a plan, as far as the figures tell.
+    pub(crate) fn same_load(&self, other: &Setup) -> bool {
+        match (self.load(), other.load()) {
+            (Some(a), Some(b)) => a.same_but_length(b),
+            _ => self.same_figures(other),
+        }
+    }
+
+    /// What their loads differ in but for the length, as `key: a / b`.
+    pub(crate) fn load_differences(&self, other: &Setup) -> Vec<String> {
+        let both = self.load().zip(other.load()).map(|(a, b)| load_differences(a, b)).unwrap_or_default();
+        both.into_iter().map(|(key, [a, b])| format!("{key}: {a} / {b}")).collect()
+    }
+
+    fn same_figures(&self, other: &Setup) -> bool {
+        let (a, b) = (self.result, other.result);
+        a.asked_per_s == b.asked_per_s && a.value_bytes_mean == b.value_bytes_mean
     }
 
     /// Whether two steps are the same in everything but their names: an A/A pair.

@@ -1,7 +1,7 @@
 //! What a trial showed: every metric of every arm over pairs of blocks that ran next to each other, and the verdict.
 //!
-//! The document in, the result out. `rounds` says which rounds count, `pairs` compares one metric, `verdicts` puts all
-//! together, `guarantees` and `effective` say what else the arms differ in, `anytime` holds what stays valid when one
+//! The document in, the result out. `rounds` says which rounds count, `unit` what is one sample, `pairs` compares one metric,
+//! `verdicts` puts all together, `guarantees` and `effective` say what else the arms differ in, `anytime` holds what stays valid when one
 //! stops as soon as it is decided. Not here: running arms (the program's session), arithmetic on samples (the `stats`
 //! crate), how it looks (the `report` crate).
 
@@ -18,9 +18,11 @@ mod starts;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod unit;
 mod verdicts;
 
 pub use anytime::decided;
+pub use unit::{Unit, comparisons, deciding_level};
 
 use crate::comparison::level;
 use crate::setup::Setup;
@@ -97,9 +99,10 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// The metric that decides.
+    /// The metric that decides; none where it says nothing of some arm.
     pub(crate) fn primary(&self) -> Option<&'static Metric> {
-        metric::find(&self.plan.primary)
+        let metric = metric::find(&self.plan.primary)?;
+        self.arms.iter().all(|arm| metric.applies(&arm.setup)).then_some(metric)
     }
 
     /// Metrics of an arm held against another, the one that decides first, each with what it is for.

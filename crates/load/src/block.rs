@@ -197,6 +197,7 @@ pub fn run(
             released_ns: None,
             caught_up_ns: None,
             fixed_ends: None,
+            second: 0,
         };
         phases.wait_until_ready(started_ns)?;
         phases.hold_consumers();

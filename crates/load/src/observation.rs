@@ -21,6 +21,8 @@ pub enum Observation<'a> {
     ScheduleBegins,
     /// The first measured message is due now.
     MeasuredPartBegins,
+    /// So many whole seconds of the block are over now. Left out where that could not be told in time.
+    SecondBegins(u32),
     /// The last measured message was sent. Comes only after `MeasuredPartBegins`.
     MeasuredPartEnds,
     /// What one thread saw in one second.

@@ -60,12 +60,14 @@ pub struct ComparedSteps {
     pub unequal_guarantees: Vec<String>,
     /// Settings that differ as read back, as `path: a / b`.
     pub settings: Vec<String>,
-    /// Whether both were offered the same load.
+    /// Whether both were offered the same load, all of it but its length; what differs is among the settings.
     pub same_load: bool,
     /// Their metrics.
     pub metrics: Vec<ComparedMetric>,
-    /// The arms of a trial that would prove it, as YAML; absent where the two do not differ in settings that arms have.
+    /// The trial that would prove it, as YAML: the first as the reference, the second as its arm; absent where no trial can.
     pub arms: Option<String>,
+    /// Why no trial can; absent where one can.
+    pub no_arms: Option<String>,
 }
 
 /// What two single runs say of a metric.

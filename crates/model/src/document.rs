@@ -198,10 +198,13 @@ pub struct BlockResult {
     /// CPU seconds of the brokers that serve it in its measured part, where they run on this host and are known.
     #[serde(default)]
     pub broker_cpu_s: Option<f64>,
-    /// Cut from its beginning as warm-up beyond the planned one: the block's latencies and rates are without it. Its counts
-    /// and CPU times, which belong together, are of the whole measured part.
+    /// Cut from its beginning as warm-up beyond the planned one: the block's latencies, slip and rates are without it. Its
+    /// counts and the two CPU times above, which belong together, are of the whole measured part.
     #[serde(default)]
     pub warm_up_cut_s: f64,
+    /// What is left of messages and CPU time without what was cut; absent where nothing was.
+    #[serde(default)]
+    pub after_warm_up: Option<AfterWarmUp>,
     /// Mean of actual minus intended send time of its measured messages; absent without a schedule.
     #[serde(default)]
     pub slip_mean_ns: Option<f64>,
@@ -215,6 +218,23 @@ pub struct BlockResult {
     /// How the load before it ended that was to go on until the device is the limit; absent where none was asked for.
     #[serde(default)]
     pub until_device: Option<UntilDevice>,
+}
+
+/// The work of a block without the part of its beginning that was cut as warm-up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AfterWarmUp {
+    /// Messages acknowledged in these seconds; received, where nobody sends.
+    pub messages: u64,
+    /// CPU seconds of the generating program, from the end of what was cut to that of the measured part.
+    pub client_cpu_s: Option<f64>,
+    /// CPU seconds of the brokers meanwhile, where they run on this host and are known.
+    pub broker_cpu_s: Option<f64>,
+    /// End-to-end times of the part that was cut, in or beyond a histogram's range: in no figure, and counted for the account.
+    #[serde(default)]
+    pub cut_end_to_end: u64,
+    /// Acknowledge times of it.
+    #[serde(default)]
+    pub cut_acknowledge: u64,
 }
 
 /// Settings as read back, never as assumed. Secrets are `[redacted]`.
@@ -305,6 +325,10 @@ pub struct Environment {
     /// Where the brokers of a lab keep their logs, with what is behind it.
     #[serde(default)]
     pub log_directories: Vec<LogDirectory>,
+    /// Which trial had changed the generating host when the run began, or had left it changed, in words; absent where none
+    /// had, and in a trial, which would have been refused.
+    #[serde(default)]
+    pub changed_by_trial: Option<String>,
 }
 
 /// The cluster, as it describes itself.

@@ -15,7 +15,7 @@ pub const FLEET_SCHEMA_VERSION: u32 = 1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SampleKind {
-    /// What happened since the sample before, such as drops in five minutes: summed.
+    /// What happened in a step that begins at the sample's time, such as drops in five minutes: summed.
     Increments,
     /// A count since the start of its process, such as /proc/net counters: its rises are summed, a fall is a reset.
     Counter,
@@ -109,6 +109,9 @@ pub struct FleetResult {
     pub strata: u32,
     /// Test over control, after over before, at equal load: 0.05 means 95 % less; absent when it cannot be told.
     pub effect_ratio: Option<f64>,
+    /// Whether the ratio is of the share of intervals with any event, and not at equal load, as most servers of a group have none.
+    #[serde(default)]
+    pub of_shares: bool,
     /// Lower end of its interval.
     pub interval_low: Option<f64>,
     /// Upper end.
@@ -133,7 +136,8 @@ pub struct FleetResult {
     pub load_elasticity_low: Option<f64>,
     /// Upper end.
     pub load_elasticity_high: Option<f64>,
-    /// Balance, pre-trends, placebo, leave-one-out, exposure, surge, interference, overlap.
+    /// In the order in which they are read: `strata` (where servers are compared within them), `servers`, `balance`, `exposure`,
+    /// `missing`, `pre_trend`, `placebo`, `overlap`, `interference`, `leave_one_out`, `totals` (of counts), `surge`.
     pub checks: Vec<FleetCheck>,
     /// What the usual ways of looking at the same data would have said, each with why not to.
     pub naive: Vec<NaiveFigure>,
@@ -177,7 +181,7 @@ pub enum CheckOutcome {
 /// One check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetCheck {
-    /// Such as `balance`, `pre_trend`, `placebo`.
+    /// One of those of [`FleetResult::checks`].
     pub name: String,
     /// How it ended.
     pub outcome: CheckOutcome,
@@ -211,9 +215,13 @@ pub struct Surge {
     pub from: String,
     /// First interval after it; absent when it went on to the end.
     pub until: Option<String>,
-    /// Load during it over load before it, by group.
+    /// Whether the change lies between the surge and the time that it is held against, as no time on its own side is without it: the
+    /// change is in these ratios then.
+    #[serde(default)]
+    pub has_change_in_it: bool,
+    /// Load during it over load beside it, by group.
     pub load_ratio: BTreeMap<FleetGroup, f64>,
-    /// Metric during it over metric before it, by group.
+    /// Metric during it over metric beside it, by group.
     pub metric_ratio: BTreeMap<FleetGroup, f64>,
     /// The test group's ratio over the control group's.
     pub ratio_of_ratios: Option<f64>,

@@ -22,3 +22,4 @@ pub mod search;
 pub mod sweep;
 pub mod trial;
 pub mod units;
+pub mod written;

@@ -1,4 +1,6 @@
 //! What a trial on a setup could show: how far equal arms come out apart there, and how many pairs which difference takes.
+//!
+//! In the unit that the trial's verdict uses: the pair, or, where several pairs share a start of the brokers, the start.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,12 +25,22 @@ pub struct PowerResult {
     pub margin: f64,
     /// The difference that is to be seen; absent where nobody asked for one.
     pub detect: Option<f64>,
+    /// Comparisons of the planned trial that its verdicts allow for, and all figures here as well.
+    pub comparisons: u32,
+    /// Whether the planned trial stops as soon as it is decided: numbers of pairs are what looking after each takes, then.
+    pub until_decided: bool,
+    /// Pairs of the planned trial that share a start of the brokers: the start is the unit then. Absent where the pair is.
+    pub pairs_per_start: Option<u32>,
     /// Pairs of equal arms behind it.
     pub pilot_pairs: u32,
+    /// Starts of the brokers that they were on, where the start is the unit.
+    pub pilot_starts: Option<u32>,
     /// Time that a pair of the planned trial takes; absent where the plan does not tell.
     pub pair_s: Option<f64>,
     /// Each metric, the one that decides first.
     pub metrics: Vec<MetricPower>,
+    /// What speaks against the run that all this is worked out from, a sentence each: numbers from an invalid one are worth nothing.
+    pub cautions: Vec<String>,
     /// For a person: at most three sentences.
     pub summary: Vec<String>,
 }
@@ -44,23 +56,32 @@ pub struct MetricPower {
     pub median: Option<f64>,
     /// Pairs that have it.
     pub pairs: u32,
-    /// Standard deviation of the pairs' log ratios.
+    /// Starts that have it, where the start is the unit.
+    pub starts: Option<u32>,
+    /// Standard deviation of the pairs' log ratios, or of the means of each start's where the start is the unit.
     pub sd_log: f64,
-    /// With a chance of 80 % it is truly at most this: few pairs know it badly.
+    /// With a chance of 80 % it is truly at most this: few pairs or starts know it badly.
     pub sd_log_high: f64,
-    /// What so many pairs show.
+    /// What so many pairs or starts show.
     pub designs: Vec<Design>,
-    /// Pairs that show a difference of the margin; absent where a million would not do.
+    /// Pairs that show a difference of the margin (on [`MetricPower::starts_for_margin`] where the start is the unit); absent
+    /// where a million units would not do.
     pub pairs_for_margin: Option<u64>,
+    /// Starts that show it, where the start is the unit.
+    pub starts_for_margin: Option<u64>,
     /// Pairs that show the difference asked for.
     pub pairs_for_detect: Option<u64>,
+    /// Starts that show it, where the start is the unit.
+    pub starts_for_detect: Option<u64>,
 }
 
-/// What so many pairs show.
+/// What so many pairs or starts show.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Design {
     /// Pairs.
     pub pairs: u32,
+    /// Starts of the brokers that they are on, where the start is the unit.
+    pub starts: Option<u32>,
     /// The smallest ratio above 1 that they show.
     pub detectable_ratio: f64,
     /// The same if the spread is as large as the pilot leaves possible.

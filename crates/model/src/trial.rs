@@ -3,6 +3,7 @@
 //! [`TrialPlan`] is the part of a [`crate::plan::Plan`] that says what is held against what; [`TrialResult`] is what came
 //! of it, worked out from the run document alone. The block is the unit of analysis, never the message.
 
+use crate::plan::{LoadPlan, Mode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -40,6 +41,30 @@ pub fn metric_quantile(name: &str) -> Option<f64> {
         "p95" => Some(0.95),
         "p99" => Some(0.99),
         "p999" => Some(0.999),
+        _ => None,
+    }
+}
+
+/// Why a metric says nothing of a step with this load; none where it says something, and of a name that is no metric's.
+///
+/// A rate that was asked for is no result: a path that keeps up has it whatever its setting, and what a block then lacks of it
+/// is the latency of its last messages. One that does not keep up, fails or loses messages is told by findings and counts.
+pub fn metric_silent(name: &str, load: &LoadPlan) -> Option<&'static str> {
+    let (produces, consumes) = (load.mode != Mode::Consume, load.mode != Mode::Produce && load.consumers > 0);
+    let (family, figure) = name.split_once('.').unwrap_or((name, ""));
+    match (family, figure) {
+        ("end_to_end" | "acknowledge", _) if load.saturating() => Some("as fast as possible has no latency"),
+        ("end_to_end", _) if !consumes => Some("end-to-end latency ends at a consumer"),
+        ("acknowledge" | "throughput", figure) if !produces && figure != "received_per_s" => {
+            Some("nobody sends in the measured part")
+        }
+        ("throughput", "received_per_s") if !consumes => Some("nobody receives"),
+        ("throughput", _) if !load.saturating() => Some(
+            "at a fixed rate the throughput is the one asked for, and what a block lacks of it is its last messages' latency",
+        ),
+        ("drain_s", _) if !matches!(load.mode, Mode::Backlog(_)) => {
+            Some("only load.mode backlog has a backlog to drain")
+        }
         _ => None,
     }
 }
@@ -120,7 +145,7 @@ pub enum TrialMethod {
     SignEProcess,
     /// Student's t over the means of the brokers' starts: where the plan has several pairs on a start, the start is the unit.
     Starts,
-    /// Signed ranks of the differences of counts: no ratio, as most of them are 0.
+    /// Signed ranks of the differences of shares, over pairs or starts: no ratio, as most of them are 0.
     Counts,
 }
 
@@ -232,7 +257,9 @@ pub struct MetricResult {
     pub level: f64,
     /// What it shows.
     pub verdict: TrialVerdict,
-    /// The smallest ratio above 1 that so many pairs (or starts) of this spread show with a chance of 80 %.
+    /// The smallest ratio above 1 that so many pairs, or starts where they are the units, of this spread show with a chance of
+    /// 80 %; of a primary metric with all comparisons of the trial allowed for, as its verdict does. Absent where so many
+    /// can show none.
     pub smallest_detectable_ratio: Option<f64>,
     /// Two-sided p of a ratio other than 1, by the method: exact over the random order within pairs for ranks.
     pub p: Option<f64>,
@@ -243,6 +270,8 @@ pub struct MetricResult {
     pub method: TrialMethod,
     /// Pairs behind it.
     pub pairs: u32,
+    /// Starts of the brokers behind it, where they are the units of its estimate, interval and p; absent where pairs are.
+    pub starts: Option<u32>,
     /// Median over the pairs' blocks of what it is held against, in the metric's unit.
     pub against_median: Option<f64>,
     /// Median over the arm's blocks.

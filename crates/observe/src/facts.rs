@@ -24,6 +24,7 @@ use crate::{CommandRunner, HostRoot, storage};
 
 pub use clock::clock_sources;
 pub(crate) use memory::meminfo_bytes;
+pub use memory::{FreeMemory, free_memory};
 
 /// What the host says of itself. Takes some milliseconds, or as long as the runner lets the time service take.
 pub fn host_facts(root: &HostRoot, commands: &dyn CommandRunner) -> HostFacts {

@@ -3,11 +3,13 @@
 //! | question | function |
 //! |---|---|
 //! | What is this host? | [`host_facts`] |
+//! | How much memory is free? | [`free_memory`] |
 //! | Which caches has it? | [`caches`] |
 //! | Which clock sources has it? | [`clock_sources`] |
 //! | What did it do during the run? | [`sample_host`] twice, then [`host_delta`] |
 //! | What is behind a directory? | [`storage`] |
 //! | What did a process and its threads cost, read and write? | [`sample_threads`] twice, then [`process_usage`] |
+//! | How much processor time has a process had? | [`process_cpu_ns`] |
 //! | Is the broker on this host? | [`is_local_address`] |
 //! | Which instructions for encryption does the processor show? | [`crypto_cpu`] |
 //! | Which Java runs a broker here? | [`broker_java`] |
@@ -23,6 +25,7 @@ mod broker_java;
 mod caches;
 mod command;
 mod counters;
+mod cpu_clock;
 mod crypto_cpu;
 mod error;
 mod facts;
@@ -39,9 +42,10 @@ pub use broker_java::{BrokerJava, broker_java};
 pub use caches::caches;
 pub use command::{CommandError, CommandRunner, RecordedCommands, SystemCommands};
 pub use counters::{HostSample, host_delta, sample_host};
+pub use cpu_clock::process_cpu_ns;
 pub use crypto_cpu::crypto_cpu;
 pub use error::ObserveError;
-pub use facts::{clock_sources, host_facts};
+pub use facts::{FreeMemory, clock_sources, free_memory, host_facts};
 pub use http::HttpError;
 pub use listeners::listening_process;
 pub use prometheus::{MetricSample, MetricsPage, PageError};

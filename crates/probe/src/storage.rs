@@ -13,6 +13,7 @@
 
 mod buffer;
 mod commit;
+mod committers;
 mod directory;
 mod error;
 mod file;
@@ -23,7 +24,7 @@ mod recorder;
 mod ring;
 mod stream;
 
-pub use commit::{Committers, Prepared};
+pub use committers::{Committers, Prepared};
 pub use directory::{Directory, check_open_files};
 pub use error::{Fault, StorageError};
 pub use recorder::CommitSample;

@@ -45,7 +45,11 @@ pub fn render(result: &CompareResult, style: TextStyle) -> String {
         sections.push(metrics(steps));
         if !steps.settings.is_empty() {
             let heading = format!("Settings of {}", names(steps));
-            sections.push(sentences(&heading, "as read back, first / second", steps.settings.clone()));
+            sections.push(sentences(
+                &heading,
+                "as read back, load as asked for; first / second",
+                steps.settings.clone(),
+            ));
         }
     }
     if !result.alone.is_empty() {
@@ -54,11 +58,16 @@ pub fn render(result: &CompareResult, style: TextStyle) -> String {
     sections.push(sentences("What this cannot show", "", result.cannot_show.clone()));
     let title = format!("{} and {}: two runs, each measured for itself", result.a.name, result.b.name);
     let mut text = sheet(&Sheet { title, findings, cautions, sections }, style);
-    for steps in result.steps.iter().filter_map(|steps| Some((names(steps), steps.arms.as_ref()?))) {
-        let (names, arms) = steps;
-        text.push_str(&format!("\nThe trial that would prove it ({names}): `plumb trial run` on\n"));
-        for line in crate::text::paint::printable_lines(arms) {
-            text.push_str(&format!("    {line}\n"));
+    for steps in &result.steps {
+        let names = names(steps);
+        if let Some(why) = &steps.no_arms {
+            text.push_str(&format!("\nNo trial can hold them against each other ({names}): {why}.\n"));
+        }
+        if let Some(arms) = &steps.arms {
+            text.push_str(&format!("\nThe trial that would prove it ({names}): `plumb trial run` on\n"));
+            for line in crate::text::paint::printable_lines(arms) {
+                text.push_str(&format!("    {line}\n"));
+            }
         }
     }
     text

@@ -13,6 +13,17 @@ use crate::number::significant;
 use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetResult};
 use plumb_model::trial::TrialVerdict;
 
+/// What stands beside figures that a check has taken the ground from.
+fn caution(result: &FleetResult) -> String {
+    let failed = result.checks.iter().find(|check| check.outcome == CheckOutcome::Failed);
+    failed.map_or_else(String::new, |check| {
+        format!("not to be relied on: the check {} failed", words(&check.name))
+    })
+}
+
+/// Why a surge's ratios are no answer to what the surge did.
+const CHANGE_IN_SURGE: &str = "no time on this side of the change is without the surge";
+
 fn verdict(verdict: TrialVerdict) -> &'static str {
     match verdict {
         TrialVerdict::Better => "better",
@@ -68,10 +79,14 @@ fn p(p: Option<f64>) -> String {
 /// The figures behind the verdict, each with its name.
 fn figures(result: &FleetResult) -> Vec<(String, String)> {
     let of = |value: Option<f64>| value.map_or_else(|| crate::number::ABSENT.to_owned(), ratio);
-    let load = result.load.as_ref().map_or_else(String::new, |load| format!(" at equal {load}"));
+    let what = match &result.load {
+        _ if result.of_shares => format!("ratio of the shares of intervals with any {}", result.metric),
+        Some(load) => format!("ratio at equal {load}"),
+        None => "ratio".to_owned(),
+    };
     let servers = result.servers.iter().map(|(of, servers)| format!("{servers} {}", group(*of)));
     let mut rows = vec![
-        (format!("ratio{load}, test over control, after over before"), of(result.effect_ratio)),
+        (format!("{what}, test over control, after over before"), of(result.effect_ratio)),
         (
             format!("its {} interval", crate::number::percent(result.level)),
             span(result.interval_low, result.interval_high),

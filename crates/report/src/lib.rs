@@ -26,6 +26,7 @@ pub mod plan_text;
 pub mod power_text;
 pub mod probe;
 mod rates;
+pub mod rejudged;
 mod searches;
 pub mod size_text;
 pub mod text;

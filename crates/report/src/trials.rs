@@ -1,7 +1,7 @@
 //! How a trial is called in every renderer: verdicts, values by their unit, ratios, what is held against what.
 
-use crate::number::{ABSENT, p_value, rate, significant, time};
-use plumb_model::trial::{MetricResult, MetricRole, TrialMethod, TrialResult, TrialVerdict};
+use crate::number::{ABSENT, counted, p_value, rate, ratio, significant, time};
+use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, TrialMethod, TrialResult, TrialVerdict};
 
 /// The verdict's word.
 pub(crate) fn verdict(verdict: TrialVerdict) -> &'static str {
@@ -70,6 +70,40 @@ pub(crate) fn p(result: &MetricResult) -> String {
     result.p_adjusted.map(p_value).unwrap_or_default()
 }
 
+/// `12 pairs`, or `12 pairs on 6 starts of the brokers` where starts are the units.
+pub(crate) fn samples(metric: &MetricResult) -> String {
+    let starts =
+        metric.starts.map(|starts| format!(" on {} of the brokers", counted(starts as usize, "start")));
+    format!("{}{}", counted(metric.pairs as usize, "pair"), starts.unwrap_or_default())
+}
+
+/// What stands beside a verdict: what it rests on, and what so many could have shown. None where there is no estimate, and where the
+/// verdict's own reason says it.
+pub(crate) fn basis(trial: &TrialResult, verdict: &ArmVerdict) -> Option<String> {
+    let told = verdict.reason.is_some() && verdict.vetoes.is_empty();
+    let metric = primary_of(trial, &verdict.arm, &verdict.against).filter(|_| !told)?;
+    metric.estimate_ratio?;
+    let samples = samples(metric);
+    Some(match metric.smallest_detectable_ratio {
+        Some(smallest) => format!("{samples}, which show {} or more in 4 of 5 trials", ratio(smallest)),
+        None => format!("{samples}, too few to show any difference in 4 of 5 trials"),
+    })
+}
+
+/// How far equal arms may differ, as a sentence of its own.
+pub(crate) fn floor(trial: &TrialResult) -> String {
+    let metric = trial.noise_floor.first();
+    let on = metric
+        .map_or(String::new(), |metric| format!(" ({}, {})", self::metric(&metric.name), samples(metric)));
+    match trial.noise_floor_ratio {
+        Some(floor) => format!(
+            "Equal arms may differ by up to {} here by chance{on}: smaller differences are not to be told from noise.",
+            ratio(floor)
+        ),
+        None => "How much equal arms differ here is not known: the caveats say why.".to_owned(),
+    }
+}
+
 /// Metrics that decide, in order.
 pub(crate) fn primaries(trial: &TrialResult) -> impl Iterator<Item = &MetricResult> {
     trial.metrics.iter().filter(|metric| metric.role == MetricRole::Primary)
@@ -118,10 +152,11 @@ pub(crate) fn counts(trial: &TrialResult) -> Vec<String> {
         }
         let p = count.p.map(|p| format!(", {}", p_value(p))).unwrap_or_default();
         said.push(format!(
-            "{name}, {} -> {}: {}{p}: {}",
+            "{name}, {} -> {}: {}; over {}{p}: {}",
             count.against,
             count.arm,
             count.absent.as_deref().unwrap_or_default(),
+            samples(count),
             match count.verdict {
                 TrialVerdict::Undecided => "no difference is shown",
                 other => verdict(other),

@@ -5,6 +5,9 @@
 #[allow(dead_code)]
 mod sample;
 
+use plumb_model::finding::ValidityVerdict;
+use plumb_model::trial::TrialVerdict;
+use plumb_report::rejudged::changes;
 use plumb_report::text::{TextStyle, render};
 
 const PLAIN: TextStyle = TextStyle { color: false, width: 140 };
@@ -126,6 +129,42 @@ fn a_trial_of_many_arms_has_a_line_for_each_and_runs_over_no_terminal() {
     let text = render(&document, TextStyle { width: 100, ..PLAIN });
     let part = text.split("\nTrial").nth(1).and_then(|rest| rest.split("End-to-end latency").next());
     insta::assert_snapshot!(part.expect("the trial"));
+}
+
+#[test]
+fn beside_a_verdict_stands_what_it_rests_on_and_what_so_many_could_have_shown() {
+    let mut document = sample::trial::one_arm();
+    let trial = document.trial.as_mut().unwrap();
+    for metric in trial.metrics.iter_mut().chain(&mut trial.noise_floor) {
+        metric.starts = Some(6);
+    }
+    let text = render(&document, TextStyle { width: 200, ..PLAIN });
+    let page = plumb_report::html::render(&document).unwrap();
+    let beside = "11 pairs on 6 starts of the brokers, which show ×1.04 or more in 4 of 5 trials";
+    for shown in [&text, &page] {
+        assert!(shown.contains(beside), "{shown}");
+        let floor = "Equal arms may differ by up to ×1.04 here by chance (end-to-end p99, 11 pairs on 6 starts of the brokers)";
+        assert!(shown.contains(floor), "{shown}");
+    }
+    document.trial.as_mut().unwrap().noise_floor_ratio = None;
+    let text = render(&document, TextStyle { width: 200, ..PLAIN });
+    assert!(
+        text.contains("How much equal arms differ here is not known") && !text.contains("too few pairs"),
+        "{text}"
+    );
+}
+
+#[test]
+fn verdicts_that_another_judgement_would_not_give_are_told_and_nothing_else() {
+    let before = sample::trial::one_arm();
+    let mut now = before.clone();
+    assert_eq!(changes(&before, &now), Vec::<String>::new());
+    now.validity.verdict = ValidityVerdict::Invalid;
+    let trial = now.trial.as_mut().unwrap();
+    (trial.verdicts[0].verdict, trial.noise_floor_ratio) = (TrialVerdict::Undecided, None);
+    let was = plumb_report::text::render(&before, PLAIN).contains("SUSPECT");
+    let run = if was { "the run is invalid, not suspect" } else { "the run is invalid, not valid" };
+    assert_eq!(changes(&before, &now), [run, "\"low\" against \"default\" is undecided, not better"]);
 }
 
 #[test]

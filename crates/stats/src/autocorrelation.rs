@@ -3,6 +3,8 @@
 //! A thousand seconds of which each looks like the one before are worth far fewer. Not for the samples of a histogram, whose
 //! order is gone: [`crate::interval::effective_samples`] goes by batches.
 
+use crate::random::Random;
+
 /// Correlation of each value with the next, about the mean of all: sum (x(t) - m)(x(t+1) - m) / sum (x - m)^2 (Box and
 /// Jenkins 1970; R's `acf`). None with fewer than 3 values, one that is not finite, or all alike.
 pub fn lag_1(series: &[f64]) -> Option<f64> {
@@ -12,6 +14,18 @@ pub fn lag_1(series: &[f64]) -> Option<f64> {
 /// Beyond this a [`lag_1`] of `n` independent values is unusual: about 1 in 20 is, 2 / sqrt(n) (Bartlett 1946).
 pub fn lag_1_limit(n: usize) -> f64 {
     2.0 / (n as f64).sqrt()
+}
+
+/// `n` values of AR(1) noise whose innovations are drawn from those seen, with replacement.
+pub(crate) fn redrawn(phi: f64, innovations: &[f64], n: usize, random: &mut Random) -> Vec<f64> {
+    let mut draw = || innovations[random.below(innovations.len())];
+    // Start in the spread that the noise has in the long run.
+    let mut value = draw() / (1.0 - phi * phi).sqrt();
+    let series = (0..n).map(|_| {
+        value = phi * value + draw();
+        value
+    });
+    series.collect()
 }
 
 /// How many independent values know the mean as well: n / (1 + 2 (sum of the correlations at all lags)), at least 1 and at

@@ -3,7 +3,7 @@
 //! The server is the unit of analysis, never the sample: a server's days share its hardware, its customers and its moment.
 //! [`change`] makes one number of a server (how its metric changed, on a logarithmic scale), [`design`] holds the groups
 //! against each other at equal load, [`permutation`] says how often chance alone does as much. [`pre_trend`], [`overlap`],
-//! [`surge`] and [`without`] look for what would make that comparison wrong, [`zero_heavy`] is for metrics that are mostly 0,
+//! [`surge`] and [`without`] look for what would make that comparison wrong, [`totals`] is a second opinion on counts, [`zero_heavy`] is for metrics that are mostly 0,
 //! [`lost`] is for servers that the change takes out, [`naive`] has what not to do, and [`assign`] makes the groups beforehand.
 //!
 //! Not here: reading figures, and what a result means for a fleet (the `judge` crate).
@@ -17,6 +17,7 @@ pub mod overlap;
 pub mod permutation;
 pub mod pre_trend;
 pub mod surge;
+pub mod totals;
 pub mod without;
 pub mod zero_heavy;
 

@@ -5,7 +5,6 @@
 //! pooling them finds differences between equal settings in more than half of all trials.
 
 use crate::law::{student_quantile, student_two_sided};
-use crate::power::detectable_ratio;
 use crate::signed_rank::{hodges_lehmann, signed_rank};
 
 /// Fewest pairs from which a comparison is made (ours): with 2 pairs t is 12.7 at 95 %, and any interval is useless.
@@ -63,8 +62,6 @@ pub struct RankRatio {
     pub level_reached: f64,
     /// Two-sided p of a ratio other than 1, exact over the order within pairs, not adjusted for other comparisons.
     pub p: f64,
-    /// The smallest ratio above 1 that so many pairs of this spread show with a chance of [`POWER`].
-    pub smallest_detectable_ratio: f64,
     /// Pairs compared.
     pub pairs: usize,
 }
@@ -81,7 +78,6 @@ pub fn rank_ratio(pairs: &[(f64, f64)], level: f64) -> Option<RankRatio> {
         high: location.high.exp(),
         level_reached: location.level_reached,
         p: signed_rank(&logs)?.p_two_sided,
-        smallest_detectable_ratio: detectable_ratio(sd(&logs), logs.len(), level, POWER)?,
         pairs: pairs.len(),
     })
 }
@@ -94,7 +90,7 @@ pub fn paired_t(differences: &[f64], level: f64) -> Option<PairedT> {
     }
     let freedom = n - 1.0;
     let mean = differences.iter().sum::<f64>() / n;
-    let sd = sd(differences);
+    let sd = standard_deviation(differences)?;
     let error = sd / n.sqrt();
     let t = if mean == 0.0 { 0.0 } else { mean / error };
     let reach = student_quantile(0.5 + level / 2.0, freedom)? * error;
@@ -135,11 +131,12 @@ fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
     pairs.iter().map(log).collect()
 }
 
-/// Standard deviation, of two or more.
-fn sd(values: &[f64]) -> f64 {
+/// Standard deviation with n - 1; none of fewer than two values, or where it is no number.
+pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
-    (values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt()
+    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    Some(variance.sqrt()).filter(|sd| values.len() >= 2 && sd.is_finite())
 }
 
 #[cfg(test)]

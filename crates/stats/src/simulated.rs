@@ -39,9 +39,13 @@ pub(crate) struct Trial {
 impl Trial {
     /// A trial of so many pairs of blocks in which B's latency is A's times exp(`effect`).
     pub(crate) fn new(order: Order, pairs: usize, effect: f64, random: &mut Random) -> Trial {
-        let mut blocks = blocks(2 * pairs, random);
+        Trial::on(blocks(2 * pairs, random), order, effect, random)
+    }
+
+    /// The same on a host that is as it is: these blocks, one after the other, half of them of each setting.
+    pub(crate) fn on(mut blocks: Vec<Vec<f64>>, order: Order, effect: f64, random: &mut Random) -> Trial {
         let later = match order {
-            Order::BeforeAfter => blocks.split_off(pairs),
+            Order::BeforeAfter => blocks.split_off(blocks.len() / 2),
             Order::RandomPairs => {
                 let mut coin = || random.bits() & 1 == 1;
                 let (mut ones, mut others) = (Vec::new(), Vec::new());
@@ -77,7 +81,7 @@ impl Trial {
 }
 
 /// Blocks one after the other, as the host disturbs them.
-fn blocks(count: usize, random: &mut Random) -> Vec<Vec<f64>> {
+pub(crate) fn blocks(count: usize, random: &mut Random) -> Vec<Vec<f64>> {
     let mut drift = DRIFT_SD / (1.0 - PHI * PHI).sqrt() * random.normal();
     let mut burst = 0.0;
     let (chance, size, left) = BURST;

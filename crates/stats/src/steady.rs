@@ -6,6 +6,7 @@
 //! through the same fits: so a spike or a lingering disturbance, which are noise, do not pass for a change. Not for
 //! finding many changes.
 
+use crate::autocorrelation::redrawn;
 use crate::random::Random;
 
 /// Fewest values on each side of a change (ours).
@@ -122,14 +123,7 @@ impl Fit {
 
     /// A series without change: the fitted noise, its innovations drawn with replacement.
     fn rebuilt(&self, n: usize, random: &mut Random) -> Vec<f64> {
-        let mut draw = || self.innovations[random.below(self.innovations.len())];
-        // Start in the spread that the noise has in the long run.
-        let mut value = draw() / (1.0 - self.phi * self.phi).sqrt();
-        let series = (0..n).map(|_| {
-            value = self.phi * value + draw();
-            value
-        });
-        series.collect()
+        redrawn(self.phi, &self.innovations, n, random)
     }
 }
 

@@ -5,6 +5,7 @@
 //! which a step fitted to it would miss. Whether to cut at all, as the rule finds something in pure noise too: what it would
 //! cut has to be farther from the second half of the block than in series rebuilt from that half's own noise.
 
+use crate::autocorrelation::redrawn;
 use crate::random::Random;
 use crate::steady::{POINTS_MIN, largest_change};
 
@@ -122,14 +123,7 @@ impl Noise {
     }
 
     fn series(&self, n: usize, random: &mut Random) -> Vec<f64> {
-        let mut draw = || self.innovations[random.below(self.innovations.len())];
-        // Start in the spread that the noise has in the long run.
-        let mut value = draw() / (1.0 - self.phi * self.phi).sqrt();
-        let series = (0..n).map(|_| {
-            value = self.phi * value + draw();
-            value
-        });
-        series.collect()
+        redrawn(self.phi, &self.innovations, n, random)
     }
 }
 

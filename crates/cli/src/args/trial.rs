@@ -104,9 +104,9 @@ pub struct TrialPowerArgs {
     /// Measure nothing: take the equal arms of an earlier trial
     #[arg(long, value_name = "RUN", conflicts_with_all = ["scenario", "pilot", "bootstrap", "config", "out"])]
     pub from: Option<PathBuf>,
-    /// Pairs of equal arms to measure
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..))]
-    pub pilot: u32,
+    /// Pairs of equal arms to measure [default: 8; six starts of them where pairs share a start of the brokers]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    pub pilot: Option<u32>,
     /// The difference that is to be seen, such as 5%
     #[arg(long, value_name = "SHARE")]
     pub detect: Option<MarginWords>,

@@ -3,7 +3,7 @@
 use super::End;
 use crate::args::{CompareArgs, CompareOutput};
 use crate::errors::UsageError;
-use crate::{printer, run_dir};
+use crate::{judged, printer};
 use anyhow::Result;
 use plumb_judge::compare::{self, CompareError};
 use std::path::Path;
@@ -11,7 +11,7 @@ use std::path::Path;
 pub(super) fn compare(arguments: &CompareArgs) -> Result<End> {
     let (path_a, step_a) = run_and_step(&arguments.first);
     let (path_b, step_b) = run_and_step(&arguments.second);
-    let (a, b) = (run_dir::read_document(Path::new(path_a))?, run_dir::read_document(Path::new(path_b))?);
+    let (a, b) = (judged::read(Path::new(path_a))?, judged::read(Path::new(path_b))?);
     let result = compare::compare((&a, step_a), (&b, step_b)).map_err(|error| usage(&error))?;
     printer::out(&match arguments.output {
         CompareOutput::Text => plumb_report::compare_text::render(&result, printer::style()),

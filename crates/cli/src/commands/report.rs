@@ -1,10 +1,10 @@
-//! `plumb report`: a finished run again, from its document alone.
+//! `plumb report`: a finished run again, from its document alone, judged by the rules of this version.
 
 use super::{End, show};
 use crate::args::{OutputFormat, ReportArgs, ReportFormat};
 use crate::compat::seconds::Seconds;
 use crate::errors::UsageError;
-use crate::{printer, run_dir};
+use crate::{judged, printer};
 use anyhow::{Context, Result};
 use plumb_model::document::RunDocument;
 use plumb_model::finding::ValidityVerdict;
@@ -16,7 +16,7 @@ pub(super) fn report(arguments: &ReportArgs) -> Result<End> {
         let hint = "--html FILE writes the page; --output json > FILE the document";
         return Err(UsageError::new("--out is for --output omb", hint).into());
     }
-    let document = run_dir::read_document(&arguments.run)?;
+    let document = judged::read(&arguments.run)?;
     if let Some(path) = &arguments.html {
         let page = plumb_report::html::render(&document)?;
         fs_err::write(path, page).context("cannot write the page")?;

@@ -86,7 +86,7 @@ fn aligned(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_dir::RunDir;
+    use crate::run_dir::{RunDir, interval};
     use jiff::Timestamp;
     use plumb_model::observation::SecondLatency;
     use std::time::{Duration, SystemTime};
@@ -103,7 +103,9 @@ mod tests {
         for times_ms in [vec![1, 2], vec![30]] {
             let mut histogram = Histogram::new();
             times_ms.iter().for_each(|ms| histogram.record_ns(ms * 1_000_000));
-            dir.append("a.hlog", (SystemTime::now(), Duration::from_secs(1)), &histogram).unwrap();
+            let start = SystemTime::now();
+            let line = interval((start, Duration::from_secs(1)), &histogram).unwrap();
+            dir.append("a.hlog", start, &line).unwrap();
         }
         let mut step = StepResult::default();
         step.histogram_logs.insert("acknowledge_service".into(), "a.hlog".into());

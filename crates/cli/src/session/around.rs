@@ -8,6 +8,7 @@ mod hook;
 mod host_setting;
 mod journal;
 mod undo;
+mod way_back;
 
 pub(crate) use hook::HookError;
 pub(crate) use host_setting::HostSettingError;
@@ -16,9 +17,9 @@ pub(crate) use journal::JournalError;
 use crate::client_config;
 use crate::run_dir::{self, RunDir};
 use anyhow::Result;
-use hook::Hook;
+use hook::{Hook, Secrets};
 use host_setting::{HostFiles, Setting};
-use journal::Claim;
+use journal::{Claim, Left, Places};
 use plumb_load::LoadError;
 use plumb_model::plan::{Plan, Properties};
 use plumb_model::trial::ArmPlan;
@@ -30,22 +31,63 @@ use undo::Undo;
 /// anything is started.
 pub(super) fn check(plan: &Plan) -> Result<()> {
     if plan.trial.is_some() {
-        journal::check(&journal::place())?;
+        journal::check(&Places::here())?;
     }
-    let arms = plan.trial.iter().flat_map(|trial| &trial.arms);
-    for (name, value) in arms.flat_map(|arm| &arm.host) {
-        Setting::new(name)?.check(&HostFiles::default(), value)?;
+    for arm in arms(plan) {
+        let changes = undo::changes(arm)?;
+        for (setting, value) in &changes {
+            setting.check(&HostFiles::default(), value)?;
+        }
+        let settings: Vec<Setting> = changes.into_iter().map(|(setting, _)| setting).collect();
+        way_back::check_together(&settings)?;
     }
     Ok(())
 }
 
-/// Keeps other trials away from the settings of this host that a plan's arms change; none where they change none.
+/// Keeps other trials away from what a plan's arms change on this host; none where they change nothing.
 pub(super) fn claim(plan: &Plan, dir: &RunDir) -> Result<Option<Claim>, JournalError> {
-    let before = host_settings(plan);
-    if before.is_empty() {
+    let commands = arms(plan).filter(|arm| arm.after.is_some()).map(|arm| arm.name.clone()).collect();
+    let left = Left { before: ways_back(plan), commands };
+    if left.before.is_empty() && arms(plan).all(|arm| arm.before.is_none() && arm.after.is_none()) {
         return Ok(None);
     }
-    Claim::new(&journal::place(), dir, &before).map(Some)
+    let places = Places::here();
+    if places.is_one_users() {
+        crate::printer::note(
+            "this user's other trials stay away while this host is changed; those of other users do not see it",
+        );
+    }
+    match Claim::new(&places, dir, &left) {
+        // Commands may be those of a user who may write nowhere but at home, and change nothing here.
+        Err(error @ JournalError::Write { .. }) if left.before.is_empty() => {
+            crate::printer::note(&format!(
+                "warning: {error}: should this trial be killed, no other is told that a command `after` is still to run \
+                 ({})",
+                error.hint()
+            ));
+            Ok(None)
+        }
+        claimed => claimed.map(Some),
+    }
+}
+
+/// What a trial that was killed left changed on this host, or one that goes on changes now; none where nobody did.
+pub(super) fn changed_by_others() -> Option<String> {
+    match journal::check(&Places::here()) {
+        Err(error @ (JournalError::Busy { .. } | JournalError::Left { .. })) => Some(error.to_string()),
+        _ => None,
+    }
+}
+
+fn arms(plan: &Plan) -> impl Iterator<Item = &ArmPlan> {
+    plan.trial.iter().flat_map(|trial| &trial.arms)
+}
+
+/// What puts the settings of this host back that any arm changes.
+fn ways_back(plan: &Plan) -> Properties {
+    let settings = arms(plan).flat_map(|arm| arm.host.keys()).filter_map(|name| Setting::new(name).ok());
+    let back = settings.filter_map(|setting| way_back::way_back(&setting, &HostFiles::default()).ok());
+    back.flatten().map(|(setting, value)| (setting.name, value)).collect()
 }
 
 /// Whether a run left something to undo.
@@ -62,7 +104,7 @@ pub(super) fn arm(plan: &Plan, step: usize) -> Option<&ArmPlan> {
 
 /// Every setting of this host that any arm changes, as it is now.
 pub(super) fn host_settings(plan: &Plan) -> Properties {
-    let names = plan.trial.iter().flat_map(|trial| &trial.arms).flat_map(|arm| arm.host.keys());
+    let names = arms(plan).flat_map(|arm| arm.host.keys());
     let read = |name: &String| {
         let value = Setting::new(name).and_then(|setting| setting.read(&HostFiles::default())).ok()?;
         Some((name.clone(), value))
@@ -75,7 +117,7 @@ pub(super) fn host_settings(plan: &Plan) -> Properties {
 pub(super) struct Around {
     undo: Option<Undo>,
     place: PathBuf,
-    secrets: Vec<String>,
+    secrets: Secrets,
 }
 
 impl Around {
@@ -87,16 +129,19 @@ impl Around {
         secrets: &Properties,
         stop: &AtomicBool,
     ) -> Result<Self> {
-        let mut around = Around { undo: None, place: dir.path().to_owned(), secrets: hook::secrets(secrets) };
-        if arm.before.is_none() && arm.after.is_none() && arm.host.is_empty() {
-            return Ok(around);
-        }
+        let mut around = Around { undo: None, place: dir.path().to_owned(), secrets: Secrets::of(secrets) };
         let files = HostFiles::default();
-        let undo = Undo::of((arm, round), bootstrap, &files)?;
-        undo.write(dir)?;
-        around.undo = Some(undo);
-        for (name, value) in &arm.host {
-            Setting::new(name)?.write(&files, value)?;
+        if let Some(undo) = Undo::of((arm, round), bootstrap, &files)? {
+            undo.write(dir)?;
+            around.undo = Some(undo);
+        }
+        let changes = undo::changes(arm)?;
+        for (setting, value) in &changes {
+            setting.write(&files, value)?;
+        }
+        // One of them may have reset another.
+        for (setting, value) in &changes {
+            setting.in_effect(&files, value)?;
         }
         if let Some(command) = &arm.before {
             let hook = Hook { when: "before", command, arm: &arm.name, pair: round + 1, bootstrap };
@@ -127,12 +172,14 @@ impl Drop for Around {
     }
 }
 
-/// Undoes what a trial that was killed left changed. Its directory is locked meanwhile: one that still runs is left alone.
+/// Undoes what a trial that was killed left changed on this host, whatever else keeps it from going on. Its directory is
+/// locked meanwhile: one that still runs is left alone.
 pub(super) fn put_right(directory: &Path) -> Result<()> {
     let _lock = run_dir::lock(directory)?;
     let Some(undo) = Undo::read(directory)? else { return Ok(()) };
     let plan = run_dir::read_document(directory)?.plan;
-    let secrets = hook::secrets(&client_config::read(super::config_path(&plan))?.properties);
+    let config = client_config::read(super::config_path(&plan));
+    let secrets = config.map_or(Secrets::Unknown, |config| Secrets::of(&config.properties));
     crate::printer::note(&format!("undoing what the part that was killed left: {}", undo.summary()));
     undo.carry_out(&HostFiles::default(), directory, &secrets)
 }

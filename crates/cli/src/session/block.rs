@@ -110,6 +110,7 @@ pub(super) fn run(job: &Job<'_>, place: &mut Place<'_>) -> Result<bool> {
         let mut sink = |observation: Observation<'_>| match observation {
             Observation::ScheduleBegins => fold.schedule_begins(),
             Observation::MeasuredPartBegins => watch.measured_part_begins(),
+            Observation::SecondBegins(second) => watch.second_begins(second),
             Observation::MeasuredPartEnds => watch.measured_part_ends(),
             Observation::Second(part) => {
                 progress.second(part);
@@ -141,7 +142,7 @@ pub(super) fn run(job: &Job<'_>, place: &mut Place<'_>) -> Result<bool> {
         other => other?,
     };
     let watched = watch.end();
-    let mut block = fold.end_block(Duration::from_nanos(step.load.warm_up.0), &outcome, dir)?;
+    let mut block = fold.end_block(&outcome, &watched.cpu, dir)?;
     block.position = slot.position;
     block.cut_short = outcome.stopped;
     block.started_at = timestamp(started_at);

@@ -226,7 +226,7 @@ impl Record {
         step.latency = fold.latencies(&step.blocks);
         step.slip = fold.slip();
         step.series = fold.series.clone();
-        step.histogram_logs = fold.logs.clone();
+        step.histogram_logs = fold.logs().clone();
         step.stages = stages(step, same_clock);
         self.judge();
     }
@@ -247,13 +247,7 @@ impl Record {
     }
 
     fn judge(&mut self) {
-        let judgement = judge(&self.document);
-        self.document.validity = judgement.validity;
-        self.document.findings = judgement.findings;
-        self.document.comparisons = judgement.comparisons;
-        self.document.sweeps = judgement.sweeps;
-        self.document.trial = judgement.trial;
-        self.document.summary = judgement.summary;
+        judge(&self.document).put_into(&mut self.document);
     }
 }
 

@@ -2,6 +2,9 @@
 //!
 //! After each block the step's part of the document and its histograms, with their exact sums, go into a file of their
 //! own, which is replaced whole. A block is done when it is in there, whatever else the kill left half written.
+//!
+//! In a trial a round counts as a whole, and blocks before and after a stop are no neighbours in time. So the step before its last block is
+//! kept as well: a run that goes on takes a round that is not whole back with it.
 
 use super::fold::FoldState;
 use crate::run_dir::{RunDir, RunDirError};
@@ -49,6 +52,11 @@ pub(super) fn file(stem: &str) -> String {
     format!("{stem}.state.json")
 }
 
+/// Name of the file of the same step before its last block.
+pub(super) fn file_before(stem: &str) -> String {
+    format!("{stem}.state-before.json")
+}
+
 /// Keeps a step.
 pub(super) fn write(dir: &RunDir, stem: &str, step: &KeptStep) -> Result<(), RunDirError> {
     let json = serde_json::to_vec(step).map_err(|error| RunDirError::Write(std::io::Error::other(error)))?;
@@ -72,6 +80,13 @@ pub(super) struct KeptHistogram {
 #[derive(Debug, Error)]
 #[error("a histogram that was kept is damaged")]
 pub(super) struct Damaged;
+
+impl KeptHistogram {
+    /// Times that were recorded, those below zero and beyond the range among them.
+    pub(super) fn recorded(&self) -> u64 {
+        self.buckets.iter().map(|(_, count)| count).sum::<u64>() + self.negative + self.overflow
+    }
+}
 
 impl From<&Histogram> for KeptHistogram {
     fn from(histogram: &Histogram) -> Self {
@@ -121,9 +136,10 @@ mod tests {
         for time in [-3, 0, 1, 999, 1_234_567, 89_000_000_001, TIME_MAX_NS as i64, TIME_MAX_NS as i64 + 1] {
             histogram.record_ns(time);
         }
-        for histogram in [Histogram::new(), histogram] {
+        for (histogram, recorded) in [(Histogram::new(), 0), (histogram, 8)] {
             let text = serde_json::to_string(&KeptHistogram::from(&histogram)).unwrap();
             let kept: KeptHistogram = serde_json::from_str(&text).unwrap();
+            assert_eq!(kept.recorded(), recorded);
             assert_eq!(Histogram::try_from(&kept).ok(), Some(histogram));
         }
     }

@@ -1,13 +1,9 @@
 //! Which block runs when: in every round each step once, in a random order that the seed tells.
 //!
-//! In a trial two rounds belong together: the second is the first backwards. So of any two arms each stands first in half
-//! of the rounds, and a drift that goes on from block to block favours neither. Which of the two stands first in the
-//! former round is a fair coin, thrown anew for every two rounds.
-//!
-//! What that means for p: it rests on the differences of pairs being as likely one way as the other when nothing differs. Blocks that
-//! differ only by chance are so in any order, and p is exact. Where the place in the round matters too, independent
-//! coins would be exact as well; here the second round takes the opposite sign of the first, the two cancel in the sum of ranks (and in
-//! the bets of a trial that stops when it is decided), and p errs, a little, towards "nothing shown".
+//! The order of a round is drawn for that round alone, also in a trial. That is what its p rests on: whatever the host did
+//! in the meantime, each pair's difference was as likely to come out the other way round, whatever the other pairs' did. Orders that
+//! balance each other over several rounds (the second round backwards) spoil that: a disturbance that comes back every other round
+//! meets both with the same sign, and equal arms are told apart two or three times as often as promised.
 
 use plumb_load::random::Random;
 use plumb_load::schedule::Share;
@@ -28,40 +24,15 @@ pub(super) struct Slot {
 /// All blocks of a plan, in the order in which they run.
 pub(super) fn order(plan: &Plan) -> Vec<Slot> {
     let steps = plan.steps.len();
-    let orders = match plan.trial {
-        Some(_) => there_and_back(plan.seed, steps, plan.blocks),
-        None => {
-            (0..plan.blocks).map(|round| Random::for_part(plan.seed, u64::from(round)).order(steps)).collect()
-        }
-    };
+    let orders = (0..plan.blocks).map(|round| order_of_round(plan.seed, round, steps));
     let rounds = (0..).zip(orders);
     let blocks = rounds.flat_map(|(round, order)| order.into_iter().map(move |index| (round, index)));
     (0..).zip(blocks).map(|(position, (round, index))| Slot { index, round, position }).collect()
 }
 
-/// An order for each round: a random one, then the same backwards, and so on. Three steps have only three such couples:
-/// they take turns, in random order, so that six rounds hold every order once.
-fn there_and_back(seed: u64, steps: usize, rounds: u32) -> Vec<Vec<usize>> {
-    let mut random = Random::for_part(seed, 0);
-    let mut orders = Vec::new();
-    let mut middles = Vec::new();
-    while orders.len() < rounds as usize {
-        let mut order = random.order(steps);
-        if steps == 3 {
-            if middles.is_empty() {
-                middles = random.order(steps);
-            }
-            let middle = middles.pop();
-            // Of the other two, either is as likely to stay first.
-            if let Some(at) = order.iter().position(|step| Some(*step) == middle) {
-                order.swap(1, at);
-            }
-        }
-        let back = order.iter().rev().copied().collect();
-        orders.extend([order, back]);
-    }
-    orders.truncate(rounds as usize);
-    orders
+/// The steps in the order of one round.
+fn order_of_round(seed: u64, round: u32, steps: usize) -> Vec<usize> {
+    Random::for_part(seed, u64::from(round)).order(steps)
 }
 
 /// A block's share of the step's measured part; the first blocks get what does not divide.
@@ -76,51 +47,74 @@ pub(super) fn share(load: &LoadPlan, blocks: u32, round: u32) -> Share {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use plumb_stats::e_process::SignEProcess;
+    use plumb_stats::signed_rank::signed_rank;
 
-    /// In how many of the rounds one step stands before another.
-    fn before(orders: &[Vec<usize>], first: usize, second: usize) -> usize {
-        let place = |order: &[usize], step| order.iter().position(|index| *index == step).unwrap();
-        orders.iter().filter(|order| place(order, first) < place(order, second)).count()
+    const TRIALS: u64 = 2_000;
+    const ALPHA: f64 = 0.05;
+
+    fn place(order: &[usize], step: usize) -> usize {
+        order.iter().position(|index| *index == step).unwrap()
+    }
+
+    /// Differences between the reference and an arm that equals it, in trials with the reference's repetition, on a host whose
+    /// speed swings with a period of so many blocks.
+    fn differences(seed: u64, period: f64, rounds: u32) -> Vec<f64> {
+        let mut host = Random::for_part(seed, u64::MAX);
+        let phase = host.unit() * std::f64::consts::TAU;
+        let mut block = |at: usize| {
+            0.1 * (std::f64::consts::TAU * at as f64 / period + phase).sin() + 0.03 * host.normal()
+        };
+        let round = |round: u32| {
+            let order = order_of_round(seed, round, 3);
+            let blocks: Vec<f64> = (0..3).map(|at| block(3 * round as usize + at)).collect();
+            blocks[place(&order, 1)] - blocks[place(&order, 0)]
+        };
+        (0..rounds).map(round).collect()
+    }
+
+    fn share(told_apart: impl Fn(u64) -> bool) -> f64 {
+        (0..TRIALS).filter(|seed| told_apart(*seed)).count() as f64 / TRIALS as f64
     }
 
     #[test]
-    fn of_any_two_steps_of_a_trial_each_stands_first_in_half_of_the_rounds() {
-        for (steps, seed) in (2..=6).flat_map(|steps| (0..50).map(move |seed| (steps, seed))) {
-            let orders = there_and_back(seed, steps, 12);
-            assert_eq!(orders.len(), 12);
-            for (first, second) in (0..steps).flat_map(|a| (0..a).map(move |b| (a, b))) {
-                assert_eq!(before(&orders, first, second), 6, "{steps} steps, seed {seed}: {orders:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn six_rounds_of_three_steps_hold_every_order_once() {
-        for seed in 0..50 {
-            let orders = there_and_back(seed, 3, 12);
-            for six in orders.chunks(6) {
-                assert_eq!(six.iter().collect::<BTreeSet<_>>().len(), 6, "{orders:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn which_of_two_steps_stands_first_in_the_first_round_is_a_fair_coin() {
-        for steps in [3, 4] {
-            let first = (0..4_000).filter(|seed| {
-                let orders = there_and_back(*seed, steps, 2);
-                before(&orders[..1], 0, 1) == 1
+    fn a_disturbance_that_comes_back_every_other_round_does_not_tell_equal_arms_apart() {
+        for period in [5.0, 5.5, 6.0, 6.5, 7.0] {
+            let fixed = share(|seed| {
+                signed_rank(&differences(seed, period, 12)).is_some_and(|ranks| ranks.p_two_sided <= ALPHA)
             });
-            let heads = first.count();
+            assert!(fixed <= 0.065, "period {period}, 12 pairs: {fixed}");
+            let looking = share(|seed| {
+                let mut bets = SignEProcess::new();
+                differences(seed, period, 40).into_iter().for_each(|difference| {
+                    bets.push(difference);
+                });
+                bets.anytime_p() <= ALPHA
+            });
+            assert!(looking <= 0.065, "period {period}, looked at after each of 40 pairs: {looking}");
+        }
+    }
+
+    #[test]
+    fn which_of_two_steps_stands_first_is_a_fair_coin_that_knows_nothing_of_the_round_before() {
+        for steps in [2, 3, 4] {
+            let heads = |round: u32, seed: u64| {
+                let order = order_of_round(seed, round, steps);
+                place(&order, 0) < place(&order, 1)
+            };
+            let seeds = || 0..4_000;
+            let first = seeds().filter(|seed| heads(0, *seed)).count();
+            let alike = seeds().filter(|seed| heads(4, *seed) == heads(5, *seed)).count();
             // Five standard deviations of 4,000 throws are 158.
-            assert!(heads.abs_diff(2_000) < 158, "{steps} steps: {heads}");
+            assert!(first.abs_diff(2_000) < 158, "{steps} steps: {first} heads");
+            assert!(alike.abs_diff(2_000) < 158, "{steps} steps: {alike} couples of rounds alike");
         }
     }
 
     #[test]
     fn two_seeds_give_two_orders_and_one_seed_gives_one() {
-        assert_eq!(there_and_back(7, 3, 12), there_and_back(7, 3, 12));
-        assert_ne!(there_and_back(7, 3, 12), there_and_back(8, 3, 12));
+        let orders = |seed| (0..12).map(move |round| order_of_round(seed, round, 3));
+        assert!(orders(7).eq(orders(7)));
+        assert!(!orders(7).eq(orders(8)));
     }
 }

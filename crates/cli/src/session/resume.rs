@@ -2,7 +2,7 @@
 //! it cannot go on.
 //!
 //! A block counts as done when it is in its step's kept file; a block that was under way is run anew, at its place in the
-//! order and with its seeds.
+//! order and with its seeds. In a trial the whole round is: blocks hours apart, or on different starts of brokers, are no pair.
 
 use super::Run;
 use super::document::Record;
@@ -14,9 +14,9 @@ use crate::run_dir::{RunDir, RunDirError, read_document};
 use anyhow::Result;
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::facts::{Fact, HostFacts};
-use plumb_model::plan::{ClusterPlan, Plan};
+use plumb_model::plan::{ClusterPlan, Plan, StepPlan};
 use plumb_observe::{HostRoot, SystemCommands, host_facts};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use thiserror::Error;
 
@@ -63,13 +63,17 @@ pub(super) fn open(path: &Path) -> Result<Run> {
     let document = read_document(path)?;
     let directory = directory(path);
     check(&document, directory)?;
-    let steps = kept_steps(&document, directory)?;
+    let (steps, taken_back) = kept_steps(&document, directory)?;
     let mut log_bytes = BTreeMap::new();
     for step in steps.iter().flatten() {
         let folds = [&step.fold].into_iter().chain(step.candidates.iter().map(|candidate| &candidate.fold));
         folds.for_each(|fold| log_bytes.extend(fold.log_bytes.clone()));
     }
     let dir = RunDir::reopen(directory, &log_bytes)?;
+    for stem in taken_back {
+        dir.remove_state(&kept::file(&stem))?;
+        dir.rename_state(&kept::file_before(&stem), &kept::file(&stem))?;
+    }
     run(document, steps, dir, directory)
 }
 
@@ -127,11 +131,19 @@ fn check(document: &RunDocument, directory: &Path) -> Result<(), ResumeError> {
     if document.steps.len() != document.plan.steps.len() {
         return Err(ResumeError::Damaged { path });
     }
+    Ok(())
+}
+
+/// A run goes on where it was begun. This comes before anything is undone: on another host that would be a change, and the way
+/// back would be lost.
+pub(super) fn check_host(path: &Path) -> Result<()> {
+    let document = read_document(path)?;
+    let path = directory(path).display().to_string();
     let Some(before) = &document.environment.host else { return Ok(()) };
     let now = host_facts(&HostRoot::default(), &SystemCommands::default());
     for (what, expected, got) in identity(before, &now) {
         if expected != got {
-            return Err(ResumeError::OtherHost { path, what, expected, got });
+            return Err(ResumeError::OtherHost { path, what, expected, got }.into());
         }
     }
     Ok(())
@@ -174,10 +186,11 @@ pub(super) fn check_cluster(
     }
 }
 
-/// What was kept of each step; none of one without a done block.
-fn kept_steps(document: &RunDocument, directory: &Path) -> Result<Vec<Option<KeptStep>>> {
-    let read = |(index, plan)| -> Result<Option<KeptStep>> {
-        let path = directory.join(kept::file(&super::stem(index, plan)));
+/// What was kept of each step, none of one without a done block; and the files' stems of steps that are taken back to before
+/// a round that is not whole.
+fn kept_steps(document: &RunDocument, directory: &Path) -> Result<(Vec<Option<KeptStep>>, Vec<String>)> {
+    let read = |(plan, name): (&StepPlan, String)| -> Result<Option<KeptStep>> {
+        let path = directory.join(name);
         let text = match fs_err::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             text => text.map_err(RunDirError::Read)?,
@@ -189,5 +202,46 @@ fn kept_steps(document: &RunDocument, directory: &Path) -> Result<Vec<Option<Kep
         }
         Ok(Some(step))
     };
-    document.plan.steps.iter().enumerate().map(read).collect()
+    let (mut steps, mut stems) = (Vec::new(), Vec::new());
+    for (index, plan) in document.plan.steps.iter().enumerate() {
+        let stem = super::stem(index, plan);
+        let step = match read((plan, kept::file(&stem)))? {
+            // Killed between putting the former aside and writing the next.
+            None => read((plan, kept::file_before(&stem)))?,
+            step => step,
+        };
+        steps.push(step);
+        stems.push(stem);
+    }
+    let mut taken_back = Vec::new();
+    if document.plan.trial.is_some() {
+        let broken = broken_rounds(&steps);
+        for ((step, stem), plan) in steps.iter_mut().zip(stems).zip(&document.plan.steps) {
+            if step.as_ref().is_some_and(|step| rounds(step).any(|round| broken.contains(&round))) {
+                *step = read((plan, kept::file_before(&stem)))?;
+                taken_back.push(stem);
+            }
+        }
+        if !broken_rounds(&steps).is_empty() {
+            return Err(ResumeError::Damaged { path: directory.display().to_string() }.into());
+        }
+        for round in broken {
+            crate::printer::note(&format!(
+                "pair {} was not whole: all its blocks are measured anew, as they have to be neighbours",
+                round + 1
+            ));
+        }
+    }
+    Ok((steps, taken_back))
+}
+
+fn rounds(step: &KeptStep) -> impl Iterator<Item = u32> {
+    step.result.blocks.iter().map(|block| block.block)
+}
+
+/// Rounds in which some step has a block and another has none.
+fn broken_rounds(steps: &[Option<KeptStep>]) -> BTreeSet<u32> {
+    let of = |step: &Option<KeptStep>| -> BTreeSet<u32> { step.iter().flat_map(rounds).collect() };
+    let any: BTreeSet<u32> = steps.iter().flat_map(of).collect();
+    any.into_iter().filter(|round| !steps.iter().all(|step| of(step).contains(round))).collect()
 }

@@ -203,7 +203,7 @@ impl Run {
                 self.record.spans[index] = candidate.record.spans[0];
                 self.folds[index].take_figures(candidate.fold);
             } else {
-                for log in candidate.fold.logs.values() {
+                for log in candidate.fold.logs().values() {
                     self.dir.remove_log(log)?;
                 }
             }

@@ -32,6 +32,8 @@ pub(super) struct Target {
     pub(super) cluster: Cluster,
     /// Where a lab keeps its logs; empty for brokers that were there.
     pub(super) log_dirs: LogDirs,
+    /// Flags that the user gave a lab's JVMs.
+    asked_jvm_flags: Vec<String>,
     /// After the cluster, so that it is dropped last.
     pub(super) lab: Option<LabCluster>,
 }
@@ -66,9 +68,13 @@ impl Target {
         progress.note("connecting");
         let cluster = connect(&bootstrap, &properties, stop)?;
         let own = Vec::new();
+        let asked_jvm_flags = match plan {
+            ClusterPlan::Lab { jvm_flags, .. } => jvm_flags.clone(),
+            ClusterPlan::Brokers { .. } => Vec::new(),
+        };
         let run_id = run_id.to_owned();
         let log_dirs = LogDirs::of(plan, lab.as_ref());
-        Ok(Target { own, shapes: BTreeMap::new(), run_id, metrics, cluster, log_dirs, lab })
+        Ok(Target { own, shapes: BTreeMap::new(), run_id, metrics, cluster, log_dirs, asked_jvm_flags, lab })
     }
 
     /// A topic of the plan: made on first use, its name ending with `suffix`, or looked up.
@@ -135,9 +141,7 @@ impl Target {
         let command =
             pid.and_then(|pid| fs_err::read(format!("/proc/{pid}/cmdline")).ok()).unwrap_or_default();
         let words = command.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
-        // What names the lab's own directory differs from lab to lab and is no setting.
-        let place = self.lab.as_ref().map(|lab| lab.directory().display().to_string()).unwrap_or_default();
-        words.filter(|word| word.starts_with("-X") && !word.contains(&place)).collect()
+        words.filter(|word| is_setting(word, &self.asked_jvm_flags)).collect()
     }
 
     /// Addresses of the brokers, as far as their names resolve.
@@ -169,6 +173,12 @@ impl Drop for Target {
     }
 }
 
+/// Whether a word of a broker's command line is a setting of its JVM. Paths are where Plumb keeps its own files: no setting,
+/// different from lab to lab, and nobody else's business, unless the user gave them.
+fn is_setting(word: &str, asked: &[String]) -> bool {
+    word.starts_with("-X") && (!word.contains('/') || asked.iter().any(|flag| flag == word))
+}
+
 fn lab_options(plan: &ClusterPlan, stop: &Arc<AtomicBool>, progress: &Progress) -> Result<LabOptions> {
     let ClusterPlan::Lab { brokers, tls, broker_properties, jvm_flags, heap, log_dirs, log_dir_layout } =
         plan
@@ -193,12 +203,20 @@ fn lab_options(plan: &ClusterPlan, stop: &Arc<AtomicBool>, progress: &Progress) 
 pub(crate) fn heap_mib(heap: &str) -> Result<u32> {
     let error =
         || UsageError::new(format!("{heap:?} is not a heap size"), "write it as the JVM does: 512m or 2g");
-    let split = heap.len().saturating_sub(1);
-    let (number, unit) = heap.split_at_checked(split).ok_or_else(error)?;
-    let number: u32 = number.parse().map_err(|_| error())?;
-    match unit {
-        "m" | "M" => Ok(number),
-        "g" | "G" => number.checked_mul(1024).ok_or_else(|| error().into()),
-        _ => Err(error().into()),
+    Ok(plumb_model::plan::heap_mib(heap).ok_or_else(error)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_a_setting_of_the_jvm_only_where_the_user_gave_it() {
+        let asked = ["-XX:HeapDumpPath=/var/dumps".to_owned()];
+        assert!(is_setting("-Xmx512m", &asked) && is_setting("-XX:+UseSerialGC", &asked));
+        assert!(is_setting("-XX:HeapDumpPath=/var/dumps", &asked));
+        assert!(!is_setting("-XX:SharedArchiveFile=/home/ann/.cache/plumb/classes.jsa", &asked));
+        assert!(!is_setting("-Xlog:gc*:file=/tmp/lab/gc.log", &asked));
+        assert!(!is_setting("-Dlog4j.configurationFile=/tmp/lab/log4j2.yaml", &asked));
     }
 }

@@ -1,5 +1,6 @@
 //! What is read beside a block: our own threads, the brokers where they run here, the host, the brokers' request times.
 
+use super::cpu::{CpuBySecond, CpuReading};
 use super::target::{METRICS_TIMEOUT, Target};
 use plumb_model::facts::{HostDelta, ProcessIo, ProcessUsage, RequestTimes};
 use plumb_observe::{
@@ -16,6 +17,7 @@ pub(super) struct Watch {
     broker_pids: Vec<u32>,
     before: Option<Reading>,
     after: Option<Reading>,
+    cpu: CpuBySecond,
 }
 
 /// What is read at the ends of the measured part. Each is absent when it cannot be read.
@@ -29,6 +31,7 @@ struct Reading {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Watched {
     pub(super) own: Option<ProcessUsage>,
+    pub(super) cpu: CpuBySecond,
     pub(super) broker_cpu_s: Option<f64>,
     pub(super) broker_io: Option<ProcessIo>,
     pub(super) host: Option<HostDelta>,
@@ -46,14 +49,22 @@ impl Watch {
             Some(pids) => pids.into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect(),
             None => listeners(&root, target).unwrap_or_default(),
         };
-        Watch { root, metrics, broker_pids, before: None, after: None }
+        Watch { root, metrics, broker_pids, before: None, after: None, cpu: CpuBySecond::default() }
     }
 
     pub(super) fn measured_part_begins(&mut self) {
         self.before = Some(self.read());
     }
 
+    /// A second of the block begins. It need not be in the measured part.
+    pub(super) fn second_begins(&mut self, second: u32) {
+        if self.before.is_some() {
+            self.cpu.second_begins(second, CpuReading::now(&self.broker_pids));
+        }
+    }
+
     pub(super) fn measured_part_ends(&mut self) {
+        self.cpu.measured_part_ends(CpuReading::now(&self.broker_pids));
         self.after = Some(self.read());
     }
 
@@ -66,7 +77,8 @@ impl Watch {
     }
 
     pub(super) fn end(self) -> Watched {
-        let mut watched = Watched { request_times: merged_times(&self.metrics), ..Watched::default() };
+        let mut watched =
+            Watched { request_times: merged_times(&self.metrics), cpu: self.cpu, ..Watched::default() };
         let Some((before, after)) = self.before.zip(self.after) else { return watched };
         watched.own = before.own.zip(after.own).map(|(before, after)| process_usage(&before, &after));
         watched.host = before.host.zip(after.host).map(|(before, after)| host_delta(&before, &after));

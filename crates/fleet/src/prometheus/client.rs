@@ -1,15 +1,14 @@
 //! Questions over HTTP: with what the configuration says, for a bounded time, of a bounded size, and a few times where a fault may pass.
 
 use super::answer::{self, Answer};
-use super::config::{self, Settings};
+use super::config;
 use super::error::PrometheusError;
 use super::query::Question;
+use super::tls;
 use crate::request::PrometheusSource;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
-use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, TlsProvider, parse_pem};
-use ureq::{Agent, Error};
+use ureq::{Agent, Error, Timeout};
 
 /// The most that is read of one answer.
 const ANSWER_LIMIT_BYTES: u64 = 512 << 20;
@@ -17,13 +16,8 @@ const ANSWER_LIMIT_BYTES: u64 = 512 << 20;
 /// How often a question is asked where the fault may pass, and how long it is waited before each.
 const WAITS: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(800)];
 
-/// Where systems keep the certificates of authorities; the environment's SSL_CERT_FILE names another.
-const SYSTEM_BUNDLES: [&str; 4] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
+/// The longest for a connection, with TLS: whoever takes longer is not there, or waits for us as we do for it.
+const CONNECT_S: u64 = 10;
 
 /// Asks one server.
 pub(super) struct Client {
@@ -31,6 +25,8 @@ pub(super) struct Client {
     /// Without a slash at its end.
     address: String,
     headers: Vec<(String, String)>,
+    /// What must not be in any message: a server may send back what it was sent.
+    secrets: Vec<String>,
     timeout_s: u64,
 }
 
@@ -41,18 +37,27 @@ impl Client {
         let mut builder = Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(Duration::from_secs(source.timeout_s)))
-            .timeout_connect(Some(Duration::from_secs(source.timeout_s.min(10))))
+            .timeout_connect(Some(Duration::from_secs(source.timeout_s.min(CONNECT_S))))
             .max_redirects(0)
             .max_redirects_will_error(false)
             .user_agent("plumb")
             // As Prometheus' own tools: not asked for, the environment's proxy is not used.
             .proxy(None);
+        let authorities = source.authorities.as_deref();
         if address.starts_with("https://") {
             let path = source.config.as_deref().unwrap_or(Path::new(""));
-            builder = builder.tls_config(tls(&settings, path)?);
+            builder = builder.tls_config(tls::config(&settings, authorities, path)?);
+        } else if let Some(path) = authorities {
+            let reason = "of no use: the address of the metrics server is not https".to_owned();
+            return Err(PrometheusError::Authorities { path: path.to_owned(), reason });
         }
-        let timeout_s = source.timeout_s;
-        Ok(Client { agent: builder.build().new_agent(), address, headers: settings.headers, timeout_s })
+        Ok(Client {
+            agent: builder.build().new_agent(),
+            address,
+            headers: settings.headers,
+            secrets: settings.secrets,
+            timeout_s: source.timeout_s,
+        })
     }
 
     /// Asks, and once more where the fault may pass.
@@ -79,29 +84,49 @@ impl Client {
         let mut response = request.send_form(form).map_err(|error| self.fault(error))?;
         let status = response.status().as_u16();
         let body = response.body_mut().with_config().limit(ANSWER_LIMIT_BYTES).read_to_vec();
-        let body = body.map_err(|error| self.fault(error))?;
+        let body = body.map_err(|error| match error {
+            Error::Io(error) if error.kind() != std::io::ErrorKind::TimedOut => {
+                PrometheusError::BrokeOff { address: self.address.clone(), reason: error.to_string() }
+            }
+            other => self.fault(other),
+        })?;
         match answer::parse(&body) {
-            // Errors come with a status of their own and say more than it.
-            Err(PrometheusError::Refused { kind, reason }) if status != 503 => {
-                Err(PrometheusError::Refused { kind, reason })
+            // Errors come with a status of their own and say more than it. A query that takes the server too long has that of a server
+            // that is away.
+            Err(PrometheusError::Refused { kind, reason }) if status != 503 || kind == "timeout" => {
+                Err(PrometheusError::Refused { kind, reason: self.without_secrets(&reason) })
+            }
+            Err(PrometheusError::Answer { expected, got }) if status == 200 => {
+                Err(PrometheusError::Answer { expected, got: self.without_secrets(&got) })
             }
             answer if status == 200 => answer,
             answer => Err(PrometheusError::Status {
                 address: self.address.clone(),
                 status,
                 reason: match answer {
-                    Err(PrometheusError::Refused { reason, .. }) => reason,
+                    Err(PrometheusError::Refused { reason, .. }) => self.without_secrets(&reason),
                     _ => {
-                        String::from_utf8_lossy(&body).chars().take(200).collect::<String>().trim().to_owned()
+                        let text = self.without_secrets(&String::from_utf8_lossy(&body));
+                        text.chars().take(200).collect::<String>().trim().to_owned()
                     }
                 },
             }),
         }
     }
 
+    fn without_secrets(&self, text: &str) -> String {
+        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "(secret)"))
+    }
+
     fn fault(&self, error: Error) -> PrometheusError {
         let address = self.address.clone();
+        if let Some(fault) = tls::fault(&error) {
+            return PrometheusError::Tls { address, fault };
+        }
         match error {
+            Error::Timeout(Timeout::Connect) => {
+                PrometheusError::TimedOut { address, timeout_s: self.timeout_s.min(CONNECT_S) }
+            }
             Error::Timeout(_) => PrometheusError::TimedOut { address, timeout_s: self.timeout_s },
             Error::BodyExceedsLimit(limit_bytes) => PrometheusError::TooLarge { limit_bytes },
             Error::Io(error) if error.kind() == std::io::ErrorKind::TimedOut => {
@@ -129,50 +154,6 @@ fn checked(url: &str) -> Result<String, PrometheusError> {
         return fault("has more than a path behind the host");
     }
     Ok(url.trim_end_matches('/').to_owned())
-}
-
-fn tls(settings: &Settings, config: &Path) -> Result<TlsConfig, PrometheusError> {
-    let fault = |reason: String| PrometheusError::Config { path: config.to_owned(), reason };
-    let authorities = match &settings.authorities {
-        Some(pem) => pem.clone(),
-        None => {
-            let named = std::env::var("SSL_CERT_FILE").ok();
-            let bundles = named.iter().map(String::as_str).chain(SYSTEM_BUNDLES);
-            let bundle = bundles.map(Path::new).find(|path| path.exists());
-            let bundle =
-                bundle.ok_or_else(|| fault("no certificates of authorities on this system".to_owned()))?;
-            std::fs::read(bundle)
-                .map_err(|error| fault(format!("cannot read {}: {error}", bundle.display())))?
-        }
-    };
-    let roots = certificates(&authorities);
-    if roots.is_empty() {
-        return Err(fault("expected PEM certificates of authorities, found none".to_owned()));
-    }
-    let identity = match &settings.identity {
-        Some((chain, key)) => {
-            let key = PrivateKey::from_pem(key).map_err(|_| fault("key_file has no PEM key".to_owned()))?;
-            Some(ClientCert::new_with_certs(&certificates(chain), key))
-        }
-        None => None,
-    };
-    Ok(TlsConfig::builder()
-        .provider(TlsProvider::Rustls)
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .root_certs(RootCerts::Specific(Arc::new(roots)))
-        .client_cert(identity)
-        .build())
-}
-
-/// All certificates of a PEM file; what is none is passed over, as bundles have old ones that nobody can read.
-fn certificates(pem: &[u8]) -> Vec<Certificate<'static>> {
-    let items = parse_pem(pem).filter_map(Result::ok);
-    items
-        .filter_map(|item| match item {
-            PemItem::Certificate(certificate) => Some(certificate.to_owned()),
-            _ => None,
-        })
-        .collect()
 }
 
 #[cfg(test)]

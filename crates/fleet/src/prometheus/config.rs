@@ -6,6 +6,7 @@ use super::error::PrometheusError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -14,8 +15,10 @@ use std::path::{Path, PathBuf};
 pub(super) struct Settings {
     /// Names and values.
     pub(super) headers: Vec<(String, String)>,
-    /// Certificates of authorities, PEM.
-    pub(super) authorities: Option<Vec<u8>>,
+    /// What of them nobody may see, as it is sent and as it was given.
+    pub(super) secrets: Vec<String>,
+    /// File with the certificates of authorities, PEM.
+    pub(super) authorities: Option<PathBuf>,
     /// This client's certificates and their key, PEM.
     pub(super) identity: Option<(Vec<u8>, Vec<u8>)>,
 }
@@ -66,6 +69,9 @@ struct Tls {
     ca_file: Option<PathBuf>,
     cert_file: Option<PathBuf>,
     key_file: Option<PathBuf>,
+    /// Known, so that whoever has it in a file of Prometheus' is told that it is not to be had.
+    insecure_skip_verify: Option<IgnoredAny>,
+    server_name: Option<IgnoredAny>,
 }
 
 /// Reads the file and those that it names; their paths are relative to it.
@@ -87,6 +93,7 @@ pub(super) fn read(path: &Path) -> Result<Settings, PrometheusError> {
             sources.secret("basic_auth.password", basic.password, basic.password_file, basic.password_env)?;
         let encoded = BASE64.encode(format!("{}:{password}", basic.username));
         settings.headers.push(("Authorization".to_owned(), format!("Basic {encoded}")));
+        settings.secrets.extend([encoded, password]);
     }
     if let Some(own) = document.authorization {
         if !settings.headers.is_empty() {
@@ -100,14 +107,31 @@ pub(super) fn read(path: &Path) -> Result<Settings, PrometheusError> {
         )?;
         let kind = own.kind.unwrap_or_else(|| "Bearer".to_owned());
         settings.headers.push(("Authorization".to_owned(), format!("{kind} {credentials}")));
+        settings.secrets.push(credentials);
     }
     for (name, header) in document.http_headers {
         let files = header.files.iter().map(|file| sources.text(file)).collect::<Result<Vec<_>, _>>()?;
+        settings.secrets.extend(header.secrets.iter().chain(&files).cloned());
         let values = header.values.into_iter().chain(header.secrets).chain(files);
         settings.headers.extend(values.map(|value| (name.clone(), value)));
     }
+    // An empty one would be found everywhere.
+    settings.secrets.retain(|secret| !secret.is_empty());
     if let Some(tls) = document.tls_config {
-        settings.authorities = tls.ca_file.map(|file| sources.bytes(&file)).transpose()?;
+        let refused = [
+            (
+                tls.insecure_skip_verify,
+                "insecure_skip_verify is not taken: a server's certificate is always checked; give its authority as ca_file",
+            ),
+            (
+                tls.server_name,
+                "server_name is not taken: the address has to have the name that the certificate is for",
+            ),
+        ];
+        if let Some((_, reason)) = refused.into_iter().find(|(given, _)| given.is_some()) {
+            return Err(fault(format!("tls_config.{reason}")));
+        }
+        settings.authorities = tls.ca_file.map(|file| sources.directory.join(file));
         settings.identity = match (tls.cert_file, tls.key_file) {
             (Some(certificate), Some(key)) => Some((sources.bytes(&certificate)?, sources.bytes(&key)?)),
             (None, None) => None,
@@ -180,7 +204,9 @@ mod tests {
         let basic =
             settings("basic_auth: {username: plumb, password_file: secret}", &[("secret", "open sesame\n")]);
         let expected = ("Authorization".to_owned(), format!("Basic {}", BASE64.encode("plumb:open sesame")));
-        assert_eq!(basic.unwrap().headers, [expected]);
+        let basic = basic.unwrap();
+        assert_eq!(basic.secrets, [BASE64.encode("plumb:open sesame"), "open sesame".to_owned()]);
+        assert_eq!(basic.headers, [expected]);
         let bearer = settings(
             "authorization: {credentials: abc}\nhttp_headers: {X-Scope-OrgID: {values: [tenant-1]}}",
             &[],
@@ -198,7 +224,7 @@ mod tests {
             "basic_auth: {username: a, password: hunter2, pasword: hunter2}",
             "authorization: [hunter2]",
             "hunter2",
-            "tls_config: {insecure_skip_verify: hunter2}",
+            "tls_config: {verify: hunter2}",
         ] {
             let error = error(text);
             assert!(error.contains("http.yml: expected basic_auth") && !error.contains("hunter2"), "{error}");
@@ -211,6 +237,12 @@ mod tests {
         assert!(both.contains("expected one of basic_auth and authorization"), "{both}");
         let variable = error("authorization: {credentials_env: PLUMB_NO_SUCH_VARIABLE}");
         assert!(variable.contains("the environment has no PLUMB_NO_SUCH_VARIABLE"), "{variable}");
-        assert!(error("tls_config: {ca_file: none.pem}").contains("cannot read"));
+        assert!(error("tls_config: {cert_file: none.pem, key_file: none.key}").contains("cannot read"));
+        for key in ["insecure_skip_verify", "server_name"] {
+            let error = error(&format!("tls_config: {{{key}: hunter2}}"));
+            assert!(
+                error.contains(&format!("tls_config.{key} is not taken: ")) && !error.contains("hunter2")
+            );
+        }
     }
 }

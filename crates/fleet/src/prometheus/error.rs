@@ -1,5 +1,6 @@
 //! What can go wrong with a metrics server, whose fault it is, and what to do next.
 
+use super::tls::TlsFault;
 use crate::error::Fault;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -19,6 +20,14 @@ pub enum PrometheusError {
         /// The file.
         path: PathBuf,
         /// What is wrong with it, without what it says.
+        reason: String,
+    },
+    /// Certificates of authorities.
+    #[error("{path} for the certificates of authorities: {reason}")]
+    Authorities {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
         reason: String,
     },
     /// From when to when?
@@ -64,7 +73,23 @@ pub enum PrometheusError {
         /// Another.
         other: String,
     },
-    /// It cannot be reached, or breaks off.
+    /// It is not who it should be, or does not encrypt.
+    #[error("the metrics server at {address} is not trusted: {fault}")]
+    Tls {
+        /// Without user and password.
+        address: String,
+        /// Why.
+        fault: TlsFault,
+    },
+    /// It, or what is between, ends the connection while it answers.
+    #[error("the metrics server at {address} broke off in the middle of its answer: {reason}")]
+    BrokeOff {
+        /// Without user and password.
+        address: String,
+        /// Why.
+        reason: String,
+    },
+    /// It cannot be reached.
     #[error("cannot reach the metrics server at {address}: {reason}")]
     Connect {
         /// Without user and password.
@@ -132,6 +157,8 @@ impl PrometheusError {
     pub fn fault(&self) -> Fault {
         match self {
             PrometheusError::Connect { .. }
+            | PrometheusError::Tls { .. }
+            | PrometheusError::BrokeOff { .. }
             | PrometheusError::TimedOut { .. }
             | PrometheusError::Status { .. }
             | PrometheusError::Refused { .. }
@@ -147,6 +174,19 @@ impl PrometheusError {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
+            PrometheusError::Authorities { .. } => {
+                "give a PEM file with --prometheus-ca FILE, tls_config.ca_file or the environment's SSL_CERT_FILE"
+            }
+            PrometheusError::Tls { fault, .. } => match fault {
+                TlsFault::Authority => {
+                    "if it is one of your own, give its certificate: --prometheus-ca FILE, or tls_config.ca_file"
+                }
+                TlsFault::Time => "have the certificate renewed; or is this machine's clock wrong?",
+                TlsFault::Name => "give the address by the name that the certificate is for",
+                TlsFault::Other(_) => {
+                    "is it https there, on this port? And does it ask for a client's certificate?"
+                }
+            },
             PrometheusError::Address { .. } => {
                 "user and password belong into the file of --prometheus-config, not into an address"
             }
@@ -172,7 +212,12 @@ impl PrometheusError {
             PrometheusError::Connect { .. } => {
                 "check the address, the port and the firewall between here and there"
             }
-            PrometheusError::TimedOut { .. } => "is it busy? Ask for a shorter window, or allow more time",
+            PrometheusError::TimedOut { .. } => {
+                "is it busy? Ask for a shorter window, or allow more time: --prometheus-timeout"
+            }
+            PrometheusError::Refused { kind, .. } if kind == "timeout" => {
+                "is it busy? Narrow the selector, or ask another hour"
+            }
             PrometheusError::Status { status: 401 | 403, .. } => {
                 "give the token, password or tenant in a file with --prometheus-config"
             }
@@ -183,7 +228,9 @@ impl PrometheusError {
             PrometheusError::Status { .. } => "is it up and ready?",
             PrometheusError::Refused { .. } => "try the query in the server's own page",
             PrometheusError::Answer { .. } => "is it the address of a Prometheus-compatible server's API?",
-            PrometheusError::Truncated { .. } => "is there a proxy between that cuts long answers?",
+            PrometheusError::Truncated { .. } | PrometheusError::BrokeOff { .. } => {
+                "is there a proxy between that cuts long answers?"
+            }
             PrometheusError::TooLarge { .. } => "narrow the selector: it has very many series",
             PrometheusError::Warnings { .. } => {
                 "have all stores answer, or accept it: what is missing then looks like gaps"
@@ -213,6 +260,7 @@ impl PrometheusError {
         matches!(
             self,
             PrometheusError::Connect { .. }
+                | PrometheusError::BrokeOff { .. }
                 | PrometheusError::Truncated { .. }
                 | PrometheusError::Status { status: 429 | 502..=504, .. }
         )

@@ -1,70 +1,9 @@
-//! A metrics server that does what it is told, and notes what it was asked.
+//! A metrics server that fails in every way.
 
+use super::scripted::{Answer, server};
 use super::{START_S, left, request, source, table};
 use plumb_fleet::FleetRequest;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::mpsc::{Receiver, channel};
-
-/// What it does with a question.
-#[derive(Clone)]
-enum Answer {
-    /// Status, more headers, body.
-    Says(u16, &'static str, String),
-    /// A body that is announced longer than it is.
-    CutShort(String),
-    /// Nothing at all.
-    Silence,
-}
-
-/// Answers one question after the other with the answers in turn, the last one again and again; says what it was asked.
-fn server(answers: Vec<Answer>) -> (String, Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let (asked, questions) = channel();
-    // It ends with the test's process; nobody waits for it.
-    std::thread::spawn(move || {
-        let mut kept = Vec::new();
-        for number in 0.. {
-            let Ok((mut stream, _)) = listener.accept() else { return };
-            let _ = asked.send(question(&mut stream));
-            match &answers[number.min(answers.len() - 1)] {
-                Answer::Says(status, headers, body) => {
-                    let _ = write!(
-                        stream,
-                        "HTTP/1.1 {status} x\r\nContent-Length: {}\r\nConnection: close\r\n{headers}\r\n{body}",
-                        body.len()
-                    );
-                }
-                Answer::CutShort(body) => {
-                    let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n{body}");
-                }
-                Answer::Silence => kept.push(stream),
-            }
-        }
-    });
-    (url, questions)
-}
-
-/// Head and body of a request.
-fn question(stream: &mut TcpStream) -> String {
-    let mut text = Vec::new();
-    let mut bytes = [0; 4096];
-    loop {
-        let read = stream.read(&mut bytes).unwrap_or(0);
-        text.extend_from_slice(&bytes[..read]);
-        let all = String::from_utf8_lossy(&text);
-        if let Some((head, body)) = all.split_once("\r\n\r\n") {
-            let length = head.to_lowercase();
-            let length = length.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
-            if read == 0 || body.len() >= length.unwrap_or(0) {
-                return all.into_owned();
-            }
-        } else if read == 0 {
-            return all.into_owned();
-        }
-    }
-}
+use std::net::TcpListener;
 
 /// An answer with hourly samples of two servers within the window.
 fn whole(more: &str) -> String {
@@ -120,7 +59,8 @@ fn a_fault_that_passes_is_asked_again() {
 #[test]
 fn an_answer_that_is_always_cut_short_is_an_error() {
     let cut = error_of(vec![Answer::CutShort(whole("")[..300].to_owned())]);
-    assert!(cut.starts_with("cannot reach the metrics server at http://127.0.0.1:"), "{cut}");
+    assert!(cut.starts_with("the metrics server at http://127.0.0.1:"), "{cut}");
+    assert!(cut.contains(" broke off in the middle of its answer: "), "{cut}");
     let half = error_of(vec![Answer::Says(200, "", whole("")[..300].to_owned())]);
     assert_eq!(half, "the answer ends after 300 bytes, in the middle");
 }
@@ -135,12 +75,15 @@ fn a_server_that_does_not_answer_in_time_is_an_error() {
 }
 
 #[test]
-fn too_many_samples_are_asked_for_in_shorter_pieces() {
+fn what_is_too_much_for_the_server_is_asked_for_in_shorter_pieces() {
     let too_many = "{\"status\":\"error\",\"errorType\":\"execution\",\"error\":\"query processing would load too many samples into memory\"}";
-    let (url, questions) = server(vec![Answer::Says(422, "", too_many.to_owned()), ok("")]);
-    assert_eq!(table(&request(&url, "drops_total")).unwrap().servers.len(), 2);
-    assert!(questions.recv().unwrap().contains("%5B3600000ms%5D"));
-    assert!(questions.recv().unwrap().contains("%5B900000ms%5D"));
+    let too_long = "{\"status\":\"error\",\"errorType\":\"timeout\",\"error\":\"query timed out in expression evaluation\"}";
+    for (status, answer) in [(422, too_many), (503, too_long)] {
+        let (url, questions) = server(vec![Answer::Says(status, "", answer.to_owned()), ok("")]);
+        assert_eq!(table(&request(&url, "drops_total")).unwrap().servers.len(), 2);
+        assert!(questions.recv().unwrap().contains("%5B3600000ms%5D"));
+        assert!(questions.recv().unwrap().contains("%5B900000ms%5D"));
+    }
 }
 
 #[test]

@@ -4,11 +4,13 @@
 
 mod failing;
 mod real;
+mod recorded;
+mod scripted;
 
 use jiff::tz::TimeZone;
 use plumb_fleet::{
     FleetGroups, FleetInputError, FleetInterval, FleetRequest, FleetSource, FleetWindow, PrometheusSource,
-    read,
+    Sampling, read,
 };
 use plumb_model::fleet::{FleetTable, SampleKind};
 use std::ops::ControlFlow;
@@ -29,6 +31,7 @@ fn request(url: &str, metric: &str) -> FleetRequest {
             site_label: None,
             hardware_label: None,
             config: None,
+            authorities: None,
             timeout_s: 20,
             accept_warnings: false,
         }),
@@ -40,8 +43,8 @@ fn request(url: &str, metric: &str) -> FleetRequest {
             from: Some(jiff::Timestamp::from_second(START_S).unwrap()),
             until: Some(jiff::Timestamp::from_second(START_S + 4 * DAY_S).unwrap()),
         },
-        metric_kind: SampleKind::Counter,
-        load_kind: SampleKind::Counter,
+        metric_kind: Sampling::Said(SampleKind::Counter),
+        load_kind: Sampling::Said(SampleKind::Counter),
         step_s: None,
     }
 }

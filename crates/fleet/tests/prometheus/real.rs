@@ -1,94 +1,16 @@
 //! The system's own Prometheus on series whose every rise is known.
 
+use super::recorded::Prometheus;
 use super::{DAY_S, START_S, left, request, source, table};
-use plumb_fleet::{FleetGroups, GroupNames};
+use plumb_fleet::{FleetGroups, GroupNames, Sampling};
 use plumb_model::fleet::{FleetGroup, SampleKind};
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use tempfile::TempDir;
+use std::sync::{Mutex, Weak};
 
 const STEP_S: i64 = 300;
 const SAMPLES: i64 = 4 * DAY_S / STEP_S;
 
-/// A Prometheus of our own, gone with this value.
-struct Prometheus {
-    process: Child,
-    url: String,
-    _directory: TempDir,
-}
-
-impl Prometheus {
-    /// One with these series, in the OpenMetrics format.
-    fn with(series: &str) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let path = |name: &str| directory.path().join(name);
-        std::fs::write(path("series.om"), format!("{series}# EOF\n")).unwrap();
-        std::fs::write(path("prometheus.yml"), "scrape_configs: []\n").unwrap();
-        let made = Command::new(program("promtool"))
-            .args(["tsdb", "create-blocks-from", "openmetrics"])
-            .args([path("series.om"), path("data")])
-            .output()
-            .unwrap();
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        // A port that is free now may be taken in a moment: then another is tried.
-        for _ in 0..5 {
-            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-            if let Some(process) = start(&path("prometheus.yml"), &path("data"), port) {
-                let url = format!("http://127.0.0.1:{port}");
-                return Prometheus { process, url, _directory: directory };
-            }
-        }
-        panic!("Prometheus did not start");
-    }
-}
-
-impl Drop for Prometheus {
-    fn drop(&mut self) {
-        self.process.kill().and_then(|()| self.process.wait()).unwrap();
-    }
-}
-
-/// Starts it and waits until it says that it is ready; none when it ends instead.
-fn start(config: &Path, data: &Path, port: u16) -> Option<Child> {
-    let mut process = Command::new(program("prometheus"))
-        .arg(format!("--config.file={}", config.display()))
-        .arg(format!("--storage.tsdb.path={}", data.display()))
-        .arg("--storage.tsdb.retention.time=100y")
-        .arg(format!("--web.listen-address=127.0.0.1:{port}"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(process.stderr.take().unwrap());
-    let mut line = String::new();
-    while lines.read_line(&mut line).unwrap() > 0 {
-        if line.contains("ready to receive web requests") {
-            // Whatever it writes from now on is taken away, so that it never waits for that.
-            std::thread::spawn(move || lines.read_to_end(&mut Vec::new()));
-            return Some(process);
-        }
-        line.clear();
-    }
-    process.wait().unwrap();
-    None
-}
-
-/// A program of Prometheus: on the path, or where scripts/bootstrap unpacks it.
-fn program(name: &str) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap();
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let cache = cache.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"));
-    let unpacked = cache.join("plumb/prometheus/usr/bin");
-    let found = std::env::split_paths(&path).chain([unpacked]).map(|place| place.join(name));
-    found
-        .into_iter()
-        .find(|program| program.exists())
-        .unwrap_or_else(|| panic!("no {name}: run scripts/bootstrap"))
-}
+static SHARED: Mutex<Weak<Prometheus>> = Mutex::new(Weak::new());
 
 /// A series with a sample every five minutes; `value(sample)`, none where there is a gap.
 fn series(text: &mut String, name: &str, value: impl Fn(i64) -> Option<i64>) {
@@ -135,7 +57,7 @@ fn fleet() -> String {
 
 #[test]
 fn raw_samples_of_a_real_prometheus_give_every_rise_once_and_gaps_stay_gaps() {
-    let prometheus = Prometheus::with(&fleet());
+    let prometheus = Prometheus::shared(&SHARED, fleet);
     let mut asked = request(&prometheus.url, "drops_total");
     let drops = table(&asked).unwrap();
     assert_eq!(drops.intervals_start_s, [0, 1, 2, 3].map(|day| START_S + day * DAY_S));
@@ -183,9 +105,9 @@ fn raw_samples_of_a_real_prometheus_give_every_rise_once_and_gaps_stay_gaps() {
 
 #[test]
 fn expressions_levels_and_their_faults_on_a_real_prometheus() {
-    let prometheus = Prometheus::with(&fleet());
+    let prometheus = Prometheus::shared(&SHARED, fleet);
     let mut asked = request(&prometheus.url, "max by (instance) (p99)");
-    asked.metric_kind = SampleKind::Level;
+    asked.metric_kind = Sampling::Said(SampleKind::Level);
     // More points in four days than Prometheus gives at a time (11,000): it is asked in pieces.
     asked.step_s = Some(15.0);
     let levels = table(&asked).unwrap();
@@ -194,7 +116,7 @@ fn expressions_levels_and_their_faults_on_a_real_prometheus() {
 
     let mut error = |metric: &str, kind, step_s| {
         source(&mut asked).metric = metric.to_owned();
-        (asked.metric_kind, asked.step_s) = (kind, step_s);
+        (asked.metric_kind, asked.step_s) = (Sampling::Said(kind), step_s);
         table(&asked).unwrap_err().to_string()
     };
     let refused = error("max by (instance) (p99", SampleKind::Level, Some(300.0));

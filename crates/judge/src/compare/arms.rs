@@ -1,33 +1,58 @@
-//! The trial that would prove a difference between two runs: a scenario with the second as an arm against the first.
+//! The trial that would prove a difference between two runs: a scenario with the second as an arm against the first, and all
+//! that both were asked for in it, or why there is none.
 
 use plumb_model::document::RunDocument;
-use plumb_model::plan::{ClusterPlan, Driver, Length, Properties, StepPlan, TopicPlan};
+use plumb_model::plan::{ClusterPlan, Driver, Length, LogDirLayout, LogDirPlan, Properties, StepPlan};
+use plumb_model::trial::ArmPlan;
+use plumb_model::units::Nanos;
+use plumb_model::written::{self, Written};
 use std::fmt::Write;
 
-/// A scenario's YAML; none where the two do not differ in what an arm can have, or where they ran on other brokers.
-pub(super) fn yaml(
-    (a, of_a): (&RunDocument, &StepPlan),
-    (b, of_b): (&RunDocument, &StepPlan),
-) -> Option<String> {
-    let own = |document: &'_ RunDocument, step: &StepPlan| {
-        step.cluster.clone().unwrap_or_else(|| document.plan.cluster.clone())
+/// A step of a run.
+type Side<'a> = (&'a RunDocument, usize);
+
+/// A scenario's YAML, or why no trial can hold the two against each other.
+pub(super) fn yaml(a: Side, b: Side) -> Result<String, &'static str> {
+    let (Some(of_a), Some(of_b)) = (plan(a), plan(b)) else {
+        return Err("what was asked of them is not in their documents");
     };
-    let (cluster, labs) = cluster(&own(a, of_a), &own(b, of_b))?;
-    let arms = [(of_a, &labs[0]), (of_b, &labs[1])].map(|(step, lab)| format!("{}{lab}", settings(step)));
-    if arms[0] == arms[1] {
-        return None;
+    if [a, b].iter().any(|(document, _)| document.plan.goal.is_some()) {
+        return Err("a run that searches for a goal has no rate that a trial could hold");
     }
-    let mut text = format!("name: {}\ncluster:\n{cluster}{}arms:\n", quoted(&of_b.name), load(a, of_a));
+    if [of_a, of_b].iter().any(|step| step.load.schedule.own_rate_per_s().is_some()) {
+        return Err("a trial takes no rate that changes, it would be cut into the blocks of the pairs");
+    }
+    let (cluster, labs) = cluster(&brokers(a, of_a), &brokers(b, of_b))?;
+    let (load, own_loads) = load(of_a, of_b);
+    let arms = [(a, of_a, 0), (b, of_b, 1)]
+        .map(|(side, step, at)| format!("{}{}{}{}", settings(step), own_loads[at], labs[at], hooks(side)));
+    if arms[0] == arms[1] {
+        return Err("they differ in nothing that an arm of a trial can have");
+    }
+    let blocks = u64::from(a.0.plan.blocks.max(1));
+    let length = match of_a.load.length {
+        Length::Count(count) => format!("  count: {}\n", (count / blocks).max(1)),
+        Length::Duration(time) => format!("  duration: {}\n", Nanos(time.0 / blocks)),
+    };
+    let mut text = format!("name: {}\ncluster:\n{cluster}load:\n{length}{load}arms:\n", quoted(&of_b.name));
     for (name, settings) in ["before", "after"].into_iter().zip(&arms) {
         let _ = match settings.is_empty() {
             true => writeln!(text, "  {name}: {{}}"),
             false => write!(text, "  {name}:\n{settings}"),
         };
     }
-    Some(text)
+    Ok(text)
 }
 
-/// All that an arm has of its own: arms do not inherit from each other.
+fn plan<'a>((document, index): Side<'a>) -> Option<&'a StepPlan> {
+    document.plan.steps.get(index)
+}
+
+fn brokers((document, _): Side, step: &StepPlan) -> ClusterPlan {
+    step.cluster.clone().unwrap_or_else(|| document.plan.cluster.clone())
+}
+
+/// All that an arm has of its own but load and brokers: arms do not inherit from each other.
 fn settings(step: &StepPlan) -> String {
     let mut text = String::new();
     if step.driver != Driver::default() {
@@ -35,45 +60,100 @@ fn settings(step: &StepPlan) -> String {
     }
     mapping(&mut text, "producer", &step.producer);
     mapping(&mut text, "consumer", &step.consumer);
-    match &step.topic {
-        TopicPlan::Own { partitions, replication, configs, .. } => {
-            let _ = writeln!(
-                text,
-                "    topic: {{partitions: {partitions}, replication: {replication}, configs: {}}}",
-                flow(configs)
-            );
-        }
-        TopicPlan::Existing { name } => {
-            let _ = writeln!(text, "    topic: {{name: {}}}", quoted(name));
-        }
-    }
+    let _ = writeln!(text, "    topic: {{{}}}", inline(&written::topic(&step.topic)));
     text
 }
 
-/// The brokers that both share, and what each arm has on top; none where no one trial has both.
-fn cluster(a: &ClusterPlan, b: &ClusterPlan) -> Option<(String, [String; 2])> {
+/// The load that both share, a line for each setting, and what each has for itself. A block of a trial is as long as one of the
+/// first run was.
+fn load(a: &StepPlan, b: &StepPlan) -> (String, [String; 2]) {
+    let both = [a, b].map(|step| written::load(&step.load));
+    let shared: String = both[0]
+        .iter()
+        .filter(|one| both[1].contains(one))
+        .map(|(key, value)| format!("  {key}: {value}\n"))
+        .collect();
+    let own = [(0, 1), (1, 0)].map(|(of, other): (usize, usize)| {
+        let own: Written = both[of].iter().filter(|one| !both[other].contains(one)).cloned().collect();
+        if own.is_empty() { String::new() } else { format!("    load: {{{}}}\n", inline(&own)) }
+    });
+    (shared, own)
+}
+
+/// What was done around the blocks of an arm of a trial.
+fn hooks((document, index): Side) -> String {
+    let Some(trial) = &document.plan.trial else { return String::new() };
+    let arm = trial.arms.iter().find(|arm| arm.step == index || (index == trial.again && arm.step == 0));
+    let Some(ArmPlan { before, after, host, .. }) = arm else { return String::new() };
+    let mut text = String::new();
+    for (key, command) in [("before", before), ("after", after)] {
+        if let Some(command) = command {
+            let _ = writeln!(text, "    {key}: {}", quoted(command));
+        }
+    }
+    mapping(&mut text, "host", host);
+    text
+}
+
+fn inline(written: &Written) -> String {
+    written.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The brokers that both share, and what each arm has on top; or why no one trial has both.
+fn cluster(a: &ClusterPlan, b: &ClusterPlan) -> Result<(String, [String; 2]), &'static str> {
     match (a, b) {
         (
-            ClusterPlan::Brokers { bootstrap: of_a, config, .. },
-            ClusterPlan::Brokers { bootstrap: of_b, .. },
+            ClusterPlan::Brokers { bootstrap, config, metrics },
+            ClusterPlan::Brokers { bootstrap: of_b, config: config_b, .. },
         ) => {
+            if bootstrap != of_b {
+                return Err("they ran on other brokers, and a trial has one cluster");
+            }
+            if config != config_b {
+                return Err("they have other client properties files, and a trial has one");
+            }
             let config = config.as_ref().map(|path| format!("  config: {}\n", quoted(path)));
-            let text = format!("  bootstrap: {}\n{}", quoted(of_a), config.unwrap_or_default());
-            (of_a == of_b).then(|| (text, [String::new(), String::new()]))
+            let metrics: Vec<String> = metrics.iter().map(|url| quoted(url)).collect();
+            let metrics = (!metrics.is_empty()).then(|| format!("  metrics: [{}]\n", metrics.join(", ")));
+            let all = [Some(format!("  bootstrap: {}\n", quoted(bootstrap))), config, metrics];
+            Ok((all.into_iter().flatten().collect(), [String::new(), String::new()]))
         }
-        (ClusterPlan::Lab { brokers, tls, heap, .. }, ClusterPlan::Lab { brokers: of_b, .. }) => {
+        (
+            ClusterPlan::Lab { brokers, tls, heap, log_dirs, log_dir_layout, .. },
+            ClusterPlan::Lab { brokers: of_b, log_dirs: dirs_b, log_dir_layout: layout_b, .. },
+        ) => {
+            if brokers != of_b {
+                return Err("their labs have not as many brokers, and the arms of a trial have");
+            }
+            if (log_dirs, log_dir_layout) != (dirs_b, layout_b) {
+                return Err("their labs have other log directories, and the arms of a trial share theirs");
+            }
             let (base_properties, base_flags) = shared(a, b);
             let flags: Vec<String> = base_flags.iter().map(|flag| quoted(flag)).collect();
             let text = format!(
-                "  lab: {{brokers: {brokers}, tls: {tls}, heap: {}, broker_properties: {}, jvm_flags: [{}]}}\n",
+                "  lab: {{brokers: {brokers}, tls: {tls}, heap: {}, broker_properties: {}, jvm_flags: [{}]{}}}\n",
                 quoted(heap),
                 flow(&base_properties),
-                flags.join(", ")
+                flags.join(", "),
+                directories(log_dirs, *log_dir_layout)
             );
             let top = |of: &ClusterPlan| on_top(of, (*tls, heap), (&base_properties, &base_flags));
-            (brokers == of_b).then(|| (text, [top(a), top(b)]))
+            Ok((text, [top(a), top(b)]))
         }
-        _ => None,
+        _ => Err("one ran on a lab and the other on brokers that were there, and a trial has one cluster"),
+    }
+}
+
+/// Where a lab keeps its logs, if that was said.
+fn directories(log_dirs: &[LogDirPlan], layout: LogDirLayout) -> String {
+    let each: Vec<String> =
+        log_dirs.iter().map(|dir| format!("{}: {}", quoted(&dir.name), quoted(&dir.path))).collect();
+    match (each.is_empty(), layout) {
+        (true, _) => String::new(),
+        (false, LogDirLayout::BrokerEach) => format!(", log_dirs: {{{}}}", each.join(", ")),
+        (false, LogDirLayout::Together) => {
+            format!(", log_dirs: {{{}}}, log_dir_layout: together", each.join(", "))
+        }
     }
 }
 
@@ -120,31 +200,6 @@ fn on_top(
     if own.is_empty() { String::new() } else { format!("    cluster: {{{}}}\n", own.join(", ")) }
 }
 
-fn load(document: &RunDocument, step: &StepPlan) -> String {
-    let load = &step.load;
-    let blocks = u64::from(document.plan.blocks.max(1));
-    let mut text = String::from("load:\n");
-    if let Some(rate) = load.rate_per_s {
-        let _ = writeln!(text, "  rate: {rate}");
-    }
-    if load.saturating() {
-        text.push_str("  schedule: saturating\n");
-    }
-    // A block of a trial is as long as a block of the run was.
-    let _ = match load.length {
-        Length::Count(count) => writeln!(text, "  count: {}", (count / blocks).max(1)),
-        Length::Duration(time) => {
-            writeln!(text, "  duration: {}", plumb_model::units::Nanos(time.0 / blocks))
-        }
-    };
-    let _ = writeln!(text, "  warm_up: {}", load.warm_up);
-    if let plumb_model::plan::SizePlan::Fixed(size) = &load.size {
-        let _ = writeln!(text, "  size: {}", size.0);
-    }
-    let _ = writeln!(text, "  producers: {}\n  consumers: {}", load.producers, load.consumers);
-    text
-}
-
 fn mapping(text: &mut String, name: &str, properties: &Properties) {
     if !properties.is_empty() {
         let _ = writeln!(text, "    {name}: {}", flow(properties));
@@ -159,7 +214,8 @@ fn flow(properties: &Properties) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
+    format!("\"{escaped}\"")
 }
 
 fn driver(driver: Driver) -> &'static str {

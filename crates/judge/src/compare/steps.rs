@@ -65,6 +65,7 @@ pub(super) fn compared((a, of_a): (&RunDocument, usize), (b, of_b): (&RunDocumen
     unequal.extend(guarantees::settings(&first.result.effective, &second.result.effective));
     let metrics = METRICS.iter().filter(|metric| metric.applies(&first) && metric.applies(&second));
     let confidence = level(a).max(level(b));
+    let arms = arms::yaml((a, of_a), (b, of_b));
     ComparedSteps {
         a: first.name().to_owned(),
         b: second.name().to_owned(),
@@ -74,7 +75,8 @@ pub(super) fn compared((a, of_a): (&RunDocument, usize), (b, of_b): (&RunDocumen
         metrics: metrics
             .filter_map(|metric| compared_metric(metric, (first.result, second.result), confidence))
             .collect(),
-        arms: first.plan.zip(second.plan).and_then(|(of_a, of_b)| arms::yaml((a, of_a), (b, of_b))),
+        no_arms: arms.as_ref().err().map(|why| (*why).to_owned()),
+        arms: arms.ok(),
     }
 }
 

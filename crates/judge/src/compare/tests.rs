@@ -2,7 +2,9 @@ use super::{CompareError, apart_s, compare, seconds};
 use crate::healthy::{DEFAULT, LOW, healthy};
 use plumb_model::compare::CompareSays;
 use plumb_model::document::RunDocument;
-use plumb_model::plan::ClusterPlan;
+use plumb_model::plan::{ClusterPlan, Length, LogDirPlan, Payload, Schedule, TopicPlan};
+use plumb_model::trial::{Against, ArmPlan, TrialPlan};
+use plumb_model::units::Nanos;
 
 /// The healthy run again, a day later, its first step's latencies so many times as long.
 fn later(factor: f64) -> RunDocument {
@@ -79,7 +81,88 @@ fn labs_that_differ_become_arms_over_what_they_share() {
     if let ClusterPlan::Lab { brokers, .. } = &mut b.plan.cluster {
         *brokers = 3;
     }
-    assert_eq!(compare((&a, Some(LOW)), (&b, Some(LOW))).unwrap().steps[0].arms, None);
+    let steps = compare((&a, Some(LOW)), (&b, Some(LOW))).unwrap().steps;
+    assert_eq!(steps[0].arms, None);
+    assert!(steps[0].no_arms.as_ref().unwrap().contains("not as many brokers"), "{:?}", steps[0].no_arms);
+}
+
+#[test]
+fn another_load_is_named_and_each_arm_of_the_trial_has_its_own() {
+    let (a, mut b) = (healthy(), later(1.0));
+    b.plan.steps[0].load.length = Length::Count(77);
+    let steps = compare((&a, Some(LOW)), (&b, Some(LOW))).unwrap().steps;
+    assert!(steps[0].same_load, "for however long");
+    assert!(steps[0].no_arms.as_ref().unwrap().contains("differ in nothing"), "{:?}", steps[0].no_arms);
+    let load = &mut b.plan.steps[0].load;
+    (load.payload, load.in_flight) = (Payload::Entropy(0.0), Some(5));
+    let steps = compare((&a, Some(LOW)), (&b, Some(LOW))).unwrap().steps;
+    assert!(!steps[0].same_load);
+    assert_eq!(
+        steps[0].settings,
+        ["load.in_flight: (not set) / 5", "load.payload: {\"entropy\":1.0} / {\"entropy\":0.0}"]
+    );
+    let arms = steps[0].arms.as_ref().unwrap();
+    let own = "    load: {payload: {\"entropy\":0.0}, in_flight: 5}\n";
+    assert!(arms.find(own) > arms.find("  after:"), "{arms}");
+    assert_eq!(arms.matches("    load:").count(), 1, "{arms}");
+}
+
+#[test]
+fn what_was_done_around_the_blocks_and_where_the_logs_were_is_part_of_the_trial() {
+    let mut document = healthy();
+    let arm = |name: &str, step: usize, before: Option<&str>| ArmPlan {
+        name: name.to_owned(),
+        step,
+        differences: [].into(),
+        before: before.map(str::to_owned),
+        after: None,
+        host: before.map(|_| ("vm.swappiness".to_owned(), "1".to_owned())).into_iter().collect(),
+    };
+    document.plan.trial = Some(TrialPlan {
+        arms: vec![arm(LOW, 0, None), arm(DEFAULT, 1, Some("echo \"a\"\ntrue"))],
+        again: 2,
+        against: Against::Reference,
+        primary: "end_to_end.mean".to_owned(),
+        margin: 0.03,
+        until_decided: false,
+        restart_every: 0,
+        accept: Vec::new(),
+    });
+    if let ClusterPlan::Lab { log_dirs, .. } = &mut document.plan.cluster {
+        log_dirs.push(LogDirPlan { name: "nvme".to_owned(), path: "/mnt/a".to_owned() });
+    }
+    if let TopicPlan::Own { log_dir, .. } = &mut document.plan.steps[1].topic {
+        *log_dir = Some("nvme".to_owned());
+    }
+    let steps = compare((&document, Some(LOW)), (&document, Some(DEFAULT))).unwrap().steps;
+    let arms = steps[0].arms.as_ref().unwrap();
+    for part in [
+        "log_dirs: {\"nvme\": \"/mnt/a\"}",
+        "    before: \"echo \\\"a\\\"\\ntrue\"\n",
+        "    host: {\"vm.swappiness\": \"1\"}\n",
+        "log_dir: \"nvme\"}",
+    ] {
+        assert!(arms.contains(part), "{part}: {arms}");
+    }
+}
+
+#[test]
+fn where_no_trial_can_hold_two_steps_the_reason_is_said() {
+    let why = |change: &dyn Fn(&mut RunDocument)| {
+        let mut b = later(1.0);
+        change(&mut b);
+        compare((&healthy(), Some(LOW)), (&b, Some(LOW))).unwrap().steps[0].no_arms.clone().unwrap()
+    };
+    assert!(why(&|b| b.plan.steps.clear()).contains("not in their documents"));
+    let ramp = Schedule::Ramp { from_per_s: 1.0, to_per_s: 9.0, over: Nanos::from_secs(1) };
+    assert!(why(&|b| b.plan.steps[0].load.schedule = ramp.clone()).contains("no rate that changes"));
+    let dir = || LogDirPlan { name: "nvme".to_owned(), path: "/mnt/a".to_owned() };
+    let with_dir = |b: &mut RunDocument| {
+        if let ClusterPlan::Lab { log_dirs, .. } = &mut b.plan.cluster {
+            log_dirs.push(dir());
+        }
+    };
+    assert!(why(&with_dir).contains("other log directories"));
 }
 
 #[test]

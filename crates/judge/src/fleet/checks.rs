@@ -2,20 +2,25 @@
 
 use super::compared::Compared;
 use super::estimate::Estimate;
-use super::pre_trend::{self, Before};
+use super::pre_trend::{self, Before, INTERVALS_ENOUGH};
 use super::question::FleetQuestion;
 use super::strata::{self, Alone};
 use super::surge::Found;
+use super::totals::totals;
 use super::traffic::{ALARM_P, interference, overlap};
-use super::words::{change, count, percent, ratio};
-use plumb_model::fleet::{CheckOutcome, FleetCheck};
+use super::words::{by_chance, change, count, percent, ratio};
+use plumb_model::fleet::{CheckOutcome, FleetCheck, SampleKind};
 use plumb_stats::fleet::design::Groups;
 use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance, servers_min, smallest_p};
 use plumb_stats::fleet::without::left_out;
 
 /// Checks that make a verdict impossible when they fail.
-pub(super) const DECISIVE: [&str; 7] =
-    ["strata", "servers", "missing", "overlap", "interference", "pre_trend", "placebo"];
+pub(super) const DECISIVE: [&str; 8] =
+    ["strata", "servers", "missing", "overlap", "interference", "pre_trend", "placebo", "totals"];
+
+/// p of a drift in few intervals below which it takes the verdict, if it is enough for the effect: there an alarm at [`ALARM_P`]
+/// would hardly ever come (ours).
+const SUSPECT_P: f64 = 0.2;
 
 /// Every check, in the order in which they are read.
 pub(super) fn checks(
@@ -38,8 +43,12 @@ pub(super) fn checks(
         overlap(compared, estimate),
         interference(compared, estimate, question),
         leave_one_out(compared, estimate, question),
-        surged(surge),
     ]);
+    // A level has no total.
+    if question.metric_kind != SampleKind::Level {
+        checks.push(totals(compared, estimate, question));
+    }
+    checks.push(surged(surge));
     checks
 }
 
@@ -153,7 +162,7 @@ fn level_check(name: &str, what: &str, found: Option<(f64, f64)>) -> FleetCheck 
         "{what}: the test group's is {apart} against the control group's, typical server by typical server"
     );
     if p >= ALARM_P {
-        return check(name, CheckOutcome::Passed, format!("{said}, as chance makes it."), Some(p));
+        return check(name, CheckOutcome::Passed, format!("{said}; {}.", by_chance(p)), Some(p));
     }
     let statement = format!(
         "{said}. Chance hardly ever makes groups so unlike, so they were not drawn at random. Changes are compared, not levels, but \
@@ -175,12 +184,16 @@ fn before(name: &str, found: Option<Before>, estimate: &Estimate, question: &Fle
         return check(name, CheckOutcome::Unknown, statement, None);
     };
     if found.p >= ALARM_P {
-        return check(
-            name,
-            CheckOutcome::Passed,
-            format!("{} Chance makes as much.", found.what),
-            Some(found.p),
+        let said = format!("{}; {}.", found.what.trim_end_matches('.'), by_chance(found.p));
+        if !found.drift.is_some_and(|drift| explains(drift, estimate, question)) {
+            return check(name, CheckOutcome::Passed, said, Some(found.p));
+        }
+        let outcome = if found.p < SUSPECT_P { CheckOutcome::Failed } else { CheckOutcome::Warning };
+        let statement = format!(
+            "{said} So few intervals before the change cannot tell a drift from chance, and going on it would make what is seen after \
+             the change: give at least {INTERVALS_ENOUGH} of them."
         );
+        return check(name, outcome, statement, Some(found.p));
     }
     let bears = estimate
         .log_interval(question.level)
@@ -199,6 +212,13 @@ fn before(name: &str, found: Option<Before>, estimate: &Estimate, question: &Fle
     let statement =
         format!("{} That is more than chance: the groups went apart without the change.", found.what);
     check(name, CheckOutcome::Failed, statement, Some(found.p))
+}
+
+/// Whether a drift that goes on is enough for what is seen after the change.
+fn explains(drift: f64, estimate: &Estimate, question: &FleetQuestion) -> bool {
+    estimate
+        .log_interval(question.level)
+        .is_some_and(|(low, high)| (low > 0.0 && low - drift <= 0.0) || (high < 0.0 && high - drift >= 0.0))
 }
 
 /// Whether the effect is one server's.

@@ -44,9 +44,17 @@ pub(super) struct Compared<'t> {
     pub(super) exclusions: Vec<Exclusion>,
 }
 
-/// A usable value: a number, not negative, and above 0 where only its logarithm is of use.
+/// Nothing that is counted or timed is larger; sums of larger values may overflow (ours).
+const MOST: f64 = 1e30;
+
+/// Whether a value can be one: a number, not negative, and not beyond reason.
+pub(super) fn believed(value: &f64) -> bool {
+    (0.0..=MOST).contains(value)
+}
+
+/// A usable value: one that can be, and above 0 where only its logarithm is of use.
 pub(super) fn usable(value: Option<f64>, kind: SampleKind) -> Option<f64> {
-    value.filter(|value| value.is_finite() && (*value > 0.0 || (*value == 0.0 && kind != SampleKind::Level)))
+    value.filter(|value| believed(value) && (*value > 0.0 || kind != SampleKind::Level))
 }
 
 impl<'t> Compared<'t> {
@@ -78,6 +86,7 @@ impl<'t> Compared<'t> {
         compared.enough(kind);
         compared.scale = scale(&compared);
         compared.with_levels();
+        compared.lost.count_compared(&compared.servers);
         compared.test = compared.servers.iter().map(|it| it.group == Some(FleetGroup::Test)).collect();
         let both = compared.both_there(&table.servers);
         both.map_err(|error| compared.lost.error().unwrap_or(error))?;
@@ -100,16 +109,14 @@ impl<'t> Compared<'t> {
     }
 
     fn value(&self, server: &FleetServer, at: usize) -> Option<(f64, f64)> {
-        let metric =
-            server.metric.get(at).copied().flatten().filter(|value| value.is_finite() && *value >= 0.0)?;
+        let metric = server.metric.get(at).copied().flatten().filter(believed)?;
         if matches!(self.scale, Scale::Level) && metric <= 0.0 {
             return None;
         }
         if !self.adjusted {
             return Some((metric, f64::NAN));
         }
-        let load =
-            server.load.get(at).copied().flatten().filter(|value| value.is_finite() && *value >= 0.0)?;
+        let load = server.load.get(at).copied().flatten().filter(believed)?;
         Some((metric, load))
     }
 
@@ -281,8 +288,8 @@ impl<'t> Compared<'t> {
 /// Values that cannot be used, counted by kind.
 fn unusable(servers: &[&FleetServer], kind: SampleKind, exclusions: &mut Vec<Exclusion>) {
     let rows = [
-        ("values of the metric that are no number, or negative", kind),
-        ("values of the load that are no number, or negative", SampleKind::Increments),
+        ("values of the metric that are no number, negative or beyond 10^30", kind),
+        ("values of the load that are no number, negative or beyond 10^30", SampleKind::Increments),
     ];
     for (row, (what, kind)) in rows.into_iter().enumerate() {
         let values = |server: &FleetServer| {
@@ -293,8 +300,11 @@ fn unusable(servers: &[&FleetServer], kind: SampleKind, exclusions: &mut Vec<Exc
         let counts: Vec<u64> = servers.iter().map(|server| values(server)).collect();
         let count = counts.iter().sum();
         if let Some(first) = counts.iter().position(|count| *count > 0) {
-            let what =
-                if kind == SampleKind::Level { "values of the metric that are not above 0" } else { what };
+            let what = if kind == SampleKind::Level {
+                "values of the metric that are not above 0, or beyond 10^30"
+            } else {
+                what
+            };
             let example =
                 format!("{} ({} group)", servers[first].name, servers[first].group.map_or("no", name));
             exclusions.push(Exclusion {

@@ -1,6 +1,6 @@
 //! Each interval of each group, for the chart: the servers that are compared, in all intervals, whether these are compared or not.
 
-use super::compared::Compared;
+use super::compared::{Compared, believed};
 use super::words::moment;
 use plumb_model::fleet::{FleetDay, FleetGroup, FleetServer, FleetTable};
 
@@ -10,7 +10,7 @@ pub(super) fn days(compared: &Compared, table: &FleetTable) -> Vec<FleetDay> {
         let servers = compared.servers.iter().filter(move |server| server.group == Some(group));
         let values = |of: fn(&FleetServer) -> &Vec<Option<f64>>| {
             let values = servers.clone().filter_map(move |server| of(server).get(at).copied().flatten());
-            values.filter(|value| value.is_finite()).collect::<Vec<f64>>()
+            values.filter(believed).collect::<Vec<f64>>()
         };
         let (mut metric, load) = (values(|server| &server.metric), values(|server| &server.load));
         metric.sort_by(f64::total_cmp);

@@ -46,6 +46,30 @@ pub enum FleetError {
         /// Of so many.
         other_had: u64,
     },
+    /// A surge that the user knows of and the figures do not.
+    #[error(
+        "no interval that is compared begins in the surge given, {from} to {until}; they begin from {first} to {last}"
+    )]
+    SurgeOutside {
+        /// Its begin as given.
+        from: String,
+        /// Its end; `the end` where none is given.
+        until: String,
+        /// The first interval.
+        first: String,
+        /// The last.
+        last: String,
+    },
+    /// A surge with nothing beside it.
+    #[error(
+        "the surge given leaves no interval before the change to hold it against; it has all from {first} to {last}"
+    )]
+    SurgeEverywhere {
+        /// Its first interval.
+        first: String,
+        /// Its last.
+        last: String,
+    },
     /// A stuck exporter, or a metric that does not happen.
     #[error(
         "{quantity} of the {} group is {value} in every interval of every server; expected values that change",
@@ -74,6 +98,9 @@ impl FleetError {
             }
             FleetError::Lost { .. } => {
                 "did the change take them out? If their figures only come from elsewhere since, give those, too"
+            }
+            FleetError::SurgeOutside { .. } | FleetError::SurgeEverywhere { .. } => {
+                "is it the right time, with its time zone? Without one given, a surge is looked for in the load"
             }
             FleetError::Constant { .. } => {
                 "is it the right column, and does it count what it should? A metric that never moves shows no change"

@@ -4,7 +4,7 @@
 //! outcome with it, and the rest of its group looks the better for it.
 
 use super::checks::alike_in;
-use super::compared::{Compared, ENOUGH_SHARE, usable};
+use super::compared::{Compared, ENOUGH_SHARE, believed, usable};
 use super::error::{FleetError, name};
 use super::missing::MissingValues;
 use super::question::FleetQuestion;
@@ -13,7 +13,7 @@ use super::traffic::ALARM_P;
 use super::words::{p_value, percent};
 use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetServer, SampleKind};
 use plumb_stats::fleet::lost::{Losses, chance_of_losses};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of a group's servers that it lost beyond the other group's share, from which it matters whatever chance does (ours).
 const LOST_SHARE: f64 = 0.1;
@@ -32,6 +32,8 @@ struct Tally {
     silent: u64,
     /// Of these, with values after it, and without load.
     idle: u64,
+    /// Of the silent ones, those that are compared all the same: they have values in the intervals that both groups have.
+    compared: u64,
 }
 
 impl Tally {
@@ -41,6 +43,25 @@ impl Tally {
 
     fn share(self) -> f64 {
         self.lost() as f64 / self.had.max(1) as f64
+    }
+
+    /// Which figures the lost servers are in.
+    fn in_figures(self, group: FleetGroup) -> String {
+        let (group, lost) = (name(group), self.lost());
+        let are = |n: u64| if n == 1 { "1 is".to_owned() } else { format!("{n} are") };
+        match lost - self.compared {
+            out if out == lost => "They are in no figure".to_owned(),
+            0 => format!(
+                "The {group} servers among them are in the figures, which are of the time when both groups still had values, and of \
+                 nothing later"
+            ),
+            out => format!(
+                "Of the {group} servers among them {} in no figure, and {} in those of the time when both groups still had values, and of \
+                 nothing later",
+                are(out),
+                are(self.compared)
+            ),
+        }
     }
 
     /// `9 of the 20 test servers (7: without values after; 2: no load after, load before)`.
@@ -71,6 +92,8 @@ pub(super) struct Lost {
     /// Chance of as uneven a loss, within strata.
     p: f64,
     missing: MissingValues,
+    /// The servers without values after it.
+    silent: BTreeSet<String>,
 }
 
 impl Lost {
@@ -92,6 +115,7 @@ impl Lost {
             let tally = if test { &mut lost.test } else { &mut lost.control };
             tally.had += u64::from(fate != Fate::Unknown);
             tally.silent += u64::from(fate == Fate::Silent);
+            lost.silent.extend((fate == Fate::Silent).then(|| server.name.clone()));
             tally.idle += u64::from(fate == Fate::Idle);
             let of_stratum = losses.entry(*stratum).or_default();
             let gone = u64::from(matches!(fate, Fate::Silent | Fate::Idle));
@@ -113,6 +137,15 @@ impl Lost {
         let p = alike_in(&test, &stratum, &shares, question).map(|(_, p)| p);
         lost.missing = MissingValues::of(&shares, &test, p);
         lost
+    }
+
+    /// Once it is known who is compared.
+    pub(super) fn count_compared(&mut self, servers: &[&FleetServer]) {
+        for server in servers.iter().filter(|server| self.silent.contains(&server.name)) {
+            let test = server.group == Some(FleetGroup::Test);
+            let tally = if test { &mut self.test } else { &mut self.control };
+            tally.compared += 1;
+        }
     }
 
     /// The group that lost more of its servers, then the other.
@@ -149,7 +182,8 @@ impl Lost {
         );
         if self.decides() {
             let statement = format!(
-                "{said}. They are in no figure: what is left of the {} group cannot speak for it.",
+                "{said}. {}: what is left of the {} group cannot speak for it.",
+                more.in_figures(group),
                 name(group)
             );
             return (CheckOutcome::Failed, statement, Some(self.p));
@@ -158,7 +192,7 @@ impl Lost {
         let many = more.share() >= LOST_SHARE;
         let outcome = if many || more.lost() > fewer.lost() { CheckOutcome::Warning } else { outcome };
         let of_rest = if many {
-            format!(" The figures are of those that are left: {} of a group are not.", percent(more.share()))
+            format!(" {}: {} of the {} group.", more.in_figures(group), percent(more.share()), name(group))
         } else {
             String::new()
         };
@@ -179,7 +213,7 @@ fn fate(
         |intervals: &[usize]| enough(intervals, intervals.iter().filter(|at| there(server, **at)).count());
     let loads = |intervals: &[usize]| -> Vec<f64> {
         let loads = intervals.iter().filter_map(|at| server.load.get(*at).copied().flatten());
-        loads.filter(|load| load.is_finite() && *load >= 0.0).collect()
+        loads.filter(believed).collect()
     };
     let idle = |intervals: &[usize]| {
         let loads = loads(intervals);

@@ -1,7 +1,7 @@
 //! Values that are not there, of all servers of both groups: whether one group lacks more of them than the other.
 
 use super::traffic::ALARM_P;
-use super::words::percent;
+use super::words::{by_chance, percent};
 use plumb_model::fleet::CheckOutcome;
 
 /// Shares of each group's values that are missing, 0..1.
@@ -43,7 +43,8 @@ impl MissingValues {
                 let statement = format!("{said}; whether chance makes that cannot be told. {matters}");
                 (CheckOutcome::Warning, statement, None)
             }
-            _ => (CheckOutcome::Passed, format!("{said}, as chance makes it."), self.p),
+            Some(p) => (CheckOutcome::Passed, format!("{said}; {}.", by_chance(p)), self.p),
+            None => (CheckOutcome::Passed, format!("{said}."), None),
         }
     }
 }

@@ -7,8 +7,8 @@ use plumb_stats::fleet::change::Scale;
 use plumb_stats::fleet::design::{Design, Groups};
 use plumb_stats::fleet::naive::{Naive, Rate, poisson, samples};
 
-const EVENTS: &str = "It counts every event as a sample of its own; a server's events come together, so the interval is far too narrow";
-const DAYS: &str = "It counts every interval of a server as a sample of its own; they are alike, so the interval is far too narrow";
+const EVENTS: &str = "Every event counts as a sample, though a server's come together: far too narrow";
+const DAYS: &str = "Every interval counts as a sample, though a server's are alike: far too narrow";
 
 /// All of them.
 pub(super) fn naive(compared: &Compared, question: &FleetQuestion) -> Vec<NaiveFigure> {
@@ -25,9 +25,7 @@ pub(super) fn naive(compared: &Compared, question: &FleetQuestion) -> Vec<NaiveF
         figure(
             "test group, after over before",
             pooled(&[test_after], &[test_before]),
-            format!(
-                "Whatever else happened at that time is in it, and nothing says what would have been. {why}."
-            ),
+            format!("Whatever else happened at that time is in it. {why}."),
         ),
         figure(
             "after the change, test over control",

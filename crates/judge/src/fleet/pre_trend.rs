@@ -17,12 +17,19 @@ const PIECES: usize = 14;
 /// Fewest intervals before the change for a placebo: two on each side of the pretended change.
 const PLACEBO_MIN: usize = 4;
 
+/// With fewer intervals before the change than this, a drift that matters may well be one that chance makes (ours: a slope's
+/// variance falls with the third power of them).
+pub(super) const INTERVALS_ENOUGH: usize = 7;
+
 /// What a look at the time before found.
 #[derive(Debug)]
 pub(super) struct Before {
     /// How far it could shift the effect after the change, as a logarithm.
     pub(super) shift: f64,
     pub(super) p: f64,
+    /// What the drift before makes by the time after, as a logarithm with its sign: only where the intervals are so few that chance
+    /// hides what matters.
+    pub(super) drift: Option<f64>,
     /// In words.
     pub(super) what: String,
 }
@@ -53,7 +60,8 @@ pub(super) fn trend(compared: &Compared, question: &FleetQuestion) -> Option<Bef
         pieces.len(),
         super::words::deviation(drift.abs()),
     );
-    Some(Before { shift: found.largest().max(drift.abs()), p: found.p, what })
+    let few = pieces.len() < INTERVALS_ENOUGH;
+    Some(Before { shift: found.largest().max(drift.abs()), p: found.p, drift: few.then_some(drift), what })
 }
 
 /// The same comparison with a pretended change in the middle of the time before; none with too few intervals.
@@ -87,7 +95,7 @@ pub(super) fn placebo(compared: &Compared, question: &FleetQuestion) -> Option<B
         super::words::ratio(low.exp()),
         super::words::ratio(high.exp()),
     );
-    Some(Before { shift: effect.log_ratio.abs(), p: chance.p, what })
+    Some(Before { shift: effect.log_ratio.abs(), p: chance.p, drift: None, what })
 }
 
 fn of_all(compared: &Compared, level: impl Fn(&FleetServer) -> Option<f64>) -> Vec<Option<f64>> {

@@ -55,7 +55,11 @@ fn stop_when(result: &FleetResult, spread: f64, shown: (f64, f64), servers: (u32
         Good::Lower => ("above", 1.0),
         Good::Higher => ("below", -1.0),
     };
-    let load = result.load.as_ref().map_or_else(String::new, |load| format!(" at equal {load}"));
+    let what = match &result.load {
+        _ if result.of_shares => format!("the share of intervals with any {}", result.metric),
+        Some(load) => format!("{} at equal {load}", result.metric),
+        None => result.metric.clone(),
+    };
     let mut rules = Vec::new();
     let (stage, others) = servers;
     // The last stage leaves nobody to hold it against: then against the time before.
@@ -63,10 +67,9 @@ fn stop_when(result: &FleetResult, spread: f64, shown: (f64, f64), servers: (u32
     let error = spread * (1.0 / f64::from(stage) + beside).sqrt();
     let freedom = f64::from(stage + others).max(3.0) - 2.0;
     if let Some(t) = student_quantile(1.0 - FALSE_STOP, freedom).filter(|_| stage >= STAGE_MIN) {
-        let against = if others > 0 { "over the servers without the change" } else { "over the time before" };
+        let against = if others > 0 { ", over the same of the servers without the change" } else { "" };
         rules.push(format!(
-            "{}{load}, after over before {against}, is {worse} {}: harm that is no chance",
-            result.metric,
+            "{what}, after over before{against}, is {worse} {}: more harm than chance makes",
             ratio((sign * t * error).exp())
         ));
         // What this trial showed has an error of its own.
@@ -75,10 +78,10 @@ fn stop_when(result: &FleetResult, spread: f64, shown: (f64, f64), servers: (u32
             rules.push(format!("the same is {worse} {}: less than this trial showed", ratio(expected.exp())));
         }
     }
-    if let Some(t) = student_quantile(1.0 - ODD_SERVER, freedom) {
+    // A single server's share is of a few intervals.
+    if let Some(t) = student_quantile(1.0 - ODD_SERVER, freedom).filter(|_| !result.of_shares) {
         rules.push(format!(
-            "{}{load} of a single server {} by more than {}: one in a thousand does so by itself",
-            result.metric,
+            "{what} of a single server {} by more than {}: one in a thousand does so by itself",
             if sign > 0.0 { "rises" } else { "falls" },
             change((sign * t * spread).exp()).trim_start_matches(['+', '-'])
         ));

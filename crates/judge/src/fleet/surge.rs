@@ -4,6 +4,7 @@
 //! group rose during it, over how that of the control group did.
 
 use super::compared::Compared;
+use super::error::FleetError;
 use super::question::FleetQuestion;
 use super::words::moment;
 use plumb_model::fleet::{FleetGroup, FleetServer, Surge};
@@ -36,23 +37,50 @@ pub(super) struct Found {
 }
 
 /// None where the load has none, or there is no load.
-pub(super) fn surge(compared: &Compared, question: &FleetQuestion) -> Option<Found> {
+///
+/// # Errors
+/// A surge that is given, and of which the table shows nothing.
+pub(super) fn surge(compared: &Compared, question: &FleetQuestion) -> Result<Option<Found>, FleetError> {
     let places: Vec<usize> = compared.before.iter().chain(&compared.after).copied().collect();
-    let (during, p): (Vec<usize>, Option<f64>) = match question.surge_s {
-        Some((from_s, until_s)) => {
-            let within = |at: &usize| {
-                let start_s = compared.starts_s[*at];
-                start_s >= from_s && until_s.is_none_or(|until_s| start_s < until_s)
-            };
-            (places.iter().copied().filter(within).collect(), None)
-        }
-        None => found_in_load(compared, question, &places)?,
+    let Some(given) = question.surge_s else {
+        let found = found_in_load(compared, question, &places);
+        return Ok(found.and_then(|(during, p)| told(compared, question, &during, p)));
     };
+    let during = within(compared, &places, given)?;
+    let found = told(compared, question, &during, None);
+    let start = |at: Option<&usize>| at.map_or_else(String::new, |at| moment(compared.starts_s[*at]));
+    let everywhere =
+        || FleetError::SurgeEverywhere { first: start(during.first()), last: start(during.last()) };
+    found.ok_or_else(everywhere).map(Some)
+}
+
+/// The intervals that begin in the surge that the user gives.
+fn within(
+    compared: &Compared,
+    places: &[usize],
+    (from_s, until_s): (i64, Option<i64>),
+) -> Result<Vec<usize>, FleetError> {
+    let starts_s = || places.iter().map(|at| compared.starts_s[*at]);
+    let is_within = |start_s: i64| start_s >= from_s && until_s.is_none_or(|until_s| start_s < until_s);
+    if !starts_s().any(is_within) {
+        return Err(FleetError::SurgeOutside {
+            from: moment(from_s),
+            until: until_s.map_or_else(|| "the end".to_owned(), moment),
+            first: starts_s().min().map_or_else(String::new, moment),
+            last: starts_s().max().map_or_else(String::new, moment),
+        });
+    }
+    Ok(places.iter().copied().filter(|at| is_within(compared.starts_s[*at])).collect())
+}
+
+/// What the surge in these intervals did; none where there is nothing to hold it against.
+fn told(compared: &Compared, question: &FleetQuestion, during: &[usize], p: Option<f64>) -> Option<Found> {
+    let places = compared.before.iter().chain(&compared.after);
     let (first, last) = (*during.first()?, *during.last()?);
-    let beside = beside(compared, &during)?;
+    let beside = beside(compared, during)?;
     let log_ratio = |level: &dyn Fn(&FleetServer, &[usize]) -> Option<f64>| -> Vec<Option<f64>> {
         let servers = compared.servers.iter();
-        servers.map(|server| Some(level(server, &during)? - level(server, &beside)?)).collect()
+        servers.map(|server| Some(level(server, during)? - level(server, &beside)?)).collect()
     };
     let metric = log_ratio(&|server, places| compared.metric_level(server, places));
     let load = log_ratio(&|server, places| compared.load_level(server, places));
@@ -69,7 +97,7 @@ pub(super) fn surge(compared: &Compared, question: &FleetQuestion) -> Option<Fou
     let of_means = |group| metric_ratio.get(&group).copied();
     let plain =
         of_means(FleetGroup::Test).zip(of_means(FleetGroup::Control)).map(|(test, control)| test / control);
-    let next = places.iter().find(|at| **at > last);
+    let next = places.copied().find(|at| *at > last);
     Some(Found {
         rise: by_all(&load).unwrap_or(0.0),
         intervals: during.len(),
@@ -77,7 +105,8 @@ pub(super) fn surge(compared: &Compared, question: &FleetQuestion) -> Option<Fou
         given: question.surge_s.is_some(),
         surge: Surge {
             from: moment(compared.starts_s[first]),
-            until: next.map(|at| moment(compared.starts_s[*at])),
+            until: next.map(|at| moment(compared.starts_s[at])),
+            has_change_in_it: compared.after.contains(&last) && compared.before.contains(&beside[0]),
             load_ratio,
             metric_ratio,
             ratio_of_ratios: effect.as_ref().map(|effect| effect.log_ratio.exp()).or(plain),

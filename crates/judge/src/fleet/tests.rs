@@ -1,6 +1,9 @@
 //! Fleets with a known truth, and what is said of them.
 
+mod before;
 mod lost;
+mod surge;
+mod totals;
 mod traffic;
 
 use super::*;
@@ -215,48 +218,28 @@ fn where_most_servers_have_no_drops_the_share_of_days_with_any_is_compared() {
     assert_eq!(result.verdict, TrialVerdict::Better, "{:?}", result.summary);
     assert!((result.interval_low.unwrap()..result.interval_high.unwrap()).contains(&0.2), "{result:?}");
     assert!(result.caveats.iter().any(|caveat| caveat.contains("share of intervals")));
-}
-
-/// Field report: another CDN failed a customer over, and the drops of the group with Early Snoop rose 13.75-fold, to 55,000 a server
-/// and day, those of the group with Home Snoop 4.23-fold, to 27,000. A ratio of ratios of 0.308; that one group had fewer
-/// drops before (4,000 against 6,400) is in it.
-#[test]
-fn a_failover_is_a_ratio_of_ratios_with_an_interval_only_where_servers_are_known() {
-    let failover = |_: bool, day: usize| if (16..18).contains(&day) { 3.0 } else { 1.0 };
-    let drops = |test: bool, day: usize| {
-        let (before, during) = if test { (27_000.0 / 4.23, 27_000.0) } else { (55_000.0 / 13.75, 55_000.0) };
-        // What the load does to the drops is taken off again: these are what was published.
-        if (16..18).contains(&day) { during / 3f64.powf(1.5) } else { before }
-    };
-    let result = of(&Fleet { load: failover, drops, level: 1.0, ..USUAL });
-    let surge = result.surge.unwrap();
-    assert_eq!(
-        (surge.from.as_str(), surge.until.as_deref()),
-        ("2026-01-17T00:00:00Z", Some("2026-01-19T00:00:00Z"))
-    );
-    assert!((surge.metric_ratio[&FleetGroup::Control] / 13.75 - 1.0).abs() < 0.1, "{surge:?}");
-    assert!((surge.metric_ratio[&FleetGroup::Test] / 4.23 - 1.0).abs() < 0.1, "{surge:?}");
-    assert!((surge.ratio_of_ratios.unwrap() / (4.23 / 13.75) - 1.0).abs() < 0.1, "{surge:?}");
-    let (low, high) = (surge.interval_low.unwrap(), surge.interval_high.unwrap());
     assert!(
-        (low..high).contains(&(4.23 / 13.75)) && high / low < 1.4 && surge.p.unwrap() <= 0.001,
-        "{surge:?}"
+        result.of_shares
+            && result.rollout[0].stop_when[0].starts_with("the share of intervals with any drops, after")
     );
-
-    let published = of(&Fleet { servers: 1, load: failover, drops, level: 1.0, ..USUAL });
-    let surge = published.surge.unwrap();
-    assert!(surge.ratio_of_ratios.is_some());
-    assert_eq!((surge.interval_low, surge.interval_high, surge.p), (None, None, None));
-    assert_eq!((published.verdict, published.interval_low), (TrialVerdict::Undecided, None));
 }
 
 #[test]
-fn a_surge_may_be_told_instead_of_found() {
-    let told =
-        FleetQuestion { surge_s: Some((FIRST_S + 3 * DAY_S, Some(FIRST_S + 5 * DAY_S))), ..question() };
-    let result = result(&USUAL.table(), &told).unwrap();
-    assert_eq!(result.surge.unwrap().from, "2026-01-04T00:00:00Z");
-    assert!(check(&of(&USUAL), "surge").statement.contains("no surge"));
+fn values_beyond_reason_are_told_as_such_and_take_no_server_with_them() {
+    let mut table = Fleet { drops: fewer, ..USUAL }.table();
+    table.servers[0].metric[3..5].fill(Some(1e308));
+    table.servers[2].load[3..5].fill(Some(1e308));
+    let result = result(&table, &question()).unwrap();
+    let rows: Vec<(&str, u64)> = result.exclusions.iter().map(|it| (it.what.as_str(), it.count)).collect();
+    assert_eq!(
+        rows,
+        [
+            ("values of the metric that are no number, negative or beyond 10^30", 2),
+            ("values of the load that are no number, negative or beyond 10^30", 2)
+        ]
+    );
+    assert_eq!(result.servers, [(FleetGroup::Control, 40), (FleetGroup::Test, 40)].into());
+    assert!(result.days.iter().all(|day| day.metric_mean.is_some_and(|mean| mean < 1e6)));
 }
 
 #[test]
@@ -269,7 +252,7 @@ fn whatever_cannot_be_used_is_counted() {
     table.servers[6].group = None;
     let result = result(&table, &question()).unwrap();
     let count = |what: &str| result.exclusions.iter().find(|it| it.what.contains(what)).map(|it| it.count);
-    assert_eq!(count("no number, or negative"), Some(2));
+    assert_eq!(count("no number, negative or beyond"), Some(2));
     assert_eq!(count("less than half of the intervals"), Some(1));
     assert_eq!(count("without any load before"), Some(1));
     assert_eq!(result.servers, [(FleetGroup::Control, 40), (FleetGroup::Test, 37)].into());
@@ -344,7 +327,7 @@ fn a_stage_stops_at_what_noise_does_once_in_twenty() {
     let rule = &result.rollout[0].stop_when[0];
     assert!(
         rule.starts_with(
-            "drops at equal packets, after over before over the servers without the change, is above 1.0"
+            "drops at equal packets, after over before, over the same of the servers without the change, is above 1.0"
         ),
         "{rule}"
     );

@@ -3,7 +3,7 @@
 use super::compared::Compared;
 use super::estimate::Estimate;
 use super::question::FleetQuestion;
-use super::words::{change, deviation, p_value, percent};
+use super::words::{by_chance, change, deviation, p_value, percent};
 use plumb_model::fleet::{CheckOutcome, FleetCheck};
 use plumb_stats::fleet::design::{Design, Groups};
 use plumb_stats::fleet::overlap;
@@ -80,10 +80,7 @@ pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &
         change(control_ratio)
     );
     let Some(p) = p.filter(|p| *p < ALARM_P) else {
-        let statement = format!(
-            "{said}: no more apart than chance makes it{}.",
-            p.map(p_in_brackets).unwrap_or_default()
-        );
+        let statement = format!("{said}{}.", p.map_or_else(String::new, |p| format!("; {}", by_chance(p))));
         return check(name, CheckOutcome::Passed, statement, p);
     };
     let apart = effect.log_ratio.abs();

@@ -3,6 +3,8 @@
 use super::compared::Compared;
 use super::error::name;
 use super::estimate::Estimate;
+use super::pre_trend::INTERVALS_ENOUGH;
+use super::traffic::ALARM_P;
 use jiff::Timestamp;
 use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetResult, SampleKind};
 use plumb_model::trial::{Good, TrialVerdict};
@@ -11,6 +13,9 @@ const DAY_S: u64 = 86_400;
 
 /// Powers of the load outside of which the load is hardly what drives a metric (ours).
 const UNUSUAL: std::ops::Range<f64> = 0.5..2.5;
+
+/// Below this p a reader is told that it is rare, though it is no alarm.
+const RARE: f64 = 0.05;
 
 /// UTC, RFC 3339.
 pub(super) fn moment(seconds: i64) -> String {
@@ -59,6 +64,16 @@ pub(super) fn p_value(p: f64) -> String {
     if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") }
 }
 
+/// What passes a check: `chance alone makes as much in 34 % of cases`; where that is rare, that it is no alarm yet.
+pub(super) fn by_chance(p: f64) -> String {
+    let alarm = if p < RARE {
+        format!(": rare, but no alarm, which is below {}", percent(ALARM_P))
+    } else {
+        String::new()
+    };
+    format!("chance alone makes as much in {} of cases{alarm}", percent(p))
+}
+
 /// `1 server`, `1,204 servers`.
 pub(super) fn count(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", thousands(n as f64), if n == 1 { "" } else { "s" })
@@ -100,9 +115,21 @@ fn verdict(estimate: &Estimate, result: &FleetResult) -> String {
             percent(result.margin)
         ),
         TrialVerdict::Undecided => {
-            format!("Undecided{found}. {}", result.reason.clone().unwrap_or_default())
+            let reason = result.reason.as_deref().unwrap_or_default();
+            // A figure that stands before what is wrong with it is read, and the rest is not.
+            match found.strip_prefix(", ") {
+                Some(found) if failed(result) => {
+                    format!("Undecided: {reason} The figures, which are not to be relied on, say {found}.")
+                }
+                _ => format!("Undecided{found}. {reason}"),
+            }
         }
     }
+}
+
+/// Whether a check took the verdict away.
+fn failed(result: &FleetResult) -> bool {
+    result.checks.iter().any(|check| check.outcome == CheckOutcome::Failed)
 }
 
 /// `, -95 % (ratio 0.050, 95 % interval 0.045 to 0.056, p < 0.001) at equal packets`.
@@ -173,12 +200,13 @@ fn third(result: &FleetResult) -> Option<String> {
             |(low, high)| format!("{} to {}", ratio(low), ratio(high)),
         );
         return Some(format!(
-            "In the surge from {} on, {} rose {}-fold on control and {}-fold on test servers: a ratio of ratios of {} ({interval}).",
+            "In the surge from {} on, {} were {}-fold on control and {}-fold on test servers: a ratio of ratios of {} ({interval}){}.",
             surge.from,
             result.metric,
             ratio(control),
             ratio(test),
-            ratio(surge.ratio_of_ratios?)
+            ratio(surge.ratio_of_ratios?),
+            if surge.has_change_in_it { ", with the change in it" } else { "" }
         ));
     }
     let warned: Vec<&str> = result
@@ -199,6 +227,24 @@ fn third(result: &FleetResult) -> Option<String> {
     ))
 }
 
+/// What the time before the change leaves open.
+fn time_before(result: &FleetResult) -> Option<String> {
+    let trend = result.checks.iter().find(|check| check.name == "pre_trend")?;
+    match trend.outcome {
+        CheckOutcome::Warning if trend.p.is_some_and(|p| p >= ALARM_P) => Some(trend.statement.clone()),
+        CheckOutcome::Unknown if result.effect_ratio.is_some() => Some(format!(
+            "With {} before the change nobody can see whether the groups were going apart already.",
+            count(u64::from(result.intervals_before), "interval")
+        )),
+        CheckOutcome::Passed if result.intervals_before < INTERVALS_ENOUGH as u32 => Some(format!(
+            "With only {} before the change, groups that were slowly going apart already look like groups that were not: give at least \
+             {INTERVALS_ENOUGH} of them before relying on a small effect.",
+            count(u64::from(result.intervals_before), "interval")
+        )),
+        _ => None,
+    }
+}
+
 /// What a reader must know before relying on it.
 pub(super) fn caveats(estimate: &Estimate, result: &FleetResult) -> Vec<String> {
     let mut caveats = Vec::new();
@@ -215,6 +261,7 @@ pub(super) fn caveats(estimate: &Estimate, result: &FleetResult) -> Vec<String> 
             result.metric
         ));
     }
+    caveats.extend(time_before(result));
     let interval = result.load_elasticity_low.zip(result.load_elasticity_high);
     if let Some((low, high)) = interval.filter(|(low, high)| *high < UNUSUAL.start || *low > UNUSUAL.end) {
         caveats.push(format!(

@@ -2,8 +2,9 @@
 
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::document::StepResult;
+use plumb_model::document::{AfterWarmUp, StepResult};
 use plumb_model::finding::{Finding, Severity};
+use plumb_model::observation::Distribution;
 
 pub(super) const RULE: Rule = Rule {
     id: "counts-do-not-add-up",
@@ -72,8 +73,10 @@ fn explained_by_loss(setup: &Setup) -> bool {
 /// Sums that hold in every run, as (what, got, expected).
 fn sums(result: &StepResult) -> [(&'static str, u64, u64); 3] {
     let counts = &result.counts;
-    let recorded = |distribution: &plumb_model::observation::Distribution| {
-        distribution.samples.saturating_add(distribution.negative).saturating_add(distribution.overflow)
+    let recorded = |distribution: &Distribution, cut: fn(&AfterWarmUp) -> u64| {
+        let cut = result.blocks.iter().filter_map(|block| block.after_warm_up.as_ref()).map(cut);
+        let beside = [distribution.negative, distribution.overflow].into_iter().chain(cut);
+        beside.fold(distribution.samples, u64::saturating_add)
     };
     [
         (
@@ -81,8 +84,16 @@ fn sums(result: &StepResult) -> [(&'static str, u64, u64); 3] {
             counts.acked.saturating_add(counts.failed).saturating_add(counts.unknown),
             counts.sent,
         ),
-        ("acknowledge latencies, against acked", recorded(&result.latency.acknowledge), counts.acked),
-        ("end-to-end latencies, against received", recorded(&result.latency.end_to_end), counts.received),
+        (
+            "acknowledge latencies, against acked",
+            recorded(&result.latency.acknowledge, |after| after.cut_acknowledge),
+            counts.acked,
+        ),
+        (
+            "end-to-end latencies, against received",
+            recorded(&result.latency.end_to_end, |after| after.cut_end_to_end),
+            counts.received,
+        ),
     ]
 }
 
@@ -114,6 +125,19 @@ mod tests {
         let latency = &mut document.steps[0].latency.end_to_end;
         (latency.samples, latency.negative, latency.overflow) = (latency.samples - 2, 1, 1);
         assert_eq!(crate::healthy::found(&document, RULE.id), []);
+    }
+
+    #[test]
+    fn samples_that_were_cut_as_warm_up_of_a_block_are_counted_as_recorded() {
+        let mut document = crate::healthy::healthy();
+        let step = &mut document.steps[0];
+        step.latency.end_to_end.samples -= 3;
+        step.latency.acknowledge.samples -= 2;
+        step.blocks[0].after_warm_up =
+            Some(AfterWarmUp { cut_end_to_end: 3, cut_acknowledge: 2, ..AfterWarmUp::default() });
+        assert_eq!(crate::healthy::found(&document, RULE.id), []);
+        document.steps[0].latency.end_to_end.samples -= 1;
+        assert_eq!(crate::healthy::found(&document, RULE.id).len(), 1);
     }
 
     #[test]

@@ -30,7 +30,7 @@ fn check(case: &Case) -> Vec<Finding> {
 /// Explains a step that lingers by the explained step of equal load that is most like it.
 fn explanation(slow: &Setup, setups: &[Setup]) -> Option<Finding> {
     let lingers = Linger::of(slow)?;
-    let explained = setups.iter().filter(|other| other.same_load(slow));
+    let explained = setups.iter().filter(|other| other.same_offer(slow));
     let explained = explained.filter_map(|fast| Some((fast, Waits::of(slow, fast, &lingers)?)));
     let (fast, waits) = explained.min_by_key(|(fast, _)| fast.differences(slow).len())?;
     Some(finding(slow, fast, &waits, lingers.setting_ms))

@@ -9,6 +9,7 @@ mod duplicates_or_reorder;
 mod durability;
 mod foreign_records;
 mod histogram_overflow;
+mod host_changed;
 mod identical_steps_differ;
 mod instrument_coarse;
 mod knee;
@@ -55,6 +56,7 @@ pub(crate) const REGISTRY: &[Rule] = &[
     cold_start::RULE,
     not_steady::RULE,
     noisy_host::RULE,
+    host_changed::RULE,
     memory_absorbed::RULE,
     same_device::RULE,
     duplicates_or_reorder::RULE,

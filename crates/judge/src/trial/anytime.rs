@@ -5,8 +5,9 @@
 //! equal, its value would reach 1/alpha with a chance of alpha at most, however long one looks (Ville). The interval
 //! has every ratio against which the bets never won so much.
 
-use super::pairs::{Estimate, Levels, detectable_when_looking};
-use super::{Arm, Trial, counts, metric, starts};
+use super::pairs::{Estimate, Levels, log_ratios, values};
+use super::unit::Unit;
+use super::{Arm, Trial, counts};
 use plumb_model::document::RunDocument;
 use plumb_model::trial::TrialMethod;
 use plumb_stats::e_process::{Direction, SignEProcess};
@@ -23,7 +24,7 @@ const REACH: f64 = 4.0;
 /// number of pairs, or where pairs share starts of the brokers: that method is of a fixed number, and no plan has both.
 pub fn decided(document: &RunDocument) -> Option<String> {
     let trial = Trial::of(document)?;
-    if !trial.plan.until_decided || starts::are_units(trial.plan) {
+    if trial.unit() != Unit::PairLookedAt {
         return None;
     }
     let opponents = trial.opponents();
@@ -34,7 +35,7 @@ pub fn decided(document: &RunDocument) -> Option<String> {
 }
 
 fn reason(trial: &Trial, (arm, against): (&Arm, &Arm), alpha: f64) -> Option<String> {
-    let logs = logs(trial, trial.primary()?, (arm, against));
+    let logs = log_ratios(&values(trial, trial.primary()?, (arm, against)));
     let margin = (1.0 + trial.plan.margin).ln();
     let pair = format!("\"{}\" and \"{}\"", arm.name, against.name);
     let pairs = logs.len();
@@ -44,36 +45,22 @@ fn reason(trial: &Trial, (arm, against): (&Arm, &Arm), alpha: f64) -> Option<Str
     if interval(&logs, 2.0 * alpha).is_some_and(|(low, high)| low >= -margin && high <= margin) {
         return Some(format!("{pair} are equivalent after {pairs} pairs"));
     }
-    let harmed = counts::GUARDS.iter().find(|guard| {
-        let worse: Vec<f64> = counts::values(trial, guard, (arm, against))
-            .iter()
-            .map(|(_, under, over)| over - under)
-            .collect();
-        harm_p(&worse) <= alpha
-    })?;
+    let harmed = counts::GUARDS
+        .iter()
+        .find(|guard| harm_p(&counts::differences(trial, guard, (arm, against))) <= alpha)?;
     Some(format!("\"{}\" has more {} than \"{}\" after {pairs} pairs", arm.name, harmed.words, against.name))
-}
-
-fn logs(trial: &Trial, metric: &metric::Metric, (arm, against): (&Arm, &Arm)) -> Vec<f64> {
-    let of = |arm: &Arm, round: u32| metric.value(arm.blocks.get(&round)?);
-    let rounds = trial.rounds.kept.iter();
-    rounds.filter_map(|&round| Some((of(arm, round)? / of(against, round)?).ln())).collect()
 }
 
 /// Estimate, interval and p of log ratios, valid at any stopping time.
 pub(super) fn estimate(logs: &[f64], levels: Levels) -> Option<Estimate> {
     let location = hodges_lehmann(logs, levels.interval)?;
     let ratios = |interval: (f64, f64)| (interval.0.exp(), interval.1.exp());
-    let n = logs.len() as f64;
-    let mean = logs.iter().sum::<f64>() / n;
-    let sd = (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
     Some(Estimate {
         method: TrialMethod::SignEProcess,
         ratio: location.estimate.exp(),
         interval: interval(logs, 1.0 - levels.interval).map(ratios),
         equivalence: interval(logs, 1.0 - levels.equivalence).map(ratios),
         p: p(logs),
-        detectable: detectable_when_looking(sd, logs.len(), levels.interval),
     })
 }
 

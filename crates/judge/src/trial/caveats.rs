@@ -1,12 +1,19 @@
 //! What a reader must know before relying on a trial, each in a sentence.
 
-use super::pairs::{Compared, compare};
+use super::pairs::{Compared, compare, log_ratios};
 use super::verdicts::{Judged, alone};
 use super::{Trial, effective};
 use crate::figure::{count, list, quoted, round_percent, sentence};
-use plumb_model::document::RunState;
+use plumb_model::document::{BlockResult, RunState};
+use plumb_model::facts::Limit;
 use plumb_model::finding::{Severity, Validity};
+use plumb_model::plan::ClusterPlan;
 use plumb_model::trial::{MetricRole, TrialVerdict};
+use plumb_stats::autocorrelation::{lag_1, lag_1_limit};
+use std::collections::BTreeMap;
+
+/// The finding that a path did not keep up.
+const SATURATED: &str = "saturated";
 
 /// Fewest pairs for which a correlation of neighbours says anything (ours).
 const CORRELATION_PAIRS_MIN: usize = 12;
@@ -20,11 +27,15 @@ pub(super) fn caveats(
     let mut all: Vec<String> = not_whole(trial).into_iter().collect();
     all.extend(not_in_effect(trial));
     all.extend(unequal_load(trial));
+    all.extend(no_fixed_size(trial, validity, judged));
     all.extend(noise(judged, (floor, floor_ratio)));
     all.extend(primaries(judged).flat_map(|compared| of_pairs(trial, compared)));
+    all.extend(alarms(judged));
     all.extend(trial.rounds.always.iter().cloned());
     all.extend(excluded(trial));
     all.extend(single_start(trial));
+    all.extend(little_memory(trial));
+    all.extend(cut_as_warm_up(trial));
     let told = validity.reasons.iter().filter(|reason| reason.severity > Severity::Note);
     all.extend(told.map(|reason| {
         let place = reason.step.as_ref().map(|step| format!("{}: ", quoted(step))).unwrap_or_default();
@@ -35,6 +46,17 @@ pub(super) fn caveats(
 
 fn primaries(judged: &Judged) -> impl Iterator<Item = &Compared> {
     judged.metrics.iter().filter(|compared| compared.result.role == MetricRole::Primary)
+}
+
+/// Harm that is not shown to be an arm's doing, where no veto says it.
+fn alarms(judged: &Judged) -> impl Iterator<Item = String> {
+    let said = |alarm: &&String| judged.verdicts.iter().any(|verdict| verdict.vetoes.contains(alarm));
+    judged
+        .metrics
+        .iter()
+        .filter_map(|compared| compared.alarm.as_ref())
+        .filter(move |alarm| !said(alarm))
+        .cloned()
 }
 
 /// A trial that ended before its plan did.
@@ -69,17 +91,52 @@ fn not_in_effect(trial: &Trial) -> Vec<String> {
     asked.collect()
 }
 
-fn unequal_load(trial: &Trial) -> Option<String> {
+fn unequal_load(trial: &Trial) -> Vec<String> {
     let pairs = trial.opponents();
     let unequal = pairs.iter().filter(|(arm, against)| !arm.setup.same_load(&against.setup));
-    let names: Vec<String> = unequal.map(|(arm, _)| quoted(arm.name)).collect();
-    (!names.is_empty()).then(|| {
+    let mut alike: BTreeMap<(&str, Vec<String>), Vec<String>> = BTreeMap::new();
+    for (arm, against) in unequal {
+        let differing = against.setup.load_differences(&arm.setup);
+        alike.entry((against.name, differing)).or_default().push(quoted(arm.name));
+    }
+    let said = alike.into_iter().map(|((against, differing), arms)| {
+        let what = if differing.is_empty() { String::new() } else { format!(" ({})", differing.join("; ")) };
         format!(
-            "{} {} another load than what it is held against: the ratio is of both, load and setting",
-            list(&names),
-            if names.len() == 1 { "has" } else { "have" }
+            "{} {} another load than {}{what}: the ratio is of both, load and setting",
+            list(&arms),
+            if arms.len() == 1 { "has" } else { "have" },
+            quoted(against)
         )
-    })
+    });
+    said.collect()
+}
+
+/// Arms that are told apart by a latency though one of them did not keep up: its latency grows for as long as a block lasts.
+fn no_fixed_size(trial: &Trial, validity: &Validity, judged: &Judged) -> Vec<String> {
+    if trial.primary().is_none_or(|primary| !primary.is_latency()) {
+        return Vec::new();
+    }
+    let outgrown = |name: &str| {
+        let Some(arm) = trial.arms.iter().find(|arm| arm.name == name) else { return false };
+        let mut saturated = validity.reasons.iter().filter(|reason| reason.id == SATURATED);
+        saturated.any(|reason| reason.step.as_deref() == Some(arm.setup.name()))
+    };
+    let told = judged
+        .verdicts
+        .iter()
+        .filter(|verdict| matches!(verdict.verdict, TrialVerdict::Better | TrialVerdict::Worse));
+    let each = told.filter_map(|verdict| {
+        let late = [&verdict.arm, &verdict.against].into_iter().find(|name| outgrown(name))?;
+        Some(format!(
+            "{} did not keep up with the load, so its latency grows for as long as a block lasts: that {} is {} than {} stands, \
+             but the ratio has no fixed size, as longer blocks make another",
+            quoted(late),
+            quoted(&verdict.arm),
+            word(verdict.verdict),
+            quoted(&verdict.against)
+        ))
+    });
+    each.collect()
 }
 
 fn noise(judged: &Judged, (floor, floor_ratio): (&[Compared], Result<f64, String>)) -> Vec<String> {
@@ -129,11 +186,11 @@ pub(super) fn up_to(ratio: f64) -> String {
 fn of_pairs(trial: &Trial, compared: &Compared) -> Vec<String> {
     let result = &compared.result;
     let mut all = Vec::new();
-    let logs: Vec<f64> = result.values.iter().map(|(_, under, over)| (over / under).ln()).collect();
+    let logs = log_ratios(&result.values);
     // Pairs on one start are alike by design: there the start is the unit.
-    let units = compared.starts.is_none() && logs.len() >= CORRELATION_PAIRS_MIN;
+    let units = result.starts.is_none() && logs.len() >= CORRELATION_PAIRS_MIN;
     if let Some(r1) = lag_1(&logs).filter(|_| units) {
-        let limit = 2.0 / (logs.len() as f64).sqrt();
+        let limit = lag_1_limit(logs.len());
         if r1.abs() > limit {
             all.push(format!(
                 "Neighbouring pairs of {} and {} are not independent (correlation {r1:.2}, expected within {limit:.2}): the \
@@ -155,15 +212,6 @@ fn of_pairs(trial: &Trial, compared: &Compared) -> Vec<String> {
         ));
     }
     all
-}
-
-/// Correlation of neighbours.
-fn lag_1(logs: &[f64]) -> Option<f64> {
-    let n = logs.len() as f64;
-    let mean = logs.iter().sum::<f64>() / n;
-    let variance: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
-    let neighbours: f64 = logs.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
-    (variance > 0.0).then(|| neighbours / variance)
 }
 
 /// How many rounds are left out, and whether that changes the verdict.
@@ -233,4 +281,64 @@ fn single_start(trial: &Trial) -> Option<String> {
          (--restart-every)"
             .to_owned()
     })
+}
+
+/// Page cache that each broker of a lab should find: its newest records, which consumers read, and what is not written yet
+/// (ours).
+const PAGE_CACHE_BYTES: u64 = 256 << 20;
+
+/// What still holds a warm-up that was cut: it is taken out of blocks, not of what is gathered over a whole step.
+fn cut_as_warm_up(trial: &Trial) -> Option<String> {
+    let blocks: Vec<&BlockResult> = trial.document.steps.iter().flat_map(|step| &step.blocks).collect();
+    let cut = blocks.iter().filter(|block| block.after_warm_up.is_some()).count();
+    (cut > 0).then(|| {
+        format!(
+            "The beginning of {cut} of {} was cut as warm-up and is in none of the trial's metrics; in a step's own rates, stages, \
+             clients' statistics and what rests on them (as findings of linger.ms do) it is",
+            count(blocks.len() as u64, "block")
+        )
+    })
+}
+
+/// Brokers on this host that leave little of its memory to the page cache.
+fn little_memory(trial: &Trial) -> Option<String> {
+    let host = trial.document.environment.host.as_ref()?;
+    let available = *host.memory_available_bytes.value()?;
+    let free = match host.cgroup_memory_limit_bytes.value() {
+        Some(Limit::At(limit)) => available.min(*limit),
+        Some(Limit::Unlimited) | None => available,
+    };
+    beside(&trial.document.plan.labs(), free)
+}
+
+fn beside(labs: &[&ClusterPlan], free: u64) -> Option<String> {
+    let needed: u64 = labs.iter().map(|lab| lab.memory_bytes()).sum::<Option<u64>>()?;
+    let brokers: u64 = labs.iter().map(|lab| u64::from(lab.brokers().unwrap_or(0))).sum();
+    let mb = |bytes: u64| bytes / 1_000_000;
+    (brokers > 0 && free < needed + brokers * PAGE_CACHE_BYTES).then(|| {
+        format!(
+            "{} of {} took about {} of the {} MB of memory that were free: with so little page cache left, reads and \
+             write-back of one arm's logs disturb the others'",
+            count(brokers, "broker"),
+            count(labs.len() as u64, "lab"),
+            mb(needed),
+            mb(free)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brokers_that_leave_little_memory_to_the_page_cache_are_said() {
+        let plan = crate::healthy::healthy().plan;
+        let labs = plan.labs();
+        // One broker with a heap of 512 MiB, 256 MiB beside it, and 256 MiB of page cache.
+        assert_eq!(beside(&labs, 1_024 << 20), None);
+        let said = "1 broker of 1 lab took about 805 of the 1072 MB of memory that were free";
+        assert!(beside(&labs, 1_023 << 20).unwrap().starts_with(said));
+        assert_eq!(beside(&[], 0), None);
+    }
 }

@@ -1,21 +1,25 @@
 //! Guardrails on counts: messages that failed, were lost or came twice.
 //!
-//! They are mostly 0 and have no ratio. What is compared is the share of the messages sent, pair by pair; ranks of
-//! the differences say whether the arm's is higher more often than the order of the blocks explains. A clear harm is
-//! one also where the pairs are too few to say so.
+//! They are mostly 0 and have no ratio. What is compared is the share of the messages sent, in each pair, or on each start of
+//! the brokers where that is the unit; ranks of the differences say whether the arm's is higher more often than the order of
+//! the blocks explains. No law of counts is used: messages fail in bursts, and a Poisson's interval would take a burst of a
+//! thousand for a thousand witnesses.
+//!
+//! A burst in one block is therefore never shown to be the arm's doing. It is harm all the same, and an arm that had it and
+//! whose opponent had none is not called better: that is an alarm, which vetoes and claims nothing.
 
-use super::pairs::{Compared, median};
+use super::pairs::{Compared, median, samples};
 use super::{Arm, Trial, anytime};
-use crate::figure::percent;
+use crate::figure::{count, percent};
 use crate::setup::Setup;
 use plumb_model::observation::Counts;
 use plumb_model::trial::{Good, MetricResult, MetricRole, TrialMethod, TrialVerdict};
 use plumb_stats::signed_rank::signed_rank;
 
-/// A share of messages from which on harm is clear whatever the pairs (ours),
-const CLEAR_SHARE: f64 = 0.001;
+/// A share of messages from which on harm is not passed over (ours),
+const ALARM_SHARE: f64 = 0.001;
 /// if the other arm's share is so many times smaller (ours).
-const CLEAR_TIMES: f64 = 10.0;
+const ALARM_TIMES: f64 = 10.0;
 
 /// A guardrail on a count.
 #[derive(Debug)]
@@ -61,8 +65,17 @@ pub(super) fn compared(trial: &Trial, (arm, against): (&Arm, &Arm)) -> Vec<Compa
     guards.map(|guard| compare(trial, guard, (arm, against))).collect()
 }
 
+/// How much larger the arm's share is in each round that counts.
+pub(super) fn differences(trial: &Trial, guard: &Guard, (arm, against): (&Arm, &Arm)) -> Vec<f64> {
+    differences_of(&values(trial, guard, (arm, against)))
+}
+
+fn differences_of(values: &[(u32, f64, f64)]) -> Vec<f64> {
+    values.iter().map(|(_, under, over)| over - under).collect()
+}
+
 /// Shares of the messages in each round that counts: (round, against, arm).
-pub(super) fn values(trial: &Trial, guard: &Guard, (arm, against): (&Arm, &Arm)) -> Vec<(u32, f64, f64)> {
+fn values(trial: &Trial, guard: &Guard, (arm, against): (&Arm, &Arm)) -> Vec<(u32, f64, f64)> {
     let share = |arm: &Arm, round: u32| {
         let counts = &arm.blocks.get(&round)?.counts;
         let of = counts.sent.max(counts.received);
@@ -74,23 +87,32 @@ pub(super) fn values(trial: &Trial, guard: &Guard, (arm, against): (&Arm, &Arm))
 
 fn compare(trial: &Trial, guard: &Guard, (arm, against): (&Arm, &Arm)) -> Compared {
     let values = values(trial, guard, (arm, against));
-    let differences: Vec<f64> = values.iter().map(|(_, under, over)| over - under).collect();
-    let totals = [against, arm].map(|arm| total(trial, guard, arm));
-    let ranks = signed_rank(&differences);
+    let samples = samples(trial.unit(), arm, &values, &differences_of(&values));
+    let [under, over] = [against, arm].map(|arm| Total::of(trial, guard, arm));
+    let ranks = signed_rank(&samples);
     let p = match trial.plan.until_decided {
-        true => Some(anytime::p(&differences)),
-        false => ranks.as_ref().map(|ranks| ranks.p_two_sided),
+        true => Some(anytime::p(&samples)),
+        false => ranks.map(|ranks| ranks.p_two_sided),
     };
     let told_apart = p.is_some_and(|p| p <= 1.0 - trial.level);
-    let [under, over] = totals.map(|(count, of)| count as f64 / of.max(1) as f64);
-    let clearly = |more: f64, less: f64, none: bool| {
-        (guard.one_is_harm && more > 0.0 && none) || (more >= CLEAR_SHARE && more >= CLEAR_TIMES * less)
-    };
+    // Ranks and totals may disagree, where one burst outweighs many small differences: then neither is shown.
+    let more = ranks.is_some_and(|ranks| ranks.p_greater < ranks.p_less) && over.share() > under.share();
+    let fewer = ranks.is_some_and(|ranks| ranks.p_less < ranks.p_greater) && over.share() < under.share();
     let verdict = match () {
-        () if over > under && (told_apart || clearly(over, under, totals[0].0 == 0)) => TrialVerdict::Worse,
-        () if over < under && (told_apart || clearly(under, over, totals[1].0 == 0)) => TrialVerdict::Better,
+        () if told_apart && more => TrialVerdict::Worse,
+        () if told_apart && fewer => TrialVerdict::Better,
         () => TrialVerdict::Undecided,
     };
+    let said = format!("{} -> {}", under.said(), over.said());
+    let alarming = verdict != TrialVerdict::Worse && over.alarms(&under, guard.one_is_harm);
+    let alarm = alarming.then(|| {
+        format!(
+            "\"{}\" has more {}: {said}; over {} that is not shown to be its doing, but it is too much to be passed over",
+            arm.name,
+            guard.words,
+            trial.unit().counted(samples.len())
+        )
+    });
     let result = MetricResult {
         name: guard.name.to_owned(),
         unit: "share".to_owned(),
@@ -108,28 +130,54 @@ fn compare(trial: &Trial, guard: &Guard, (arm, against): (&Arm, &Arm)) -> Compar
         p_adjusted: p,
         method: TrialMethod::Counts,
         pairs: values.len() as u32,
+        starts: trial.unit().starts(samples.len()),
         against_median: median(values.iter().map(|(_, under, _)| *under)),
         arm_median: median(values.iter().map(|(.., over)| *over)),
         values,
-        absent: Some(said(totals)),
+        absent: Some(said),
     };
-    Compared { result, words: guard.words, equivalence: None, starts: None }
+    Compared { result, words: guard.words, equivalence: None, units: samples.len(), sd_log: None, alarm }
 }
 
-/// How many of how many in the rounds that count.
-fn total(trial: &Trial, guard: &Guard, arm: &Arm) -> (u64, u64) {
-    let blocks = trial.rounds.kept.iter().filter_map(|round| arm.blocks.get(round));
-    blocks.fold((0, 0), |(count, of), block| {
-        (count + (guard.count)(&block.counts), of + block.counts.sent.max(block.counts.received))
-    })
+/// How many of how many, in the rounds that count.
+#[derive(Debug, Clone, Copy)]
+struct Total {
+    count: u64,
+    of: u64,
+    /// Blocks that have any.
+    blocks: u64,
 }
 
-/// The counts, as there is no ratio: `none of 60000 -> 12 of 60000 (0.02 %)`.
-fn said(totals: [(u64, u64); 2]) -> String {
-    let one = |(count, of): (u64, u64)| match count {
-        0 => format!("none of {of}"),
-        count => format!("{count} of {of} ({})", percent(count as f64 / of.max(1) as f64)),
-    };
-    let [against, arm] = totals.map(one);
-    format!("{against} -> {arm}")
+impl Total {
+    fn of(trial: &Trial, guard: &Guard, arm: &Arm) -> Total {
+        let blocks = trial.rounds.kept.iter().filter_map(|round| arm.blocks.get(round));
+        blocks.fold(Total { count: 0, of: 0, blocks: 0 }, |total, block| {
+            let here = (guard.count)(&block.counts);
+            Total {
+                count: total.count + here,
+                of: total.of + block.counts.sent.max(block.counts.received),
+                blocks: total.blocks + u64::from(here > 0),
+            }
+        })
+    }
+
+    fn share(&self) -> f64 {
+        self.count as f64 / self.of.max(1) as f64
+    }
+
+    /// Whether it is harm beside another's, shown or not.
+    fn alarms(&self, other: &Total, one_is_harm: bool) -> bool {
+        let one = one_is_harm && self.count > 0 && other.count == 0;
+        one || (self.share() >= ALARM_SHARE && self.share() >= ALARM_TIMES * other.share())
+    }
+
+    /// In place of a ratio: `none of 60000`, `12 of 60000 (0.02 %, in 3 blocks)`.
+    fn said(&self) -> String {
+        match self.count {
+            0 => format!("none of {}", self.of),
+            n => {
+                format!("{n} of {} ({}, in {})", self.of, percent(self.share()), count(self.blocks, "block"))
+            }
+        }
+    }
 }

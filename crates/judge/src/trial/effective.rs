@@ -6,6 +6,7 @@ use crate::setup::Setup;
 use plumb_model::document::Effective;
 use plumb_model::plan::Properties;
 use plumb_model::trial::NOT_SET;
+use plumb_model::written::load_differences;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Settings that say where clients and brokers of a run are, or who they are; they differ in every block or lab.
@@ -76,8 +77,14 @@ fn found(reference: &Setup, arm: &Setup) -> BTreeMap<String, String> {
     if reference.driver() != arm.driver() {
         found.insert("driver".to_owned(), format!("{:?}", arm.driver()).to_lowercase());
     }
-    if !reference.same_load(arm) {
-        found.insert("load".to_owned(), "another".to_owned());
+    match reference.load().zip(arm.load()) {
+        Some((a, b)) => found.extend(
+            load_differences(a, b).into_iter().map(|(key, [_, value])| (format!("load.{key}"), value)),
+        ),
+        None if !reference.same_load(arm) => {
+            found.insert("load".to_owned(), "another".to_owned());
+        }
+        None => {}
     }
     found
 }

@@ -1,8 +1,10 @@
 //! Where arms do not promise the same: durability of a write, and security of the path. Said before any figure.
 
+mod devices;
+
 use super::{Arm, Trial};
 use crate::durability;
-use plumb_model::document::Effective;
+use plumb_model::document::{Effective, RunDocument};
 use plumb_model::plan::Properties;
 
 type Of = fn(&Effective) -> &Properties;
@@ -45,16 +47,21 @@ const PLACES: [(&str, Of, &[&str]); 4] = [
 /// For each arm that does not promise what the reference does: how.
 pub(super) fn differences(trial: &Trial) -> Vec<String> {
     let Some((reference, arms)) = trial.arms.split_first() else { return Vec::new() };
-    arms.iter().filter_map(|arm| unequal(reference, arm)).collect()
+    arms.iter().filter_map(|arm| unequal(trial.document, reference, arm)).collect()
 }
 
-fn unequal(reference: &Arm, arm: &Arm) -> Option<String> {
+fn unequal(document: &RunDocument, reference: &Arm, arm: &Arm) -> Option<String> {
     let (a, b) = (reference.setup.result, arm.setup.result);
     // Steps of which no block has run yet have told nothing.
     if a.blocks.is_empty() || b.blocks.is_empty() {
         return None;
     }
-    let durability = durability::differences(&a.durability, &b.durability);
+    let mut durability = durability::differences(&a.durability, &b.durability);
+    durability.extend(devices::differences(
+        document,
+        (reference.name, &a.effective.log_dirs),
+        (arm.name, &b.effective.log_dirs),
+    ));
     let mut security = settings(&a.effective, &b.effective);
     let protocol = |arm: &Arm| arm.setup.result.cluster.as_ref()?.security_protocol.clone();
     if let (Some(a), Some(b)) = (protocol(reference), protocol(arm))

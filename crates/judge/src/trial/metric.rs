@@ -4,9 +4,9 @@
 
 use crate::figure::{digits, percent, rate, time};
 use crate::setup::Setup;
-use plumb_model::document::BlockResult;
+use plumb_model::document::{AfterWarmUp, BlockResult};
 use plumb_model::observation::Distribution;
-use plumb_model::trial::Good;
+use plumb_model::trial::{Good, metric_silent};
 use plumb_stats::distribution::samples_needed;
 
 /// A metric of a block.
@@ -76,17 +76,27 @@ pub(crate) const METRICS: [Metric; 15] = [
     }),
     block("drain_s", "time to drain the backlog", ("s", Good::Lower), |block| block.drain_s),
     block("cpu.client_per_message", "the client's CPU time per message", ("us", Good::Lower), |block| {
-        per_message_us(block, block.client_cpu_s)
+        per_message_us(block, (block.client_cpu_s, |after| after.client_cpu_s))
     }),
     block("cpu.broker_per_message", "the brokers' CPU time per message", ("us", Good::Lower), |block| {
-        per_message_us(block, block.broker_cpu_s)
+        per_message_us(block, (block.broker_cpu_s, |after| after.broker_cpu_s))
     }),
 ];
 
-/// Microseconds of CPU per message that was acknowledged, or received where nobody sends.
-fn per_message_us(block: &BlockResult, cpu_s: Option<f64>) -> Option<f64> {
-    let messages = if block.counts.acked > 0 { block.counts.acked } else { block.counts.received };
-    (messages > 0).then(|| Some(cpu_s? * 1e6 / messages as f64))?
+/// CPU time of what is left of a block.
+type Left = fn(&AfterWarmUp) -> Option<f64>;
+
+/// Microseconds of CPU per message that was acknowledged, or received where nobody sends: both of the seconds that the
+/// block's other figures are of. `cpu_s`: of the whole measured part, and of what is left of it.
+fn per_message_us(block: &BlockResult, (whole, left): (Option<f64>, Left)) -> Option<f64> {
+    let counts = &block.counts;
+    let (cpu_s, messages) = match &block.after_warm_up {
+        Some(after) => (left(after)?, after.messages),
+        // A document of a version that did not note it.
+        None if block.warm_up_cut_s > 0.0 => return None,
+        None => (whole?, if counts.acked > 0 { counts.acked } else { counts.received }),
+    };
+    (messages > 0).then(|| cpu_s * 1e6 / messages as f64)
 }
 
 /// The metric of a name.
@@ -118,27 +128,26 @@ impl Metric {
             .then(|| format!("needs {needed} messages a block, and a block has {}", distribution.samples))
     }
 
-    /// Whether it says anything of a setup: without a schedule there is no latency, without consumers no reception; a rate
-    /// that was asked for is no result, but one that was not reached is.
+    /// Whether it is a time that messages took.
+    pub(crate) fn is_latency(&self) -> bool {
+        matches!(self.of, Of::EndToEnd(_) | Of::Acknowledge(_))
+    }
+
+    /// Whether it says anything of a setup; of one without a plan, what a load at a fixed rate tells.
     pub(crate) fn applies(&self, setup: &Setup) -> bool {
-        match self.name {
-            "throughput.produced_per_s" => setup.produces(),
-            "throughput.received_per_s" => setup.consumes() && setup.saturates(),
-            "drain_s" => setup.drains_a_backlog(),
-            _ => match self.of {
-                Of::EndToEnd(_) => setup.consumes() && !setup.saturates(),
-                Of::Acknowledge(_) => setup.produces() && !setup.saturates(),
-                Of::Block(_) => true,
-            },
+        match setup.load() {
+            Some(load) => metric_silent(self.name, load).is_none(),
+            None => !self.name.starts_with("throughput.") && self.name != "drain_s",
         }
     }
 
-    /// Whether it vetoes by its nature: the far tail of the latency that the setup is for, and the rate that was asked for.
+    /// Whether it vetoes by its nature: the far tail of the latency that the setup is for. The rate that was asked for is none: what
+    /// keeps an arm from it is told by counts and by findings, and a rate would veto by the last messages' latency.
     pub(crate) fn guards(&self, setup: &Setup) -> bool {
         match self.of {
             Of::EndToEnd(Part::Quantile(q)) => q == 0.999 && setup.consumes(),
             Of::Acknowledge(Part::Quantile(q)) => q == 0.999 && !setup.consumes(),
-            _ => self.name == "throughput.produced_per_s" && !setup.saturates(),
+            _ => false,
         }
     }
 }
@@ -200,6 +209,23 @@ mod tests {
         let counts = Counts { received: 10, ..Counts::default() };
         let reading = BlockResult { counts, ..block };
         assert_eq!(find("cpu.client_per_message").unwrap().value(&reading), Some(2_000.0));
+    }
+
+    #[test]
+    fn processor_time_per_message_is_of_the_seconds_that_are_left_after_a_cut() {
+        let left = AfterWarmUp { messages: 500, client_cpu_s: Some(0.005), ..AfterWarmUp::default() };
+        let block = BlockResult {
+            counts: Counts { acked: 1_000, ..Counts::default() },
+            client_cpu_s: Some(0.1),
+            broker_cpu_s: Some(0.1),
+            warm_up_cut_s: 5.0,
+            after_warm_up: Some(left),
+            ..BlockResult::default()
+        };
+        assert_eq!(find("cpu.client_per_message").unwrap().value(&block), Some(10.0));
+        assert_eq!(find("cpu.broker_per_message").unwrap().value(&block), None);
+        let not_noted = BlockResult { after_warm_up: None, ..block };
+        assert_eq!(find("cpu.client_per_message").unwrap().value(&not_noted), None);
     }
 
     #[test]

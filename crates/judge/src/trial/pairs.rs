@@ -1,19 +1,15 @@
 //! One metric of one arm against another over the pairs: estimate, interval, p, and what the design could have seen.
 //!
-//! The unit is the pair of blocks of one round; what is averaged is the logarithm of their ratio. Verdicts are made in
-//! `verdicts`, where it is known how many comparisons there are.
+//! What is averaged is the logarithm of the ratio of two blocks of one round; `unit` says what of it is one sample. Verdicts are
+//! made in `verdicts`, where it is known how many comparisons there are.
 
 use super::metric::Metric;
-use super::starts::{self, Starts};
-use super::{Arm, Trial, anytime};
+use super::unit::{STARTS_MIN, Unit, deciding_level};
+use super::{Arm, Trial, anytime, starts};
 use crate::figure::percent;
 use plumb_model::trial::{MetricResult, MetricRole, TrialMethod, TrialVerdict};
-use plumb_stats::paired::{POWER, rank_ratio};
-use plumb_stats::power::detectable_ratio;
+use plumb_stats::paired::{rank_ratio, standard_deviation};
 use plumb_stats::signed_rank::pairs_min;
-
-/// Looking after every pair costs up to about so many times the pairs of a fixed number (simulations of the sign e-process).
-const COST_OF_LOOKING: f64 = 1.7;
 
 /// A metric compared, with what its verdict needs.
 #[derive(Debug, Clone)]
@@ -22,8 +18,12 @@ pub(crate) struct Compared {
     pub(crate) words: &'static str,
     /// Interval for equivalence: each end alone is beyond the truth with a chance of 1 - level (two one-sided tests).
     pub(crate) equivalence: Option<(f64, f64)>,
-    /// The starts of the brokers, where they are the units and not the pairs.
-    pub(crate) starts: Option<Starts>,
+    /// Samples behind it, in the trial's unit.
+    pub(crate) units: usize,
+    /// Standard deviation of the samples' log ratios; none of fewer than two, and of counts.
+    pub(crate) sd_log: Option<f64>,
+    /// Of a count: harm that is not shown to be the arm's doing, and too much to be passed over, as a sentence.
+    pub(crate) alarm: Option<String>,
 }
 
 /// What an estimator gives.
@@ -36,7 +36,6 @@ pub(super) struct Estimate {
     /// The one for equivalence.
     pub(super) equivalence: Option<(f64, f64)>,
     pub(super) p: f64,
-    pub(super) detectable: Option<f64>,
 }
 
 /// Levels of the two intervals.
@@ -60,20 +59,22 @@ pub(super) fn compare(
     }
     let alpha = 1.0 - trial.level;
     let levels = Levels { interval: trial.level, equivalence: 1.0 - 2.0 * alpha / family.max(1) as f64 };
-    let logs: Vec<f64> = values.iter().map(|(_, under, over)| (over / under).ln()).collect();
-    let each_start: Vec<u32> =
-        values.iter().filter_map(|(round, ..)| Some(arm.blocks.get(round)?.broker_start)).collect();
-    let means = starts::are_units(trial.plan).then(|| starts::means(&logs, &each_start));
-    let shortage = match &means {
-        Some(means) => starts_shortage(trial, means.len()),
-        None => pairs_shortage(trial, values.len()),
+    let unit = trial.unit();
+    let samples = samples(unit, arm, &values, &log_ratios(&values));
+    let shortage = match unit {
+        Unit::Start { .. } => starts_shortage(trial, samples.len()),
+        Unit::Pair | Unit::PairLookedAt => pairs_shortage(trial, samples.len()),
     };
-    let (estimate, starts) = match &means {
-        _ if shortage.is_some() => (None, None),
-        Some(means) => starts::estimate(means, levels).unzip(),
-        None if trial.plan.until_decided => (anytime::estimate(&logs, levels), None),
-        None => (over_pairs(&values, levels), None),
+    let estimate = match unit {
+        _ if shortage.is_some() => None,
+        Unit::Start { .. } => starts::estimate(&samples, levels),
+        Unit::PairLookedAt => anytime::estimate(&samples, levels),
+        Unit::Pair => over_pairs(&values, levels),
     };
+    let sd_log = standard_deviation(&samples);
+    let detectable = sd_log
+        .filter(|_| estimate.is_some())
+        .and_then(|sd_log| unit.detectable_ratio(sd_log, samples.len(), deciding_level(trial.level, family)));
     let absent = match shortage {
         Some(shortage) => Some(absence(trial, metric, (arm, against)).unwrap_or(shortage)),
         None => estimate.is_none().then(|| "it cannot be worked out from these pairs".to_owned()),
@@ -91,18 +92,19 @@ pub(super) fn compare(
         interval_high: interval.map(|(_, high)| high),
         level: trial.level,
         verdict: TrialVerdict::Undecided,
-        smallest_detectable_ratio: estimate.and_then(|estimate| estimate.detectable),
+        smallest_detectable_ratio: detectable,
         p: estimate.map(|estimate| estimate.p),
         p_adjusted: estimate.map(|estimate| estimate.p),
         method: estimate.map(|estimate| estimate.method).unwrap_or_default(),
         pairs: values.len() as u32,
+        starts: unit.starts(samples.len()),
         against_median: median(values.iter().map(|(_, under, _)| *under)),
         arm_median: median(values.iter().map(|(.., over)| *over)),
         values,
         absent,
     };
     let equivalence = estimate.and_then(|estimate| estimate.equivalence);
-    Some(Compared { result, words: metric.words, equivalence, starts })
+    Some(Compared { result, words: metric.words, equivalence, units: samples.len(), sd_log, alarm: None })
 }
 
 /// The fixed number of pairs: Hodges and Lehmann over log ratios, with the exact signed-rank interval.
@@ -116,18 +118,28 @@ fn over_pairs(values: &[(u32, f64, f64)], levels: Levels) -> Option<Estimate> {
         interval: Some((found.low, found.high)),
         equivalence,
         p: found.p,
-        detectable: Some(found.smallest_detectable_ratio).filter(|ratio| ratio.is_finite()),
     })
 }
 
-/// What so many pairs of this spread show when one looks after each of them.
-pub(super) fn detectable_when_looking(sd_log: f64, pairs: usize, level: f64) -> Option<f64> {
-    let worth = (pairs as f64 / COST_OF_LOOKING) as usize;
-    detectable_ratio(sd_log, worth, level, POWER).filter(|ratio| ratio.is_finite())
+/// What each pair says, as samples of the trial's unit: itself, or the mean of those on its start.
+pub(super) fn samples(unit: Unit, arm: &Arm, values: &[(u32, f64, f64)], each: &[f64]) -> Vec<f64> {
+    match unit {
+        Unit::Pair | Unit::PairLookedAt => each.to_vec(),
+        Unit::Start { .. } => {
+            let start = |(round, ..): &(u32, f64, f64)| Some(arm.blocks.get(round)?.broker_start);
+            let on: Vec<u32> = values.iter().filter_map(start).collect();
+            starts::means(each, &on)
+        }
+    }
+}
+
+/// The logarithm of each pair's ratio.
+pub(super) fn log_ratios(values: &[(u32, f64, f64)]) -> Vec<f64> {
+    values.iter().map(|(_, under, over)| (over / under).ln()).collect()
 }
 
 /// The metric in each round that counts and in which both have it: (round, against, arm).
-fn values(trial: &Trial, metric: &Metric, (arm, against): (&Arm, &Arm)) -> Vec<(u32, f64, f64)> {
+pub(super) fn values(trial: &Trial, metric: &Metric, (arm, against): (&Arm, &Arm)) -> Vec<(u32, f64, f64)> {
     let of = |arm: &Arm, round: u32| metric.value(arm.blocks.get(&round)?);
     let rounds = trial.rounds.kept.iter();
     rounds.filter_map(|&round| Some((round, of(against, round)?, of(arm, round)?))).collect()
@@ -153,12 +165,12 @@ fn pairs_shortage(trial: &Trial, pairs: usize) -> Option<String> {
 
 /// Fewer starts than say anything of how much they differ.
 fn starts_shortage(trial: &Trial, starts: usize) -> Option<String> {
-    (starts < starts::STARTS_MIN).then(|| {
+    (starts < STARTS_MIN).then(|| {
         format!(
             "pairs share starts of the brokers ({} on each), so the start is the unit: it takes {}, and there {} (more pairs, \
              or a smaller --restart-every)",
             trial.plan.restart_every,
-            starts::STARTS_MIN,
+            STARTS_MIN,
             if starts == 0 { "is none".to_owned() } else { format!("is {starts}") }
         )
     })

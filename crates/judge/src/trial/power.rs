@@ -1,15 +1,21 @@
 //! What a trial on a setup could show, from how far the reference came out apart from itself there.
 //!
-//! Few pairs know their own spread badly: beside the spread that was seen stands the one that it is truly at most with a
-//! chance of 80 %, and a careful design uses that.
+//! Everything is in the unit that the trial's verdict uses ([`Unit`]): pairs, or starts of the brokers that several pairs share.
+//! Few of them know their own spread badly: beside the spread that was seen stands the one that it is truly at most with a
+//! chance of 80 %, and a careful design uses that. `summary` says it in sentences.
 
-use super::verdicts::sd_log;
-use crate::figure::{count, percent, round_percent};
+mod summary;
+
+use super::pairs::Compared;
+use super::unit::{Unit, deciding_level, spread_at_least};
+use super::{Trial, metric};
+use crate::figure::quoted;
+use plumb_model::document::RunDocument;
+use plumb_model::finding::Severity;
 use plumb_model::power::{Design, MetricPower, POWER_SCHEMA_VERSION, PowerResult};
-use plumb_model::trial::{MetricResult, TrialResult};
 use plumb_stats::law::chi_squared_quantile;
 use plumb_stats::paired::POWER;
-use plumb_stats::power::{detectable_ratio, pairs_needed};
+use thiserror::Error;
 
 /// Chance that the true spread is at most the upper one.
 const SPREAD_SURE: f64 = 0.8;
@@ -17,15 +23,16 @@ const SPREAD_SURE: f64 = 0.8;
 /// Chance that the true spread is at least the lower one.
 const SPREAD_SURELY_ABOVE: f64 = 0.95;
 
-/// Numbers of pairs that are shown.
-const PAIRS_SHOWN: [u32; 11] = [6, 8, 12, 16, 20, 30, 40, 60, 100, 200, 400];
-
 /// A difference so many margins large cannot be seen: such a trial is refused (ours: at a margin of 3 % that is 34 %).
 const HOPELESS_MARGINS: i32 = 10;
 
-/// What is asked of a design.
+/// The trial that is planned, and what is asked of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Question {
+    /// What its verdicts take as one sample.
+    pub unit: Unit,
+    /// How many comparisons they allow for.
+    pub comparisons: usize,
     /// Confidence level.
     pub level: f64,
     /// Differences up to this count as none.
@@ -38,103 +45,153 @@ pub struct Question {
     pub pair_s: Option<f64>,
 }
 
-/// What so many pairs of a trial could show; none where its equal arms have no two pairs of any metric.
-pub fn power(trial: &TrialResult, question: Question) -> Option<PowerResult> {
+impl Question {
+    /// The level at which a difference has to be told.
+    fn deciding_level(&self) -> f64 {
+        deciding_level(self.level, self.comparisons)
+    }
+}
+
+/// Equal arms that say nothing of how far they come out apart.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PowerError {
+    /// The run is no trial.
+    #[error("the run is no trial, so it has no equal arms")]
+    NoTrial,
+    /// Fewer than two samples of the metric that decides.
+    #[error("equal arms have {got} of {metric}; expected 2 or more to tell how much they differ")]
+    TooFew {
+        /// The metric.
+        metric: String,
+        /// How many samples there are, such as `1 start`.
+        got: String,
+    },
+}
+
+/// What the equal arms of a document say a trial could show.
+///
+/// # Errors
+/// [`PowerError`] where the document is no trial, or has fewer than two samples of the metric that decides.
+pub fn power(document: &RunDocument, question: Question) -> Result<PowerResult, PowerError> {
+    let trial = Trial::of(document).ok_or(PowerError::NoTrial)?;
+    let floor = trial.floor();
     let metrics: Vec<MetricPower> =
-        trial.noise_floor.iter().filter_map(|metric| of_metric(metric, question)).collect();
-    let first = metrics.first()?;
-    let summary = summary(first, question);
-    Some(PowerResult {
+        floor.iter().filter_map(|compared| of_metric(compared, question)).collect();
+    let (Some(first), Some(decides)) =
+        (metrics.first().filter(|first| first.name == trial.plan.primary), floor.first())
+    else {
+        let units = floor.first().map_or(0, |compared| compared.units);
+        let got = trial.unit().counted(units);
+        return Err(PowerError::TooFew { metric: trial.plan.primary.clone(), got });
+    };
+    let summary = summary::summary(first, decides.words, question);
+    Ok(PowerResult {
         schema_version: POWER_SCHEMA_VERSION,
-        run_id: trial.run_id.clone(),
-        name: trial.name.clone(),
+        run_id: document.run.id.clone(),
+        name: document.run.name.clone(),
         level: question.level,
         power: POWER,
         margin: question.margin,
         detect: question.detect,
+        comparisons: question.comparisons as u32,
+        until_decided: question.unit == Unit::PairLookedAt,
+        pairs_per_start: question.unit.starts(0).map(|_| question.unit.pairs_each()),
         pilot_pairs: first.pairs,
+        pilot_starts: first.starts,
         pair_s: question.pair_s,
         metrics,
+        cautions: cautions(document, &trial),
         summary,
     })
 }
 
-fn of_metric(metric: &MetricResult, question: Question) -> Option<MetricPower> {
-    let sd = spread(metric)?;
-    let high = spread_high(sd, metric.values.len())?;
-    let Question { level, margin, detect, pairs_max, .. } = question;
-    let shown = PAIRS_SHOWN.iter().copied().filter(|pairs| *pairs <= pairs_max);
-    let designs = shown.filter_map(|pairs| {
+/// What speaks against the pilot: of the whole run, and of its equal arms.
+fn cautions(document: &RunDocument, trial: &Trial) -> Vec<String> {
+    let equal = [trial.arms.first(), trial.again.as_ref()];
+    let concerned = |step: &str| equal.iter().flatten().any(|arm| arm.setup.name() == step);
+    let told =
+        document.validity.reasons.iter().filter(|reason| {
+            reason.severity > Severity::Note && reason.step.as_deref().is_none_or(concerned)
+        });
+    let each = told.map(|reason| {
+        let place = reason.step.as_ref().map(|step| format!("{}: ", quoted(step))).unwrap_or_default();
+        let weight = match reason.severity {
+            Severity::Invalid => {
+                "The pilot's figures are not fit for use, and so is no number of pairs from them"
+            }
+            Severity::Suspect | Severity::Note => "The pilot is suspect, and so are the numbers of pairs",
+        };
+        format!("{weight}: {place}{} (plumb explain {})", reason.claim.trim_end_matches('.'), reason.id)
+    });
+    each.collect()
+}
+
+fn of_metric(compared: &Compared, question: Question) -> Option<MetricPower> {
+    let (sd, unit, level) = (compared.sd_log?, question.unit, question.deciding_level());
+    let high = spread_high(sd, compared.units)?;
+    let designs = unit.shown(question.pairs_max).into_iter().filter_map(|units| {
         Some(Design {
-            pairs,
-            detectable_ratio: detectable_ratio(sd, pairs as usize, level, POWER)?,
-            detectable_ratio_high: detectable_ratio(high, pairs as usize, level, POWER)?,
+            pairs: unit.pairs_in(units) as u32,
+            starts: unit.starts(units),
+            detectable_ratio: unit.detectable_ratio(sd, units, level)?,
+            detectable_ratio_high: unit.detectable_ratio(high, units, level)?,
         })
     });
     // The careful spread: a design by the one seen is too small in every other case.
-    let needed =
-        |difference: f64| pairs_needed(high, 1.0 + difference, level, POWER).map(|pairs| pairs as u64);
+    let needed = |difference: f64| unit.needed(high, 1.0 + difference, level);
+    let (for_margin, for_detect) = (needed(question.margin), question.detect.and_then(needed));
+    let pairs = |units: Option<usize>| units.map(|units| unit.pairs_in(units));
+    let starts = |units: Option<usize>| units.and_then(|units| unit.starts(units)).map(u64::from);
     Some(MetricPower {
-        name: metric.name.clone(),
-        unit: metric.unit.clone(),
-        median: metric.against_median,
-        pairs: metric.values.len() as u32,
+        name: compared.result.name.clone(),
+        unit: compared.result.unit.clone(),
+        median: compared.result.against_median,
+        pairs: compared.result.pairs,
+        starts: compared.result.starts,
         sd_log: sd,
         sd_log_high: high,
         designs: designs.collect(),
-        pairs_for_margin: needed(margin),
-        pairs_for_detect: detect.and_then(needed),
+        pairs_for_margin: pairs(for_margin),
+        starts_for_margin: starts(for_margin),
+        pairs_for_detect: pairs(for_detect),
+        starts_for_detect: starts(for_detect),
     })
 }
 
 /// Upper limit of a standard deviation: (n-1) s^2 over its true square is chi-squared with n-1 degrees of freedom.
-pub fn spread_high(sd: f64, pairs: usize) -> Option<f64> {
-    let freedom = pairs.checked_sub(1)? as f64;
-    Some(sd * (freedom / chi_squared_quantile(1.0 - SPREAD_SURE, freedom)?).sqrt())
+fn spread_high(sd: f64, samples: usize) -> Option<f64> {
+    limit(sd, samples, 1.0 - SPREAD_SURE)
 }
 
 /// Lower limit of the same, so low that the true spread is above it with a chance of 95 %.
-pub fn spread_low(sd: f64, pairs: usize) -> Option<f64> {
-    let freedom = pairs.checked_sub(1)? as f64;
-    Some(sd * (freedom / chi_squared_quantile(SPREAD_SURELY_ABOVE, freedom)?).sqrt())
+fn spread_low(sd: f64, samples: usize) -> Option<f64> {
+    limit(sd, samples, SPREAD_SURELY_ABOVE)
 }
 
-/// Standard deviation of the log ratios of a metric's pairs; none of fewer than two.
-pub fn spread(metric: &MetricResult) -> Option<f64> {
-    sd_log(metric).filter(|_| metric.values.len() >= 2)
+fn limit(sd: f64, samples: usize, chance: f64) -> Option<f64> {
+    let freedom = samples.checked_sub(1)? as f64;
+    Some(sd * (freedom / chi_squared_quantile(chance, freedom)?).sqrt())
 }
 
-fn summary(first: &MetricPower, question: Question) -> Vec<String> {
-    let spread = format!(
-        "Neighbouring blocks of the same setting differ by {} here in {} (standard deviation over {})",
-        round_percent(first.sd_log.exp() - 1.0),
-        first.name,
-        count(first.pairs.into(), "pair")
-    );
-    let wanted = match question.detect {
-        Some(detect) => (detect, first.pairs_for_detect),
-        None => (question.margin, first.pairs_for_margin),
-    };
-    let time = |pairs: u64| {
-        let seconds = question.pair_s.map(|pair_s| pair_s * pairs as f64);
-        seconds.map_or(String::new(), |seconds| match seconds {
-            s if s < 100.0 => format!(", about {s:.0} s"),
-            s if s < 6_000.0 => format!(", about {:.0} min", s / 60.0),
-            s => format!(", about {:.1} h", s / 3_600.0),
-        })
-    };
-    let design = match wanted.1 {
-        Some(pairs) => format!(
-            "{} show a difference of {} in {} of 100 trials at {} confidence{}",
-            count(pairs, "pair"),
-            round_percent(wanted.0),
-            (POWER * 100.0).round(),
-            percent(question.level),
-            time(pairs)
-        ),
-        None => format!("No number of pairs shows a difference of {} here", round_percent(wanted.0)),
-    };
-    vec![format!("{spread}."), format!("{design}.")]
+/// How far equal arms came out apart in one metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spread {
+    /// The metric's name.
+    pub metric: &'static str,
+    /// Standard deviation of the log ratios of the trial's units.
+    pub sd_log: f64,
+    /// How many there were.
+    pub units: usize,
+}
+
+/// The spreads of a document's equal arms, of each metric that has two samples; none where it is no trial.
+pub fn spreads(document: &RunDocument) -> Vec<Spread> {
+    let floor = Trial::of(document).map(|trial| trial.floor()).unwrap_or_default();
+    let known = floor.iter().filter_map(|compared| {
+        let metric = metric::find(&compared.result.name)?.name;
+        Some(Spread { metric, sd_log: compared.sd_log?, units: compared.units })
+    });
+    known.collect()
 }
 
 /// A trial that cannot show what it is for.
@@ -144,39 +201,24 @@ pub struct Hopeless {
     pub detectable_ratio: f64,
     /// The largest that it may be.
     pub limit_ratio: f64,
-    /// Pairs with which it would do.
-    pub pairs_needed: Option<usize>,
+    /// Samples with which it would do, in the unit of its verdict.
+    pub units_needed: Option<usize>,
 }
 
-/// Whether so many pairs of such a spread leave unseen even what is many margins large.
-pub fn hopeless(sd_log: f64, pairs: usize, (level, margin): (f64, f64)) -> Option<Hopeless> {
-    let limit_ratio = (1.0 + margin).powi(HOPELESS_MARGINS);
-    let detectable_ratio = detectable_ratio(sd_log, pairs, level, POWER)?;
+/// Whether a trial of so many pairs leaves unseen even what is many margins large, and that by the least spread that equal arms
+/// leave possible which an earlier trial saw, in the unit of that one.
+pub fn hopeless((seen, in_unit): (&Spread, Unit), pairs: u32, question: Question) -> Option<Hopeless> {
+    let low = spread_low(seen.sd_log, seen.units)?;
+    let (unit, level) = (question.unit, question.deciding_level());
+    let least = spread_at_least(low, (in_unit, unit));
+    let limit_ratio = (1.0 + question.margin).powi(HOPELESS_MARGINS);
+    let detectable_ratio = unit.detectable_ratio(least, unit.in_pairs(pairs), level)?;
     (detectable_ratio > limit_ratio).then(|| Hopeless {
         detectable_ratio,
         limit_ratio,
-        pairs_needed: pairs_needed(sd_log, limit_ratio, level, POWER),
+        units_needed: unit.needed(least, limit_ratio, level),
     })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// By hand: 8 pairs, so 7 degrees of freedom, qchisq(0.2, 7) = 3.8223: sqrt(7 / 3.8223) = 1.3533.
-    #[test]
-    fn a_spread_that_few_pairs_know_badly_may_be_a_third_larger() {
-        assert!((spread_high(0.1, 8).unwrap() - 0.135_33).abs() < 1e-4);
-        assert_eq!(spread_high(0.1, 1), None);
-    }
-
-    #[test]
-    fn a_trial_that_leaves_a_third_unseen_is_hopeless_and_one_that_does_not_is_none() {
-        assert_eq!(hopeless(0.05, 12, (0.95, 0.03)), None);
-        let found = hopeless(0.6, 8, (0.95, 0.03)).unwrap();
-        assert!(found.detectable_ratio > 1.35 && found.limit_ratio < 1.35, "{found:?}");
-        let enough = found.pairs_needed.unwrap();
-        assert_eq!(hopeless(0.6, enough, (0.95, 0.03)), None);
-        assert!(hopeless(0.6, enough - 1, (0.95, 0.03)).is_some());
-    }
-}
+mod tests;

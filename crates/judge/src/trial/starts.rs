@@ -6,50 +6,30 @@
 //! a few of them that choosing by it finds differences between equal arms in up to 10 % of trials instead of 5 %.
 
 use super::pairs::{Estimate, Levels};
-use plumb_model::trial::{TrialMethod, TrialPlan};
-use plumb_stats::paired::{POWER, paired_t};
-use plumb_stats::power::detectable_ratio_of_mean;
+use plumb_model::trial::TrialMethod;
+use plumb_stats::paired::paired_t;
 use std::collections::BTreeMap;
 
-/// Fewest starts that say anything of how much they differ.
-pub(super) const STARTS_MIN: usize = 2;
-
-/// The starts behind a comparison.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Starts {
-    pub(crate) count: usize,
-    /// Standard deviation of their mean log ratios; none with fewer than two.
-    pub(crate) sd_log: Option<f64>,
-}
-
-/// Whether starts are the units of a plan. Where every pair has a start of its own, the pair is the unit as ever.
-pub(super) fn are_units(plan: &TrialPlan) -> bool {
-    plan.restart_every > 1
-}
-
-/// Mean log ratio of each start.
-pub(super) fn means(logs: &[f64], starts: &[u32]) -> Vec<f64> {
+/// Mean of each start's pairs, in the order of the starts.
+pub(super) fn means(each: &[f64], starts: &[u32]) -> Vec<f64> {
     let mut groups: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for (log, start) in logs.iter().zip(starts) {
-        groups.entry(*start).or_default().push(*log);
+    for (pair, start) in each.iter().zip(starts) {
+        groups.entry(*start).or_default().push(*pair);
     }
     groups.values().map(|group| group.iter().sum::<f64>() / group.len() as f64).collect()
 }
 
 /// The estimate over the means of the starts: Student's t, as so few have no ranks to speak of.
-pub(super) fn estimate(means: &[f64], levels: Levels) -> Option<(Estimate, Starts)> {
+pub(super) fn estimate(means: &[f64], levels: Levels) -> Option<Estimate> {
     let found = paired_t(means, levels.interval)?;
     let equivalence = paired_t(means, levels.equivalence)?;
-    let estimate = Estimate {
+    Some(Estimate {
         method: TrialMethod::Starts,
         ratio: found.mean.exp(),
         interval: Some((found.low.exp(), found.high.exp())),
         equivalence: Some((equivalence.low.exp(), equivalence.high.exp())),
         p: found.p,
-        detectable: detectable_ratio_of_mean(found.sd, means.len(), levels.interval, POWER)
-            .filter(|ratio| ratio.is_finite()),
-    };
-    Some((estimate, Starts { count: means.len(), sd_log: Some(found.sd) }))
+    })
 }
 
 #[cfg(test)]
@@ -75,7 +55,7 @@ mod tests {
                 .iter()
                 .map(|start| of_start[*start as usize] + (1.0 - between).sqrt() * random.normal())
                 .collect();
-            let (found, _) = estimate(&means(&logs, &each_start), levels).unwrap();
+            let found = estimate(&means(&logs, &each_start), levels).unwrap();
             let (low, high) = found.interval.unwrap();
             assert_eq!(found.p <= 0.05, low > 1.0 || high < 1.0);
             by_start += u64::from(found.p <= 0.05);

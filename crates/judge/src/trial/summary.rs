@@ -79,7 +79,7 @@ fn figures(compared: &Compared) -> String {
             .map(|(low, high)| format!(" ({} {} to {})", percent(result.level), digits(low), digits(high)));
         format!(", ratio {}{}", digits(ratio), interval.unwrap_or_default())
     });
-    let starts = compared.starts.map(|starts| format!(" on {}", count(starts.count as u64, "start")));
+    let starts = result.starts.map(|starts| format!(" on {}", count(starts.into(), "start")));
     format!(
         "{} {against} -> {arm}{}, {}{}",
         compared.words,

@@ -5,14 +5,12 @@
 
 use super::metric::shown;
 use super::pairs::{Compared, compare};
-use super::starts::Starts;
+use super::unit::deciding_level;
 use super::{Arm, Trial, counts};
-use crate::figure::{change, count, round_percent};
+use crate::figure::{change, round_percent};
 use plumb_model::finding::{Severity, Validity};
 use plumb_model::trial::{ArmVerdict, Good, MetricResult, MetricRole, TrialMethod, TrialVerdict};
 use plumb_stats::multiple::{benjamini_hochberg, holm};
-use plumb_stats::paired::POWER;
-use plumb_stats::power::{pairs_needed, units_needed_of_mean};
 
 /// What an arm does to its own messages: lost and failed ones have no latency, and of an arm that does not keep up the latency
 /// is only that of so short a block, so it flatters the arm and speaks against it alone. Every other finding that makes a
@@ -103,8 +101,10 @@ fn arm_verdict(
     let guards = metrics.iter().filter(|compared| compared.result.role == MetricRole::Guardrail);
     let mut vetoes: Vec<String> = Vec::new();
     if good {
-        vetoes
-            .extend(guards.filter(|compared| harms(trial, &compared.result)).map(|compared| veto(compared)));
+        vetoes.extend(guards.filter_map(|compared| match harms(trial, &compared.result) {
+            true => Some(veto(compared)),
+            false => compared.alarm.clone(),
+        }));
     }
     if by_primary != TrialVerdict::Undecided {
         let flattered = match by_primary {
@@ -166,7 +166,7 @@ pub(super) fn faults(arms: &[&Arm], flattered: &[&Arm], validity: &Validity) -> 
 }
 
 fn no_such_metric(trial: &Trial) -> String {
-    format!("there is no metric {:?} here", trial.plan.primary)
+    format!("the metric that was to decide, {}, says nothing of these arms", trial.plan.primary)
 }
 
 /// Why a comparison is undecided, and what would decide it.
@@ -175,46 +175,33 @@ fn undecided(trial: &Trial, compared: &Compared) -> String {
     if let Some(absent) = &result.absent {
         return absent.clone();
     }
-    let alpha = 1.0 - trial.level;
+    let (unit, alpha) = (trial.unit(), 1.0 - trial.level);
     if result.p.is_some_and(|p| p <= alpha) {
         return format!(
             "its p of {:.3} is {:.3} when all comparisons of the trial are allowed for: fewer arms or more {} would decide it",
             result.p.unwrap_or(1.0),
             result.p_adjusted.unwrap_or(1.0),
-            if compared.starts.is_some() { "starts of the brokers" } else { "pairs" }
+            if compared.result.starts.is_some() { "starts of the brokers" } else { "pairs" }
         );
     }
+    let level = deciding_level(trial.level, trial.opponents().len());
     let margin = 1.0 + trial.plan.margin;
-    let (units, needed) = match compared.starts {
-        Some(Starts { count: starts, sd_log }) => {
-            let needed = sd_log.and_then(|sd| units_needed_of_mean(sd, margin, trial.level, POWER));
-            (count(starts as u64, "start"), needed.filter(|needed| *needed > starts))
-        }
-        None => {
-            let needed = sd_log(result).and_then(|sd| pairs_needed(sd, margin, trial.level, POWER));
-            (count(result.pairs.into(), "pair"), needed.filter(|needed| *needed > result.pairs as usize))
-        }
-    };
-    let seen = result.smallest_detectable_ratio.map(|ratio| {
-        format!(
-            "{units} of this spread show a difference of {} or more in 4 of 5 trials",
-            change(ratio).trim_start_matches('+')
-        )
+    let needed = compared.sd_log.and_then(|sd_log| unit.needed(sd_log, margin, level));
+    let more = needed.filter(|needed| *needed > compared.units).map(|needed| {
+        let margin = round_percent(trial.plan.margin);
+        format!("; one of the margin of {margin} needs about {}", unit.planned(needed))
     });
-    let more = needed.map(|needed| {
-        format!("; one of the margin of {} needs about {needed}", round_percent(trial.plan.margin))
-    });
-    match seen {
-        Some(seen) => format!("{seen}{}", more.unwrap_or_default()),
-        None => "the pairs do not agree enough".to_owned(),
+    match result.smallest_detectable_ratio {
+        Some(ratio) => format!(
+            "{} of this spread show a difference of {} or more in 4 of 5 trials{}",
+            unit.counted(compared.units),
+            change(ratio).trim_start_matches('+'),
+            more.unwrap_or_default()
+        ),
+        None => format!(
+            "{} are too few to show any difference in 4 of 5 trials{}",
+            unit.counted(compared.units),
+            more.unwrap_or_default()
+        ),
     }
-}
-
-/// Standard deviation of the pairs' log ratios.
-pub(super) fn sd_log(result: &MetricResult) -> Option<f64> {
-    let logs: Vec<f64> = result.values.iter().map(|(_, under, over)| (over / under).ln()).collect();
-    let n = logs.len() as f64;
-    let mean = logs.iter().sum::<f64>() / n;
-    let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    Some(variance.sqrt()).filter(|sd| sd.is_finite())
 }

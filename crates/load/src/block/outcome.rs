@@ -18,6 +18,8 @@ pub struct BlockOutcome {
     pub counts: Counts,
     /// The broker's word, over the whole block.
     pub accounting: Accounting,
+    /// From the block's first intended send, with which its seconds begin, to its measured part.
+    pub measured_after_ns: u64,
     /// From the first measured due time to the last measured acknowledgement; no shorter than the schedule.
     pub measured_ns: u64,
     /// The schedule's own length.
@@ -185,6 +187,7 @@ pub(super) fn outcome(
         stopped: shared.stopped_by_user(),
         counts,
         accounting,
+        measured_after_ns: shared.measured_from_ns().saturating_sub(shared.start_ns()),
         // What fills a topic to be read is no throughput.
         measured_ns: if sending_counts { planned_ns.max(until_last_ack) } else { 0 },
         planned_ns,

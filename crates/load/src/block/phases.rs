@@ -20,6 +20,10 @@ const STOP_DRAIN_NS: u64 = 2_000_000_000;
 const TICK: Duration = Duration::from_millis(20);
 /// Ticks of a part whose end is itself a figure.
 const SHORT_TICK: Duration = Duration::from_millis(2);
+const SECOND_NS: u64 = 1_000_000_000;
+/// How late a second's begin may be told: what is read then belongs to the second before (ours: a hundredth of what is left
+/// of a block after its warm-up, in the shortest in which one is found).
+const SECOND_LATE_NS_MOST: u64 = 50_000_000;
 /// Consumers have caught up when they lack no more than this much of the load: what is under way at any moment.
 const CAUGHT_UP_S: f64 = 0.1;
 
@@ -36,6 +40,8 @@ pub(super) struct Phases<'a> {
     pub(super) caught_up_ns: Option<u64>,
     /// Where a topic that is read as it is ended when the reading began.
     pub(super) fixed_ends: Option<Vec<i64>>,
+    /// The second that the block is in, as far as the sink has been told.
+    pub(super) second: u32,
 }
 
 impl Phases<'_> {
@@ -142,7 +148,7 @@ impl Phases<'_> {
                 begun = true;
                 sink.observe(Observation::MeasuredPartBegins);
             }
-            feed(parcels, sink, self.until_measured(begun));
+            self.feed(parcels, sink, self.until_measured(begun));
             self.look_at_backlog();
         }
         // What is under way belongs to a load that is not paced: its work is not done before.
@@ -152,10 +158,25 @@ impl Phases<'_> {
             && !self.shared.stopped()
             && now_ns() < drain_until
         {
-            feed(parcels, sink, SHORT_TICK);
+            self.feed(parcels, sink, SHORT_TICK);
             self.look_at_backlog();
         }
         begun
+    }
+
+    /// Feeds the sink for a while, no longer than until the next second of the block, whose begin it is told.
+    fn feed(&mut self, parcels: &Receiver<Parcel>, sink: &mut dyn Sink, wait: Duration) {
+        let start_ns = self.shared.start_ns();
+        let due_ns = start_ns.saturating_add((u64::from(self.second) + 1) * SECOND_NS);
+        feed(parcels, sink, wait.min(Duration::from_nanos(due_ns.saturating_sub(now_ns()))));
+        let elapsed_ns = now_ns().saturating_sub(start_ns);
+        let second = u32::try_from(elapsed_ns / SECOND_NS).unwrap_or(u32::MAX);
+        if second > self.second {
+            self.second = second;
+            if elapsed_ns % SECOND_NS <= SECOND_LATE_NS_MOST {
+                sink.observe(Observation::SecondBegins(second));
+            }
+        }
     }
 
     /// A tick, or less when the measured part begins before it is over.
@@ -198,7 +219,7 @@ impl Phases<'_> {
         self.shared.release_consumers();
         let (mut received, mut progress_ns) = (self.shared.received(), begun);
         while !self.shared.has_reached(&ends) && !self.shared.stopped() {
-            feed(parcels, sink, SHORT_TICK);
+            self.feed(parcels, sink, SHORT_TICK);
             let (now, so_far) = (now_ns(), self.shared.received());
             if so_far > received {
                 (received, progress_ns) = (so_far, now);

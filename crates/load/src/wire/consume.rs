@@ -5,22 +5,23 @@
 //! connection at a time, so that each broker has two connections, with half of the partitions each: while one response is
 //! read, the next is made.
 
+mod reading;
+
 use super::cluster::{ClusterView, Leaders};
 use super::link::{Link, Piece, Progress};
 use super::settings::ConsumerSettings;
 use crate::block::Shared;
 use crate::clock::now_ns;
-use crate::consume::{Counted, Received, Record};
-use crate::payload::{StampPlace, stamp_place};
+use crate::consume::Received;
+use crate::payload::stamp_place;
 use crate::seconds::Seconds;
-use crate::stamp::STAMP_HEADER;
 use plumb_wire::compression::Decompressor;
-use plumb_wire::error::{ErrorCode, Stage, WireError};
+use plumb_wire::error::{Stage, WireError};
 use plumb_wire::fetch::{
     FetchHead, FetchPartition, FetchedPartition, Isolation, VERSIONS, read_response, request,
 };
-use plumb_wire::record::{BatchView, RecordView, TimestampType, batches};
 use plumb_wire::versions::ApiKey;
+use reading::{Place, Reading};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,16 +35,9 @@ const MAX_WAIT_NS: i64 = 20_000_000;
 const EAGER_WAIT_NS: i64 = 1_000_000;
 /// Most that a compressed batch may take when it is not.
 const PLAIN_BYTES_MOST: usize = 256 << 20;
-/// Pause before a partition that answered with an error is asked for again.
-const RETRY_NS: u64 = 50_000_000;
 /// How much longer than it was asked to a broker may take to answer: then the connection is given up. As the Java client's
 /// `request.timeout.ms`.
 const PATIENCE_NS: u64 = 30_000_000_000;
-/// The least that a record takes.
-const RECORD_BYTES_LEAST: u64 = 7;
-/// The offset is not in the log.
-const OFFSET_OUT_OF_RANGE: ErrorCode = ErrorCode(1);
-
 /// A fetch is its head only.
 #[derive(Debug)]
 struct NoPiece;
@@ -60,16 +54,6 @@ struct Fetching {
     partitions: Vec<usize>,
 }
 
-/// Where a consumer is in a partition.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    offset: i64,
-    /// It is not asked for before.
-    retry_at_ns: u64,
-    /// Its bytes cannot be read: it is not asked for again.
-    broken: bool,
-}
-
 /// A consumer and all that it holds.
 struct Consumer<'b, 'a> {
     shared: &'b Shared<'a>,
@@ -80,17 +64,6 @@ struct Consumer<'b, 'a> {
     leaders: Arc<Leaders>,
     fetching: Vec<Fetching>,
     reading: Reading<'b, 'a>,
-}
-
-/// What reading a response needs, apart from the connection that it lies in.
-struct Reading<'b, 'a> {
-    shared: &'b Shared<'a>,
-    view: &'b ClusterView,
-    stamp_place: Option<StampPlace>,
-    places: Vec<Place>,
-    scratch: Decompressor,
-    received: Received,
-    seconds: Seconds<'b>,
 }
 
 /// Consumes until the block ends.
@@ -341,111 +314,4 @@ impl Consumer<'_, '_> {
         received.errors.note("client", "DISCONNECTED", &super::chain(error));
         self.view.ask_again();
     }
-}
-
-impl Reading<'_, '_> {
-    fn answered(&mut self, code: ErrorCode) {
-        if !code.is_ok() {
-            self.note(code);
-        }
-    }
-
-    fn note(&mut self, code: ErrorCode) {
-        let name = code.name().map_or_else(|| format!("ERROR_{}", code.0), str::to_owned);
-        self.received.errors.note("consume", &name, &format!("the broker answered {name}"));
-    }
-
-    /// Reads what came of one partition.
-    fn partition(&mut self, fetched: &FetchedPartition<'_>, now: u64) {
-        let Some(at) = usize::try_from(fetched.index).ok().filter(|at| *at < self.places.len()) else {
-            return;
-        };
-        if !fetched.error_code.is_ok() {
-            self.places[at].retry_at_ns = now + RETRY_NS;
-            if fetched.error_code.asks_for_metadata() {
-                self.view.ask_again();
-            } else {
-                self.note(fetched.error_code);
-            }
-            if fetched.error_code == OFFSET_OUT_OF_RANGE && fetched.log_start_offset >= 0 {
-                self.places[at].offset = fetched.log_start_offset.max(self.places[at].offset);
-            }
-            return;
-        }
-        for batch in batches(fetched.records) {
-            match batch {
-                Ok(batch) => self.batch(&batch, (at, fetched.index), now),
-                Err(error) => {
-                    self.places[at].broken = true;
-                    self.received.errors.note("consume", "UNREADABLE_BATCH", &super::chain(&error));
-                    return;
-                }
-            }
-        }
-    }
-
-    fn batch(&mut self, batch: &BatchView<'_>, (at, partition): (usize, i32), now: u64) {
-        let from = self.places[at].offset;
-        let next = batch.base_offset + i64::from(batch.last_offset_delta) + 1;
-        if next <= from {
-            return;
-        }
-        self.places[at].offset = next;
-        if !batch.control {
-            if !batch.crc_is_right() {
-                // How many they are is in the damaged bytes too: no more than there is room for.
-                self.received.corrupt +=
-                    u64::from(batch.record_count).min(batch.bytes().len() as u64 / RECORD_BYTES_LEAST);
-                self.received.errors.note("consume", "BAD_CRC", "the checksum of a batch is wrong");
-            } else if let Err(error) = self.records(batch, (partition, from), now) {
-                self.received.errors.note("consume", "UNREADABLE_RECORD", &super::chain(&error));
-            }
-        }
-        self.shared.reached(partition, next);
-    }
-
-    fn records(
-        &mut self,
-        batch: &BatchView<'_>,
-        (partition, from): (i32, i64),
-        now: u64,
-    ) -> Result<(), plumb_wire::read::DecodeError> {
-        let append_time_ms =
-            (batch.timestamp_type == TimestampType::LogAppend).then_some(batch.max_timestamp_ms);
-        let (mut count, mut counted) = (0, Counted::default());
-        let mut damaged = None;
-        let only_counted = self.shared.saturating && !self.shared.takes_any_run();
-        for record in batch.records(&mut self.scratch)? {
-            let record = match record {
-                Ok(record) => record,
-                // Those before it were read all the same.
-                Err(error) => {
-                    damaged = Some(error);
-                    break;
-                }
-            };
-            if batch.base_offset + i64::from(record.offset_delta) < from {
-                continue;
-            }
-            count += 1;
-            let value = record.value.unwrap_or_default();
-            let stamp_bytes = match self.stamp_place {
-                Some(StampPlace::Value) => value,
-                Some(StampPlace::Header) | None => stamp_header(&record).unwrap_or(value),
-            };
-            let offset = batch.base_offset + i64::from(record.offset_delta);
-            let record = Record { partition, offset, stamp_bytes, value_bytes: value.len(), append_time_ms };
-            if !(only_counted && self.received.note_if_counted(self.shared, &record, &mut counted)) {
-                self.received.note(self.shared, &record, now, &mut self.seconds);
-            }
-        }
-        self.received.end_counted(&counted, now, &mut self.seconds);
-        self.shared.count_received(count);
-        damaged.map_or(Ok(()), Err)
-    }
-}
-
-/// The value of the header that carries stamps.
-fn stamp_header<'m>(record: &RecordView<'m>) -> Option<&'m [u8]> {
-    record.header(STAMP_HEADER.as_bytes()).ok().flatten()
 }

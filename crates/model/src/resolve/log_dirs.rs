@@ -1,8 +1,24 @@
-//! Whether each topic can lie where it is told to.
+//! Which log directory of a lab a topic lies on, and whether it can.
 
 use super::ResolveError;
 use crate::plan::{ClusterPlan, LogDirLayout, Plan, TopicPlan};
+use crate::scenario::{OneOrMany, Scalar, Scenario};
 
+/// Where the lab has a broker for each of several log directories and nothing says which one a topic is on, each setup is
+/// tried on every one.
+pub(super) fn on_each(scenario: &Scenario, cluster: &ClusterPlan) -> Scenario {
+    let mut scenario = scenario.clone();
+    let ClusterPlan::Lab { log_dirs, log_dir_layout: LogDirLayout::BrokerEach, .. } = cluster else {
+        return scenario;
+    };
+    if log_dirs.len() > 1 && scenario.topic.log_dir.is_none() && scenario.topic.name.is_none() {
+        let names = log_dirs.iter().map(|dir| Scalar(dir.name.clone()));
+        scenario.topic.log_dir = Some(OneOrMany::Many(names.collect()));
+    }
+    scenario
+}
+
+/// Whether each topic can lie where it is told to.
 pub(super) fn check(plan: &Plan) -> Result<(), ResolveError> {
     for (index, step) in plan.steps.iter().enumerate() {
         let TopicPlan::Own { replication, log_dir: Some(name), .. } = &step.topic else { continue };

@@ -1,5 +1,6 @@
 use super::*;
-use crate::scenario::{OneOrMany, RateWords, Scalar, SizeWords};
+use crate::plan::{Length, SizePlan, TopicPlan};
+use crate::scenario::{ClusterWords, LabWords, LoadWords, OneOrMany, RateWords, Scalar, SizeWords};
 
 fn base() -> Scenario {
     Scenario {

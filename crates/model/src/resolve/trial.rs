@@ -4,12 +4,13 @@
 //! this setup makes of no difference at all. What is written as a load's length is that of one block.
 
 mod differences;
+mod primary;
 
 use super::sweep::{Variant, Written};
 use super::{ResolveError, Trail};
 use crate::plan::{ClusterPlan, Length, LoadPlan, Origin, Plan, StepPlan};
 use crate::scenario::{ArmLabWords, ArmWords, Scenario, TrialWords};
-use crate::trial::{Against, ArmPlan, METRIC_NAMES, TrialPlan, TrialVerdict, metric_quantile};
+use crate::trial::{Against, ArmPlan, TrialPlan, TrialVerdict};
 use crate::units::Nanos;
 
 /// Pairs where nobody says how many: with a spread of 5 % between neighbouring blocks they show a difference of 4.8 % with
@@ -23,9 +24,6 @@ const MAX_PAIRS: u32 = 40;
 const STARTS: u32 = 6;
 /// Largest margin: beyond it "equivalent" says nothing (ours).
 const MARGIN_MAX: f64 = 0.5;
-/// A quantile needs so many samples over 1-q, and up to half of a block may be cut as warm-up.
-const SAMPLES: f64 = 10.0;
-const CUT_FACTOR: f64 = 2.0;
 
 /// The arms as setups, the reference once more at the end; none where the scenario has no arms.
 pub(super) fn setups(scenario: &Scenario, trail: &Trail) -> Result<Option<Vec<Written>>, ResolveError> {
@@ -154,7 +152,7 @@ pub(super) fn plan(
 ) -> Result<(u32, TrialPlan), ResolveError> {
     let words = scenario.trial.clone().unwrap_or_default();
     let (pairs, until_decided) = pairs(&words, trail)?;
-    let primary = primary(&words, steps, trail)?;
+    let primary = primary::primary(&words, steps, trail)?;
     let margin = trail.scenario("trial.margin", words.margin.map(|margin| margin.0), || 0.03);
     if !(margin > 0.0 && margin <= MARGIN_MAX) {
         let expected = format!("above 0 and at most {MARGIN_MAX} (50%)");
@@ -169,6 +167,7 @@ pub(super) fn plan(
         let reason = "with none the command could only fail";
         return Err(out_of_bounds(trail, "trial.accept", "empty".into(), "at least one verdict", reason));
     }
+    let against = against(&words, &steps[..scenario.arms.0.len()], trail)?;
     // An arm is held against the reference with all that they were resolved to, before lengths are those of steps.
     let arms = arms(scenario, (cluster, steps), trail);
     for (index, step) in steps.iter_mut().enumerate() {
@@ -177,16 +176,8 @@ pub(super) fn plan(
             *origin = Origin::Derived { reason: format!("{pairs} blocks of the length written ({origin})") };
         }
     }
-    let trial = TrialPlan {
-        again: arms.len(),
-        arms,
-        against: trail.scenario("trial.against", words.against, Against::default),
-        primary,
-        margin,
-        until_decided,
-        restart_every,
-        accept,
-    };
+    let trial =
+        TrialPlan { again: arms.len(), arms, against, primary, margin, until_decided, restart_every, accept };
     Ok((pairs, trial))
 }
 
@@ -225,64 +216,22 @@ fn pairs(words: &TrialWords, trail: &mut Trail) -> Result<(u32, bool), ResolveEr
     }
 }
 
-/// The metric that decides: as written, where every block has samples enough for it, else the best that there is.
-fn primary(words: &TrialWords, steps: &[StepPlan], trail: &mut Trail) -> Result<String, ResolveError> {
-    let fewest = steps.iter().filter_map(|step| step.load.messages()).min();
-    let Some(written) = &words.primary else {
-        let has_p99 = fewest.is_none_or(|fewest| fewest as f64 >= CUT_FACTOR * SAMPLES / 0.01);
-        let all = |is: fn(&LoadPlan) -> bool| steps.iter().all(|step| is(&step.load));
-        let any = |is: fn(&LoadPlan) -> bool| steps.iter().any(|step| is(&step.load));
-        let (name, reason) = match () {
-            () if any(LoadPlan::saturating) && all(|load| load.mode == crate::plan::Mode::Consume) => {
-                ("throughput.received_per_s", "nobody produces in the measured part")
-            }
-            () if any(LoadPlan::saturating) => {
-                ("throughput.produced_per_s", "as fast as possible has no latency")
-            }
-            () if any(|load| load.consumers == 0) && has_p99 => {
-                ("acknowledge.p99", "without consumers, sends end at the acknowledgement")
-            }
-            () if any(|load| load.consumers == 0) => {
-                ("acknowledge.mean", "a block has too few messages for a 99th percentile")
-            }
-            () if has_p99 => ("end_to_end.p99", "the tail of the whole path"),
-            () => ("end_to_end.mean", "a block has too few messages for a 99th percentile"),
-        };
-        trail.origins.insert("trial.primary".to_owned(), Origin::Derived { reason: reason.to_owned() });
-        return Ok(name.to_owned());
+/// Which arms are held against which: at least two.
+fn against(words: &TrialWords, arms: &[StepPlan], trail: &mut Trail) -> Result<Against, ResolveError> {
+    let against = trail.scenario("trial.against", words.against, Against::default);
+    let alike = |(at, arm): (usize, &StepPlan)| {
+        arms[..at].iter().any(|earlier| earlier.load.same_but_length(&arm.load))
     };
-    trail.scenario("trial.primary", Some(()), || ());
-    let refuse = |got: String, expected: &str, reason| {
-        Err(out_of_bounds(trail, "trial.primary", got, expected, reason))
-    };
-    if !METRIC_NAMES.contains(&written.as_str()) {
-        return refuse(
-            written.clone(),
-            &format!("one of {}", METRIC_NAMES.join(", ")),
-            "it is a metric of each block",
-        );
+    if against == Against::EachOther && !arms.iter().enumerate().any(alike) {
+        return Err(out_of_bounds(
+            trail,
+            "trial.against",
+            "each_other".into(),
+            "reference, or two of the arms of equal load (all of it but its length)",
+            "each_other holds arms of equal load against each other, and here no two are",
+        ));
     }
-    let latency = written.starts_with("end_to_end.") || written.starts_with("acknowledge.");
-    if latency && steps.iter().any(|step| step.load.saturating()) {
-        return refuse(written.clone(), "a throughput or cpu metric", "as fast as possible has no latency");
-    }
-    if written.starts_with("end_to_end.") && steps.iter().any(|step| step.load.consumers == 0) {
-        return refuse(written.clone(), "an acknowledge metric", "end-to-end latency ends at a consumer");
-    }
-    if let Some((quantile, fewest)) = metric_quantile(written).zip(fewest) {
-        let needed = (SAMPLES / (1.0 - quantile)).round() as u64;
-        if fewest < needed {
-            let got = format!("{written} of blocks with {fewest} messages");
-            let expected =
-                format!("of blocks with at least {needed} (load.count, load.duration), or end_to_end.mean");
-            return refuse(
-                got,
-                &expected,
-                "a quantile needs 10/(1-q) samples, and in a trial the length written is that of one block",
-            );
-        }
-    }
-    Ok(written.clone())
+    Ok(against)
 }
 
 fn restart_every(

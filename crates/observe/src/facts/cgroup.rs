@@ -5,11 +5,13 @@
 //! exist here; the mount point itself is then the container's own group.
 
 mod io;
+mod memory;
 
 use plumb_model::facts::{Fact, Limit};
 
 use crate::HostRoot;
 pub(super) use io::limits as io_limits;
+pub(super) use memory::left as memory_left;
 
 const MEMBERSHIP: &str = "/proc/self/cgroup";
 const MOUNTS: &str = "/proc/self/mounts";

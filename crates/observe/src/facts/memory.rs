@@ -2,6 +2,7 @@
 
 use plumb_model::facts::{DirtyLimits, Fact};
 
+use super::cgroup;
 use crate::{HostRoot, ObserveError};
 
 const MEMINFO: &str = "/proc/meminfo";
@@ -13,6 +14,25 @@ pub(super) fn total(root: &HostRoot) -> Fact<u64> {
 
 pub(super) fn available(root: &HostRoot) -> Fact<u64> {
     root.fact(MEMINFO, "MemAvailable in kB", |text| meminfo_bytes(text, "MemAvailable"))
+}
+
+/// Memory that programs started now may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FreeMemory {
+    /// Without pushing anything into swap; most of the page cache counts as free.
+    pub bytes: u64,
+    /// Whether it is a control group that leaves no more, and not the machine.
+    pub by_control_group: bool,
+}
+
+/// Memory that programs started now may have: of the machine, or of this process's control group, if that leaves less. None
+/// where the machine does not say.
+pub fn free_memory(root: &HostRoot) -> Option<FreeMemory> {
+    let machine = *available(root).value()?;
+    Some(match cgroup::memory_left(root).filter(|left| *left < machine) {
+        Some(bytes) => FreeMemory { bytes, by_control_group: true },
+        None => FreeMemory { bytes: machine, by_control_group: false },
+    })
 }
 
 pub(super) fn swap_total(root: &HostRoot) -> Fact<u64> {
@@ -65,6 +85,40 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// A host with 8 GiB free and this control group of version 2.
+    fn host(files: &[(&str, &str)]) -> (tempfile::TempDir, HostRoot) {
+        let place = tempfile::tempdir().unwrap();
+        let common = [
+            ("proc/meminfo", "MemTotal: 16777216 kB\nMemAvailable: 8388608 kB\n"),
+            ("proc/self/cgroup", "0::/a\n"),
+            ("proc/self/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n"),
+        ];
+        for (path, text) in common.iter().chain(files) {
+            let path = place.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let root = HostRoot::new(place.path());
+        (place, root)
+    }
+
+    #[test]
+    fn what_is_free_is_what_the_machine_has_or_the_control_group_leaves() {
+        let (_place, root) = host(&[("sys/fs/cgroup/a/memory.max", "max\n")]);
+        assert_eq!(free_memory(&root), Some(FreeMemory { bytes: 8 << 30, by_control_group: false }));
+        let (_place, root) = host(&[
+            ("sys/fs/cgroup/a/memory.max", "1073741824\n"),
+            ("sys/fs/cgroup/a/memory.current", "805306368\n"),
+            ("sys/fs/cgroup/a/memory.stat", "anon 1\ninactive_file 268435456\nactive_file 7\n"),
+        ]);
+        assert_eq!(free_memory(&root), Some(FreeMemory { bytes: 512 << 20, by_control_group: true }));
+    }
+
+    #[test]
+    fn a_host_that_does_not_say_what_is_free_has_no_figure() {
+        assert_eq!(free_memory(&HostRoot::new("/nowhere")), None);
+    }
 
     #[test]
     fn a_key_that_begins_like_another_is_not_taken_for_it() {

@@ -5,7 +5,7 @@ use super::commit::{Failure, Writer};
 use super::directory::Directory;
 use super::error::StorageError;
 use plumb_model::probe::storage::{CommitCase, CommitMethod, Placement};
-use rustix::fs::{Advice, OFlags};
+use rustix::fs::{Advice, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -39,10 +39,21 @@ pub(super) fn open(
     seed: u64,
 ) -> Result<Result<File, String>, StorageError> {
     let dsync = matches!(case.method, CommitMethod::Dsync | CommitMethod::DirectDsync);
-    let file = directory.file(if dsync { DSYNC } else { OFlags::empty() })?;
-    if case.placement == Placement::Overwrite {
-        fill(directory, &file, (limit_bytes, case.block_bytes), seed)?;
-    }
+    let file = match (case.placement, dsync) {
+        (Placement::Append, true) => directory.file(DSYNC)?,
+        (Placement::Append, false) => directory.file(OFlags::empty())?,
+        (Placement::Overwrite, dsync) => {
+            let file = directory.file(OFlags::empty())?;
+            fill(directory, &file, (limit_bytes, case.block_bytes), seed)?;
+            // Only now: with the flag each write of the filling would be a commit, minutes of them on a slow device.
+            match if dsync { reopened(&file) } else { Ok(file) } {
+                Ok(file) => file,
+                Err(errno) => {
+                    return Ok(Err(format!("a file that is there cannot be opened with O_DSYNC: {errno}")));
+                }
+            }
+        }
+    };
     if case.method.is_direct() {
         // What is still in the page cache would have to be thrown out by the commits of the first turn.
         rustix::fs::fadvise(&file, 0, None, Advice::DontNeed)
@@ -70,6 +81,12 @@ pub(super) fn set_direct(
         Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(Err("this file system refuses O_DIRECT".to_owned())),
         set => set.map(Ok).map_err(|errno| directory.error("set O_DIRECT", errno)),
     }
+}
+
+/// The same file with O_DSYNC, which fcntl(2) cannot set. It has no name; its descriptor is one (proc_pid_fd(5)).
+fn reopened(file: &File) -> Result<File, Errno> {
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    rustix::fs::open(path, DSYNC | OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map(File::from)
 }
 
 /// Writes the whole content and syncs it: blocks that are only reserved would be turned into written ones by each
@@ -167,19 +184,16 @@ mod tests {
     fn a_file_for_dsync_syncs_data_and_not_all_metadata() {
         let place = tempfile::tempdir().unwrap();
         let directory = Directory::open(place.path()).unwrap();
-        let flags = |method: CommitMethod| {
-            let case = CommitCase {
-                method,
-                placement: Placement::Append,
-                block_bytes: 4096,
-                committers: 1,
-                queue_depth: 1,
-            };
+        let opened = |method: CommitMethod, placement| {
+            let case = CommitCase { method, placement, block_bytes: 4096, committers: 1, queue_depth: 1 };
             let file = open(&directory, &case, 1 << 20, 0).unwrap().unwrap();
-            rustix::fs::fcntl_getfl(file).unwrap().bits().cast_signed() & libc::O_SYNC
+            let flags = rustix::fs::fcntl_getfl(&file).unwrap().bits().cast_signed() & libc::O_SYNC;
+            (flags, file.metadata().unwrap().len())
         };
         // O_SYNC is a bit more than O_DSYNC.
-        assert_eq!(flags(CommitMethod::Dsync), libc::O_DSYNC);
-        assert_eq!(flags(CommitMethod::Fsync), 0);
+        assert_eq!(opened(CommitMethod::Dsync, Placement::Append), (libc::O_DSYNC, 0));
+        assert_eq!(opened(CommitMethod::Dsync, Placement::Overwrite), (libc::O_DSYNC, 1 << 20));
+        assert_eq!(opened(CommitMethod::Fsync, Placement::Append), (0, 0));
+        assert_eq!(opened(CommitMethod::Fsync, Placement::Overwrite), (0, 1 << 20));
     }
 }

@@ -32,6 +32,7 @@ pub fn render(result: &FleetResult) -> Result<String, ReportError> {
         caveats: &result.caveats,
         charts,
         figures: figures(result),
+        caution: super::caution(result),
         checks: result
             .checks
             .iter()
@@ -80,6 +81,7 @@ struct Page<'r> {
     caveats: &'r [String],
     charts: Vec<Chart>,
     figures: Vec<(String, String)>,
+    caution: String,
     checks: Vec<CheckRow<'r>>,
     naive: Vec<[String; 5]>,
     surge: Option<SurgeView>,
@@ -105,6 +107,7 @@ struct SurgeView {
     rows: Vec<(&'static str, String, String)>,
     load: String,
     ratio_of_ratios: String,
+    change_in_it: Option<&'static str>,
 }
 
 struct Stage<'r> {
@@ -115,6 +118,10 @@ struct Stage<'r> {
 }
 
 fn headline(result: &FleetResult) -> String {
+    let caution = super::caution(result);
+    if !caution.is_empty() {
+        return caution;
+    }
     match (result.effect_ratio, result.interval_low) {
         (Some(effect), Some(_)) => format!(
             "ratio {} ({} at {})",
@@ -170,6 +177,7 @@ fn surge(result: &FleetResult) -> Option<SurgeView> {
             }
             None => format!("{known}, without an interval: too few servers"),
         },
+        change_in_it: surge.has_change_in_it.then_some(super::CHANGE_IN_SURGE),
     })
 }
 

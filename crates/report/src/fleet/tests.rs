@@ -39,6 +39,7 @@ fn result() -> FleetResult {
         interval_high: Some(0.0631),
         level: 0.95,
         p: None,
+        of_shares: false,
         margin: 0.03,
         verdict: TrialVerdict::Undecided,
         reason: Some("So few servers cannot show any difference.".to_owned()),
@@ -64,6 +65,7 @@ fn result() -> FleetResult {
         surge: Some(Surge {
             from: "2026-01-04T00:00:00Z".to_owned(),
             until: None,
+            has_change_in_it: true,
             load_ratio: BTreeMap::from([(FleetGroup::Control, 1.9), (FleetGroup::Test, 1.8)]),
             metric_ratio: BTreeMap::from([(FleetGroup::Control, 13.75), (FleetGroup::Test, 4.23)]),
             ratio_of_ratios: Some(4.23 / 13.75),
@@ -90,11 +92,13 @@ fn the_text_is_no_wider_than_the_terminal_and_what_is_absent_is_a_dash() {
     let text = text::render(&result(), TextStyle { color: false, width: 100 });
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(text.contains("is UNDECIDED\n"), "{text}");
+    assert!(text.contains("Figures  not to be relied on: the check leave-one-out failed\n"), "{text}");
     assert!(text.contains("p, by permutation of servers"), "{text}");
     let row = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap();
     assert!(row("p, by permutation").ends_with(" -"), "{text}");
     assert!(row("FAILED").contains("leave-one-out  < 0.001"), "{text}");
     assert!(row("ratio of ratios").ends_with("0.308, without an interval: too few servers"), "{text}");
+    assert!(row("with the change in it").contains("no time on this side"), "{text}");
     assert!(row(" 1.03").ends_with("  more than a million"), "{text}");
 }
 
@@ -116,4 +120,6 @@ fn the_page_escapes_names_draws_pieces_between_gaps_and_shades_the_surge() {
     );
     assert!(page.contains("<rect class=\"surge\" x=\"75.00%\" y=\"0\" width=\"25.00%\""), "{page}");
     assert!(page.contains("<line class=\"change\" x1=\"50.00%\""), "{page}");
+    assert!(page.matches("not to be relied on: the check leave-one-out failed").count() == 2, "{page}");
+    assert!(page.contains(", with the change in it: no time on this side"), "{page}");
 }

@@ -27,7 +27,7 @@ pub fn render(result: &FleetResult, style: TextStyle) -> String {
     };
     let mut sections = vec![
         section("In short", "", Body::Sentences(result.summary.clone())),
-        section("Figures", "", pairs(figures(result))),
+        section("Figures", &super::caution(result), pairs(figures(result))),
         section("Checks", "what would make the comparison wrong", checks(result)),
         section(
             "Not to be relied on",
@@ -134,6 +134,9 @@ fn surge(result: &FleetResult, surge: &Surge) -> Body {
         None => format!("{known}, without an interval: too few servers"),
     };
     rows.push(("ratio of ratios, test over control".to_owned(), interval));
+    if surge.has_change_in_it {
+        rows.push(("with the change in it".to_owned(), super::CHANGE_IN_SURGE.to_owned()));
+    }
     pairs(rows)
 }
 

@@ -46,6 +46,8 @@ pub(super) struct VerdictView {
     pub(super) class: &'static str,
     pub(super) arms: String,
     pub(super) figures: String,
+    /// What it rests on and what that could have shown.
+    pub(super) basis: Option<String>,
     pub(super) reasons: Vec<String>,
 }
 
@@ -61,6 +63,8 @@ pub(super) struct Row {
     pub(super) ratio: String,
     pub(super) interval: String,
     pub(super) p: String,
+    /// The smallest ratio that so many show.
+    pub(super) shows_from: String,
     pub(super) verdict: &'static str,
     pub(super) differs: bool,
 }
@@ -138,13 +142,7 @@ pub(super) fn view(document: &RunDocument) -> Option<TrialView> {
             .filter_map(|(index, metric)| chart(index + 1, metric, bands))
             .collect(),
         others: others(trial),
-        noise: match trial.noise_floor_ratio {
-            Some(floor) => format!(
-                "Equal arms may differ by up to {} here by chance: smaller differences are not to be told from noise.",
-                ratio(floor)
-            ),
-            None => "How much equal arms differ here is not known: there are too few pairs.".to_owned(),
-        },
+        noise: trials::floor(trial),
         excluded: trial
             .excluded
             .iter()
@@ -180,6 +178,7 @@ fn verdict_view(trial: &TrialResult, verdict: &ArmVerdict) -> VerdictView {
         },
         arms: format!("{} / {}", verdict.arm, verdict.against),
         figures: figures.unwrap_or_default(),
+        basis: trials::basis(trial, verdict),
         reasons,
     }
 }
@@ -227,6 +226,7 @@ fn row(metric: &MetricResult, axis: RatioAxis, is_floor: bool) -> Row {
         ratio: metric.estimate_ratio.map_or_else(|| ABSENT.to_owned(), ratio),
         interval: trials::interval(metric),
         p: trials::p(metric),
+        shows_from: metric.smallest_detectable_ratio.map_or_else(|| ABSENT.to_owned(), ratio),
         verdict: trials::verdict(metric.verdict),
         differs: matches!(metric.verdict, TrialVerdict::Better | TrialVerdict::Worse),
     }

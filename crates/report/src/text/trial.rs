@@ -1,5 +1,5 @@
-//! A trial: what is not promised alike, the verdicts, the metric that decides with its pairs as dots, the other metrics, the
-//! noise floor, and what to know before relying on it.
+//! A trial: what is not promised alike, the verdicts with the noise floor, the metric that decides with its pairs as dots, the
+//! other metrics, and what to know before relying on it.
 
 use super::Page;
 use super::paint::Tone;
@@ -7,7 +7,7 @@ use super::table::{Column, Table};
 use crate::number::{ABSENT, counted, percent, ratio};
 use crate::trials::{self, RatioAxis};
 use plumb_model::document::RunDocument;
-use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, TrialResult, TrialVerdict};
+use plumb_model::trial::{ArmResult, ArmVerdict, MetricResult, MetricRole, TrialResult, TrialVerdict};
 
 /// Columns of the dot plot, at most.
 const PLOT_MOST: usize = 72;
@@ -31,14 +31,11 @@ pub(super) fn write(page: &mut Page, document: &RunDocument) {
     for verdict in &trial.verdicts {
         write_verdict(page, trial, verdict);
     }
+    page.prose("  ", &trials::floor(trial), Tone::Plain);
     write_deciding(page, trial);
     write_dots(page, trial);
     write_others(page, trial);
-    write_floor(page, trial);
-    write_excluded(page, trial);
-    for caveat in &trial.caveats {
-        page.prose("  - ", caveat, Tone::Plain);
-    }
+    write_cautions(page, trial);
 }
 
 /// What each arm has that the reference has not, as read back.
@@ -46,16 +43,19 @@ fn write_arms(page: &mut Page, trial: &TrialResult) {
     let Some((reference, arms)) = trial.arms.split_first() else { return };
     page.prose("  ", &format!("Reference: {}", reference.name), Tone::Dim);
     for arm in arms {
-        let differences = match arm.effective_differences.is_empty() {
-            false => &arm.effective_differences,
-            true => &arm.differences,
-        };
-        let listed: Vec<String> =
-            differences.iter().map(|(path, value)| format!("{path}: {value}")).collect();
-        let how = if arm.effective_differences.is_empty() { "asked for" } else { "read back" };
-        page.prose("  ", &format!("{} ({how}): {}", arm.name, listed.join(", ")), Tone::Dim);
+        page.prose("  ", &format!("{}{}", arm.name, differences(arm)), Tone::Dim);
     }
     page.line("");
+}
+
+fn differences(arm: &ArmResult) -> String {
+    let (how, differences) = match (arm.effective_differences.is_empty(), arm.differences.is_empty()) {
+        (true, true) => return ": nothing differs".to_owned(),
+        (true, false) => ("asked for", &arm.differences),
+        (false, _) => ("read back", &arm.effective_differences),
+    };
+    let listed: Vec<String> = differences.iter().map(|(path, value)| format!("{path}: {value}")).collect();
+    format!(" ({how}): {}", listed.join(", "))
 }
 
 fn write_verdict(page: &mut Page, trial: &TrialResult, verdict: &ArmVerdict) {
@@ -76,6 +76,9 @@ fn write_verdict(page: &mut Page, trial: &TrialResult, verdict: &ArmVerdict) {
         super::paint::printable(&verdict.arm),
         super::paint::printable(&verdict.against)
     ));
+    if let Some(basis) = trials::basis(trial, verdict) {
+        page.prose("             ", &basis, Tone::Dim);
+    }
     for veto in &verdict.vetoes {
         page.prose("             veto: ", veto, Tone::Warning);
     }
@@ -86,20 +89,14 @@ fn write_verdict(page: &mut Page, trial: &TrialResult, verdict: &ArmVerdict) {
 
 fn write_deciding(page: &mut Page, trial: &TrialResult) {
     let Some(first) = trials::primaries(trial).next() else { return };
-    let meaning =
-        format!("decides; medians of the blocks, arm / against with {} intervals", percent(first.level));
+    let meaning = format!(
+        "decides; medians of the blocks, arm / against with {} intervals; shows from: the smallest difference that is shown in 4 \
+         of 5 such trials",
+        percent(first.level)
+    );
     let heading = trials::metric(&first.name);
     page.heading(&heading, &meaning);
-    let columns = vec![
-        Column::number("against"),
-        Column::number("arm"),
-        Column::number("ratio"),
-        Column::text("interval"),
-        Column::text("p, adjusted"),
-        Column::number("shows from"),
-        Column::text("verdict"),
-    ];
-    let mut table = Table::new("  arm / against", columns);
+    let mut table = Table::new("  arm / against", columns());
     for metric in trials::primaries(trial) {
         table.push(&format!("  {} / {}", metric.arm, metric.against), cells(metric), tone(metric));
     }
@@ -119,6 +116,19 @@ fn tone(metric: &MetricResult) -> Tone {
         TrialVerdict::Better | TrialVerdict::Worse => Tone::Strong,
         TrialVerdict::Equivalent | TrialVerdict::Undecided => Tone::Plain,
     }
+}
+
+/// Of [`cells`].
+fn columns() -> Vec<Column> {
+    vec![
+        Column::number("against"),
+        Column::number("arm"),
+        Column::number("ratio"),
+        Column::text("interval"),
+        Column::text("p, adjusted"),
+        Column::number("shows from"),
+        Column::text("verdict"),
+    ]
 }
 
 fn cells(metric: &MetricResult) -> Vec<String> {
@@ -214,16 +224,7 @@ fn write_others(page: &mut Page, trial: &TrialResult) {
     }
     page.heading("Other metrics", "p allows for how many there are; * may veto");
     if !others.is_empty() {
-        let columns = vec![
-            Column::number("against"),
-            Column::number("arm"),
-            Column::number("ratio"),
-            Column::text("interval"),
-            Column::text("p, adjusted"),
-            Column::number("shows from"),
-            Column::text("verdict"),
-        ];
-        let mut table = Table::new("  metric", columns);
+        let mut table = Table::new("  metric", columns());
         for metric in &others {
             let star = if metric.role == MetricRole::Guardrail { " *" } else { "" };
             let place = match trials::single(trial) {
@@ -246,20 +247,37 @@ fn write_others(page: &mut Page, trial: &TrialResult) {
     }
 }
 
-fn write_floor(page: &mut Page, trial: &TrialResult) {
-    page.heading("Noise floor", "the reference against itself, in the same rounds");
-    let text = match trial.noise_floor_ratio {
-        Some(floor) => format!(
-            "Equal arms may differ by up to {} here by chance: smaller differences are not to be told from noise.",
-            ratio(floor)
-        ),
-        None => "Not known: too few pairs.".to_owned(),
-    };
-    page.prose("  ", &text, Tone::Plain);
-}
-
-fn write_excluded(page: &mut Page, trial: &TrialResult) {
+fn write_cautions(page: &mut Page, trial: &TrialResult) {
+    if trial.excluded.is_empty() && trial.caveats.is_empty() {
+        return;
+    }
+    page.heading("Before relying on it", "");
     for pair in &trial.excluded {
         page.prose("  - ", &format!("Pair {} is left out: {}", pair.round + 1, pair.reason), Tone::Dim);
+    }
+    for caveat in &trial.caveats {
+        page.prose("  - ", caveat, Tone::Plain);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arm_is_told_by_what_was_read_back_else_asked_for_else_as_equal() {
+        let linger = |value: &str| [("producer.linger.ms".to_owned(), value.to_owned())].into();
+        let mut arm = ArmResult {
+            name: "low".to_owned(),
+            differences: linger("0"),
+            effective_differences: linger("1"),
+            blocks: 12,
+            warm_up_cut_mean_s: None,
+        };
+        assert_eq!(differences(&arm), " (read back): producer.linger.ms: 1");
+        arm.effective_differences.clear();
+        assert_eq!(differences(&arm), " (asked for): producer.linger.ms: 0");
+        arm.differences.clear();
+        assert_eq!(differences(&arm), ": nothing differs");
     }
 }

@@ -215,6 +215,7 @@ fn metric(
         p_adjusted: Some(if differs { 0.000_976 } else { 0.52 }),
         method: TrialMethod::SignedRank,
         pairs: values.len() as u32,
+        starts: None,
         against_median: Some(level * 1.12),
         arm_median: Some(level * ratio * 1.12),
         values,

@@ -3,6 +3,7 @@
 
 use super::change::{Scale, log_change};
 use super::naive::Rate;
+use super::totals::Counted;
 use plumb_model::random::Random;
 
 /// Days before the change, and after it.
@@ -66,6 +67,17 @@ impl Fleet {
             .iter()
             .map(|days| log_change(&days[..BEFORE], &days[BEFORE..], scale).unwrap())
             .collect()
+    }
+
+    /// What each server counted.
+    pub(super) fn counted(&self) -> Vec<Counted> {
+        let of = |days: &Vec<f64>| Counted {
+            before: days[..BEFORE].iter().sum(),
+            after: days[BEFORE..].iter().sum(),
+            intervals_before: BEFORE as f64,
+            intervals_after: AFTER as f64,
+        };
+        self.drops.iter().map(of).collect()
     }
 
     /// All drops over all attempts of a group on one side of the change.

@@ -129,6 +129,9 @@ pub struct FleetArgs {
     /// The server's name
     #[arg(long, value_name = "NAME", default_value = "server", help_heading = COLUMNS)]
     pub server_column: String,
+    /// The part of the server that a row is of, such as an interface: counts of the parts are added up
+    #[arg(long, value_name = "NAME", conflicts_with = "prometheus", help_heading = COLUMNS)]
+    pub part_column: Option<String>,
     /// When a sample was taken
     #[arg(long, value_name = "NAME", default_value = "time", help_heading = COLUMNS)]
     pub time_column: String,
@@ -151,6 +154,9 @@ pub struct FleetArgs {
     /// Who asks: a YAML file in the form of Prometheus' HTTP client settings
     #[arg(long, value_name = "FILE", requires = "prometheus", help_heading = SERVER)]
     pub prometheus_config: Option<PathBuf>,
+    /// For https: certificates of the authorities to believe, PEM [default: those of --prometheus-config, SSL_CERT_FILE or the system]
+    #[arg(long, value_name = "FILE", requires = "prometheus", help_heading = SERVER)]
+    pub prometheus_ca: Option<PathBuf>,
     /// The longest that one answer may take
     #[arg(long, value_name = "TIME", default_value = "60s", help_heading = SERVER)]
     pub prometheus_timeout: Nanos,

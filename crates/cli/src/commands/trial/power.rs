@@ -8,12 +8,17 @@ use crate::errors::UsageError;
 use crate::session::{self, Finished};
 use crate::{printer, progress, run_dir, scenario_file, stop};
 use anyhow::Result;
-use plumb_judge::trial::power::{Question, power as design};
+use plumb_judge::trial::power::{PowerError, Question, power as design};
+use plumb_judge::trial::{Unit, comparisons};
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::plan::{Origin, Plan};
 use plumb_model::resolve::resolve;
 use plumb_model::scenario::{ClusterWords, TrialWords};
 use std::path::Path;
+
+/// Pairs of a pilot; where pairs share starts of the brokers it has as many starts as a trial has by itself.
+const PILOT_PAIRS: u32 = 8;
+const PILOT_STARTS: u32 = 6;
 
 pub(super) fn power(arguments: &TrialPowerArgs) -> Result<End> {
     let (document, planned) = match &arguments.from {
@@ -24,12 +29,10 @@ pub(super) fn power(arguments: &TrialPowerArgs) -> Result<End> {
         }
         None => pilot(arguments)?,
     };
-    let trial = document.trial.as_ref().zip(planned.trial.as_ref());
-    let Some((trial, plan)) = trial else {
-        let hint = "give a run of plumb trial, or a scenario with arms";
-        return Err(UsageError::new("the run is no trial, so it has no equal arms", hint).into());
-    };
+    let Some(plan) = &planned.trial else { return Err(refused(&PowerError::NoTrial).into()) };
     let question = Question {
+        unit: Unit::of(plan),
+        comparisons: comparisons(&planned),
         level: arguments.level.unwrap_or(planned.level),
         margin: arguments.margin.map_or(plan.margin, |margin| margin.0),
         detect: arguments.detect.map(|detect| detect.0),
@@ -37,10 +40,7 @@ pub(super) fn power(arguments: &TrialPowerArgs) -> Result<End> {
         pair_s: Some(progress::estimate_s(&planned) / f64::from(planned.blocks.max(1))),
     };
     check(&question)?;
-    let Some(result) = design(trial, question) else {
-        let hint = "it takes two pairs at least, six for anything to rest on";
-        return Err(UsageError::new("no two pairs of equal arms were measured", hint).into());
-    };
+    let result = design(&document, question).map_err(|error| refused(&error))?;
     printer::out(&match arguments.output {
         CompareOutput::Text => plumb_report::power_text::render(&result, printer::style()),
         CompareOutput::Json => format!("{}\n", serde_json::to_string_pretty(&result)?),
@@ -49,6 +49,16 @@ pub(super) fn power(arguments: &TrialPowerArgs) -> Result<End> {
         (None, RunState::Interrupted) => End::Interrupted,
         _ => End::Done,
     })
+}
+
+fn refused(error: &PowerError) -> UsageError {
+    let hint = match error {
+        PowerError::NoTrial => "give a run of plumb trial, or a scenario with arms",
+        PowerError::TooFew { .. } => {
+            "it takes two at least, six for anything to rest on: --pilot with more pairs, or blocks long enough for the metric"
+        }
+    };
+    UsageError::new(error.to_string(), hint)
 }
 
 fn check(question: &Question) -> Result<(), UsageError> {
@@ -81,15 +91,28 @@ fn pilot(arguments: &TrialPowerArgs) -> Result<(RunDocument, Plan)> {
         scenario.cluster = Some(ClusterWords { bootstrap, config, ..ClusterWords::default() });
         sources.insert("cluster.bootstrap".to_owned(), Origin::Flag { flag: "--bootstrap".to_owned() });
     }
-    let words = scenario.trial.get_or_insert_with(TrialWords::default);
-    *words =
-        TrialWords { pairs: Some(arguments.pilot), until_decided: None, max_pairs: None, ..words.clone() };
-    sources.insert("trial.pairs".to_owned(), Origin::Flag { flag: "--pilot".to_owned() });
     seed::draw(&mut scenario, &mut sources);
     let planned = resolve(&scenario, &sources)?;
+    // The pilot's samples are those of the trial that is meant: as many pairs on each start of the brokers.
+    let restart_every = planned.trial.as_ref().map_or(0, |trial| trial.restart_every);
+    let pairs = arguments.pilot.unwrap_or(match restart_every {
+        2.. => PILOT_STARTS * restart_every,
+        _ => PILOT_PAIRS,
+    });
+    let words = scenario.trial.get_or_insert_with(TrialWords::default);
+    *words = TrialWords {
+        pairs: Some(pairs),
+        until_decided: None,
+        max_pairs: None,
+        restart_every: Some(restart_every),
+        ..words.clone()
+    };
+    sources.insert("trial.pairs".to_owned(), Origin::Flag { flag: "--pilot".to_owned() });
+    let reason = "as in the trial that is meant".to_owned();
+    sources.insert("trial.restart_every".to_owned(), Origin::Derived { reason });
     let stop = stop::flag()?;
-    let Finished { document, page } =
-        session::run(equal_arms(planned.clone()), arguments.out.as_deref(), &stop)?;
+    let pilot = equal_arms(resolve(&scenario, &sources)?);
+    let Finished { document, page } = session::run(pilot, arguments.out.as_deref(), &stop)?;
     pilots::keep(&document);
     printer::note(&format!("report: {}", page.display()));
     Ok((document, planned))

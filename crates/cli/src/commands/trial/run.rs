@@ -8,17 +8,19 @@ use crate::errors::UsageError;
 use crate::session::{self, Finished};
 use crate::{printer, scenario_file, stop};
 use anyhow::Result;
+use plumb_judge::trial::{Unit, comparisons, deciding_level};
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::finding::ValidityVerdict;
 use plumb_model::plan::{Origin, Plan};
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{ClusterWords, Scenario, TrialWords};
 use plumb_model::trial::TrialVerdict;
-use plumb_stats::signed_rank;
 use std::path::Path;
 
-/// Pairs of a quick trial: two more than the fewest that can answer at 95 %, as one may have to be left out.
+/// Pairs of a quick trial at least: two more than the fewest with which two arms can be told apart at 95 %.
 const QUICK_PAIRS: u32 = 8;
+/// Pairs of a quick trial beyond the fewest that can answer, as some may have to be left out.
+const QUICK_SPARE: u32 = 2;
 
 pub(super) fn run(arguments: &TrialRunArgs) -> Result<End> {
     let stop = stop::flag()?;
@@ -59,7 +61,11 @@ fn plan(arguments: &TrialRunArgs) -> Result<Plan> {
     }
     overlay(arguments, &mut scenario, &mut sources);
     seed::draw(&mut scenario, &mut sources);
-    let plan = resolve(&scenario, &sources)?;
+    let mut plan = resolve(&scenario, &sources)?;
+    if let Some(pairs) = quick_pairs(&plan) {
+        scenario.trial.get_or_insert_with(TrialWords::default).pairs = Some(pairs);
+        plan = resolve(&scenario, &sources)?;
+    }
     refuse_too_few(&plan)?;
     if !arguments.anyway {
         pilots::refuse_hopeless(&plan)?;
@@ -117,19 +123,51 @@ fn overlay(arguments: &TrialRunArgs, scenario: &mut Scenario, sources: &mut Sour
     }
 }
 
+/// As many pairs as a quick trial needs to be able to answer, where those that `--quick` gave it are fewer: each comparison takes
+/// some, and so do pairs that share a start of the brokers.
+fn quick_pairs(plan: &Plan) -> Option<u32> {
+    let quick = matches!(plan.origins.get("blocks"), Some(Origin::Flag { flag }) if flag == "--quick");
+    let unit = Unit::of(plan.trial.as_ref()?);
+    let fewest = unit.fewest(deciding_level(plan.level, comparisons(plan)))?;
+    let spare = if unit.pairs_each() == 1 { QUICK_SPARE } else { 0 };
+    let enough = u32::try_from(unit.pairs_in(fewest)).ok()?.saturating_add(spare);
+    (quick && plan.blocks < enough).then_some(enough)
+}
+
 /// Refuses a number of pairs with which no outcome whatever would be a proof.
 fn refuse_too_few(plan: &Plan) -> Result<(), UsageError> {
-    let least = match signed_rank::pairs_min(plan.level) {
-        Some(least) if (plan.blocks as usize) < least => least,
+    let Some(trial) = &plan.trial else { return Ok(()) };
+    let (unit, comparisons) = (Unit::of(trial), comparisons(plan));
+    let (have, least) = match unit.fewest(deciding_level(plan.level, comparisons)) {
+        Some(least) if unit.in_pairs(plan.blocks) < least => (unit.in_pairs(plan.blocks), least),
         _ => return Ok(()),
     };
     let place = plan.origins.get("blocks").map(|origin| format!("{origin}: ")).unwrap_or_default();
+    let among = match comparisons {
+        0 | 1 => String::new(),
+        comparisons => format!(" with {comparisons} comparisons to allow for"),
+    };
+    let level = plan.level;
+    if let Unit::Start { pairs } = unit {
+        let message = format!(
+            "{place}{} pairs on {} of the brokers cannot show a difference at a level of {level}: where pairs share a start the \
+             start is the unit, and it takes {least}",
+            plan.blocks,
+            unit.counted(have)
+        );
+        let enough = unit.pairs_in(least);
+        return Err(UsageError::new(
+            message,
+            format!("--pairs {enough} or more, or --restart-every below {pairs}"),
+        ));
+    }
     let message = format!(
-        "{place}{} pairs cannot show anything at a level of {}: even if every pair pointed the same way, chance alone \
-         does that too often",
-        plan.blocks, plan.level
+        "{place}{} pairs cannot show a difference at a level of {level}{among}: even if every pair pointed the same way, chance \
+         alone does that too often",
+        plan.blocks
     );
-    Err(UsageError::new(message, format!("{least} pairs are the fewest that can; --pairs {least} or more")))
+    let flag = if unit == Unit::PairLookedAt { "--max-pairs" } else { "--pairs" };
+    Err(UsageError::new(message, format!("{least} pairs are the fewest that can; {flag} {least} or more")))
 }
 
 fn show(document: &RunDocument, format: OutputFormat) -> Result<()> {

@@ -59,7 +59,7 @@ pub(super) struct Hook<'a> {
 
 impl Hook<'_> {
     /// Runs it to its end. `stop`: the user's wish to stop ends it early.
-    pub(super) fn run(&self, stop: Option<&AtomicBool>, secrets: &[String]) -> Result<(), HookError> {
+    pub(super) fn run(&self, stop: Option<&AtomicBool>, secrets: &Secrets) -> Result<(), HookError> {
         let (when, arm) = (self.when, self.arm.to_owned());
         // Into a file without a name: a child of the command that stays behind cannot hold this up.
         let output =
@@ -102,9 +102,19 @@ impl Hook<'_> {
 }
 
 /// The values that no message may repeat.
-pub(super) fn secrets(properties: &Properties) -> Vec<String> {
-    let secret = properties.iter().filter(|(key, value)| is_secret(key) && value.len() >= SECRET_LEAST);
-    secret.map(|(_, value)| value.clone()).collect()
+#[derive(Debug, Clone)]
+pub(super) enum Secrets {
+    Known(Vec<String>),
+    /// The client properties that hold them cannot be read, so nothing that a command printed may be repeated.
+    Unknown,
+}
+
+impl Secrets {
+    /// Those of client properties.
+    pub(super) fn of(properties: &Properties) -> Self {
+        let secret = properties.iter().filter(|(key, value)| is_secret(key) && value.len() >= SECRET_LEAST);
+        Secrets::Known(secret.map(|(_, value)| value.clone()).collect())
+    }
 }
 
 /// Ends it with all that it started: asked first, then made to.
@@ -129,8 +139,12 @@ fn tempfile_without_name() -> std::io::Result<std::fs::File> {
 }
 
 /// The end of what it printed, in words, without secrets.
-fn tail(mut output: std::fs::File, secrets: &[String]) -> String {
+fn tail(mut output: std::fs::File, secrets: &Secrets) -> String {
     use std::io::{Seek, SeekFrom};
+    let Secrets::Known(secrets) = secrets else {
+        return "what it printed is not told, as the client properties with the secrets cannot be read"
+            .to_owned();
+    };
     let mut bytes = Vec::new();
     let start = output.seek(SeekFrom::End(0)).unwrap_or(0).saturating_sub(TAIL_BYTES as u64);
     let read = output
@@ -150,6 +164,8 @@ fn tail(mut output: std::fs::File, secrets: &[String]) -> String {
 mod tests {
     use super::*;
 
+    const NONE: Secrets = Secrets::Known(Vec::new());
+
     fn hook(command: &str) -> Hook<'_> {
         Hook { when: "before", command, arm: "low", pair: 3, bootstrap: "host:9092" }
     }
@@ -157,24 +173,27 @@ mod tests {
     #[test]
     fn a_command_knows_its_arm_its_pair_and_the_brokers() {
         let command = r#"test "$PLUMB_ARM $PLUMB_PAIR $PLUMB_BOOTSTRAP" = "low 3 host:9092""#;
-        hook(command).run(None, &[]).unwrap();
+        hook(command).run(None, &NONE).unwrap();
     }
 
     #[test]
     fn one_that_fails_is_told_with_the_end_of_its_output_and_without_secrets() {
-        let error =
-            hook("echo so it goes; echo hunter2 >&2; exit 3").run(None, &["hunter2".into()]).unwrap_err();
+        let secrets = Secrets::Known(vec!["hunter2".to_owned()]);
+        let failing = hook("echo so it goes; echo hunter2 >&2; exit 3");
+        let error = failing.run(None, &secrets).unwrap_err();
         assert_eq!(
             error.to_string(),
             "the command before a block of arm \"low\" ended with exit status: 3; it printed: so it goes\n[redacted]"
         );
+        let error = failing.run(None, &Secrets::Unknown).unwrap_err();
+        assert!(error.to_string().contains("exit status: 3; what it printed is not told"), "{error}");
     }
 
     #[test]
     fn a_stop_ends_a_command_before_a_block_with_all_that_it_started() {
         let stop = AtomicBool::new(true);
         let begun = Instant::now();
-        let error = hook("sleep 100 & sleep 100").run(Some(&stop), &[]).unwrap_err();
+        let error = hook("sleep 100 & sleep 100").run(Some(&stop), &NONE).unwrap_err();
         assert!(matches!(error, HookError::Stopped));
         assert!(begun.elapsed() < Duration::from_secs(50));
     }
@@ -182,7 +201,7 @@ mod tests {
     #[test]
     fn what_a_command_leaves_running_does_not_hold_the_trial_up() {
         let begun = Instant::now();
-        hook("sleep 1 & exit 0").run(None, &[]).unwrap();
+        hook("sleep 1 & exit 0").run(None, &NONE).unwrap();
         assert!(begun.elapsed() < Duration::from_secs(50));
     }
 }

@@ -1,5 +1,6 @@
 //! A kernel setting of this host: found by its name, read, written, and read back.
 
+use super::way_back;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -36,12 +37,19 @@ pub(crate) enum HostSettingError {
     },
     #[error("host setting {name}: wrote {expected:?}, but it reads {got:?}")]
     NotInEffect { name: String, expected: String, got: String },
+    #[error(
+        "host setting {name} could not be put back: the kernel does not take {part} = {value} again, as it is now"
+    )]
+    NoWayBack { name: String, part: String, value: String },
+    #[error("host settings {name} and {other} of one arm: each undoes the other")]
+    Twice { name: String, other: String },
 }
 
 impl HostSettingError {
     /// Whether the words are wrong, and not this machine.
     pub(crate) fn is_usage(&self) -> bool {
-        matches!(self, HostSettingError::Name { .. } | HostSettingError::Value { .. })
+        use HostSettingError::{Name, Twice, Value};
+        matches!(self, Name { .. } | Value { .. } | Twice { .. })
     }
 
     pub(crate) fn hint(&self) -> &'static str {
@@ -53,6 +61,10 @@ impl HostSettingError {
                 "`sysctl -a` lists what this kernel has; a module may have to be loaded"
             }
             HostSettingError::Permission { .. } => "run the trial as root, or leave `host` out of its arms",
+            HostSettingError::NoWayBack { .. } => {
+                "a trial changes only what it can put back: set it by hand for the whole trial, or in an arm's `before` with its way back in `after`"
+            }
+            HostSettingError::Twice { .. } => "leave one of them out: they are two names of one limit",
             HostSettingError::Refused { .. } | HostSettingError::NotInEffect { .. } => {
                 "write the value by hand and see what the kernel makes of it; what was changed has been put back"
             }
@@ -78,7 +90,7 @@ impl HostFiles {
         HostFiles { root: root.to_owned() }
     }
 
-    fn locate(&self, path: &Path) -> PathBuf {
+    pub(super) fn locate(&self, path: &Path) -> PathBuf {
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 }
@@ -114,14 +126,20 @@ impl Setting {
         Ok(Setting { name: name.to_owned(), path: path.into() })
     }
 
-    /// Whether it is there and may be written. Writes nothing.
+    /// Its file, on a host whose files are at their places.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it is there, may be written and can be put back. Writes what it is now, and nothing else.
     pub(super) fn check(&self, files: &HostFiles, value: &str) -> Result<(), HostSettingError> {
         if value.trim().is_empty() || value.chars().any(|c| c.is_control() && c != '\t') {
             return Err(HostSettingError::Value { name: self.name.clone(), value: value.to_owned() });
         }
         self.read(files)?;
         let opened = fs_err::OpenOptions::new().write(true).open(files.locate(&self.path));
-        opened.map(|_| ()).map_err(|source| self.permission(source))
+        opened.map_err(|source| self.permission(source))?;
+        way_back::check(self, files)
     }
 
     /// What it is now: of a file that lists the choices, the one in brackets.
@@ -144,6 +162,11 @@ impl Setting {
             source,
         })?;
         drop(file);
+        self.in_effect(files, value)
+    }
+
+    /// Whether it reads so.
+    pub(super) fn in_effect(&self, files: &HostFiles, value: &str) -> Result<(), HostSettingError> {
         let (expected, got) = (plain(value), self.read(files)?);
         match expected == got {
             true => Ok(()),

@@ -1,9 +1,10 @@
-//! Which trial changes settings of this host, where every other trial on it finds out.
+//! Which trial changes this host, by settings or by commands of the user's, where every other trial on it finds out.
 //!
 //! One that is killed leaves a host that is not as it was. What to put back is in its own directory; here stands which that is, so
 //! that no other trial takes an arm's value for what the host had. Kernel settings do not outlive the machine, and neither does
 //! this file. A trial that is alive holds a lock on it, which ends with its process however that ends.
 
+use crate::lock::Lock;
 use crate::run_dir::RunDir;
 use plumb_model::plan::Properties;
 use serde::{Deserialize, Serialize};
@@ -15,13 +16,13 @@ use thiserror::Error;
 /// Another trial's change to this host, or no place to write down one's own.
 #[derive(Debug, Error)]
 pub(crate) enum JournalError {
-    #[error("another trial changes settings of this host now: {run}")]
+    #[error("another trial changes this host now: {run}")]
     Busy { run: String },
     #[error(
-        "a trial that was killed may have left settings of this host changed: {run}; before it they were {before}"
+        "a trial that was killed may have left settings of this host changed, or its commands not undone: {run}; {left}"
     )]
-    Left { run: String, before: String, gone: bool, journal: PathBuf },
-    #[error("cannot write down in {place} that settings of this host are changed")]
+    Left { run: String, left: String, gone: bool, journal: PathBuf },
+    #[error("cannot write down in {place} that this host is changed")]
     Write {
         place: PathBuf,
         #[source]
@@ -39,30 +40,81 @@ impl JournalError {
             JournalError::Left { journal, .. } => {
                 format!("its directory is gone: put them back by hand, then remove {}", journal.display())
             }
-            JournalError::Write { .. } => {
-                format!("set {VARIABLE} to a directory that every trial on this host uses and may write")
-            }
+            JournalError::Write { .. } => format!(
+                "run the trial as root. A user who may change these settings needs a place that is theirs: a login sets \
+                 XDG_RUNTIME_DIR, and {VARIABLE} can name a directory that every trial on this host may write"
+            ),
         }
     }
 }
 
-/// Says where, instead of [`PLACE`].
+/// Says where, for all trials of a host alike.
 const VARIABLE: &str = "PLUMB_RUNTIME_DIR";
+/// Root's, which every trial on the host sees.
 const PLACE: &str = "/run/plumb";
+/// Where a user has such a place (XDG Base Directory Specification). Only that user's trials see it.
+const USER_VARIABLE: &str = "XDG_RUNTIME_DIR";
 const FILE: &str = "host-settings.json";
 
 /// Where this host's journal is.
-pub(super) fn place() -> PathBuf {
-    let given = std::env::var_os(VARIABLE).map(PathBuf::from).filter(|path| path.is_absolute());
-    given.unwrap_or_else(|| PathBuf::from(PLACE))
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Places {
+    /// Where this trial writes.
+    own: PathBuf,
+    /// Where others may have written.
+    others: Vec<PathBuf>,
+}
+
+impl Places {
+    /// By the environment, and by who runs this.
+    pub(super) fn here() -> Self {
+        Places::of(|name| std::env::var_os(name).map(PathBuf::from), rustix::process::geteuid().is_root())
+    }
+
+    fn of(variable: impl Fn(&str) -> Option<PathBuf>, root: bool) -> Self {
+        let given = |name| variable(name).filter(|path| path.is_absolute());
+        match (given(VARIABLE), given(USER_VARIABLE)) {
+            (Some(own), _) => Places { own, others: Vec::new() },
+            (None, Some(user)) if !root => {
+                Places { own: user.join("plumb"), others: vec![PathBuf::from(PLACE)] }
+            }
+            (None, _) => Places { own: PathBuf::from(PLACE), others: Vec::new() },
+        }
+    }
+
+    /// Whether only this user's trials will see what is written here.
+    pub(super) fn is_one_users(&self) -> bool {
+        !self.others.is_empty()
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Entry {
     /// The trial's directory, absolute.
     run: PathBuf,
-    /// What each setting that it changes was at its start.
-    before: Properties,
+    left: Left,
+}
+
+/// What a trial leaves behind that is killed.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Left {
+    /// What to write to have every setting that it changes as it was at its start.
+    pub(super) before: Properties,
+    /// Arms with a command that is to run after each block.
+    pub(super) commands: Vec<String>,
+}
+
+impl Left {
+    /// In words: `before it: vm.swappiness = 60; to be run: the command after a block of "low"`.
+    fn words(&self) -> String {
+        let before: Vec<String> =
+            self.before.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        let before = (!before.is_empty()).then(|| format!("before it: {}", before.join(", ")));
+        let run: Vec<String> = self.commands.iter().map(|arm| format!("{arm:?}")).collect();
+        let run = (!run.is_empty())
+            .then(|| format!("perhaps to be run: the command after a block of {}", run.join(", ")));
+        before.into_iter().chain(run).collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// This host's settings are this trial's to change, until it is dropped.
@@ -70,31 +122,32 @@ struct Entry {
 pub(crate) struct Claim {
     run: PathBuf,
     path: PathBuf,
-    /// Locked.
-    _file: std::fs::File,
+    _lock: Lock,
 }
 
 impl Claim {
-    /// Claims them.
-    pub(super) fn new(place: &Path, dir: &RunDir, before: &Properties) -> Result<Self, JournalError> {
+    /// Claims them, unless another trial has.
+    pub(super) fn new(places: &Places, dir: &RunDir, left: &Left) -> Result<Self, JournalError> {
+        places.others.iter().try_for_each(|place| check_place(place))?;
+        let place = &places.own;
         let path = place.join(FILE);
         let failed = |source| JournalError::Write { place: place.to_owned(), source };
         fs_err::create_dir_all(place).map_err(failed)?;
         let run = fs_err::canonicalize(dir.path()).map_err(failed)?;
-        let mut file = loop {
+        let mut lock = loop {
             let open =
                 fs_err::OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-            let (mut file, _) = open.map_err(failed)?.into_parts();
-            locked(&mut file, &path)?;
+            let mut lock = locked(open.map_err(failed)?)?;
             // One whose end came between opening and locking has removed the file that this holds.
-            if file.metadata().map_err(failed)?.nlink() > 0 {
-                break file;
+            if lock.file().metadata().map_err(failed)?.nlink() > 0 {
+                break lock;
             }
         };
-        let entry = Entry { run: run.clone(), before: before.clone() };
+        let entry = Entry { run: run.clone(), left: left.clone() };
         let json = serde_json::to_vec(&entry).map_err(|error| failed(error.into()))?;
+        let file = lock.file();
         file.set_len(0).and_then(|()| file.write_all(&json)).map_err(failed)?;
-        Ok(Claim { run, path, _file: file })
+        Ok(Claim { run, path, _lock: lock })
     }
 }
 
@@ -108,34 +161,44 @@ impl Drop for Claim {
 }
 
 /// Refuses while another trial changes this host, or has left it changed.
-pub(super) fn check(place: &Path) -> Result<(), JournalError> {
+pub(super) fn check(places: &Places) -> Result<(), JournalError> {
+    places.others.iter().chain([&places.own]).try_for_each(|place| check_place(place))
+}
+
+fn check_place(place: &Path) -> Result<(), JournalError> {
     let path = place.join(FILE);
     match fs_err::File::open(&path) {
         // It cannot be opened where there is none, or where somebody hides it.
         Err(_) => Ok(()),
-        Ok(file) => locked(&mut file.into_parts().0, &path),
+        Ok(file) => locked(file).map(drop),
     }
 }
 
 /// Locks the journal, refused while it tells of a change. Leaves the file at its start.
-fn locked(file: &mut std::fs::File, path: &Path) -> Result<(), JournalError> {
-    let lock = file.try_lock();
+fn locked(file: fs_err::File) -> Result<Lock, JournalError> {
+    let mut lock = match Lock::try_new(file) {
+        Ok(lock) => lock,
+        Err(mut held) => {
+            let run = told(&mut held)?
+                .map_or_else(|| "(not named)".to_owned(), |entry| entry.run.display().to_string());
+            return Err(JournalError::Busy { run });
+        }
+    };
+    let Some(Entry { run, left }) = told(lock.file())? else { return Ok(lock) };
+    let gone = !run.exists();
+    if !gone && !super::undo::is_left(&run) {
+        return Ok(lock);
+    }
+    let journal = lock.file().path().to_owned();
+    Err(JournalError::Left { run: run.display().to_string(), left: left.words(), gone, journal })
+}
+
+/// What the journal says, nothing where it is empty or half written.
+fn told(file: &mut fs_err::File) -> Result<Option<Entry>, JournalError> {
     let mut text = String::new();
     let read = file.read_to_string(&mut text).and_then(|_| io::Seek::rewind(file));
-    read.map_err(|source| JournalError::Write { place: path.to_owned(), source })?;
-    let entry: Option<Entry> = serde_json::from_str(&text).ok();
-    let run =
-        entry.as_ref().map_or_else(|| "(not named)".to_owned(), |entry| entry.run.display().to_string());
-    if let Err(std::fs::TryLockError::WouldBlock) = lock {
-        return Err(JournalError::Busy { run });
-    }
-    let Some(entry) = entry else { return Ok(()) };
-    let gone = !entry.run.exists();
-    if !gone && !super::undo::is_left(&entry.run) {
-        return Ok(());
-    }
-    let before: Vec<String> = entry.before.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    Err(JournalError::Left { run, before: before.join(", "), gone, journal: path.to_owned() })
+    read.map_err(|source| JournalError::Write { place: file.path().to_owned(), source })?;
+    Ok(serde_json::from_str(&text).ok())
 }
 
 #[cfg(test)]
@@ -156,12 +219,17 @@ mod tests {
             self.root.path().join("journal")
         }
 
+        fn places(&self) -> Places {
+            Places { own: self.place(), others: Vec::new() }
+        }
+
         fn run(&self, name: &str) -> RunDir {
             RunDir::create(Some(&self.root.path().join(name)), Timestamp::UNIX_EPOCH, name).unwrap()
         }
 
         fn claim(&self, dir: &RunDir) -> Result<Claim, JournalError> {
-            Claim::new(&self.place(), dir, &[("vm.swappiness".to_owned(), "60".to_owned())].into())
+            let before = [("vm.swappiness".to_owned(), "60".to_owned())].into();
+            Claim::new(&self.places(), dir, &Left { before, commands: vec!["low".to_owned()] })
         }
 
         /// A trial that was killed while `vm.swappiness` was changed.
@@ -179,7 +247,7 @@ mod tests {
         let host = Host::new();
         let (one, two) = (host.run("one"), host.run("two"));
         let claim = host.claim(&one).unwrap();
-        for refused in [host.claim(&two).map(drop), check(&host.place())] {
+        for refused in [host.claim(&two).map(drop), check(&host.places())] {
             let error = refused.unwrap_err();
             assert!(matches!(&error, JournalError::Busy { run } if run.ends_with("one")), "{error}");
         }
@@ -192,14 +260,16 @@ mod tests {
     fn a_change_that_a_killed_trial_left_keeps_others_away_until_it_is_undone() {
         let host = Host::new();
         let (dir, other) = (host.killed("one"), host.run("two"));
-        for refused in [host.claim(&other).map(drop), check(&host.place())] {
+        for refused in [host.claim(&other).map(drop), check(&host.places())] {
             let error = refused.unwrap_err();
-            assert!(error.to_string().contains("before it they were vm.swappiness = 60"), "{error}");
+            let left =
+                "before it: vm.swappiness = 60; perhaps to be run: the command after a block of \"low\"";
+            assert!(error.to_string().ends_with(left), "{error}");
             assert!(error.hint().contains("plumb trial run --resume"), "{}", error.hint());
             assert!(error.hint().contains("/one puts them back"), "{}", error.hint());
         }
         dir.remove_state("undo.json").unwrap();
-        check(&host.place()).unwrap();
+        check(&host.places()).unwrap();
         host.claim(&other).unwrap();
     }
 
@@ -208,13 +278,43 @@ mod tests {
         let host = Host::new();
         drop(host.killed("one"));
         std::fs::remove_dir_all(host.root.path().join("one")).unwrap();
-        let error = check(&host.place()).unwrap_err();
+        let error = check(&host.places()).unwrap_err();
         assert!(error.to_string().contains("vm.swappiness = 60"), "{error}");
         assert!(error.hint().contains("by hand, then remove"), "{}", error.hint());
     }
 
     #[test]
     fn a_host_without_a_journal_is_nobodys() {
-        check(&Host::new().place()).unwrap();
+        check(&Host::new().places()).unwrap();
+    }
+
+    #[test]
+    fn a_user_writes_where_users_may_and_looks_where_root_writes() {
+        let user = |name: &str| (name == USER_VARIABLE).then(|| PathBuf::from("/run/user/7"));
+        let places = Places::of(user, false);
+        assert_eq!(
+            (&*places.own, &*places.others),
+            (Path::new("/run/user/7/plumb"), &[PathBuf::from(PLACE)][..])
+        );
+        assert!(places.is_one_users());
+        for (root, variable) in [(true, Some("/run/user/0")), (false, None), (false, Some("relative"))] {
+            let places =
+                Places::of(|name| variable.filter(|_| name == USER_VARIABLE).map(PathBuf::from), root);
+            assert_eq!(places, Places { own: PathBuf::from(PLACE), others: Vec::new() });
+        }
+        let told =
+            Places::of(|name| Some(PathBuf::from(if name == VARIABLE { "/srv/plumb" } else { "/x" })), false);
+        assert_eq!(told, Places { own: PathBuf::from("/srv/plumb"), others: Vec::new() });
+    }
+
+    #[test]
+    fn what_root_left_changed_keeps_a_user_away_too() {
+        let (root, user) = (Host::new(), Host::new());
+        let _left = root.killed("one");
+        let places = Places { own: user.place(), others: vec![root.place()] };
+        assert!(matches!(check(&places), Err(JournalError::Left { .. })));
+        let dir = user.run("two");
+        assert!(matches!(Claim::new(&places, &dir, &Left::default()), Err(JournalError::Left { .. })));
+        assert!(!user.place().exists(), "nothing is claimed");
     }
 }

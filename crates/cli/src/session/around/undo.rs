@@ -1,7 +1,8 @@
 //! What has to be undone after a block, on disk before anything is done.
 
-use super::hook::Hook;
-use super::host_setting::{HostFiles, Setting};
+use super::hook::{Hook, Secrets};
+use super::host_setting::{HostFiles, HostSettingError, Setting};
+use super::way_back::{self, way_back};
 use crate::run_dir::{RunDir, RunDirError};
 use anyhow::{Context, Result};
 use plumb_model::trial::ArmPlan;
@@ -20,21 +21,35 @@ pub(super) struct Undo {
     bootstrap: String,
     /// The command that comes after the block.
     after: Option<String>,
-    /// Settings of this host with what they were, in the order in which they are changed.
+    /// Settings of this host with what they were, in the order in which they are put back.
     settings: Vec<(String, String)>,
 }
 
 impl Undo {
-    /// What an arm will have to undo, with settings as they are now.
-    pub(super) fn of((arm, round): (&ArmPlan, u32), bootstrap: &str, files: &HostFiles) -> Result<Self> {
-        let read = |name: &String| Ok((name.clone(), Setting::new(name)?.read(files)?));
-        Ok(Undo {
+    /// What an arm will have to undo, with settings as they are now; none where it has nothing to undo.
+    pub(super) fn of(
+        (arm, round): (&ArmPlan, u32),
+        bootstrap: &str,
+        files: &HostFiles,
+    ) -> Result<Option<Self>> {
+        if arm.after.is_none() && arm.host.is_empty() {
+            return Ok(None);
+        }
+        let mut settings: Vec<(String, String)> = Vec::new();
+        for (setting, _) in changes(arm)?.iter().rev() {
+            for (part, value) in way_back(setting, files)? {
+                // What one reset has to be put back after it.
+                settings.retain(|(name, _)| *name != part.name);
+                settings.push((part.name, value));
+            }
+        }
+        Ok(Some(Undo {
             arm: arm.name.clone(),
             pair: round + 1,
             bootstrap: bootstrap.to_owned(),
             after: arm.after.clone(),
-            settings: arm.host.keys().map(read).collect::<Result<_>>()?,
-        })
+            settings,
+        }))
     }
 
     /// Keeps it, so that it outlives this process.
@@ -57,22 +72,25 @@ impl Undo {
     pub(super) fn summary(&self) -> String {
         let settings = self.settings.iter().map(|(name, before)| format!("{name} back to {before}"));
         let after = self.after.iter().map(|_| format!("the command after a block of {}", self.arm));
-        let all: Vec<String> = after.chain(settings).collect();
-        if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
+        after.chain(settings).collect::<Vec<_>>().join(", ")
     }
 
-    /// Runs the command that comes after the block, then puts the settings back, last first. Each is tried whatever became
-    /// of the others; the first error is told. What could not be put back stays on disk.
-    pub(super) fn carry_out(self, files: &HostFiles, directory: &Path, secrets: &[String]) -> Result<()> {
+    /// Runs the command that comes after the block, then puts the settings back. Each is tried whatever became of the
+    /// others; the first error is told. Unless all of it is done it stays on disk, for the next to try again.
+    pub(super) fn carry_out(self, files: &HostFiles, directory: &Path, secrets: &Secrets) -> Result<()> {
         let mut first_error: Result<()> = Ok(());
         if let Some(command) = &self.after {
             let (arm, pair, bootstrap) = (&self.arm, self.pair, &self.bootstrap);
             let hook = Hook { when: "after", command, arm, pair, bootstrap };
             // It runs however the block ended: a stop does not end it.
             first_error = hook.run(None, secrets).map_err(anyhow::Error::from);
+            if first_error.is_err() {
+                crate::printer::note(&format!(
+                    "warning: what the command after a block of {arm} is to undo is not undone; --resume runs it again"
+                ));
+            }
         }
-        let mut all_back = true;
-        for (name, before) in self.settings.iter().rev() {
+        for (name, before) in &self.settings {
             let back = Setting::new(name).and_then(|setting| {
                 setting.write(files, before).inspect_err(|_| {
                     crate::printer::note(&format!(
@@ -81,16 +99,23 @@ impl Undo {
                     ));
                 })
             });
-            all_back &= back.is_ok();
             if first_error.is_ok() {
                 first_error = back.map_err(anyhow::Error::from);
             }
         }
-        if all_back {
-            remove(directory)?;
-        }
-        first_error
+        first_error?;
+        Ok(remove(directory)?)
     }
+}
+
+/// The settings that an arm changes, with their values, in the order in which they are changed.
+pub(super) fn changes(arm: &ArmPlan) -> Result<Vec<(Setting, &str)>, HostSettingError> {
+    let mut changes = Vec::new();
+    for (name, value) in &arm.host {
+        changes.push((Setting::new(name)?, value.as_str()));
+    }
+    changes.sort_by_key(|(setting, _)| !way_back::resets_others(setting));
+    Ok(changes)
 }
 
 /// Whether something is left to undo in a run's directory.
@@ -110,36 +135,87 @@ mod tests {
     use super::*;
     use jiff::Timestamp;
     use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    /// A host with one setting and a place for a run.
+    struct Host {
+        root: tempfile::TempDir,
+        files: HostFiles,
+        run: PathBuf,
+        dir: RunDir,
+    }
+
+    impl Host {
+        fn new() -> Self {
+            let root = tempfile::tempdir().unwrap();
+            let files = HostFiles::below(root.path());
+            let run = root.path().join("run");
+            let dir = RunDir::create(Some(&run), Timestamp::UNIX_EPOCH, "x").unwrap();
+            let host = Host { root, files, run, dir };
+            host.has("proc/sys/vm/swappiness", "60\n");
+            host
+        }
+
+        fn has(&self, path: &str, text: &str) {
+            let place = self.root.path().join(path);
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            std::fs::write(place, text).unwrap();
+        }
+
+        fn read(&self, path: &str) -> String {
+            std::fs::read_to_string(self.root.path().join(path)).unwrap()
+        }
+
+        /// What is undone of an arm in its fifth pair, kept as a later process finds it.
+        fn undo(&self, after: Option<String>, settings: &[(&str, &str)]) -> Undo {
+            let host = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            let differences = BTreeMap::new();
+            let host = host.collect();
+            let arm = ArmPlan { name: "low".into(), step: 1, differences, before: None, after, host };
+            let undo = Undo::of((&arm, 4), "host:9092", &self.files).unwrap().unwrap();
+            undo.write(&self.dir).unwrap();
+            let kept = Undo::read(&self.run).unwrap().unwrap();
+            assert_eq!(kept, undo);
+            kept
+        }
+
+        fn carry_out(&self, undo: Undo) -> Result<()> {
+            undo.carry_out(&self.files, &self.run, &Secrets::Known(Vec::new()))
+        }
+    }
 
     #[test]
     fn settings_go_back_to_what_they_were_and_the_file_that_says_so_goes() {
-        let root = tempfile::tempdir().unwrap();
-        let place = root.path().join("proc/sys/vm");
-        std::fs::create_dir_all(&place).unwrap();
-        std::fs::write(place.join("swappiness"), "60\n").unwrap();
-        let files = HostFiles::below(root.path());
-        let run = root.path().join("run");
-        let dir = RunDir::create(Some(&run), Timestamp::UNIX_EPOCH, "x").unwrap();
-        let arm = ArmPlan {
-            name: "low".into(),
-            step: 1,
-            differences: BTreeMap::new(),
-            before: None,
-            after: Some(
-                "echo $PLUMB_ARM $PLUMB_PAIR > after.txt"
-                    .replace("after.txt", &format!("{}/after.txt", root.path().display())),
-            ),
-            host: [("vm.swappiness".to_owned(), "1".to_owned())].into(),
-        };
-        let undo = Undo::of((&arm, 4), "host:9092", &files).unwrap();
-        undo.write(&dir).unwrap();
-        Setting::new("vm.swappiness").unwrap().write(&files, "1").unwrap();
-        // As a later process finds it.
-        let kept = Undo::read(&run).unwrap().unwrap();
-        assert_eq!(kept, undo);
-        kept.carry_out(&files, &run, &[]).unwrap();
-        assert_eq!(std::fs::read_to_string(place.join("swappiness")).unwrap(), "60");
-        assert_eq!(std::fs::read_to_string(root.path().join("after.txt")).unwrap(), "low 5\n");
-        assert_eq!(Undo::read(&run).unwrap(), None);
+        let host = Host::new();
+        let after = format!("echo $PLUMB_ARM $PLUMB_PAIR > {}/after.txt", host.root.path().display());
+        let undo = host.undo(Some(after), &[("vm.swappiness", "1")]);
+        Setting::new("vm.swappiness").unwrap().write(&host.files, "1").unwrap();
+        host.carry_out(undo).unwrap();
+        assert_eq!(host.read("proc/sys/vm/swappiness"), "60");
+        assert_eq!(host.read("after.txt"), "low 5\n");
+        assert_eq!(Undo::read(&host.run).unwrap(), None);
+    }
+
+    #[test]
+    fn a_command_that_fails_stays_to_be_run_again_and_does_not_keep_settings_from_going_back() {
+        let host = Host::new();
+        let undo = host.undo(Some("exit 7".to_owned()), &[("vm.swappiness", "1")]);
+        Setting::new("vm.swappiness").unwrap().write(&host.files, "1").unwrap();
+        let error = host.carry_out(undo.clone()).unwrap_err();
+        assert!(error.to_string().contains("the command after a block"), "{error}");
+        assert_eq!(host.read("proc/sys/vm/swappiness"), "60");
+        assert_eq!(Undo::read(&host.run).unwrap(), Some(undo));
+    }
+
+    #[test]
+    fn an_arm_that_sets_a_scheduler_and_its_queue_sets_and_restores_the_scheduler_first() {
+        let host = Host::new();
+        let queue = "/sys/block/vda/queue";
+        host.has("sys/block/vda/queue/scheduler", "[none] kyber\n");
+        host.has("sys/block/vda/queue/nr_requests", "64\n");
+        let [scheduler, length] = ["scheduler", "nr_requests"].map(|name| format!("{queue}/{name}"));
+        let undo = host.undo(None, &[(&length, "8"), (&scheduler, "kyber")]);
+        let entry = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(undo.settings, [entry(&scheduler, "none"), entry(&length, "64")]);
     }
 }

@@ -3,41 +3,42 @@
 //!
 //! Each second is kept as its buckets that are not empty, so that what is held stays small beside whole histograms.
 
-use super::super::kept::{Damaged, KeptHistogram};
-use super::{Pair, SecondRow};
-use plumb_stats::histogram::Histogram;
+use super::super::kept::Damaged;
+use super::SecondRow;
+use super::times::{KeptTimes, Recorded, Times};
 use plumb_stats::warm_up::warm_up;
 use std::collections::BTreeMap;
 
 /// Most seconds that are held back, and so the longest warm-up that can be found (ours: a JIT is done with its work).
-const SECONDS_MOST: usize = 240;
+pub(in super::super) const SECONDS_MOST: usize = 240;
 
 /// The seconds held back, by their number.
 #[derive(Debug, Default)]
 pub(super) struct Head {
-    seconds: BTreeMap<u32, Vec<[KeptHistogram; 4]>>,
+    seconds: BTreeMap<u32, Vec<KeptTimes>>,
 }
 
 impl Head {
     /// Holds a second's part back. False where it is too late in the block for that.
-    pub(super) fn hold(&mut self, second: u32, end_to_end: &Pair, acknowledge: &Pair) -> bool {
+    pub(super) fn hold(&mut self, second: u32, times: &Times) -> bool {
         if !self.seconds.contains_key(&second) && self.seconds.len() >= SECONDS_MOST {
             return false;
         }
-        let all = [&end_to_end.response, &end_to_end.service, &acknowledge.response, &acknowledge.service];
-        self.seconds.entry(second).or_default().push(all.map(KeptHistogram::from));
+        self.seconds.entry(second).or_default().push(times.into());
         true
     }
 
-    /// Gives back what was held from a second on, end to end and acknowledged; the rest is warm-up.
-    pub(super) fn release(&mut self, from: u32) -> Result<Vec<[Pair; 2]>, Damaged> {
-        let held = std::mem::take(&mut self.seconds);
-        let kept = held.into_iter().filter(|(second, _)| *second >= from).flat_map(|(_, parts)| parts);
-        let pairs = |parts: [KeptHistogram; 4]| {
-            let [a, b, c, d] = parts.each_ref().map(Histogram::try_from);
-            Ok([Pair { response: a?, service: b? }, Pair { response: c?, service: d? }])
-        };
-        kept.map(pairs).collect()
+    /// Gives back what was held from a second on, and how much there was before it: that is warm-up.
+    pub(super) fn release(&mut self, from: u32) -> Result<(Vec<Times>, Recorded), Damaged> {
+        let mut warm_up = std::mem::take(&mut self.seconds);
+        let kept = warm_up.split_off(&from);
+        let mut cut = Recorded::default();
+        for recorded in warm_up.values().flatten().map(KeptTimes::recorded) {
+            cut.end_to_end += recorded.end_to_end;
+            cut.acknowledge += recorded.acknowledge;
+        }
+        let kept: Result<Vec<Times>, Damaged> = kept.values().flatten().map(Times::try_from).collect();
+        Ok((kept?, cut))
     }
 }
 
@@ -54,23 +55,24 @@ pub(super) fn first_that_counts(rows: &[SecondRow], last: u32) -> Option<u32> {
     ];
     let has = |figure: &Figure| measured().any(|row| figure(row).1 > 0 && figure(row).0 > 0.0);
     let figure = figures.into_iter().find(has)?;
-    let means = means(measured(), figure);
+    let (seconds, means): (Vec<u32>, Vec<f64>) = means(measured(), figure).into_iter().unzip();
     let cut = warm_up(&means, u64::from(first)).map_or(0, |warm_up| warm_up.cut);
-    Some(first + u32::try_from(cut.min(SECONDS_MOST)).unwrap_or(0))
+    seconds.get(cut.min(SECONDS_MOST)).copied()
 }
 
 /// A value of a second, and how much it weighs.
 type Figure = fn(&SecondRow) -> (f64, u64);
 
-/// One value a second: parts of it that came late stand in a row of their own.
-fn means<'a>(rows: impl Iterator<Item = &'a SecondRow>, figure: Figure) -> Vec<f64> {
+/// One value for each second in which anything happened: parts of it that came late stand in a row of their own.
+fn means<'a>(rows: impl Iterator<Item = &'a SecondRow>, figure: Figure) -> Vec<(u32, f64)> {
     let mut seconds: BTreeMap<u32, (f64, u64)> = BTreeMap::new();
     for row in rows {
         let (value, weight) = figure(row);
         let sum = seconds.entry(row.second).or_default();
         *sum = (sum.0 + value * weight as f64, sum.1 + weight);
     }
-    seconds.into_values().map(|(sum, weight)| if weight > 0 { sum / weight as f64 } else { 0.0 }).collect()
+    let mean = |(sum, weight): (f64, u64)| if weight > 0 { sum / weight as f64 } else { 0.0 };
+    seconds.into_iter().map(|(second, sums)| (second, mean(sums))).collect()
 }
 
 #[cfg(test)]
@@ -95,6 +97,13 @@ mod tests {
     fn a_slow_beginning_is_found_and_an_even_block_is_left_whole() {
         assert_eq!(first_that_counts(&rows(60, 7, 3.0), 59), Some(7));
         assert_eq!(first_that_counts(&rows(60, 0, 1.0), 59), Some(0));
+    }
+
+    #[test]
+    fn a_second_in_which_nothing_happened_moves_no_cut() {
+        let mut rows = rows(60, 7, 3.0);
+        rows.retain(|row| row.second != 2);
+        assert_eq!(first_that_counts(&rows, 59), Some(7));
     }
 
     #[test]

@@ -34,6 +34,10 @@ fn a_change_that_kills_test_servers_is_never_called_better() {
         assert!((found.p.unwrap() - 0.001_228_5).abs() < 1e-6, "{found:?}");
         assert_eq!(result.verdict, TrialVerdict::Undecided);
         assert_eq!(result.reason.as_ref(), Some(&found.statement));
+        let said = &result.summary[0];
+        let (reason, figures) =
+            said.split_once(" The figures, which are not to be relied on, say -9").unwrap();
+        assert_eq!(reason, format!("Undecided: {}", found.statement), "{figures}");
         let row = result.exclusions.iter().find(|it| it.what.contains(exclusion)).unwrap();
         assert!(row.what.starts_with("test servers ") && row.count == 9, "{row:?}");
     }
@@ -56,8 +60,24 @@ fn servers_that_die_in_the_middle_of_the_time_after_are_missed_too() {
     let late = |server: &mut FleetServer| server.metric[BEFORE + 3..].fill(None);
     let result = result(&after_the_change(14, late), &question()).unwrap();
     assert_eq!(result.intervals_after, 3);
-    assert_eq!(check(&result, "missing").outcome, CheckOutcome::Failed);
+    let found = check(&result, "missing");
+    assert_eq!(found.outcome, CheckOutcome::Failed);
+    // Their first three days are compared, and said to be.
+    assert_eq!(result.servers[&FleetGroup::Test], 20);
+    let said = "The test servers among them are in the figures, which are of the time when both groups still had values";
+    assert!(found.statement.contains(said) && !found.statement.contains("in no figure"), "{found:?}");
     assert_eq!(result.verdict, TrialVerdict::Undecided);
+}
+
+#[test]
+fn lost_servers_that_are_in_no_figure_are_counted_apart_from_those_that_are_in_some() {
+    let mut table = after_the_change(14, |server| server.metric[BEFORE + 3..].fill(None));
+    silent(&mut table.servers[0]);
+    let result = result(&table, &question()).unwrap();
+    assert_eq!(result.servers[&FleetGroup::Test], 19);
+    let said = "Of the test servers among them 1 is in no figure, and 13 are in those of the time when both groups still had values";
+    let found = check(&result, "missing");
+    assert!(found.statement.contains(said), "{found:?}");
 }
 
 #[test]

@@ -201,6 +201,58 @@ fn a_metric_that_there_is_not_is_refused_with_those_that_there_are() {
 }
 
 #[test]
+fn a_metric_that_says_nothing_of_these_loads_is_refused_with_those_that_do() {
+    let refused = |scenario: &Scenario, primary: &str| {
+        let trial = TrialWords { primary: Some(primary.into()), ..TrialWords::default() };
+        refusal(&Scenario { trial: Some(trial), ..scenario.clone() })
+    };
+    let fixed = two();
+    for (primary, why) in [
+        ("throughput.produced_per_s", "at a fixed rate the throughput is the one asked for"),
+        ("throughput.received_per_s", "at a fixed rate the throughput is the one asked for"),
+        ("drain_s", "only load.mode backlog has a backlog to drain"),
+    ] {
+        let message = refused(&fixed, primary);
+        for part in ["it must be one of end_to_end.mean, end_to_end.p50", "cpu.client_per_message", why] {
+            assert!(message.contains(part), "{part}: {message}");
+        }
+        // 2,000 messages a block have no p99.9 either.
+        assert!(!message.contains("throughput.") || message.matches("throughput.").count() == 1, "{message}");
+        assert!(!message.contains("p999"), "{message}");
+    }
+    let mut fast = two();
+    fast.load.rate = Some(OneOrMany::One(RateWords::Max));
+    let message = refused(&fast, "end_to_end.mean");
+    assert!(
+        message.contains("one of throughput.produced_per_s, throughput.received_per_s, cpu."),
+        "{message}"
+    );
+    fast.load.consumers = Some(OneOrMany::One(0));
+    assert!(refused(&fast, "throughput.received_per_s").contains("nobody receives"));
+    // One arm as fast as it can, the other at a rate: neither latency nor throughput is told of both.
+    let mut mixed = two();
+    mixed.arms.0[1].1.load.rate = Some(OneOrMany::One(RateWords::Max));
+    let message = refusal(&mixed);
+    assert!(
+        message.contains("it must be one of cpu.client_per_message, cpu.broker_per_message"),
+        "{message}"
+    );
+}
+
+#[test]
+fn each_against_each_needs_two_arms_of_equal_load() {
+    let mut scenario = two();
+    scenario.trial = Some(TrialWords { against: Some(Against::EachOther), ..TrialWords::default() });
+    assert_eq!(plan(&scenario).trial.unwrap().against, Against::EachOther);
+    scenario.arms.0[1].1.load.producers = Some(OneOrMany::One(4));
+    let message = refusal(&scenario);
+    assert!(
+        message.contains("trial.against is each_other; it must be reference, or two of the arms"),
+        "{message}"
+    );
+}
+
+#[test]
 fn pairs_are_fixed_or_bounded_and_never_both() {
     let mut scenario = two();
     let words = |pairs, until_decided, max_pairs| {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use plumb_fleet::{
     FleetColumns, FleetFiles, FleetGroups, FleetInterval, FleetRequest, FleetSource, FleetWindow, GroupNames,
-    PrometheusSource,
+    PrometheusSource, Sampling,
 };
 use plumb_judge::fleet::{FleetQuestion, Stratum};
 use plumb_model::fleet::{FleetTable, SampleKind};
@@ -54,7 +54,7 @@ pub(super) fn question(arguments: &FleetArgs, zone: &TimeZone) -> Result<FleetQu
     }
     Ok(FleetQuestion {
         metric: metric.name.clone(),
-        metric_kind: kind(arguments, metric),
+        metric_kind: sampling(arguments, metric).kind(),
         load: arguments.load.as_ref().map(|load| load.name.clone()),
         good: match arguments.good {
             GoodWord::Lower => Good::Lower,
@@ -92,9 +92,9 @@ fn metric(arguments: &FleetArgs) -> Result<&Sampled, UsageError> {
 }
 
 /// What a sample is where nothing is said: files have what happened, servers what was counted.
-fn kind(arguments: &FleetArgs, of: &Sampled) -> SampleKind {
+fn sampling(arguments: &FleetArgs, of: &Sampled) -> Sampling {
     let usual = if arguments.prometheus.is_some() { SampleKind::Counter } else { SampleKind::Increments };
-    of.kind.unwrap_or(usual)
+    of.kind.map_or(Sampling::Usual(usual), Sampling::Said)
 }
 
 fn surge(arguments: &FleetArgs, zone: &TimeZone) -> Result<Option<(i64, Option<i64>)>, UsageError> {
@@ -129,7 +129,11 @@ pub(super) fn request(arguments: &FleetArgs, zone: &TimeZone) -> Result<FleetReq
         }
     };
     let metric = metric(arguments)?;
-    let load_kind = arguments.load.as_ref().map_or(SampleKind::Increments, |load| kind(arguments, load));
+    // Without a load nothing is read of one.
+    let load_kind = arguments
+        .load
+        .as_ref()
+        .map_or(Sampling::Said(SampleKind::Increments), |load| sampling(arguments, load));
     Ok(FleetRequest {
         source: source(arguments, metric),
         groups,
@@ -143,7 +147,7 @@ pub(super) fn request(arguments: &FleetArgs, zone: &TimeZone) -> Result<FleetReq
             from: optional("--from", arguments.from.as_deref(), zone)?,
             until: optional("--until", arguments.until.as_deref(), zone)?,
         },
-        metric_kind: kind(arguments, metric),
+        metric_kind: sampling(arguments, metric),
         load_kind,
         step_s: arguments.step.map(|step| step.as_secs_f64()),
     })
@@ -156,6 +160,7 @@ fn source(arguments: &FleetArgs, metric: &Sampled) -> FleetSource {
             paths: arguments.data.clone(),
             columns: FleetColumns {
                 server: arguments.server_column.clone(),
+                part: arguments.part_column.clone(),
                 time: arguments.time_column.clone(),
                 metric: metric.name.clone(),
                 load,
@@ -174,6 +179,7 @@ fn source(arguments: &FleetArgs, metric: &Sampled) -> FleetSource {
         site_label: arguments.site_label.clone(),
         hardware_label: arguments.hardware_label.clone(),
         config: arguments.prometheus_config.clone(),
+        authorities: arguments.prometheus_ca.clone(),
         timeout_s: arguments.prometheus_timeout.0.div_ceil(1_000_000_000),
         accept_warnings: arguments.accept_warnings,
     })

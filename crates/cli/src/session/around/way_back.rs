@@ -1,0 +1,200 @@
+//! What puts a kernel setting of this host back: mostly its own former value, but some settings are halves of one, and
+//! changing some resets others.
+
+use super::host_setting::{HostFiles, HostSettingError, Setting};
+use std::path::PathBuf;
+
+/// Two names for one limit, an amount and a share: the kernel sets one to 0 when the other is written, and does not take the 0
+/// back (kernel documentation, admin-guide/sysctl/vm.rst). While the amount is 0 the share is in force.
+const HALVES: [[&str; 2]; 3] = [
+    ["vm.dirty_bytes", "vm.dirty_ratio"],
+    ["vm.dirty_background_bytes", "vm.dirty_background_ratio"],
+    ["vm.overcommit_kbytes", "vm.overcommit_ratio"],
+];
+
+/// A disk's scheduler: the next one begins with its own queue length and tunables.
+const SCHEDULER: &str = "queue/scheduler";
+
+/// What to write, in this order, to have a setting as it is now.
+pub(super) fn way_back(
+    setting: &Setting,
+    files: &HostFiles,
+) -> Result<Vec<(Setting, String)>, HostSettingError> {
+    if let Some([amount, share]) = halves(setting)? {
+        let in_force = if amount.read(files)? == "0" { share } else { amount };
+        let value = in_force.read(files)?;
+        return Ok(vec![(in_force, value)]);
+    }
+    let mut back = vec![(setting.clone(), setting.read(files)?)];
+    for other in reset_by(setting, files)? {
+        let value = other.read(files)?;
+        back.push((other, value));
+    }
+    Ok(back)
+}
+
+/// Refuses a setting that could not be put back: what is to be written then is written now, where it changes nothing.
+pub(super) fn check(setting: &Setting, files: &HostFiles) -> Result<(), HostSettingError> {
+    for (part, value) in way_back(setting, files)? {
+        // A share of 0 that is in force is no way back: the kernel takes it for no change and leaves the amount.
+        let stays = halves(setting)?.is_some() && value == "0";
+        if stays || part.write(files, &value).is_err() {
+            return Err(HostSettingError::NoWayBack { name: setting.name.clone(), part: part.name, value });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses two settings of which one undoes the other.
+pub(super) fn check_together(settings: &[Setting]) -> Result<(), HostSettingError> {
+    for (at, setting) in settings.iter().enumerate() {
+        let pair = halves(setting)?;
+        let other = settings[..at].iter().find(|other| match &pair {
+            Some(pair) => pair.iter().any(|half| half.path() == other.path()),
+            None => setting.path() == other.path(),
+        });
+        if let Some(other) = other {
+            return Err(HostSettingError::Twice { name: other.name.clone(), other: setting.name.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// Whether changing it changes others, so that it has to be changed before them.
+pub(super) fn resets_others(setting: &Setting) -> bool {
+    setting.path().ends_with(SCHEDULER)
+}
+
+/// The two halves, the amount first; none of a setting that stands alone.
+fn halves(setting: &Setting) -> Result<Option<[Setting; 2]>, HostSettingError> {
+    for [amount, share] in HALVES {
+        let pair = [Setting::new(amount)?, Setting::new(share)?];
+        if pair.iter().any(|half| half.path() == setting.path()) {
+            return Ok(Some(pair));
+        }
+    }
+    Ok(None)
+}
+
+/// What a change of the setting resets, as far as this host has it.
+fn reset_by(setting: &Setting, files: &HostFiles) -> Result<Vec<Setting>, HostSettingError> {
+    let Some(queue) = setting.path().parent().filter(|_| resets_others(setting)) else {
+        return Ok(Vec::new());
+    };
+    let tunables = queue.join("iosched");
+    let mut paths: Vec<PathBuf> = match fs_err::read_dir(files.locate(&tunables)) {
+        // A disk without a scheduler has none.
+        Err(_) => Vec::new(),
+        Ok(entries) => entries.filter_map(Result::ok).map(|entry| tunables.join(entry.file_name())).collect(),
+    };
+    paths.sort();
+    let length = queue.join("nr_requests");
+    if files.locate(&length).exists() {
+        paths.insert(0, length);
+    }
+    paths.iter().map(|path| Setting::new(&path.to_string_lossy())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A host with these files.
+    fn host(content: &[(&str, &str)]) -> (tempfile::TempDir, HostFiles) {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in content {
+            let place = root.path().join(path);
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            std::fs::write(place, text).unwrap();
+        }
+        let files = HostFiles::below(root.path());
+        (root, files)
+    }
+
+    fn back(name: &str, files: &HostFiles) -> Vec<(String, String)> {
+        let back = way_back(&Setting::new(name).unwrap(), files).unwrap();
+        back.into_iter().map(|(setting, value)| (setting.name, value)).collect()
+    }
+
+    fn entry(name: &str, value: &str) -> (String, String) {
+        (name.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn of_two_halves_the_one_in_force_is_put_back_whichever_is_changed() {
+        let (_root, files) = host(&[("proc/sys/vm/dirty_bytes", "0\n"), ("proc/sys/vm/dirty_ratio", "20\n")]);
+        for name in ["vm.dirty_bytes", "vm.dirty_ratio", "/proc/sys/vm/dirty_bytes"] {
+            assert_eq!(back(name, &files), [entry("vm.dirty_ratio", "20")]);
+        }
+        let (_root, files) = host(&[
+            ("proc/sys/vm/dirty_background_bytes", "1048576\n"),
+            ("proc/sys/vm/dirty_background_ratio", "0\n"),
+        ]);
+        for name in ["vm.dirty_background_bytes", "vm.dirty_background_ratio"] {
+            assert_eq!(back(name, &files), [entry("vm.dirty_background_bytes", "1048576")]);
+        }
+    }
+
+    #[test]
+    fn checking_a_half_writes_to_the_one_in_force_alone() {
+        let (root, files) = host(&[("proc/sys/vm/dirty_bytes", "0\n"), ("proc/sys/vm/dirty_ratio", "20\n")]);
+        check(&Setting::new("vm.dirty_bytes").unwrap(), &files).unwrap();
+        let now = |name: &str| std::fs::read_to_string(root.path().join("proc/sys/vm").join(name)).unwrap();
+        // As it was made: what is written anew has no line end.
+        assert_eq!((now("dirty_bytes").as_str(), now("dirty_ratio").as_str()), ("0\n", "20"));
+    }
+
+    #[test]
+    fn a_share_of_0_that_is_in_force_cannot_be_put_back_and_is_refused() {
+        let (_root, files) = host(&[("proc/sys/vm/dirty_bytes", "0\n"), ("proc/sys/vm/dirty_ratio", "0\n")]);
+        let error = check(&Setting::new("vm.dirty_bytes").unwrap(), &files).unwrap_err();
+        assert!(error.to_string().contains("could not be put back"), "{error}");
+        assert!(!error.is_usage());
+    }
+
+    #[test]
+    fn a_setting_that_the_kernel_does_not_take_back_as_it_reads_is_refused() {
+        // This process's own filter of core dumps: it reads as hexadecimal digits, which the kernel takes for octal ones.
+        let (root, files) = host(&[("proc/sys/vm/other", "1\n")]);
+        std::os::unix::fs::symlink("/proc/self/coredump_filter", root.path().join("proc/sys/vm/odd"))
+            .unwrap();
+        check(&Setting::new("vm.other").unwrap(), &files).unwrap();
+        let error = check(&Setting::new("vm.odd").unwrap(), &files).unwrap_err();
+        assert!(matches!(error, HostSettingError::NoWayBack { .. }), "{error}");
+    }
+
+    #[test]
+    fn with_a_disks_scheduler_its_queue_length_and_tunables_are_put_back_after_it() {
+        let (_root, files) = host(&[
+            ("sys/block/vda/queue/scheduler", "none [mq-deadline] kyber\n"),
+            ("sys/block/vda/queue/nr_requests", "512\n"),
+            ("sys/block/vda/queue/iosched/read_expire", "500\n"),
+            ("sys/block/vda/queue/iosched/fifo_batch", "16\n"),
+            ("sys/block/vdb/queue/scheduler", "[none]\n"),
+        ]);
+        let queue = "/sys/block/vda/queue";
+        assert_eq!(
+            back("/sys/block/vda/queue/scheduler", &files),
+            [
+                entry(&format!("{queue}/scheduler"), "mq-deadline"),
+                entry(&format!("{queue}/nr_requests"), "512"),
+                entry(&format!("{queue}/iosched/fifo_batch"), "16"),
+                entry(&format!("{queue}/iosched/read_expire"), "500"),
+            ]
+        );
+        assert_eq!(
+            back("/sys/block/vdb/queue/scheduler", &files),
+            [entry("/sys/block/vdb/queue/scheduler", "none")]
+        );
+    }
+
+    #[test]
+    fn one_arm_cannot_set_both_halves_nor_one_setting_by_two_names() {
+        let settings = |names: [&str; 2]| names.map(|name| Setting::new(name).unwrap());
+        for names in [["vm.dirty_bytes", "vm.dirty_ratio"], ["vm.swappiness", "/proc/sys/vm/swappiness"]] {
+            let error = check_together(&settings(names)).unwrap_err();
+            assert!(error.is_usage() && error.to_string().contains(names[0]), "{error}");
+        }
+        check_together(&settings(["vm.dirty_bytes", "vm.dirty_background_ratio"])).unwrap();
+    }
+}

@@ -1,0 +1,78 @@
+//! A second opinion on counts: the same effect by what the groups counted in all.
+//!
+//! The verdict is of a typical server, by logarithms. Those say too much or too little where counts are small and the groups unlike,
+//! and where a share of intervals with any event is compared, fewer intervals with more events in each look like less. Totals have
+//! neither fault. They have another, that one server may outweigh the rest, so they can take a verdict away and never give one.
+
+use super::compared::Compared;
+use super::estimate::Estimate;
+use super::question::FleetQuestion;
+use super::words::{percent, ratio};
+use plumb_model::fleet::{CheckOutcome, FleetCheck, FleetServer};
+use plumb_stats::fleet::design::Groups;
+use plumb_stats::fleet::totals::{Counted, totals_effect};
+
+/// Confidence from which totals contradict: an alarm is to be as rare as those of the other checks.
+const LEVEL: f64 = 0.99;
+
+/// Whether the totals bear the verdict out.
+pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
+    let found =
+        |outcome, statement: String| FleetCheck { name: "totals".to_owned(), outcome, statement, p: None };
+    let load = compared.adjusted.then_some(estimate.load_change.as_slice());
+    let groups = Groups { test: &compared.test, stratum: &compared.stratum, load };
+    let counted: Vec<Counted> = compared.servers.iter().map(|server| of_server(compared, server)).collect();
+    let second = totals_effect(&groups, &counted);
+    let (Some(second), Some((low, high))) = (second, second.and_then(|second| second.interval(LEVEL))) else {
+        let statement = format!(
+            "By totals there is no ratio: too few servers have {}, or a group has none before or after the change.",
+            question.metric
+        );
+        return found(CheckOutcome::Unknown, statement);
+    };
+    let said = format!(
+        "All {} of a group together, at equal load of each server, have the ratio {} ({} to {} at {})",
+        question.metric,
+        ratio(second.log_ratio.exp()),
+        ratio(low.exp()),
+        ratio(high.exp()),
+        percent(LEVEL)
+    );
+    let said = if compared.adjusted { said } else { said.replace(", at equal load of each server,", "") };
+    let (Some(first), Some((first_low, first_high))) =
+        (estimate.log_ratio.map(|it| it.0), estimate.log_interval(question.level))
+    else {
+        return found(CheckOutcome::Unknown, format!("{said}; there is no other ratio to hold it against."));
+    };
+    let apart = !(low..=high).contains(&first);
+    let fell = first_high < 0.0;
+    let shown = fell || first_low > 0.0;
+    let bears_out = if fell { high < 0.0 } else { low > 0.0 };
+    let limit = (1.0 + question.margin).ln();
+    let (within, outside) = (first_low > -limit && first_high < limit, low > limit || high < -limit);
+    let contradicts = if shown && !within { !bears_out } else { outside };
+    if apart && contradicts {
+        let other = ratio(first.exp());
+        let statement = format!(
+            "{said}. That contradicts the ratio of {other}: what holds for a typical server does not hold for what all of them count."
+        );
+        return found(CheckOutcome::Failed, statement);
+    }
+    if apart && (first - second.log_ratio).abs() > limit {
+        let statement = format!(
+            "{said}: the change does not do the same to servers with many {0} as to those with few.",
+            question.metric
+        );
+        return found(CheckOutcome::Warning, statement);
+    }
+    found(CheckOutcome::Passed, format!("{said}, which agrees."))
+}
+
+fn of_server(compared: &Compared, server: &FleetServer) -> Counted {
+    let of = |intervals: &[usize]| {
+        let values = compared.metric(server, intervals);
+        (values.iter().sum::<f64>(), values.len() as f64)
+    };
+    let ((before, intervals_before), (after, intervals_after)) = (of(&compared.before), of(&compared.after));
+    Counted { before, after, intervals_before, intervals_after }
+}

@@ -1,0 +1,37 @@
+//! Whether a trial had this host changed while the run measured on it.
+
+use crate::rule::{About, Case, Complete, Rule, about_run};
+use plumb_model::finding::{Finding, Severity};
+
+pub(super) const RULE: Rule = Rule {
+    id: "host-changed",
+    title: "Host changed by a trial",
+    summary: "A trial had changed settings of this host, or its commands were not undone.",
+    page: include_str!("../../../../docs/findings/host-changed.md"),
+    severity: Severity::Suspect,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    let Some(changed) = &case.document.environment.changed_by_trial else { return Vec::new() };
+    let claim = "This host was not as it usually is: a trial had changed it when the run began";
+    vec![about_run(RULE.id, Severity::Suspect, claim).seen("the trial", changed).advise(
+        "Let that trial end, or put right what it left with `plumb trial run --resume DIR`, and run again.",
+    )]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::assert_found;
+
+    #[test]
+    fn a_run_on_a_host_that_a_killed_trial_left_changed_is_suspect() {
+        let left = "a trial that was killed may have left settings changed: runs/one";
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            document.environment.changed_by_trial = Some(left.to_owned());
+        });
+        assert!(finding.evidence.iter().any(|seen| seen.value == left), "{:?}", finding.evidence);
+    }
+}

@@ -1,0 +1,147 @@
+//! Reads a fetched response where it lies: every batch's checksum, every record's stamp, and how far its partition is.
+
+use super::super::cluster::ClusterView;
+use crate::block::Shared;
+use crate::consume::{Counted, Received, Record};
+use crate::payload::StampPlace;
+use crate::seconds::Seconds;
+use crate::stamp::STAMP_HEADER;
+use plumb_wire::compression::Decompressor;
+use plumb_wire::error::ErrorCode;
+use plumb_wire::fetch::FetchedPartition;
+use plumb_wire::record::{BatchView, RecordView, TimestampType, batches};
+
+/// Pause before a partition that answered with an error is asked for again.
+const RETRY_NS: u64 = 50_000_000;
+/// The least that a record takes.
+const RECORD_BYTES_LEAST: u64 = 7;
+/// The offset is not in the log.
+const OFFSET_OUT_OF_RANGE: ErrorCode = ErrorCode(1);
+
+/// Where a consumer is in a partition.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) offset: i64,
+    /// It is not asked for before.
+    pub(super) retry_at_ns: u64,
+    /// Its bytes cannot be read: it is not asked for again.
+    pub(super) broken: bool,
+}
+
+/// What reading a response needs, apart from the connection that it lies in.
+pub(super) struct Reading<'b, 'a> {
+    pub(super) shared: &'b Shared<'a>,
+    pub(super) view: &'b ClusterView,
+    pub(super) stamp_place: Option<StampPlace>,
+    pub(super) places: Vec<Place>,
+    pub(super) scratch: Decompressor,
+    pub(super) received: Received,
+    pub(super) seconds: Seconds<'b>,
+}
+
+impl Reading<'_, '_> {
+    pub(super) fn answered(&mut self, code: ErrorCode) {
+        if !code.is_ok() {
+            self.note(code);
+        }
+    }
+
+    fn note(&mut self, code: ErrorCode) {
+        let name = code.name().map_or_else(|| format!("ERROR_{}", code.0), str::to_owned);
+        self.received.errors.note("consume", &name, &format!("the broker answered {name}"));
+    }
+
+    /// Reads what came of one partition.
+    pub(super) fn partition(&mut self, fetched: &FetchedPartition<'_>, now: u64) {
+        let Some(at) = usize::try_from(fetched.index).ok().filter(|at| *at < self.places.len()) else {
+            return;
+        };
+        if !fetched.error_code.is_ok() {
+            self.places[at].retry_at_ns = now + RETRY_NS;
+            if fetched.error_code.asks_for_metadata() {
+                self.view.ask_again();
+            } else {
+                self.note(fetched.error_code);
+            }
+            if fetched.error_code == OFFSET_OUT_OF_RANGE && fetched.log_start_offset >= 0 {
+                self.places[at].offset = fetched.log_start_offset.max(self.places[at].offset);
+            }
+            return;
+        }
+        for batch in batches(fetched.records) {
+            match batch {
+                Ok(batch) => self.batch(&batch, (at, fetched.index), now),
+                Err(error) => {
+                    self.places[at].broken = true;
+                    self.received.errors.note("consume", "UNREADABLE_BATCH", &super::super::chain(&error));
+                    return;
+                }
+            }
+        }
+    }
+
+    fn batch(&mut self, batch: &BatchView<'_>, (at, partition): (usize, i32), now: u64) {
+        let from = self.places[at].offset;
+        let next = batch.base_offset + i64::from(batch.last_offset_delta) + 1;
+        if next <= from {
+            return;
+        }
+        self.places[at].offset = next;
+        if !batch.control {
+            if !batch.crc_is_right() {
+                // How many they are is in the damaged bytes too: no more than there is room for.
+                self.received.corrupt +=
+                    u64::from(batch.record_count).min(batch.bytes().len() as u64 / RECORD_BYTES_LEAST);
+                self.received.errors.note("consume", "BAD_CRC", "the checksum of a batch is wrong");
+            } else if let Err(error) = self.records(batch, (partition, from), now) {
+                self.received.errors.note("consume", "UNREADABLE_RECORD", &super::super::chain(&error));
+            }
+        }
+        self.shared.reached(partition, next);
+    }
+
+    fn records(
+        &mut self,
+        batch: &BatchView<'_>,
+        (partition, from): (i32, i64),
+        now: u64,
+    ) -> Result<(), plumb_wire::read::DecodeError> {
+        let append_time_ms =
+            (batch.timestamp_type == TimestampType::LogAppend).then_some(batch.max_timestamp_ms);
+        let (mut count, mut counted) = (0, Counted::default());
+        let mut damaged = None;
+        let only_counted = self.shared.saturating && !self.shared.takes_any_run();
+        for record in batch.records(&mut self.scratch)? {
+            let record = match record {
+                Ok(record) => record,
+                // Those before it were read all the same.
+                Err(error) => {
+                    damaged = Some(error);
+                    break;
+                }
+            };
+            if batch.base_offset + i64::from(record.offset_delta) < from {
+                continue;
+            }
+            count += 1;
+            let value = record.value.unwrap_or_default();
+            let stamp_bytes = match self.stamp_place {
+                Some(StampPlace::Value) => value,
+                Some(StampPlace::Header) | None => stamp_header(&record).unwrap_or(value),
+            };
+            let offset = batch.base_offset + i64::from(record.offset_delta);
+            let record = Record { partition, offset, stamp_bytes, value_bytes: value.len(), append_time_ms };
+            if !(only_counted && self.received.note_if_counted(self.shared, &record, &mut counted)) {
+                self.received.note(self.shared, &record, now, &mut self.seconds);
+            }
+        }
+        self.received.end_counted(&counted, now, &mut self.seconds);
+        self.shared.count_received(count);
+        damaged.map_or(Ok(()), Err)
+    }
+}
+
+/// The value of the header that carries stamps.
+fn stamp_header<'m>(record: &RecordView<'m>) -> Option<&'m [u8]> {
+    record.header(STAMP_HEADER.as_bytes()).ok().flatten()
+}

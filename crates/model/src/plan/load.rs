@@ -1,0 +1,235 @@
+//! What a step sends: how fast, for how long, how large, with which keys.
+
+use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What is sent, and how fast.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadPlan {
+    /// Intended messages per second over all producers (the mean, where the schedule varies). None: as fast as possible.
+    pub rate_per_s: Option<f64>,
+    /// Who is at work in the measured part.
+    #[serde(default)]
+    pub mode: Mode,
+    /// How the intended times are laid out.
+    pub schedule: Schedule,
+    /// When the measured part ends. In a search for a goal: of each full-length run.
+    pub length: Length,
+    /// Sent before the measured part, at the same rate, in every block.
+    pub warm_up: Nanos,
+    /// Longest wait for what is still under way after the last send.
+    pub drain: Nanos,
+    /// Producer clients; the schedule's messages go round them.
+    pub producers: u32,
+    /// Consumer clients, in one group.
+    pub consumers: u32,
+    /// Size of the value.
+    pub size: SizePlan,
+    /// Key of each record.
+    pub keys: Keys,
+    /// Headers put on each record, beside any that carries the stamp.
+    pub headers: BTreeMap<String, String>,
+    /// What the value is made of.
+    pub payload: Payload,
+    /// Messages that one producer may have unacknowledged; a send beyond it waits. None: as many as the client takes.
+    pub in_flight: Option<u32>,
+    /// The warm-up goes on until the log's device, not the page cache, takes what is written.
+    #[serde(default)]
+    pub until_device: bool,
+}
+
+/// Who is at work in the measured part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Producers and consumers at the same time.
+    #[default]
+    Mixed,
+    /// Producers only.
+    Produce,
+    /// Consumers only: the topic is filled before, unmeasured, and read from its beginning.
+    Consume,
+    /// Consumers wait until so many bytes of values are in the log, then drain them while the producers go on.
+    Backlog(Bytes),
+}
+
+/// When the measured part ends. In a plan of several blocks this is the whole of the step; each block gets its share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Length {
+    /// After so many messages.
+    Count(u64),
+    /// After so long a time, by intended send times.
+    Duration(Nanos),
+}
+
+/// How the intended send times are laid out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Schedule {
+    /// Evenly spaced.
+    Constant,
+    /// Each as soon as the client takes it: no intended times, so no latency.
+    Saturating,
+    /// Exponential gaps (a Poisson process).
+    Poisson,
+    /// Rates held one after the other, repeated if the part is longer.
+    Steps(Vec<RateStep>),
+    /// A rate that changes evenly from the first to the second over the time given, then stays.
+    Ramp {
+        /// Messages per second at first.
+        #[serde(alias = "from")]
+        from_per_s: f64,
+        /// Messages per second at the end.
+        #[serde(alias = "to")]
+        to_per_s: f64,
+        /// Time of the change.
+        over: Nanos,
+    },
+    /// So many messages at one instant, again and again, at the mean rate of the load.
+    Burst {
+        /// Messages in each burst.
+        messages: u32,
+    },
+}
+
+/// A rate and how long it is held.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateStep {
+    /// Messages per second.
+    #[serde(alias = "rate")]
+    pub rate_per_s: f64,
+    /// How long.
+    #[serde(alias = "for")]
+    pub hold: Nanos,
+}
+
+/// Size of the value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SizePlan {
+    /// Always the same.
+    Fixed(Bytes),
+    /// Drawn by weight.
+    Mix(Vec<WeightedSize>),
+}
+
+/// A size with its weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WeightedSize {
+    /// Bytes of the value.
+    pub size: Bytes,
+    /// Share, relative to the other weights.
+    pub weight: u32,
+}
+
+/// Key of each record.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Keys {
+    /// No key.
+    None,
+    /// The keys in turn.
+    RoundRobin {
+        /// How many keys.
+        count: u32,
+    },
+    /// Each key equally likely.
+    Uniform {
+        /// How many keys.
+        count: u32,
+    },
+    /// Key k with a likelihood proportional to 1/k^exponent: a few hot keys.
+    Zipf {
+        /// How many keys.
+        count: u32,
+        /// Above 0; 1 is the classic.
+        exponent: f64,
+    },
+}
+
+/// What the value is made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Payload {
+    /// Random bytes for this share of the value, zeros for the rest; the stamp lies in its first bytes.
+    Entropy(f64),
+    /// The bytes of a file, cut or repeated to the size; the stamp travels in a header.
+    File(String),
+}
+
+impl Schedule {
+    /// Mean messages per second of a schedule that has rates of its own; none for one that takes the load's rate.
+    pub fn own_rate_per_s(&self) -> Option<f64> {
+        match self {
+            Schedule::Constant | Schedule::Saturating | Schedule::Poisson | Schedule::Burst { .. } => None,
+            Schedule::Steps(steps) => {
+                let time: f64 = steps.iter().map(|step| step.hold.as_secs_f64()).sum();
+                let messages: f64 = steps.iter().map(|step| step.rate_per_s * step.hold.as_secs_f64()).sum();
+                Some(messages / time)
+            }
+            Schedule::Ramp { from_per_s, to_per_s, .. } => Some((from_per_s + to_per_s) / 2.0),
+        }
+    }
+}
+
+impl SizePlan {
+    /// Mean bytes of a value.
+    pub fn mean(&self) -> f64 {
+        match self {
+            SizePlan::Fixed(size) => size.0 as f64,
+            SizePlan::Mix(mix) => {
+                let weights: f64 = mix.iter().map(|part| f64::from(part.weight)).sum();
+                mix.iter().map(|part| part.size.0 as f64 * f64::from(part.weight)).sum::<f64>() / weights
+            }
+        }
+    }
+
+    /// Smallest value.
+    pub fn smallest(&self) -> Bytes {
+        match self {
+            SizePlan::Fixed(size) => *size,
+            SizePlan::Mix(mix) => mix.iter().map(|part| part.size).min().unwrap_or(Bytes(0)),
+        }
+    }
+
+    /// Largest value.
+    pub fn largest(&self) -> Bytes {
+        match self {
+            SizePlan::Fixed(size) => *size,
+            SizePlan::Mix(mix) => mix.iter().map(|part| part.size).max().unwrap_or(Bytes(0)),
+        }
+    }
+}
+
+impl LoadPlan {
+    /// Measured messages that the schedule asks for over the whole step; none where time alone ends a load without rate.
+    pub fn messages(&self) -> Option<u64> {
+        match self.length {
+            Length::Count(count) => Some(count),
+            Length::Duration(time) => self.rate_per_s.map(|rate| (rate * time.as_secs_f64()).round() as u64),
+        }
+    }
+
+    /// Length of the measured part of the whole step, where the rate tells it.
+    pub fn planned_s(&self) -> Option<f64> {
+        match self.length {
+            Length::Count(count) => self.rate_per_s.map(|rate| count as f64 / rate),
+            Length::Duration(time) => Some(time.as_secs_f64()),
+        }
+    }
+
+    /// Whether messages go out as fast as possible: no latency is measured then.
+    pub fn saturating(&self) -> bool {
+        self.schedule == Schedule::Saturating
+    }
+
+    /// Whether both offer the same, for however long: only then is a ratio of two steps that of their settings.
+    pub fn same_but_length(&self, other: &LoadPlan) -> bool {
+        *self == LoadPlan { length: self.length, ..other.clone() }
+    }
+}

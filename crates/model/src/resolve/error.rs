@@ -1,0 +1,58 @@
+//! Why a scenario cannot become a plan.
+
+use thiserror::Error;
+
+/// A scenario that cannot become a plan. The user's fault, always.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum ResolveError {
+    /// A value outside its bounds.
+    #[error("{place}{path} is {got}; it must be {expected}, because {reason}")]
+    OutOfBounds {
+        /// `file:line: ` or the flag, or nothing.
+        place: String,
+        /// Path of the value.
+        path: String,
+        /// What was given.
+        got: String,
+        /// The bounds.
+        expected: String,
+        /// Why they are there.
+        reason: &'static str,
+    },
+    /// Two values that exclude each other.
+    #[error("{place}{first} and {second} cannot both be given: {reason}")]
+    Conflict {
+        /// `file:line: ` or the flag, or nothing.
+        place: String,
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
+        /// Why.
+        reason: &'static str,
+    },
+    /// A value that must be given.
+    #[error("{path} is missing: {reason}")]
+    Missing {
+        /// Path of the value.
+        path: &'static str,
+        /// Why it has no default.
+        reason: &'static str,
+    },
+    /// Two steps of one name.
+    #[error("two setups are called {name:?}; each needs a name of its own")]
+    SameName {
+        /// The name.
+        name: String,
+    },
+    /// A property that Plumb sets itself.
+    #[error("{place}{path} cannot be set here: {reason}")]
+    Reserved {
+        /// `file:line: ` or the flag, or nothing.
+        place: String,
+        /// Path of the property.
+        path: String,
+        /// Who sets it, and where to set it instead.
+        reason: &'static str,
+    },
+}

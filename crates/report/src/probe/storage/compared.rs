@@ -1,0 +1,84 @@
+//! Paths beside each other, and beside published devices.
+
+use super::commits::durable;
+use super::way::way;
+use super::{rate, streams};
+use crate::number;
+use crate::probe::{or_absent, table, time};
+use crate::size_text::{Column, Section};
+use plumb_model::probe::storage::{
+    CommitMethod, CommitResult, Placement, RatioToFirst, ReferenceDevice, StorageProbe, StorageTarget,
+};
+
+/// Paths that do not keep alike what they commit: their rates are no measure of each other.
+pub(super) fn unequal(document: &StorageProbe) -> Vec<String> {
+    let Some((first, others)) = document.targets.split_first() else { return Vec::new() };
+    let differ = |target: &&StorageTarget| {
+        let mut pairs = target.commits.iter().zip(&first.commits);
+        pairs
+            .any(|(commit, of_first)| commit.ratio_to_first.is_some() && durable(commit) != durable(of_first))
+    };
+    let sentence = |target: &StorageTarget| {
+        format!(
+            "{} and {} do not keep alike what they commit (see durable): the ratio of their rates compares unlike promises.",
+            first.path, target.path
+        )
+    };
+    others.iter().filter(differ).map(sentence).collect()
+}
+
+/// Paths beside each other, each against the first.
+pub(super) fn compared(document: &StorageProbe) -> Option<Section> {
+    let (first, others) = document.targets.split_first()?;
+    let mut rows = Vec::new();
+    for target in others {
+        let commits =
+            target.commits.iter().filter_map(|commit| Some((way(&commit.case), commit.ratio_to_first?)));
+        let streams = target
+            .sequential
+            .iter()
+            .filter_map(|stream| Some((streams::words(stream).to_owned(), stream.ratio_to_first?)));
+        for (way, found) in commits.chain(streams) {
+            rows.push(vec![target.path.clone(), way, number::ratio(found.ratio), span(&found)]);
+        }
+    }
+    let columns = [Column::text("path"), Column::text("way"), Column::number("ratio"), Column::text("95 %")];
+    let heading = format!("Against {}", first.path);
+    (!rows.is_empty())
+        .then(|| table(&heading, "rate over the rate there, over the rounds of both", &columns, rows))
+}
+
+fn span(ratio: &RatioToFirst) -> String {
+    or_absent(ratio.low.zip(ratio.high), |(low, high)| {
+        format!("{}..{}", number::significant(low, 3), number::significant(high, 3))
+    })
+}
+
+/// Published devices, each with what the paths' appending with fsync is over it.
+pub(super) fn published(document: &StorageProbe) -> Section {
+    let own = |target: &StorageTarget| {
+        let case = |commit: &&CommitResult| {
+            let case = &commit.case;
+            case.method == CommitMethod::Fsync && case.placement == Placement::Append && case.committers == 1
+        };
+        target.commits.iter().find(case).and_then(|commit| commit.rate_per_s)
+    };
+    let ours = document.targets.first().and_then(|target| Some((&target.path, own(target)?)));
+    let row = |device: &ReferenceDevice| {
+        vec![
+            device.name.clone(),
+            rate(device.rate_per_s),
+            time(device.latency_ns),
+            or_absent(ours, |(_, rate)| number::ratio(rate / device.rate_per_s)),
+        ]
+    };
+    let beside = ours.map_or(String::new(), |(path, _)| format!("; ratio is fsync on {path} over it"));
+    let columns = [
+        Column::text("device"),
+        Column::number("commits/s"),
+        Column::number("latency"),
+        Column::number("ratio"),
+    ];
+    let meaning = format!("{}{beside}", document.reference.source);
+    table("Published", &meaning, &columns, document.reference.rows.iter().map(row).collect())
+}
