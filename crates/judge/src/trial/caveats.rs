@@ -2,7 +2,7 @@
 
 use super::pairs::{Compared, compare, log_ratios};
 use super::verdicts::{Judged, alone};
-use super::{Trial, effective};
+use super::{Arm, Trial, effective};
 use crate::figure::{count, list, quoted, round_percent, sentence};
 use plumb_model::document::{BlockResult, RunState};
 use plumb_model::facts::Limit;
@@ -35,6 +35,7 @@ pub(super) fn caveats(
     all.extend(excluded(trial));
     all.extend(single_start(trial));
     all.extend(little_memory(trial));
+    all.extend(other_broker(trial));
     all.extend(cut_as_warm_up(trial));
     let told = validity.reasons.iter().filter(|reason| reason.severity > Severity::Note);
     all.extend(told.map(|reason| {
@@ -286,6 +287,33 @@ fn single_start(trial: &Trial) -> Option<String> {
 /// Page cache that each broker of a lab should find: its newest records, which consumers read, and what is not written yet
 /// (ours).
 const PAGE_CACHE_BYTES: u64 = 256 << 20;
+
+/// Arms on log directories of one lab are on different brokers of it, which may differ in more.
+fn other_broker(trial: &Trial) -> Vec<String> {
+    let Some((reference, arms)) = trial.arms.split_first() else { return Vec::new() };
+    let told = |arm: &Arm, key: &str| arm.setup.result.effective.broker.get(key).cloned();
+    let elsewhere = |arm: &&Arm| {
+        trial.document.plan.steps.iter().all(|step| step.cluster.is_none())
+            && told(arm, "node.id").zip(told(reference, "node.id")).is_some_and(|(a, b)| a != b)
+    };
+    let is_controller =
+        |arm: &Arm| told(arm, "process.roles").is_some_and(|roles| roles.contains("controller"));
+    let said = |arm: &Arm| {
+        let pair = [reference, arm];
+        let controllers: Vec<String> =
+            pair.iter().filter(|arm| is_controller(arm)).map(|arm| quoted(arm.name)).collect();
+        let controller = match controllers.as_slice() {
+            [one] => format!(" (that of {one} is the cluster's controller, too)"),
+            _ => String::new(),
+        };
+        format!(
+            "{} and {} are on different brokers{controller}: whatever differs between these two processes is part of what is shown",
+            quoted(reference.name),
+            quoted(arm.name)
+        )
+    };
+    arms.iter().filter(elsewhere).map(said).collect()
+}
 
 /// What still holds a warm-up that was cut: it is taken out of blocks, not of what is gathered over a whole step.
 fn cut_as_warm_up(trial: &Trial) -> Option<String> {

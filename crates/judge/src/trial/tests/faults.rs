@@ -152,3 +152,24 @@ fn what_still_holds_a_warm_up_that_was_cut_is_said() {
     let said = caveat(&result, "cut as warm-up").unwrap();
     assert!(said.starts_with("The beginning of 2 of 36 blocks was cut as warm-up"), "{said}");
 }
+
+#[test]
+fn arms_on_different_brokers_of_one_lab_are_told_with_which_is_the_controller() {
+    let mut document = trial_of(&[("nvme", 0.25)], 12, 1);
+    let brokers = [("1", "broker,controller"), ("2", "broker"), ("1", "broker,controller")];
+    for (step, (node, roles)) in document.steps.iter_mut().zip(brokers) {
+        step.effective.broker.insert("node.id".to_owned(), node.to_owned());
+        step.effective.broker.insert("process.roles".to_owned(), roles.to_owned());
+    }
+    let said = caveat(&result(&document), "different brokers").cloned().unwrap();
+    let words = "\"default\" and \"nvme\" are on different brokers (that of \"default\" is the cluster's controller, too): ";
+    assert!(said.starts_with(words), "{said}");
+    document.plan.steps[1].cluster = Some(document.plan.cluster.clone());
+    assert!(
+        caveat(&result(&document), "different brokers").is_none(),
+        "labs of their own are meant to differ"
+    );
+    document.plan.steps[1].cluster = None;
+    document.steps[1].effective.broker.insert("node.id".to_owned(), "1".to_owned());
+    assert!(caveat(&result(&document), "different brokers").is_none());
+}
