@@ -30,11 +30,12 @@ arms:
 fn trial(sink: &SinkBroker, scenario: &str) -> Program {
     let program = Program::new(["trial", "run", "s.yaml", "--output", "json", "--out", "run"]);
     std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();
-    // Commands and settings of one test are no business of another's trial.
-    let journal = program.directory().join("journal");
+    // Commands and settings of one test are no business of another's trial, nor is what it showed of equal arms.
+    let (journal, cache) = (program.directory().join("journal"), program.directory().join("cache"));
     program
         .args(["--bootstrap", &sink.bootstrap(), "--level", "0.75", "--pairs", "3"])
         .env("PLUMB_RUNTIME_DIR", journal)
+        .env("XDG_CACHE_HOME", cache)
 }
 
 fn document(run: &Path) -> Value {

@@ -34,6 +34,12 @@ pub enum CompareError {
         /// Of the second.
         b: String,
     },
+    /// Both are one run, and of it the same steps.
+    #[error("both are run {run} itself, which differs from itself in nothing")]
+    Itself {
+        /// The run's id.
+        run: String,
+    },
 }
 
 /// Two runs side by side; of each all steps, or the one that is named.
@@ -45,6 +51,9 @@ pub fn compare(
     (b, step_b): (&RunDocument, Option<&str>),
 ) -> Result<CompareResult, CompareError> {
     let pairs = steps::pairs((a, step_a), (b, step_b))?;
+    if a.run.id == b.run.id && pairs.iter().all(|(of_a, of_b)| of_a == of_b) {
+        return Err(CompareError::Itself { run: a.run.id.clone() });
+    }
     let shown = |document: &RunDocument, of: fn(&(usize, usize)) -> usize| -> Vec<String> {
         pairs.iter().map(|pair| document.steps[of(pair)].name.clone()).collect()
     };
@@ -127,13 +136,21 @@ fn conditions(a: &RunDocument, b: &RunDocument) -> Vec<String> {
 }
 
 fn cannot_show(a: &RunDocument, b: &RunDocument) -> Vec<String> {
+    let one = a.run.id == b.run.id;
     let mut all = vec![
-        "Why they differ: whatever changed between the two runs is in the difference, what you changed on purpose and what \
-         changed by itself."
-            .to_owned(),
+        format!(
+            "Why they differ: whatever changed between the two {} is in the difference, what you changed on purpose and what changed \
+             by itself.",
+            if one { "steps" } else { "runs" }
+        ),
         "That they are equal: \"cannot tell\" is not \"no change\".".to_owned(),
     ];
-    if a.run.id == b.run.id {
+    if one && a.plan.trial.is_some() {
+        all.push(
+            "As much as the trial that they are of: its verdict rests on pairs of blocks (plumb report RUN)."
+                .to_owned(),
+        );
+    } else if one {
         all.push(
             "As much as the run itself: its report pairs blocks that ran next to each other.".to_owned(),
         );

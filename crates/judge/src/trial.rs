@@ -33,6 +33,7 @@ use plumb_model::finding::Validity;
 use plumb_model::trial::{
     Against, ArmPlan, ArmResult, MetricRole, TRIAL_SCHEMA_VERSION, TrialPlan, TrialResult,
 };
+use rounds::Measured;
 use rounds::Rounds;
 use std::collections::BTreeMap;
 
@@ -77,7 +78,7 @@ impl<'a> Trial<'a> {
         // Brokers of an arm's own are a lab's, on this host.
         let own = all.iter().any(|arm| arm.setup.result.cluster.is_some());
         let local = if own { Some(true) } else { document.environment.cluster.on_this_host };
-        let rounds = rounds::rounds(&all, local);
+        let rounds = rounds::rounds(Measured { arms: &all, local, looked_at: plan.until_decided });
         (!arms.is_empty()).then_some(Trial { document, plan, level: level(document), arms, again, rounds })
     }
 

@@ -31,6 +31,9 @@ fn run_and_step(words: &str) -> (&str, Option<&str>) {
 fn usage(error: &CompareError) -> UsageError {
     let hint = match error {
         CompareError::NoSuchStep { .. } => "name a step as it stands there: RUN#STEP",
+        CompareError::Itself { .. } => {
+            "give another run, or two steps of this one: plumb compare RUN#STEP RUN#STEP"
+        }
         CompareError::NothingInCommon { .. } => "say which two are meant: plumb compare RUN#STEP RUN#STEP",
     };
     UsageError::new(error.to_string(), hint)

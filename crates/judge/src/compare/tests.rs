@@ -180,3 +180,26 @@ fn times_are_seconds_since_1970() {
     assert_eq!(apart_s("2024-02-28T00:00:00Z", "2024-03-01T00:00:00Z"), Some(2 * 86_400));
     assert_eq!(seconds("yesterday"), None);
 }
+
+#[test]
+fn a_run_is_not_held_against_itself_and_two_steps_of_a_trial_point_to_its_verdict() {
+    let mut run = healthy();
+    for step in [None, Some(LOW)] {
+        let error = compare((&run, step), (&run, step)).unwrap_err();
+        assert_eq!(error, CompareError::Itself { run: run.run.id.clone() });
+    }
+    let said = |run: &RunDocument| compare((run, Some(LOW)), (run, Some(DEFAULT))).unwrap().cannot_show;
+    assert!(said(&run)[0].contains("between the two steps"), "{:?}", said(&run));
+    assert!(said(&run)[2].starts_with("As much as the run itself"), "{:?}", said(&run));
+    run.plan.trial = Some(TrialPlan {
+        arms: Vec::new(),
+        again: 0,
+        against: Against::Reference,
+        primary: "end_to_end.mean".to_owned(),
+        margin: 0.03,
+        until_decided: false,
+        restart_every: 0,
+        accept: Vec::new(),
+    });
+    assert!(said(&run)[2].starts_with("As much as the trial"), "{:?}", said(&run));
+}

@@ -38,28 +38,64 @@ pub(crate) struct Rounds {
     pub(crate) always: Vec<String>,
 }
 
-/// The rounds of arms that belong together, the reference first. `local`: whether the brokers are on this host; none where it is not known.
-pub(super) fn rounds(arms: &[&Arm], local: Option<bool>) -> Rounds {
+/// Who is measured, and where.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Measured<'a> {
+    /// Arms that belong together, the reference first.
+    pub(super) arms: &'a [&'a Arm<'a>],
+    /// Whether the brokers are on this host; none where it is not known.
+    pub(super) local: Option<bool>,
+    /// Whether the trial looks at its result after every round. Each round is then held against those up to it alone: what was kept
+    /// once stays so, as a bet on a pair that is taken back later was none.
+    pub(super) looked_at: bool,
+}
+
+/// The rounds of a trial so far.
+pub(super) fn rounds(measured: Measured) -> Rounds {
+    let Measured { arms, local, looked_at } = measured;
     let Some(first) = arms.first() else { return Rounds::default() };
     let in_all = |round: &&u32| arms.iter().all(|arm| arm.blocks.contains_key(*round));
     let whole: Vec<u32> = first.blocks.keys().filter(in_all).copied().collect();
-    let mut rounds = Rounds { whole: whole.clone(), ..Rounds::default() };
-    let noises: Vec<Noise> = NOISES.iter().map(|kind| Noise::of(kind, arms, &whole, local)).collect();
-    let usual_ns = usual_latency_ns(first);
-    rounds.always = noises.iter().filter_map(Noise::always).collect();
-    for round in whole {
-        let noise = noises.iter().find_map(|noise| noise.unusual(round));
-        let late = || {
-            arms.iter().find_map(|arm| {
-                Some(format!("\"{}\": {}", arm.name, sent_late(arm, arm.blocks.get(&round)?, usual_ns?)?))
-            })
-        };
-        match noise.or_else(late) {
-            Some(reason) => rounds.excluded.push(ExcludedPair { round, reason }),
-            None => rounds.kept.push(round),
+    let all = Rules::of(arms, &whole, local);
+    let mut rounds = Rounds { always: all.always(), ..Rounds::default() };
+    for (at, round) in whole.iter().enumerate() {
+        let so_far = looked_at.then(|| Rules::of(arms, &whole[..=at], local));
+        match so_far.as_ref().unwrap_or(&all).against(arms, *round) {
+            Some(reason) => rounds.excluded.push(ExcludedPair { round: *round, reason }),
+            None => rounds.kept.push(*round),
         }
     }
-    rounds
+    Rounds { whole, ..rounds }
+}
+
+/// What a round is held against: what is usual in these.
+struct Rules {
+    noises: Vec<Noise>,
+    usual_ns: Option<f64>,
+}
+
+impl Rules {
+    fn of(arms: &[&Arm], rounds: &[u32], local: Option<bool>) -> Self {
+        Rules {
+            noises: NOISES.iter().map(|kind| Noise::of(kind, arms, rounds, local)).collect(),
+            usual_ns: arms.first().and_then(|reference| usual_latency_ns(reference, rounds)),
+        }
+    }
+
+    /// Why a round is left out.
+    fn against(&self, arms: &[&Arm], round: u32) -> Option<String> {
+        let late = || {
+            arms.iter().find_map(|arm| {
+                let late = sent_late(arm, arm.blocks.get(&round)?, self.usual_ns?)?;
+                Some(format!("\"{}\": {late}", arm.name))
+            })
+        };
+        self.noises.iter().find_map(|noise| noise.unusual(round)).or_else(late)
+    }
+
+    fn always(&self) -> Vec<String> {
+        self.noises.iter().filter_map(Noise::always).collect()
+    }
 }
 
 /// Something else that takes processors' time.
@@ -138,9 +174,10 @@ fn used_by_others(block: &BlockResult, local: Option<bool>) -> Option<f64> {
     (total_s > 0.0).then(|| others_s / total_s)
 }
 
-/// Mean latency of the middle block.
-fn usual_latency_ns(reference: &Arm) -> Option<f64> {
-    let means = reference.blocks.values().filter_map(|block| reference.setup.headline_of(block).mean_ns);
+/// Mean latency of the middle block of these rounds.
+fn usual_latency_ns(reference: &Arm, rounds: &[u32]) -> Option<f64> {
+    let blocks = rounds.iter().filter_map(|round| reference.blocks.get(round));
+    let means = blocks.filter_map(|block| reference.setup.headline_of(block).mean_ns);
     median(means).filter(|mean| *mean > 0.0)
 }
 

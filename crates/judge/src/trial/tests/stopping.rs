@@ -3,6 +3,7 @@
 use super::trials::{primary, result, trial_of};
 use crate::trial::pairs::{log_ratios, values};
 use crate::trial::{Trial, anytime, decided};
+use plumb_model::facts::{CpuTime, HostDelta};
 use plumb_model::trial::{TrialMethod, TrialVerdict};
 
 #[test]
@@ -62,4 +63,30 @@ fn lost_messages_end_a_trial_that_stops_when_decided() {
     }
     let why = decided(&document).unwrap();
     assert!(why.contains("more acknowledged messages that were never received"), "{why}");
+}
+
+/// A bet on a pair that is taken back once its outcome is known is none: what was kept at one look is kept at every later one.
+#[test]
+fn what_was_looked_at_is_never_left_out_later_nor_taken_back_in() {
+    // Quiet after three noisy rounds: held against all twelve these were unusual, held against what was known then they were not.
+    let steal_ns = [4_000, 4_500, 4_200, 200, 200, 200, 8_000, 200, 200, 200, 200, 200];
+    let kept = |looked_at: bool, pairs: usize| {
+        let mut document = trial_of(&[("low", 0.9)], 12, 3);
+        document.plan.trial.as_mut().unwrap().until_decided = looked_at;
+        for step in &mut document.steps {
+            step.blocks.truncate(pairs);
+            for (block, steal_ns) in step.blocks.iter_mut().zip(steal_ns) {
+                let cpu = CpuTime { steal_ns: Some(steal_ns), total_ns: Some(10_000), ..CpuTime::default() };
+                block.host = Some(HostDelta { cpu, ..HostDelta::default() });
+            }
+        }
+        Trial::of(&document).unwrap().rounds.kept
+    };
+    assert_eq!(kept(true, 12), [0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11]);
+    for pairs in 1..12 {
+        let so_far: Vec<u32> = kept(true, 12).into_iter().filter(|round| *round < pairs as u32).collect();
+        assert_eq!(kept(true, pairs), so_far, "at the look after {pairs}");
+    }
+    assert_eq!(kept(false, 3), [0, 1, 2]);
+    assert_eq!(kept(false, 12), [3, 4, 5, 7, 8, 9, 10, 11], "a fixed number is judged once, by all of it");
 }
