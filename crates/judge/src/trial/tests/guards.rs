@@ -164,3 +164,24 @@ fn a_worse_far_tail_vetoes() {
     assert_eq!(verdict(&result), TrialVerdict::Undecided);
     assert!(result.verdicts[0].vetoes[0].contains("p99.9 of end-to-end latency"), "{:?}", result.verdicts);
 }
+
+#[test]
+fn where_blocks_are_too_short_for_a_p99_9_a_worse_p99_vetoes() {
+    let mut document = trial_of(&[("low", 0.5)], 12, 1);
+    document.plan.trial.as_mut().unwrap().primary = "end_to_end.mean".to_owned();
+    for (step, mean_ns) in [(0, 4e6), (1, 1e6), (2, 4e6)] {
+        for block in &mut document.steps[step].blocks {
+            block.end_to_end.mean_ns = Some(mean_ns * (1.0 + 0.001 * f64::from(block.block)));
+            let p99_ns = if step == 1 { 60_000_000 } else { 20_000_000 };
+            block.end_to_end.p99_ns = Some(p99_ns + u64::from(block.block) * 1_000);
+        }
+    }
+    let short = result(&document);
+    assert_eq!(verdict(&short), TrialVerdict::Undecided);
+    assert!(short.verdicts[0].vetoes[0].contains("p99 of end-to-end latency"), "{:?}", short.verdicts);
+    for block in document.steps.iter_mut().flat_map(|step| &mut step.blocks) {
+        block.end_to_end.samples = 20_000;
+        block.end_to_end.p999_ns = Some(70_000_000 + u64::from(block.block) * 1_000);
+    }
+    assert_eq!(verdict(&result(&document)), TrialVerdict::Better, "the far tail is p99.9 where it is known");
+}
