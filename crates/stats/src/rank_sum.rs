@@ -285,6 +285,38 @@ mod tests {
         assert!(Pooled::of(&grid(400, true).0, &grid(400, true).1).unwrap().exact_tails().is_none());
     }
 
+    /// The 500 against 600 values of go-moremath's utest_test.go, and SciPy's test of 3 against 13 (test_hypotests.py), both by the
+    /// normal law.
+    #[test]
+    fn the_normal_law_gives_what_go_moremath_and_scipy_give() {
+        let (a, b): (Vec<f64>, Vec<f64>) =
+            ((0..600).map(|i| f64::from(2 * i - 41)).collect(), (0..500).map(|i| f64::from(2 * i)).collect());
+        let test = rank_sum(&a, &b).unwrap();
+        assert_eq!(test.u, 135_250.0);
+        assert!((test.p_two_sided - 0.004_933_54).abs() < 1e-8, "{test:?}");
+
+        let b = [210.052_110, 110.190_630, 307.918_612];
+        let a = [
+            436.088_114_8,
+            416.373_973_3,
+            179.966_759_4,
+            197.811_875_4,
+            34.038_757_28,
+            138.542_205_5,
+            128.776_935_1,
+            265.927_214_3,
+            275.661_753_3,
+            592.340_834,
+            448.731_775_9,
+            300.614_951_9,
+            187.975_084_5,
+        ];
+        let pooled = Pooled::of(&a, &b).unwrap();
+        let (less, greater) = pooled.normal_tails();
+        assert_eq!(pooled.u(), 16.0);
+        assert!((2.0 * less.min(greater) - 0.686_504_181_787_6).abs() < 1e-9, "{less} {greater}");
+    }
+
     #[test]
     fn the_normal_law_takes_over_without_a_jump() {
         let (a, b) = grid(40, true);
