@@ -6,11 +6,12 @@ use crate::args::CompareOutput;
 use crate::args::trial::TrialPowerArgs;
 use crate::errors::UsageError;
 use crate::session::{self, Finished};
-use crate::{printer, progress, run_dir, scenario_file, stop};
+use crate::{judged, printer, progress, scenario_file, stop};
 use anyhow::Result;
 use plumb_judge::trial::power::{PowerError, Question, power as design};
 use plumb_judge::trial::{Unit, comparisons};
 use plumb_model::document::{RunDocument, RunState};
+use plumb_model::finding::ValidityVerdict;
 use plumb_model::plan::{Origin, Plan};
 use plumb_model::resolve::resolve;
 use plumb_model::scenario::{ClusterWords, TrialWords};
@@ -23,7 +24,7 @@ const PILOT_STARTS: u32 = 6;
 pub(super) fn power(arguments: &TrialPowerArgs) -> Result<End> {
     let (document, planned) = match &arguments.from {
         Some(run) => {
-            let document = run_dir::read_document(run)?;
+            let document = judged::read(run)?;
             let planned = document.plan.clone();
             (document, planned)
         }
@@ -47,6 +48,7 @@ pub(super) fn power(arguments: &TrialPowerArgs) -> Result<End> {
     });
     Ok(match (&arguments.from, &document.run.state) {
         (None, RunState::Interrupted) => End::Interrupted,
+        _ if document.validity.verdict == ValidityVerdict::Invalid => End::Found,
         _ => End::Done,
     })
 }
