@@ -1,7 +1,7 @@
 //! What a trial on a fleet shows: test against control, after against before, at equal load.
 //!
 //! [`result`] is a pure function of the table and the question. What can be compared at all is in `compared` (which
-//! intervals, which servers; `strata`); `lost` and `missing` have what is not there; `estimate` has the effect; `checks` what would make it wrong (`totals` is a second opinion); `verdict` weighs both; `naive` is what
+//! intervals, which servers; `strata`); `lost`, `missing` and `gaps` have what is not there; `estimate` has the effect; `checks` what would make it wrong (`totals` is a second opinion); `verdict` weighs both; `naive` is what
 //! others would have said; `surge`, `rollout`, `days` and `words` are the rest of the answer. [`assign`] makes groups beforehand.
 //!
 //! Not here: reading figures (the `fleet` crate) and arithmetic on them (`plumb_stats::fleet`).
@@ -12,6 +12,7 @@ mod compared;
 mod days;
 mod error;
 mod estimate;
+mod gaps;
 mod lost;
 mod missing;
 mod naive;

@@ -4,12 +4,13 @@
 //! [`change`] makes one number of a server (how its metric changed, on a logarithmic scale), [`design`] holds the groups
 //! against each other at equal load, [`permutation`] says how often chance alone does as much. [`pre_trend`], [`overlap`],
 //! [`surge`] and [`without`] look for what would make that comparison wrong, [`totals`] is a second opinion on counts, [`zero_heavy`] is for metrics that are mostly 0,
-//! [`lost`] is for servers that the change takes out, [`naive`] has what not to do, and [`assign`] makes the groups beforehand.
+//! [`lost`] is for servers that the change takes out, [`course`] for those with gaps, [`naive`] has what not to do, and [`assign`] makes the groups beforehand.
 //!
 //! Not here: reading figures, and what a result means for a fleet (the `judge` crate).
 
 pub mod assign;
 pub mod change;
+pub mod course;
 pub mod design;
 pub mod lost;
 pub mod naive;

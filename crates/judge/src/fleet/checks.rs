@@ -2,6 +2,7 @@
 
 use super::compared::Compared;
 use super::estimate::Estimate;
+use super::missing::WereHigh;
 use super::pre_trend::{self, Before, INTERVALS_ENOUGH};
 use super::question::FleetQuestion;
 use super::strata::{self, Alone};
@@ -37,7 +38,7 @@ pub(super) fn checks(
         servers(compared, question),
         balance(compared, question),
         exposure(compared, question),
-        missing(compared),
+        missing(compared, estimate, question),
         before("pre_trend", pre_trend::trend(compared, question), estimate, question),
         before("placebo", pre_trend::placebo(compared, question), estimate, question),
         overlap(compared, estimate),
@@ -172,8 +173,8 @@ fn level_check(name: &str, what: &str, found: Option<(f64, f64)>) -> FleetCheck 
 }
 
 /// Whether the change took servers out, and whether one group lacks more values than the other.
-fn missing(compared: &Compared) -> FleetCheck {
-    let (outcome, statement, p) = compared.lost.found();
+fn missing(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
+    let (outcome, statement, p) = compared.lost.found(WereHigh::of(compared, estimate, question));
     check("missing", outcome, statement, p)
 }
 

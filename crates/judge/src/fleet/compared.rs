@@ -2,6 +2,7 @@
 //! sides of the change. Whatever is left out is counted.
 
 use super::error::{FleetError, name};
+use super::gaps::{Gaps, Of};
 use super::lost::Lost;
 use super::question::FleetQuestion;
 use super::strata::Alone;
@@ -33,6 +34,8 @@ pub(super) struct Compared<'t> {
     pub(super) alone: Alone,
     /// What became of the servers at the change, before any was left out.
     pub(super) lost: Lost,
+    /// What servers with gaps lack.
+    pub(super) gaps: Gaps,
     /// Places of the intervals before the change, and after it.
     pub(super) before: Vec<usize>,
     pub(super) after: Vec<usize>,
@@ -73,6 +76,7 @@ impl<'t> Compared<'t> {
             mixed: true,
             alone: Alone::default(),
             lost: Lost::default(),
+            gaps: Gaps::default(),
             before: Vec::new(),
             after: Vec::new(),
             starts_s: &table.intervals_start_s,
@@ -92,6 +96,7 @@ impl<'t> Compared<'t> {
         both.map_err(|error| compared.lost.error().unwrap_or(error))?;
         compared.moves(question)?;
         compared.number_strata(&question.strata);
+        compared.gaps = Gaps::of(&compared);
         Ok(compared)
     }
 
@@ -108,7 +113,7 @@ impl<'t> Compared<'t> {
         intervals.iter().filter_map(|at| self.value(server, *at).map(|it| it.1)).collect()
     }
 
-    fn value(&self, server: &FleetServer, at: usize) -> Option<(f64, f64)> {
+    pub(super) fn value(&self, server: &FleetServer, at: usize) -> Option<(f64, f64)> {
         let metric = server.metric.get(at).copied().flatten().filter(believed)?;
         if matches!(self.scale, Scale::Level) && metric <= 0.0 {
             return None;
@@ -120,14 +125,16 @@ impl<'t> Compared<'t> {
         Some((metric, load))
     }
 
-    /// The level of the metric over intervals, as a logarithm.
+    /// The level of the metric over intervals, as a logarithm: over all of them, whichever have a value.
     pub(super) fn metric_level(&self, server: &FleetServer, intervals: &[usize]) -> Option<f64> {
-        log_level(&self.metric(server, intervals), self.scale)
+        let level = log_level(&self.metric(server, intervals), self.scale)?;
+        Some(level - self.gaps.off(self, server, intervals, Of::Metric))
     }
 
     /// The level of the load.
     pub(super) fn load_level(&self, server: &FleetServer, intervals: &[usize]) -> Option<f64> {
-        log_level(&self.load(server, intervals), Scale::Total { offset: 0.0 })
+        let level = log_level(&self.load(server, intervals), Scale::Total { offset: 0.0 })?;
+        Some(level - self.gaps.off(self, server, intervals, Of::Load))
     }
 
     /// Servers in each group.

@@ -1,6 +1,7 @@
 //! The effect: test over control, after over before, at equal load.
 
 use super::compared::Compared;
+use super::gaps::Of;
 use super::question::FleetQuestion;
 use plumb_stats::fleet::change::Scale;
 use plumb_stats::fleet::design::{Design, Effect, Groups};
@@ -119,12 +120,9 @@ fn zero_heavy(compared: &Compared) -> bool {
 }
 
 fn shares(compared: &Compared) -> Vec<Shares> {
-    let share = |values: &[f64]| {
-        values.iter().filter(|value| **value > 0.0).count() as f64 / values.len().max(1) as f64
-    };
     let of = |server: &&plumb_model::fleet::FleetServer| Shares {
-        before: share(&compared.metric(server, &compared.before)),
-        after: share(&compared.metric(server, &compared.after)),
+        before: compared.mean(server, &compared.before, Of::Any),
+        after: compared.mean(server, &compared.after, Of::Any),
     };
     compared.servers.iter().map(of).collect()
 }

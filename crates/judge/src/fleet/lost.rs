@@ -6,13 +6,14 @@
 use super::checks::alike_in;
 use super::compared::{Compared, ENOUGH_SHARE, believed, usable};
 use super::error::{FleetError, name};
-use super::missing::MissingValues;
+use super::missing::{MissingValues, WereHigh};
 use super::question::FleetQuestion;
 use super::strata;
 use super::traffic::ALARM_P;
 use super::words::{p_value, percent};
 use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetServer, SampleKind};
 use plumb_stats::fleet::lost::{Losses, chance_of_losses};
+use plumb_stats::fleet::permutation::smallest_p;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of a group's servers that it lost beyond the other group's share, from which it matters whatever chance does (ours).
@@ -135,6 +136,16 @@ impl Lost {
         let shares: Vec<f64> = servers.iter().map(lacks).collect();
         let test: Vec<bool> = servers.iter().map(|server| server.group == Some(FleetGroup::Test)).collect();
         let p = alike_in(&test, &stratum, &shares, question).map(|(_, p)| p);
+        // Without any spread within the groups nothing can be estimated, and they could not be more unlike.
+        let alike_within = |group: bool| {
+            let mut of_group =
+                shares.iter().zip(&test).filter(|(_, test)| **test == group).map(|(it, _)| *it);
+            of_group.next().is_some_and(|first| of_group.all(|share| share == first))
+        };
+        let p = p.or_else(|| {
+            let parted = alike_within(true) && alike_within(false);
+            parted.then(|| smallest_p(&test, &stratum))
+        });
         lost.missing = MissingValues::of(&shares, &test, p);
         lost
     }
@@ -169,10 +180,10 @@ impl Lost {
     }
 
     /// Outcome, statement and p of the check.
-    pub(super) fn found(&self) -> (CheckOutcome, String, Option<f64>) {
+    pub(super) fn found(&self, were_high: WereHigh) -> (CheckOutcome, String, Option<f64>) {
         let [(group, more), (other, fewer)] = self.ordered();
         if more.lost() == 0 {
-            return self.missing.found();
+            return self.missing.found(were_high);
         }
         let said = format!(
             "{} that were there before the change are gone after it, and {}; chance alone takes them so unevenly with {}",
@@ -188,9 +199,12 @@ impl Lost {
             );
             return (CheckOutcome::Failed, statement, Some(self.p));
         }
-        let (outcome, values, _) = self.missing.found();
+        let (outcome, values, _) = self.missing.found(were_high);
         let many = more.share() >= LOST_SHARE;
-        let outcome = if many || more.lost() > fewer.lost() { CheckOutcome::Warning } else { outcome };
+        let outcome = match outcome {
+            CheckOutcome::Passed if many || more.lost() > fewer.lost() => CheckOutcome::Warning,
+            other => other,
+        };
         let of_rest = if many {
             format!(" {}: {} of the {} group.", more.in_figures(group), percent(more.share()), name(group))
         } else {

@@ -1,6 +1,7 @@
 //! Fleets with a known truth, and what is said of them.
 
 mod before;
+mod gaps;
 mod lost;
 mod surge;
 mod totals;

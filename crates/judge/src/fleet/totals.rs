@@ -6,6 +6,7 @@
 
 use super::compared::Compared;
 use super::estimate::Estimate;
+use super::gaps::Of;
 use super::question::FleetQuestion;
 use super::words::{percent, ratio};
 use plumb_model::fleet::{CheckOutcome, FleetCheck, FleetServer};
@@ -71,7 +72,9 @@ pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQ
 fn of_server(compared: &Compared, server: &FleetServer) -> Counted {
     let of = |intervals: &[usize]| {
         let values = compared.metric(server, intervals);
-        (values.iter().sum::<f64>(), values.len() as f64)
+        // As many intervals as are worth of those that it has.
+        let worth = compared.gaps.off(compared, server, intervals, Of::Metric).exp();
+        (values.iter().sum::<f64>(), values.len() as f64 * worth)
     };
     let ((before, intervals_before), (after, intervals_after)) = (of(&compared.before), of(&compared.after));
     Counted { before, after, intervals_before, intervals_after }

@@ -2,6 +2,7 @@
 
 use super::compared::Compared;
 use super::estimate::Estimate;
+use super::gaps::Of;
 use super::question::FleetQuestion;
 use super::words::{by_chance, change, deviation, p_value, percent};
 use plumb_model::fleet::{CheckOutcome, FleetCheck};
@@ -116,12 +117,11 @@ fn p_in_brackets(p: f64) -> String {
 
 /// Mean load an interval of each group, before and after: control, test.
 fn totals(compared: &Compared) -> [(f64, f64); 2] {
-    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let mut totals = [(0.0, 0.0); 2];
     for (server, test) in compared.servers.iter().zip(&compared.test) {
         let total = &mut totals[usize::from(*test)];
-        total.0 += mean(compared.load(server, &compared.before));
-        total.1 += mean(compared.load(server, &compared.after));
+        total.0 += compared.mean(server, &compared.before, Of::Load);
+        total.1 += compared.mean(server, &compared.after, Of::Load);
     }
     totals
 }

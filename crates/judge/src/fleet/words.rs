@@ -3,6 +3,7 @@
 use super::compared::Compared;
 use super::error::name;
 use super::estimate::Estimate;
+use super::gaps::Of;
 use super::pre_trend::INTERVALS_ENOUGH;
 use super::traffic::ALARM_P;
 use jiff::Timestamp;
@@ -158,11 +159,7 @@ fn found(estimate: &Estimate, result: &FleetResult) -> String {
 fn levels(compared: &Compared, result: &FleetResult) -> String {
     let mean = |group: FleetGroup, intervals: &[usize]| {
         let servers = compared.servers.iter().filter(|server| server.group == Some(group));
-        let means = servers.map(|server| {
-            let values = compared.metric(server, intervals);
-            values.iter().sum::<f64>() / values.len().max(1) as f64
-        });
-        let means: Vec<f64> = means.collect();
+        let means: Vec<f64> = servers.map(|server| compared.mean(server, intervals, Of::Metric)).collect();
         thousands(means.iter().sum::<f64>() / means.len().max(1) as f64)
     };
     let of = |group: FleetGroup| {
