@@ -65,6 +65,25 @@ pub(crate) fn interval(result: &MetricResult) -> String {
     }
 }
 
+/// `×0.163 (0.139..0.198)`, or `×0.203, no interval`; none without an estimate.
+pub(crate) fn estimate(result: &MetricResult) -> Option<String> {
+    Some(with_interval(result.estimate_ratio?, &interval(result)))
+}
+
+fn with_interval(estimate: f64, interval: &str) -> String {
+    let ratio = crate::number::ratio(estimate);
+    if interval.is_empty() { format!("{ratio}, no interval") } else { format!("{ratio} ({interval})") }
+}
+
+/// A ratio on an axis: `×0.333`, `×0.5`, `×1`.
+pub(crate) fn tick(ratio: f64) -> String {
+    let digits = significant(ratio, 3);
+    match digits.contains('.') {
+        true => format!("×{}", digits.trim_end_matches('0').trim_end_matches('.')),
+        false => format!("×{digits}"),
+    }
+}
+
 /// p as the verdict used it; empty where there is none.
 pub(crate) fn p(result: &MetricResult) -> String {
     result.p_adjusted.map(p_value).unwrap_or_default()
@@ -240,4 +259,16 @@ pub(crate) fn axis(metrics: &[&MetricResult], also: &[f64]) -> RatioAxis {
     let pairs = metrics.iter().flat_map(|metric| ratios(metric).map(|(_, ratio)| ratio));
     let ends = metrics.iter().flat_map(|metric| [metric.interval_low, metric.interval_high]).flatten();
     RatioAxis::around(pairs.chain(ends).chain(also.iter().copied()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_without_interval_says_so_and_ticks_have_no_zeros_for_nothing() {
+        assert_eq!(with_interval(0.2034, ""), "×0.203, no interval");
+        assert_eq!(with_interval(0.2034, "0.150..0.360"), "×0.203 (0.150..0.360)");
+        assert_eq!([0.2, 1.0, 1.0 / 3.0, 20.0, 100.0].map(tick), ["×0.2", "×1", "×0.333", "×20", "×100"]);
+    }
 }

@@ -11,7 +11,7 @@ use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, TrialResult, Tria
 /// Arms with charts of their own; more are in the table.
 const CHARTS_MOST: usize = 6;
 /// Least distance of two ticks, as a share of the strip.
-const TICK_GAP: f64 = 0.16;
+const TICK_GAP: f64 = 0.2;
 /// Least distance of two ticks of a chart's ratio axis.
 const TICK_GAP_CHART: f64 = 0.22;
 
@@ -130,7 +130,7 @@ pub(super) fn view(document: &RunDocument) -> Option<TrialView> {
         ticks: axis
             .ticks(TICK_GAP)
             .into_iter()
-            .map(|tick| (percent(axis.share(tick)), ratio(tick)))
+            .map(|tick| (percent(axis.share(tick)), trials::tick(tick)))
             .collect(),
         one: percent(0.5),
         margin: across(1.0 / most, most),
@@ -155,8 +155,7 @@ pub(super) fn view(document: &RunDocument) -> Option<TrialView> {
 
 fn verdict_view(trial: &TrialResult, verdict: &ArmVerdict) -> VerdictView {
     let figures = trials::primary_of(trial, &verdict.arm, &verdict.against).map(|metric| {
-        let interval = trials::interval(metric);
-        let ratio = metric.estimate_ratio.map(|estimate| format!(", {} ({interval})", ratio(estimate)));
+        let ratio = trials::estimate(metric).map(|estimate| format!(", {estimate}"));
         format!(
             "{} {} → {}{}",
             trials::metric(&metric.name),
@@ -279,17 +278,14 @@ fn chart(id: usize, metric: &MetricResult, bands: Bands) -> Option<PairChart> {
             trials::metric(&metric.name),
             metric.arm,
             metric.against,
-            metric.estimate_ratio.map_or_else(
-                || "no estimate".to_owned(),
-                |estimate| format!("{} ({})", ratio(estimate), trials::interval(metric))
-            )
+            trials::estimate(metric).unwrap_or_else(|| "no estimate".to_owned())
         ),
         pairs: pairs.collect(),
         value_ticks: scale.ticks().into_iter().map(|value| (value_y(value), tick(value))).collect(),
         ratio_ticks: axis
             .ticks(TICK_GAP_CHART)
             .into_iter()
-            .map(|ratio| (ratio_y(ratio), format!("×{}", significant(ratio, 3))))
+            .map(|ratio| (ratio_y(ratio), trials::tick(ratio)))
             .collect(),
         one: percent(0.5),
         margin: band(bands.margin),

@@ -66,8 +66,8 @@ fn write_verdict(page: &mut Page, trial: &TrialResult, verdict: &ArmVerdict) {
     };
     let word = trials::verdict(verdict.verdict).to_uppercase();
     let figures = trials::primary_of(trial, &verdict.arm, &verdict.against)
-        .and_then(|metric| Some((metric.estimate_ratio?, trials::interval(metric))))
-        .map(|(estimate, interval)| format!("  {} ({interval})", ratio(estimate)))
+        .and_then(trials::estimate)
+        .map(|estimate| format!("  {estimate}"))
         .unwrap_or_default();
     let painted = page.paint.tone(&word, tone);
     let gap = " ".repeat(11usize.saturating_sub(word.chars().count()));
@@ -175,7 +175,7 @@ fn column(axis: RatioAxis, ratio: f64, width: usize) -> usize {
 fn axis_line(axis: RatioAxis, width: usize) -> String {
     let mut cells = vec![' '; width];
     for tick in axis.ticks(TICK_WIDTH as f64 / width as f64) {
-        let label: Vec<char> = ratio(tick).chars().collect();
+        let label: Vec<char> = trials::tick(tick).chars().collect();
         let start = column(axis, tick, width).saturating_sub(label.len() / 2).min(width - label.len());
         for (offset, letter) in label.into_iter().enumerate() {
             cells[start + offset] = letter;
