@@ -38,8 +38,13 @@ use plumb_model::fleet::{FLEET_SCHEMA_VERSION, FleetResult, FleetTable};
 ///
 /// # Errors
 /// [`FleetError`] where nothing can be held against anything: no interval on one side of the change, an empty group, a
-/// group whose metric never moves, a surge that was given and is not there.
+/// group whose metric never moves, a surge that was given and is not there; a fleet that is smaller than what was seen of it.
 pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResult, FleetError> {
+    // A fleet is no smaller than what was seen of it.
+    let seen = table.servers.len() as u32;
+    if let Some(given) = question.fleet_servers.filter(|given| *given < seen) {
+        return Err(FleetError::FleetTooSmall { given, seen });
+    }
     let compared = Compared::of(table, question)?;
     let estimate = estimate::estimate(&compared, question);
     let surge = surge::surge(&compared, question)?;
@@ -83,8 +88,7 @@ pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResul
         summary: Vec::new(),
         caveats: Vec::new(),
     };
-    // A fleet is no smaller than what was seen of it.
-    let fleet_servers = question.fleet_servers.unwrap_or(0).max(table.servers.len() as u32);
+    let fleet_servers = question.fleet_servers.unwrap_or(seen);
     result.rollout = rollout::rollout(&compared, &estimate, fleet_servers, &result);
     result.caveats = words::caveats(&estimate, &result);
     result.summary = words::summary(&compared, &estimate, &result);

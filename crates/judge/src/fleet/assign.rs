@@ -2,11 +2,15 @@
 
 use plumb_model::fleet::{FleetGroup, FleetServer};
 use plumb_stats::fleet::assign::{Candidate, draw, most};
+use plumb_stats::fleet::permutation::{servers_min, smallest_p};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
+/// What p has to reach, at the usual level of a trial.
+const ALPHA: f64 = 0.05;
+
 /// Groups that cannot be made.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 pub enum AssignError {
     /// More than there are.
     #[error(
@@ -23,9 +27,19 @@ pub enum AssignError {
         /// What is possible.
         most: usize,
     },
-    /// A group of none.
-    #[error("expected at least 1 server for each group, got 0")]
-    None,
+    /// Groups that no difference can show in.
+    #[error(
+        "{asked} for each group can never show a difference: however large it is, chance alone does as much with p = {p:.2}; it \
+         takes {needed} for each group"
+    )]
+    TooFew {
+        /// For each group.
+        asked: usize,
+        /// The smallest p that they can reach.
+        p: f64,
+        /// What it takes.
+        needed: usize,
+    },
 }
 
 /// Groups with what they are like.
@@ -39,6 +53,8 @@ pub struct Assignment {
     pub baseline_means: Option<(f64, f64)>,
     /// Whether servers were matched.
     pub paired: bool,
+    /// What such groups cannot show, where they are few.
+    pub weakness: Option<String>,
     /// The seed that makes the same groups of the same inventory again.
     pub seed: u64,
 }
@@ -90,8 +106,9 @@ pub fn assign(
             baseline: baselines.get(at).copied().flatten(),
         })
         .collect();
-    if servers == 0 {
-        return Err(AssignError::None);
+    let p = smallest(servers);
+    if p > ALPHA {
+        return Err(AssignError::TooFew { asked: servers, p, needed: servers_min(ALPHA) });
     }
     let Some(drawn) = draw(&candidates, servers, seed) else {
         return Err(AssignError::TooMany {
@@ -121,13 +138,47 @@ pub fn assign(
         let known: Vec<f64> = places.iter().filter_map(|&place| candidates[place].baseline).collect();
         (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
     };
+    let kinds = kinds(inventory, &drawn.control);
     Ok(Assignment {
-        kinds: kinds(inventory, &drawn.control),
+        weakness: weakness(servers, drawn.paired, &kinds),
+        kinds,
         servers: assigned,
         baseline_means: mean(&drawn.control).zip(mean(&drawn.test)),
         paired: drawn.paired,
         seed,
     })
+}
+
+/// The smallest p of groups of so many, whichever servers go with which.
+fn smallest(each: usize) -> f64 {
+    smallest_of(&[each])
+}
+
+/// The same within kinds, of so many servers for each group of each.
+fn smallest_of(each: &[usize]) -> f64 {
+    let servers = || each.iter().enumerate().flat_map(|(kind, each)| (0..2 * each).map(move |at| (kind, at)));
+    let test: Vec<bool> = servers().map(|(_, at)| at % 2 == 0).collect();
+    let stratum: Vec<u32> = servers().map(|(kind, _)| kind as u32).collect();
+    smallest_p(&test, &stratum)
+}
+
+/// What groups that can show a difference as a whole cannot show pair by pair, or kind by kind.
+fn weakness(servers: usize, paired: bool, kinds: &[Kind]) -> Option<String> {
+    let by_pairs = smallest_of(&vec![1; servers]);
+    let by_kinds = smallest_of(&kinds.iter().map(|kind| kind.each).collect::<Vec<_>>());
+    if by_kinds <= ALPHA && (!paired || by_pairs <= ALPHA) {
+        return None;
+    }
+    let needed = (servers..).find(|&pairs| smallest_of(&vec![1; pairs]) <= ALPHA)?;
+    let (how, p) = match by_kinds > ALPHA {
+        true => ("Within their site and hardware (--strata)", by_kinds),
+        false => ("Pair by pair", by_pairs),
+    };
+    Some(format!(
+        "{how} {servers} for each group can never show a difference: chance alone does as much with p = {p:.2}; it takes {needed}. All \
+         together, without regard to that, they can: then the smallest p is {:.3}.",
+        smallest(servers)
+    ))
 }
 
 fn kinds(inventory: &[FleetServer], control: &[usize]) -> Vec<Kind> {

@@ -34,6 +34,13 @@ pub(super) fn checks(
     if !question.strata.is_empty() {
         checks.push(mixed(compared, question));
     }
+    if let Some(kind) = strata::parting(compared, &question.strata) {
+        let statement = format!(
+            "No {kind} has both groups, so whatever else came to a {kind} at the time of the change is taken for it. Groups with servers of each \
+             {kind} can tell the two apart."
+        );
+        checks.push(check(kind, CheckOutcome::Warning, statement, None));
+    }
     checks.extend([
         servers(compared, question),
         balance(compared, question),

@@ -70,6 +70,14 @@ pub enum FleetError {
         /// Its last.
         last: String,
     },
+    /// A fleet of which more was seen.
+    #[error("the fleet is given as {given} servers, and {seen} of it have figures")]
+    FleetTooSmall {
+        /// As given.
+        given: u32,
+        /// Servers in the table.
+        seen: u32,
+    },
     /// A stuck exporter, or a metric that does not happen.
     #[error(
         "{quantity} of the {} group is {value} in every interval of every server; expected values that change",
@@ -101,6 +109,9 @@ impl FleetError {
             }
             FleetError::SurgeOutside { .. } | FleetError::SurgeEverywhere { .. } => {
                 "is it the right time, with its time zone? Without one given, a surge is looked for in the load"
+            }
+            FleetError::FleetTooSmall { .. } => {
+                "--fleet-size is of all servers, with those of both groups; without it, those that have figures are the fleet"
             }
             FleetError::Constant { .. } => {
                 "is it the right column, and does it count what it should? A metric that never moves shows no change"

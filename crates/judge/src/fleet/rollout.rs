@@ -1,26 +1,69 @@
 //! How to go on: a stage at a time, each with what stops it.
 //!
-//! A stage's servers are held against those that do not have the change yet. The limits are made of this trial's own noise, so that a
-//! stage without harm is stopped about once in twenty times.
+//! A stage's servers are held against those that do not have the change yet. The limits are made of this trial's own noise and share
+//! one chance of a false stop, so that a stage without harm is stopped about once in twenty times at most, by whichever rule and
+//! server. The last stage leaves nobody without the change, and a fleet moves by itself: there no limit is set to its mean.
 
 use super::compared::Compared;
 use super::estimate::Estimate;
-use super::words::{change, count, ratio};
+use super::words::{change, count, percent, ratio};
 use plumb_model::fleet::{FleetResult, RolloutStage};
 use plumb_model::trial::{Good, TrialVerdict};
+use plumb_stats::fleet::lost::most_by_chance;
 use plumb_stats::law::student_quantile;
 
 /// Shares of the fleet (usual; ours).
 const SHARES: [f64; 4] = [0.01, 0.05, 0.25, 1.0];
 
-/// Chance that a stage is stopped without harm.
-const FALSE_STOP: f64 = 0.05;
-
-/// Share of single servers that go as far by themselves.
-const ODD_SERVER: f64 = 0.001;
+/// Chance that a stage is stopped without harm, by any of its rules.
+pub(super) const FALSE_STOP: f64 = 0.05;
 
 /// Fewest servers of a stage from which its mean says anything.
 const STAGE_MIN: u32 = 4;
+
+/// Share of a stage's servers that may be silent whatever the trial had (ours).
+const SILENT_SHARE: u32 = 20;
+
+/// What the trial says of the fleet without harm.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Noise {
+    /// Standard deviation of a server's change, as a logarithm.
+    pub(super) spread: f64,
+    /// Degrees of freedom of it.
+    pub(super) freedom: f64,
+    /// The furthest that a server of the trial went, as a logarithm; none where shares are compared.
+    pub(super) furthest: Option<f64>,
+    /// The effect with its error; none where there is none that could be less than was shown.
+    pub(super) shown: Option<(f64, f64)>,
+    /// 1 where more is worse, else -1.
+    pub(super) sign: f64,
+    /// Share of servers without a value in an interval, the worst that was seen.
+    pub(super) silent: f64,
+}
+
+/// A stage in the making.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stage {
+    pub(super) servers: u32,
+    /// Servers that do not have the change when it is done.
+    pub(super) others: u32,
+    pub(super) watch: u32,
+}
+
+/// Where a stage stops. Logarithms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Limits {
+    /// Of its mean, over that of the others.
+    pub(super) harm: Option<f64>,
+    /// Of the same: less than the trial showed.
+    pub(super) less: Option<f64>,
+    /// Of one server over the typical one.
+    pub(super) single: Option<f64>,
+    /// Chance that any server goes so far by itself.
+    pub(super) single_chance: f64,
+    /// Servers that are silent in an interval.
+    pub(super) silent: u32,
+}
 
 /// None unless the change is good or does nothing.
 pub(super) fn rollout(
@@ -30,7 +73,7 @@ pub(super) fn rollout(
     result: &FleetResult,
 ) -> Vec<RolloutStage> {
     let good = matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Equivalent);
-    let (Some(spread), Some(shown), true) = (estimate.spread(compared), estimate.log_ratio, good) else {
+    let (Some(noise), true) = (noise(compared, estimate, result), good) else {
         return Vec::new();
     };
     let mut have = result.servers.values().last().copied().unwrap_or(0);
@@ -41,55 +84,104 @@ pub(super) fn rollout(
         if servers == 0 {
             continue;
         }
-        let others = fleet_servers - target;
-        let stop_when = stop_when(result, spread, shown, (servers, others));
-        stages.push(RolloutStage { share, servers, watch_intervals: result.intervals_after, stop_when });
+        let watch = result.intervals_after;
+        let stage = Stage { servers, others: fleet_servers - target, watch };
+        let stop_when = stop_when(result, &noise, &stage);
+        stages.push(RolloutStage { share, servers, watch_intervals: watch, stop_when });
         have = target;
     }
     stages
 }
 
-fn stop_when(result: &FleetResult, spread: f64, shown: (f64, f64), servers: (u32, u32)) -> Vec<String> {
-    let (log_ratio, error_shown) = shown;
-    let (worse, sign) = match result.good {
-        Good::Lower => ("above", 1.0),
-        Good::Higher => ("below", -1.0),
+fn noise(compared: &Compared, estimate: &Estimate, result: &FleetResult) -> Option<Noise> {
+    let spread = estimate.spread(compared)?;
+    let shown = estimate.log_ratio?;
+    let servers = compared.servers.len() as f64;
+    let effect = estimate.effect.as_ref();
+    let furthest = effect.map(|effect| effect.rest.iter().fold(0.0f64, |most, rest| most.max(rest.abs())));
+    let lacking = |at: usize| {
+        compared.servers.iter().filter(|server| compared.value(server, at).is_none()).count() as f64
     };
+    let intervals = || compared.before.iter().chain(&compared.after);
+    let missing: Vec<f64> = intervals().map(|at| lacking(*at)).collect();
+    let worst = missing.iter().copied().fold(0.0, f64::max) / servers;
+    // One that was not seen may have been the next.
+    let mean = (missing.iter().sum::<f64>() + 1.0) / (servers * missing.len() as f64 + 1.0);
+    Some(Noise {
+        spread,
+        freedom: effect.map_or(servers - 2.0, |effect| effect.freedom).max(1.0),
+        furthest: furthest.filter(|_| !result.of_shares),
+        shown: (result.verdict == TrialVerdict::Better).then_some(shown),
+        sign: if result.good == Good::Lower { 1.0 } else { -1.0 },
+        silent: worst.max(mean),
+    })
+}
+
+/// The chance of a false stop is divided by the rules of the stage, that of a single server by its servers, that of silent ones by its
+/// intervals (Bonferroni).
+pub(super) fn limits(noise: &Noise, stage: &Stage) -> Limits {
+    let Stage { servers, others, watch } = *stage;
+    let whole = servers >= STAGE_MIN;
+    let against = whole && others > 0;
+    let single = noise.furthest.filter(|_| whole || others > 0);
+    let rules = [against, against && noise.shown.is_some(), single.is_some(), true];
+    let chance = FALSE_STOP / rules.iter().filter(|rule| **rule).count() as f64;
+    let one = |n: u32| 1.0 / f64::from(n.max(1));
+    let error = noise.spread * (one(servers) + one(others)).sqrt();
+    let t = |chance: f64| student_quantile(1.0 - chance, noise.freedom);
+    let reach = t(chance).filter(|_| against);
+    let less = reach.zip(noise.shown).map(|(t, (shown, error_shown))| {
+        // What this trial showed has an error of its own.
+        shown + noise.sign * t * error.hypot(error_shown)
+    });
+    // Over the median of the stage, or of the others.
+    let typical = std::f64::consts::FRAC_PI_2 * one(if whole { servers } else { others });
+    let of_single = t(chance * one(servers)).zip(single).map(|(t, furthest)| {
+        // Tails may be longer than Student's: what this trial had is no harm.
+        (t * noise.spread * (1.0 + typical).sqrt()).max(furthest)
+    });
+    let silent = most_by_chance(u64::from(servers), noise.silent, chance * one(watch));
+    Limits {
+        harm: reach.map(|t| noise.sign * t * error),
+        less: less.filter(|less| noise.sign * less < 0.0),
+        single: of_single.map(|single| noise.sign * single),
+        single_chance: chance,
+        silent: (silent as u32).max(servers / SILENT_SHARE),
+    }
+}
+
+fn stop_when(result: &FleetResult, noise: &Noise, stage: &Stage) -> Vec<String> {
+    let limits = limits(noise, stage);
+    let (worse, goes) = if noise.sign > 0.0 { ("above", "rises") } else { ("below", "falls") };
     let what = match &result.load {
         _ if result.of_shares => format!("the share of intervals with any {}", result.metric),
         Some(load) => format!("{} at equal {load}", result.metric),
         None => result.metric.clone(),
     };
     let mut rules = Vec::new();
-    let (stage, others) = servers;
-    // The last stage leaves nobody to hold it against: then against the time before.
-    let beside = if others > 0 { 1.0 / f64::from(others) } else { 0.0 };
-    let error = spread * (1.0 / f64::from(stage) + beside).sqrt();
-    let freedom = f64::from(stage + others).max(3.0) - 2.0;
-    if let Some(t) = student_quantile(1.0 - FALSE_STOP, freedom).filter(|_| stage >= STAGE_MIN) {
-        let against = if others > 0 { ", over the same of the servers without the change" } else { "" };
+    if let Some(harm) = limits.harm {
         rules.push(format!(
-            "{what}, after over before{against}, is {worse} {}: more harm than chance makes",
-            ratio((sign * t * error).exp())
+            "{what}, after over before, over the same of the servers without the change, is {worse} {}: more harm than chance makes",
+            ratio(harm.exp())
         ));
-        // What this trial showed has an error of its own.
-        let expected = log_ratio + sign * t * error.hypot(error_shown);
-        if result.verdict == TrialVerdict::Better && sign * expected < 0.0 {
-            rules.push(format!("the same is {worse} {}: less than this trial showed", ratio(expected.exp())));
-        }
     }
-    // A single server's share is of a few intervals.
-    if let Some(t) = student_quantile(1.0 - ODD_SERVER, freedom).filter(|_| !result.of_shares) {
+    if let Some(less) = limits.less {
+        rules.push(format!("the same is {worse} {}: less than this trial showed", ratio(less.exp())));
+    }
+    if let Some(single) = limits.single {
+        let typical = if stage.servers >= STAGE_MIN { "of the stage" } else { "without the change" };
         rules.push(format!(
-            "{what} of a single server {} by more than {}: one in a thousand does so by itself",
-            if sign > 0.0 { "rises" } else { "falls" },
-            change((sign * t * spread).exp()).trim_start_matches(['+', '-'])
+            "{what} of a single server, over that of the typical server {typical}, {goes} by more than {}: any of {} does so by itself in \
+             {} of such stages at most",
+            change(single.exp()).trim_start_matches(['+', '-']),
+            count(u64::from(stage.servers), "server"),
+            percent(limits.single_chance)
         ));
     }
     rules.push(format!(
         "more than {} of the {} that get it send no values for an interval",
-        stage / 20,
-        count(u64::from(stage), "server")
+        limits.silent,
+        count(u64::from(stage.servers), "server")
     ));
     rules
 }

@@ -37,6 +37,26 @@ pub(super) fn words(by: &[Stratum]) -> String {
     by.iter().map(word).collect::<Vec<_>>().join(" and ")
 }
 
+/// What is known of the servers, was not asked for and parts the groups: no site, or no hardware, has both of them.
+pub(super) fn parting(compared: &Compared, asked: &[Stratum]) -> Option<&'static str> {
+    let parts = |(stratum, _): &(Stratum, &str)| {
+        let stratum = *stratum;
+        if asked.contains(&stratum) {
+            return false;
+        }
+        let key = |server: &FleetServer| match stratum {
+            Stratum::Site => server.site.clone(),
+            Stratum::Hardware => server.hardware.clone(),
+        };
+        let mut groups = BTreeMap::<String, BTreeSet<bool>>::new();
+        for (server, test) in compared.servers.iter().zip(&compared.test) {
+            groups.entry(key(server)).or_default().insert(*test);
+        }
+        groups.len() > 1 && groups.values().all(|groups| groups.len() == 1)
+    };
+    [(Stratum::Site, "site"), (Stratum::Hardware, "hardware")].into_iter().find(parts).map(|(_, word)| word)
+}
+
 impl Compared<'_> {
     /// Numbers the strata, and leaves out those that have one group only. Where all do, they stay, and nothing can be compared.
     pub(super) fn number_strata(&mut self, by: &[Stratum]) {

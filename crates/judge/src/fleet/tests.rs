@@ -3,6 +3,7 @@
 mod before;
 mod gaps;
 mod lost;
+mod rollout;
 mod surge;
 mod totals;
 mod traffic;
@@ -215,7 +216,8 @@ fn a_percentile_is_compared_by_its_logarithm_and_more_may_be_good() {
 #[test]
 fn where_most_servers_have_no_drops_the_share_of_days_with_any_is_compared() {
     let half = |test: bool, day: usize| if test && day >= BEFORE { 0.2 } else { 1.0 };
-    let result = of(&Fleet { drops: half, level: 0.06, servers: 300, ..USUAL });
+    let table = Fleet { drops: half, level: 0.06, servers: 300, ..USUAL }.table();
+    let result = result(&table, &FleetQuestion { fleet_servers: Some(20_000), ..question() }).unwrap();
     assert_eq!(result.verdict, TrialVerdict::Better, "{:?}", result.summary);
     assert!((result.interval_low.unwrap()..result.interval_high.unwrap()).contains(&0.2), "{result:?}");
     assert!(result.caveats.iter().any(|caveat| caveat.contains("share of intervals")));
@@ -295,6 +297,15 @@ fn tables_without_anything_to_compare_say_what_they_lack() {
 }
 
 #[test]
+fn a_fleet_is_no_smaller_than_what_was_seen_of_it() {
+    let of = |servers: u32| {
+        result(&USUAL.table(), &FleetQuestion { fleet_servers: Some(servers), ..question() }).err()
+    };
+    assert_eq!(of(79), Some(FleetError::FleetTooSmall { given: 79, seen: 80 }));
+    assert_eq!(of(80), None);
+}
+
+#[test]
 fn the_interval_of_the_change_is_left_out_and_the_same_seed_gives_the_same_result() {
     let noon = FleetQuestion { changed_at_s: question().changed_at_s + DAY_S / 2, ..question() };
     let table = Fleet { drops: fewer, ..USUAL }.table();
@@ -316,22 +327,6 @@ fn without_load_nothing_is_adjusted_and_it_is_said() {
     assert!(result.surge.is_none());
     assert_eq!(check(&result, "overlap").outcome, CheckOutcome::Unknown);
     assert!(result.caveats[0].starts_with("No load was given"));
-}
-
-#[test]
-fn a_stage_stops_at_what_noise_does_once_in_twenty() {
-    let question = FleetQuestion { fleet_servers: Some(4_000), ..question() };
-    let result = result(&Fleet { drops: fewer, ..USUAL }.table(), &question).unwrap();
-    let stages: Vec<(f64, u32)> = result.rollout.iter().map(|stage| (stage.share, stage.servers)).collect();
-    assert_eq!(stages, [(0.05, 160), (0.25, 800), (1.0, 3_000)]);
-    assert!(result.rollout.iter().all(|stage| stage.watch_intervals == 7));
-    let rule = &result.rollout[0].stop_when[0];
-    assert!(
-        rule.starts_with(
-            "drops at equal packets, after over before, over the same of the servers without the change, is above 1.0"
-        ),
-        "{rule}"
-    );
 }
 
 #[test]
@@ -365,4 +360,24 @@ fn few_servers_are_paired_by_their_metric_before() {
     }
     let (control, test) = drawn.baseline_means.unwrap();
     assert!((control - test).abs() < 5.0, "{control} {test}");
+}
+
+#[test]
+fn groups_that_can_never_show_anything_are_refused_and_weak_ones_told() {
+    let mut inventory = USUAL.table().servers;
+    for few in 0..4 {
+        let error = assign::assign(&inventory, &[], few, 3).unwrap_err();
+        assert!(matches!(error, assign::AssignError::TooFew { needed: 4, .. }), "{error}");
+        assert!(few < 3 || error.to_string().contains("with p = 0.10; it takes 4 for each group"), "{error}");
+    }
+    let weakness = |inventory: &[FleetServer], servers: usize| {
+        assign::assign(inventory, &[], servers, 3).unwrap().weakness
+    };
+    let five = weakness(&inventory, 5).unwrap();
+    assert!(five.starts_with("Pair by pair 5 for each group can never show a difference"), "{five}");
+    assert!(five.contains("p = 0.06; it takes 6. All together"), "{five}");
+    assert_eq!(weakness(&inventory, 6), None);
+    // A kind for each pair.
+    inventory.iter_mut().enumerate().for_each(|(at, server)| server.site = format!("site-{:02}", at / 2));
+    assert!(weakness(&inventory, 5).unwrap().starts_with("Within their site and hardware (--strata) 5 for"));
 }

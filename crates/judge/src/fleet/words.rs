@@ -259,6 +259,13 @@ pub(super) fn caveats(estimate: &Estimate, result: &FleetResult) -> Vec<String> 
         ));
     }
     caveats.extend(time_before(result));
+    if result.rollout.iter().any(|stage| stage.share >= 1.0) {
+        caveats.push(
+            "The last stage of the roll-out leaves no server without the change, and nothing then tells its harm from what happens to all \
+             servers: keep some back until it has been watched."
+                .to_owned(),
+        );
+    }
     let interval = result.load_elasticity_low.zip(result.load_elasticity_high);
     if let Some((low, high)) = interval.filter(|(low, high)| *high < UNUSUAL.start || *low > UNUSUAL.end) {
         caveats.push(format!(

@@ -4,6 +4,7 @@
 //! hypergeometric; over strata their sum is the convolution. p is the chance of all sums that are no likelier than the one seen
 //! (Fisher 1934; for strata, the exact form of Cochran, Mantel and Haenszel's test).
 
+use statrs::distribution::{Binomial, DiscreteCDF};
 use statrs::function::gamma::ln_gamma;
 
 /// Chances that differ by less than this share are equal: logarithms round differently.
@@ -33,6 +34,18 @@ pub fn chance_of_losses(strata: &[Losses]) -> f64 {
     let seen: u64 = strata.iter().map(|stratum| stratum.test_lost).sum();
     let Some(seen) = sums.get((seen - fewest) as usize).copied() else { return 1.0 };
     sums.iter().filter(|chance| **chance <= seen * (1.0 + EQUAL)).sum::<f64>().min(1.0)
+}
+
+/// The number of so many servers that are silent together by chance with less than `alpha` to be more, where each is with the chance
+/// `share` (binomial).
+pub fn most_by_chance(servers: u64, share: f64, alpha: f64) -> u64 {
+    let Ok(law) = Binomial::new(share.clamp(0.0, 1.0), servers) else { return servers };
+    let (mut low, mut high) = (0, servers);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if law.sf(middle) <= alpha { high = middle } else { low = middle + 1 }
+    }
+    low
 }
 
 /// The fewest servers that the test group can have lost of all that were, and the chance of each number from there on.
@@ -90,6 +103,15 @@ mod tests {
         close(chance_of_losses(&[of(16, 16, 4, 4), of(4, 0, 16, 0)]), 1.0);
         close(chance_of_losses(&[of(5, 5, 0, 0), of(0, 0, 5, 0)]), 1.0);
         close(chance_of_losses(&[]), 1.0);
+    }
+
+    /// R's qbinom(1 - alpha, servers, share).
+    #[test]
+    fn so_many_are_silent_by_chance() {
+        assert_eq!(most_by_chance(10, 0.5, 0.05), 8);
+        assert_eq!(most_by_chance(1, 0.001, 0.01), 0);
+        assert_eq!(most_by_chance(100, 0.01, 0.05), 3);
+        assert_eq!((most_by_chance(5, 0.0, 0.01), most_by_chance(5, 1.0, 0.01)), (0, 5));
     }
 
     #[test]

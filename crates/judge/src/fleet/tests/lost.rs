@@ -111,6 +111,22 @@ fn a_change_that_cannot_be_told_from_the_site_has_no_verdict_and_no_ratio() {
 }
 
 #[test]
+fn sites_that_part_the_groups_are_told_though_nobody_asked() {
+    let mut table = after_the_change(0, silent);
+    for server in &mut table.servers {
+        server.site = if server.group == Some(FleetGroup::Test) { "ams" } else { "fra" }.to_owned();
+    }
+    let parted = result(&table, &question()).unwrap();
+    let found = check(&parted, "site");
+    assert_eq!(found.outcome, CheckOutcome::Warning);
+    assert!(found.statement.starts_with("No site has both groups, so whatever else came"), "{found:?}");
+    assert!(parted.summary[2].contains("what the checks say of: site"), "{:?}", parted.summary);
+    table.servers[0].site = "fra".to_owned();
+    let mixed = result(&table, &question()).unwrap();
+    assert!(mixed.checks.iter().all(|check| check.name != "site"));
+}
+
+#[test]
 fn servers_of_strata_with_one_group_only_are_left_out_and_told_by_group() {
     let mut table = Fleet { drops: fewer, ..USUAL }.table();
     table.servers[0].site = "waw".to_owned();
