@@ -5,10 +5,11 @@ use super::recorded::Prometheus;
 use super::scripted::{Answer, server};
 use crate::program::{Ended, Program};
 use plumb_model::random::Random;
+use rustix::net::{AddressFamily, SocketType};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::path::Path;
 use std::sync::{Mutex, Weak};
 use tempfile::TempDir;
@@ -171,7 +172,10 @@ fn a_server_that_does_not_answer_in_time_ends_the_trial_with_that() {
 
 #[test]
 fn nobody_at_the_address_is_said_with_the_address() {
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // Bound and not listening: nobody else can get the port meanwhile.
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let closed = SocketAddrV4::try_from(rustix::net::getsockname(&socket).unwrap()).unwrap();
     let url = format!("http://{closed}");
     refused(
         &by_label(&url, &[]).run(),
