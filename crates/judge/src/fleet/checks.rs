@@ -181,7 +181,7 @@ fn level_check(name: &str, what: &str, found: Option<(f64, f64)>) -> FleetCheck 
 
 /// Whether the change took servers out, and whether one group lacks more values than the other.
 fn missing(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
-    let (outcome, statement, p) = compared.lost.found(WereHigh::of(compared, estimate, question));
+    let (outcome, statement, p) = compared.lost.found(&|| WereHigh::of(compared, estimate, question));
     check("missing", outcome, statement, p)
 }
 

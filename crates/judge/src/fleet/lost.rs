@@ -180,7 +180,7 @@ impl Lost {
     }
 
     /// Outcome, statement and p of the check.
-    pub(super) fn found(&self, were_high: WereHigh) -> (CheckOutcome, String, Option<f64>) {
+    pub(super) fn found(&self, were_high: &dyn Fn() -> WereHigh) -> (CheckOutcome, String, Option<f64>) {
         let [(group, more), (other, fewer)] = self.ordered();
         if more.lost() == 0 {
             return self.missing.found(were_high);

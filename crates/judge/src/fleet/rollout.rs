@@ -1,12 +1,11 @@
 //! How to go on: a stage at a time, each with what stops it.
 //!
 //! A stage's servers are held against those that do not have the change yet. The limits are made of this trial's own noise and share
-//! one chance of a false stop, so that a stage without harm is stopped about once in twenty times at most, by whichever rule and
-//! server. The last stage leaves nobody without the change, and a fleet moves by itself: there no limit is set to its mean.
+//! one chance of a false stop, so that a stage without harm is stopped about once in twenty times at most, by whichever rule. The last stage leaves nobody without the change, and a fleet moves by itself: there no limit is set to its mean.
 
 use super::compared::Compared;
 use super::estimate::Estimate;
-use super::words::{change, count, percent, ratio};
+use super::words::{change, count, ratio};
 use plumb_model::fleet::{FleetResult, RolloutStage};
 use plumb_model::trial::{Good, TrialVerdict};
 use plumb_stats::fleet::lost::most_by_chance;
@@ -31,8 +30,9 @@ pub(super) struct Noise {
     pub(super) spread: f64,
     /// Degrees of freedom of it.
     pub(super) freedom: f64,
-    /// The furthest that a server of the trial went, as a logarithm; none where shares are compared.
-    pub(super) furthest: Option<f64>,
+    /// The furthest in the direction of harm that a server of the trial went, as a logarithm, and of how many it is; none where shares
+    /// are compared.
+    pub(super) furthest: Option<(f64, u32)>,
     /// The effect with its error; none where there is none that could be less than was shown.
     pub(super) shown: Option<(f64, f64)>,
     /// 1 where more is worse, else -1.
@@ -57,10 +57,8 @@ pub(super) struct Limits {
     pub(super) harm: Option<f64>,
     /// Of the same: less than the trial showed.
     pub(super) less: Option<f64>,
-    /// Of one server over the typical one.
-    pub(super) single: Option<f64>,
-    /// Chance that any server goes so far by itself.
-    pub(super) single_chance: f64,
+    /// How far a server may go over the typical one, and how many may go further.
+    pub(super) far: Option<(f64, u32)>,
     /// Servers that are silent in an interval.
     pub(super) silent: u32,
 }
@@ -98,7 +96,13 @@ fn noise(compared: &Compared, estimate: &Estimate, result: &FleetResult) -> Opti
     let shown = estimate.log_ratio?;
     let servers = compared.servers.len() as f64;
     let effect = estimate.effect.as_ref();
-    let furthest = effect.map(|effect| effect.rest.iter().fold(0.0f64, |most, rest| most.max(rest.abs())));
+    let sign = if result.good == Good::Lower { 1.0 } else { -1.0 };
+    let freedom = effect.map_or(servers - 2.0, |effect| effect.freedom).max(1.0);
+    let furthest = effect.map(|effect| {
+        let most = effect.rest.iter().fold(0.0f64, |most, rest| most.max(sign * rest));
+        // What is left of a fit goes less far than what comes new.
+        (most * (servers / freedom).sqrt(), effect.rest.len() as u32)
+    });
     let lacking = |at: usize| {
         compared.servers.iter().filter(|server| compared.value(server, at).is_none()).count() as f64
     };
@@ -109,22 +113,22 @@ fn noise(compared: &Compared, estimate: &Estimate, result: &FleetResult) -> Opti
     let mean = (missing.iter().sum::<f64>() + 1.0) / (servers * missing.len() as f64 + 1.0);
     Some(Noise {
         spread,
-        freedom: effect.map_or(servers - 2.0, |effect| effect.freedom).max(1.0),
+        freedom,
         furthest: furthest.filter(|_| !result.of_shares),
         shown: (result.verdict == TrialVerdict::Better).then_some(shown),
-        sign: if result.good == Good::Lower { 1.0 } else { -1.0 },
+        sign,
         silent: worst.max(mean),
     })
 }
 
-/// The chance of a false stop is divided by the rules of the stage, that of a single server by its servers, that of silent ones by its
-/// intervals (Bonferroni).
+/// The chance of a false stop is divided by the rules of the stage, that of silent servers by its intervals (Bonferroni). Servers that go
+/// far are counted by rank, since tails may be longer than any law says.
 pub(super) fn limits(noise: &Noise, stage: &Stage) -> Limits {
     let Stage { servers, others, watch } = *stage;
     let whole = servers >= STAGE_MIN;
     let against = whole && others > 0;
-    let single = noise.furthest.filter(|_| whole || others > 0);
-    let rules = [against, against && noise.shown.is_some(), single.is_some(), true];
+    let far = noise.furthest.filter(|_| whole || others > 0);
+    let rules = [against, against && noise.shown.is_some(), far.is_some(), true];
     let chance = FALSE_STOP / rules.iter().filter(|rule| **rule).count() as f64;
     let one = |n: u32| 1.0 / f64::from(n.max(1));
     let error = noise.spread * (one(servers) + one(others)).sqrt();
@@ -134,20 +138,25 @@ pub(super) fn limits(noise: &Noise, stage: &Stage) -> Limits {
         // What this trial showed has an error of its own.
         shown + noise.sign * t * error.hypot(error_shown)
     });
-    // Over the median of the stage, or of the others.
-    let typical = std::f64::consts::FRAC_PI_2 * one(if whole { servers } else { others });
-    let of_single = t(chance * one(servers)).zip(single).map(|(t, furthest)| {
-        // Tails may be longer than Student's: what this trial had is no harm.
-        (t * noise.spread * (1.0 + typical).sqrt()).max(furthest)
-    });
+    let far = far.map(|(furthest, of)| (noise.sign * furthest, most_beyond(servers, of, chance)));
     let silent = most_by_chance(u64::from(servers), noise.silent, chance * one(watch));
     Limits {
         harm: reach.map(|t| noise.sign * t * error),
         less: less.filter(|less| noise.sign * less < 0.0),
-        single: of_single.map(|single| noise.sign * single),
-        single_chance: chance,
+        far: far.filter(|(_, most)| *most < servers),
         silent: (silent as u32).max(servers / SILENT_SHARE),
     }
+}
+
+/// How many of so many new servers go further than the furthest of `seen` like them, with less than `chance` to be more: that the most of
+/// both together are all new, whatever their law.
+fn most_beyond(servers: u32, seen: u32, chance: f64) -> u32 {
+    let mut all_new = 1.0;
+    let beyond = (0..servers).find(|at| {
+        all_new *= f64::from(servers - at) / f64::from(servers + seen - at);
+        all_new <= chance
+    });
+    beyond.unwrap_or(servers)
 }
 
 fn stop_when(result: &FleetResult, noise: &Noise, stage: &Stage) -> Vec<String> {
@@ -168,14 +177,13 @@ fn stop_when(result: &FleetResult, noise: &Noise, stage: &Stage) -> Vec<String> 
     if let Some(less) = limits.less {
         rules.push(format!("the same is {worse} {}: less than this trial showed", ratio(less.exp())));
     }
-    if let Some(single) = limits.single {
+    if let Some((far, most)) = limits.far {
         let typical = if stage.servers >= STAGE_MIN { "of the stage" } else { "without the change" };
         rules.push(format!(
-            "{what} of a single server, over that of the typical server {typical}, {goes} by more than {}: any of {} does so by itself in \
-             {} of such stages at most",
-            change(single.exp()).trim_start_matches(['+', '-']),
+            "more than {most} of the {}: {what}, over that of the typical server {typical}, {goes} by more than {}, the furthest that a \
+             server of this trial went by itself",
             count(u64::from(stage.servers), "server"),
-            percent(limits.single_chance)
+            change(far.exp()).trim_start_matches(['+', '-'])
         ));
     }
     rules.push(format!(
