@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod encrypted;
+mod flags;
 mod prometheus;
 #[path = "../crates/fleet/tests/prometheus/recorded.rs"]
 mod recorded;

@@ -86,8 +86,12 @@ pub(crate) fn line_of(record: &ByteRecord, next: u64) -> u64 {
     }
 }
 
-/// The delimiter that the first line has most of.
-fn delimiter(file: &mut BufReader<File>) -> std::io::Result<u8> {
+/// The delimiter that the first line has most of: a comma, a semicolon or a tab.
+///
+/// # Errors
+///
+/// What reading the file's begin ends with.
+pub fn delimiter(file: &mut BufReader<File>) -> std::io::Result<u8> {
     let shown = file.fill_buf()?;
     let shown = &shown[..shown.len().min(HEADER_LIMIT_BYTES as usize)];
     let header = shown.split(|byte| *byte == b'\n').next().unwrap_or_default();

@@ -40,6 +40,16 @@ pub enum FleetInputError {
         /// What there is.
         columns: Vec<String>,
     },
+    /// A column that every groups file has.
+    #[error("{path} has no column {column:?} for the {column}; it has {}", listed(columns))]
+    NoGroupsColumn {
+        /// The file.
+        path: PathBuf,
+        /// What was looked for.
+        column: &'static str,
+        /// What there is.
+        columns: Vec<String>,
+    },
     /// Two columns of one name: which is meant?
     #[error("{path} has the column {column:?} {count} times; expected once")]
     RepeatedColumn {
@@ -249,6 +259,9 @@ impl FleetInputError {
             FleetInputError::NoFiles => "name the CSV or Parquet files with the samples",
             FleetInputError::NoColumn { .. } => {
                 "say which column is which: --server-column, --time-column, --metric, --load, --group-column"
+            }
+            FleetInputError::NoGroupsColumn { .. } => {
+                "a groups file has the columns server and group and, if there are any, site and hardware, parted by commas, semicolons or tabs"
             }
             FleetInputError::RepeatedColumn { .. } => {
                 "rename one of them, or leave the other out of the file"

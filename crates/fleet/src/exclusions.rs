@@ -36,6 +36,9 @@ pub(crate) enum Left {
     Warning,
 }
 
+/// What intervals are called that have too few samples for a value: so are all of them where the time between two samples is wrong.
+pub const TOO_FEW_SAMPLES: &str = "intervals of a server with less than half of their samples";
+
 /// Each kind with what a user reads: what it is, and what was done.
 const EXCLUSIONS: &[(Left, &str, &str)] = &[
     (Left::BrokenRow, "rows that cannot be read", "left out"),
@@ -87,7 +90,7 @@ const EXCLUSIONS: &[(Left, &str, &str)] = &[
         "intervals next to the change, of samples that come once an interval and not at its begin",
         "left out: nobody knows on which side of the change they belong",
     ),
-    (Left::TooFewSamples, "intervals of a server with less than half of their samples", "they have no value"),
+    (Left::TooFewSamples, TOO_FEW_SAMPLES, "they have no value"),
     (
         Left::PartMissing,
         "intervals of a server in which one of its parts or series has no sample at all",

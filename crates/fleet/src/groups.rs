@@ -1,12 +1,13 @@
 //! The groups file: a CSV with `server`, `group` and, if there are any, `site` and `hardware`.
 
-use crate::csv::line_of;
+use crate::csv::{delimiter, line_of};
 use crate::error::FleetInputError;
 use crate::exclusions::{Exclusions, Left};
 use crate::request::GroupNames;
 use crate::servers::Membership;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
+use std::io::BufReader;
 use std::path::Path;
 
 /// A line of the file.
@@ -32,24 +33,26 @@ pub(crate) fn read(
     names: &GroupNames,
     left: &mut Exclusions,
 ) -> Result<ListedServers, FleetInputError> {
-    let file = File::open(path).map_err(|source| FleetInputError::Open { path: path.to_owned(), source })?;
+    let unreadable = |source| FleetInputError::Open { path: path.to_owned(), source };
+    let mut file = BufReader::new(File::open(path).map_err(unreadable)?);
+    let delimiter = delimiter(&mut file).map_err(unreadable)?;
     let damaged = |error: ::csv::Error| FleetInputError::Damaged {
         path: path.to_owned(),
         format: "CSV",
         reason: error.to_string(),
     };
-    let mut reader = ::csv::ReaderBuilder::new().trim(::csv::Trim::All).from_reader(file);
+    let mut reader =
+        ::csv::ReaderBuilder::new().delimiter(delimiter).trim(::csv::Trim::All).from_reader(file);
     let header: Vec<String> = reader.headers().map_err(damaged)?.iter().map(without_mark).collect();
     let place = |column: &str| header.iter().position(|name| name.eq_ignore_ascii_case(column));
-    let needed = |column: &str, role| {
-        place(column).ok_or_else(|| FleetInputError::NoColumn {
+    let needed = |column: &'static str| {
+        place(column).ok_or_else(|| FleetInputError::NoGroupsColumn {
             path: path.to_owned(),
-            column: column.to_owned(),
-            role,
+            column,
             columns: header.clone(),
         })
     };
-    let (server, group) = (needed("server", "server")?, needed("group", "group")?);
+    let (server, group) = (needed("server")?, needed("group")?);
     let (site, hardware) = (place("site"), place("hardware"));
     let mut listed = ListedServers::new();
     let mut record = ::csv::StringRecord::new();
@@ -151,5 +154,19 @@ mod tests {
             message.contains("no column \"server\" for the server; it has \"host\", \"group\""),
             "{message}"
         );
+        let hint = read_text("host,group\na,old\n").0.unwrap_err().hint().unwrap();
+        assert!(hint.contains("server and group") && !hint.contains("--"), "{hint}");
+    }
+
+    #[test]
+    fn semicolons_and_tabs_part_columns_as_commas_do() {
+        for delimiter in [',', ';', '\t'] {
+            let text =
+                "server,group,site\na,control,x\nb,test,\"y,z\"\n".replace(',', &delimiter.to_string());
+            let listed = read_text(&text).0.unwrap();
+            let b = &listed["b"];
+            let site = format!("y{delimiter}z");
+            assert_eq!((b.membership, b.site.as_str()), (Membership::Test, site.as_str()));
+        }
     }
 }

@@ -30,7 +30,9 @@ mod table;
 mod track;
 mod value;
 
+pub use csv::delimiter;
 pub use error::{Fault, FleetInputError};
+pub use exclusions::TOO_FEW_SAMPLES;
 pub use instant::instant;
 pub use prometheus::{PrometheusError, TlsFault};
 pub use request::{

@@ -212,7 +212,7 @@ pub struct FleetArgs {
     pub accept: Vec<VerdictWord>,
 
     /// Draw so many servers for each group, balanced by site and hardware (and by the metric before, with --data)
-    #[arg(long, value_name = "N", requires = "inventory", conflicts_with_all = ["change", "who"], help_heading = ASSIGN)]
+    #[arg(long, value_name = "N", requires = "inventory", conflicts_with_all = ["change", "who", "good", "strata", "margin", "level", "surge", "fleet_size", "accept"], help_heading = ASSIGN)]
     pub assign: Option<usize>,
     /// CSV with the columns server and, if there are any, site and hardware
     #[arg(long, value_name = "FILE", requires = "assign", help_heading = ASSIGN)]

@@ -7,11 +7,13 @@ mod request;
 
 use super::super::End;
 use crate::args::trial::{FleetArgs, FleetOutput, VerdictWord};
+use crate::errors::UsageError;
 use crate::progress::{self, steps::Steps};
 use crate::{printer, stop};
 use anyhow::Result;
 use plumb_fleet::{FleetInputError, FleetProgress, FleetRequest};
-use plumb_model::fleet::{FleetResult, FleetTable};
+use plumb_judge::fleet::FleetError;
+use plumb_model::fleet::{Exclusion, FleetResult, FleetTable};
 use plumb_model::trial::TrialVerdict;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,8 +45,9 @@ pub(super) fn fleet(arguments: &FleetArgs) -> Result<End> {
     let Read::Table(table) = read(&request, &stop)? else { return Ok(End::Interrupted) };
     request::strata_are_there(arguments, &table)?;
     let comparing = Steps::begin("comparing the groups", table.servers.len() as f64 * SERVER_S);
-    let result = plumb_judge::fleet::result(&table, &question)?;
+    let result = plumb_judge::fleet::result(&table, &question);
     drop(comparing);
+    let result = result.map_err(|error| explained(error, arguments, &table.exclusions))?;
     printer::out(&match arguments.output {
         FleetOutput::Text => plumb_report::fleet::text::render(&result, printer::style()),
         FleetOutput::Json => format!("{}\n", serde_json::to_string_pretty(&result)?),
@@ -54,6 +57,25 @@ pub(super) fn fleet(arguments: &FleetArgs) -> Result<End> {
         printer::note(&format!("report: {}", page.display()));
     }
     Ok(end_of(&result, &arguments.accept))
+}
+
+/// What was left out on the way to an error may be why; a step that is not the samples' own surely is.
+fn explained(error: FleetError, arguments: &FleetArgs, exclusions: &[Exclusion]) -> anyhow::Error {
+    for Exclusion { what, count, example, done } in exclusions {
+        printer::note(&format!("{count} {what}, such as {example}: {done}"));
+    }
+    let lacking = exclusions.iter().find(|it| it.what == plumb_fleet::TOO_FEW_SAMPLES);
+    let (Some(step), Some(lacking), FleetError::OneSided { .. } | FleetError::EmptyGroup { .. }) =
+        (arguments.step, lacking, &error)
+    else {
+        return error.into();
+    };
+    let message = format!(
+        "{error}; with --step {step}, {} {}, such as {}",
+        lacking.count, lacking.what, lacking.example
+    );
+    let hint = "is --step the time between two samples of a server? Without it, the samples' own is taken";
+    UsageError::new(message, hint).into()
 }
 
 fn end_of(result: &FleetResult, accept: &[VerdictWord]) -> End {

@@ -12,6 +12,7 @@ use plumb_model::fleet::{FleetGroup, FleetServer};
 use plumb_report::fleet::groups::{Row, render};
 use plumb_report::size_text::{self, Body, Column, Section, Sheet};
 use std::collections::HashMap;
+use std::io::BufReader;
 use std::path::Path;
 
 pub(super) fn assign(arguments: &FleetArgs, servers: usize) -> Result<End> {
@@ -34,6 +35,9 @@ pub(super) fn assign(arguments: &FleetArgs, servers: usize) -> Result<End> {
         seed,
     }));
     let table = size_text::render(&sheet(&drawn, arguments), printer::style());
+    if let (Some(weakness), FleetOutput::Json) = (&drawn.weakness, arguments.output) {
+        printer::note(weakness);
+    }
     match (&arguments.out, arguments.output) {
         (None, FleetOutput::Text) => {
             // The groups may go into a file: what is for a person stays out of it.
@@ -55,16 +59,22 @@ pub(super) fn assign(arguments: &FleetArgs, servers: usize) -> Result<End> {
 }
 
 fn usage(error: &AssignError) -> UsageError {
-    UsageError::new(
-        error.to_string(),
-        "ask for fewer, or leave out the column of the inventory that parts it most",
-    )
+    let hint = match error {
+        AssignError::TooMany { .. } => {
+            "ask for fewer, or leave out the column of the inventory that parts it most".to_owned()
+        }
+        AssignError::TooFew { .. } => {
+            "the report of a trial has the numbers that show a given ratio".to_owned()
+        }
+    };
+    UsageError::new(error.to_string(), hint)
 }
 
 /// The servers, by name; a name twice is an error, as it would be in both groups.
 fn inventory(path: &Path) -> Result<Vec<FleetServer>> {
-    let file = fs_err::File::open(path)?;
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(file);
+    let mut file = BufReader::new(fs_err::File::open(path)?.into_parts().0);
+    let delimiter = plumb_fleet::delimiter(&mut file)?;
+    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(file);
     let unreadable = |error: csv::Error| {
         UsageError::new(
             format!("{} is no CSV: {error}", path.display()),
@@ -185,6 +195,10 @@ fn sheet(drawn: &Assignment, arguments: &FleetArgs) -> Sheet {
         let body = Body::Sentences(vec![sentence]);
         sections.push(Section { heading: "Metric before".to_owned(), meaning: String::new(), body });
     }
+    if let Some(weakness) = &drawn.weakness {
+        let body = Body::Sentences(vec![weakness.clone()]);
+        sections.push(Section { heading: "Few".to_owned(), meaning: String::new(), body });
+    }
     Sheet {
         title: format!("{each} servers for each group, {how}; seed {} draws the same again", drawn.seed),
         sections,
@@ -200,6 +214,7 @@ fn json(drawn: &Assignment) -> serde_json::Value {
     serde_json::json!({
         "seed": drawn.seed,
         "paired": drawn.paired,
+        "weakness": drawn.weakness,
         "baseline_mean": drawn.baseline_means.map(|(control, test)| serde_json::json!({"control": control, "test": test})),
         "servers": drawn.servers.iter().map(|it| serde_json::json!({
             "server": it.name, "group": group(it.group), "site": it.site, "hardware": it.hardware, "pair": it.pair,

@@ -129,6 +129,7 @@ pub(super) fn request(arguments: &FleetArgs, zone: &TimeZone) -> Result<FleetReq
         }
     };
     let metric = metric(arguments)?;
+    load_is_another(arguments, metric)?;
     // Without a load nothing is read of one.
     let load_kind = arguments
         .load
@@ -151,6 +152,25 @@ pub(super) fn request(arguments: &FleetArgs, zone: &TimeZone) -> Result<FleetReq
         load_kind,
         step_s: arguments.step.map(|step| step.as_secs_f64()),
     })
+}
+
+/// A metric at equal metric never changes.
+fn load_is_another(arguments: &FleetArgs, metric: &Sampled) -> Result<(), UsageError> {
+    let Some(load) = &arguments.load else { return Ok(()) };
+    // Blanks in a selector say nothing.
+    let bare = |name: &str| name.split_whitespace().collect::<String>();
+    let same = match arguments.prometheus {
+        Some(_) => bare(&metric.name) == bare(&load.name),
+        None => metric.name == load.name,
+    };
+    if !same {
+        return Ok(());
+    }
+    let message = format!("--load {:?} is the metric itself", load.name);
+    Err(UsageError::new(
+        message,
+        "at equal load it would never change: name what the servers had to do, such as packets or requests, or leave --load out",
+    ))
 }
 
 fn source(arguments: &FleetArgs, metric: &Sampled) -> FleetSource {
