@@ -3,7 +3,7 @@
 
 use super::grid::Grid;
 use super::scale::{LogScale, percent, time_tick};
-use crate::number::{ABSENT, counted, p_value, percent as share, ratio, significant};
+use crate::number::{ABSENT, counted, p_value, percent as share, ratio};
 use crate::trials::{self, RatioAxis};
 use plumb_model::document::RunDocument;
 use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, TrialResult, TrialVerdict};
