@@ -123,7 +123,7 @@ fn values_that_are_missing_because_they_were_high_take_the_verdict() {
     assert_eq!((result.verdict, result.reason.as_ref()), (TrialVerdict::Undecided, Some(&found.statement)));
 }
 
-/// A thousand fleets for the guide's figure: `cargo test --release -p plumb-judge -- --ignored`.
+/// Four hundred fleets for the guide's figure: `cargo test --release -p plumb-judge -- --ignored`.
 #[test]
 #[ignore = "minutes"]
 fn many_fleets_that_lack_busy_days() {
