@@ -19,6 +19,7 @@ mod naive;
 mod pre_trend;
 mod question;
 mod rollout;
+mod servers;
 mod strata;
 mod surge;
 #[cfg(test)]
@@ -67,8 +68,8 @@ pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResul
         strata: compared.strata,
         effect_ratio: estimate.ratio(),
         of_shares: estimate.zero_heavy,
-        interval_low: estimate.interval(question.level).map(|it| it.0),
-        interval_high: estimate.interval(question.level).map(|it| it.1),
+        interval_low: estimate.interval(question.level).0,
+        interval_high: estimate.interval(question.level).1,
         level: question.level,
         p: estimate.p,
         margin: question.margin,
@@ -76,7 +77,7 @@ pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResul
         reason,
         smallest_detectable_ratio: estimate.smallest_detectable_ratio(&compared, question.level),
         needed,
-        load_elasticity: estimate.elasticity.map(|it| it.0),
+        load_elasticity: estimate.elasticity.map(|it| it.value),
         load_elasticity_low: estimate.elasticity_interval(question.level).map(|it| it.0),
         load_elasticity_high: estimate.elasticity_interval(question.level).map(|it| it.1),
         checks,

@@ -112,7 +112,8 @@ pub struct FleetResult {
     /// Whether the ratio is of the share of intervals with any event, and not at equal load, as most servers of a group have none.
     #[serde(default)]
     pub of_shares: bool,
-    /// Lower end of its interval.
+    /// Lower end of its interval; absent where a single server of a group tells nothing of its own spread. Where the ratio is absent, as a
+    /// group has no event left or had none, one of the ends is a bound for it: of a lower bound alone the upper end is absent.
     pub interval_low: Option<f64>,
     /// Upper end.
     pub interval_high: Option<f64>,

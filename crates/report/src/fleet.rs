@@ -63,6 +63,7 @@ fn ratio(value: f64) -> String {
 fn span(low: Option<f64>, high: Option<f64>) -> String {
     match (low, high) {
         (Some(low), Some(high)) => format!("{} to {}", ratio(low), ratio(high)),
+        (Some(low), None) => format!("above {}", ratio(low)),
         _ => crate::number::ABSENT.to_owned(),
     }
 }
@@ -80,6 +81,8 @@ fn p(p: Option<f64>) -> String {
 fn figures(result: &FleetResult) -> Vec<(String, String)> {
     let of = |value: Option<f64>| value.map_or_else(|| crate::number::ABSENT.to_owned(), ratio);
     let what = match &result.load {
+        // A bound, where a group has none left or had none.
+        _ if result.of_shares && result.effect_ratio.is_none() => "ratio, whatever the load".to_owned(),
         _ if result.of_shares => format!("ratio of the shares of intervals with any {}", result.metric),
         Some(load) => format!("ratio at equal {load}"),
         None => "ratio".to_owned(),

@@ -66,6 +66,12 @@ pub fn detectable_ratio_two_groups(
     ratio(errors * sd_log * (1.0 / control as f64 + 1.0 / test as f64).sqrt())
 }
 
+/// The smallest ratio above 1 of which an estimate with the standard error `error_log` on `freedom` degrees of freedom is seen with
+/// the chance `power`. None without degrees of freedom, and as for [`detectable_ratio`].
+pub fn detectable_ratio_by_error(error_log: f64, freedom: f64, level: f64, power: f64) -> Option<f64> {
+    ratio(standard_errors(freedom, level, power)? * error_log)
+}
+
 /// Fewest servers in each of two equal groups of which [`detectable_ratio_two_groups`] is at most `ratio`. None where a
 /// million would not do, and where that is none.
 pub fn servers_needed(sd_log: f64, ratio: f64, level: f64, power: f64) -> Option<usize> {

@@ -5,6 +5,7 @@ use super::estimate::Estimate;
 use super::missing::WereHigh;
 use super::pre_trend::{self, Before, INTERVALS_ENOUGH};
 use super::question::FleetQuestion;
+use super::servers::servers;
 use super::strata::{self, Alone};
 use super::surge::Found;
 use super::totals::totals;
@@ -12,7 +13,7 @@ use super::traffic::{ALARM_P, interference, overlap};
 use super::words::{by_chance, change, count, percent, ratio};
 use plumb_model::fleet::{CheckOutcome, FleetCheck, SampleKind};
 use plumb_stats::fleet::design::Groups;
-use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance, servers_min, smallest_p};
+use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
 use plumb_stats::fleet::without::left_out;
 
 /// Checks that make a verdict impossible when they fail.
@@ -21,7 +22,7 @@ pub(super) const DECISIVE: [&str; 8] =
 
 /// p of a drift in few intervals below which it takes the verdict, if it is enough for the effect: there an alarm at [`ALARM_P`]
 /// would hardly ever come (ours).
-const SUSPECT_P: f64 = 0.2;
+pub(super) const SUSPECT_P: f64 = 0.2;
 
 /// Every check, in the order in which they are read.
 pub(super) fn checks(
@@ -42,7 +43,7 @@ pub(super) fn checks(
         checks.push(check(kind, CheckOutcome::Warning, statement, None));
     }
     checks.extend([
-        servers(compared, question),
+        servers(compared, estimate, question),
         balance(compared, question),
         exposure(compared, question),
         missing(compared, estimate, question),
@@ -60,7 +61,7 @@ pub(super) fn checks(
     checks
 }
 
-fn check(name: &str, outcome: CheckOutcome, statement: String, p: Option<f64>) -> FleetCheck {
+pub(super) fn check(name: &str, outcome: CheckOutcome, statement: String, p: Option<f64>) -> FleetCheck {
     FleetCheck { name: name.to_owned(), outcome, statement, p }
 }
 
@@ -79,33 +80,6 @@ fn mixed(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
     }
     let statement = format!("No {kind} has both groups: the change cannot be told from the {kind}.");
     check("strata", CheckOutcome::Failed, statement, None)
-}
-
-/// Whether so many servers can show anything at all.
-fn servers(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
-    if !compared.mixed {
-        let statement = "How much so many servers can show takes a stratum that has both groups.".to_owned();
-        return check("servers", CheckOutcome::Unknown, statement, None);
-    }
-    let smallest = smallest_p(&compared.test, &compared.stratum);
-    let alpha = 1.0 - question.level;
-    if smallest <= alpha {
-        let statement = format!(
-            "So many servers can show a difference: the smallest p that they can reach is {}.",
-            smallest_words(smallest)
-        );
-        return check("servers", CheckOutcome::Passed, statement, None);
-    }
-    let statement = format!(
-        "So few servers cannot show any difference: however large it is, chance alone does as much with p = {smallest:.2}. It takes \
-         {} in each group.",
-        servers_min(alpha)
-    );
-    check("servers", CheckOutcome::Failed, statement, None)
-}
-
-fn smallest_words(p: f64) -> String {
-    if p < 0.001 { "below 0.001".to_owned() } else { format!("{p:.3}") }
 }
 
 /// A test of one level of each server between the groups, in their strata.
@@ -233,6 +207,12 @@ fn explains(drift: f64, estimate: &Estimate, question: &FleetQuestion) -> bool {
 fn leave_one_out(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
     let name = "leave_one_out";
     let left = estimate.effect.as_ref().and_then(left_out);
+    if estimate.log_ratio.is_some() && estimate.freedom == 0.0 {
+        let statement =
+            "Without one of the servers there is no effect to tell: it hangs on that server alone."
+                .to_owned();
+        return check(name, CheckOutcome::Warning, statement, None);
+    }
     let (Some(left), Some((low, high))) = (left, estimate.log_interval(question.level)) else {
         let statement = "There is no effect to look at without each server.".to_owned();
         return check(name, CheckOutcome::Unknown, statement, None);

@@ -3,12 +3,22 @@
 use super::compared::Compared;
 use super::gaps::Of;
 use super::question::FleetQuestion;
-use plumb_stats::fleet::change::Scale;
-use plumb_stats::fleet::design::{Design, Effect, Groups};
-use plumb_stats::fleet::permutation::{DRAWN, chance};
+use super::totals::counted;
+use plumb_stats::fleet::change::{Scale, log_change};
+use plumb_stats::fleet::design::{Design, Effect, Groups, Slope, explained};
+use plumb_stats::fleet::gone::bound;
+use plumb_stats::fleet::permutation::{DRAWN, chance, smallest_p};
+use plumb_stats::fleet::totals::Counted;
 use plumb_stats::fleet::zero_heavy::{Shares, ZERO_SHARE_MAX, share_effect};
 use plumb_stats::law::student_quantile;
-use plumb_stats::power::detectable_ratio_two_groups;
+use plumb_stats::power::detectable_ratio_by_error;
+
+/// Share of the variance of the metric's changes below which a load leaves nothing of it: a hundredth of their spread (ours; counts of a
+/// million have more noise of their own than that).
+const NOTHING_LEFT: f64 = 1e-4;
+
+/// How near to 1 the elasticity of a load is that is the metric itself (ours).
+const SLOPE_NEAR: f64 = 0.02;
 
 /// Chance of seeing the smallest detectable ratio.
 pub(super) const POWER: f64 = 0.8;
@@ -18,17 +28,34 @@ pub(super) const POWER: f64 = 0.8;
 pub(super) struct Estimate {
     /// Its logarithm with the standard error.
     pub(super) log_ratio: Option<(f64, f64)>,
-    /// Degrees of freedom of t.
-    freedom: f64,
-    /// By how much the metric grows with the load, with the standard error.
-    pub(super) elasticity: Option<(f64, f64)>,
+    /// Degrees of freedom of t; 0: no interval, as a server tells nothing of its own spread.
+    pub(super) freedom: f64,
+    /// Standard deviation of what one server does beyond its load and its group.
+    spread: Option<f64>,
+    /// By how much the metric grows with the load.
+    pub(super) elasticity: Option<Slope>,
     pub(super) p: Option<f64>,
+    /// What the ratio is the difference of, by server; empty without a ratio.
+    pub(super) outcome: Vec<f64>,
     /// The fit behind it; none where shares are compared.
     pub(super) effect: Option<Effect>,
     /// Change of each server's load, as a logarithm; empty without load.
     pub(super) load_change: Vec<f64>,
     /// Whether shares of intervals with any event are compared, as most servers have none.
     pub(super) zero_heavy: bool,
+    /// Whether the load leaves nothing of the metric: it is the same quantity in other words.
+    pub(super) load_is_metric: bool,
+    /// Where there is no ratio, as a group has no event left or had none.
+    pub(super) gone: Option<Gone>,
+}
+
+/// What can be said without a ratio.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Gone {
+    /// The logarithm of the ratio at the level asked for; one end is infinite. None where it takes more events than there are.
+    pub(super) bound: Option<(f64, f64)>,
+    /// Whether the test group has less than it would have; none where how often and how much say different things.
+    pub(super) fell: Option<bool>,
 }
 
 impl Estimate {
@@ -36,36 +63,34 @@ impl Estimate {
         self.log_ratio.map(|(log_ratio, _)| log_ratio.exp())
     }
 
-    /// Its interval as ratios.
-    pub(super) fn interval(&self, level: f64) -> Option<(f64, f64)> {
-        let (low, high) = self.log_interval(level)?;
-        Some((low.exp(), high.exp()))
+    /// Its interval as ratios; an end that is not there is none.
+    pub(super) fn interval(&self, level: f64) -> (Option<f64>, Option<f64>) {
+        let end = |log: f64| Some(log.exp()).filter(|ratio| ratio.is_finite());
+        self.log_interval(level).map_or((None, None), |(low, high)| (end(low), end(high)))
     }
 
+    /// Where there is no ratio, the bound, whatever the level.
     pub(super) fn log_interval(&self, level: f64) -> Option<(f64, f64)> {
-        let (log_ratio, error) = self.log_ratio?;
+        let Some((log_ratio, error)) = self.log_ratio else { return self.gone?.bound };
         let reach = student_quantile(0.5 + level / 2.0, self.freedom)? * error;
         Some((log_ratio - reach, log_ratio + reach))
     }
 
     /// The interval of the elasticity.
     pub(super) fn elasticity_interval(&self, level: f64) -> Option<(f64, f64)> {
-        let (elasticity, error) = self.elasticity?;
-        let reach = student_quantile(0.5 + level / 2.0, self.freedom)? * error;
-        Some((elasticity - reach, elasticity + reach))
+        let slope = self.elasticity?;
+        let reach = student_quantile(0.5 + level / 2.0, slope.freedom)? * slope.error;
+        Some((slope.value - reach, slope.value + reach))
     }
 
-    /// Standard deviation of what one server does beyond its load and its group.
-    pub(super) fn spread(&self, compared: &Compared) -> Option<f64> {
-        let (_, error) = self.log_ratio?;
-        let test = compared.test.iter().filter(|test| **test).count() as f64;
-        let control = compared.test.len() as f64 - test;
-        Some(error / (1.0 / test + 1.0 / control).sqrt())
+    pub(super) fn spread(&self, _: &Compared) -> Option<f64> {
+        self.spread
     }
 
     pub(super) fn smallest_detectable_ratio(&self, compared: &Compared, level: f64) -> Option<f64> {
-        let test = compared.test.iter().filter(|test| **test).count();
-        detectable_ratio_two_groups(self.spread(compared)?, compared.test.len() - test, test, level, POWER)
+        let (_, error) = self.log_ratio?;
+        let enough = smallest_p(&compared.test, &compared.stratum) <= 1.0 - level;
+        enough.then(|| detectable_ratio_by_error(error, self.freedom, level, POWER)).flatten()
     }
 }
 
@@ -84,21 +109,85 @@ pub(super) fn estimate(compared: &Compared, question: &FleetQuestion) -> Estimat
     let load = compared.adjusted.then_some(load_change.as_slice());
     let groups = Groups { test: &compared.test, stratum: &compared.stratum, load };
     if zero_heavy(compared) {
-        let found = share_effect(&groups, &shares(compared), question.seed);
-        let (log_ratio, p) = found.as_ref().map_or((None, None), |it| (it.log_ratio, Some(it.chance.p)));
-        let freedom = found.map_or(0.0, |it| it.freedom);
-        return Estimate { log_ratio, freedom, p, load_change, zero_heavy: true, ..Estimate::default() };
+        return of_shares(compared, &groups, load_change.clone(), question);
     }
     let effect = Design::new(&groups).and_then(|design| design.effect(&metric_change));
     Estimate {
         log_ratio: effect.as_ref().map(|effect| (effect.log_ratio, effect.error)),
         freedom: effect.as_ref().map_or(0.0, |effect| effect.freedom),
+        spread: effect.as_ref().map(|effect| effect.spread),
         elasticity: effect.as_ref().and_then(|effect| effect.elasticity),
-        p: chance(&groups, &metric_change, DRAWN, question.seed).map(|chance| chance.p),
+        // Without noise there is nothing that chance could do.
+        p: effect
+            .as_ref()
+            .and_then(|_| chance(&groups, &metric_change, DRAWN, question.seed))
+            .map(|chance| chance.p),
         effect,
+        outcome: metric_change,
+        load_is_metric: load_is_metric(compared, &load_change),
         load_change,
-        zero_heavy: false,
+        ..Estimate::default()
     }
+}
+
+/// Shares of intervals with any event, and a bound where they have no ratio.
+fn of_shares(
+    compared: &Compared,
+    groups: &Groups,
+    load_change: Vec<f64>,
+    question: &FleetQuestion,
+) -> Estimate {
+    let found = share_effect(groups, &shares(compared), question.seed);
+    let ratio = found.as_ref().and_then(|it| it.ratio.clone());
+    let gone = found.as_ref().filter(|it| it.ratio.is_none()).map(|it| {
+        let counted = counted(compared);
+        let much = |counted: &Counted| {
+            counted.after / counted.intervals_after - counted.before / counted.intervals_before
+        };
+        let much: Vec<f64> = counted.iter().map(much).collect();
+        let much = Design::new(&Groups { load: None, ..groups.clone() })
+            .and_then(|design| design.difference(&much))
+            .unwrap_or(0.0);
+        let agree = much * it.difference > 0.0;
+        Gone { bound: bound(groups, &counted, question.level), fell: agree.then_some(much < 0.0) }
+    });
+    Estimate {
+        log_ratio: ratio.as_ref().map(|it| (it.log_ratio, it.error)),
+        freedom: ratio.as_ref().map_or(0.0, |it| it.freedom),
+        spread: ratio.as_ref().map(|it| it.spread),
+        outcome: ratio.map_or_else(Vec::new, |it| it.adds),
+        p: found.as_ref().map(|it| it.chance.p),
+        load_change,
+        zero_heavy: true,
+        gone,
+        ..Estimate::default()
+    }
+}
+
+/// What is left of the metric's changes at equal load is nothing, and a load that doubled doubled the metric. Without the offset that
+/// small counts are given, as that is no part of either.
+fn load_is_metric(compared: &Compared, load_change: &[f64]) -> bool {
+    let scale = match compared.scale {
+        Scale::Level => Scale::Level,
+        Scale::Total { .. } => Scale::Total { offset: 0.0 },
+    };
+    let change = |server: &&plumb_model::fleet::FleetServer| {
+        log_change(
+            &compared.metric(server, &compared.before),
+            &compared.metric(server, &compared.after),
+            scale,
+        )
+    };
+    let changes: Vec<Option<f64>> = compared.servers.iter().map(change).collect();
+    let known: Vec<usize> = (0..changes.len()).filter(|&at| changes[at].is_some()).collect();
+    if !compared.adjusted || known.is_empty() {
+        return false;
+    }
+    let stratum: Vec<u32> = known.iter().map(|&at| compared.stratum[at]).collect();
+    let load: Vec<f64> = known.iter().map(|&at| load_change[at]).collect();
+    let metric: Vec<f64> = known.iter().filter_map(|&at| changes[at]).collect();
+    explained(&stratum, &load, &metric)
+        .is_some_and(|(slope, left)| (slope - 1.0).abs() <= SLOPE_NEAR && left <= NOTHING_LEFT)
 }
 
 /// Whether more than half of a group's servers have no event at all, before or after the change.

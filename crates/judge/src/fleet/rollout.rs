@@ -100,8 +100,9 @@ fn noise(compared: &Compared, estimate: &Estimate, result: &FleetResult) -> Opti
     let freedom = effect.map_or(servers - 2.0, |effect| effect.freedom).max(1.0);
     let furthest = effect.map(|effect| {
         let most = effect.rest.iter().fold(0.0f64, |most, rest| most.max(sign * rest));
-        // What is left of a fit goes less far than what comes new.
-        (most * (servers / freedom).sqrt(), effect.rest.len() as u32)
+        // What is left of a fit goes less far than what comes new, by how many coefficients it has: not the freedom of the error.
+        let coefficients = f64::from(compared.strata) + 1.0 + f64::from(u8::from(compared.adjusted));
+        (most * (servers / (servers - coefficients).max(1.0)).sqrt(), effect.rest.len() as u32)
     });
     let lacking = |at: usize| {
         compared.servers.iter().filter(|server| compared.value(server, at).is_none()).count() as f64

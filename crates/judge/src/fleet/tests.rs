@@ -2,8 +2,10 @@
 
 mod before;
 mod gaps;
+mod gone;
 mod lost;
 mod rollout;
+mod servers;
 mod surge;
 mod totals;
 mod traffic;

@@ -22,8 +22,7 @@ pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQ
         |outcome, statement: String| FleetCheck { name: "totals".to_owned(), outcome, statement, p: None };
     let load = compared.adjusted.then_some(estimate.load_change.as_slice());
     let groups = Groups { test: &compared.test, stratum: &compared.stratum, load };
-    let counted: Vec<Counted> = compared.servers.iter().map(|server| of_server(compared, server)).collect();
-    let second = totals_effect(&groups, &counted);
+    let second = totals_effect(&groups, &counted(compared));
     let (Some(second), Some((low, high))) = (second, second.and_then(|second| second.interval(LEVEL))) else {
         let statement = format!(
             "By totals there is no ratio: too few servers have {}, or a group has none before or after the change.",
@@ -67,6 +66,11 @@ pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQ
         return found(CheckOutcome::Warning, statement);
     }
     found(CheckOutcome::Passed, format!("{said}, which agrees."))
+}
+
+/// What each server counted.
+pub(super) fn counted(compared: &Compared) -> Vec<Counted> {
+    compared.servers.iter().map(|server| of_server(compared, server)).collect()
 }
 
 fn of_server(compared: &Compared, server: &FleetServer) -> Counted {

@@ -1,10 +1,11 @@
 //! What became of the load: whether the groups' can be held against each other, and whether the change itself moved it.
 
+use super::checks::SUSPECT_P;
 use super::compared::Compared;
 use super::estimate::Estimate;
 use super::gaps::Of;
 use super::question::FleetQuestion;
-use super::words::{by_chance, change, deviation, p_value, percent};
+use super::words::{UNUSUAL, by_chance, change, deviation, p_value, percent};
 use plumb_model::fleet::{CheckOutcome, FleetCheck};
 use plumb_stats::fleet::design::{Design, Groups};
 use plumb_stats::fleet::overlap;
@@ -29,6 +30,12 @@ fn check(name: &str, outcome: CheckOutcome, statement: String, p: Option<f64>) -
 /// Whether "at equal load" is within the data. Where the groups' loads changed alike there is nothing to carry over.
 pub(super) fn overlap(compared: &Compared, estimate: &Estimate) -> FleetCheck {
     let name = "overlap";
+    if estimate.load_is_metric {
+        let statement = "The load leaves nothing of the metric: the two go up and down as one, so that at equal load there is nothing to \
+                         see whatever the change did. Give a load that is not the metric itself, or none."
+            .to_owned();
+        return check(name, CheckOutcome::Failed, statement, None);
+    }
     let share = overlap::overlap(&compared.test, &estimate.load_change);
     let Some(share) = share.filter(|_| compared.adjusted) else {
         let statement = "No load was given: whether the groups were loaded alike is not known.".to_owned();
@@ -73,6 +80,9 @@ pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &
         return check(name, outcome, statement.to_owned(), None);
     };
     let p = chance(&groups, &estimate.load_change, DRAWN_FOR_CHECK, question.seed).map(|chance| chance.p);
+    if let Some(found) = unequal_shares(estimate, effect.log_ratio, p, question) {
+        return found;
+    }
     let [control, test] = totals(compared);
     let (control_ratio, test_ratio) = (control.1 / control.0, test.1 / test.0);
     let said = format!(
@@ -104,11 +114,51 @@ pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &
         );
         return check(name, CheckOutcome::Failed, statement, p);
     }
-    let statement = format!(
-        "{said}: more apart than chance makes it. What is said is at equal load, which holds if the load came from outside and not \
-         from the change."
-    );
+    let at_equal_load = match estimate.zero_heavy {
+        false => {
+            "What is said is at equal load, which holds if the load came from outside and not from the change."
+        }
+        true => {
+            "What is said is not at equal load, and stands all the same if the metric grows with the load as metrics do."
+        }
+    };
+    let statement = format!("{said}: more apart than chance makes it. {at_equal_load}");
     check(name, CheckOutcome::Warning, statement, p)
+}
+
+/// Shares of intervals are not compared at equal load. Where the groups' loads went apart, what is said of them has to stand with that
+/// taken off to the power of whatever metrics grow with: 0 to [`UNUSUAL`]'s end.
+fn unequal_shares(
+    estimate: &Estimate,
+    apart: f64,
+    p: Option<f64>,
+    question: &FleetQuestion,
+) -> Option<FleetCheck> {
+    let p = p.filter(|p| estimate.zero_heavy && *p < SUSPECT_P)?;
+    let most = UNUSUAL.end * apart;
+    let taken_off = |(low, high): (f64, f64)| (low - most.max(0.0), high - most.min(0.0));
+    let shown = estimate.log_interval(question.level).is_some_and(|(low, high)| {
+        let (low, high) = taken_off((low, high));
+        low > 0.0 || high < 0.0
+    });
+    let limit = (1.0 + question.margin).ln();
+    let within = estimate.log_interval(2.0 * question.level - 1.0).is_some_and(|interval| {
+        let (low, high) = taken_off(interval);
+        low > -limit && high < limit
+    });
+    // Without a ratio, events that are all new or all gone are no matter of a load a little apart.
+    let none_left = estimate.log_interval(question.level).is_none() && apart.abs() <= APART.ln();
+    if shown || within || none_left {
+        return None;
+    }
+    let statement = format!(
+        "With the change the load of a test server went {} against that of a control server ({}). The share of intervals with any {} is \
+         not compared at equal load, and so much load could make what is seen.",
+        change(apart.exp()),
+        p_value(p),
+        question.metric
+    );
+    Some(check("interference", CheckOutcome::Failed, statement, Some(p)))
 }
 
 fn p_in_brackets(p: f64) -> String {

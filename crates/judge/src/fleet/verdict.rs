@@ -4,9 +4,11 @@ use super::checks::DECISIVE;
 use super::compared::Compared;
 use super::estimate::{Estimate, POWER};
 use super::question::FleetQuestion;
-use super::words::{change, ratio};
+use super::words::{change, p_value, ratio};
 use plumb_model::fleet::{CheckOutcome, FleetCheck, ServersNeeded};
 use plumb_model::trial::{Good, TrialVerdict};
+use plumb_stats::fleet::design::Groups;
+use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
 use plumb_stats::power::servers_needed;
 
 /// Ratios that people ask for, beside the margin.
@@ -39,23 +41,36 @@ pub(super) fn weigh(
     }
     let alpha = 1.0 - question.level;
     let limit = (1.0 + question.margin).ln();
-    let inner = estimate.log_interval(1.0 - 2.0 * alpha);
-    let (Some((low, high)), Some((inner_low, inner_high)), Some(p)) =
-        (estimate.log_interval(question.level), inner, estimate.p)
-    else {
-        return undecided(no_estimate(compared, estimate, question));
-    };
     let decided = |verdict| Weighed { verdict, reason: None, needed: needed.clone() };
-    if inner_low > -limit && inner_high < limit {
+    let direction = |fell: bool| match fell == (question.good == Good::Lower) {
+        true => decided(TrialVerdict::Better),
+        false => decided(TrialVerdict::Worse),
+    };
+    let Some(p) = estimate.p else { return undecided(no_estimate(compared, estimate, question)) };
+    let (Some((low, high)), Some(inner)) =
+        (estimate.log_interval(question.level), estimate.log_interval(1.0 - 2.0 * alpha))
+    else {
+        // Nothing left, or all of it new: there is a direction without a ratio.
+        let fell = estimate.gone.and_then(|gone| gone.fell).filter(|_| p <= alpha);
+        return fell.map_or_else(|| undecided(no_estimate(compared, estimate, question)), direction);
+    };
+    let by_interval = low > 0.0 || high < 0.0;
+    let at_odds = by_interval != (p <= alpha);
+    let within = inner.0 > -limit && inner.1 < limit;
+    // Within the margin is a claim like any other: the permutations have to bear it out, too.
+    if within && !(by_interval && p > alpha) && within_by_permutation(compared, estimate, question, limit) {
         return decided(TrialVerdict::Equivalent);
     }
-    let by_interval = low > 0.0 || high < 0.0;
-    if by_interval && p <= alpha {
-        let fell = high < 0.0;
-        let good = fell == (question.good == Good::Lower);
-        return decided(if good { TrialVerdict::Better } else { TrialVerdict::Worse });
+    if by_interval && p <= alpha && !within {
+        return direction(high < 0.0);
     }
-    if by_interval || p <= alpha {
+    if within {
+        return undecided(
+            "The interval is within the margin, and the permutations do not bear that out: it is at the edge of what this data shows."
+                .to_owned(),
+        );
+    }
+    if at_odds {
         return undecided(
             "The interval and the permutations do not agree whether there is a difference: it is at the edge of what this data shows."
                 .to_owned(),
@@ -64,16 +79,43 @@ pub(super) fn weigh(
     undecided(too_small(compared, estimate, question, &needed))
 }
 
+/// Whether effects as large as the margin, either way, are what chance hardly ever makes of this data: each on one side of the level
+/// (two tests, as of the interval).
+fn within_by_permutation(
+    compared: &Compared,
+    estimate: &Estimate,
+    question: &FleetQuestion,
+    limit: f64,
+) -> bool {
+    let outcome = &estimate.outcome;
+    let load = compared.adjusted.then_some(estimate.load_change.as_slice()).filter(|_| !estimate.zero_heavy);
+    let groups = Groups { test: &compared.test, stratum: &compared.stratum, load };
+    [limit, -limit].into_iter().all(|shift| {
+        let shifted = outcome
+            .iter()
+            .zip(&compared.test)
+            .map(|(value, test)| if *test { value + shift } else { *value });
+        let shifted: Vec<f64> = shifted.collect();
+        chance(&groups, &shifted, DRAWN_FOR_CHECK, question.seed)
+            .is_some_and(|chance| chance.p <= 2.0 * (1.0 - question.level))
+    })
+}
+
 fn no_estimate(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> String {
+    let metric = &question.metric;
     if estimate.zero_heavy {
         return match estimate.p {
             Some(p) if p <= 1.0 - question.level => format!(
-                "{} does not happen at all in one group before or after the change, so there is no ratio; that is more than chance \
-                 ({}), and the days show in which direction.",
-                question.metric,
-                super::words::p_value(p)
+                "A group has no {metric} before or after the change, or of one server only, so there is no ratio. That is more than chance \
+                 ({}), but in how many intervals there are any and how many there are go different ways.",
+                p_value(p)
             ),
-            _ => format!("{} happens too seldom for a ratio.", question.metric),
+            Some(p) => format!(
+                "A group has no {metric} before or after the change, or of one server only, so there is no ratio, and chance alone makes as \
+                 much ({}).",
+                p_value(p)
+            ),
+            None => format!("In no server did the share of intervals with any {metric} change."),
         };
     }
     if compared.adjusted {

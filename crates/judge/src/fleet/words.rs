@@ -13,7 +13,7 @@ use plumb_model::trial::{Good, TrialVerdict};
 const DAY_S: u64 = 86_400;
 
 /// Powers of the load outside of which the load is hardly what drives a metric (ours).
-const UNUSUAL: std::ops::Range<f64> = 0.5..2.5;
+pub(super) const UNUSUAL: std::ops::Range<f64> = 0.5..2.5;
 
 /// Below this p a reader is told that it is rare, though it is no alarm.
 const RARE: f64 = 0.05;
@@ -117,6 +117,9 @@ fn verdict(estimate: &Estimate, result: &FleetResult) -> String {
         ),
         TrialVerdict::Undecided => {
             let reason = result.reason.as_deref().unwrap_or_default();
+            // There is none, and the reason says so.
+            let found =
+                if estimate.gone.is_some_and(|gone| gone.bound.is_none()) { String::new() } else { found };
             // A figure that stands before what is wrong with it is read, and the rest is not.
             match found.strip_prefix(", ") {
                 Some(found) if failed(result) => {
@@ -135,6 +138,9 @@ fn failed(result: &FleetResult) -> bool {
 
 /// `, -95 % (ratio 0.050, 95 % interval 0.045 to 0.056, p < 0.001) at equal packets`.
 fn found(estimate: &Estimate, result: &FleetResult) -> String {
+    if estimate.gone.is_some() {
+        return gone(result);
+    }
     let (Some(ratio_), Some(low), Some(high)) =
         (result.effect_ratio, result.interval_low, result.interval_high)
     else {
@@ -154,6 +160,17 @@ fn found(estimate: &Estimate, result: &FleetResult) -> String {
         ratio(low),
         ratio(high)
     )
+}
+
+/// `, to a ratio below 0.0021 (95 % confident, p < 0.001)`: where a group has none left, or had none.
+fn gone(result: &FleetResult) -> String {
+    let p = result.p.map_or_else(String::new, p_value);
+    let sure = percent(result.level);
+    match (result.interval_low, result.interval_high) {
+        (_, Some(high)) => format!(", a ratio below {} ({sure} interval from 0, {p})", ratio(high)),
+        (Some(low), None) => format!(", a ratio above {} ({sure} interval without an end, {p})", ratio(low)),
+        (None, None) => format!(", by how much has no ratio ({p})"),
+    }
 }
 
 fn levels(compared: &Compared, result: &FleetResult) -> String {
@@ -251,7 +268,17 @@ pub(super) fn caveats(estimate: &Estimate, result: &FleetResult) -> Vec<String> 
                 .to_owned(),
         );
     }
-    if estimate.zero_heavy {
+    if let Some(gone) = estimate.gone {
+        let bound = match gone.bound {
+            Some(_) => ", the bound of how many there are by what the other group did",
+            None => "",
+        };
+        caveats.push(format!(
+            "A group has no {} at all before or after the change, or on one server only, so there is no ratio: p is of the share of \
+             intervals with any{bound}. Nothing of it is at equal load.",
+            result.metric
+        ));
+    } else if estimate.zero_heavy {
         caveats.push(format!(
             "Most servers of a group have no {} at all before or after the change: the share of intervals with any is compared, \
              instead of how much, and not at equal load.",

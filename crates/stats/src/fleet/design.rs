@@ -1,15 +1,13 @@
 //! The load-adjusted difference between two groups: analysis of covariance over servers, within strata.
 //!
 //! change = stratum + elasticity x (load change) + effect x (is in the test group) + error, by least squares, with standard
-//! errors of type HC3 (MacKinnon and White 1985), which hold where the groups differ in spread, and Student's t. The
-//! strata and the load are projected out first (Frisch and Waugh 1933, Lovell 1963), so that an outcome costs two dot
-//! products.
+//! errors of type HC2 (MacKinnon and White 1985), which hold where the groups differ in spread, and Student's t on as many degrees of
+//! freedom as the smaller group gives (see [`super::freedom`]). The strata and the load are projected out first (Frisch and Waugh 1933,
+//! Lovell 1963), so that an outcome costs two dot products.
 
+use super::freedom::{LEVERAGE_MAX, Lengths};
 use crate::law::{student_quantile, student_two_sided};
 use std::ops::Range;
-
-/// Leverage beyond which a server alone determines a coefficient, and HC3 is not defined.
-const LEVERAGE_MAX: f64 = 1.0 - 1e-9;
 
 /// Which servers are held against which.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +27,8 @@ pub struct Design {
     pub(crate) order: Vec<usize>,
     /// The strata as ranges of `order`.
     pub(crate) strata: Vec<Range<usize>>,
+    /// Whether each server is in the test group, in that order.
+    pub(super) test: Vec<bool>,
     /// Load, its stratum's mean taken off, in that order; empty: not adjusted.
     pub(crate) load: Vec<f64>,
     pub(crate) load_squares: f64,
@@ -38,7 +38,18 @@ pub struct Design {
     pub(crate) group: Vec<f64>,
     pub(crate) group_squares: f64,
     pub(crate) leverage: Vec<f64>,
-    /// Degrees of freedom that are left.
+    /// Servers less coefficients.
+    pub(crate) freedom: f64,
+}
+
+/// By how much an outcome grows with the load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Slope {
+    /// The coefficient.
+    pub value: f64,
+    /// Its standard error (HC2).
+    pub error: f64,
+    /// Degrees of freedom of t; 0: none is known.
     pub freedom: f64,
 }
 
@@ -47,20 +58,24 @@ pub struct Design {
 pub struct Effect {
     /// Test less control: the logarithm of the ratio.
     pub log_ratio: f64,
-    /// Its standard error (HC3).
+    /// Its standard error (HC2).
     pub error: f64,
-    /// Degrees of freedom of t.
+    /// Degrees of freedom of t; 0 where a server has nothing left whatever it does, such as the only one of its group: then the
+    /// error lacks that server's spread, and there is neither interval nor p.
     pub freedom: f64,
-    /// By how much the outcome grows with the load, with the standard error (HC3); none: not adjusted.
-    pub elasticity: Option<(f64, f64)>,
+    /// By how much the outcome grows with the load; none: not adjusted.
+    pub elasticity: Option<Slope>,
+    /// Standard deviation of what one server does beyond its stratum, load and group: both groups weigh the same, so that it is that of
+    /// groups of equal size. Of the other group where one has a single server.
+    pub spread: f64,
     /// What is left of each server, in the order in which they were given.
     pub rest: Vec<f64>,
-    /// How much the estimate would rise without each server.
+    /// How much the estimate would rise without each server; no number where there is none without it.
     pub without: Vec<f64>,
 }
 
 impl Effect {
-    /// log_ratio +- t x error at a confidence level; none for a level outside 0..1.
+    /// log_ratio +- t x error at a confidence level; none for a level outside 0..1, or without degrees of freedom.
     pub fn interval(&self, level: f64) -> Option<(f64, f64)> {
         let reach = student_quantile(0.5 + level / 2.0, self.freedom)? * self.error;
         Some((self.log_ratio - reach, self.log_ratio + reach))
@@ -70,6 +85,17 @@ impl Effect {
     pub fn p(&self) -> Option<f64> {
         student_two_sided(self.log_ratio / self.error, self.freedom)
     }
+}
+
+/// A fit of one outcome, its servers stratum by stratum.
+pub(super) struct Fit {
+    pub(super) log_ratio: f64,
+    /// Square of HC2's error.
+    pub(super) variance: f64,
+    rest: Vec<f64>,
+    slope: Option<f64>,
+    /// Whether nothing is left over.
+    pub(super) exact: bool,
 }
 
 impl Design {
@@ -116,8 +142,10 @@ impl Design {
         leverage.iter_mut().zip(&load).for_each(|(h, load)| *h += load * load / load_squares);
         leverage.iter_mut().for_each(|h| *h = h.min(LEVERAGE_MAX));
         let freedom = (n - coefficients) as f64;
+        let test = order.iter().map(|&place| groups.test[place]).collect();
         Some(Design {
             order,
+            test,
             strata,
             load,
             load_squares,
@@ -132,48 +160,77 @@ impl Design {
     /// The effect on an outcome, a value for each server in the order in which the groups were given; none where one is
     /// not finite, or where nothing is left over, as there is no error to hold the effect against then.
     pub fn effect(&self, outcome: &[f64]) -> Option<Effect> {
-        if outcome.len() != self.order.len() || outcome.iter().any(|value| !value.is_finite()) {
-            return None;
-        }
-        let (reduced, slope) = self.reduced(outcome);
-        let log_ratio = dot(&self.group, &reduced) / self.group_squares;
-        let rest: Vec<f64> = reduced.iter().zip(&self.group).map(|(y, g)| y - log_ratio * g).collect();
-        if squares(&rest) <= 1e-24 * (squares(outcome) + outcome.len() as f64) {
-            return None;
-        }
-        let alone = self.leverage.iter().zip(&rest).zip(&self.group);
-        let without: Vec<f64> = alone.map(|((h, e), g)| -g * e / (1.0 - h) / self.group_squares).collect();
+        let fit = self.fit(outcome).filter(|fit| !fit.exact)?;
+        let rest = &fit.rest;
+        let columns = Lengths::of(self);
+        let direction: Vec<f64> = self.group.iter().map(|group| group / self.group_squares).collect();
+        let (error, freedom) = columns.columns(self).error(&direction, rest);
+        let alone = self.leverage.iter().zip(rest).zip(&direction);
+        let without: Vec<f64> = alone
+            .map(|((h, e), g)| match () {
+                () if *h < LEVERAGE_MAX => -g * e / (1.0 - h),
+                () if *g == 0.0 => 0.0,
+                () => f64::NAN,
+            })
+            .collect();
         let in_order = |values: &[f64]| {
             let mut placed = vec![0.0; values.len()];
             self.order.iter().zip(values).for_each(|(&place, value)| placed[place] = *value);
             placed
         };
         Some(Effect {
-            log_ratio,
-            // HC3 is the sum of the squares of what each server alone moves the estimate by.
-            error: squares(&without).sqrt(),
-            freedom: self.freedom,
-            // The slope with the group in the model: what the change did is not the load's.
-            elasticity: slope
-                .map(|slope| (slope - log_ratio * self.group_on_load, self.elasticity_error(&rest))),
-            rest: in_order(&rest),
+            log_ratio: fit.log_ratio,
+            error,
+            freedom,
+            elasticity: fit.slope.map(|slope| self.elasticity(slope, &fit, &columns)),
+            spread: self.spread(rest),
+            rest: in_order(rest),
             without: in_order(&without),
         })
     }
 
-    /// Of the load with strata and group projected out, as [`Effect::error`] is of the group.
-    fn elasticity_error(&self, rest: &[f64]) -> f64 {
-        let group: Vec<f64> = self
-            .group
-            .iter()
-            .zip(&self.load)
-            .map(|(group, load)| group + self.group_on_load * load)
-            .collect();
-        let slope = dot(&group, &self.load) / squares(&group);
-        let load: Vec<f64> = self.load.iter().zip(&group).map(|(load, group)| load - slope * group).collect();
-        let alone =
-            self.leverage.iter().zip(rest).zip(&load).map(|((h, e), load)| (load * e / (1.0 - h)).powi(2));
-        alone.sum::<f64>().sqrt() / squares(&load)
+    /// Test less control of an outcome, as [`Effect::log_ratio`]; also where nothing is left over.
+    pub fn difference(&self, outcome: &[f64]) -> Option<f64> {
+        self.fit(outcome).map(|fit| fit.log_ratio)
+    }
+
+    /// None for an outcome of another length, or with a value that is not finite.
+    pub(super) fn fit(&self, outcome: &[f64]) -> Option<Fit> {
+        if outcome.len() != self.order.len() || outcome.iter().any(|value| !value.is_finite()) {
+            return None;
+        }
+        let (reduced, slope) = self.reduced(outcome);
+        let log_ratio = dot(&self.group, &reduced) / self.group_squares;
+        let rest: Vec<f64> = reduced.iter().zip(&self.group).map(|(y, g)| y - log_ratio * g).collect();
+        let each = self.leverage.iter().zip(&rest).zip(&self.group);
+        let variance: f64 = each.map(|((h, e), g)| (g * e).powi(2) / (1.0 - h)).sum();
+        let exact = squares(&rest) <= 1e-24 * (squares(outcome) + outcome.len() as f64);
+        Some(Fit { log_ratio, variance: variance / self.group_squares.powi(2), rest, slope, exact })
+    }
+
+    /// The slope with the group in the model: what the change did is not the load's.
+    fn elasticity(&self, slope: f64, fit: &Fit, columns: &Lengths) -> Slope {
+        let with_load = self.group.iter().zip(&self.load);
+        let group: Vec<f64> = with_load.map(|(group, load)| group + self.group_on_load * load).collect();
+        let on_group = dot(&group, &self.load) / squares(&group);
+        let load: Vec<f64> =
+            self.load.iter().zip(&group).map(|(load, group)| load - on_group * group).collect();
+        let load_squares = squares(&load);
+        let direction: Vec<f64> = load.iter().map(|load| load / load_squares).collect();
+        let (error, freedom) = columns.columns(self).error(&direction, &fit.rest);
+        Slope { value: slope - fit.log_ratio * self.group_on_load, error, freedom }
+    }
+
+    /// See [`Effect::spread`].
+    fn spread(&self, rest: &[f64]) -> f64 {
+        let variances = [false, true].into_iter().filter_map(|of| {
+            let of_group = self.leverage.iter().zip(rest).zip(&self.test).filter(|(_, test)| **test == of);
+            let known = of_group.filter(|((h, _), _)| **h < LEVERAGE_MAX);
+            let (sum, n) = known.fold((0.0, 0.0), |(sum, n), ((h, e), _)| (sum + e * e / (1.0 - h), n + 1.0));
+            (n > 0.0).then(|| sum / n)
+        });
+        let (sum, n) = variances.fold((0.0, 0.0), |(sum, n), variance| (sum + variance, n + 1.0));
+        f64::sqrt(sum / f64::max(n, 1.0))
     }
 
     /// The outcome with strata and load projected out, stratum by stratum, and its slope over the load.
@@ -187,6 +244,28 @@ impl Design {
         reduced.iter_mut().zip(&self.load).for_each(|(y, x)| *y -= slope * x);
         (reduced, Some(slope))
     }
+}
+
+/// The slope of an outcome over the load within strata, whatever the groups, and the share of its variance that is left at equal load.
+/// None where either is the same in all servers of each stratum, or of another length.
+pub fn explained(stratum: &[u32], load: &[f64], outcome: &[f64]) -> Option<(f64, f64)> {
+    let mut order: Vec<usize> = (0..stratum.len()).collect();
+    order.sort_by_key(|&place| stratum[place]);
+    let centred = |values: &[f64]| -> Option<Vec<f64>> {
+        let placed = order.iter().map(|&place| values.get(place).copied());
+        let mut placed = placed.collect::<Option<Vec<f64>>>()?;
+        let ends = order.chunk_by(|a, b| stratum[*a] == stratum[*b]).scan(0, |end, chunk| {
+            *end += chunk.len();
+            Some(*end - chunk.len()..*end)
+        });
+        centre(&mut placed, &ends.collect::<Vec<_>>());
+        Some(placed)
+    };
+    let (load, outcome) = (centred(load)?, centred(outcome)?);
+    let slope = dot(&load, &outcome) / squares(&load);
+    let left: f64 = load.iter().zip(&outcome).map(|(x, y)| (y - slope * x).powi(2)).sum();
+    let share = left / squares(&outcome);
+    (slope.is_finite() && share.is_finite()).then_some((slope, share))
 }
 
 /// Takes each stratum's mean off.
@@ -222,37 +301,42 @@ mod tests {
         Design::new(&Groups { test: &TEST, stratum, load }).unwrap().effect(&OUTCOME).unwrap()
     }
 
-    /// Reference: statsmodels 0.15.0, OLS(...).fit(cov_type="HC3", use_t=True) on the same twelve rows, which is R's
-    /// sandwich::vcovHC(lm(...), type = "HC3").
+    /// Reference: statsmodels 0.15.0, OLS(...).fit(cov_type="HC2", use_t=True) on the same twelve rows, which is R's
+    /// sandwich::vcovHC(lm(...), type = "HC2"); degrees of freedom by the traces of the dense matrices in NumPy.
     #[test]
-    fn effect_error_interval_and_p_are_those_of_least_squares_with_hc3() {
+    fn effect_error_interval_and_p_are_those_of_least_squares_with_hc2() {
         let adjusted = effect(&[0; 12], Some(&LOAD));
         close(adjusted.log_ratio, -0.40500382996746775);
-        close(adjusted.error, 0.14275454801230933);
-        let (elasticity, error) = adjusted.elasticity.unwrap();
-        close(elasticity, 1.70975154775744);
-        close(error, 0.3525354867558085);
-        assert_eq!(adjusted.freedom, 9.0);
+        close(adjusted.error, 0.12056085918625273);
+        close(adjusted.freedom, 8.574278444600997);
+        let elasticity = adjusted.elasticity.unwrap();
+        close(elasticity.value, 1.7097515477574416);
+        close(elasticity.error, 0.2925934783780867);
+        close(elasticity.freedom, 5.314564151708304);
         let (low, high) = adjusted.interval(0.95).unwrap();
-        close(low, -0.7279370532755336);
-        close(high, -0.08207060665940197);
-        close(adjusted.p().unwrap(), 0.019496333225031207);
+        close(low, -0.6798096259462525);
+        close(high, -0.1301980339886833);
+        close(adjusted.p().unwrap(), 0.0089969668764526);
 
         let plain = effect(&[0; 12], None);
         close(plain.log_ratio, -0.3166666666666664);
-        close(plain.error, 0.29271601709962264);
-        assert_eq!((plain.freedom, plain.elasticity), (10.0, None));
+        close(plain.error, 0.2672119425142187);
+        // Without load it is Welch's test.
+        close(plain.freedom, 9.833184414348604);
+        assert_eq!(plain.elasticity, None);
     }
 
     #[test]
     fn strata_are_what_a_column_for_each_would_be() {
         let strata = effect(&[0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1], Some(&LOAD));
         close(strata.log_ratio, -0.40338187373169);
-        close(strata.error, 0.09650135728724735);
-        let (elasticity, error) = strata.elasticity.unwrap();
-        close(elasticity, 1.678358846419807);
-        close(error, 0.2502540031288899);
-        close(strata.p().unwrap(), 0.003079348150370161);
+        close(strata.error, 0.07725653442785521);
+        close(strata.freedom, 5.524265497403331);
+        let elasticity = strata.elasticity.unwrap();
+        close(elasticity.value, 1.678358846419807);
+        close(elasticity.error, 0.19104921894692553);
+        close(elasticity.freedom, 4.71152338204302);
+        close(strata.p().unwrap(), 0.0025344059291432883);
     }
 
     /// Reference: the same fit twelve times, each without one row (statsmodels 0.15.0).

@@ -2,10 +2,10 @@
 //!
 //! With few servers every way in which the groups could have been drawn is tried: that is exact for groups that were
 //! drawn at random. With many, what the load does not explain is dealt out anew among the servers of a stratum (Freedman and Lane
-//! 1983, Journal of Business & Economic Statistics 1). Either way the statistic is t with HC3's error, so that groups of
+//! 1983, Journal of Business & Economic Statistics 1). Either way the statistic is t with HC2's error, so that groups of
 //! unequal spread do not pass for groups of unequal mean (Chung and Romano 2013, Annals of Statistics 41).
 
-use super::design::{Design, Groups, dot};
+use super::design::{Design, Fit, Groups, dot};
 use crate::power::smallest_p_two_groups;
 use plumb_model::random::Random;
 
@@ -49,38 +49,52 @@ pub fn servers_min(alpha: f64) -> usize {
     (1..).find(|&n| smallest_p_two_groups(n, n) <= alpha || n >= 1_000).unwrap_or(1_000)
 }
 
-/// How often an effect is as large by chance; `rounds` are drawn where not all ways are tried. None where there is no effect to
-/// hold against (see [`Design::effect`]).
+/// How often an effect is as large by chance; `rounds` are drawn where not all ways are tried. Groups that differ by the same in every
+/// server have no error: then the plain differences are compared. None where there is no effect to hold against anything either.
 pub fn chance(groups: &Groups, outcome: &[f64], rounds: u32, seed: u64) -> Option<Chance> {
     let design = Design::new(groups)?;
-    let effect = design.effect(outcome)?;
+    let fit = design.fit(outcome)?;
+    let nothing = 1e-18 * (dot(outcome, outcome) + outcome.len() as f64);
+    if fit.exact && fit.log_ratio * fit.log_ratio * design.group_squares <= nothing {
+        return None;
+    }
+    let plain = fit.exact;
     let ways = ways(groups.test, groups.stratum);
     if ways > TRIED_MOST {
-        return Some(drawn(&design, outcome, rounds, seed));
+        return Some(drawn(&design, outcome, plain, (rounds, seed)));
     }
-    let threshold = (effect.log_ratio / effect.error).abs() * (1.0 - EQUAL);
+    let statistic = |fit: &Fit| {
+        let square = fit.log_ratio * fit.log_ratio;
+        if plain { square } else { square / fit.variance }
+    };
+    let threshold = statistic(&fit) * (1.0 - EQUAL);
     let (mut tried, mut extreme) = (0, 0);
     each_draw(groups, &mut |test| {
         let drawn = Groups { test, ..groups.clone() };
-        let effect = Design::new(&drawn).and_then(|design| design.effect(outcome));
+        let fit = Design::new(&drawn).and_then(|design| design.fit(outcome));
         tried += 1;
         // A draw that cannot be told apart by any load or error counts against the effect.
-        extreme += u32::from(effect.is_none_or(|it| (it.log_ratio / it.error).abs() >= threshold));
+        let counts = |fit: &Fit| (fit.exact && !plain) || statistic(fit) >= threshold;
+        extreme += u32::from(fit.as_ref().is_none_or(counts));
     });
     Some(Chance { p: f64::from(extreme) / f64::from(tried), tried, exact: true })
 }
 
 /// Freedman and Lane's permutations: (1 + extreme) / (1 + drawn), Phipson and Smyth 2010.
-pub(super) fn drawn(design: &Design, outcome: &[f64], rounds: u32, seed: u64) -> Chance {
+pub(super) fn drawn(design: &Design, outcome: &[f64], plain: bool, (rounds, seed): (u32, u64)) -> Chance {
     let (mut rest, _) = design.reduced(outcome);
     let weights: Vec<f64> =
-        design.group.iter().zip(&design.leverage).map(|(group, h)| (group / (1.0 - h)).powi(2)).collect();
-    let threshold = square_of_t(design, &rest, &weights) * (1.0 - EQUAL);
+        design.group.iter().zip(&design.leverage).map(|(group, h)| group * group / (1.0 - h)).collect();
+    let statistic = |rest: &[f64]| match plain {
+        true => dot(&design.group, rest).powi(2),
+        false => square_of_t(design, rest, &weights),
+    };
+    let threshold = statistic(&rest) * (1.0 - EQUAL);
     let mut random = Random::new(seed);
     let mut extreme = 0;
     for _ in 0..rounds {
         design.strata.iter().for_each(|stratum| random.shuffle(&mut rest[stratum.clone()]));
-        extreme += u32::from(square_of_t(design, &rest, &weights) >= threshold);
+        extreme += u32::from(statistic(&rest) >= threshold);
     }
     Chance { p: f64::from(1 + extreme) / f64::from(1 + rounds), tried: rounds, exact: false }
 }
@@ -178,6 +192,18 @@ mod tests {
         assert_eq!((chance.p, chance.tried, chance.exact), (2.0 / 70.0, 70, true));
     }
 
+    /// Every server of a group changed by the same: there is no error, and the two groups are as far apart as any draw can make them.
+    #[test]
+    fn a_difference_without_any_spread_has_a_p() {
+        let outcome: Vec<f64> = (0..12).map(|place| if place < 6 { -1.0 } else { 0.0 }).collect();
+        let groups = Groups { test: &halves(6), stratum: &[0; 12], load: None };
+        assert_eq!(chance(&groups, &outcome, DRAWN, 1).unwrap().p, 2.0 / 924.0);
+        assert_eq!(chance(&groups, &[0.3; 12], DRAWN, 1), None);
+        let outcome: Vec<f64> = (0..40).map(|place| if place < 20 { 1.0 } else { 0.0 }).collect();
+        let groups = Groups { test: &halves(20), stratum: &[0; 40], load: None };
+        assert_eq!(chance(&groups, &outcome, 999, 1).unwrap().p, 1.0 / 1_000.0);
+    }
+
     #[test]
     fn every_way_to_draw_is_tried_once() {
         let groups = Groups {
@@ -213,7 +239,7 @@ mod tests {
                 .collect();
             let groups = Groups { test: &test, stratum: &[0; 16], load: Some(&load) };
             let exact = chance(&groups, &outcome, DRAWN, 1).unwrap();
-            let drawn = drawn(&Design::new(&groups).unwrap(), &outcome, DRAWN, 1);
+            let drawn = drawn(&Design::new(&groups).unwrap(), &outcome, false, (DRAWN, 1));
             assert!(exact.exact && !drawn.exact);
             assert!((exact.p - drawn.p).abs() < 0.03, "{exact:?} {drawn:?}");
         }

@@ -42,7 +42,7 @@ fn tally(recipe: Recipe, fleets: u64, first_seed: u64) -> Tally {
             if recipe.servers < 9 {
                 return chance(groups, outcome, ROUNDS, seed).unwrap().p;
             }
-            drawn(&Design::new(groups).unwrap(), outcome, ROUNDS, seed).p
+            drawn(&Design::new(groups).unwrap(), outcome, false, (ROUNDS, seed)).p
         };
         let effect = Design::new(&adjusted).unwrap().effect(&drops).unwrap();
         let (low, high) = effect.interval(1.0 - ALPHA).unwrap();

@@ -15,8 +15,11 @@ pub struct LeftOut {
     pub without_most: f64,
 }
 
-/// None without servers.
+/// None without servers, and where without one of them there is no effect.
 pub fn left_out(effect: &Effect) -> Option<LeftOut> {
+    if effect.without.iter().any(|moves| !moves.is_finite()) {
+        return None;
+    }
     let moves = effect.without.iter().copied().enumerate();
     let (most, by) = moves.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
     let extreme = |pick: fn(f64, f64) -> f64| effect.without.iter().copied().fold(0.0, pick);

@@ -1,0 +1,103 @@
+//! Whether so many servers can show anything at all: by the ways to draw the groups, and by what tells the servers' own spread.
+
+use super::checks::check;
+use super::compared::Compared;
+use super::error::name as group_name;
+use super::estimate::{Estimate, POWER};
+use super::question::FleetQuestion;
+use super::strata;
+use super::words::{change, count, percent};
+use plumb_model::fleet::{CheckOutcome, FleetCheck, FleetGroup};
+use plumb_stats::fleet::permutation::{servers_min, smallest_p, ways};
+use plumb_stats::power::servers_needed;
+
+/// Degrees of freedom below which an interval is wide because its width is hardly known (ours: t is beyond 3 at 95 %).
+const FREEDOM_FEW: f64 = 3.0;
+
+/// Fewest servers of a group whose spread is of use (ours: t of two is 12.7 at 95 %, of three 4.3).
+const SPREAD_MIN: u32 = 3;
+
+pub(super) fn servers(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
+    let name = "servers";
+    if !compared.mixed {
+        let statement = "How much so many servers can show takes a stratum that has both groups.".to_owned();
+        return check(name, CheckOutcome::Unknown, statement, None);
+    }
+    if let Some(statement) = alone(compared, estimate, question) {
+        return check(name, CheckOutcome::Failed, statement, None);
+    }
+    let smallest = smallest_p(&compared.test, &compared.stratum);
+    if smallest > 1.0 - question.level {
+        let statement = format!(
+            "So few servers cannot show any difference: however large it is, chance alone does as much with p = {smallest:.2}. {}",
+            takes(compared, question)
+        );
+        return check(name, CheckOutcome::Failed, statement, None);
+    }
+    let statement = format!(
+        "So many servers can show a difference: the smallest p that they can reach is {}.",
+        if smallest < 0.001 { "below 0.001".to_owned() } else { format!("{smallest:.3}") }
+    );
+    if estimate.log_ratio.is_some() && estimate.freedom < FREEDOM_FEW {
+        let statement = format!(
+            "{statement} The width of the interval rests on {:.1} degrees of freedom, as few servers of a group tell how far such \
+             servers differ: more of these would narrow it most.",
+            estimate.freedom
+        );
+        return check(name, CheckOutcome::Warning, statement, None);
+    }
+    check(name, CheckOutcome::Passed, statement, None)
+}
+
+/// A server that has nothing left whatever it does, such as the only one of its group.
+fn alone(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Option<String> {
+    let counts = compared.counts();
+    let single = [FleetGroup::Test, FleetGroup::Control].into_iter().find(|group| counts[group] == 1);
+    let Some(group) = single else {
+        let apart = estimate.log_ratio.is_some() && estimate.freedom == 0.0;
+        return apart.then(|| {
+            "One server's load sets it apart from all others, and nothing tells its own spread from the effect.".to_owned()
+        });
+    };
+    let margin = 1.0 + question.margin;
+    let shows = estimate
+        .spread(compared)
+        .and_then(|spread| servers_needed(spread, margin, question.level, POWER))
+        .map_or_else(String::new, |servers| {
+            format!(
+                ", and {} in each group to show {} by the spread of the others",
+                count(servers as u64, "server"),
+                change(margin)
+            )
+        });
+    Some(format!(
+        "One server in the {} group: nothing tells its own spread from the effect. It takes {SPREAD_MIN} there at the least{shows}.",
+        group_name(group)
+    ))
+}
+
+/// What it takes for a p that is small enough: more servers, more such strata, or none.
+fn takes(compared: &Compared, question: &FleetQuestion) -> String {
+    let alpha = 1.0 - question.level;
+    if compared.strata < 2 {
+        return format!("It takes {} in each group.", servers_min(alpha));
+    }
+    // Each further stratum of their kind has as many ways as these have on average.
+    let ways = ways(&compared.test, &compared.stratum);
+    let of_one = ways.ln() / f64::from(compared.strata);
+    let smallest = smallest_p(&compared.test, &compared.stratum) * ways;
+    let strata = ((smallest / alpha).ln() / of_one - 1e-9).ceil();
+    let kind = match compared.test.len() as u32 == 2 * compared.strata {
+        true => "pairs",
+        false => "strata",
+    };
+    let whole = smallest_p(&compared.test, &vec![0; compared.test.len()]);
+    let without = match whole <= alpha {
+        true => format!(
+            ", or a comparison that leaves the {} out (--strata), whose smallest p is {whole:.3}",
+            strata::words(&question.strata)
+        ),
+        false => String::new(),
+    };
+    format!("It takes {strata:.0} such {kind} at {}{without}.", percent(question.level))
+}
