@@ -250,6 +250,44 @@ fn a_host_setting_is_put_back_when_the_user_stops_the_trial() {
     assert!(!ended.path("run/undo.json").exists());
 }
 
+/// Halves of one limit, and a disk's scheduler, which takes the queue's length and tunables with it: on the kernel itself.
+#[test]
+#[ignore = "needs root: `make trials`"]
+fn settings_that_the_kernel_changes_together_are_all_as_they_were_after_the_trial() {
+    let sink = sink();
+    let scenario = "\
+load: {rate: 200, duration: 300ms, warm_up: 100ms}
+trial: {primary: end_to_end.mean}
+arms:
+  default: {}
+  changed:
+    host: {vm.dirty_bytes: 200000000, vm.dirty_background_bytes: 50000000, DISK/scheduler: mq-deadline, DISK/nr_requests: 64}
+";
+    // Exit code 77: this machine has no loop device to spare, or one without that scheduler.
+    let script = r#"truncate -s 16M disk && loop=$(losetup --find --show disk) || exit 77
+        trap 'losetup -d "$loop"' EXIT
+        queue=/sys/block/$(basename "$loop")/queue
+        grep -q mq-deadline "$queue/scheduler" || exit 77
+        sed -i "s|DISK|$queue|g" s.yaml
+        settings() { cat /proc/sys/vm/dirty_* "$queue/scheduler" "$queue/nr_requests" "$queue/read_ahead_kb" "$queue/wbt_lat_usec"
+            ls "$queue"; } 2> /dev/null
+        before=$(settings); "$@"; code=$?
+        [ "$(settings)" = "$before" ] || { settings >&2; exit 99; }; exit $code"#;
+    let ended = trial(&sink, scenario).under(&["sh", "-c", script, "sh"]).run();
+    if ended.code() == Some(77) {
+        return;
+    }
+    assert!(matches!(ended.code(), Some(0 | 1)), "{:?} {}", ended.code(), ended.stderr);
+    let document = document(&ended.path("run"));
+    let read = |step: usize, name: &str| {
+        let host = document["steps"][step]["effective"]["host"].as_object().unwrap();
+        host.iter().find(|(key, _)| key.ends_with(name)).map(|(_, value)| value.clone()).unwrap()
+    };
+    assert_eq!((read(1, "vm.dirty_bytes"), read(0, "vm.dirty_bytes")), ("200000000".into(), "0".into()));
+    assert_eq!((read(1, "scheduler"), read(1, "nr_requests")), ("mq-deadline".into(), "64".into()));
+    assert_ne!(read(0, "scheduler"), "mq-deadline");
+}
+
 #[test]
 #[ignore = "needs root: `make trials`"]
 fn without_the_right_to_write_a_setting_nothing_is_started() {
