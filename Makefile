@@ -26,7 +26,7 @@ lint: bootstrap ## format and lints only
 	cargo clippy --workspace --all-targets -- -D warnings
 
 simulations: bootstrap ## coverage and false-positive simulations of the statistics (minutes)
-	cargo test --release -p plumb-stats -- --ignored
+	cargo test --release -p plumb-stats -p plumb-judge -- --ignored
 
 msrv: bootstrap ## whether the oldest Rust that Cargo.toml promises still builds everything
 	cargo +$(shell sed -n 's/^rust-version = "\(.*\)"$$/\1.0/p' Cargo.toml) check --workspace --all-targets
