@@ -120,9 +120,9 @@ pub struct TimerRow {
     pub period_ns: u64,
     /// Slack that the kernel was allowed (`PR_SET_TIMERSLACK`).
     pub slack_ns: Option<u64>,
-    /// How late it woke.
+    /// How late it woke, for every period of the schedule: a missed one is as late as the wake-up that came in its stead.
     pub late: Distribution,
-    /// Wake-ups that were not asked for, because the one before came later than they were due.
+    /// Of the samples of `late` those that could not be slept for, because the wake-up before came later than they were due.
     pub missed: u64,
 }
 

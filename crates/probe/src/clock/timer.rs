@@ -1,4 +1,7 @@
 //! How late a thread wakes that asked for absolute times, one period after the other.
+//!
+//! Every period of the schedule counts: those that were over while the thread still slept are as late as it was for them.
+//! Left out, a stall of a hundred periods would be one late wake-up among many punctual ones (coordinated omission).
 
 use super::system::read_ns;
 use plumb_model::random::Random;
@@ -26,9 +29,9 @@ pub struct TimerTimes {
     pub case: TimerCase,
     /// Slack in force, read back.
     pub slack_ns: Option<u64>,
-    /// Lateness of each wake-up.
+    /// Lateness of each period of the schedule, the missed ones with it.
     pub late_ns: Vec<i64>,
-    /// Periods that were over before they could be asked for.
+    /// Periods that were over before they could be asked for: each as late as the wake-up that came in their stead.
     pub missed: u64,
 }
 
@@ -54,23 +57,33 @@ fn part(times: &mut TimerTimes, part_ns: u64, stop: &AtomicBool) {
     // Without the permission the slack stays as it is, and what is read back says so.
     let _ = set_current_timer_slack(if times.case.sharp { NonZeroU64::new(1) } else { None });
     times.slack_ns = current_timer_slack().ok();
-    let period_ns = times.case.period_ns;
-    let start = read_ns(libc::CLOCK_MONOTONIC);
-    let mut due_ns = start + period_ns;
-    while due_ns <= start + part_ns && !stop.load(Relaxed) {
+    let begin_ns = read_ns(libc::CLOCK_MONOTONIC);
+    keep(times, (begin_ns, begin_ns + part_ns), stop, |due_ns| {
         sleep_until(due_ns);
-        let now_ns = read_ns(libc::CLOCK_MONOTONIC);
-        times.late_ns.push(now_ns.wrapping_sub(due_ns) as i64);
-        let (next_ns, missed) = next(due_ns, now_ns, period_ns);
-        times.missed += missed;
-        due_ns = next_ns;
-    }
+        read_ns(libc::CLOCK_MONOTONIC)
+    });
 }
 
-/// The next time that can still be asked for, and how many were over before.
-fn next(due_ns: u64, now_ns: u64, period_ns: u64) -> (u64, u64) {
-    let missed = now_ns.saturating_sub(due_ns) / period_ns;
-    (due_ns + (missed + 1) * period_ns, missed)
+/// Keeps a schedule from the one time to the other. `wake` sleeps until a time, and returns when it woke.
+fn keep(
+    times: &mut TimerTimes,
+    (begin_ns, end_ns): (u64, u64),
+    stop: &AtomicBool,
+    mut wake: impl FnMut(u64) -> u64,
+) {
+    let period_ns = times.case.period_ns;
+    let mut due_ns = begin_ns + period_ns;
+    while due_ns <= end_ns && !stop.load(Relaxed) {
+        let now_ns = wake(due_ns);
+        times.late_ns.push(now_ns.wrapping_sub(due_ns) as i64);
+        due_ns += period_ns;
+        // What cannot be asked for any more. The schedule ends with the part, however long the stall.
+        while due_ns <= now_ns.min(end_ns) {
+            times.late_ns.push((now_ns - due_ns) as i64);
+            times.missed += 1;
+            due_ns += period_ns;
+        }
+    }
 }
 
 fn sleep_until(due_ns: u64) {
@@ -86,23 +99,48 @@ fn sleep_until(due_ns: u64) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_wake_up_later_than_the_next_one_was_due_counts_that_as_missed() {
-        assert_eq!(next(1_000, 1_090, 100), (1_100, 0));
-        assert_eq!(next(1_000, 1_100, 100), (1_200, 1));
-        assert_eq!(next(1_000, 1_350, 100), (1_400, 3));
-        assert_eq!(next(1_000, 990, 100), (1_100, 0));
+    /// What a schedule of 1,000 periods of 100 ns sees of a sleeper.
+    fn seen(wake: impl FnMut(u64) -> u64) -> TimerTimes {
+        let case = TimerCase { period_ns: 100, sharp: true };
+        let mut times = TimerTimes { case, slack_ns: None, late_ns: Vec::new(), missed: 0 };
+        keep(&mut times, (5_000, 105_000), &AtomicBool::new(false), wake);
+        times
     }
 
     #[test]
-    fn every_period_is_either_woken_for_or_missed_and_nobody_wakes_early() {
+    fn a_stall_makes_every_period_in_it_as_late_as_it_was() {
+        // 20 ns late each time, and once asleep for 200 periods: a fifth of the schedule.
+        let stalled = seen(|due_ns| if due_ns == 50_000 { 70_050 } else { due_ns + 20 });
+        assert_eq!((stalled.late_ns.len(), stalled.missed), (1_000, 200));
+        let mut late_ns = stalled.late_ns;
+        late_ns.sort_unstable();
+        let stall: Vec<i64> = (0..=200).map(|period| 50 + 100 * period).collect();
+        assert_eq!((&late_ns[..799], &late_ns[799..]), (&[20; 799][..], &stall[..]));
+        // The p95 of it is that of the stall.
+        assert_eq!(late_ns[949], 15_050);
+    }
+
+    #[test]
+    fn a_wake_up_when_the_next_is_due_counts_that_as_missed_and_one_before_does_not() {
+        let missed = |late_ns| seen(|due_ns| if due_ns == 50_000 { due_ns + late_ns } else { due_ns }).missed;
+        assert_eq!([0, 90, 100, 350].map(missed), [0, 0, 1, 3]);
+    }
+
+    #[test]
+    fn a_stall_beyond_the_end_counts_no_more_periods_than_the_schedule_has() {
+        let TimerTimes { late_ns, missed, .. } = seen(|_| 5_000 + (1 << 60));
+        assert_eq!((late_ns.len(), missed), (1_000, 999));
+    }
+
+    #[test]
+    fn every_period_has_its_lateness_and_nobody_wakes_early() {
         let case = TimerCase { period_ns: 200_000, sharp: true };
         let times = wake_ups(&[case], Duration::from_millis(40), &AtomicBool::new(false));
         let TimerTimes { late_ns, missed, slack_ns, .. } = &times[0];
         assert!(late_ns.iter().all(|late| *late >= 0), "{late_ns:?}");
-        // 50 in each of four parts; the last wake-up of a part may be late beyond its end.
-        let periods = late_ns.len() as u64 + missed;
-        assert!((200..).contains(&periods), "{periods}");
+        // 50 in each of four parts.
+        assert_eq!(late_ns.len(), 200);
+        assert!(*missed < 200, "{missed}");
         assert_eq!(*slack_ns, Some(1));
     }
 }

@@ -138,7 +138,8 @@ fn timers(document: &ClockProbe) -> Section {
     });
     table(
         "Timer wake-ups",
-        "how late a sleep until an absolute time ends (clock_nanosleep, TIMER_ABSTIME)",
+        "how late a sleep until an absolute time ends (clock_nanosleep, TIMER_ABSTIME); missed: periods that were over before, \
+         counted as late as the wake-up after them",
         &columns,
         rows.collect(),
     )
