@@ -4,10 +4,12 @@
 
 use crate::program::{Program, Running};
 use rustix::process::Signal;
+use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
 
 fn probe(words: &[&str]) -> Program {
     Program::new(["probe", "network", "--output", "json", "--duration", "120ms", "--streams", "1"])
@@ -74,6 +76,87 @@ fn nobody_who_answers_is_an_error_and_no_document() {
     let ended = probe(&[&free]).run();
     assert_eq!((ended.code(), ended.stdout.as_str()), (Some(4), ""), "{}", ended.stderr);
     assert!(ended.stderr.contains("--listen"), "{}", ended.stderr);
+}
+
+/// Welcomes every connection and then does with it as `role` says; for a test's whole life.
+fn peer(role: fn(TcpStream)) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || {
+                let mut greeting = [0; 20];
+                if stream.read_exact(&mut greeting).is_err() {
+                    return;
+                }
+                let holds = greeting[10] == 0;
+                greeting[10..16].fill(0);
+                if stream.write_all(&greeting).is_ok() && !holds {
+                    role(stream);
+                } else {
+                    let _ = std::io::copy(&mut stream, &mut std::io::sink());
+                }
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn a_peer_that_answers_other_bytes_than_it_was_sent_is_an_error() {
+    let zeros = |mut stream: TcpStream| {
+        let mut bytes = [0; 1 << 16];
+        while let Ok(read @ 1..) = stream.read(&mut bytes) {
+            bytes.fill(0);
+            if stream.write_all(&bytes[..read]).is_err() {
+                return;
+            }
+        }
+    };
+    let address = peer(zeros);
+    let ended = probe(&[&address]).run();
+    assert_eq!(ended.code(), Some(4), "{}", ended.stderr);
+    // Streams and connections that were measured before it may be there; of round trips nothing is.
+    assert!(ended.stderr.contains("with other bytes than it was sent"), "{}", ended.stderr);
+    if !ended.stdout.is_empty() {
+        assert_eq!(ended.json()["round_trips"], serde_json::json!([]));
+    }
+}
+
+#[test]
+fn ctrl_c_ends_the_wait_for_a_peer_that_trickles() {
+    let trickle = |mut stream: TcpStream| {
+        while stream.write_all(&[1]).is_ok() {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    let address = peer(trickle);
+    let mut running = probe(&["--sizes", "64KiB", &address]).start();
+    running.wait_for("a handler of SIGINT", |running| {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", running.pid())).ok()?;
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?.trim();
+        (u64::from_str_radix(caught, 16).ok()? & 1 << (Signal::INT.as_raw() - 1) != 0).then_some(())
+    });
+    running.signal(Signal::INT);
+    assert_eq!(running.wait().code(), Some(130));
+}
+
+#[test]
+fn addresses_that_cannot_be_are_said_to_be_so_with_a_next_step() {
+    let holds = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = holds.local_addr().unwrap().to_string();
+    for (words, code, says) in [
+        (&["127.0.0.1:99999"][..], 2, "ports end at 65535"),
+        (&["--listen", "127.0.0.1:99999"], 2, "ports end at 65535"),
+        (&["--listen", "192.0.2.7:0"], 3, "this host has no such address"),
+    ] {
+        let ended = Program::new(["probe", "network"]).args(words).run();
+        assert_eq!(ended.code(), Some(code), "{words:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(says) && ended.stderr.contains("hint: "), "{}", ended.stderr);
+    }
+    let ended = Program::new(["probe", "network", "--listen", &taken]).run();
+    assert_eq!(ended.code(), Some(3), "{}", ended.stderr);
+    assert!(ended.stderr.contains("another program has that port"), "{}", ended.stderr);
 }
 
 /// A network namespace of a test's own.

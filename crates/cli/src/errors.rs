@@ -130,6 +130,9 @@ fn category_of(cause: &(dyn std::error::Error + 'static)) -> Option<Category> {
     {
         return Some(Category::Environment);
     }
+    if let Some(NetworkError::Listen { .. }) = cause.downcast_ref() {
+        return Some(Category::Environment);
+    }
     if cause.is::<plumb_observe::ObserveError>() || cause.is::<NetworkError>() {
         return Some(Category::Target);
     }
@@ -216,7 +219,18 @@ fn crypto_hint(error: &CryptoError) -> &'static str {
 }
 
 fn network_hint(error: &NetworkError) -> &'static str {
+    use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
     match error {
+        NetworkError::Listen { source, .. } => match source.kind() {
+            AddrInUse => {
+                "another program has that port: end it, or give another one (ADDR:PORT; port 0 takes a free one)"
+            }
+            AddrNotAvailable => {
+                "this host has no such address: `ip address` shows those it has, and 0.0.0.0 takes all of them"
+            }
+            PermissionDenied => "ports below 1024 are for root: give a higher one (ADDR:PORT)",
+            _ => "--listen takes an address of this host, such as 0.0.0.0 or 192.0.2.7:7586",
+        },
         NetworkError::Connect { source, .. } if source.kind() == std::io::ErrorKind::NetworkUnreachable => {
             "no interface leads there: is it up? In a network namespace of its own even loopback begins down (ip link set lo up)"
         }
@@ -226,7 +240,14 @@ fn network_hint(error: &NetworkError) -> &'static str {
         NetworkError::Foreign { .. } => "the port is another program's; --listen prints its own",
         NetworkError::Version { .. } => "use the same version of plumb on both sides",
         NetworkError::Busy { .. } => "wait until it is done, or listen on another port",
-        NetworkError::Broken { .. } => {
+        NetworkError::Silent { .. } => {
+            "is that host or the way to it overloaded? Smaller --sizes need less of it; else the port is another program's"
+        }
+        NetworkError::Altered { .. } => {
+            "no figure of it can be believed: the port is another program's, or something on the way answers in its stead or \
+             changes data"
+        }
+        NetworkError::Stopped | NetworkError::Broken { .. } => {
             "was the listener ended, or does something on the way cut long streams?"
         }
     }

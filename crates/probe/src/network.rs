@@ -9,6 +9,7 @@ mod peer;
 mod protocol;
 mod socket;
 mod streams;
+mod wire;
 
 pub use exchange::{Connected, WriteCase};
 pub use listener::{Limits, Listener, Visit};

@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 static GO_ON: AtomicBool = AtomicBool::new(false);
 const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 /// Bytes of the protocol around a role, laid out as `protocol.rs` says.
-const SINK: [u8; 16] = *b"PLUMBNET\x01\x00\x01\x00\x00\x00\x00\x00";
+const SINK: [u8; 20] = *b"PLUMBNET\x02\x00\x01\x00\x00\x00\x00\x00\xa1\xa2\xa3\xa4";
 
 /// Runs `test` against a listener with these limits.
 fn with_listener<T>(limits: Limits, test: impl FnOnce(SocketAddr) -> T) -> T {
     let listener = Listener::bind(ANY, limits).unwrap();
-    let address = listener.address().unwrap();
+    let address = listener.address();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| listener.serve(&done, |_| {}));
@@ -87,8 +87,8 @@ fn no_round_trip_is_shorter_than_the_delay_of_both_ways() {
     let delay = Duration::from_millis(3);
     with_listener(Limits::default(), |behind| {
         let (times, _) = with_proxy(behind, 2, delay, |address| {
-            let peer = Peer::new(address).unwrap();
-            peer.exchanges(one_write(64), Duration::from_millis(100), &GO_ON).unwrap()
+            let peer = Peer::new(address, &GO_ON).unwrap();
+            peer.exchanges(one_write(64), Duration::from_millis(100)).unwrap()
         });
         assert!(!times.is_empty());
         assert!(times.iter().all(|ns| *ns >= 2 * delay.as_nanos() as i64), "{times:?}");
@@ -100,13 +100,13 @@ fn what_was_sent_is_what_passed_and_what_was_received_to_the_byte() {
     with_listener(Limits::default(), |behind| {
         let case = StreamCase { streams: 3, write_bytes: 10_000 };
         let (flow, passed) = with_proxy(behind, 4, Duration::ZERO, |address| {
-            let peer = Peer::new(address).unwrap();
-            peer.flow(case, Duration::from_millis(80), Duration::from_millis(320), &GO_ON).unwrap()
+            let peer = Peer::new(address, &GO_ON).unwrap();
+            peer.flow(case, Duration::from_millis(80), Duration::from_millis(320)).unwrap()
         });
-        assert!(flow.sent_bytes > 0 && flow.sent_bytes.is_multiple_of(10_000));
+        assert!(flow.sent_bytes > 0);
         assert_eq!(flow.received_bytes, flow.sent_bytes);
-        // Four greetings of 16 bytes and the byte that shows that we live.
-        assert_eq!(passed, flow.sent_bytes + 4 * 16 + 1);
+        // Four greetings of 20 bytes and the byte that shows that we live.
+        assert_eq!(passed, flow.sent_bytes + 4 * 20 + 1);
         assert_eq!(flow.tcp.len(), 3);
         assert!(flow.bytes_per_s.iter().all(|rate| *rate >= 0.0) && flow.bytes_per_s.len() >= 2);
     });
@@ -117,10 +117,10 @@ fn what_was_sent_is_what_passed_and_what_was_received_to_the_byte() {
 #[test]
 fn two_writes_with_nagle_wait_for_the_delayed_acknowledgement_and_without_it_do_not() {
     with_listener(Limits::default(), |address| {
-        let peer = Peer::new(address).unwrap();
+        let peer = Peer::new(address, &GO_ON).unwrap();
         let median = |nodelay: bool| {
             let case = WriteCase { message_bytes: 100, two_writes: true, nodelay };
-            let mut times = peer.exchanges(case, Duration::from_millis(500), &GO_ON).unwrap();
+            let mut times = peer.exchanges(case, Duration::from_millis(500)).unwrap();
             times.sort_unstable();
             times[times.len() / 2]
         };
@@ -133,8 +133,8 @@ fn two_writes_with_nagle_wait_for_the_delayed_acknowledgement_and_without_it_do_
 #[test]
 fn connections_are_timed_until_they_are_there_and_until_the_first_answer() {
     with_listener(Limits::default(), |address| {
-        let peer = Peer::new(address).unwrap();
-        let seen = peer.connections(Duration::from_millis(100), &GO_ON).unwrap();
+        let peer = Peer::new(address, &GO_ON).unwrap();
+        let seen = peer.connections(Duration::from_millis(100)).unwrap();
         assert!(!seen.connect_ns.is_empty());
         let pairs = seen.connect_ns.iter().zip(&seen.first_answer_ns);
         assert!(pairs.clone().all(|(connected, answered)| *connected > 0 && connected <= answered));
@@ -158,7 +158,7 @@ fn whoever_is_silent_is_closed() {
     let limits = Limits { greeting: Duration::from_millis(50), ..Limits::default() };
     with_listener(limits, |address| {
         let mut stream = TcpStream::connect(address).unwrap();
-        stream.write_all(&SINK[..15]).unwrap();
+        stream.write_all(&SINK[..19]).unwrap();
         assert_eq!(stream.read(&mut [0; 1]).map_err(|error| error.kind()), Ok(0));
     });
 }
@@ -169,7 +169,7 @@ fn whoever_falls_silent_in_the_middle_is_closed() {
     with_listener(limits, |address| {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.write_all(&SINK).unwrap();
-        stream.read_exact(&mut [0; 16]).unwrap();
+        stream.read_exact(&mut [0; 20]).unwrap();
         assert_eq!(stream.read(&mut [0; 1]).map_err(|error| error.kind()), Ok(0));
     });
 }
@@ -181,7 +181,7 @@ fn a_connection_too_many_is_closed_and_there_is_room_again_when_one_goes() {
         let welcome = || {
             let mut stream = TcpStream::connect(address).unwrap();
             stream.write_all(&SINK)?;
-            stream.read_exact(&mut [0; 16])?;
+            stream.read_exact(&mut [0; 20])?;
             Ok::<TcpStream, std::io::Error>(stream)
         };
         let (first, _second) = (welcome().unwrap(), welcome().unwrap());
@@ -200,13 +200,13 @@ fn a_connection_too_many_is_closed_and_there_is_room_again_when_one_goes() {
 #[test]
 fn a_second_peer_is_told_that_the_first_is_being_served() {
     with_listener(Limits::default(), |address| {
-        let _first = Peer::new(address).unwrap();
+        let _first = Peer::new(address, &GO_ON).unwrap();
         // Another address of this host: 127.0.0.2.
         let Some(mut second) = from_another_address(address) else { return };
         second.write_all(&SINK).unwrap();
-        let mut answer = [0; 16];
+        let mut answer = [0; 20];
         second.read_exact(&mut answer).unwrap();
-        assert_eq!((&answer[..8], answer[10]), (&b"PLUMBNET"[..], 1));
+        assert_eq!((&answer[..8], answer[10], &answer[16..]), (&b"PLUMBNET"[..], 1, &SINK[16..]));
     });
 }
 
@@ -223,12 +223,15 @@ fn from_another_address(to: SocketAddr) -> Option<TcpStream> {
 fn who_answers_in_another_way_is_told_by_name() {
     type Fits = fn(&NetworkError) -> bool;
     let answers: [(&[u8], Fits); 4] = [
-        (b"HTTP/1.1 400 Bad", |error| matches!(error, NetworkError::Foreign { .. })),
-        (b"PLUMBNET\x09\x00\x00\x00\x00\x00\x00\x00", |error| {
+        (b"HTTP/1.1 400 Bad Request", |error| matches!(error, NetworkError::Foreign { .. })),
+        (b"PLUMBNET\x09\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", |error| {
             matches!(error, NetworkError::Version { got: 9, .. })
         }),
-        (b"PLUMBNET\x01\x00\x01\x00\x00\x00\x00\x00", |error| matches!(error, NetworkError::Busy { .. })),
         (b"", |error| matches!(error, NetworkError::Foreign { .. })),
+        // A welcome said to whatever was asked.
+        (b"PLUMBNET\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", |error| {
+            matches!(error, NetworkError::Foreign { .. })
+        }),
     ];
     for (answer, expected) in answers {
         let listener = TcpListener::bind(ANY).unwrap();
@@ -236,10 +239,10 @@ fn who_answers_in_another_way_is_told_by_name() {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let (mut stream, _) = listener.accept().unwrap();
-                stream.read_exact(&mut [0; 16]).unwrap();
+                stream.read_exact(&mut [0; 20]).unwrap();
                 stream.write_all(answer).unwrap();
             });
-            let error = Peer::new(address).unwrap_err();
+            let error = Peer::new(address, &GO_ON).unwrap_err();
             assert!(expected(&error), "{error}");
         });
     }
@@ -248,5 +251,5 @@ fn who_answers_in_another_way_is_told_by_name() {
 #[test]
 fn a_port_where_nobody_listens_is_no_connection() {
     let address = TcpListener::bind(ANY).unwrap().local_addr().unwrap();
-    assert!(matches!(Peer::new(address), Err(NetworkError::Connect { .. })));
+    assert!(matches!(Peer::new(address, &GO_ON), Err(NetworkError::Connect { .. })));
 }

@@ -106,6 +106,6 @@ pub struct ConnectionRate {
     pub rate_per_s: f64,
     /// Until the connection is there.
     pub connect: Distribution,
-    /// Until its first request (16 bytes) is answered.
+    /// Until its first request (20 bytes) is answered.
     pub first_answer: Distribution,
 }

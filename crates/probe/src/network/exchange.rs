@@ -1,14 +1,15 @@
 //! One thing at a time: a message there and back, and new connections.
 
-use super::peer::{NetworkError, Peer};
+use super::peer::{NetworkError, Peer, unforeseen};
 use super::protocol::Role;
+use super::wire::Over;
+use plumb_model::random::Random;
 use rustix::net::sockopt::set_socket_linger;
-use std::io::{Read, Write};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 /// Exchanges before the first that counts: the connection leaves its quick start, in which Linux acknowledges at once.
-const WARM_UP: u32 = 20;
+const WARM_UP: u64 = 20;
 /// Most connections of a measurement: each takes a port for a moment on the other side.
 const CONNECTIONS_MAX: usize = 20_000;
 /// The first of two writes of a request.
@@ -36,40 +37,45 @@ pub struct Connected {
     pub elapsed: Duration,
 }
 
-impl Peer {
-    /// Times of exchanges, one after the other on one connection, until `duration` is over.
-    pub fn exchanges(
-        &self,
-        case: WriteCase,
-        duration: Duration,
-        stop: &AtomicBool,
-    ) -> Result<Vec<i64>, NetworkError> {
+impl Peer<'_> {
+    /// Times of exchanges, one after the other on one connection, until `duration` is over. Each message is another, and has
+    /// to come back as it was.
+    pub fn exchanges(&self, case: WriteCase, duration: Duration) -> Result<Vec<i64>, NetworkError> {
         self.sign()?;
-        let mut stream = self.connect(Role::Echo { message_bytes: case.message_bytes })?;
-        stream.set_nodelay(case.nodelay).map_err(|source| self.broken(source))?;
-        let message = vec![0x55; case.message_bytes as usize];
-        let mut back = vec![0; message.len()];
-        let cut = if case.two_writes { HEAD_BYTES.min(message.len()) } else { message.len() };
-        let (head, rest) = message.split_at(cut);
-        let mut exchange = || -> std::io::Result<i64> {
+        let wire = self.connect(Role::Echo { message_bytes: case.message_bytes })?;
+        wire.stream.set_nodelay(case.nodelay).map_err(|source| self.broken(Over::Failed(source)))?;
+        let mut message = Message::new(case.message_bytes as usize);
+        let cut = if case.two_writes { HEAD_BYTES.min(message.bytes.len()) } else { message.bytes.len() };
+        let mut back = vec![0; message.bytes.len()];
+        let mut exchange = |message: &[u8]| {
+            let (head, rest) = message.split_at(cut);
             let start = Instant::now();
-            stream.write_all(head)?;
+            let until = self.until(start);
+            wire.send(head, until)?;
             if !rest.is_empty() {
-                stream.write_all(rest)?;
+                wire.send(rest, until)?;
             }
-            stream.read_exact(&mut back)?;
-            Ok(start.elapsed().as_nanos() as i64)
+            wire.fill(&mut back, until)?;
+            let time_ns = start.elapsed().as_nanos() as i64;
+            Ok((time_ns, back == message))
         };
         let mut times = Vec::new();
         let mut until = Instant::now() + duration;
         for number in 0.. {
-            let time_ns = exchange().map_err(|source| self.broken(source))?;
+            let time_ns = match exchange(message.next()) {
+                Ok((time_ns, true)) => time_ns,
+                Ok((_, false)) => {
+                    return Err(NetworkError::Altered { address: self.address(), number: number + 1 });
+                }
+                Err(Over::Stopped) => break,
+                Err(over) => return Err(self.broken(over)),
+            };
             let now = Instant::now();
             match number {
                 0..WARM_UP => until = now + duration,
                 _ => times.push(time_ns),
             }
-            if stop.load(Relaxed) || now >= until {
+            if self.stop().load(Relaxed) || now >= until {
                 break;
             }
         }
@@ -78,21 +84,47 @@ impl Peer {
 
     /// New connections until `duration` is over, each with one greeting answered and then closed by a reset, so that no port
     /// of ours waits for a minute.
-    pub fn connections(&self, duration: Duration, stop: &AtomicBool) -> Result<Connected, NetworkError> {
+    pub fn connections(&self, duration: Duration) -> Result<Connected, NetworkError> {
         self.sign()?;
         let mut seen =
             Connected { connect_ns: Vec::new(), first_answer_ns: Vec::new(), elapsed: Duration::ZERO };
         let start = Instant::now();
-        while seen.elapsed < duration && seen.connect_ns.len() < CONNECTIONS_MAX && !stop.load(Relaxed) {
+        while seen.elapsed < duration && seen.connect_ns.len() < CONNECTIONS_MAX {
             let began = Instant::now();
-            let (stream, connected) = self.connect_timed(Role::Hold)?;
+            let (wire, connected) = match self.connect_timed(Role::Hold) {
+                Err(NetworkError::Stopped) => break,
+                connected => connected?,
+            };
             seen.first_answer_ns.push(began.elapsed().as_nanos() as i64);
             seen.connect_ns.push(connected.as_nanos() as i64);
-            let reset = set_socket_linger(&stream, Some(Duration::ZERO));
-            reset.map_err(|error| self.broken(error.into()))?;
-            drop(stream);
+            let reset = set_socket_linger(&wire.stream, Some(Duration::ZERO));
+            reset.map_err(|error| self.broken(Over::Failed(error.into())))?;
+            drop(wire);
             seen.elapsed = start.elapsed();
+            if self.stop().load(Relaxed) {
+                break;
+            }
         }
         Ok(seen)
+    }
+}
+
+/// A message that is another each time, at both ends of it, and that nobody foresees.
+struct Message {
+    bytes: Vec<u8>,
+    random: Random,
+}
+
+impl Message {
+    fn new(bytes: usize) -> Self {
+        Message { bytes: vec![0x55; bytes], random: Random::new(unforeseen()) }
+    }
+
+    fn next(&mut self) -> &[u8] {
+        let word = self.bytes.len().min(size_of::<u64>());
+        let last = self.bytes.len() - word;
+        self.random.fill(&mut self.bytes[last..]);
+        self.random.fill(&mut self.bytes[..word]);
+        &self.bytes
     }
 }

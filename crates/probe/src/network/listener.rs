@@ -2,19 +2,19 @@
 //!
 //! It may be left open to strangers. Bounds: one peer (address) at a time; [`Limits::connections`] connections, the rest is
 //! closed unread; a buffer of one message each, whose size was checked; a greeting within [`Limits::greeting`]; silence of at
-//! most [`Limits::idle`]; [`Limits::connection`] for any connection. It sends no more than it was sent (see `protocol.rs`),
+//! most [`Limits::idle`]; [`Limits::message`] from the first byte of a message to its last, and for an answer;
+//! [`Limits::connection`] for any connection. It sends no more than it was sent (see `protocol.rs`),
 //! keeps nothing, and runs nothing.
 
+use super::peer::{NetworkError, PATIENCE};
 use super::protocol::{GREETING_BYTES, MESSAGE_BYTES_MAX, Role, STREAMS_MAX, Status, answer, read_greeting};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::io::{ErrorKind, Read, Write};
+use super::wire::{Over, Wire, ready};
+use rustix::event::{PollFd, PollFlags};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often a stop is looked for.
-const LOOK: Duration = Duration::from_millis(100);
 /// Swallowed at once by a sink.
 const SINK_BYTES: usize = 256 << 10;
 
@@ -27,6 +27,8 @@ pub struct Limits {
     pub greeting: Duration,
     /// Time without a byte.
     pub idle: Duration,
+    /// Time from the first byte of a message to its last, and until an answer is sent.
+    pub message: Duration,
     /// Time of a connection in all.
     pub connection: Duration,
 }
@@ -38,6 +40,8 @@ impl Default for Limits {
             connections: STREAMS_MAX as usize + 8,
             greeting: Duration::from_secs(2),
             idle: Duration::from_secs(60),
+            // What the peer waits for too.
+            message: PATIENCE,
             connection: Duration::from_secs(900),
         }
     }
@@ -54,6 +58,7 @@ pub struct Visit {
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
+    address: SocketAddr,
     limits: Limits,
     peers: Mutex<Peers>,
 }
@@ -65,30 +70,27 @@ struct Peers {
     connections: usize,
 }
 
-/// Why a connection is over.
-#[derive(Debug)]
-struct Over;
-
 impl Listener {
     /// Listens on an address.
-    pub fn bind(address: SocketAddr, limits: Limits) -> std::io::Result<Self> {
-        let socket = TcpListener::bind(address)?;
+    pub fn bind(address: SocketAddr, limits: Limits) -> Result<Self, NetworkError> {
+        let fault = |source| NetworkError::Listen { address, source };
+        let socket = TcpListener::bind(address).map_err(fault)?;
         // A peer that goes away between poll and accept must not block.
-        socket.set_nonblocking(true)?;
-        Ok(Listener { socket, limits, peers: Mutex::default() })
+        socket.set_nonblocking(true).map_err(fault)?;
+        let address = socket.local_addr().map_err(fault)?;
+        Ok(Listener { socket, address, limits, peers: Mutex::default() })
     }
 
-    /// Where it listens.
-    pub fn address(&self) -> std::io::Result<SocketAddr> {
-        self.socket.local_addr()
+    /// Where it listens: with the port that it got where any was asked for.
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Serves until `stop`. `told` hears of each new peer.
     pub fn serve(&self, stop: &AtomicBool, told: impl Fn(Visit) + Sync) {
-        let wait = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as _ };
         std::thread::scope(|scope| {
             while !stop.load(Relaxed) {
-                let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&wait));
+                ready(&PollFd::new(&self.socket, PollFlags::IN));
                 while let Ok((stream, from)) = self.socket.accept() {
                     if !self.admit() {
                         continue;
@@ -153,115 +155,75 @@ impl Listener {
         stop: &AtomicBool,
         told: &impl Fn(Visit),
     ) -> Result<(), Over> {
-        let mut wire = Wire::new(stream, stop, self.limits.greeting, self.limits.greeting)?;
-        let mut bytes = [0; GREETING_BYTES];
-        wire.fill(&mut bytes)?;
-        let role = read_greeting(&bytes).map_err(|_| Over)?;
+        let wire = Wire::new(stream, stop)?;
+        let (began, mut bytes) = (Instant::now(), [0; GREETING_BYTES]);
+        wire.fill(&mut bytes, began + self.limits.greeting)?;
+        let asked = read_greeting(&bytes).map_err(|_| Over::Closed)?;
         let Some(new) = self.join(from) else {
-            return wire.send(&answer(Status::Busy));
+            return wire.send(&answer(Status::Busy, asked.number), began + self.limits.greeting);
         };
         if new {
             told(Visit { address: from });
         }
-        (wire.idle, wire.until) = (self.limits.idle, Instant::now() + self.limits.connection);
-        let served = wire.send(&answer(Status::Welcome)).and_then(|()| match role {
-            Role::Hold => wire.hold(),
-            Role::Sink => wire.swallow(),
-            Role::Echo { message_bytes } => wire.echo(message_bytes),
+        let visit = Served { wire, limits: self.limits, until: began + self.limits.connection };
+        let served = visit.send(&answer(Status::Welcome, asked.number)).and_then(|()| match asked.role {
+            Role::Hold => visit.hold(),
+            Role::Sink => visit.swallow(),
+            Role::Echo { message_bytes } => visit.echo(message_bytes),
         });
         self.leave();
         served
     }
 }
 
-/// A connection whose every wait ends.
-struct Wire<'a> {
-    stream: TcpStream,
-    stop: &'a AtomicBool,
-    idle: Duration,
+/// A connection that is being served.
+struct Served<'a> {
+    wire: Wire<'a>,
+    limits: Limits,
+    /// Its end, whatever it does.
     until: Instant,
 }
 
-impl<'a> Wire<'a> {
-    fn new(stream: TcpStream, stop: &'a AtomicBool, idle: Duration, all: Duration) -> Result<Self, Over> {
-        let settings = stream
-            .set_nonblocking(false)
-            .and_then(|()| stream.set_read_timeout(Some(LOOK)))
-            .and_then(|()| stream.set_write_timeout(Some(LOOK)))
-            // Whatever is said here is a whole message.
-            .and_then(|()| stream.set_nodelay(true));
-        settings.map_err(|_| Over)?;
-        Ok(Wire { stream, stop, idle, until: Instant::now() + all })
+impl Served<'_> {
+    fn within(&self, time: Duration) -> Instant {
+        self.until.min(Instant::now() + time)
     }
 
-    /// Bytes of one step that may time out; none at the end of the peer's side.
-    fn step(
-        &mut self,
-        mut step: impl FnMut(&mut TcpStream) -> std::io::Result<usize>,
-    ) -> Result<usize, Over> {
-        let since = Instant::now();
-        loop {
-            let now = Instant::now();
-            if self.stop.load(Relaxed) || now > self.until {
-                return Err(Over);
-            }
-            match step(&mut self.stream) {
-                Ok(n) => return Ok(n),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                    if now.duration_since(since) > self.idle {
-                        return Err(Over);
-                    }
-                }
-                Err(_) => return Err(Over),
-            }
+    /// A message. It may be long in coming, and not long in arriving.
+    fn message(&self, bytes: &mut [u8]) -> Result<(), Over> {
+        match self.wire.read(bytes, self.within(self.limits.idle))? {
+            0 => Err(Over::Closed),
+            n if n == bytes.len() => Ok(()),
+            n => self.wire.fill(&mut bytes[n..], self.within(self.limits.message)),
         }
     }
 
-    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Over> {
-        let mut filled = 0;
-        while filled < bytes.len() {
-            match self.step(|stream| stream.read(&mut bytes[filled..]))? {
-                0 => return Err(Over),
-                n => filled += n,
-            }
-        }
-        Ok(())
+    fn send(&self, bytes: &[u8]) -> Result<(), Over> {
+        self.wire.send(bytes, self.within(self.limits.message))
     }
 
-    fn send(&mut self, bytes: &[u8]) -> Result<(), Over> {
-        let mut sent = 0;
-        while sent < bytes.len() {
-            match self.step(|stream| stream.write(&bytes[sent..]))? {
-                0 => return Err(Over),
-                n => sent += n,
-            }
-        }
-        Ok(())
-    }
-
-    fn hold(&mut self) -> Result<(), Over> {
+    fn hold(&self) -> Result<(), Over> {
         let mut sign = [0; 1];
         loop {
-            self.fill(&mut sign)?;
+            self.message(&mut sign)?;
         }
     }
 
-    fn swallow(&mut self) -> Result<(), Over> {
+    fn swallow(&self) -> Result<(), Over> {
         let mut bytes = vec![0; SINK_BYTES];
         let mut read = 0u64;
         loop {
-            match self.step(|stream| stream.read(&mut bytes))? {
+            match self.wire.read(&mut bytes, self.within(self.limits.idle))? {
                 0 => return self.send(&read.to_le_bytes()),
                 n => read += n as u64,
             }
         }
     }
 
-    fn echo(&mut self, message_bytes: u32) -> Result<(), Over> {
+    fn echo(&self, message_bytes: u32) -> Result<(), Over> {
         let mut message = vec![0; message_bytes.min(MESSAGE_BYTES_MAX) as usize];
         loop {
-            self.fill(&mut message)?;
+            self.message(&mut message)?;
             self.send(&message)?;
         }
     }

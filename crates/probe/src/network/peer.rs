@@ -1,17 +1,28 @@
 //! The measuring side: connections to a listener, each for one purpose.
 
-use super::protocol::{GREETING_BYTES, NoGreeting, Role, Status, VERSION, greeting, read_answer};
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use super::protocol::{Asked, GREETING_BYTES, NoGreeting, Role, Status, VERSION, greeting, read_answer};
+use super::wire::{Over, Wire, open};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{Error, ErrorKind};
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Longest wait for a connection, an answer, or room to write.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest wait for a connection, a whole answer, or room for a whole message.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Why there is no measuring with that peer.
 #[derive(Debug, Error)]
 pub enum NetworkError {
+    /// No listening on that address of this host.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// The kernel's word.
+        source: std::io::Error,
+    },
     /// No connection.
     #[error("no connection to {address}")]
     Connect {
@@ -40,6 +51,27 @@ pub enum NetworkError {
         /// Where.
         address: SocketAddr,
     },
+    /// It did not answer in time.
+    #[error("{address}: {} within {} s", words(*got_bytes), patience.as_secs_f64())]
+    Silent {
+        /// Where.
+        address: SocketAddr,
+        /// What there was of the message.
+        got_bytes: usize,
+        /// How long it had.
+        patience: Duration,
+    },
+    /// It sent back something else than it was sent.
+    #[error("{address} answered message {number} of a connection with other bytes than it was sent")]
+    Altered {
+        /// Where.
+        address: SocketAddr,
+        /// Which, from 1.
+        number: u64,
+    },
+    /// The flag that stops it was set.
+    #[error("stopped")]
+    Stopped,
     /// It broke off.
     #[error("the connection to {address} broke off")]
     Broken {
@@ -50,18 +82,37 @@ pub enum NetworkError {
     },
 }
 
-/// A listener that serves us, as long as this value lives.
-#[derive(Debug)]
-pub struct Peer {
-    address: SocketAddr,
-    hold: TcpStream,
+fn words(got_bytes: usize) -> String {
+    match got_bytes {
+        0 => "no answer".to_owned(),
+        1 => "only 1 byte of a message went through".to_owned(),
+        n => format!("only {n} bytes of a message went through"),
+    }
 }
 
-impl Peer {
+/// A listener that serves us, as long as this value lives.
+#[derive(Debug)]
+pub struct Peer<'a> {
+    address: SocketAddr,
+    patience: Duration,
+    stop: &'a AtomicBool,
+    hold: Wire<'a>,
+}
+
+impl<'a> Peer<'a> {
     /// Takes the listener for us.
-    pub fn new(address: SocketAddr) -> Result<Self, NetworkError> {
-        let (hold, _) = connect(address, Role::Hold)?;
-        Ok(Peer { address, hold })
+    pub fn new(address: SocketAddr, stop: &'a AtomicBool) -> Result<Self, NetworkError> {
+        Peer::patient(address, PATIENCE, stop)
+    }
+
+    /// Takes it, and gives it this long for each whole message.
+    pub fn patient(
+        address: SocketAddr,
+        patience: Duration,
+        stop: &'a AtomicBool,
+    ) -> Result<Self, NetworkError> {
+        let (hold, _) = connect(address, Role::Hold, patience, stop)?;
+        Ok(Peer { address, patience, stop, hold })
     }
 
     /// Where it is.
@@ -69,41 +120,86 @@ impl Peer {
         self.address
     }
 
-    /// Shows the listener that we live. Before every step.
-    pub(super) fn sign(&self) -> Result<(), NetworkError> {
-        (&self.hold).write_all(&[0]).map_err(|source| self.broken(source))
+    /// Until when the other side has time for a message that begins now.
+    pub(super) fn until(&self, now: Instant) -> Instant {
+        now + self.patience
     }
 
-    pub(super) fn connect(&self, role: Role) -> Result<TcpStream, NetworkError> {
-        connect(self.address, role).map(|(stream, _)| stream)
+    pub(super) fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    pub(super) fn stop(&self) -> &'a AtomicBool {
+        self.stop
+    }
+
+    /// Shows the listener that we live. Before every step.
+    pub(super) fn sign(&self) -> Result<(), NetworkError> {
+        self.hold.send(&[0], self.until(Instant::now())).map_err(|over| self.broken(over))
+    }
+
+    pub(super) fn connect(&self, role: Role) -> Result<Wire<'a>, NetworkError> {
+        self.connect_timed(role).map(|(wire, _)| wire)
     }
 
     /// A connection, and when after its beginning it was there.
-    pub(super) fn connect_timed(&self, role: Role) -> Result<(TcpStream, Duration), NetworkError> {
-        connect(self.address, role)
+    pub(super) fn connect_timed(&self, role: Role) -> Result<(Wire<'a>, Duration), NetworkError> {
+        connect(self.address, role, self.patience, self.stop)
     }
 
-    pub(super) fn broken(&self, source: std::io::Error) -> NetworkError {
-        NetworkError::Broken { address: self.address, source }
+    /// What a connection that is over means.
+    pub(super) fn broken(&self, over: Over) -> NetworkError {
+        let (address, patience) = (self.address, self.patience);
+        match over {
+            Over::Stopped => NetworkError::Stopped,
+            Over::Late { bytes } => NetworkError::Silent { address, got_bytes: bytes, patience },
+            Over::Closed => {
+                let source = Error::new(ErrorKind::UnexpectedEof, "the other side ended it");
+                NetworkError::Broken { address, source }
+            }
+            Over::Failed(source) => NetworkError::Broken { address, source },
+        }
     }
 }
 
-fn connect(address: SocketAddr, role: Role) -> Result<(TcpStream, Duration), NetworkError> {
-    let began = std::time::Instant::now();
-    let fault = |source| NetworkError::Connect { address, source };
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(fault)?;
+fn connect(
+    address: SocketAddr,
+    role: Role,
+    patience: Duration,
+    stop: &AtomicBool,
+) -> Result<(Wire<'_>, Duration), NetworkError> {
+    let began = Instant::now();
+    let fault = |over| match over {
+        Over::Stopped => NetworkError::Stopped,
+        Over::Failed(source) => NetworkError::Connect { address, source },
+        Over::Late { .. } | Over::Closed => {
+            let words = format!("no answer within {} s", patience.as_secs_f64());
+            NetworkError::Connect { address, source: Error::new(ErrorKind::TimedOut, words) }
+        }
+    };
+    let stream = open(address, began + patience, stop).map_err(fault)?;
     let connected = began.elapsed();
-    stream.set_read_timeout(Some(PATIENCE)).map_err(fault)?;
-    stream.set_write_timeout(Some(PATIENCE)).map_err(fault)?;
-    stream.set_nodelay(true).map_err(fault)?;
+    let wire = Wire::new(stream, stop).map_err(fault)?;
+    let asked = Asked { role, number: unforeseen() as u32 };
+    let until = Instant::now() + patience;
     let mut bytes = [0; GREETING_BYTES];
     // Whoever speaks another protocol closes, or is silent.
-    let greeted = stream.write_all(&greeting(role)).and_then(|()| stream.read_exact(&mut bytes));
-    greeted.map_err(|_| NetworkError::Foreign { address })?;
+    match wire.send(&greeting(asked), until).and_then(|()| wire.fill(&mut bytes, until)) {
+        Ok(()) => {}
+        Err(Over::Stopped) => return Err(NetworkError::Stopped),
+        Err(_) => return Err(NetworkError::Foreign { address }),
+    }
     match read_answer(&bytes) {
-        Ok(Status::Welcome) => Ok((stream, connected)),
-        Ok(Status::Busy) => Err(NetworkError::Busy { address }),
+        // Whoever answers before being asked cannot know the number.
+        Ok((_, number)) if number != asked.number => Err(NetworkError::Foreign { address }),
+        Ok((Status::Welcome, _)) => Ok((wire, connected)),
+        Ok((Status::Busy, _)) => Err(NetworkError::Busy { address }),
         Err(NoGreeting::Version(got)) => Err(NetworkError::Version { address, got }),
         Err(NoGreeting::Foreign | NoGreeting::Unknown) => Err(NetworkError::Foreign { address }),
     }
+}
+
+/// A number that the other side cannot foresee, so that its answer shows that it has read it.
+pub(super) fn unforeseen() -> u64 {
+    RandomState::new().hash_one(0)
 }

@@ -1,11 +1,13 @@
-//! The protocol between two probes: 16 bytes say what a connection is for, 16 bytes answer.
+//! The protocol between two probes: 20 bytes say what a connection is for, 20 bytes answer.
 //!
 //! ```text
-//! offset  0        8        10      11        12
-//!         magic    version  role or  0         bytes of a message
-//!                  (LE)     status             (LE)
+//! offset  0        8        10      11        12         16
+//!         magic    version  role or  0         bytes of a  number
+//!                  (LE)     status             message     (LE)
+//!                                              (LE)
 //! ```
 //!
+//! The answer repeats the number, which shows that it was read.
 //! After it a connection is one of three. `Hold` keeps the listener for this peer; a byte now and then shows that the peer
 //! lives. `Sink` swallows until the peer ends its side, then answers with 8 bytes: how many it read. `Echo` reads a message
 //! of the agreed size and writes it back, again and again. So the listener never sends more than it was sent, but for those
@@ -14,14 +16,14 @@
 /// Port where nothing else is said: P-L-U-M on a telephone.
 pub const PORT: u16 = 7586;
 /// Version of the protocol. Both sides have to have the same.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// Largest message of an echo.
 pub const MESSAGE_BYTES_MAX: u32 = 256 << 10;
 /// Most streams of a peer.
 pub const STREAMS_MAX: u32 = 64;
 
 /// Bytes of a greeting and of its answer.
-pub(super) const GREETING_BYTES: usize = 16;
+pub(super) const GREETING_BYTES: usize = 20;
 const MAGIC: [u8; 8] = *b"PLUMBNET";
 
 /// What a connection is for.
@@ -30,6 +32,14 @@ pub(super) enum Role {
     Hold,
     Sink,
     Echo { message_bytes: u32 },
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) role: Role,
+    /// Comes back with the answer.
+    pub(super) number: u32,
 }
 
 /// How a listener answers.
@@ -51,54 +61,60 @@ pub(super) enum NoGreeting {
     Unknown,
 }
 
-pub(super) fn greeting(role: Role) -> [u8; GREETING_BYTES] {
-    match role {
-        Role::Hold => frame(0, 0),
-        Role::Sink => frame(1, 0),
-        Role::Echo { message_bytes } => frame(2, message_bytes),
-    }
+pub(super) fn greeting(asked: Asked) -> [u8; GREETING_BYTES] {
+    let (word, message_bytes) = match asked.role {
+        Role::Hold => (0, 0),
+        Role::Sink => (1, 0),
+        Role::Echo { message_bytes } => (2, message_bytes),
+    };
+    frame(word, message_bytes, asked.number)
 }
 
-pub(super) fn read_greeting(bytes: &[u8; GREETING_BYTES]) -> Result<Role, NoGreeting> {
+pub(super) fn read_greeting(bytes: &[u8; GREETING_BYTES]) -> Result<Asked, NoGreeting> {
+    let (word, message_bytes, number) = read_frame(bytes)?;
+    let role = match (word, message_bytes) {
+        (0, 0) => Role::Hold,
+        (1, 0) => Role::Sink,
+        (2, 1..=MESSAGE_BYTES_MAX) => Role::Echo { message_bytes },
+        _ => return Err(NoGreeting::Unknown),
+    };
+    Ok(Asked { role, number })
+}
+
+pub(super) fn answer(status: Status, number: u32) -> [u8; GREETING_BYTES] {
+    frame(if status == Status::Welcome { 0 } else { 1 }, 0, number)
+}
+
+pub(super) fn read_answer(bytes: &[u8; GREETING_BYTES]) -> Result<(Status, u32), NoGreeting> {
     match read_frame(bytes)? {
-        (0, 0) => Ok(Role::Hold),
-        (1, 0) => Ok(Role::Sink),
-        (2, message_bytes) if (1..=MESSAGE_BYTES_MAX).contains(&message_bytes) => {
-            Ok(Role::Echo { message_bytes })
-        }
+        (0, 0, number) => Ok((Status::Welcome, number)),
+        (1, 0, number) => Ok((Status::Busy, number)),
         _ => Err(NoGreeting::Unknown),
     }
 }
 
-pub(super) fn answer(status: Status) -> [u8; GREETING_BYTES] {
-    frame(if status == Status::Welcome { 0 } else { 1 }, 0)
-}
-
-pub(super) fn read_answer(bytes: &[u8; GREETING_BYTES]) -> Result<Status, NoGreeting> {
-    match read_frame(bytes)? {
-        (0, 0) => Ok(Status::Welcome),
-        (1, 0) => Ok(Status::Busy),
-        _ => Err(NoGreeting::Unknown),
-    }
-}
-
-fn frame(word: u8, message_bytes: u32) -> [u8; GREETING_BYTES] {
+fn frame(word: u8, message_bytes: u32, number: u32) -> [u8; GREETING_BYTES] {
     let mut bytes = [0; GREETING_BYTES];
     bytes[..8].copy_from_slice(&MAGIC);
     bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
     bytes[10] = word;
-    bytes[12..].copy_from_slice(&message_bytes.to_le_bytes());
+    bytes[12..16].copy_from_slice(&message_bytes.to_le_bytes());
+    bytes[16..].copy_from_slice(&number.to_le_bytes());
     bytes
 }
 
-fn read_frame(bytes: &[u8; GREETING_BYTES]) -> Result<(u8, u32), NoGreeting> {
+fn read_frame(bytes: &[u8; GREETING_BYTES]) -> Result<(u8, u32, u32), NoGreeting> {
     if bytes[..8] != MAGIC {
         return Err(NoGreeting::Foreign);
     }
     match u16::from_le_bytes([bytes[8], bytes[9]]) {
-        VERSION => Ok((bytes[10], u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]))),
+        VERSION => Ok((bytes[10], word(bytes, 12), word(bytes, 16))),
         other => Err(NoGreeting::Version(other)),
     }
+}
+
+fn word(bytes: &[u8; GREETING_BYTES], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
 #[cfg(test)]
@@ -113,22 +129,23 @@ mod tests {
             Role::Echo { message_bytes: 1 },
             Role::Echo { message_bytes: MESSAGE_BYTES_MAX },
         ] {
-            assert_eq!(read_greeting(&greeting(role)), Ok(role));
+            let asked = Asked { role, number: 0xfedc_ba98 };
+            assert_eq!(read_greeting(&greeting(asked)), Ok(asked));
         }
         for status in [Status::Welcome, Status::Busy] {
-            assert_eq!(read_answer(&answer(status)), Ok(status));
+            assert_eq!(read_answer(&answer(status, 77)), Ok((status, 77)));
         }
     }
 
     #[test]
     fn other_protocols_versions_and_sizes_are_told_apart() {
-        assert_eq!(read_greeting(b"GET / HTTP/1.1\r\n"), Err(NoGreeting::Foreign));
-        let mut newer = greeting(Role::Sink);
-        newer[8] = 2;
-        assert_eq!(read_greeting(&newer), Err(NoGreeting::Version(2)));
+        assert_eq!(read_greeting(b"GET / HTTP/1.1\r\nHost"), Err(NoGreeting::Foreign));
+        let mut newer = greeting(Asked { role: Role::Sink, number: 0 });
+        newer[8] = 3;
+        assert_eq!(read_greeting(&newer), Err(NoGreeting::Version(3)));
         for message_bytes in [0, MESSAGE_BYTES_MAX + 1, u32::MAX] {
-            assert_eq!(read_greeting(&frame(2, message_bytes)), Err(NoGreeting::Unknown));
+            assert_eq!(read_greeting(&frame(2, message_bytes, 0)), Err(NoGreeting::Unknown));
         }
-        assert_eq!(read_greeting(&frame(9, 0)), Err(NoGreeting::Unknown));
+        assert_eq!(read_greeting(&frame(9, 0, 0)), Err(NoGreeting::Unknown));
     }
 }

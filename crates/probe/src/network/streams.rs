@@ -3,7 +3,8 @@
 use super::peer::{NetworkError, Peer};
 use super::protocol::Role;
 use super::socket::{TcpInfo, congestion_control, tcp_info};
-use std::io::{Read, Write};
+use super::wire::{LOOK, Over, Wire, went};
+use std::io::Write;
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -36,63 +37,79 @@ pub struct Flow {
     pub congestion_control: Option<String>,
 }
 
-impl Peer {
-    /// Keeps so many streams full for `warm_up`, in which their windows grow, and then for `duration`, which counts.
+impl Peer<'_> {
+    /// Keeps so many streams full for `warm_up`, in which their windows grow, and then for `duration`, which counts. What is
+    /// stopped in the middle is thrown away: how much the other side read is not known then.
     pub fn flow(
         &self,
         case: StreamCase,
         warm_up: Duration,
         duration: Duration,
-        stop: &AtomicBool,
     ) -> Result<Flow, NetworkError> {
         self.sign()?;
-        let streams: Result<Vec<TcpStream>, _> =
-            (0..case.streams).map(|_| self.connect(Role::Sink)).collect();
-        let streams = streams?;
+        let wires: Result<Vec<Wire>, _> = (0..case.streams).map(|_| self.connect(Role::Sink)).collect();
+        let wires = wires?;
         let ended = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let writers: Vec<_> = streams
-                .iter()
-                .map(|stream| scope.spawn(|| write_until(stream, case.write_bytes, &ended)))
-                .collect();
-            let bytes_per_s = slices(&streams, warm_up, duration, stop);
+        let (bytes_per_s, sent) = std::thread::scope(|scope| {
+            let write = |stream| write_until(stream, case.write_bytes, self.patience(), &ended);
+            let writers: Vec<_> = wires.iter().map(|wire| scope.spawn(move || write(&wire.stream))).collect();
+            let bytes_per_s = slices(&wires, warm_up, duration, self.stop());
             ended.store(true, Relaxed);
             // A thread that panics is a bug, and goes on as one.
             let joined = writers
                 .into_iter()
                 .map(|writer| writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            let sent: Result<Vec<u64>, std::io::Error> = joined.collect();
-            let sent_bytes = sent.map_err(|source| self.broken(source))?.iter().sum();
-            let tcp = streams.iter().filter_map(tcp_info).collect();
-            let congestion_control = streams.first().and_then(congestion_control);
-            let received: Result<Vec<u64>, std::io::Error> = streams.iter().map(read_count).collect();
-            let received_bytes = received.map_err(|source| self.broken(source))?.iter().sum();
-            Ok(Flow { bytes_per_s, sent_bytes, received_bytes, tcp, congestion_control })
-        })
+            let sent: Result<Vec<u64>, Over> = joined.collect();
+            (bytes_per_s, sent)
+        });
+        let sent_bytes = sent.map_err(|over| self.broken(over))?.iter().sum();
+        let tcp = wires.iter().filter_map(|wire| tcp_info(&wire.stream)).collect();
+        let congestion_control = wires.first().and_then(|wire| congestion_control(&wire.stream));
+        let until = self.until(Instant::now());
+        let received: Result<Vec<u64>, Over> = wires.iter().map(|wire| read_count(wire, until)).collect();
+        let received_bytes = received.map_err(|over| self.broken(over))?.iter().sum();
+        Ok(Flow { bytes_per_s, sent_bytes, received_bytes, tcp, congestion_control })
     }
 }
 
-fn write_until(mut stream: &TcpStream, write_bytes: u32, ended: &AtomicBool) -> std::io::Result<u64> {
+/// Bytes that were written until the end, or until none went for as long as there is patience.
+fn write_until(
+    mut stream: &TcpStream,
+    write_bytes: u32,
+    patience: Duration,
+    ended: &AtomicBool,
+) -> Result<u64, Over> {
     let bytes = vec![0x55; write_bytes as usize];
     let mut sent = 0;
+    let mut until = Instant::now() + patience;
     while !ended.load(Relaxed) {
-        stream.write_all(&bytes)?;
-        sent += bytes.len() as u64;
+        match went(stream.write(&bytes))? {
+            Some(n) => {
+                sent += n as u64;
+                until = Instant::now() + patience;
+            }
+            None if Instant::now() >= until => return Err(Over::Late { bytes: 0 }),
+            None => {}
+        }
     }
     Ok(sent)
 }
 
 /// Rates of acknowledged bytes between looks at the connections.
-fn slices(streams: &[TcpStream], warm_up: Duration, duration: Duration, stop: &AtomicBool) -> Vec<f64> {
+fn slices(wires: &[Wire], warm_up: Duration, duration: Duration, stop: &AtomicBool) -> Vec<f64> {
     let mut next = Instant::now() + warm_up;
     let end = next + duration;
     let slice = SLICE.min(duration / SLICES_MIN);
     let mut rates = Vec::new();
     let mut before: Option<(Instant, u64)> = None;
     while next <= end && !stop.load(Relaxed) {
-        std::thread::sleep(next.saturating_duration_since(Instant::now()));
+        let left = next.saturating_duration_since(Instant::now());
+        std::thread::sleep(left.min(LOOK));
+        if left > LOOK {
+            continue;
+        }
         let acknowledged: Option<u64> =
-            streams.iter().map(|stream| tcp_info(stream)?.acknowledged_bytes).sum();
+            wires.iter().map(|wire| tcp_info(&wire.stream)?.acknowledged_bytes).sum();
         let now = Instant::now();
         if let (Some((then, less)), Some(more)) = (before, acknowledged) {
             rates.push(more.saturating_sub(less) as f64 / now.duration_since(then).as_secs_f64());
@@ -104,9 +121,9 @@ fn slices(streams: &[TcpStream], warm_up: Duration, duration: Duration, stop: &A
 }
 
 /// Ends our side of the stream, and reads how much the other has read.
-fn read_count(mut stream: &TcpStream) -> std::io::Result<u64> {
-    stream.shutdown(Shutdown::Write)?;
+fn read_count(wire: &Wire, until: Instant) -> Result<u64, Over> {
+    wire.stream.shutdown(Shutdown::Write).map_err(Over::Failed)?;
     let mut count = [0; 8];
-    stream.read_exact(&mut count)?;
+    wire.fill(&mut count, until)?;
     Ok(u64::from_le_bytes(count))
 }

@@ -3,15 +3,14 @@
 use crate::commands::End;
 use crate::printer;
 use crate::stop;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use plumb_probe::network::{Limits, Listener};
 use std::net::SocketAddr;
 
 pub(super) fn listen(address: &SocketAddr) -> Result<End> {
     let stop = stop::flag()?;
-    let listener =
-        Listener::bind(*address, Limits::default()).with_context(|| format!("cannot listen on {address}"))?;
-    let address = listener.address().with_context(|| format!("cannot listen on {address}"))?;
+    let listener = Listener::bind(*address, Limits::default())?;
+    let address = listener.address();
     printer::out(&format!("listening on {address}\n"));
     printer::note("plumb: for one peer at a time; Ctrl-C ends it");
     if !address.ip().is_loopback() {

@@ -83,9 +83,13 @@ pub(super) fn measure(
                 break 'rounds;
             }
             steps.now(&format!("round {round}/{ROUNDS}  {}", phases[index].words()));
-            if let Err(failed) = phases[index].run(peer, each, stop) {
-                error = Some(failed);
-                break 'rounds;
+            match phases[index].run(peer, each) {
+                Ok(()) => {}
+                Err(NetworkError::Stopped) => break 'rounds,
+                Err(failed) => {
+                    error = Some(failed);
+                    break 'rounds;
+                }
             }
         }
     }
@@ -122,10 +126,10 @@ impl Phase {
         }
     }
 
-    fn run(&mut self, peer: &Peer, each: Duration, stop: &AtomicBool) -> Result<(), NetworkError> {
+    fn run(&mut self, peer: &Peer, each: Duration) -> Result<(), NetworkError> {
         match self {
             Phase::RoundTrip(case, rounds) | Phase::Writes(case, rounds) => {
-                let times_ns = peer.exchanges(*case, each, stop)?;
+                let times_ns = peer.exchanges(*case, each)?;
                 // Stopped in its warm-up.
                 if !times_ns.is_empty() {
                     rounds.push(times_ns);
@@ -133,9 +137,9 @@ impl Phase {
             }
             Phase::Streams(case, rounds) => {
                 let warm_up = (each * ROUNDS).mul_f64(STREAM_WARM_UP);
-                rounds.push(peer.flow(*case, warm_up, each, stop)?);
+                rounds.push(peer.flow(*case, warm_up, each)?);
             }
-            Phase::Connections(rounds) => rounds.push(peer.connections(each, stop)?),
+            Phase::Connections(rounds) => rounds.push(peer.connections(each)?),
         }
         Ok(())
     }
