@@ -42,6 +42,14 @@ pub enum CryptoError {
         /// Its last words.
         reason: String,
     },
+    /// A library that is here and cannot be measured.
+    #[error("{engine} has no figure: {reason}")]
+    NoFigure {
+        /// The library.
+        engine: EngineName,
+        /// Why.
+        reason: String,
+    },
     /// A library refused an operation.
     #[error("{engine} refused {what}")]
     Refused {

@@ -15,8 +15,9 @@ use engines::Engines;
 use plumb_model::facts::HostFacts;
 use plumb_model::finding::Severity;
 use plumb_model::probe::ProbeKind;
-use plumb_model::probe::crypto::{CryptoCpu, CryptoProbe, EngineName};
+use plumb_model::probe::crypto::{CryptoCpu, CryptoEngine, CryptoProbe, EngineName};
 use plumb_observe::{HostRoot, crypto_cpu};
+use plumb_probe::crypto::CryptoError;
 use rounds::Rounds;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -55,12 +56,25 @@ pub(super) fn crypto(arguments: &CryptoArgs) -> Result<End> {
         ProbeOutput::Text => plumb_report::probe::crypto::render(&document, printer::style()),
         ProbeOutput::Json => format!("{}\n", serde_json::to_string_pretty(&document)?),
     });
+    if let Some(error) = without_figures(&document.engines, document.conditions.complete, &wanted) {
+        return Err(error.into());
+    }
     let found = document.findings.iter().any(|finding| finding.severity >= Severity::Suspect);
     Ok(match () {
         () if !document.conditions.complete => End::Interrupted,
         () if found => End::Found,
         () => End::Done,
     })
+}
+
+/// A library that was asked for by name and has no figure at all, although nobody stopped it.
+fn without_figures(engines: &[CryptoEngine], complete: bool, wanted: &[EngineName]) -> Option<CryptoError> {
+    let empty = |engine: &&CryptoEngine| {
+        wanted.contains(&engine.name) && engine.rows.is_empty() && engine.operations.is_empty()
+    };
+    let engine = engines.iter().find(empty).filter(|_| complete)?;
+    let reasons: Vec<&str> = engine.not_measured.iter().map(|missing| missing.reason.as_str()).collect();
+    Some(CryptoError::NoFigure { engine: engine.name, reason: reasons.join("; ") })
 }
 
 fn processor(host: &HostFacts) -> CryptoCpu {
@@ -81,4 +95,33 @@ fn masks() -> BTreeMap<String, String> {
         (!options.is_empty()).then(|| ((*name).to_owned(), options.join(" ")))
     });
     plain.chain(java).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_model::probe::crypto::NotMeasured;
+
+    #[test]
+    fn a_library_that_was_asked_for_and_has_no_figure_is_an_error_with_its_cause() {
+        let missing = NotMeasured { what: "everything".to_owned(), reason: "no compiler".to_owned() };
+        let engine = CryptoEngine {
+            name: EngineName::Jvm,
+            version: "21".to_owned(),
+            file: None,
+            chosen_because: None,
+            rows: Vec::new(),
+            operations: Vec::new(),
+            not_measured: vec![missing],
+            jvm_flags: BTreeMap::new(),
+            jvm_options: Vec::new(),
+        };
+        let engines = [engine];
+        let said = |wanted: &[EngineName], complete| {
+            without_figures(&engines, complete, wanted).map(|error| error.to_string())
+        };
+        assert_eq!(said(&[EngineName::Jvm], true).as_deref(), Some("jvm has no figure: no compiler"));
+        assert_eq!(said(&[EngineName::Own], true), None, "nobody asked for it");
+        assert_eq!(said(&[EngineName::Jvm], false), None, "it was stopped");
+    }
 }

@@ -74,7 +74,7 @@ impl Window {
 }
 
 /// An error with its causes, on one line.
-fn words(error: &(dyn std::error::Error + 'static)) -> String {
+pub(super) fn words(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

@@ -1,7 +1,6 @@
 import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
 import java.io.InputStreamReader;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.security.KeyFactory;
 import java.security.MessageDigest;
 import java.security.PrivateKey;
@@ -11,11 +10,13 @@ import java.security.cert.CertificateFactory;
 import java.security.spec.AlgorithmParameterSpec;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.zip.CRC32C;
 import javax.crypto.Cipher;
 import javax.crypto.spec.GCMParameterSpec;
@@ -24,7 +25,7 @@ import javax.crypto.spec.SecretKeySpec;
 
 /**
  * Measures this virtual machine's cryptography as Plumb asks for it: one line in ("WORK BYTES THREADS NANOSECONDS"), one
- * line out (operations per second, or "error REASON"). It ends with its input, so it cannot outlive who started it.
+ * line out (operations per second, or "error REASON"). Before that come keys, certificates and a message, a line each. It ends with its input, so it cannot outlive who started it.
  */
 public final class Speed {
     /** So many operations, one after the other. */
@@ -35,6 +36,8 @@ public final class Speed {
     /** Time between two looks at the clock, and the share of a sample that goes before it: as in the other engines. */
     private static final long LOOK_NS = 50_000;
     private static final int LEAD = 8;
+    /** From the first thread's leaving the barrier until all begin. */
+    private static final long WAKE_NS = 100_000;
 
     /** Where results go, so that no compiler can leave the work out. */
     private static volatile long sink;
@@ -46,18 +49,17 @@ public final class Speed {
     private static byte[] message;
 
     public static void main(String[] arguments) throws Exception {
-        Path keys = Path.of(arguments[0]);
-        rsaKey = key("RSA", keys.resolve("rsa.key.der"));
-        rsaPublic = certified(keys.resolve("rsa.cert.der"));
-        ecKey = key("EC", keys.resolve("ec.key.der"));
-        ecPublic = certified(keys.resolve("ec.cert.der"));
-        message = Files.readAllBytes(keys.resolve("message"));
+        BufferedReader asked = new BufferedReader(new InputStreamReader(System.in));
+        rsaKey = key("RSA", bytes(asked));
+        rsaPublic = certified(bytes(asked));
+        ecKey = key("EC", bytes(asked));
+        ecPublic = certified(bytes(asked));
+        message = bytes(asked);
         ExecutorService threads = Executors.newCachedThreadPool(task -> {
             Thread thread = new Thread(task);
             thread.setDaemon(true);
             return thread;
         });
-        BufferedReader asked = new BufferedReader(new InputStreamReader(System.in));
         System.out.println("ready");
         for (String line = asked.readLine(); line != null; line = asked.readLine()) {
             String answer;
@@ -75,13 +77,14 @@ public final class Speed {
     private static double sample(ExecutorService pool, String work, int bytes, int threads, long nanos)
             throws Exception {
         if (threads == 1) {
-            return timed(prepare(work, bytes), nanos, null);
+            return alone(prepare(work, bytes), nanos);
         }
-        CyclicBarrier start = new CyclicBarrier(threads);
+        CyclicBarrier all = new CyclicBarrier(threads);
+        AtomicLong opens = new AtomicLong();
         List<Future<Double>> parts = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
             Batch batch = prepare(work, bytes);
-            parts.add(pool.submit(() -> timed(batch, nanos, start)));
+            parts.add(pool.submit(() -> within(batch, nanos, all, opens)));
         }
         double sum = 0;
         for (Future<Double> part : parts) {
@@ -90,7 +93,7 @@ public final class Speed {
         return sum;
     }
 
-    private static double timed(Batch batch, long nanos, CyclicBarrier start) throws Exception {
+    private static long lead(Batch batch, long nanos) throws Exception {
         long size = 1;
         for (long from = System.nanoTime(); System.nanoTime() - from < nanos / LEAD;) {
             long begun = System.nanoTime();
@@ -99,9 +102,11 @@ public final class Speed {
                 size *= 2;
             }
         }
-        if (start != null) {
-            start.await();
-        }
+        return size;
+    }
+
+    private static double alone(Batch batch, long nanos) throws Exception {
+        long size = lead(batch, nanos);
         long operations = 0;
         long from = System.nanoTime();
         long elapsed;
@@ -111,6 +116,27 @@ public final class Speed {
             elapsed = System.nanoTime() - from;
         } while (elapsed < nanos);
         return operations * 1e9 / elapsed;
+    }
+
+    /** Over one window of all threads, so that threads that take turns on a processor do not add up to several. */
+    private static double within(Batch batch, long nanos, CyclicBarrier all, AtomicLong opens) throws Exception {
+        long size = lead(batch, nanos);
+        all.await();
+        long wake = System.nanoTime() + WAKE_NS;
+        // 0 means that nobody has set it: no clock shows that twice.
+        long from = opens.compareAndSet(0, wake) ? wake : opens.get();
+        while (System.nanoTime() - from < 0) {
+            Thread.onSpinWait();
+        }
+        double operations = 0;
+        for (long begun = System.nanoTime(); begun - from < nanos;) {
+            batch.run(size);
+            long ended = System.nanoTime();
+            double inside = Math.min(1.0, (double) (from + nanos - begun) / Math.max(1, ended - begun));
+            operations += size * inside;
+            begun = ended;
+        }
+        return operations * 1e9 / nanos;
     }
 
     private static Batch prepare(String work, int bytes) throws Exception {
@@ -202,13 +228,15 @@ public final class Speed {
         };
     }
 
-    private static PrivateKey key(String algorithm, Path file) throws Exception {
-        return KeyFactory.getInstance(algorithm).generatePrivate(new PKCS8EncodedKeySpec(Files.readAllBytes(file)));
+    private static byte[] bytes(BufferedReader asked) throws Exception {
+        return Base64.getDecoder().decode(asked.readLine());
     }
 
-    private static PublicKey certified(Path file) throws Exception {
-        try (var in = Files.newInputStream(file)) {
-            return CertificateFactory.getInstance("X.509").generateCertificate(in).getPublicKey();
-        }
+    private static PrivateKey key(String algorithm, byte[] der) throws Exception {
+        return KeyFactory.getInstance(algorithm).generatePrivate(new PKCS8EncodedKeySpec(der));
+    }
+
+    private static PublicKey certified(byte[] der) throws Exception {
+        return CertificateFactory.getInstance("X.509").generateCertificate(new ByteArrayInputStream(der)).getPublicKey();
     }
 }

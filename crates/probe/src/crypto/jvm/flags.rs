@@ -1,9 +1,14 @@
 //! What a Java virtual machine says of the instructions that it uses: `-XX:+PrintFlagsFinal`.
 
 use super::Launcher;
+use super::child::Kept;
+use super::words::cause;
 use crate::crypto::CryptoError;
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// Words in the names of the settings that matter to cryptography and checksums.
 const WORDS: [&str; 12] = [
@@ -22,6 +27,8 @@ const WORDS: [&str; 12] = [
 ];
 /// Without it the virtual machine neither shows nor takes most of them.
 const UNLOCK: &str = "-XX:+UnlockDiagnosticVMOptions";
+/// It starts and tells within this.
+pub(super) const TELL_MAX: Duration = Duration::from_secs(30);
 
 /// Whether an option of a broker's command line changes what is measured here.
 pub fn matters(option: &str) -> bool {
@@ -34,21 +41,25 @@ fn names_one(name: &str) -> bool {
     WORDS.iter().any(|word| name.contains(word)) && !name.contains("Shared")
 }
 
-/// The version, and the settings that matter.
-pub(super) fn ask(launcher: &Launcher) -> Result<(String, BTreeMap<String, String>), CryptoError> {
+/// The version, and the settings that matter; told in time, or before `stop`.
+pub(super) fn ask(
+    launcher: &Launcher,
+    within: Duration,
+    stop: &Arc<AtomicBool>,
+) -> Result<(String, BTreeMap<String, String>), CryptoError> {
     let strange = |reason: String| CryptoError::StrangeJava { program: launcher.program.clone(), reason };
-    let output = Command::new(&launcher.program)
-        .args(&launcher.options)
-        .args([UNLOCK, "-XX:-UsePerfData", "-XX:+PrintFlagsFinal", "-version"])
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| strange(error.to_string()))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() {
-        return Err(strange(said.lines().next().unwrap_or("no word").to_owned()));
+    let mut command = Command::new(&launcher.program);
+    command.args(&launcher.options).args([UNLOCK, "-XX:-UsePerfData", "-XX:+PrintFlagsFinal", "-version"]);
+    let told = Kept::spawn(&mut command, stop).and_then(|mut java| {
+        java.input = None;
+        java.all(within)
+    });
+    let (printed, said, status) = told.map_err(|error| strange(error.to_string()))?;
+    if !status.success() {
+        return Err(strange(cause(&said).unwrap_or_else(|| format!("{status}, without a word"))));
     }
     let version = version(&said).ok_or_else(|| strange("it names no version".to_owned()))?;
-    Ok((version, settings(&String::from_utf8_lossy(&output.stdout))))
+    Ok((version, settings(&printed)))
 }
 
 /// The line with the build, else the one with the version.

@@ -1,5 +1,6 @@
 //! The libraries that are here.
 
+use crate::commands::probe::window::words;
 use anyhow::Result;
 use plumb_model::probe::crypto::{EngineName, UnavailableEngine};
 use plumb_observe::{BrokerJava, HostRoot, ThreadsSample, broker_java, process_usage, sample_threads};
@@ -7,6 +8,7 @@ use plumb_probe::crypto::jvm::{Jvm, Launcher, matters};
 use plumb_probe::crypto::openssl::OpenSsl;
 use plumb_probe::crypto::own::Own;
 use plumb_probe::crypto::{CryptoError, Engine};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Libraries that can be measured, and those that cannot.
@@ -20,29 +22,29 @@ pub(super) struct Engines {
 impl Engines {
     /// Those that are wanted; one that is not here is an error then, unless the user has stopped its start. Without wishes, all
     /// that are here.
-    pub(super) fn find(wanted: &[EngineName], stop: &AtomicBool) -> Result<Self> {
+    pub(super) fn find(wanted: &[EngineName], stop: &Arc<AtomicBool>) -> Result<Self> {
         let mut engines = Engines { here: Vec::new(), unavailable: Vec::new(), java: None };
         for name in EngineName::ALL {
             if !wanted.is_empty() && !wanted.contains(&name) {
                 continue;
             }
-            match engines.open(name) {
+            match engines.open(name, stop) {
                 Ok(engine) => engines.here.push(engine),
                 Err(error) if wanted.contains(&name) && !stop.load(Relaxed) => return Err(error.into()),
                 Err(error) => {
-                    engines.unavailable.push(UnavailableEngine { name, reason: error.to_string() });
+                    engines.unavailable.push(UnavailableEngine { name, reason: words(&error) });
                 }
             }
         }
         Ok(engines)
     }
 
-    fn open(&mut self, name: EngineName) -> Result<Box<dyn Engine>, CryptoError> {
+    fn open(&mut self, name: EngineName, stop: &Arc<AtomicBool>) -> Result<Box<dyn Engine>, CryptoError> {
         Ok(match name {
             EngineName::Openssl => Box::new(OpenSsl::load()?),
             EngineName::Own => Box::new(Own),
             EngineName::Jvm => {
-                let jvm = Jvm::start(launcher()?)?;
+                let jvm = Jvm::start(launcher()?, stop)?;
                 self.java = jvm.process().and_then(|process| Some((process, reading(process)?)));
                 Box::new(jvm)
             }
