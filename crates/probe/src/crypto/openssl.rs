@@ -171,8 +171,10 @@ mod tests {
             }
         };
         for work in openssl.work().into_iter().chain(openssl.other_forms()) {
-            let sample = openssl.sample(work, 2, Duration::from_micros(200)).unwrap();
-            assert!(sample.per_s > 0.0, "{work:?}");
+            let time = Duration::from_micros(200);
+            assert!(openssl.sample(work, 1, time).unwrap().per_s > 0.0, "{work:?}");
+            // Threads that got no processor within so short a window did nothing in it.
+            assert!(openssl.sample(work, 2, time).unwrap().per_s.is_finite(), "{work:?}");
         }
     }
 }
