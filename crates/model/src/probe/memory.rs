@@ -186,7 +186,8 @@ pub struct Knee {
     pub from_ns: f64,
     /// Time of a load after.
     pub to_ns: f64,
-    /// Caches that the kernel states to end within the rise, or else within a factor of 2 of where it begins. Absent when
-    /// there is none: then it is page tables (TLB), or a cache that is shared or stated wrongly.
+    /// The cache whose size, as the kernel states it, is within a factor of 2 of where the rise is half done; or all that end within
+    /// it, when they are several. Absent when there is none: then it is page tables (TLB), or a cache that is shared or stated
+    /// wrongly.
     pub cache: Option<String>,
 }

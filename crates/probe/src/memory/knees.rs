@@ -6,8 +6,11 @@ use plumb_model::probe::{Cache, Knee};
 const STEP_MIN: f64 = 1.12;
 /// A rise of less than this in all is none (ours: caches lie a factor of 2 and more apart).
 const RISE_MIN: f64 = 1.4;
-/// A cache belongs to a rise that begins within this factor of its size: at half of it where it is shared with others.
+/// A cache belongs to a rise that is half done, by ratio, within this factor of its size: of a working set half as large again as a
+/// cache a third of the loads miss; and a guest or a neighbour may leave half of it.
 const NEAR: f64 = 2.0;
+/// Two rises are told apart by an octave between them that rises by less than this part of each one's steepest, by ratio (ours).
+const VALLEY: f64 = 0.5;
 
 /// The rises of a curve of (bytes, nanoseconds), ascending by size.
 pub fn knees(points: &[(u64, f64)], caches: &[Cache]) -> Vec<Knee> {
@@ -15,37 +18,73 @@ pub fn knees(points: &[(u64, f64)], caches: &[Cache]) -> Vec<Knee> {
     let mut begin = 0;
     for at in 1..=points.len() {
         let rises = at < points.len() && points[at].1 > points[at - 1].1 * STEP_MIN;
-        if rises {
-            continue;
+        if !rises {
+            apart(&points[begin..at], &mut |rise| knees.extend(knee(rise, caches)));
+            begin = at;
         }
-        let (first, last) = (points[begin], points[at - 1]);
-        if last.1 > first.1 * RISE_MIN {
-            knees.push(Knee {
-                until_bytes: first.0,
-                over_bytes: last.0,
-                from_ns: first.1,
-                to_ns: last.1,
-                cache: caches_at((first.0, last.0), caches),
-            });
-        }
-        begin = at;
     }
     knees
 }
 
-/// The caches that end within the rise, else the one nearest to its beginning.
-fn caches_at((until, over): (u64, u64), caches: &[Cache]) -> Option<String> {
-    let within: Vec<&str> = caches
-        .iter()
-        .filter(|cache| (until..=over).contains(&cache.bytes))
-        .map(|cache| cache.name.as_str())
-        .collect();
-    if !within.is_empty() {
+/// The rises of which a long one is made: page tables and noise let a curve climb a little all the way from one cache to the next.
+fn apart<'a>(rise: &'a [(u64, f64)], found: &mut impl FnMut(&'a [(u64, f64)])) {
+    let octaves: Vec<f64> = rise.windows(3).map(|three| (three[2].1 / three[0].1).ln()).collect();
+    let steepest = |octaves: &[f64]| octaves.iter().copied().fold(0.0, f64::max);
+    let is_valley = |index: &usize| {
+        let limit = octaves[*index] / VALLEY;
+        let (before, after) = (&octaves[..*index], &octaves[index + 1..]);
+        steepest(before) >= limit
+            && steepest(after) >= limit
+            && enough(&rise[..=index + 1])
+            && enough(&rise[index + 1..])
+    };
+    let valleys = (0..octaves.len()).filter(is_valley);
+    match valleys.min_by(|a, b| octaves[*a].total_cmp(&octaves[*b])) {
+        Some(valley) => {
+            apart(&rise[..=valley + 1], found);
+            apart(&rise[valley + 1..], found);
+        }
+        None => found(rise),
+    }
+}
+
+fn enough(rise: &[(u64, f64)]) -> bool {
+    rise.first().zip(rise.last()).is_some_and(|(first, last)| last.1 > first.1 * RISE_MIN)
+}
+
+fn knee(rise: &[(u64, f64)], caches: &[Cache]) -> Option<Knee> {
+    let (first, last) = rise.first().zip(rise.last()).filter(|_| enough(rise))?;
+    Some(Knee {
+        until_bytes: first.0,
+        over_bytes: last.0,
+        from_ns: first.1,
+        to_ns: last.1,
+        cache: caches_at(rise, caches),
+    })
+}
+
+/// The caches that end within the rise when there are several, else the one nearest to where it is half done.
+fn caches_at(rise: &[(u64, f64)], caches: &[Cache]) -> Option<String> {
+    let (first, last) = rise.first().zip(rise.last())?;
+    let within = caches.iter().filter(|cache| (first.0..=last.0).contains(&cache.bytes));
+    let within: Vec<&str> = within.map(|cache| cache.name.as_str()).collect();
+    if within.len() > 1 {
         return Some(within.join(" and "));
     }
-    let apart = |cache: &Cache| (cache.bytes as f64 / until as f64).ln().abs();
-    let near = caches.iter().filter(|cache| apart(cache) <= NEAR.ln() + 1e-9);
-    near.min_by(|a, b| apart(a).total_cmp(&apart(b))).map(|cache| cache.name.clone())
+    let half = half_done(rise)?;
+    let off = |cache: &Cache| (cache.bytes as f64 / half).ln().abs();
+    let near = caches.iter().filter(|cache| off(cache) <= NEAR.ln() + 1e-9);
+    near.min_by(|a, b| off(a).total_cmp(&off(b))).map(|cache| cache.name.clone())
+}
+
+/// The working set at which the time has risen by the root of what it rises by in all, between two points by ratio.
+fn half_done(rise: &[(u64, f64)]) -> Option<f64> {
+    let (first, last) = rise.first().zip(rise.last())?;
+    let half_ns = (first.1 * last.1).sqrt();
+    let step = rise.windows(2).find(|step| step[1].1 >= half_ns)?;
+    let (from, to) = (step[0], step[1]);
+    let part = (half_ns / from.1).ln() / (to.1 / from.1).ln();
+    Some(from.0 as f64 * (to.0 as f64 / from.0 as f64).powf(part.clamp(0.0, 1.0)))
 }
 
 #[cfg(test)]
@@ -91,6 +130,41 @@ mod tests {
         let time = |size: u64| (size as f64 / (256 << 10) as f64).clamp(1.0, 16.0);
         let found = knees(&curve(time), &[cache("L1d", 32 << 10), cache("L2", 1 << 20)]);
         assert_eq!((found.len(), found[0].cache.as_deref()), (1, Some("L2")));
+    }
+
+    /// A twentieth more or less, by turns: what a noisy neighbour does to medians.
+    fn noisy(time: impl Fn(u64) -> f64) -> Vec<(u64, f64)> {
+        let disturb =
+            |(index, (size, ns)): (usize, (u64, f64))| (size, ns * if index % 2 == 0 { 1.03 } else { 0.97 });
+        curve(time).into_iter().enumerate().map(disturb).collect()
+    }
+
+    #[test]
+    fn a_rise_far_beyond_a_cache_is_not_its_end_although_it_begins_before_it() {
+        // Page tables: slow until 2 MiB, most of it beyond, and level from 8 MiB on.
+        let time = |size: u64| match size {
+            size if size <= 512 << 10 => 4.0,
+            size if size <= 2 << 20 => 4.0 * (size as f64 / (512 << 10) as f64).powf(0.42),
+            size => (7.16 * (size as f64 / (2 << 20) as f64).powf(1.5)).min(52.0),
+        };
+        let found = knees(&curve(time), &[cache("L2", 1 << 20), cache("L3", 64 << 20)]);
+        assert_eq!((found.len(), found[0].until_bytes >> 10, found[0].cache.clone()), (1, 512, None));
+    }
+
+    #[test]
+    fn caches_between_which_a_curve_climbs_a_little_have_a_knee_each() {
+        // Steps of 13 % and more between the caches: more than what is taken for level.
+        let climb = |size: u64| 1.16_f64.powf(2.0 * (size as f64 / (1 << 20) as f64).log2());
+        let time = |size: u64| match size {
+            size if size <= 1 << 20 => 4.0,
+            size if size <= 24 << 20 => 12.0 * climb(size),
+            _ => 120.0,
+        };
+        let caches = [cache("L1d", 32 << 10), cache("L2", 1 << 20), cache("L3", 32 << 20)];
+        for points in [curve(time), noisy(time)] {
+            let found: Vec<_> = knees(&points, &caches).into_iter().map(|knee| knee.cache).collect();
+            assert_eq!(found, [Some("L2".to_owned()), Some("L3".to_owned())], "{points:?}");
+        }
     }
 
     #[test]

@@ -10,6 +10,9 @@ use plumb_model::probe::{
 };
 use plumb_model::units::Bytes;
 
+/// A rise over more than this factor is not said to be where a cache ends (ours).
+const BROAD: u64 = 4;
+
 /// The whole text.
 pub fn render(document: &MemoryProbe, style: TextStyle) -> String {
     let mut sections = vec![bandwidth(document), ratios(document)];
@@ -178,6 +181,9 @@ fn knees(curve: &LatencyCurve) -> Vec<String> {
     let pages = if curve.pages == Pages::Huge { "huge pages" } else { "base pages" };
     let knee = |knee: &Knee| {
         let cache = match &knee.cache {
+            Some(cache) if knee.over_bytes > BROAD * knee.until_bytes => {
+                format!("the end of {cache} lies in it, and page tables may be part of it")
+            }
             Some(cache) => format!("about where {cache} ends"),
             None => "no stated cache ends there: page tables, or a cache that is shared or stated wrongly"
                 .to_owned(),
@@ -300,5 +306,9 @@ mod tests {
             text.contains("beyond 32 KiB: from 1.00 ns to 4.00 ns at 48 KiB (about where L1d ends)"),
             "{text}"
         );
+        let mut broad = two_nodes();
+        broad.latency[0].knees[0].over_bytes = 256 << 10;
+        let text = render(&broad, PLAIN);
+        assert!(text.contains("at 256 KiB (the end of L1d lies in it, and page tables"), "{text}");
     }
 }
