@@ -147,6 +147,36 @@ fn ctrl_c_ends_it_with_what_was_measured() {
 }
 
 #[test]
+fn figures_that_no_host_has_are_refused_and_a_name_moves_no_cursor() {
+    let good = probe(&["--engine", "own", "--output", "json"]).run().json();
+    for figure in ["1e300", "0", "-5", "0.0"] {
+        let mut bad = good.clone();
+        bad["engines"][0]["rows"][0]["bytes_per_s"] = serde_json::from_str(figure).unwrap();
+        let program = probe(&["--engine", "own", "--compare", "other.json"]);
+        std::fs::write(program.directory().join("other.json"), bad.to_string()).unwrap();
+        let ended = program.run();
+        assert_eq!((ended.code(), ended.stdout.as_str()), (Some(2), ""), "{figure}: {}", ended.stderr);
+        assert!(ended.stderr.contains("has a figure that no host has: AES-128-GCM"), "{}", ended.stderr);
+    }
+    let mut named = good;
+    named["cpu"]["model"] = "evil\u{1b}[2J\u{7}".into();
+    let program = probe(&["--engine", "own", "--compare", "ev\u{1b}[2Jil.json"]);
+    std::fs::write(program.directory().join("ev\u{1b}[2Jil.json"), named.to_string()).unwrap();
+    let text = program.run().stdout;
+    assert!(text.contains("Beside ev\\u{1b}[2Jil.json") && text.contains("evil\\u{1b}[2J\\u{7}"), "{text}");
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+}
+
+#[test]
+fn a_java_needs_no_temporary_directory() {
+    let ended = probe(&["--engine", "jvm", "--output", "json"]).env("TMPDIR", "/nonexistent").run();
+    if ended.stderr.contains("no java here") || ended.stderr.contains("jvm has no figure") {
+        return;
+    }
+    assert!(!engine(&ended.json(), "jvm")["rows"].as_array().unwrap().is_empty(), "{}", ended.stderr);
+}
+
+#[test]
 fn a_comparison_with_what_is_no_result_is_refused_before_anything_is_measured() {
     for (content, says) in [
         (None, "No such file"),

@@ -97,14 +97,15 @@ pub fn render(sheet: &Sheet, style: TextStyle) -> String {
 }
 
 fn heading(section: &Section, width: usize, paint: Paint) -> Vec<String> {
-    let heading = paint.tone(&section.heading, Tone::Strong);
-    if section.meaning.is_empty() {
+    let (words, meaning) = (printable(&section.heading), printable(&section.meaning));
+    let heading = paint.tone(&words, Tone::Strong);
+    if meaning.is_empty() {
         return vec![heading];
     }
-    if section.heading.chars().count() + GAP.len() + section.meaning.chars().count() <= width {
-        return vec![format!("{heading}{GAP}{}", paint.tone(&section.meaning, Tone::Dim))];
+    if words.chars().count() + GAP.len() + meaning.chars().count() <= width {
+        return vec![format!("{heading}{GAP}{}", paint.tone(&meaning, Tone::Dim))];
     }
-    let meaning = wrapped(&section.meaning, width);
+    let meaning = wrapped(&meaning, width);
     std::iter::once(heading).chain(meaning.iter().map(|line| paint.tone(line, Tone::Dim))).collect()
 }
 
@@ -215,6 +216,25 @@ mod tests {
              Advice\n\
              - Do this.\n"
         );
+    }
+
+    #[test]
+    fn nothing_that_a_sheet_is_given_moves_the_cursor_wherever_it_stands() {
+        let evil = || "evil\u{1b}[2J\u{9b}5m\u{7}".to_owned();
+        let row = vec![vec![evil(), evil()]];
+        let body = Body::Table { columns: vec![Column::text("a"), Column::number("b")], rows: row };
+        let section = |body| Section { heading: evil(), meaning: evil(), body };
+        let sheet = Sheet {
+            title: evil(),
+            findings: vec![evil()],
+            cautions: vec![evil()],
+            sections: vec![section(body), section(Body::Sentences(vec![evil()]))],
+        };
+        for width in [60, 200] {
+            let text = render(&sheet, TextStyle { color: false, width });
+            assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+            assert_eq!(text.matches("evil\\u{1b}[2J\\u{9b}5m\\u{7}").count(), 10, "{text}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod trial;
 mod validity;
 
 use crate::{headline, wording};
+pub use paint::printable;
 use paint::{Paint, Tone};
 use plumb_model::document::RunDocument;
 

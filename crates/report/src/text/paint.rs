@@ -30,9 +30,18 @@ impl Paint {
     }
 }
 
-/// Text from a user or a broker without control characters: it must not move the cursor or colour the terminal.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+/// Text from outside with its control characters written out: it must not move the cursor or colour the terminal, and what
+/// tries to is seen. The ends of lines and tabs are blanks.
+pub fn printable(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' | '\t' => safe.push(' '),
+            c if c.is_control() => safe.extend(c.escape_unicode()),
+            c => safe.push(c),
+        }
+    }
+    safe
 }
 
 /// Text of several lines, each made safe by itself.
@@ -68,7 +77,7 @@ mod tests {
 
     #[test]
     fn escape_sequences_from_outside_do_not_reach_the_terminal() {
-        assert_eq!(printable("a\x1b[31mb\nc\u{9b}d"), "a [31mb c d");
+        assert_eq!(printable("a\x1b[31mb\nc\u{9b}d"), "a\\u{1b}[31mb c\\u{9b}d");
     }
 
     #[test]

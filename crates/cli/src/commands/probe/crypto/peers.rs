@@ -7,6 +7,11 @@ use plumb_model::probe::{ProbeKind, SCHEMA_VERSION};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
+/// More than all processors of any host together do (ours: a thousand of them at 1 TB/s, many times what a core's memory moves).
+const BYTES_PER_S_MAX: f64 = 1e15;
+/// More signatures and handshakes than one core has instructions.
+const PER_S_MAX: f64 = 1e10;
+
 /// The beginning of any probe's document.
 #[derive(Deserialize)]
 struct Head {
@@ -40,10 +45,38 @@ fn read_one(file: &Path) -> Result<Other, UsageError> {
             head.schema_version
         )));
     }
-    let document = serde_json::from_str(&text)
+    let document: CryptoProbe = serde_json::from_str(&text)
         .map_err(|error| wrong(format!("is no whole result of the crypto probe: {error}")))?;
+    if let Some(figure) = impossible(&document) {
+        return Err(wrong(format!("has a figure that no host has: {figure}")));
+    }
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
     Ok(Other { name, document })
+}
+
+/// The first figure that is no rate of any host.
+fn impossible(document: &CryptoProbe) -> Option<String> {
+    let bytes = document.engines.iter().flat_map(|engine| &engine.rows).find_map(|row| {
+        let of = format!("{} at {} B", row.algorithm.title(), row.block_bytes);
+        let other = row.other_form.as_ref().map(|other| &other.one_core);
+        let all = row.all_cores.iter().chain(other).chain(std::iter::once(&row.one_core));
+        let figures = all.flat_map(|rate| {
+            let range = [rate.bytes_per_s, rate.min_bytes_per_s, rate.max_bytes_per_s].into_iter().flatten();
+            range.chain(rate.interval.iter().flat_map(|interval| [interval.low, interval.high]))
+        });
+        outside(figures, BYTES_PER_S_MAX).map(|figure| format!("{of}, {figure:e} bytes/s"))
+    });
+    bytes.or_else(|| {
+        document.engines.iter().flat_map(|engine| &engine.operations).find_map(|row| {
+            let ends = row.interval.iter().flat_map(|interval| [interval.low, interval.high]);
+            let figure = outside(row.per_s.into_iter().chain(ends), PER_S_MAX)?;
+            Some(format!("{}, {figure:e} a second", row.operation.title()))
+        })
+    })
+}
+
+fn outside(mut figures: impl Iterator<Item = f64>, most: f64) -> Option<f64> {
+    figures.find(|figure| !(*figure > 0.0 && *figure <= most))
 }
 
 /// Files first, then the published ones where there is something to hold against them.
