@@ -11,6 +11,7 @@ pub mod storage;
 
 use crate::number;
 use crate::size_text::{Body, Column, Section};
+use plumb_model::facts::{Fact, Limit};
 use plumb_model::observation::Distribution;
 use plumb_model::probe::{Conditions, Figure};
 
@@ -42,13 +43,24 @@ fn cautions(conditions: &Conditions) -> Vec<String> {
             None => "Stopped before everything was measured; what is missing is absent.".to_owned(),
         });
     }
+    let quota = quota(conditions);
+    if let Some(cpus) = quota {
+        cautions.push(format!(
+            "A quota of the control group gives this process, with whatever shares the group, {}: figures of several threads \
+             and tails show that quota, and not the processor.",
+            cpus_of_time(cpus)
+        ));
+    }
     let noise = &conditions.noise;
     if let Some(share) = noise.others_cpu_share.filter(|share| *share > NOISY_SHARE) {
         cautions.push(format!(
             "Others and the kernel's threads used {} of this host's CPU time meanwhile (the probe's own work in the kernel may be \
-             part of it): figures may be too slow, tails most of all. \
-             Probe again when it is quiet.",
-            number::percent(share)
+             part of it){}.",
+            number::percent(share),
+            match quota {
+                None => ": figures may be too slow, tails most of all. Probe again when it is quiet",
+                Some(_) => "; the quota is the nearer cause of figures that are too slow",
+            }
         ));
     }
     if let Some(share) = noise.steal_share.filter(|share| *share > NOISY_SHARE / 5.0) {
@@ -60,11 +72,30 @@ fn cautions(conditions: &Conditions) -> Vec<String> {
     cautions
 }
 
+/// Processors' time that a control group allows, where that is less than the processors that may be used.
+fn quota(conditions: &Conditions) -> Option<f64> {
+    let host = &conditions.host;
+    let Limit::At(cpus) = *host.cgroup_cpu_limit_cpus.value()? else { return None };
+    let usable = host.logical_cpus.value().map_or(f64::INFINITY, |all| f64::from(*all));
+    (cpus < usable).then_some(cpus)
+}
+
+/// `the time of 1.5 CPUs`.
+fn cpus_of_time(cpus: f64) -> String {
+    let noun = if cpus == 1.0 { "CPU" } else { "CPUs" };
+    format!("the time of {} {noun}", number::plain(cpus))
+}
+
 /// How quiet the host was.
 fn conditions(conditions: &Conditions) -> Section {
     let share = |share: Option<f64>| share.map_or("an unknown share".to_owned(), number::percent);
     let noise = &conditions.noise;
     let clock = conditions.host.clock_source.value().map_or("unknown", String::as_str);
+    let limit = match &conditions.host.cgroup_cpu_limit_cpus {
+        Fact::Known { value: Limit::At(cpus), .. } => cpus_of_time(*cpus),
+        Fact::Known { value: Limit::Unlimited, .. } => "no quota".to_owned(),
+        Fact::Unknown { reason } => format!("unknown ({reason})"),
+    };
     sentences(
         "Conditions",
         "",
@@ -75,6 +106,7 @@ fn conditions(conditions: &Conditions) -> Section {
                 share(noise.others_cpu_share),
                 share(noise.steal_share)
             ),
+            format!("CPU time that the control group allows: {limit}."),
             format!(
                 "Kernel {}, clock source {clock}, plumb {}.",
                 conditions.host.kernel_release.value().map_or("unknown", String::as_str),
@@ -196,6 +228,29 @@ pub(crate) mod tests {
             cautions(&conditions)[0].contains("An error ended it")
                 && cautions(&conditions)[0].contains("/srv vanished")
         );
+    }
+
+    #[test]
+    fn a_quota_is_said_first_and_then_the_others_are_not_blamed() {
+        let mut held = quiet(ProbeKind::Crypto);
+        held.noise.others_cpu_share = Some(0.3);
+        held.host.logical_cpus = Fact::known(4, "a test");
+        let conditions_of = |held: &Conditions| match conditions(held).body {
+            Body::Sentences(lines) => lines.join(" "),
+            Body::Table { .. } => String::new(),
+        };
+        let limits = [
+            (Limit::Unlimited, false, "allows: no quota."),
+            (Limit::At(4.0), false, "allows: the time of 4 CPUs."),
+            (Limit::At(1.5), true, "allows: the time of 1.5 CPUs."),
+        ];
+        for (limit, holds, words) in limits {
+            held.host.cgroup_cpu_limit_cpus = Fact::known(limit, "a test");
+            let said = cautions(&held);
+            assert_eq!(said[0].contains("A quota of the control group"), holds, "{said:?}");
+            assert_eq!(said.last().unwrap().contains("Probe again when it is quiet"), !holds, "{said:?}");
+            assert!(conditions_of(&held).contains(words), "{}", conditions_of(&held));
+        }
     }
 
     #[test]

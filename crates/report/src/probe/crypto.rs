@@ -68,7 +68,7 @@ fn samples(document: &CryptoProbe) -> Option<String> {
 
 fn finding(finding: &Finding) -> String {
     let evidence = finding.evidence.iter().map(|seen| match &seen.expected {
-        Some(expected) => format!("{}: {} ({expected})", seen.what, seen.value),
+        Some(expected) => format!("{}: {} (expected: {expected})", seen.what, seen.value),
         None => format!("{}: {}", seen.what, seen.value),
     });
     format!(

@@ -6,6 +6,7 @@ use super::{
 use crate::number;
 use crate::size_text::{Column, Section, Sheet, render as render_sheet};
 use crate::text::TextStyle;
+use plumb_model::observation::Distribution;
 use plumb_model::probe::{NetworkProbe, StreamRate, WritePattern};
 
 /// A median this many times that of one write is called by its name (ours: a delayed acknowledgement is thousands of
@@ -85,11 +86,12 @@ fn turns(document: &NetworkProbe) -> String {
 }
 
 fn writes(document: &NetworkProbe) -> Section {
-    let mut columns = vec![Column::text("request in"), Column::text("Nagle")];
+    let mut columns = vec![Column::text("request in"), Column::text("Nagle"), Column::number("mean")];
     columns.extend(DISTRIBUTION);
     let rows = document.writes.iter().map(|row| {
         let nagle = if row.nodelay { "off (TCP_NODELAY)" } else { "on" };
-        let mut cells = vec![number::counted(row.writes as usize, "write"), nagle.to_owned()];
+        let mean = or_absent(row.round_trip.mean_ns, number::time);
+        let mut cells = vec![number::counted(row.writes as usize, "write"), nagle.to_owned(), mean];
         cells.extend(distribution(&row.round_trip));
         cells
     });
@@ -102,36 +104,41 @@ fn writes(document: &NetworkProbe) -> Section {
 fn nagle(document: &NetworkProbe) -> Option<Section> {
     let find = |writes: u32, nodelay: bool| {
         let same = |row: &&WritePattern| row.writes == writes && row.nodelay == nodelay;
-        document.writes.iter().find(same)?.round_trip.p50_ns
+        document.writes.iter().find(same).map(|row| &row.round_trip)
     };
     let (slow, fast, one) = (find(2, false)?, find(2, true)?, find(1, false)?);
-    let over_one = |ns: u64| ns as f64 / one.max(1) as f64;
+    let each = |figure: fn(&Distribution) -> Option<f64>| Some((figure(slow)?, figure(fast)?, figure(one)?));
+    // Held back, a request takes so long that a short probe has too few for a median: then the means.
+    let medians = each(|times| Some(times.p50_ns? as f64));
+    let middle = if medians.is_some() { "" } else { " on average" };
+    let (slow, fast, one) = medians.or_else(|| each(|times| times.mean_ns))?;
+    let over_one = |ns: f64| ns / one.max(1.0);
     let (slow_ratio, fast_ratio) = (over_one(slow), over_one(fast));
     let line = if slow_ratio > NAGLE_RATIO {
         format!(
-            "Two writes with Nagle's algorithm take {} where one write takes {}: the kernel holds the second back until the \
+            "Two writes with Nagle's algorithm take {}{middle} where one write takes {}: the kernel holds the second back until the \
              other side acknowledges the first, and that waits for data to go along with (40 ms on Linux at first). \
              TCP_NODELAY brings it to {}, and so does one write. librdkafka: socket.nagle.disable; the Java client and \
              brokers have it off.",
-            number::time(slow as f64),
-            number::time(one as f64),
-            number::time(fast as f64)
+            number::time(slow),
+            number::time(one),
+            number::time(fast)
         )
     } else if slow_ratio.max(fast_ratio) < SAME_RATIO {
         format!(
-            "Two writes cost no more than one here: {} of it with Nagle's algorithm, {} without.",
+            "Two writes cost no more{middle} than one here: {} of it with Nagle's algorithm, {} without.",
             number::ratio(slow_ratio),
             number::ratio(fast_ratio)
         )
     } else {
         format!(
-            "Two writes take {} of one write with Nagle's algorithm and {} without ({}, {} and {} for one). On a path with a \
+            "Two writes take{middle} {} of one write with Nagle's algorithm and {} without ({}, {} and {} for one). On a path with a \
              long round trip a delayed acknowledgement (40 ms on Linux at first) is a small multiple of it.",
             number::ratio(slow_ratio),
             number::ratio(fast_ratio),
-            number::time(slow as f64),
-            number::time(fast as f64),
-            number::time(one as f64)
+            number::time(slow),
+            number::time(fast),
+            number::time(one)
         )
     };
     Some(sentences("In words", "", vec![line]))
@@ -210,7 +217,6 @@ fn connections(document: &NetworkProbe) -> Option<Section> {
 mod tests {
     use super::super::tests::{PLAIN, figure, quiet};
     use super::*;
-    use plumb_model::observation::Distribution;
     use plumb_model::probe::{NetworkPlan, ProbeKind, TcpState};
 
     fn taking(p50_ns: u64) -> Distribution {
@@ -243,6 +249,19 @@ mod tests {
         let text = render(&document(44_000_000, 1_000), PLAIN);
         assert!(text.contains("take 44.0 ms where one write takes 50.0 µs"), "{text}");
         assert!(text.contains("TCP_NODELAY brings it to 60.0 µs"), "{text}");
+    }
+
+    #[test]
+    fn where_too_few_requests_have_a_median_the_means_are_told_as_such() {
+        let mut few = document(44_000_000, 1_000);
+        for row in &mut few.writes {
+            row.round_trip.mean_ns = row.round_trip.p50_ns.map(|ns| ns as f64 + 1_000.0);
+        }
+        few.writes[1].round_trip.p50_ns = None;
+        let text = render(&few, PLAIN);
+        assert!(text.contains("take 44.0 ms on average where one write takes 51.0 µs"), "{text}");
+        let row = text.lines().find(|line| line.starts_with("2 writes") && line.contains("  on ")).unwrap();
+        assert!(row.contains("44.0 ms"), "{row}");
     }
 
     #[test]
