@@ -10,6 +10,7 @@ mod interrupt;
 mod login;
 mod properties_files;
 mod scenarios;
+mod standard_output;
 mod topics;
 
 use crate::program::{Ended, Program};

@@ -1,6 +1,7 @@
 //! One place that says whose fault an error is, prints it with its causes, and knows the next step.
 
 use crate::client_config::ConfigFileError;
+use crate::printer::StdoutError;
 use crate::run_dir::RunDirError;
 use crate::scenario_file::ScenarioFileError;
 use crate::session::{
@@ -26,6 +27,9 @@ pub(crate) enum Category {
     Target = 4,
     Bug = 5,
 }
+
+/// Exit code of words that no command understands.
+pub(crate) const USAGE: u8 = Category::Usage as u8;
 
 /// Something that the user asked for cannot be.
 #[derive(Debug, Error)]
@@ -139,7 +143,8 @@ fn category_of(cause: &(dyn std::error::Error + 'static)) -> Option<Category> {
     if cause.is::<MemoryError>() || cause.is::<NodesError>() {
         return Some(Category::Environment);
     }
-    cause.is::<std::io::Error>().then_some(Category::Environment)
+    let system = cause.is::<std::io::Error>() || cause.is::<StdoutError>();
+    system.then_some(Category::Environment)
 }
 
 /// The next step, where one is known.
@@ -201,6 +206,9 @@ fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     }
     if let Some(error) = cause.downcast_ref::<NetworkError>() {
         return Some(network_hint(error).to_owned());
+    }
+    if cause.is::<StdoutError>() {
+        return Some(StdoutError::HINT.to_owned());
     }
     if let Some(MemoryError::Map { .. }) = cause.downcast_ref() {
         return Some("give a smaller --array and --largest".to_owned());

@@ -25,12 +25,14 @@ use std::process::ExitCode;
 
 /// Runs the program.
 pub fn run() -> ExitCode {
-    let arguments = match args::Arguments::try_parse() {
-        Ok(arguments) => arguments,
-        Err(error) => return printer::usage(&error),
+    let ended = match args::Arguments::try_parse() {
+        Ok(arguments) => commands::run(&arguments).map(commands::End::exit_code),
+        Err(error) if printer::usage(&error) => Ok(ExitCode::from(errors::USAGE)),
+        Err(_) => Ok(ExitCode::SUCCESS),
     };
-    match commands::run(&arguments) {
-        Ok(end) => end.exit_code(),
+    // Whatever a command found, nobody was told if it could not be printed.
+    match ended.and_then(|code| Ok(printer::printed().map(|()| code)?)) {
+        Ok(code) => code,
         Err(error) => errors::report(&error),
     }
 }

@@ -1,9 +1,12 @@
 //! The only place that writes to standard output and standard error.
 
-use plumb_report::text::TextStyle;
+mod stdout;
+
+use plumb_report::text::{TextStyle, printable};
 use rustix::termios::{isatty, tcgetwinsize};
 use std::io::{IsTerminal, Write};
-use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+use thiserror::Error;
 
 const WIDTH_DEFAULT: usize = 100;
 
@@ -16,15 +19,50 @@ pub(crate) fn style() -> TextStyle {
     TextStyle { color, width: width.unwrap_or(WIDTH_DEFAULT) }
 }
 
-/// Writes to standard output. A reader that went away is no error.
-pub(crate) fn out(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+/// What was to be printed was not, or not whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("cannot write to standard output")]
+pub(crate) struct StdoutError {
+    #[source]
+    source: rustix::io::Errno,
 }
 
-/// Writes a line to standard error.
-pub(crate) fn note(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
+impl StdoutError {
+    /// The next step.
+    pub(crate) const HINT: &str =
+        "what was printed is not whole: standard output has to be open for writing, and to have room";
+}
+
+/// How standard output fares, from the first refusal on.
+static STDOUT: Mutex<Result<(), StdoutError>> = Mutex::new(Ok(()));
+
+/// Writes to standard output. What it refuses is kept for [`printed`], so that a command still does what else there is to do:
+/// name the directory of its run, write its files.
+pub(crate) fn out(text: &str) {
+    let mut state = STDOUT.lock().unwrap_or_else(PoisonError::into_inner);
+    if state.is_ok() {
+        *state = stdout::write_all(text.as_bytes()).map_err(|source| StdoutError { source });
+    }
+}
+
+/// Whether standard output took everything. A reader that went away has seen what it wanted.
+pub(crate) fn printed() -> Result<(), StdoutError> {
+    match *STDOUT.lock().unwrap_or_else(PoisonError::into_inner) {
+        Err(StdoutError { source: rustix::io::Errno::PIPE }) => Ok(()),
+        state => state,
+    }
+}
+
+/// Writes a line to standard error, or several. Names of files and words of other programs may be among them.
+pub(crate) fn note(text: &str) {
+    write_lines(text.lines().map(printable));
+}
+
+fn write_lines(lines: impl Iterator<Item = String>) {
+    let mut stderr = std::io::stderr().lock();
+    for line in lines {
+        let _ = writeln!(stderr, "{line}");
+    }
 }
 
 /// Prints an error with its causes and a hint.
@@ -33,20 +71,26 @@ pub(crate) fn error(chain: &[String], hint: Option<&str>) {
     let color = stderr.is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let paint =
         |code: &str, text: &str| if color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() };
-    let mut lines = chain.iter();
-    if let Some(first) = lines.next() {
-        note(&format!("{} {first}", paint("1;31", "error:")));
-    }
-    for cause in lines {
-        note(&format!("  {} {cause}", paint("1", "cause:")));
-    }
-    if let Some(hint) = hint {
-        note(&format!("{} {hint}", paint("1;36", "hint:")));
+    let causes = chain.iter().enumerate().map(|(index, cause)| match index {
+        0 => (paint("1;31", "error:"), cause.as_str()),
+        _ => (paint("1", "  cause:"), cause.as_str()),
+    });
+    let hint = hint.map(|hint| (paint("1;36", "hint:"), hint));
+    // A cause may have several lines of its own, as a parser's does.
+    for (mark, words) in causes.chain(hint) {
+        let mut lines = words.lines().map(printable);
+        let first = format!("{mark} {}", lines.next().unwrap_or_default());
+        write_lines(std::iter::once(first).chain(lines));
     }
 }
 
-/// Prints what the argument parser says: help and version are no errors.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
-    if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+/// Prints what the argument parser says. False for help and version, which are no errors.
+pub(crate) fn usage(error: &clap::Error) -> bool {
+    if error.use_stderr() {
+        let _ = error.print();
+        return true;
+    }
+    let text = error.render();
+    out(&if style().color { text.ansi().to_string() } else { text.to_string() });
+    false
 }

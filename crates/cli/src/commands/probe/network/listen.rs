@@ -12,6 +12,8 @@ pub(super) fn listen(address: &SocketAddr) -> Result<End> {
     let listener = Listener::bind(*address, Limits::default())?;
     let address = listener.address();
     printer::out(&format!("listening on {address}\n"));
+    // Nobody could find it.
+    printer::printed()?;
     printer::note("plumb: for one peer at a time; Ctrl-C ends it");
     if !address.ip().is_loopback() {
         printer::note(
