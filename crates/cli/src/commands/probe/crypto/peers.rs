@@ -2,7 +2,7 @@
 
 use crate::errors::UsageError;
 use anyhow::Result;
-use plumb_model::probe::crypto::{CryptoPeer, CryptoProbe};
+use plumb_model::probe::crypto::{CryptoPeer, CryptoProbe, Throughput};
 use plumb_model::probe::{ProbeKind, SCHEMA_VERSION};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -57,26 +57,29 @@ fn read_one(file: &Path) -> Result<Other, UsageError> {
 /// The first figure that is no rate of any host.
 fn impossible(document: &CryptoProbe) -> Option<String> {
     let bytes = document.engines.iter().flat_map(|engine| &engine.rows).find_map(|row| {
-        let of = format!("{} at {} B", row.algorithm.title(), row.block_bytes);
         let other = row.other_form.as_ref().map(|other| &other.one_core);
-        let all = row.all_cores.iter().chain(other).chain(std::iter::once(&row.one_core));
-        let figures = all.flat_map(|rate| {
-            let range = [rate.bytes_per_s, rate.min_bytes_per_s, rate.max_bytes_per_s].into_iter().flatten();
-            range.chain(rate.interval.iter().flat_map(|interval| [interval.low, interval.high]))
-        });
-        outside(figures, BYTES_PER_S_MAX).map(|figure| format!("{of}, {figure:e} bytes/s"))
+        let one = std::iter::once(&row.one_core).chain(other).flat_map(figures);
+        // Of all CPUs a short sample may have got none.
+        let all = row.all_cores.iter().flat_map(figures).filter(|figure| *figure != 0.0);
+        let figure = one.chain(all).find(|figure| !is_rate(*figure, BYTES_PER_S_MAX))?;
+        Some(format!("{} at {} B, {figure:e} bytes/s", row.algorithm.title(), row.block_bytes))
     });
     bytes.or_else(|| {
         document.engines.iter().flat_map(|engine| &engine.operations).find_map(|row| {
             let ends = row.interval.iter().flat_map(|interval| [interval.low, interval.high]);
-            let figure = outside(row.per_s.into_iter().chain(ends), PER_S_MAX)?;
+            let figure = row.per_s.into_iter().chain(ends).find(|figure| !is_rate(*figure, PER_S_MAX))?;
             Some(format!("{}, {figure:e} a second", row.operation.title()))
         })
     })
 }
 
-fn outside(mut figures: impl Iterator<Item = f64>, most: f64) -> Option<f64> {
-    figures.find(|figure| !(*figure > 0.0 && *figure <= most))
+fn figures(rate: &Throughput) -> impl Iterator<Item = f64> {
+    let ends = rate.interval.iter().flat_map(|interval| [interval.low, interval.high]);
+    [rate.bytes_per_s, rate.min_bytes_per_s, rate.max_bytes_per_s].into_iter().flatten().chain(ends)
+}
+
+fn is_rate(figure: f64, most: f64) -> bool {
+    figure > 0.0 && figure <= most
 }
 
 /// Files first, then the published ones where there is something to hold against them.
