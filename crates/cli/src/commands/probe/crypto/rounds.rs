@@ -108,6 +108,8 @@ impl Rounds {
                 }
                 match engines.here[cell.engine].sample(cell.work, cell.threads, time) {
                     Ok(sample) => measured.samples.entry(*cell).or_default().push(sample),
+                    // It was being waited for when the user said stop.
+                    Err(CryptoError::JavaEnded { .. }) if stop.load(Relaxed) => return Ok(measured),
                     // A Java that was killed leaves what it measured; a library that refuses what it did before is a fault.
                     Err(error @ CryptoError::JavaEnded { .. }) => {
                         measured.broken.insert(cell.engine, error.to_string());
