@@ -78,7 +78,10 @@ fn nobody_who_answers_is_an_error_and_no_document() {
     assert!(ended.stderr.contains("--listen"), "{}", ended.stderr);
 }
 
-/// Welcomes every connection and then does with it as `role` says; for a test's whole life.
+/// What a connection says that is for messages there and back.
+const ECHO: u8 = 2;
+
+/// A listener as the protocol has it, but for messages, with which it does as `role` says; for a test's whole life.
 fn peer(role: fn(TcpStream)) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -89,13 +92,16 @@ fn peer(role: fn(TcpStream)) -> String {
                 if stream.read_exact(&mut greeting).is_err() {
                     return;
                 }
-                let holds = greeting[10] == 0;
+                let asked = greeting[10];
                 greeting[10..16].fill(0);
-                if stream.write_all(&greeting).is_ok() && !holds {
-                    role(stream);
-                } else {
-                    let _ = std::io::copy(&mut stream, &mut std::io::sink());
+                if stream.write_all(&greeting).is_err() {
+                    return;
                 }
+                if asked == ECHO {
+                    return role(stream);
+                }
+                let read = std::io::copy(&mut stream, &mut std::io::sink()).unwrap_or(0);
+                let _ = stream.write_all(&read.to_le_bytes());
             });
         }
     });
