@@ -9,7 +9,7 @@ const COMMANDS: [&[&str]; 6] = [
     &["explain"],
     &["probe", "facts", "--output", "json"],
     &["size", "--machine", "list"],
-    &["latency", "--dry-run", "--output", "json"],
+    &["latency", "--lab", "--rate", "10", "--dry-run", "--output", "json"],
 ];
 
 fn into(redirection: &str, words: &[&str]) -> Ended {

@@ -46,8 +46,8 @@ fn cautions(conditions: &Conditions) -> Vec<String> {
     let quota = quota(conditions);
     if let Some(cpus) = quota {
         cautions.push(format!(
-            "A quota of the control group gives this process, with whatever shares the group, {}: figures of several threads \
-             and tails show that quota, and not the processor.",
+            "A quota of the control group gives this process, with whatever shares the group, {}: figures, of several threads \
+             and tails most of all, may show that quota and not the processor.",
             cpus_of_time(cpus)
         ));
     }
@@ -93,7 +93,7 @@ fn conditions(conditions: &Conditions) -> Section {
     let clock = conditions.host.clock_source.value().map_or("unknown", String::as_str);
     let limit = match &conditions.host.cgroup_cpu_limit_cpus {
         Fact::Known { value: Limit::At(cpus), .. } => cpus_of_time(*cpus),
-        Fact::Known { value: Limit::Unlimited, .. } => "no quota".to_owned(),
+        Fact::Known { value: Limit::Unlimited, .. } => "none".to_owned(),
         Fact::Unknown { reason } => format!("unknown ({reason})"),
     };
     sentences(
@@ -106,7 +106,7 @@ fn conditions(conditions: &Conditions) -> Section {
                 share(noise.others_cpu_share),
                 share(noise.steal_share)
             ),
-            format!("CPU time that the control group allows: {limit}."),
+            format!("CPU quota of the control group: {limit}."),
             format!(
                 "Kernel {}, clock source {clock}, plumb {}.",
                 conditions.host.kernel_release.value().map_or("unknown", String::as_str),
@@ -240,9 +240,9 @@ pub(crate) mod tests {
             Body::Table { .. } => String::new(),
         };
         let limits = [
-            (Limit::Unlimited, false, "allows: no quota."),
-            (Limit::At(4.0), false, "allows: the time of 4 CPUs."),
-            (Limit::At(1.5), true, "allows: the time of 1.5 CPUs."),
+            (Limit::Unlimited, false, "group: none."),
+            (Limit::At(4.0), false, "group: the time of 4 CPUs."),
+            (Limit::At(1.5), true, "group: the time of 1.5 CPUs."),
         ];
         for (limit, holds, words) in limits {
             held.host.cgroup_cpu_limit_cpus = Fact::known(limit, "a test");
