@@ -68,6 +68,68 @@ fn a_device_of_90_writes_a_second_is_seen_and_so_is_the_file_system_before_it() 
 
 #[test]
 #[ignore = "make probe-storage"]
+fn a_device_that_is_held_back_is_not_made_faster_by_committers() {
+    // Overwriting around the page cache is one write of the device for each commit, or two with a time in the journal.
+    let words = "--no-streams --method direct_dsync --overwrite --committers 1,4,16 --duration 2s --rounds 5";
+    let (_, document) = probed("slow", words);
+    for commit in document["targets"][0]["commits"].as_array().unwrap() {
+        let rate = commit["rate_per_s"].as_f64().unwrap();
+        assert!((25.0..=99.0).contains(&rate), "{} committers: {rate}/s of 90/s", commit["committers"]);
+        let sum = |what: &str| -> f64 {
+            let blocks = commit["blocks"].as_array().unwrap();
+            blocks.iter().map(|block| block[what].as_f64().unwrap()).sum()
+        };
+        let over = sum("commits") * 1e9 / sum("elapsed_ns");
+        assert!((rate / over - 1.0).abs() < 1e-6, "{rate}/s, and {over}/s of all blocks: {commit}");
+    }
+    let words = "--no-streams --method fsync --committers 1,4,16 --duration 1s --rounds 5";
+    let (_, document) = probed("slow", words);
+    let commits = document["targets"][0]["commits"].as_array().unwrap();
+    let appended = commits.iter().filter(|commit| commit["placement"] == "append");
+    for commit in appended {
+        // Two writes at least, of data and of the journal, unless the file system gathers syncs: then 16 files in one go.
+        let writes = commit["device_writes_per_commit"].as_f64();
+        let rate = commit["rate_per_s"].as_f64().unwrap();
+        if let Some(writes) = writes {
+            assert!(rate * writes <= 90.0 * 1.5, "{rate}/s with {writes} writes each: {commit}");
+        }
+        assert!(rate <= 99.0, "each has a write of its own: {commit}");
+    }
+}
+
+#[test]
+#[ignore = "make probe-storage"]
+fn a_file_system_that_fails_under_a_mapped_file_is_an_error_and_no_signal() {
+    let place = place("shut");
+    let words = "--no-streams --method msync --duration 300s --rounds 1000";
+    let mut running = probe(&place, words).start();
+    wait_for_blocks(&mut running);
+    said("xfs_io", &["-x", "-c", "shutdown", &place.display().to_string()]);
+    let ended = running.wait();
+    assert_eq!(ended.code(), Some(3), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the storage failed to"), "{}", ended.stderr);
+    let document = ended.json();
+    assert_eq!((&document["complete"], rates(&document)), (&false.into(), 1), "{document}");
+}
+
+#[test]
+#[ignore = "make probe-storage"]
+fn a_slow_device_has_a_median_of_few_commits() {
+    let words = "--no-streams --method fsync --committers 1 --duration 200ms --rounds 5";
+    let (_, document) = probed("slow", words);
+    assert!(commit(&document, "fsync", "append")["latency"]["p50_ns"].is_number(), "{document}");
+}
+
+#[test]
+#[ignore = "make probe-storage"]
+fn what_hides_a_mount_is_what_is_named() {
+    let place = place("hidden");
+    let (_, document) = probed("hidden/sub", "--no-streams --method fsync --committers 1 --duration 60ms");
+    assert_eq!(document["targets"][0]["layers"][0]["name"], "tmpfs", "{}: {document}", place.display());
+}
+
+#[test]
+#[ignore = "make probe-storage"]
 fn the_slow_device_is_a_small_part_of_the_fast_one() {
     let program = probe(
         &place("ext4"),

@@ -88,6 +88,10 @@ fn the_document_keeps_its_contract_with_programs() {
     let counted: u64 =
         fsync["blocks"].as_array().unwrap().iter().map(|block| block["commits"].as_u64().unwrap()).sum();
     assert_eq!(counted, samples);
+    for block in fsync["blocks"].as_array().unwrap() {
+        let rate = block["commits"].as_f64().unwrap() * 1e9 / block["elapsed_ns"].as_f64().unwrap();
+        assert!((block["rate_per_s"].as_f64().unwrap() / rate - 1.0).abs() < 1e-9, "{block}");
+    }
     assert_eq!(fsync["blocks"].as_array().unwrap().len(), 3);
     assert!(names_in(place.path()).is_empty());
 }

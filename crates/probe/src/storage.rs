@@ -1,7 +1,7 @@
 //! How fast a directory's storage commits and streams.
 //!
-//! [`Directory`] is where it happens: every file of ours is made there without a name, or loses it at once, so that the
-//! kernel removes it however this process ends. [`Committers`] commit in one way for as long as they are told, with one
+//! [`Directory`] is where it happens: every file of ours is made there without a name where that makes no difference to its
+//! file system, so that the kernel removes it however this process ends, and elsewhere with one that goes with the file. [`Committers`] commit in one way for as long as they are told, with one
 //! file each; [`Streams`] moves bytes one way. A block ends with figures and keeps its files, so that blocks of many
 //! cases can take turns without the cost of making and removing files between them.
 //!
@@ -16,8 +16,10 @@ mod commit;
 mod committers;
 mod directory;
 mod error;
+mod fault;
 mod file;
 mod flush;
+mod left_over;
 mod mapped;
 mod pace;
 mod recorder;
@@ -27,5 +29,6 @@ mod stream;
 pub use committers::{Committers, Prepared};
 pub use directory::{Directory, check_open_files};
 pub use error::{Fault, StorageError};
+pub use pace::LENGTHS_MAX;
 pub use recorder::CommitSample;
 pub use stream::{StreamSample, Streams};

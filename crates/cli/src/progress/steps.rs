@@ -2,16 +2,25 @@
 
 use crate::printer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::cell::Cell;
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Shorter than this, nothing is said.
 const SAID_FROM_S: f64 = 2.0;
+
+/// Where no line can be changed, another estimate is said only if it is so many times what was said, and so much longer.
+const SAID_AGAIN_FACTOR: f64 = 1.5;
+const SAID_AGAIN_S: f64 = 5.0;
 
 /// What goes on, and how long it will take.
 #[derive(Debug)]
 pub(crate) struct Steps {
     bar: ProgressBar,
+    terminal: bool,
+    began: Instant,
+    /// Seconds from the begin to the end, as said last.
+    said_s: Cell<f64>,
 }
 
 impl Steps {
@@ -28,7 +37,18 @@ impl Steps {
         } else if !terminal && estimate_s >= SAID_FROM_S {
             printer::note(&format!("plumb: {what}, about {}", super::duration(estimate_s)));
         }
-        Steps { bar }
+        Steps { bar, terminal, began: Instant::now(), said_s: Cell::new(estimate_s) }
+    }
+
+    /// What is known by now of how long the rest takes.
+    pub(crate) fn rest(&self, rest_s: f64) {
+        let end_s = self.began.elapsed().as_secs_f64() + rest_s;
+        if self.terminal {
+            self.bar.set_length(end_s.ceil() as u64);
+        } else if is_news(self.said_s.get(), end_s) {
+            self.said_s.set(end_s);
+            printer::note(&format!("plumb: slower than expected, about {} more", super::duration(rest_s)));
+        }
     }
 
     /// What it does now.
@@ -40,5 +60,22 @@ impl Steps {
 impl Drop for Steps {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Whether an end at another second than was said is worth a line of its own.
+fn is_news(said_s: f64, end_s: f64) -> bool {
+    end_s >= (said_s * SAID_AGAIN_FACTOR).max(said_s + SAID_AGAIN_S)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_is_said_again_only_when_it_was_far_too_short() {
+        assert!(is_news(11.0, 73.0));
+        assert!(!is_news(11.0, 14.0) && !is_news(11.0, 4.0));
+        assert!(!is_news(1.0, 5.0), "a few seconds more are no news");
     }
 }

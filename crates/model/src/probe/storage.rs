@@ -30,7 +30,8 @@ pub struct StorageProbe {
 /// What a storage probe was told to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StoragePlan {
-    /// Measured time of each case on each path, all its rounds together.
+    /// Measured time of each case on each path, all its rounds together. A slow case gets up to ten times as long, until it has
+    /// the 20 commits that a median takes.
     pub duration_ns: u64,
     /// Rounds: in each, the cases of all paths take turns in random order, each with one block; streams after commits.
     pub rounds: u32,
@@ -78,8 +79,7 @@ pub struct CommitResult {
     /// Which way, and with what load.
     #[serde(flatten)]
     pub case: CommitCase,
-    /// Commits per second of all committers together: each block's rate weighs as long as the block took, so that of one
-    /// committer it is all commits over all the time. Absent when nothing was measured.
+    /// Commits per second of all committers together: all their commits over all the time. Absent when nothing was measured.
     pub rate_per_s: Option<f64>,
     /// Interval of the rate over blocks (jackknife); absent with fewer than three.
     pub rate_interval: Option<Interval>,
@@ -132,11 +132,12 @@ pub struct CommitBlock {
     pub round: u32,
     /// When it began, its warm-up included: since the probe began.
     pub began_ns: u64,
-    /// Measured time.
+    /// Measured time, the same for all committers and all of them under load before and after it: from the end of one commit of
+    /// the first committer to the end of a later one of it. What one committer needs to replace a full file is not in it.
     pub elapsed_ns: u64,
-    /// Commits.
+    /// Commits of all committers that ended in it.
     pub commits: u64,
-    /// Commits per second.
+    /// Commits per second: those commits over that time.
     pub rate_per_s: f64,
     /// The block second by second; the last one is as long as what was left.
     pub seconds: Vec<CommitSecond>,

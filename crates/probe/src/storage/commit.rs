@@ -43,7 +43,7 @@ pub(super) fn writer(
             Err(reason) => Err(reason),
         },
         CommitMethod::Msync | CommitMethod::MapSync => {
-            match MappedWriter::new(&file, case, limit_bytes, seed)
+            match MappedWriter::new(file, case, limit_bytes, seed)
                 .map_err(|(doing, errno)| directory.error(doing, errno))?
             {
                 Ok(writer) => Ok(Box::new(writer)),

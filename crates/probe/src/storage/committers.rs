@@ -3,12 +3,11 @@
 use super::commit::{Writer, renewed, tried, writer};
 use super::directory::Directory;
 use super::error::StorageError;
-use super::pace::Pace;
-use super::recorder::CommitSample;
+use super::pace::{LENGTHS_MAX, Pace, Window};
+use super::recorder::{Account, CommitSample};
 use plumb_model::probe::storage::CommitCase;
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{Sender, channel};
 use std::sync::{PoisonError, RwLock};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
@@ -27,6 +26,8 @@ pub enum Prepared<'a> {
     Ready(Committers<'a>),
     /// This file system or kernel does not have that way to commit; the reason in words.
     Refused(String),
+    /// The user said stop meanwhile.
+    Stopped,
 }
 
 impl<'a> Committers<'a> {
@@ -42,7 +43,12 @@ impl<'a> Committers<'a> {
     ) -> Result<Prepared<'a>, StorageError> {
         let mut writers = Vec::new();
         for seed in 0..case.committers {
-            match writer(directory, &case, limit_bytes, u64::from(seed))? {
+            let writer = writer(directory, &case, limit_bytes, u64::from(seed))?;
+            // Its file may not be full.
+            if directory.is_stopped() {
+                return Ok(Prepared::Stopped);
+            }
+            match writer {
                 Ok(mut writer) => {
                     if let Err(reason) = tried(directory, &case, &mut writer)? {
                         return Ok(Prepared::Refused(reason));
@@ -55,35 +61,45 @@ impl<'a> Committers<'a> {
         Ok(Prepared::Ready(Committers { directory, case, limit_bytes, writers }))
     }
 
-    /// Commits for so long, after a short warm-up, or until told to stop.
+    /// Commits for so long, after a warm-up with all of them, or until told to stop; longer where all together have made
+    /// fewer than so many commits by then, but for [`LENGTHS_MAX`] times as long at most.
     ///
     /// # Errors
     /// When a commit fails.
-    pub fn run(&mut self, length: Duration, stop: &AtomicBool) -> Result<CommitSample, StorageError> {
+    pub fn run(
+        &mut self,
+        length: Duration,
+        least_commits: u64,
+        stop: &AtomicBool,
+    ) -> Result<CommitSample, StorageError> {
         self.directory.check()?;
-        let pace = Pace { length, stop };
         let (directory, case, limit_bytes) = (self.directory, self.case, self.limit_bytes);
-        // Closed while they warm up; then it says whether to go on.
-        let gate = RwLock::new(false);
-        let drive = |seed: usize, writer: &mut Box<dyn Writer>, warm: Sender<()>| {
+        let at_once = u64::from(case.committers) * u64::from(case.queue_depth);
+        let window = Window::new(length, self.writers.len());
+        let block = Block {
+            directory,
+            pace: Pace { length, stop },
+            // Committers need not take turns evenly.
+            turns_least: (least_commits * at_once.min(2)).div_ceil(at_once),
+            window: &window,
+            alone: self.writers.len() == 1,
+        };
+        // Closed until all threads are there; then it says when they were let go, if they were.
+        let gate: RwLock<Option<Instant>> = RwLock::new(None);
+        let drive = |seed: usize, writer: &mut Box<dyn Writer>| {
+            let Some(began) = *gate.read().unwrap_or_else(PoisonError::into_inner) else {
+                return Ok(CommitSample::empty());
+            };
             let renew = || renewed(directory, &case, limit_bytes, seed as u64);
-            let warmed = warm_up(directory, writer, &pace, &renew);
-            // Also after an error, so that nobody waits for it; nobody listens any more only when all is lost.
-            let _ = warm.send(());
-            drop(warm);
-            let go = *gate.read().unwrap_or_else(PoisonError::into_inner);
-            warmed?;
-            if go { measure(directory, writer, &pace, &renew) } else { Ok(CommitSample::empty()) }
+            window.guarded(|| block.commits(writer, began, seed == 0, &renew))
         };
         let drive = &drive;
         std::thread::scope(|scope| {
             let mut go = gate.write().unwrap_or_else(PoisonError::into_inner);
-            let (warm, told) = channel();
             let mut threads = Vec::new();
             let mut failed = None;
             for (seed, writer) in self.writers.iter_mut().enumerate() {
-                let warm = warm.clone();
-                match Builder::new().spawn_scoped(scope, move || drive(seed, writer, warm)) {
+                match Builder::new().spawn_scoped(scope, move || drive(seed, writer)) {
                     Ok(thread) => threads.push(thread),
                     Err(error) => {
                         failed = Some(error.to_string());
@@ -91,17 +107,13 @@ impl<'a> Committers<'a> {
                     }
                 }
             }
-            drop(warm);
-            told.iter().take(threads.len()).for_each(drop);
-            *go = failed.is_none();
-            let cpu_before_ns = cpu_ns();
+            *go = failed.is_none().then(Instant::now);
             drop(go);
             let mut sum = CommitSample::empty();
             for thread in threads {
                 let sample = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
                 sum.add(&sample);
             }
-            sum.cpu_ns = cpu_ns().saturating_sub(cpu_before_ns);
             match failed {
                 Some(reason) => Err(StorageError::Thread { committers: case.committers, reason }),
                 None => Ok(sum),
@@ -118,51 +130,91 @@ fn cpu_ns() -> u64 {
 
 type Renew<'a> = &'a dyn Fn() -> Result<Box<dyn Writer>, StorageError>;
 
-fn warm_up(
-    directory: &Directory,
-    writer: &mut Box<dyn Writer>,
-    pace: &Pace<'_>,
-    renew: Renew<'_>,
-) -> Result<(), StorageError> {
-    let began = Instant::now();
-    loop {
-        if writer.is_full() {
-            *writer = renew()?;
+/// What the committers of a block have in common.
+struct Block<'a> {
+    directory: &'a Directory,
+    pace: Pace<'a>,
+    /// Fewest commits of the first committer, if there is time for them.
+    turns_least: u64,
+    window: &'a Window,
+    /// Whether there is only one committer: then nobody goes on while its file is replaced, and that time does not count.
+    alone: bool,
+}
+
+impl Block<'_> {
+    /// One committer from its first commit until the block is over.
+    fn commits(
+        &self,
+        writer: &mut Box<dyn Writer>,
+        began: Instant,
+        leads: bool,
+        renew: Renew<'_>,
+    ) -> Result<CommitSample, StorageError> {
+        let mut account = Account::new();
+        let mut lead = leads.then(|| Lead { turns: 0, cpu_begin_ns: 0, cpu_ns: 0 });
+        let mut before = Instant::now();
+        let mut renewing = Duration::ZERO;
+        let mut warm = false;
+        while !self.window.is_over() {
+            if writer.is_full() {
+                *writer = renew()?;
+                let now = Instant::now();
+                if self.alone {
+                    renewing += now - before;
+                }
+                before = now;
+            }
+            let started =
+                writer.commit(before).map_err(|(doing, errno)| self.directory.error(doing, errno))?;
+            let now = Instant::now();
+            let at_ns = (now - began).saturating_sub(renewing).as_nanos() as u64;
+            account.commit((now - started).as_nanos() as u64, at_ns, self.window);
+            if !warm && now - began >= self.pace.warm_up() {
+                warm = true;
+                self.window.warmed();
+            }
+            match &mut lead {
+                Some(lead) => lead.after(self, at_ns),
+                // The first one is about to say so as well, but may be waiting long for its own commit.
+                None if self.pace.is_stopped() => break,
+                None => {}
+            }
+            before = now;
         }
-        let now = Instant::now();
-        writer.commit(now).map_err(|(doing, errno)| directory.error(doing, errno))?;
-        if pace.is_over(began, Instant::now(), pace.warm_up()) {
-            // What is still under way would count its wait for the others as time of a commit.
-            return writer.settle().map_err(|(doing, errno)| directory.error(doing, errno));
-        }
+        writer.settle().map_err(|(doing, errno)| self.directory.error(doing, errno))?;
+        let sample = account.end(self.window);
+        Ok(CommitSample { cpu_ns: lead.map_or(0, |lead| lead.cpu_ns), ..sample })
     }
 }
 
-fn measure(
-    directory: &Directory,
-    writer: &mut Box<dyn Writer>,
-    pace: &Pace<'_>,
-    renew: Renew<'_>,
-) -> Result<CommitSample, StorageError> {
-    let mut sample = CommitSample::empty();
-    let began = Instant::now();
-    let mut before = began;
-    let mut renewing = Duration::ZERO;
-    while !pace.is_over(began, before, pace.length + renewing) {
-        if writer.is_full() {
-            *writer = renew()?;
-            let now = Instant::now();
-            renewing += now - before;
-            before = now;
+/// What the first committer has to do besides.
+struct Lead {
+    turns: u64,
+    cpu_begin_ns: u64,
+    cpu_ns: u64,
+}
+
+impl Lead {
+    /// Begins and ends the time that counts, when a commit of this committer has ended.
+    fn after(&mut self, block: &Block<'_>, at_ns: u64) {
+        let window = block.window;
+        let Some((begin_ns, may_end_ns)) = window.began().zip(window.may_end()) else {
+            if block.pace.is_stopped() {
+                window.give_up();
+            } else if window.all_are_warm() {
+                self.cpu_begin_ns = cpu_ns();
+                window.begin(at_ns);
+            }
+            return;
+        };
+        self.turns += 1;
+        let longest_ns = (may_end_ns - begin_ns).saturating_mul(u64::from(LENGTHS_MAX));
+        let enough = self.turns >= block.turns_least || at_ns - begin_ns >= longest_ns;
+        if block.pace.is_stopped() || at_ns >= may_end_ns && enough {
+            self.cpu_ns = cpu_ns().saturating_sub(self.cpu_begin_ns);
+            window.end(at_ns);
         }
-        let started = writer.commit(before).map_err(|(doing, errno)| directory.error(doing, errno))?;
-        let now = Instant::now();
-        sample.commit((now - started).as_nanos() as u64, (now - began - renewing).as_nanos() as u64);
-        before = now;
     }
-    sample.end((before - began - renewing).as_nanos() as u64);
-    writer.settle().map_err(|(doing, errno)| directory.error(doing, errno))?;
-    Ok(sample)
 }
 
 #[cfg(test)]
@@ -170,6 +222,7 @@ mod tests {
     use super::super::commit::Failure;
     use super::*;
     use plumb_model::probe::storage::{CommitMethod, Placement};
+    use std::sync::{Arc, Mutex};
 
     fn case(method: CommitMethod, placement: Placement, committers: u32) -> CommitCase {
         CommitCase { method, placement, block_bytes: 4096, committers, queue_depth: 1 }
@@ -182,7 +235,7 @@ mod tests {
         else {
             panic!("{case:?} is refused");
         };
-        let sample = committers.run(length, &AtomicBool::new(false)).unwrap();
+        let sample = committers.run(length, 0, &AtomicBool::new(false)).unwrap();
         assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
         sample
     }
@@ -194,40 +247,102 @@ mod tests {
         let seconds: u64 = sample.seconds.iter().map(|second| second.commits).sum();
         assert!(sample.commits() >= 2);
         assert_eq!(seconds, sample.commits());
-        // Each committer is busy with nothing else, so the times add up to what both were given.
-        assert!(sample.sum_ns <= 2 * u128::from(sample.elapsed_ns));
-        assert!(sample.rate_per_s * sample.elapsed_ns as f64 / 1e9 >= sample.commits() as f64 * 0.999);
+        assert!(sample.made >= sample.commits() + 2, "each warmed up");
+        let over = sample.commits() as f64 * 1e9 / sample.elapsed_ns as f64;
+        assert!((sample.rate_per_s() / over - 1.0).abs() < 1e-9);
     }
 
-    /// Leaves a commit under way whenever it tells of one.
-    struct Behind(std::sync::Arc<AtomicBool>);
+    /// A device that does one commit at a time, in the order in which they come, each in so long: whatever the committers, it
+    /// makes as many in a second. `spread` lets each take so long in turn.
+    #[derive(Clone)]
+    struct OneAtATime {
+        spread: &'static [u64],
+        done: Arc<Mutex<(usize, Instant)>>,
+    }
 
-    impl Writer for Behind {
+    impl OneAtATime {
+        fn of(spread: &'static [u64]) -> Self {
+            OneAtATime { spread, done: Arc::new(Mutex::new((0, Instant::now()))) }
+        }
+    }
+
+    impl Writer for OneAtATime {
         fn commit(&mut self, now: Instant) -> Result<Instant, Failure> {
-            self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+            let ready = {
+                let mut done = self.done.lock().unwrap();
+                let took = Duration::from_millis(self.spread[done.0 % self.spread.len()]);
+                *done = (done.0 + 1, done.1.max(Instant::now()) + took);
+                done.1
+            };
+            std::thread::sleep(ready.saturating_duration_since(Instant::now()));
             Ok(now)
         }
 
         fn is_full(&self) -> bool {
             false
         }
+    }
 
-        fn settle(&mut self) -> Result<(), Failure> {
-            self.0.store(false, std::sync::atomic::Ordering::Relaxed);
-            Ok(())
+    /// Each has a device of its own.
+    struct Delay(Duration);
+
+    impl Writer for Delay {
+        fn commit(&mut self, now: Instant) -> Result<Instant, Failure> {
+            std::thread::sleep(self.0);
+            Ok(now)
+        }
+
+        fn is_full(&self) -> bool {
+            false
+        }
+    }
+
+    /// Blocks of 20 ms of committers with these devices: all commits over all the time.
+    fn rate(blocks: usize, writers: Vec<Box<dyn Writer>>, least_commits: u64) -> (f64, u64) {
+        let place = tempfile::tempdir().unwrap();
+        let directory = Directory::open(place.path()).unwrap();
+        let case = case(CommitMethod::Fsync, Placement::Append, writers.len() as u32);
+        let mut committers = Committers { directory: &directory, case, limit_bytes: 1 << 20, writers };
+        let (mut commits, mut elapsed_ns) = (0, 0);
+        for _ in 0..blocks {
+            let sample =
+                committers.run(Duration::from_millis(20), least_commits, &AtomicBool::new(false)).unwrap();
+            assert!(sample.elapsed_ns >= 20_000_000);
+            commits += sample.commits();
+            elapsed_ns += sample.elapsed_ns;
+        }
+        (commits as f64 * 1e9 / elapsed_ns as f64, commits)
+    }
+
+    #[test]
+    fn a_device_that_does_one_commit_at_a_time_is_not_made_faster_by_committers() {
+        // 4 ms in the mean. Blocks are far shorter than the turns of 16 committers.
+        let device = OneAtATime::of(&[1, 2, 4, 9]);
+        for committers in [2, 4, 16] {
+            let writers = (0..committers).map(|_| Box::new(device.clone()) as Box<dyn Writer>);
+            let (rate, _) = rate(4, writers.collect(), 0);
+            // A machine with too much to do wakes sleepers late, never early.
+            assert!((150.0..=275.0).contains(&rate), "{committers} committers: {rate}/s of 250/s");
         }
     }
 
     #[test]
-    fn nothing_is_under_way_when_the_warm_up_waits_for_the_others() {
-        let place = tempfile::tempdir().unwrap();
-        let directory = Directory::open(place.path()).unwrap();
-        let under_way = std::sync::Arc::new(AtomicBool::new(false));
-        let mut writer: Box<dyn Writer> = Box::new(Behind(under_way.clone()));
-        let stop = AtomicBool::new(false);
-        let pace = Pace { length: Duration::from_millis(1), stop: &stop };
-        warm_up(&directory, &mut writer, &pace, &|| panic!("it never gets full")).unwrap();
-        assert!(!under_way.load(std::sync::atomic::Ordering::Relaxed));
+    fn devices_of_their_own_add_up_and_none_is_counted_twice() {
+        let writers =
+            (0..8).map(|number| Box::new(Delay(Duration::from_millis(5 + number))) as Box<dyn Writer>);
+        // 1/5 + 1/6 ... 1/12 a millisecond.
+        let (rate, _) = rate(4, writers.collect(), 0);
+        assert!((600.0..=1_060.0).contains(&rate), "{rate}/s of 1,020/s");
+    }
+
+    #[test]
+    fn a_slow_device_gets_the_time_for_the_commits_that_are_wanted_and_no_more_than_ten_lengths() {
+        let slow = || vec![Box::new(Delay(Duration::from_millis(15))) as Box<dyn Writer>];
+        let (rate_of_few, commits) = rate(1, slow(), 6);
+        assert_eq!(commits, 6);
+        assert!(rate_of_few <= 1_000.0 / 15.0, "{rate_of_few}");
+        let (_, commits) = rate(1, slow(), 1_000);
+        assert!((2..=14).contains(&commits), "ten times 20 ms: {commits}");
     }
 
     #[test]
@@ -238,7 +353,7 @@ mod tests {
         let Prepared::Ready(mut committers) = Committers::prepare(&directory, case, 1 << 20).unwrap() else {
             panic!("O_DSYNC is refused");
         };
-        let sample = committers.run(Duration::from_secs(3_600), &AtomicBool::new(true)).unwrap();
+        let sample = committers.run(Duration::from_secs(3_600), 0, &AtomicBool::new(true)).unwrap();
         assert_eq!(sample.commits(), 0);
     }
 }

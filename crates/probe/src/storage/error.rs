@@ -34,6 +34,12 @@ pub enum StorageError {
         /// As given.
         path: PathBuf,
     },
+    /// A file system of the kernel's own.
+    #[error("{path} takes no files: what is in it is the kernel's")]
+    NoFiles {
+        /// As given.
+        path: PathBuf,
+    },
     /// This user may not.
     #[error("{path}: this user may not {doing}")]
     NotAllowed {
@@ -100,6 +106,14 @@ pub enum StorageError {
         /// The kernel's word.
         errno: Errno,
     },
+    /// No way to commit that was asked for is possible.
+    #[error("{path}: none of the ways to commit that were asked for could be measured: {reasons}")]
+    NothingMeasured {
+        /// As given.
+        path: PathBuf,
+        /// Why not, way by way.
+        reasons: String,
+    },
     /// The limit of open files is too low for the plan.
     #[error("this process may open {allowed} files; expected at least {needed} for the committers' files")]
     TooFewFiles {
@@ -141,7 +155,8 @@ impl StorageError {
         match self {
             StorageError::NoSuchPath { .. }
             | StorageError::RawDevice { .. }
-            | StorageError::NotADirectory { .. } => Fault::Usage,
+            | StorageError::NotADirectory { .. }
+            | StorageError::NoFiles { .. } => Fault::Usage,
             _ => Fault::Environment,
         }
     }
@@ -155,6 +170,7 @@ impl StorageError {
             StorageError::RawDevice { .. } => {
                 "plumb writes only into files of its own: mount a file system on the device and give a directory of it"
             }
+            StorageError::NoFiles { .. } => "give a directory of a file system on the storage to be probed",
             StorageError::NotADirectory { .. } => "give the directory that the file is in",
             StorageError::NotAllowed { .. } => {
                 "run it as a user who may write there, or give another directory"
@@ -178,6 +194,9 @@ impl StorageError {
             StorageError::Other { .. } => "the kernel's log may say more (dmesg, journalctl -k)",
             StorageError::TooFewFiles { .. } => {
                 "fewer --committers, ways to commit (--method) or paths, or a higher limit of open files (ulimit -n)"
+            }
+            StorageError::NothingMeasured { .. } => {
+                "another --method or --block; without --method every way that is possible here is measured"
             }
             StorageError::Thread { .. } => "fewer --committers, or a higher limit of processes (ulimit -u)",
         }

@@ -4,6 +4,7 @@ use super::buffer::Buffer;
 use super::commit::{Failure, Writer};
 use super::directory::Directory;
 use super::error::StorageError;
+use super::left_over::ProbeFile;
 use plumb_model::probe::storage::{CommitCase, CommitMethod, Placement};
 use rustix::fs::{Advice, Mode, OFlags};
 use rustix::io::Errno;
@@ -18,10 +19,13 @@ const DSYNC: OFlags = OFlags::from_bits_retain(libc::O_DSYNC.cast_unsigned());
 /// Fewest bytes of a write when a file is filled before the measuring: a page of most machines.
 const FILL_BYTES_MIN: u64 = 4096;
 
+/// Bytes after which a file that is being filled is synced (ours: seconds of a slow disk).
+const FILL_SYNC_BYTES: u64 = 32 << 20;
+
 /// A file with its way to commit.
 #[derive(Debug)]
 pub(super) struct FileWriter {
-    file: File,
+    file: ProbeFile,
     buffer: Buffer,
     method: CommitMethod,
     placement: Placement,
@@ -37,7 +41,7 @@ pub(super) fn open(
     case: &CommitCase,
     limit_bytes: u64,
     seed: u64,
-) -> Result<Result<File, String>, StorageError> {
+) -> Result<Result<ProbeFile, String>, StorageError> {
     let dsync = matches!(case.method, CommitMethod::Dsync | CommitMethod::DirectDsync);
     let file = match (case.placement, dsync) {
         (Placement::Append, true) => directory.file(DSYNC)?,
@@ -46,7 +50,7 @@ pub(super) fn open(
             let file = directory.file(OFlags::empty())?;
             fill(directory, &file, (limit_bytes, case.block_bytes), seed)?;
             // Only now: with the flag each write of the filling would be a commit, minutes of them on a slow device.
-            match if dsync { reopened(&file) } else { Ok(file) } {
+            match if dsync { reopened(&file).map(|other| file.reopened(other)) } else { Ok(file) } {
                 Ok(file) => file,
                 Err(errno) => {
                     return Ok(Err(format!("a file that is there cannot be opened with O_DSYNC: {errno}")));
@@ -56,7 +60,7 @@ pub(super) fn open(
     };
     if case.method.is_direct() {
         // What is still in the page cache would have to be thrown out by the commits of the first turn.
-        rustix::fs::fadvise(&file, 0, None, Advice::DontNeed)
+        rustix::fs::fadvise(&*file, 0, None, Advice::DontNeed)
             .map_err(|errno| directory.error("empty the page cache", errno))?;
         // Set afterwards: a file system that refuses it at the opening may still have made the file.
         if let Err(reason) = set_direct(directory, &file, true)? {
@@ -100,18 +104,27 @@ fn fill(
     seed: u64,
 ) -> Result<(), StorageError> {
     let mut buffer = Buffer::new(block_bytes.max(FILL_BYTES_MIN) as usize, seed ^ 0xf111);
-    let mut at = 0;
+    let (mut at, mut synced) = (0, 0);
     while at < bytes {
+        // A file of many gigabytes takes minutes. Nothing is committed to one that is not full.
+        if directory.is_stopped() {
+            return Ok(());
+        }
         let part = buffer.next();
         let len = part.len().min(usize::try_from(bytes - at).unwrap_or(usize::MAX));
         write_all(file, &part[..len], at).map_err(|errno| directory.error("fill a file", errno))?;
         at += len as u64;
+        // Else the sync at the end would be one that nobody can stop.
+        if at - synced >= FILL_SYNC_BYTES {
+            rustix::fs::fdatasync(file).map_err(|errno| directory.error("sync a file", errno))?;
+            synced = at;
+        }
     }
     rustix::fs::fsync(file).map_err(|errno| directory.error("sync a file", errno))
 }
 
 impl FileWriter {
-    pub(super) fn new(file: File, case: &CommitCase, limit_bytes: u64, seed: u64) -> Self {
+    pub(super) fn new(file: ProbeFile, case: &CommitCase, limit_bytes: u64, seed: u64) -> Self {
         FileWriter {
             file,
             buffer: Buffer::new(case.block_bytes as usize, seed),
@@ -128,8 +141,8 @@ impl Writer for FileWriter {
     fn commit(&mut self, now: Instant) -> Result<Instant, Failure> {
         write_all(&self.file, self.buffer.next(), self.offset).map_err(|errno| ("write to a file", errno))?;
         let synced = match self.method {
-            CommitMethod::Fsync | CommitMethod::Direct => rustix::fs::fsync(&self.file),
-            CommitMethod::Fdatasync => rustix::fs::fdatasync(&self.file),
+            CommitMethod::Fsync | CommitMethod::Direct => rustix::fs::fsync(&*self.file),
+            CommitMethod::Fdatasync => rustix::fs::fdatasync(&*self.file),
             CommitMethod::SyncFileRange => sync_file_range(&self.file, self.offset, self.block_bytes),
             // The write itself is the commit.
             _ => Ok(()),
@@ -181,13 +194,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_file_is_not_filled_any_further_once_the_user_says_stop() {
+        let place = tempfile::tempdir().unwrap();
+        let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+        let directory = Directory::open(place.path()).unwrap().stopped_by(&stop);
+        let file = directory.file(OFlags::empty()).unwrap();
+        fill(&directory, &file, (1 << 40, 4096), 0).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 0);
+    }
+
+    #[test]
     fn a_file_for_dsync_syncs_data_and_not_all_metadata() {
         let place = tempfile::tempdir().unwrap();
         let directory = Directory::open(place.path()).unwrap();
         let opened = |method: CommitMethod, placement| {
             let case = CommitCase { method, placement, block_bytes: 4096, committers: 1, queue_depth: 1 };
             let file = open(&directory, &case, 1 << 20, 0).unwrap().unwrap();
-            let flags = rustix::fs::fcntl_getfl(&file).unwrap().bits().cast_signed() & libc::O_SYNC;
+            let flags = rustix::fs::fcntl_getfl(&*file).unwrap().bits().cast_signed() & libc::O_SYNC;
             (flags, file.metadata().unwrap().len())
         };
         // O_SYNC is a bit more than O_DSYNC.

@@ -8,12 +8,13 @@
 
 use super::buffer::Buffer;
 use super::commit::{Failure, Writer};
+use super::fault::failed_in;
 use super::flush::Flush;
+use super::left_over::ProbeFile;
 use plumb_model::probe::storage::{CommitCase, CommitMethod};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync, munmap};
 use std::ffi::c_void;
-use std::fs::File;
 use std::time::Instant;
 
 /// Unit of msync.
@@ -27,6 +28,10 @@ pub(super) struct MappedWriter {
     block_bytes: u64,
     offset: u64,
     how: How,
+    /// Open as long as it is mapped, so that it keeps its name where it has one.
+    _file: ProbeFile,
+    /// Where a page could not be had there is memory of nobody from then on.
+    failed: Option<Failure>,
 }
 
 enum How {
@@ -40,7 +45,7 @@ unsafe impl Send for MappedWriter {}
 impl MappedWriter {
     /// Maps a file that is filled. The words why not, where it cannot be mapped that way.
     pub(super) fn new(
-        file: &File,
+        file: ProbeFile,
         case: &CommitCase,
         len: u64,
         seed: u64,
@@ -58,7 +63,7 @@ impl MappedWriter {
         };
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: the kernel chooses the place, so no memory of ours is touched.
-        let mapped = unsafe { mmap(std::ptr::null_mut(), len as usize, protection, flags, file, 0) };
+        let mapped = unsafe { mmap(std::ptr::null_mut(), len as usize, protection, flags, &*file, 0) };
         match mapped {
             Ok(memory) => Ok(Ok(MappedWriter {
                 memory,
@@ -67,6 +72,8 @@ impl MappedWriter {
                 block_bytes: case.block_bytes,
                 offset: 0,
                 how,
+                _file: file,
+                failed: None,
             })),
             Err(Errno::OPNOTSUPP | Errno::INVAL) if case.method == CommitMethod::MapSync => Ok(Err(
                 "this file system refuses MAP_SYNC: it needs DAX (ext4 or xfs with dax) on persistent memory that \
@@ -83,10 +90,18 @@ impl MappedWriter {
 
 impl Writer for MappedWriter {
     fn commit(&mut self, now: Instant) -> Result<Instant, Failure> {
+        // A mapping has whole pages.
+        let mapped_bytes = self.len.next_multiple_of(PAGE_BYTES) as usize;
         let bytes = self.buffer.next();
         let place = self.memory.wrapping_byte_add(self.offset as usize).cast::<u8>();
         // SAFETY: offset and block lie within the mapping, which nobody else uses; the buffer is no part of it.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) };
+        let store = || unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) };
+        if failed_in(self.memory, mapped_bytes, store) {
+            self.failed = Some(("store to a mapped file", Errno::IO));
+        }
+        if let Some(failure) = self.failed {
+            return Err(failure);
+        }
         match self.how {
             How::Msync => {
                 let start = self.offset / PAGE_BYTES * PAGE_BYTES;
@@ -96,8 +111,16 @@ impl Writer for MappedWriter {
                 unsafe { msync(page, len, MsyncFlags::SYNC) }
                     .map_err(|errno| ("sync a mapped file", errno))?;
             }
-            // SAFETY: the block lies within the mapping.
-            How::Flush(flush) => unsafe { flush.range(place, bytes.len()) },
+            How::Flush(flush) => {
+                let len = bytes.len();
+                // SAFETY: the block lies within the mapping.
+                let flush = || unsafe { flush.range(place, len) };
+                if failed_in(self.memory, mapped_bytes, flush) {
+                    let failure = ("flush a mapped file", Errno::IO);
+                    self.failed = Some(failure);
+                    return Err(failure);
+                }
+            }
         }
         self.offset += self.block_bytes;
         if self.offset + self.block_bytes > self.len {
@@ -134,11 +157,16 @@ mod tests {
         }
     }
 
+    fn mapped(file: &std::fs::File, method: CommitMethod, len: u64) -> Result<MappedWriter, String> {
+        file.write_all_at(&vec![0; len as usize], 0).unwrap();
+        let file = ProbeFile::unnamed(file.try_clone().unwrap().into());
+        MappedWriter::new(file, &case(method), len, 5).unwrap()
+    }
+
     #[test]
     fn what_is_stored_and_synced_is_in_the_file_and_goes_round_in_it() {
         let file = tempfile::tempfile().unwrap();
-        file.write_all_at(&[0; 3 * 4096], 0).unwrap();
-        let mut writer = MappedWriter::new(&file, &case(CommitMethod::Msync), 3 * 4096, 5).unwrap().unwrap();
+        let mut writer = mapped(&file, CommitMethod::Msync, 3 * 4096).unwrap();
         for _ in 0..4 {
             writer.commit(Instant::now()).unwrap();
         }
@@ -149,11 +177,25 @@ mod tests {
     }
 
     #[test]
+    fn a_store_that_the_file_does_not_take_any_more_is_an_error_and_no_signal() {
+        let file = tempfile::tempfile().unwrap();
+        let mut writer = mapped(&file, CommitMethod::Msync, 2 * 4096).unwrap();
+        writer.commit(Instant::now()).unwrap();
+        // Beyond the end of its file a mapping has no pages: the kernel's answer is the one to a file system that failed.
+        file.set_len(0).unwrap();
+        for _ in 0..3 {
+            match writer.commit(Instant::now()) {
+                Err(failure) => assert_eq!(failure, ("store to a mapped file", Errno::IO)),
+                Ok(_) => panic!("it was stored"),
+            }
+        }
+    }
+
+    #[test]
     fn a_file_system_without_dax_says_why_not() {
         let file = tempfile::tempfile().unwrap();
-        file.write_all_at(&[0; 4096], 0).unwrap();
         // On persistent memory it is granted, and there is nothing to refuse.
-        if let Err(reason) = MappedWriter::new(&file, &case(CommitMethod::MapSync), 4096, 0).unwrap() {
+        if let Err(reason) = mapped(&file, CommitMethod::MapSync, 4096) {
             assert!(reason.contains("DAX") || reason.contains("instruction"), "{reason}");
         }
     }

@@ -1,5 +1,6 @@
 //! What a committer notes of its commits: a histogram, the exact sum and extremes, and the seconds.
 
+use super::pace::Window;
 use hdrhistogram::Histogram;
 use plumb_model::probe::storage::CommitSecond;
 
@@ -8,10 +9,10 @@ const TIME_MAX_NS: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 3;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What all committers of a block measured.
+/// What all committers of a block measured, over one time that is the same for all.
 #[derive(Debug, Clone)]
 pub struct CommitSample {
-    /// Times of commits, three significant digits.
+    /// Times of the commits that ended in that time, three significant digits.
     pub histogram: Histogram<u64>,
     /// Their exact sum.
     pub sum_ns: u128,
@@ -19,14 +20,15 @@ pub struct CommitSample {
     pub min_ns: Option<u64>,
     /// The largest.
     pub max_ns: Option<u64>,
-    /// Measured time of the committer that took longest.
+    /// That time: from the end of one commit of the first committer to the end of a later one of it. One committer's time
+    /// stands still while a full file is replaced.
     pub elapsed_ns: u64,
-    /// Commits per second: the sum over committers, each over its own time.
-    pub rate_per_s: f64,
-    /// The block second by second.
+    /// That time second by second.
     pub seconds: Vec<CommitSecond>,
     /// Processor time of this process meanwhile.
     pub cpu_ns: u64,
+    /// Commits of the whole block: those before and after that time too, when the committers warmed up and ended.
+    pub made: u64,
 }
 
 impl CommitSample {
@@ -39,9 +41,9 @@ impl CommitSample {
             min_ns: None,
             max_ns: None,
             elapsed_ns: 0,
-            rate_per_s: 0.0,
             seconds: Vec::new(),
             cpu_ns: 0,
+            made: 0,
         }
     }
 
@@ -50,8 +52,13 @@ impl CommitSample {
         self.histogram.len()
     }
 
-    /// Notes a commit that took so long and ended so long after the block's begin.
-    pub(super) fn commit(&mut self, took_ns: u64, at_ns: u64) {
+    /// Commits per second of all committers together.
+    pub fn rate_per_s(&self) -> f64 {
+        if self.elapsed_ns == 0 { 0.0 } else { self.commits() as f64 * 1e9 / self.elapsed_ns as f64 }
+    }
+
+    /// Notes a commit that took so long and ended so long after the begin of the time that counts.
+    fn commit(&mut self, took_ns: u64, at_ns: u64) {
         self.histogram.saturating_record(took_ns);
         self.sum_ns += u128::from(took_ns);
         self.min_ns = Some(self.min_ns.map_or(took_ns, |least| least.min(took_ns)));
@@ -65,12 +72,6 @@ impl CommitSample {
         row.max_ns = Some(row.max_ns.map_or(took_ns, |most| most.max(took_ns)));
     }
 
-    /// Ends the account of one committer.
-    pub(super) fn end(&mut self, elapsed_ns: u64) {
-        self.elapsed_ns = elapsed_ns;
-        self.rate_per_s = if elapsed_ns == 0 { 0.0 } else { self.commits() as f64 * 1e9 / elapsed_ns as f64 };
-    }
-
     /// Adds another committer of the same block.
     pub(super) fn add(&mut self, other: &CommitSample) {
         self.histogram.add(&other.histogram).expect("all have the same bounds");
@@ -78,7 +79,8 @@ impl CommitSample {
         self.min_ns = self.min_ns.into_iter().chain(other.min_ns).min();
         self.max_ns = self.max_ns.max(other.max_ns);
         self.elapsed_ns = self.elapsed_ns.max(other.elapsed_ns);
-        self.rate_per_s += other.rate_per_s;
+        self.cpu_ns += other.cpu_ns;
+        self.made += other.made;
         self.seconds.resize(self.seconds.len().max(other.seconds.len()), CommitSecond::default());
         for (mine, theirs) in self.seconds.iter_mut().zip(&other.seconds) {
             mine.commits += theirs.commits;
@@ -87,31 +89,87 @@ impl CommitSample {
     }
 }
 
+/// The commits of one committer while it is not known yet which of them count.
+#[derive(Debug)]
+pub(super) struct Account {
+    sample: CommitSample,
+    /// Ended before the time that counts had begun as far as this committer knew, or maybe after its end: when they ended and
+    /// what they took.
+    open: Vec<(u64, u64)>,
+}
+
+impl Account {
+    pub(super) fn new() -> Self {
+        Account { sample: CommitSample::empty(), open: Vec::new() }
+    }
+
+    /// Notes a commit that took so long and ended then.
+    pub(super) fn commit(&mut self, took_ns: u64, at_ns: u64, window: &Window) {
+        self.sample.made += 1;
+        self.open.push((at_ns, took_ns));
+        match (window.began(), window.may_end()) {
+            (Some(begin), Some(may_end)) if at_ns <= may_end => self.settle(begin, may_end),
+            _ => {}
+        }
+    }
+
+    /// What ended in the time that counts.
+    pub(super) fn end(mut self, window: &Window) -> CommitSample {
+        if let Some((begin, end)) = window.both() {
+            self.settle(begin, end);
+            self.sample.elapsed_ns = end - begin;
+        } else {
+            self.sample = CommitSample { made: self.sample.made, ..CommitSample::empty() };
+        }
+        self.sample
+    }
+
+    fn settle(&mut self, begin: u64, end: u64) {
+        for (at_ns, took_ns) in self.open.drain(..) {
+            if at_ns > begin && at_ns <= end {
+                self.sample.commit(took_ns, at_ns - begin);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
-    fn committers_add_up_and_the_longest_time_is_the_blocks() {
-        let (mut one, mut two) = (CommitSample::empty(), CommitSample::empty());
-        one.commit(10_000_000, 400_000_000);
-        one.commit(20_000_000, 1_400_000_000);
-        one.end(2 * SECOND_NS);
-        two.commit(40_000_000, 500_000_000);
-        two.end(SECOND_NS);
-        one.add(&two);
-        assert_eq!((one.commits(), one.sum_ns, one.elapsed_ns), (3, 70_000_000, 2 * SECOND_NS));
-        assert_eq!(one.rate_per_s, 2.0);
-        assert_eq!((one.min_ns, one.max_ns), (Some(10_000_000), Some(40_000_000)));
-        let seconds: Vec<_> = one.seconds.iter().map(|second| (second.commits, second.max_ns)).collect();
-        assert_eq!(seconds, [(2, Some(40_000_000)), (1, Some(20_000_000))]);
+    fn only_commits_that_end_in_the_time_that_counts_are_counted_and_the_rate_is_over_it() {
+        let window = Window::new(Duration::from_secs(2), 2);
+        let (mut first, mut second) = (Account::new(), Account::new());
+        first.commit(900, 900, &window);
+        // It ended after the begin, and its committer had not heard of that.
+        second.commit(10, 1_500_000_000, &window);
+        first.commit(100, 1_000_000_000, &window);
+        window.begin(1_000_000_000);
+        second.commit(20, 1_900_000_000, &window);
+        first.commit(30, 2_500_000_000, &window);
+        // After the end, and nobody knew yet.
+        second.commit(7, 4_600_000_000, &window);
+        first.commit(40, 4_000_000_000, &window);
+        window.end(4_000_000_000);
+        let mut sample = first.end(&window);
+        sample.add(&second.end(&window));
+        assert_eq!((sample.commits(), sample.made), (4, 7));
+        assert_eq!((sample.sum_ns, sample.min_ns, sample.max_ns), (100, Some(10), Some(40)));
+        assert_eq!((sample.elapsed_ns, sample.rate_per_s()), (3 * SECOND_NS, 4.0 / 3.0));
+        let seconds: Vec<_> = sample.seconds.iter().map(|second| (second.commits, second.max_ns)).collect();
+        assert_eq!(seconds, [(2, Some(20)), (1, Some(30)), (0, None), (1, Some(40))]);
     }
 
     #[test]
-    fn nothing_committed_has_no_extremes() {
-        let mut empty = CommitSample::empty();
-        empty.end(0);
-        empty.add(&CommitSample::empty());
-        assert_eq!((empty.min_ns, empty.max_ns, empty.rate_per_s), (None, None, 0.0));
+    fn a_block_without_an_end_says_nothing() {
+        let window = Window::new(Duration::from_secs(1), 1);
+        let mut account = Account::new();
+        window.begin(5);
+        account.commit(3, 9, &window);
+        window.give_up();
+        let sample = account.end(&window);
+        assert_eq!((sample.commits(), sample.min_ns, sample.rate_per_s(), sample.made), (0, None, 0.0, 1));
     }
 }

@@ -11,11 +11,11 @@
 
 use super::buffer::Buffer;
 use super::commit::{Failure, Writer};
+use super::left_over::ProbeFile;
 use io_uring::{IoUring, opcode, squeue, types};
 use plumb_model::probe::storage::{CommitCase, Placement};
 use rustix::io::Errno;
 use std::collections::VecDeque;
-use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::time::Instant;
 
@@ -28,7 +28,7 @@ pub(super) struct RingWriter {
     free: Vec<usize>,
     /// Commits that are done and have not been told yet: when they began.
     done: VecDeque<Instant>,
-    file: File,
+    file: ProbeFile,
     placement: Placement,
     block_bytes: u64,
     offset: u64,
@@ -44,7 +44,12 @@ struct Slot {
 
 impl RingWriter {
     /// A ring for so many commits at once. The words why not, where the kernel or a container does not allow it.
-    pub(super) fn new(file: File, case: &CommitCase, limit_bytes: u64, seed: u64) -> Result<Self, String> {
+    pub(super) fn new(
+        file: ProbeFile,
+        case: &CommitCase,
+        limit_bytes: u64,
+        seed: u64,
+    ) -> Result<Self, String> {
         let ring = ring(case.queue_depth * 2)
             .map_err(|error| format!("this kernel or container allows no io_uring: {error}"))?;
         let slot = |number: u32| Slot {
@@ -202,6 +207,7 @@ mod tests {
     use super::*;
     use plumb_model::probe::storage::CommitMethod;
     use std::collections::BTreeSet;
+    use std::fs::File;
 
     /// A ring on a file of its own, and the file. None where this machine allows no io_uring.
     fn ring(queue_depth: u32, limit_bytes: u64) -> Option<(RingWriter, File)> {
@@ -214,7 +220,9 @@ mod tests {
             queue_depth,
         };
         let kept = file.try_clone().unwrap();
-        RingWriter::new(file, &case, limit_bytes, 7).ok().map(|writer| (writer, kept))
+        RingWriter::new(ProbeFile::unnamed(file.into()), &case, limit_bytes, 7)
+            .ok()
+            .map(|writer| (writer, kept))
     }
 
     #[test]
@@ -254,7 +262,9 @@ mod tests {
         // With completions of writes that went well, as on older kernels, and without.
         for older in [true, false] {
             let file = File::open("/dev/null").unwrap();
-            let Ok(mut writer) = RingWriter::new(file, &case, 1 << 20, 0) else { return };
+            let Ok(mut writer) = RingWriter::new(ProbeFile::unnamed(file.into()), &case, 1 << 20, 0) else {
+                return;
+            };
             writer.writes_are_silent &= !older;
             assert_eq!(writer.commit(Instant::now()), Err(("write to a file", Errno::BADF)));
         }

@@ -8,11 +8,11 @@ use super::buffer::Buffer;
 use super::directory::Directory;
 use super::error::StorageError;
 use super::file::{set_direct, write_all};
+use super::left_over::ProbeFile;
 use super::pace::Pace;
 use plumb_model::probe::storage::{PageCache, StreamCase, StreamDirection};
 use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
-use std::fs::File;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,7 @@ const SYNC_LENGTHS: f64 = 4.0;
 pub struct Streams<'a> {
     directory: &'a Directory,
     limit_bytes: u64,
-    readable: File,
+    readable: ProbeFile,
     readable_bytes: u64,
     /// What the device took while the file was made.
     synced_bytes_per_s: f64,
@@ -61,7 +61,7 @@ impl<'a> Streams<'a> {
             let len = part.len() as u64;
             write_all(&readable, part, bytes)
                 .map_err(|errno| directory.error("write a file to read", errno))?;
-            rustix::fs::fdatasync(&readable).map_err(|errno| directory.error("sync a file", errno))?;
+            rustix::fs::fdatasync(&*readable).map_err(|errno| directory.error("sync a file", errno))?;
             bytes += len;
         }
         let synced_bytes_per_s = bytes as f64 / began.elapsed().as_secs_f64();
@@ -111,7 +111,7 @@ impl<'a> Streams<'a> {
             bytes += case.block_bytes;
         }
         let written = Instant::now();
-        rustix::fs::fdatasync(&file).map_err(|errno| self.directory.error("sync a stream", errno))?;
+        rustix::fs::fdatasync(&*file).map_err(|errno| self.directory.error("sync a stream", errno))?;
         Ok(Ok(StreamSample {
             bytes,
             transfer_ns: (written - began).as_nanos() as u64,
@@ -124,7 +124,7 @@ impl<'a> Streams<'a> {
         if let Err(reason) = set_direct(self.directory, file, case.page_cache == PageCache::Direct)? {
             return Ok(Err(reason));
         }
-        rustix::fs::fadvise(file, 0, None, Advice::DontNeed)
+        rustix::fs::fadvise(&**file, 0, None, Advice::DontNeed)
             .map_err(|errno| self.directory.error("empty the page cache of a file", errno))?;
         let mut buffer = Buffer::new(case.block_bytes as usize, 0);
         let began = Instant::now();
@@ -137,7 +137,7 @@ impl<'a> Streams<'a> {
                 }
                 at = 0;
             }
-            let read = match rustix::io::pread(file, buffer.space(), at) {
+            let read = match rustix::io::pread(&**file, buffer.space(), at) {
                 Err(Errno::INTR) => continue,
                 read => read.map_err(|errno| self.directory.error("read a stream", errno))?,
             };

@@ -1,6 +1,7 @@
 //! `plumb probe storage`: what is behind directories, how fast they commit and stream, and what speaks against it.
 
 mod fold;
+mod forecast;
 mod plan;
 mod rate;
 mod reference;
@@ -14,14 +15,14 @@ use anyhow::Result;
 use plan::Plan;
 use plumb_model::probe::ProbeKind;
 use plumb_model::probe::storage::{StorageProbe, StorageTarget};
-use plumb_probe::storage::Directory;
+use plumb_probe::storage::{Directory, StorageError};
 use std::sync::atomic::Ordering;
 
 pub(super) fn storage(arguments: &StorageArgs) -> Result<End> {
     let plan = Plan::of(arguments)?;
-    let directories =
-        arguments.paths.iter().map(|path| Directory::open(path)).collect::<Result<Vec<_>, _>>()?;
     let stop = stop::flag()?;
+    let open = |path: &std::path::PathBuf| Directory::open(path).map(|directory| directory.stopped_by(&stop));
+    let directories = arguments.paths.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let window = Window::open();
     let (targets, error) = rounds::measure(&plan, &directories, &stop)?;
     let mut document = StorageProbe {
@@ -43,11 +44,33 @@ pub(super) fn storage(arguments: &StorageArgs) -> Result<End> {
     if let Some(error) = error {
         return Err(error.into());
     }
+    if let Some(target) =
+        document.targets.iter().find(|target| document.conditions.complete && is_bare(target))
+    {
+        return Err(nothing_measured(target).into());
+    }
     Ok(match () {
         () if !document.conditions.complete => End::Interrupted,
         () if document.targets.iter().any(contradicts) => End::Found,
         () => End::Done,
     })
+}
+
+/// Whether none of the ways to commit that were asked for could be measured.
+fn is_bare(target: &StorageTarget) -> bool {
+    target.commits.iter().all(|commit| commit.rate_per_s.is_none())
+}
+
+fn nothing_measured(target: &StorageTarget) -> StorageError {
+    let mut reasons: Vec<String> = Vec::new();
+    for commit in &target.commits {
+        let reason = commit.unavailable.as_deref().unwrap_or("nothing was committed");
+        let said = format!("{}: {reason}", commit.case.method.name());
+        if !reasons.contains(&said) {
+            reasons.push(said);
+        }
+    }
+    StorageError::NothingMeasured { path: (&target.path).into(), reasons: reasons.join("; ") }
 }
 
 /// Whether a figure is not what its name promises.

@@ -9,6 +9,8 @@ use crate::probe::{or_absent, table};
 use crate::size_text::{Column, Section};
 use plumb_model::probe::storage::{CommitResult, Placement, StoragePlan, StorageTarget};
 
+/// Commits below which no median is shown.
+const COMMITS_OF_MEDIAN: u32 = 20;
 /// From here on times are shown in milliseconds.
 const MILLISECOND_NS: f64 = 1e6;
 
@@ -41,9 +43,19 @@ fn meaning(measured: &[&CommitResult], plan: &StoragePlan) -> String {
     let several = |commit: &&CommitResult| commit.case.committers > 1;
     let threads =
         if measured.iter().any(several) { "; x N: N threads, each with a file of its own" } else { "" };
+    let longer = longer(measured).map_or(String::new(), |time| {
+        format!("; a median takes {COMMITS_OF_MEDIAN} commits: --duration {time} gives them")
+    });
     format!(
-        "{size}{blocks}{threads}; times from before the write to after the sync; CPU is this process's for each commit"
+        "{size}{blocks}{threads}{longer}; times from before the write to after the sync; CPU is this process's for each commit"
     )
+}
+
+/// The measured time after which every way would have a median, where one has none.
+fn longer(measured: &[&CommitResult]) -> Option<String> {
+    let without = measured.iter().filter(|commit| commit.latency.p50_ns.is_none());
+    let slowest = without.filter_map(|commit| commit.rate_per_s).min_by(f64::total_cmp)?;
+    (slowest > 0.0).then(|| format!("{}s", (f64::from(COMMITS_OF_MEDIAN) / slowest).ceil()))
 }
 
 /// The block size, if all have the same: then it needs no column.
@@ -209,6 +221,16 @@ mod tests {
         appended.commits.retain(|commit| commit.case.placement == Placement::Append);
         let text = text(&appended);
         assert!(text.contains("grows") && !text.contains("overwrite a file"), "{text}");
+    }
+
+    #[test]
+    fn a_way_without_a_median_is_told_how_long_it_would_take() {
+        let mut slow = all(75e6);
+        assert!(!text(&slow).contains("--duration"), "{}", text(&slow));
+        slow.commits[3].latency.p50_ns = None;
+        slow.commits[3].rate_per_s = Some(0.7);
+        let text = text(&slow).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("a median takes 20 commits: --duration 29s gives them"), "{text}");
     }
 
     #[test]

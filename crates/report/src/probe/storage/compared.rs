@@ -54,12 +54,18 @@ fn span(ratio: &RatioToFirst) -> String {
     })
 }
 
+/// Bytes of a commit that may be held against the published ones, whose block size is not stated: a database's page.
+const PUBLISHED_BLOCK_BYTES: u64 = 4096;
+
 /// Published devices, each with what the paths' appending with fsync is over it.
 pub(super) fn published(document: &StorageProbe) -> Section {
     let own = |target: &StorageTarget| {
         let case = |commit: &&CommitResult| {
             let case = &commit.case;
-            case.method == CommitMethod::Fsync && case.placement == Placement::Append && case.committers == 1
+            case.method == CommitMethod::Fsync
+                && case.placement == Placement::Append
+                && case.committers == 1
+                && case.block_bytes == PUBLISHED_BLOCK_BYTES
         };
         target.commits.iter().find(case).and_then(|commit| commit.rate_per_s)
     };
@@ -72,7 +78,10 @@ pub(super) fn published(document: &StorageProbe) -> Section {
             or_absent(ours, |(_, rate)| number::ratio(rate / device.rate_per_s)),
         ]
     };
-    let beside = ours.map_or(String::new(), |(path, _)| format!("; ratio is fsync on {path} over it"));
+    let beside = match ours {
+        Some((path, _)) => format!("; ratio is fsync of 4 KiB on {path} over it"),
+        None => "; no ratio, since no single committer appended 4 KiB with fsync here".to_owned(),
+    };
     let columns = [
         Column::text("device"),
         Column::number("commits/s"),
@@ -81,4 +90,43 @@ pub(super) fn published(document: &StorageProbe) -> Section {
     ];
     let meaning = format!("{}{beside}", document.reference.source);
     table("Published", &meaning, &columns, document.reference.rows.iter().map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::target;
+    use super::*;
+    use crate::probe::tests::{PLAIN, quiet};
+    use crate::size_text::{Sheet, render};
+    use plumb_model::probe::ProbeKind;
+    use plumb_model::probe::storage::{ReferenceDevices, StoragePlan};
+
+    fn text(blocks: &[u64]) -> String {
+        let mut target = target("/srv", true, None);
+        let of = |block: &u64| {
+            let mut commit = target.commits[0].clone();
+            commit.case.block_bytes = *block;
+            commit.rate_per_s = Some(*block as f64);
+            commit
+        };
+        target.commits = blocks.iter().map(of).collect();
+        let row = ReferenceDevice { name: "a disk".to_owned(), rate_per_s: 8_192.0, latency_ns: None };
+        let document = StorageProbe {
+            conditions: quiet(ProbeKind::Storage),
+            plan: StoragePlan { duration_ns: 1, rounds: 1, seed: 1, overwritten_bytes: 1 },
+            targets: vec![target],
+            reference: ReferenceDevices { source: "a blog".to_owned(), rows: vec![row] },
+        };
+        let sheet = Sheet { sections: vec![published(&document)], ..Sheet::default() };
+        render(&sheet, PLAIN)
+    }
+
+    #[test]
+    fn only_commits_of_the_same_size_are_held_against_published_ones() {
+        for blocks in [&[1 << 20, 4096][..], &[4096, 1 << 20]] {
+            assert!(text(blocks).contains("×0.500"), "{}", text(blocks));
+        }
+        let other = text(&[1 << 20]);
+        assert!(other.contains("no ratio") && !other.contains('×'), "{other}");
+    }
 }

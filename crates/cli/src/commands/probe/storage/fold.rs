@@ -19,6 +19,8 @@ pub(super) struct CommitFold {
     histogram: Histogram,
     blocks: Vec<CommitBlock>,
     cpu_ns: u64,
+    /// Commits of whole blocks, warm-up and end included: what the device's work is over.
+    made: u64,
     device: Option<DeviceWork>,
     unavailable: Option<String>,
 }
@@ -53,6 +55,7 @@ impl CommitFold {
             histogram: Histogram::new(),
             blocks: Vec::new(),
             cpu_ns: 0,
+            made: 0,
             device: Some(DeviceWork { writes: 0, flushes: Some(0) }),
             unavailable: None,
         }
@@ -74,6 +77,7 @@ impl CommitFold {
         let Ok(histogram) = Histogram::from_parts(&sample.histogram, exact) else { return };
         self.histogram.merge(&histogram);
         self.cpu_ns += sample.cpu_ns;
+        self.made += sample.made;
         self.device = self.device.zip(device).map(|(mine, new)| DeviceWork {
             writes: mine.writes + new.writes,
             flushes: mine.flushes.zip(new.flushes).map(|(mine, new)| mine + new),
@@ -83,14 +87,15 @@ impl CommitFold {
             began_ns: at.began_ns,
             elapsed_ns: sample.elapsed_ns,
             commits: sample.commits(),
-            rate_per_s: sample.rate_per_s,
+            rate_per_s: sample.rate_per_s(),
             seconds: sample.seconds,
         });
     }
 
     pub(super) fn result(self) -> CommitResult {
         let commits = self.histogram.samples();
-        let per_commit = |total: u64| (commits > 0).then(|| total as f64 / commits as f64);
+        let over = |total: u64, commits: u64| (commits > 0).then(|| total as f64 / commits as f64);
+        let made = self.made;
         let rates: Vec<Timed> = self.blocks.iter().map(commit_rate).collect();
         CommitResult {
             case: self.case,
@@ -100,9 +105,9 @@ impl CommitFold {
             durable: None,
             warnings: Vec::new(),
             unavailable: self.unavailable.or_else(|| rates.is_empty().then(|| STOPPED.to_owned())),
-            cpu_ns_per_commit: per_commit(self.cpu_ns),
-            device_writes_per_commit: self.device.and_then(|device| per_commit(device.written()?)),
-            device_flushes_per_commit: self.device.and_then(|device| per_commit(device.flushes?)),
+            cpu_ns_per_commit: over(self.cpu_ns, commits),
+            device_writes_per_commit: self.device.and_then(|device| over(device.written()?, made)),
+            device_flushes_per_commit: self.device.and_then(|device| over(device.flushes?, made)),
             ratio_to_first: None,
             blocks: self.blocks,
         }
@@ -223,6 +228,30 @@ mod tests {
         let result = fold.result();
         assert_eq!((result.rate_per_s, result.blocks.len()), (None, 0));
         assert_eq!(result.unavailable.as_deref(), Some(STOPPED));
+    }
+
+    #[test]
+    fn what_the_device_did_is_over_all_commits_of_the_block_and_the_rate_over_those_that_count() {
+        let case = CommitCase {
+            method: plumb_model::probe::storage::CommitMethod::Fsync,
+            placement: plumb_model::probe::storage::Placement::Append,
+            block_bytes: 4096,
+            committers: 16,
+            queue_depth: 1,
+        };
+        let mut fold = CommitFold::new(case);
+        let mut sample =
+            CommitSample { made: 60, elapsed_ns: 500_000_000, cpu_ns: 400, ..CommitSample::empty() };
+        for _ in 0..20 {
+            sample.histogram.record(1_000).unwrap();
+        }
+        fold.block(at(0), sample, Some(DeviceWork { writes: 240, flushes: Some(60) }));
+        let result = fold.result();
+        assert_eq!((result.rate_per_s, result.cpu_ns_per_commit), (Some(40.0), Some(20.0)));
+        assert_eq!(
+            (result.device_writes_per_commit, result.device_flushes_per_commit),
+            (Some(3.0), Some(1.0))
+        );
     }
 
     #[test]

@@ -16,6 +16,8 @@ const DEPTHS: [u32; 2] = [1, 8];
 /// Ways to overwrite that show the device without the work that a growing file makes for the file system.
 const DEVICE_ALONE: [CommitMethod; 3] =
     [CommitMethod::Fsync, CommitMethod::Fdatasync, CommitMethod::DirectDsync];
+/// Commits of a case in all rounds together for a median to be shown: every block goes on for its part of them, within limits.
+const COMMITS_LEAST: u64 = 20;
 /// Bytes of a call of a stream (ours: large enough that calls cost nothing, and one write of a busy log).
 const STREAM_BLOCK_BYTES: u64 = 1 << 20;
 
@@ -100,6 +102,11 @@ impl Plan {
         })
     }
 
+    /// Commits that a block goes on for, within limits.
+    pub(super) fn least_commits(&self) -> u64 {
+        COMMITS_LEAST.div_ceil(u64::from(self.rounds))
+    }
+
     /// Files that are open at the same time on each path; an io_uring is one too.
     pub(super) fn files(&self) -> u64 {
         let files = |case: &Case| match case {
@@ -177,12 +184,12 @@ fn streams() -> Vec<Case> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::args::{Arguments, Command, probe::ProbeCommand};
     use clap::Parser;
 
-    fn plan(words: &str) -> Plan {
+    pub(in super::super) fn plan(words: &str) -> Plan {
         of(words).unwrap()
     }
 

@@ -1,7 +1,8 @@
 //! The rounds: files made, every case on every path in turn, each block folded into its result.
 
 use super::fold::{At, CommitFold, DeviceWork, StreamFold, commit_rate, stream_rate};
-use super::plan::{Case, Plan, Slot};
+use super::forecast::{Forecast, planned_s};
+use super::plan::{Case, Plan};
 use super::rate::{Timed, ratio};
 use crate::progress::steps::Steps;
 use anyhow::Result;
@@ -27,12 +28,6 @@ const COMMITS_MIN: u64 = 16;
 const CALLS_MIN: u64 = 8;
 /// A stream is read from one file and written to another.
 const STREAM_FILES: u64 = 2;
-/// A block of a commit, its warm-up included, and one of a stream, its sync included, over their lengths.
-const COMMIT_LENGTHS: f64 = 1.15;
-const STREAM_LENGTHS: f64 = 2.0;
-/// Making and filling the files of one path.
-const MAKING_S: f64 = 2.0;
-
 /// A path while it is measured.
 struct Target<'a> {
     directory: &'a Directory,
@@ -61,7 +56,7 @@ pub(super) fn measure(
     let root = HostRoot::default();
     check_open_files(plan.files() * directories.len() as u64)?;
     let slots = plan.order(directories.len());
-    let steps = Steps::begin("probing storage", estimate_s(plan, &slots, directories.len()));
+    let steps = Steps::begin("probing storage", planned_s(plan, &slots, directories.len()));
     let mut targets = Vec::new();
     for directory in directories {
         steps.now(&format!("making files in {}", directory.path().display()));
@@ -69,14 +64,16 @@ pub(super) fn measure(
     }
     let blocks = slots.len();
     let mut error = None;
-    for (position, slot) in slots.into_iter().enumerate() {
+    let mut forecast = Forecast::default();
+    for (position, slot) in slots.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             break;
         }
         let target = &mut targets[slot.target];
         let (case, path) = (plan.cases[slot.case].words(), target.directory.path().display());
         steps.now(&format!("block {}/{blocks}  {case}  {path}", position + 1));
-        let at = At { round: slot.round, began_ns: began.elapsed().as_nanos() as u64 };
+        let before = began.elapsed();
+        let at = At { round: slot.round, began_ns: before.as_nanos() as u64 };
         if let Err(failed) = target.block(plan, (slot.case, at), &root, stop) {
             if position == 0 {
                 return Err(failed.into());
@@ -84,19 +81,13 @@ pub(super) fn measure(
             error = Some(failed);
             break;
         }
+        forecast.took(plan, slot, (began.elapsed() - before).as_secs_f64());
+        steps.rest(forecast.rest_s(plan, &slots[position + 1..]));
     }
     drop(steps);
     let mut results: Vec<StorageTarget> = targets.into_iter().map(Target::result).collect();
     compare(&mut results);
     Ok((results, error))
-}
-
-fn estimate_s(plan: &Plan, slots: &[Slot], paths: usize) -> f64 {
-    let lengths = |slot: &Slot| match plan.cases[slot.case] {
-        Case::Commit(_) => COMMIT_LENGTHS,
-        Case::Stream(_) => STREAM_LENGTHS,
-    };
-    MAKING_S * paths as f64 + plan.block.as_secs_f64() * slots.iter().map(lengths).sum::<f64>()
 }
 
 impl<'a> Target<'a> {
@@ -133,7 +124,7 @@ impl<'a> Target<'a> {
                             fold.refused(reason);
                             None
                         }
-                        None => None,
+                        Some(Prepared::Stopped) | None => None,
                     };
                     Course::Commit(committers, fold)
                 }
@@ -162,7 +153,7 @@ impl<'a> Target<'a> {
             || before.zip(sample_host(root).ok()).map(|(before, after)| host_delta(&before, &after));
         match (&plan.cases[case], &mut self.cases[case]) {
             (Case::Commit(_), Course::Commit(Some(committers), fold)) => {
-                let sample = committers.run(plan.block, stop)?;
+                let sample = committers.run(plan.block, plan.least_commits(), stop)?;
                 fold.block(at, sample, meanwhile().and_then(|host| device_work(&self.storage, &host)));
             }
             (Case::Stream(case), Course::Stream(fold)) => {
