@@ -151,7 +151,7 @@ impl Block<'_> {
         renew: Renew<'_>,
     ) -> Result<CommitSample, StorageError> {
         let mut account = Account::new();
-        let mut lead = leads.then(|| Lead { turns: 0, cpu_begin_ns: 0, cpu_ns: 0 });
+        let mut lead = leads.then_some(Lead { turns: 0, cpu_begin_ns: 0, cpu_ns: 0 });
         let mut before = Instant::now();
         let mut renewing = Duration::ZERO;
         let mut warm = false;
