@@ -242,6 +242,7 @@ mod tests {
         let mut fold = CommitFold::new(case);
         let mut sample =
             CommitSample { made: 60, elapsed_ns: 500_000_000, cpu_ns: 400, ..CommitSample::empty() };
+        (sample.sum_ns, sample.min_ns, sample.max_ns) = (20_000, Some(1_000), Some(1_000));
         for _ in 0..20 {
             sample.histogram.record(1_000).unwrap();
         }
