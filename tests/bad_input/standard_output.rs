@@ -19,11 +19,9 @@ fn into(redirection: &str, words: &[&str]) -> Ended {
 
 #[test]
 fn what_cannot_be_printed_is_an_error_of_the_environment_with_its_cause() {
-    for (redirection, cause) in [
-        ("> /dev/full", "No space left on device"),
-        (">&-", "Bad file descriptor"),
-        ("1< /dev/null", "Bad file descriptor"),
-    ] {
+    for (redirection, cause) in
+        [("> /dev/full", "No space left on device"), ("1< /dev/null", "Bad file descriptor")]
+    {
         for words in COMMANDS {
             let ended = into(redirection, words);
             assert_eq!(ended.code(), Some(3), "{redirection} {words:?}: {}", ended.stderr);
@@ -37,7 +35,7 @@ fn what_cannot_be_printed_is_an_error_of_the_environment_with_its_cause() {
 #[test]
 fn a_reader_that_went_away_and_a_bin_for_it_are_no_errors() {
     for words in COMMANDS {
-        for redirection in ["> /dev/null", "1<> /dev/null"] {
+        for redirection in ["> /dev/null", "1<> /dev/null", ">&-"] {
             let ended = into(redirection, words);
             assert_eq!((ended.code(), ended.stderr.contains("error:")), (Some(0), false), "{}", ended.stderr);
         }

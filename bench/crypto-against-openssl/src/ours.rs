@@ -8,6 +8,7 @@ use plumb_probe::crypto::jvm::{Jvm, Launcher};
 use plumb_probe::crypto::openssl::OpenSsl;
 use plumb_probe::crypto::{Engine, Work};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// As in `plumb probe crypto`; the samples are longer, so that they come to the second that openssl speed takes.
@@ -24,7 +25,7 @@ pub(crate) fn in_this_process(ours: Ours) -> Result<String, BenchError> {
             let launcher = Launcher { options, ..Launcher::of_environment()? };
             let algorithm = Algorithm::Aes256Gcm;
             (
-                Box::new(Jvm::start(launcher)?),
+                Box::new(Jvm::start(launcher, &Arc::default())?),
                 Work::Bytes { algorithm, block_bytes: 16384, form: Form::Message },
             )
         }

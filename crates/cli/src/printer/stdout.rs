@@ -1,36 +1,12 @@
-//! Standard output itself, without the standard library's: that takes a closed one for an open one, and a refusal to write to it
-//! for a success.
-
-#![expect(
-    unsafe_code,
-    reason = "whether it was closed can be seen only before the standard library opens it on /dev/null"
-)]
+//! Standard output itself, without the standard library's, which takes a refusal to write to it for a success. One that the program
+//! was started without (`>&-`) is no refusal: whoever closes it wants to see nothing, and the library has opened it on /dev/null.
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::{Errno, fcntl_getfd, write};
+use rustix::io::{Errno, write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
-/// Whether the program was started without a standard output (`>&-`).
-static CLOSED: AtomicBool = AtomicBool::new(false);
-
-// SAFETY: the loader calls what stands in this section before main, without arguments that matter, and once.
-#[unsafe(link_section = ".init_array")]
-#[used]
-static BEFORE_MAIN: extern "C" fn() = {
-    extern "C" fn look() {
-        // SAFETY: the number is asked for, and nothing else is done with it; there are no other threads yet.
-        let stdout = unsafe { BorrowedFd::borrow_raw(1) };
-        CLOSED.store(fcntl_getfd(stdout) == Err(Errno::BADF), Relaxed);
-    }
-    look
-};
 
 /// Writes all of it.
 pub(super) fn write_all(bytes: &[u8]) -> Result<(), Errno> {
-    if CLOSED.load(Relaxed) {
-        return Err(Errno::BADF);
-    }
     write_all_to(std::io::stdout().as_fd(), bytes)
 }
 
