@@ -36,6 +36,7 @@ const UNSAFE: &[&str] = &[
     "crates/probe/src/memory/mapping.rs",
     "crates/probe/src/memory/stream.rs",
     "crates/probe/src/network/socket.rs",
+    "crates/probe/src/storage/fault.rs",
     "crates/probe/src/storage/file.rs",
     "crates/probe/src/storage/flush.rs",
     "crates/probe/src/storage/mapped.rs",
