@@ -7,11 +7,11 @@ import duckdb
 
 connection = duckdb.connect()
 connection.execute(f"SET threads = {len(os.sched_getaffinity(0))}")
-connection.execute("SET TimeZone = 'UTC'")
+# Days in UTC by division: date functions on times with a zone go through ICU there, which takes a hundred times as long.
 days, drops, sent = connection.execute(
     """
     SELECT count(*), sum(drops), sum(sent) FROM (
-        SELECT server, any_value("group"), time_bucket(INTERVAL 1 DAY, time) AS day,
+        SELECT server, any_value("group"), epoch_ms(time) // 86400000 AS day,
                sum(drops) AS drops, sum(sent) AS sent, count(*) AS samples
         FROM read_parquet(?) GROUP BY server, day)
     """,
