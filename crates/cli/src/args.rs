@@ -274,6 +274,9 @@ pub struct ReportArgs {
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
     pub output: ReportFormat,
+    /// Minimum and p75 of each setup too, as text
+    #[arg(long)]
+    pub all_figures: bool,
     /// With --output omb: write a file for each step into this directory, named as the benchmark names them
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

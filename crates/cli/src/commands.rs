@@ -22,6 +22,7 @@ use anyhow::Result;
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::finding::ValidityVerdict;
 use plumb_model::plan::Plan;
+use plumb_report::text::Figures;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -104,7 +105,7 @@ fn carry_on(directory: &Path, format: OutputFormat) -> Result<End> {
 /// Prints a document.
 fn show(document: &RunDocument, format: OutputFormat) -> Result<()> {
     printer::out(&match format {
-        OutputFormat::Text => plumb_report::text::render(document, printer::style()),
+        OutputFormat::Text => plumb_report::text::render(document, printer::style(), Figures::Headline),
         OutputFormat::Json => plumb_report::json::render(document)?,
         OutputFormat::Csv => plumb_report::csv::render(document),
     });

@@ -6,7 +6,7 @@
 #[path = "../tests/sample/mod.rs"]
 mod sample;
 
-use plumb_report::text::TextStyle;
+use plumb_report::text::{Figures, TextStyle};
 use std::path::Path;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,8 +23,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     ] {
         let write =
             |ending: &str, text: &str| std::fs::write(Path::new(&dir).join(format!("{name}.{ending}")), text);
-        write("txt", &plumb_report::text::render(&document, TextStyle { color: false, width: 110 }))?;
-        write("80.txt", &plumb_report::text::render(&document, TextStyle { color: false, width: 80 }))?;
+        write(
+            "txt",
+            &plumb_report::text::render(&document, TextStyle { color: false, width: 110 }, Figures::Headline),
+        )?;
+        write(
+            "80.txt",
+            &plumb_report::text::render(&document, TextStyle { color: false, width: 80 }, Figures::Headline),
+        )?;
         write(
             "plan.txt",
             &plumb_report::plan_text::render(&document.plan, TextStyle { color: false, width: 110 }),

@@ -67,18 +67,19 @@ impl Footnotes {
     }
 }
 
-/// `#1`, `#1, #2 and #5`, `#1 to #8`.
+/// `#1`, `#1, #2 and #5`, `#1 to #8`, `#1, #3 to #6 and #8`. The numbers ascend.
 pub(crate) fn setup_list(setups: &[usize]) -> String {
-    match setups {
+    let mut parts: Vec<String> = Vec::new();
+    for run in setups.chunk_by(|one, next| one + 1 == *next) {
+        match run {
+            [first, _, .., last] => parts.push(format!("#{first} to #{last}")),
+            few => parts.extend(few.iter().map(|setup| format!("#{setup}"))),
+        }
+    }
+    match parts.as_slice() {
         [] => String::new(),
-        [one] => format!("#{one}"),
-        [first, .., last] if setups.len() > 2 && last - first + 1 == setups.len() => {
-            format!("#{first} to #{last}")
-        }
-        [head @ .., last] => {
-            let head: Vec<String> = head.iter().map(|setup| format!("#{setup}")).collect();
-            format!("{} and #{last}", head.join(", "))
-        }
+        [one] => one.clone(),
+        [head @ .., last] => format!("{} and {last}", head.join(", ")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::absence;
 use crate::number::{percent, plain, plus_minus_ms, span_ms};
-use plumb_model::document::StepResult;
+use plumb_model::document::{ReferenceRow, StepResult};
 use plumb_model::observation::{Distribution, Interval, IntervalMethod};
 
 /// A part of a step that all steps have, such as one of its latencies.
@@ -12,20 +12,80 @@ pub(crate) type Pick<T> = fn(&StepResult) -> &T;
 pub(crate) struct Figure {
     /// Its heading, without unit.
     pub(crate) heading: &'static str,
+    /// Whether it stands in every table, or only where all figures are asked for.
+    pub(crate) always: bool,
     /// The quantile, where it is one.
     quantile: Option<f64>,
     value: fn(&Distribution) -> Option<f64>,
+    interval: Option<fn(&Distribution) -> Option<&Interval>>,
+    /// The same figure of a published row, in milliseconds; None where published tables of this experiment have none.
+    pub(crate) published_ms: Option<fn(&ReferenceRow) -> f64>,
 }
 
-/// The columns, in the order that published tables of this experiment use.
-pub(crate) const COLUMNS: [Figure; 6] = [
-    Figure { heading: "min", quantile: None, value: |d| d.min_ns.map(|ns| ns as f64) },
-    Figure { heading: "max", quantile: None, value: |d| d.max_ns.map(|ns| ns as f64) },
-    Figure { heading: "mean", quantile: None, value: |d| d.mean_ns },
-    Figure { heading: "p75", quantile: Some(0.75), value: |d| d.p75_ns.map(|ns| ns as f64) },
-    Figure { heading: "p95", quantile: Some(0.95), value: |d| d.p95_ns.map(|ns| ns as f64) },
-    Figure { heading: "p99", quantile: Some(0.99), value: |d| d.p99_ns.map(|ns| ns as f64) },
-];
+/// A figure without quantile, interval or published twin, to be completed.
+const PLAIN: Figure =
+    Figure { heading: "", always: true, quantile: None, value: |_| None, interval: None, published_ms: None };
+
+const MIN: Figure = Figure {
+    heading: "min",
+    always: false,
+    value: |d| d.min_ns.map(|ns| ns as f64),
+    published_ms: Some(|row| row.min_ms),
+    ..PLAIN
+};
+
+const P50: Figure =
+    Figure { heading: "p50", quantile: Some(0.5), value: |d| d.p50_ns.map(|ns| ns as f64), ..PLAIN };
+
+const P75: Figure = Figure {
+    heading: "p75",
+    always: false,
+    quantile: Some(0.75),
+    value: |d| d.p75_ns.map(|ns| ns as f64),
+    published_ms: Some(|row| row.p75_ms),
+    ..PLAIN
+};
+
+const P95: Figure = Figure {
+    heading: "p95",
+    quantile: Some(0.95),
+    value: |d| d.p95_ns.map(|ns| ns as f64),
+    published_ms: Some(|row| row.p95_ms),
+    ..PLAIN
+};
+
+/// The 99th percentile.
+pub(crate) const P99: Figure = Figure {
+    heading: "p99",
+    quantile: Some(0.99),
+    value: |d| d.p99_ns.map(|ns| ns as f64),
+    interval: Some(|d| d.p99_interval.as_ref()),
+    published_ms: Some(|row| row.p99_ms),
+    ..PLAIN
+};
+
+const P999: Figure =
+    Figure { heading: "p99.9", quantile: Some(0.999), value: |d| d.p999_ns.map(|ns| ns as f64), ..PLAIN };
+
+/// The largest sample.
+pub(crate) const MAX: Figure = Figure {
+    heading: "max",
+    value: |d| d.max_ns.map(|ns| ns as f64),
+    published_ms: Some(|row| row.max_ms),
+    ..PLAIN
+};
+
+/// The arithmetic mean.
+pub(crate) const MEAN: Figure = Figure {
+    heading: "mean",
+    value: |d| d.mean_ns,
+    interval: Some(|d| d.mean_interval.as_ref()),
+    published_ms: Some(|row| row.mean_ms),
+    ..PLAIN
+};
+
+/// The columns in their order: by size, and the mean last.
+pub(crate) const COLUMNS: [Figure; 8] = [MIN, P50, P75, P95, P99, P999, MAX, MEAN];
 
 impl Figure {
     /// The figure in nanoseconds, or why it is absent.
@@ -38,16 +98,12 @@ impl Figure {
 
     /// The interval that the table shows beside this figure: only mean and p99 have one.
     pub(crate) fn interval<'d>(&self, distribution: &'d Distribution) -> Option<&'d Interval> {
-        match self.heading {
-            "mean" => distribution.mean_interval.as_ref(),
-            "p99" => distribution.p99_interval.as_ref(),
-            _ => None,
-        }
+        self.interval.and_then(|interval| interval(distribution))
     }
 
     /// Whether the table has a column for this figure's interval.
     pub(crate) fn has_interval(&self) -> bool {
-        matches!(self.heading, "mean" | "p99")
+        self.interval.is_some()
     }
 }
 
@@ -120,7 +176,7 @@ mod tests {
     #[test]
     fn an_absent_figure_comes_with_its_reason() {
         let few = Distribution { samples: 500, min_ns: Some(1), ..Default::default() };
-        assert_eq!(COLUMNS[0].of(&few), Ok(1.0));
-        assert_eq!(COLUMNS[5].of(&few), Err("needs 1,000 samples, has 500".to_owned()));
+        assert_eq!(MIN.of(&few), Ok(1.0));
+        assert_eq!(P99.of(&few), Err("needs 1,000 samples, has 500".to_owned()));
     }
 }

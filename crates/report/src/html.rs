@@ -56,7 +56,7 @@ pub fn render(document: &RunDocument) -> Result<String, ReportError> {
         verdict: wording::verdict(document.validity.verdict),
         verdict_meaning: wording::verdict_meaning(document.validity.verdict),
         summary: &document.summary,
-        verdict_reasons: cards::grouped(document, &document.validity.reasons),
+        verdict_reasons: cards::reasons(document),
         reasons: cards::view(document, &document.validity.reasons),
         findings: cards::view(document, &document.findings),
         keys: steps.iter().enumerate().map(|(index, step)| Key::new(index, step)).collect(),

@@ -26,11 +26,20 @@ pub struct TextStyle {
     pub width: usize,
 }
 
+/// Which figures the latency table has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figures {
+    /// Median, p95, p99, p99.9, maximum and mean.
+    Headline,
+    /// Minimum and p75 too, as published tables have them.
+    All,
+}
+
 /// Narrower than this, lines are allowed to run over: a table cannot be folded for ever.
 const NARROWEST: usize = 60;
 
 /// The whole report.
-pub fn render(document: &RunDocument, style: TextStyle) -> String {
+pub fn render(document: &RunDocument, style: TextStyle, figures: Figures) -> String {
     let mut page = Page { out: String::new(), paint: Paint(style.color), width: style.width.max(NARROWEST) };
     page.title(document);
     validity::write(&mut page, document);
@@ -41,7 +50,7 @@ pub fn render(document: &RunDocument, style: TextStyle) -> String {
         trial::write(&mut page, document);
         let timed = !headline::timed(document).is_empty();
         if timed {
-            latency::write_headline(&mut page, document);
+            latency::write_headline(&mut page, document, figures);
         }
         rates::write(&mut page, document);
         latency::write_ledger(&mut page, document);

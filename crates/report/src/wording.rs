@@ -1,5 +1,6 @@
 //! How a run, its end, its stages and its verdicts are called, the same in every renderer.
 
+use crate::absence;
 use crate::number::{count, counted};
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::finding::{ComparisonVerdict, Finding, Severity, ValidityVerdict};
@@ -136,20 +137,33 @@ pub(crate) fn short_name(document: &RunDocument, name: &str) -> String {
     setup_number(document, name).map_or_else(|| name.to_owned(), |number| format!("#{number}"))
 }
 
-/// The findings, those of one kind and gravity about several setups once: the first, with the other setups' names.
-pub(crate) fn grouped(findings: &[Finding]) -> Vec<(&Finding, Vec<&str>)> {
-    let mut groups: Vec<(&Finding, Vec<&str>)> = Vec::new();
+/// `#2, #4 to #6` of the setups that these findings are about.
+pub(crate) fn setups(document: &RunDocument, findings: &[&Finding]) -> String {
+    let steps: Vec<&str> = findings.iter().filter_map(|finding| finding.step.as_deref()).collect();
+    let numbers: Option<Vec<usize>> = steps.iter().map(|step| setup_number(document, step)).collect();
+    match numbers {
+        Some(mut numbers) if !numbers.is_empty() => {
+            numbers.sort_unstable();
+            absence::setup_list(&numbers)
+        }
+        _ => steps.join(", "),
+    }
+}
+
+/// The findings in groups: those of one kind and gravity about several setups, the first of them apart from the others.
+/// A group has one finding a setup.
+pub(crate) fn grouped(findings: &[Finding]) -> Vec<(&Finding, Vec<&Finding>)> {
+    let mut groups: Vec<(&Finding, Vec<&Finding>)> = Vec::new();
     for finding in findings {
-        let known = groups.iter_mut().find(|(first, _)| {
-            first.id == finding.id && first.severity == finding.severity && first.step.is_some()
+        let known = groups.iter_mut().find(|(first, others)| {
+            let of_its_kind = first.id == finding.id && first.severity == finding.severity;
+            let of_setups = first.step.is_some() && finding.step.is_some();
+            let new = first.step != finding.step && others.iter().all(|other| other.step != finding.step);
+            of_its_kind && of_setups && new
         });
-        match (known, &finding.step) {
-            (Some((first, others)), Some(step)) => {
-                if first.step.as_ref() != Some(step) && !others.contains(&step.as_str()) {
-                    others.push(step);
-                }
-            }
-            _ => groups.push((finding, Vec::new())),
+        match known {
+            Some((_, others)) => others.push(finding),
+            None => groups.push((finding, Vec::new())),
         }
     }
     groups

@@ -7,6 +7,7 @@
 mod sample;
 
 use plumb_model::document::{RunDocument, StepResult};
+use plumb_model::finding::{ComparisonVerdict, Finding, ValidityVerdict};
 
 fn page(document: &RunDocument) -> String {
     plumb_report::html::render(document).unwrap()
@@ -30,7 +31,8 @@ fn the_page_has_every_part_of_a_whole_run() {
         "plumb explain counts-disagree",
         "12 acknowledged and never received",
         "p99 of #4: needs 1,000 samples, has 800",
-        "<th scope=\"row\" class=\"setup\">published</th><td>9.09</td><td>49.4</td>",
+        "<th scope=\"row\" class=\"setup\">published</th><td class=\"further\">9.09</td><td></td>",
+        "<th scope=\"col\">mean<small>95 % interval</small></th>",
         "a cloud vendor&#39;s article, 2021",
         "no /sys/devices/system/cpu/cpu0/cpufreq",
         "prefers-color-scheme:dark",
@@ -118,13 +120,57 @@ fn a_killed_run_has_a_page_that_says_so() {
 }
 
 #[test]
+fn the_setup_that_beats_each_other_one_is_marked_fastest_and_no_other() {
+    let mut document = sample::full();
+    assert!(!page(&document).contains("fastest</b>"), "none beats each other one by more than the noise");
+    document
+        .comparisons
+        .retain(|pair| pair.verdict == ComparisonVerdict::Differs && pair.metric.ends_with(".mean"));
+    document.comparisons.truncate(1);
+    let html = page(&document);
+    assert_eq!(html.matches("<b class=\"mark\">fastest</b>").count(), 1);
+    document.validity.verdict = ValidityVerdict::Invalid;
+    assert!(!page(&document).contains("fastest</b>"), "an invalid run marks none");
+}
+
+#[test]
+fn one_finding_of_many_setups_is_one_card_with_each_setup_s_evidence() {
+    let mut document = sample::full();
+    let first = document.validity.reasons[0].clone();
+    document.validity.reasons = (0..8)
+        .map(|setup| Finding { step: Some(document.steps[setup].name.clone()), ..first.clone() })
+        .collect();
+    let html = page(&document);
+    let cards = html.split("<h2 id=\"validity\">").nth(1).unwrap().split("</section>").next().unwrap();
+    assert_eq!(cards.matches("<article class=\"card").count(), 1);
+    assert!(cards.contains("likewise #2 to #8"), "{cards}");
+    assert_eq!(cards.matches("<table class=\"evidence\">").count(), 8);
+}
+
+#[test]
+fn each_region_of_a_page_has_a_name_of_its_own() {
+    for document in [sample::full(), sample::trial::several_arms(), sample::throughput::modes()] {
+        let html = page(&document);
+        let names: Vec<&str> = html
+            .split("role=\"region\" aria-label=\"")
+            .skip(1)
+            .map(|after| after.split('"').next().unwrap())
+            .collect();
+        let mut unique = names.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!(unique.len(), names.len(), "{names:?}");
+    }
+}
+
+#[test]
 fn a_step_without_any_figure_is_a_row_of_absent_cells() {
     let mut document = sample::killed();
     document.steps =
         vec![StepResult { name: "empty".to_owned(), asked_per_s: Some(100.0), ..Default::default() }];
     let html = page(&document);
     assert_eq!(unbalanced(&html), None);
-    assert!(html.contains("min, max, mean, p75, p95, p99 of #1: nothing was recorded"), "{html}");
+    assert!(html.contains("min, p50, p75, p95, p99, p99.9, max, mean of #1: nothing was recorded"), "{html}");
     assert!(html.contains("<td title=\"nothing was recorded\">-</td>"));
 }
 

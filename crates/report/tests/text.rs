@@ -5,10 +5,15 @@
 #[allow(dead_code)]
 mod sample;
 
+use plumb_model::document::RunDocument;
 use plumb_model::finding::ValidityVerdict;
 use plumb_model::trial::TrialVerdict;
 use plumb_report::rejudged::changes;
-use plumb_report::text::{TextStyle, render};
+use plumb_report::text::{Figures, TextStyle};
+
+fn render(document: &RunDocument, style: TextStyle) -> String {
+    plumb_report::text::render(document, style, Figures::Headline)
+}
 
 const PLAIN: TextStyle = TextStyle { color: false, width: 140 };
 
@@ -162,7 +167,7 @@ fn verdicts_that_another_judgement_would_not_give_are_told_and_nothing_else() {
     now.validity.verdict = ValidityVerdict::Invalid;
     let trial = now.trial.as_mut().unwrap();
     (trial.verdicts[0].verdict, trial.noise_floor_ratio) = (TrialVerdict::Undecided, None);
-    let was = plumb_report::text::render(&before, PLAIN).contains("SUSPECT");
+    let was = render(&before, PLAIN).contains("SUSPECT");
     let run = if was { "the run is invalid, not suspect" } else { "the run is invalid, not valid" };
     assert_eq!(changes(&before, &now), [run, "\"low\" against \"default\" is undecided, not better"]);
 }

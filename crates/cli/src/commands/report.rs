@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use plumb_model::document::RunDocument;
 use plumb_model::finding::ValidityVerdict;
 use plumb_report::omb::{self, SecondHistograms};
+use plumb_report::text::Figures;
 use std::path::Path;
 
 pub(super) fn report(arguments: &ReportArgs) -> Result<End> {
@@ -23,7 +24,10 @@ pub(super) fn report(arguments: &ReportArgs) -> Result<End> {
         printer::note(&format!("report: {}", path.display()));
     }
     match arguments.output {
-        ReportFormat::Text => show(&document, OutputFormat::Text)?,
+        ReportFormat::Text => {
+            let figures = if arguments.all_figures { Figures::All } else { Figures::Headline };
+            printer::out(&plumb_report::text::render(&document, printer::style(), figures));
+        }
         ReportFormat::Json => show(&document, OutputFormat::Json)?,
         ReportFormat::Csv => show(&document, OutputFormat::Csv)?,
         ReportFormat::Omb => show_omb(&document, arguments)?,

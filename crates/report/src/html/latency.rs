@@ -3,10 +3,10 @@
 use super::Key;
 use super::grid::Grid;
 use crate::absence::{self, Footnotes};
-use crate::figures::{COLUMNS, Pick, interval_ms, interval_notes};
+use crate::figures::{COLUMNS, Figure, MAX, MEAN, P99, Pick, interval_ms, interval_notes};
 use crate::headline::{self, Headline};
-use crate::number::{ABSENT, count, milliseconds, plain, rate, significant};
-use crate::{figures, ledger, pairing};
+use crate::number::{ABSENT, count, milliseconds, percent, plain, rate, significant};
+use crate::{fastest, figures, ledger, pairing};
 use plumb_model::document::{ReferenceRow, RunDocument, StepResult};
 use plumb_model::observation::Distribution;
 
@@ -14,12 +14,21 @@ use plumb_model::observation::Distribution;
 pub(super) struct LatencyTable {
     pub(super) heading: &'static str,
     pub(super) meaning: &'static str,
-    pub(super) heads: Vec<&'static str>,
+    pub(super) heads: Vec<Head>,
     pub(super) rows: Vec<LatencyRow>,
     /// Published rows of setups that this run does not have.
     pub(super) unpaired: Vec<PublishedRow>,
     pub(super) notes: Vec<String>,
     pub(super) reference: Option<ReferenceNote>,
+}
+
+/// A column.
+pub(super) struct Head {
+    pub(super) heading: &'static str,
+    /// The level of the interval under each figure, `95 %`; empty where figures have none.
+    pub(super) interval: String,
+    /// Whether it is shown only where all figures are asked for.
+    pub(super) further: bool,
 }
 
 /// One setup.
@@ -31,10 +40,14 @@ pub(super) struct LatencyRow {
     pub(super) published: Vec<PublishedRow>,
     /// Whether its counts do not add up.
     pub(super) doubtful: bool,
+    /// Whether it is faster than each other setup of equal load.
+    pub(super) fastest: bool,
 }
 
 /// A figure, with its interval where it has one, and the reason where it is absent.
 pub(super) struct Cell {
+    /// Whether it is shown only where all figures are asked for.
+    pub(super) further: bool,
     pub(super) figure: String,
     pub(super) interval: String,
     pub(super) reason: String,
@@ -43,7 +56,7 @@ pub(super) struct Cell {
 /// One published row.
 pub(super) struct PublishedRow {
     pub(super) name: String,
-    pub(super) cells: Vec<String>,
+    pub(super) cells: Vec<Cell>,
     pub(super) rate: String,
 }
 
@@ -70,11 +83,12 @@ pub(super) fn headline(document: &RunDocument) -> LatencyTable {
         achieved: step.achieved_per_s.map_or_else(|| ABSENT.to_owned(), rate),
         published: pairing::published(reference, step).into_iter().map(published).collect(),
         doubtful: !ledger::discrepancies(step).is_empty() || !step.errors.is_empty(),
+        fastest: fastest::is(document, &step.name),
     });
     LatencyTable {
         heading: headline.heading,
         meaning: headline.meaning,
-        heads: COLUMNS.iter().map(|figure| figure.heading).collect(),
+        heads: COLUMNS.iter().map(|figure| head(figure, document.plan.level)).collect(),
         rows: rows.collect(),
         unpaired: reference.map_or_else(Vec::new, |table| {
             pairing::unpaired(table, &document.steps).into_iter().map(published).collect()
@@ -82,6 +96,12 @@ pub(super) fn headline(document: &RunDocument) -> LatencyTable {
         notes: notes
             .sentences()
             .into_iter()
+            .chain(
+                timed
+                    .iter()
+                    .any(|(_, step)| fastest::is(document, &step.name))
+                    .then(|| fastest::MEANING.to_owned()),
+            )
             .chain(interval_notes(timed.iter().map(|(_, step)| *step), headline.of_step))
             .collect(),
         reference: reference.map(|table| ReferenceNote {
@@ -92,30 +112,36 @@ pub(super) fn headline(document: &RunDocument) -> LatencyTable {
     }
 }
 
-fn cell(
-    figure: &crate::figures::Figure,
-    setup: usize,
-    latency: &Distribution,
-    notes: &mut Footnotes,
-) -> Cell {
+fn head(figure: &Figure, level: f64) -> Head {
+    let interval = if figure.has_interval() { percent(level) } else { String::new() };
+    Head { heading: figure.heading, interval, further: !figure.always }
+}
+
+fn cell(figure: &Figure, setup: usize, latency: &Distribution, notes: &mut Footnotes) -> Cell {
     match figure.of(latency) {
         Ok(ns) => Cell {
+            further: !figure.always,
             figure: milliseconds(ns),
             interval: figure.interval(latency).map(|interval| interval_ms(ns, interval)).unwrap_or_default(),
             reason: String::new(),
         },
         Err(reason) => {
             notes.add(figure.heading, setup, reason.clone());
-            Cell { figure: ABSENT.to_owned(), interval: String::new(), reason }
+            Cell { further: !figure.always, figure: ABSENT.to_owned(), interval: String::new(), reason }
         }
     }
 }
 
 fn published(row: &ReferenceRow) -> PublishedRow {
-    let cells = [row.min_ms, row.max_ms, row.mean_ms, row.p75_ms, row.p95_ms, row.p99_ms];
+    let cell = |figure: &Figure| Cell {
+        further: !figure.always,
+        figure: figure.published_ms.map_or_else(String::new, |of| significant(of(row), 3)),
+        interval: String::new(),
+        reason: String::new(),
+    };
     PublishedRow {
         name: row.name.clone(),
-        cells: cells.into_iter().map(|ms| significant(ms, 3)).collect(),
+        cells: COLUMNS.iter().map(cell).collect(),
         rate: plain(row.rate_per_s),
     }
 }
@@ -128,7 +154,7 @@ pub(super) fn others(document: &RunDocument) -> Grid {
         ("e2e service", |step| &step.latency.end_to_end_service),
         ("slip", |step| &step.slip),
     ];
-    let parts = [&COLUMNS[2], &COLUMNS[5], &COLUMNS[1]];
+    let parts = [&MEAN, &P99, &MAX];
     let mut notes = Footnotes::default();
     let mut grid =
         Grid { caption: "Other latencies in milliseconds".to_owned(), numeric: true, ..Default::default() };

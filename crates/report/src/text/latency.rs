@@ -1,25 +1,28 @@
 //! The latency table with the published rows, what does not add up, and the latencies beside the main one.
 
-use super::Page;
 use super::paint::Tone;
 use super::table::{Column, Table};
+use super::{Figures, Page};
 use crate::absence::{self, Footnotes};
-use crate::figures::{COLUMNS, Pick, interval_ms, interval_notes};
-use crate::number::{ABSENT, count, milliseconds, plain, rate, significant};
-use crate::{figures, headline, ledger, pairing};
+use crate::figures::{COLUMNS, Figure, MAX, MEAN, P99, Pick, interval_ms, interval_notes};
+use crate::number::{ABSENT, count, milliseconds, percent, plain, rate, significant};
+use crate::{fastest, figures, headline, ledger, pairing};
 use plumb_model::document::{ReferenceRow, RunDocument, StepResult};
 use plumb_model::observation::Distribution;
 
-/// One row a setup: min, max, mean, p75, p95, p99 and the rate; published rows under ours.
-pub(super) fn write_headline(page: &mut Page, document: &RunDocument) {
+/// One row a setup: quantiles, maximum, mean and the rate; published rows under ours.
+pub(super) fn write_headline(page: &mut Page, document: &RunDocument, figures: Figures) {
     let headline = headline::of(document);
     let reference = document.reference.as_ref().filter(|_| headline.end_to_end);
     page.heading(&format!("{} in ms", headline.heading), headline.meaning);
     let mut columns = Vec::new();
-    for figure in &COLUMNS {
+    let shown: Vec<&Figure> =
+        COLUMNS.iter().filter(|figure| figure.always || figures == Figures::All).collect();
+    let level = percent(document.plan.level);
+    for figure in &shown {
         columns.push(Column::number(figure.heading));
         if figure.has_interval() {
-            columns.push(Column::text(""));
+            columns.push(Column::text(&level));
         }
     }
     columns.extend([Column::number("asked/s"), Column::number("achieved/s")]);
@@ -28,35 +31,47 @@ pub(super) fn write_headline(page: &mut Page, document: &RunDocument) {
     let timed = headline::timed(document);
     for (index, step) in timed.iter().copied() {
         let tone = if ledger::discrepancies(step).is_empty() { Tone::Plain } else { Tone::Warning };
-        table.push(&setup_name(index, step), measured_cells(index + 1, step, headline, &mut notes), tone);
+        let (name, tone) = match fastest::is(document, &step.name) {
+            true if tone == Tone::Plain => (format!("{} (fastest)", setup_name(index, step)), Tone::Good),
+            true => (format!("{} (fastest)", setup_name(index, step)), tone),
+            false => (setup_name(index, step), tone),
+        };
+        let latency = (headline.of_step)(step);
+        table.push(&name, measured_cells(&shown, index + 1, step, latency, &mut notes), tone);
         for row in pairing::published(reference, step) {
-            table.push("", published_cells(row), Tone::Dim);
+            table.push("", published_cells(&shown, row), Tone::Dim);
         }
     }
     if let Some(reference) = reference {
         for row in pairing::unpaired(reference, &document.steps) {
-            table.push(&format!("   {}", row.name), published_cells(row), Tone::Dim);
+            table.push(&format!("   {}", row.name), published_cells(&shown, row), Tone::Dim);
         }
     }
     write_table(page, &table, &notes);
+    if timed.iter().any(|(_, step)| fastest::is(document, &step.name)) {
+        page.prose("  ", fastest::MEANING, Tone::Dim);
+    }
     for note in interval_notes(timed.iter().map(|(_, step)| *step), headline.of_step) {
         page.prose("  ", &note, Tone::Dim);
     }
     if let Some(reference) = reference {
         let source = format!("published: {}, {}. {}", reference.title, reference.source, reference.caveat);
         page.prose("  ", &source, Tone::Dim);
+        if figures == Figures::Headline {
+            page.prose("  ", "minimum and p75 too: plumb report RUN --all-figures", Tone::Dim);
+        }
     }
 }
 
 fn measured_cells(
+    shown: &[&Figure],
     setup: usize,
     step: &StepResult,
-    headline: headline::Headline,
+    latency: &Distribution,
     notes: &mut Footnotes,
 ) -> Vec<String> {
-    let latency = (headline.of_step)(step);
     let mut cells = Vec::new();
-    for figure in &COLUMNS {
+    for figure in shown {
         let value = figure.of(latency);
         let interval = match (&value, figure.interval(latency)) {
             (Ok(ns), Some(interval)) => interval_ms(*ns, interval),
@@ -77,22 +92,16 @@ fn measured_cells(
     cells
 }
 
-fn published_cells(row: &ReferenceRow) -> Vec<String> {
-    let ms = |value: f64| significant(value, 3);
-    let [min, max, mean] = [row.min_ms, row.max_ms, row.mean_ms].map(ms);
-    let [p75, p95, p99] = [row.p75_ms, row.p95_ms, row.p99_ms].map(ms);
-    vec![
-        min,
-        max,
-        mean,
-        String::new(),
-        p75,
-        p95,
-        p99,
-        String::new(),
-        plain(row.rate_per_s),
-        "published".into(),
-    ]
+fn published_cells(shown: &[&Figure], row: &ReferenceRow) -> Vec<String> {
+    let mut cells = Vec::new();
+    for figure in shown {
+        cells.push(figure.published_ms.map_or_else(String::new, |of| significant(of(row), 3)));
+        if figure.has_interval() {
+            cells.push(String::new());
+        }
+    }
+    cells.extend([plain(row.rate_per_s), "published".to_owned()]);
+    cells
 }
 
 /// Counts: one line when all is well, one for each thing that is not.
@@ -193,9 +202,9 @@ enum Part {
 impl Part {
     fn of(self, distribution: &Distribution) -> Result<f64, String> {
         match self {
-            Part::Mean => COLUMNS[2].of(distribution),
-            Part::P99 => COLUMNS[5].of(distribution),
-            Part::Max => COLUMNS[1].of(distribution),
+            Part::Mean => MEAN.of(distribution),
+            Part::P99 => P99.of(distribution),
+            Part::Max => MAX.of(distribution),
         }
     }
 }

@@ -45,9 +45,10 @@ fn reasons(page: &mut Page, document: &RunDocument, findings: &[Finding]) {
         };
         let short = |step: &str| wording::short_name(document, step);
         let place = finding.step.as_ref().map(|step| format!("{}: ", short(step)));
-        let others: Vec<String> = likewise.into_iter().map(short).collect();
-        let others =
-            if others.is_empty() { String::new() } else { format!("; likewise {}", others.join(", ")) };
+        let others = match wording::setups(document, &likewise) {
+            none if none.is_empty() => none,
+            others => format!("; likewise {others}"),
+        };
         page.prose(
             &lead,
             &format!(

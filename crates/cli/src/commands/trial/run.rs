@@ -15,6 +15,7 @@ use plumb_model::plan::{Origin, Plan};
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{ClusterWords, Scenario, TrialWords};
 use plumb_model::trial::TrialVerdict;
+use plumb_report::text::Figures;
 use std::path::Path;
 
 /// Pairs of a quick trial at least: two more than the fewest with which two arms can be told apart at 95 %.
@@ -172,7 +173,7 @@ fn refuse_too_few(plan: &Plan) -> Result<(), UsageError> {
 
 fn show(document: &RunDocument, format: OutputFormat) -> Result<()> {
     printer::out(&match format {
-        OutputFormat::Text => plumb_report::text::render(document, printer::style()),
+        OutputFormat::Text => plumb_report::text::render(document, printer::style(), Figures::Headline),
         OutputFormat::Json => format!("{}\n", serde_json::to_string_pretty(&document.trial)?),
         OutputFormat::Csv => plumb_report::csv::pairs::render(document),
     });
