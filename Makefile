@@ -6,7 +6,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build lint bootstrap simulations msrv
+.PHONY: help demo test build install lint bootstrap simulations msrv
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,6 +20,11 @@ test: lint ## everything that has to hold: format, lints, all tests
 
 build: bootstrap ## the program, optimised, into target/release or CARGO_TARGET_DIR
 	cargo build --release -p plumb-cli
+
+PREFIX ?= /usr/local
+
+install: build ## the program into PREFIX (/usr/local), below DESTDIR where one is given
+	install -D -m 755 $(TARGET)/release/plumb $(DESTDIR)$(PREFIX)/bin/plumb
 
 lint: bootstrap ## format and lints only
 	cargo fmt --all --check

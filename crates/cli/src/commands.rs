@@ -16,7 +16,7 @@ mod throughput;
 mod trial;
 
 use crate::args::{Arguments, Command, OutputArgs, OutputFormat};
-use crate::session::{self, Finished};
+use crate::session;
 use crate::{printer, progress, stop};
 use anyhow::Result;
 use plumb_model::document::{RunDocument, RunState};
@@ -70,10 +70,10 @@ fn carry_out(plan: Plan, output: &OutputArgs) -> Result<End> {
         return dry_run(&plan, output.output);
     }
     let stop = stop::flag()?;
-    let Finished { document, page } = session::run(plan, output.out.as_deref(), &stop)?;
-    show(&document, output.output)?;
-    printer::note(&format!("report: {}", page.display()));
-    Ok(end_of(&document))
+    let finished = session::run(plan, output.out.as_deref(), &stop)?;
+    show(&finished.document, output.output)?;
+    finished.say_what_is_there();
+    Ok(end_of(&finished.document))
 }
 
 /// Shows a plan.
@@ -96,10 +96,10 @@ fn dry_run(plan: &Plan, format: OutputFormat) -> Result<End> {
 /// Goes on with a run that was stopped or killed, and shows the document.
 fn carry_on(directory: &Path, format: OutputFormat) -> Result<End> {
     let stop = stop::flag()?;
-    let Finished { document, page } = session::resume(directory, &stop)?;
-    show(&document, format)?;
-    printer::note(&format!("report: {}", page.display()));
-    Ok(end_of(&document))
+    let finished = session::resume(directory, &stop)?;
+    show(&finished.document, format)?;
+    finished.say_what_is_there();
+    Ok(end_of(&finished.document))
 }
 
 /// Prints a document.

@@ -61,6 +61,18 @@ use targets::Targets;
 pub(crate) struct Finished {
     pub(crate) document: RunDocument,
     pub(crate) page: PathBuf,
+    /// The command that goes on with the run, where it was stopped before its end.
+    pub(crate) way_on: Option<String>,
+}
+
+impl Finished {
+    /// Says where the page is, and how to go on: last, because whoever stopped a run looks at the last lines.
+    pub(crate) fn say_what_is_there(&self) {
+        printer::note(&format!("report: {}", self.page.display()));
+        if let Some(command) = &self.way_on {
+            printer::note(&format!("it can go on: {command}"));
+        }
+    }
 }
 
 /// A run under way.
@@ -123,11 +135,14 @@ fn carry(mut run: Run, config: &ClientConfig, stop: &Arc<AtomicBool>) -> Result<
     }
     run.dir.write_document(&run.record.document)?;
     let page = run.dir.write_page(&run.record.document)?;
-    match run.record.document.run.state {
-        RunState::Complete => run.forget_state()?,
-        _ => say_how_to_go_on(&run.record.document.plan, &run.dir),
-    }
-    Ok(Finished { document: run.record.document, page })
+    let way_on = match run.record.document.run.state {
+        RunState::Complete => {
+            run.forget_state()?;
+            None
+        }
+        _ => Some(way_on(&run.record.document.plan, &run.dir)),
+    };
+    Ok(Finished { document: run.record.document, page, way_on })
 }
 
 /// Refuses what cannot be carried out here, before anything is made or started. The client properties file of the plan.
@@ -149,13 +164,14 @@ fn keep_what_was_measured(dir: &RunDir, document: &RunDocument) {
         dir.discard();
     } else if dir.write_document(document).is_ok() {
         printer::note(&format!("what was measured before the error: {}", dir.path().display()));
-        say_how_to_go_on(&document.plan, dir);
+        printer::note(&format!("it can go on: {}", way_on(&document.plan, dir)));
     }
 }
 
-fn say_how_to_go_on(plan: &Plan, dir: &RunDir) {
+/// The command that goes on with a run.
+fn way_on(plan: &Plan, dir: &RunDir) -> String {
     let command = if plan.trial.is_some() { "plumb trial run" } else { "plumb run" };
-    printer::note(&format!("it can go on: {command} --resume {}", dir.path().display()));
+    format!("{command} --resume {}", dir.path().display())
 }
 
 fn config_path(plan: &Plan) -> Option<&str> {

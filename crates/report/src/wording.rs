@@ -93,7 +93,17 @@ pub(crate) fn incomplete(document: &RunDocument) -> Option<String> {
         RunState::Interrupted => "The run was stopped by its user".to_owned(),
         RunState::Failed { error } => format!("The run failed: {error}"),
     };
-    Some(format!("{end}; {} of {} measured.", count(done as u64), counted(planned, "setup")))
+    Some(format!("{end}; {} measured.", done_of_planned(document)))
+}
+
+/// `12 of 64 blocks`. Only blocks that are whole count. A search plans no blocks: there it is setups.
+fn done_of_planned(document: &RunDocument) -> String {
+    let plan = &document.plan;
+    if plan.goal.is_some() {
+        return format!("{} of {}", count(document.steps.len() as u64), counted(plan.steps.len(), "setup"));
+    }
+    let done: usize = document.steps.iter().map(|step| step.blocks.len()).sum();
+    format!("{} of {}", count(done as u64), counted(plan.steps.len() * plan.blocks as usize, "block"))
 }
 
 /// An RFC 3339 time as people write it: `2026-11-20 15:04:05 UTC`. Any other text stays as it is.

@@ -114,7 +114,7 @@ fn every_reference_inside_the_page_leads_somewhere() {
 #[test]
 fn a_killed_run_has_a_page_that_says_so() {
     let html = page(&sample::killed());
-    assert!(html.contains("it still runs, or was killed; 0 of 8 setups measured."));
+    assert!(html.contains("it still runs, or was killed; 0 of 40 blocks measured."));
     assert!(html.contains("Nothing was measured"));
     assert!(!html.contains("id=\"curves\""));
 }

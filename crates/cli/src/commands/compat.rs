@@ -18,27 +18,29 @@ pub(super) fn compat(arguments: &CompatArgs) -> Result<End> {
         Tool::KafkaProducerPerfTest(tool) => {
             let config = config(tool.command_config.as_deref())?;
             let (scenario, notes) = producer::scenario(tool, arguments.driver, config.as_deref())?;
-            let Finished { document, page } = run(&scenario, &notes, arguments)?;
+            let finished = run(&scenario, &notes, arguments)?;
+            let Finished { document, page, .. } = &finished;
             let step = &document.steps[0];
-            let directory = page.parent().unwrap_or(&page);
+            let directory = page.parent().unwrap_or(page);
             let seconds = Seconds::read(directory, step);
             printer::out(&producer::output(step, &seconds, tool.reporting_interval));
             say(&producer::corrections(step), &document.findings);
-            printer::note(&format!("plumb: report: {}", page.display()));
-            Ok(end_of(&document))
+            finished.say_what_is_there();
+            Ok(end_of(document))
         }
         Tool::KafkaConsumerPerfTest(tool) => {
             let config = config(tool.command_config.as_deref())?;
             let (scenario, notes) = consumer::scenario(tool, arguments.driver, config.as_deref())?;
-            let Finished { document, page } = run(&scenario, &notes, arguments)?;
+            let finished = run(&scenario, &notes, arguments)?;
+            let document = &finished.document;
             let step = &document.steps[0];
             let Some((row, corrections)) = consumer::output(step, tool) else {
                 return Err(consumer::without_rate(step.counts.received, tool).into());
             };
             printer::out(&row);
             say(&corrections, &document.findings);
-            printer::note(&format!("plumb: report: {}", page.display()));
-            Ok(end_of(&document))
+            finished.say_what_is_there();
+            Ok(end_of(document))
         }
     }
 }

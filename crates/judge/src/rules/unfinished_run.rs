@@ -40,6 +40,8 @@ fn check(case: &Case) -> Vec<Finding> {
         RunState::Failed { error } => (Severity::Invalid, format!("The run ended with an error: {error}")),
     };
     let severity = if measured == 0 { Severity::Invalid } else { severity };
+    let blocks: usize = document.steps.iter().map(|step| step.blocks.len()).sum();
+    let planned_blocks = document.plan.steps.len() as u64 * u64::from(document.plan.blocks);
     let planned = count(document.plan.steps.len() as u64, "step");
     vec![
         about_run(RULE.id, severity, claim)
@@ -48,7 +50,14 @@ fn check(case: &Case) -> Vec<Finding> {
                 measured.to_string(),
                 format!("{planned} in the plan"),
             )
-            .advise("Run it again to its end, or read only the steps and blocks that are whole."),
+            .seen_against(
+                "blocks measured to their end",
+                blocks.to_string(),
+                format!("{planned_blocks} in the plan"),
+            )
+            .advise(
+                "Go on with it (plumb run --resume RUN, or plumb trial run --resume RUN), or read only the blocks that are whole.",
+            ),
     ]
 }
 

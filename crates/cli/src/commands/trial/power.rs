@@ -5,7 +5,7 @@ use super::{pilots, seed};
 use crate::args::CompareOutput;
 use crate::args::trial::TrialPowerArgs;
 use crate::errors::UsageError;
-use crate::session::{self, Finished};
+use crate::session;
 use crate::{judged, printer, progress, scenario_file, stop};
 use anyhow::Result;
 use plumb_judge::trial::power::{PowerError, Question, power as design};
@@ -114,10 +114,10 @@ fn pilot(arguments: &TrialPowerArgs) -> Result<(RunDocument, Plan)> {
     sources.insert("trial.restart_every".to_owned(), Origin::Derived { reason });
     let stop = stop::flag()?;
     let pilot = equal_arms(resolve(&scenario, &sources)?);
-    let Finished { document, page } = session::run(pilot, arguments.out.as_deref(), &stop)?;
-    pilots::keep(&document);
-    printer::note(&format!("report: {}", page.display()));
-    Ok((document, planned))
+    let finished = session::run(pilot, arguments.out.as_deref(), &stop)?;
+    pilots::keep(&finished.document);
+    finished.say_what_is_there();
+    Ok((finished.document, planned))
 }
 
 /// The plan with nothing but its reference, twice.

@@ -5,7 +5,7 @@ use super::{pilots, seed};
 use crate::args::OutputFormat;
 use crate::args::trial::TrialRunArgs;
 use crate::errors::UsageError;
-use crate::session::{self, Finished};
+use crate::session;
 use crate::{printer, scenario_file, stop};
 use anyhow::Result;
 use plumb_judge::trial::{Unit, comparisons, deciding_level};
@@ -35,11 +35,10 @@ pub(super) fn run(arguments: &TrialRunArgs) -> Result<End> {
             session::run(plan, arguments.out.as_deref(), &stop)?
         }
     };
-    let Finished { document, page } = finished;
-    pilots::keep(&document);
-    show(&document, arguments.output)?;
-    printer::note(&format!("report: {}", page.display()));
-    Ok(end_of(&document))
+    pilots::keep(&finished.document);
+    show(&finished.document, arguments.output)?;
+    finished.say_what_is_there();
+    Ok(end_of(&finished.document))
 }
 
 /// The plan of a trial, refused where it cannot answer.
