@@ -21,16 +21,16 @@ fn check(case: &Case) -> Vec<Finding> {
 }
 
 fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
-    let found = unsteadiness(setup, seed).filter(|found| found.is_cold_start())?;
+    let found = unsteadiness(setup, seed)?;
+    let cold_s = found.cold_start_s()?;
     let [before, after] = [found.change.before, found.change.after].map(|level| found.measure.figure(level));
     let claim = format!(
-        "The first {} s of the measured part were slower than the rest: the warm-up was too short",
-        found.lasted()
+        "The first {cold_s} s of the measured part were slower than the rest: the warm-up was too short"
     );
     Some(
         about_step(RULE.id, Severity::Suspect, setup.name(), claim)
             .seen_against("level at first", before, after)
-            .seen("chance of such a change in a steady series", format!("{:.4}", found.change.p))
+            .seen("chance of so clear a change in a steady series", format!("{:.4}", found.change.p))
             .advise("Use a longer warm-up; connections, page cache and the brokers' compiler need it."),
     )
 }

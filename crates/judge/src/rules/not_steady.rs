@@ -1,9 +1,9 @@
-//! Change points and drifts of latency, or of the rate, within the blocks of a step, and blocks on different levels.
+//! Growth, steps and swings of latency, or of the rate, within the blocks of a step, and blocks on different levels.
 
-use crate::figure::{change, rate, time};
+use crate::figure::{change, digits, list, rate, time};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use crate::steadiness::{Moment, unsteadiness};
+use crate::steadiness::{Measure, Moment, Unsteadiness, unsteadiness};
 use plumb_model::finding::{Finding, Severity};
 use plumb_stats::steady::Shape;
 
@@ -62,28 +62,66 @@ fn spread(figures: Vec<f64>) -> Option<(f64, f64, f64)> {
 }
 
 fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
-    let found = unsteadiness(setup, seed).filter(|found| !found.is_cold_start())?;
+    let found = unsteadiness(setup, seed).filter(|found| found.cold_start_s().is_none())?;
     let place = match found.moment {
         Moment::Block(block) => format!("in block {block}"),
         Moment::EveryBlock => "in the mean of the blocks".to_owned(),
     };
-    let size = change(found.ratio());
-    let what = match found.change.shape {
-        Shape::Step => format!("changed its level ({size}) {place}, after {} s", found.lasted()),
-        Shape::Drift => format!("drifted ({size} from first to last second) {place}"),
+    let claim = format!(
+        "{} {} {place}: one figure for the whole does not describe it",
+        found.measure.name(),
+        course(&found)
+    );
+    let (late, early) = match found.change.shape {
+        Shape::Drift { .. } => ("level at the end", "at first"),
+        Shape::Steps { .. } => ("level after the last change", "before the first"),
+        Shape::Swings { .. } => ("highest level of the swings", "the lowest"),
     };
-    let claim = format!("{} {what}: one figure for the whole does not describe it", found.measure.name());
+    let [before, after] = [found.change.before, found.change.after].map(|level| found.measure.figure(level));
     Some(
         about_step(RULE.id, Severity::Suspect, setup.name(), claim)
-            .seen_against(
-                "level after the change",
-                found.measure.figure(found.change.after),
-                found.measure.figure(found.change.before),
-            )
-            .seen("chance of such a change in a steady series", format!("{:.4}", found.change.p))
+            .seen_against(late, after, format!("{before} {early}"))
+            .seen("chance of so clear a change in a steady series", format!("{:.4}", found.change.p))
             .advise("Look at it over time, and at what the brokers and the host did at that moment.")
             .advise("Run longer, or look at the part before and the part after apart."),
     )
+}
+
+/// What it did, as a verb with its figures.
+fn course(found: &Unsteadiness) -> String {
+    let figure = |level: f64| found.measure.figure(level);
+    let [before, after] = [found.change.before, found.change.after];
+    let size = change(found.ratio());
+    match &found.change.shape {
+        Shape::Drift { .. } => {
+            let verb = if after > before { "grew" } else { "fell" };
+            let each_s = (after.exp() - before.exp()).abs() / f64::from(found.lasted_s().max(1));
+            let each_s = match found.measure {
+                Measure::Latency => time(each_s),
+                Measure::Rate => rate(each_s),
+            };
+            format!(
+                "{verb} from {} to {} ({size}, {each_s} each second on average)",
+                figure(before),
+                figure(after)
+            )
+        }
+        Shape::Steps { starts, .. } if starts.len() == 1 => {
+            format!("changed its level ({size}, after {} s)", found.after_s(starts[0]))
+        }
+        Shape::Steps { starts, levels } => {
+            let steps = starts.iter().zip(levels.windows(2)).map(|(start, levels)| {
+                format!("{} after {} s", change((levels[1] - levels[0]).exp()), found.after_s(*start))
+            });
+            format!("changed its level {} times ({})", starts.len(), list(&steps.collect::<Vec<_>>()))
+        }
+        Shape::Swings { period } => format!(
+            "swung between {} and {} ({size}) every {} s",
+            figure(before),
+            figure(after),
+            digits(*period)
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -125,11 +163,51 @@ mod tests {
     }
 
     #[test]
-    fn a_drift_through_every_block_is_found() {
+    fn growth_through_every_block_is_found_with_its_size_and_speed() {
         let finding = assert_found(RULE.id, Severity::Suspect, |document| {
-            set_levels(document, |_, second, level| level * (1.0 + 0.03 * f64::from(second)));
+            set_levels(document, |_, second, level| level * (1.0 + 0.25 * f64::from(second)));
         });
-        assert!(finding.claim.contains("drifted"), "{}", finding.claim);
+        // Seconds 2 to 21 of about 0.66 ms: 1.5 times to 6.25 times.
+        let claim = &finding.claim;
+        assert!(claim.starts_with("Latency grew from ") && claim.contains(" us each second"), "{claim}");
+        assert!(claim.contains("(4.") || claim.contains("(3.9"), "{claim}");
+    }
+
+    #[test]
+    fn latency_that_falls_all_the_time_is_found_too() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            set_levels(document, |_, second, level| level * 50.0 * (-0.2 * f64::from(second)).exp());
+        });
+        assert!(finding.claim.starts_with("Latency fell from "), "{}", finding.claim);
+    }
+
+    #[test]
+    fn several_steps_are_found_each_with_its_size() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            let steps = |second: u32| {
+                if second < 8 {
+                    1.0
+                } else if second < 15 {
+                    3.0
+                } else {
+                    12.0
+                }
+            };
+            set_levels(document, |_, second, level| level * steps(second));
+        });
+        let claim = &finding.claim;
+        assert!(
+            claim.contains("changed its level 2 times (") && claim.contains(" after 6 s and "),
+            "{claim}"
+        );
+    }
+
+    #[test]
+    fn swings_are_found_with_their_period() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            set_levels(document, |_, second, level| level * (1.0 + 0.5 * f64::from(second % 5)));
+        });
+        assert!(finding.claim.contains(" every 5.00 s"), "{}", finding.claim);
     }
 
     #[test]
