@@ -1,7 +1,7 @@
 //! What a trial on a fleet shows: test against control, after against before, at equal load.
 //!
 //! [`result`] is a pure function of the table and the question. What can be compared at all is in `compared` (which
-//! intervals, which servers; `strata`); `lost`, `missing` and `gaps` have what is not there; `estimate` has the effect; `checks` what would make it wrong (`totals` is a second opinion); `verdict` weighs both; `naive` is what
+//! intervals, which servers; `strata`); `units` has what was drawn; `lost`, `missing` and `gaps` have what is not there; `estimate` has the effect; `checks` what would make it wrong (`totals` is a second opinion); `verdict` weighs both; `naive` is what
 //! others would have said; `surge`, `rollout`, `days` and `words` are the rest of the answer. [`assign`] makes groups beforehand.
 //!
 //! Not here: reading figures (the `fleet` crate) and arithmetic on them (`plumb_stats::fleet`).
@@ -26,6 +26,7 @@ mod surge;
 mod tests;
 mod totals;
 mod traffic;
+mod units;
 mod verdict;
 mod words;
 
@@ -66,6 +67,7 @@ pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResul
         seed: question.seed,
         servers: compared.counts(),
         strata: compared.strata,
+        unit: compared.units.kind,
         effect_ratio: estimate.ratio(),
         of_shares: estimate.zero_heavy,
         interval_low: estimate.interval(question.level).0,

@@ -23,6 +23,19 @@ pub enum SampleKind {
     Level,
 }
 
+/// What is held against each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FleetUnit {
+    /// Servers: the usual.
+    #[default]
+    Server,
+    /// Sites, each with servers of one group only.
+    Site,
+    /// Kinds of hardware, each with servers of one group only.
+    Hardware,
+}
+
 /// Which group a server is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -107,6 +120,9 @@ pub struct FleetResult {
     pub servers: BTreeMap<FleetGroup, u32>,
     /// Strata within which they are compared; 1 where there are none.
     pub strata: u32,
+    /// What was drawn into the groups and is held against each other: the site or hardware where none of them has both groups.
+    #[serde(default)]
+    pub unit: FleetUnit,
     /// Test over control, after over before, at equal load: 0.05 means 95 % less; absent when it cannot be told.
     pub effect_ratio: Option<f64>,
     /// Whether the ratio is of the share of intervals with any event, and not at equal load, as most servers of a group have none.
@@ -129,7 +145,7 @@ pub struct FleetResult {
     pub reason: Option<String>,
     /// The smallest ratio above 1 that so many servers of this spread show with a chance of 80 %.
     pub smallest_detectable_ratio: Option<f64>,
-    /// Servers in each group that would show ratios with that chance, by this spread.
+    /// Units ([`FleetResult::unit`]) in each group that would show ratios with that chance, by this spread.
     pub needed: Vec<ServersNeeded>,
     /// By how much the metric grows with the load: its logarithm over the load's; 1 where it is a plain rate.
     pub load_elasticity: Option<f64>,
@@ -138,7 +154,7 @@ pub struct FleetResult {
     /// Upper end.
     pub load_elasticity_high: Option<f64>,
     /// In the order in which they are read: `strata` (where servers are compared within them), `servers`, `balance`, `exposure`,
-    /// `missing`, `pre_trend`, `placebo`, `overlap`, `interference`, `leave_one_out`, `totals` (of counts), `surge`.
+    /// `missing`, `pre_trend`, `placebo`, `drift`, `overlap`, `interference`, `leave_one_out`, `totals` (of counts), `surge`.
     pub checks: Vec<FleetCheck>,
     /// What the usual ways of looking at the same data would have said, each with why not to.
     pub naive: Vec<NaiveFigure>,
@@ -161,7 +177,7 @@ pub struct FleetResult {
 pub struct ServersNeeded {
     /// The ratio, above 1 (1 over it is as hard to see).
     pub ratio: f64,
-    /// Servers in each group; absent where a million would not do.
+    /// Units in each group; absent where a million would not do.
     pub servers: Option<u64>,
 }
 

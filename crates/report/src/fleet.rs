@@ -10,7 +10,7 @@ mod tests;
 pub mod text;
 
 use crate::number::significant;
-use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetResult};
+use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetResult, FleetUnit};
 use plumb_model::trial::TrialVerdict;
 
 /// What stands beside figures that a check has taken the ground from.
@@ -77,6 +77,33 @@ fn p(p: Option<f64>) -> String {
     }
 }
 
+/// What p is of.
+fn permuted(unit: FleetUnit) -> &'static str {
+    match unit {
+        FleetUnit::Server => "p, by permutation of servers",
+        FleetUnit::Site => "p, by permutation of sites",
+        FleetUnit::Hardware => "p, by permutation of kinds of hardware",
+    }
+}
+
+/// What would show it.
+fn needed_title(result: &FleetResult) -> &'static str {
+    match result.unit {
+        FleetUnit::Server => "Servers that would show it",
+        FleetUnit::Site => "Sites that would show it",
+        FleetUnit::Hardware => "Kinds of hardware that would show it",
+    }
+}
+
+/// How many of them, in a column.
+fn needed_heading(result: &FleetResult) -> &'static str {
+    match result.unit {
+        FleetUnit::Server => "servers in each group",
+        FleetUnit::Site => "sites in each group",
+        FleetUnit::Hardware => "kinds in each group",
+    }
+}
+
 /// The figures behind the verdict, each with its name.
 fn figures(result: &FleetResult) -> Vec<(String, String)> {
     let of = |value: Option<f64>| value.map_or_else(|| crate::number::ABSENT.to_owned(), ratio);
@@ -94,7 +121,7 @@ fn figures(result: &FleetResult) -> Vec<(String, String)> {
             format!("its {} interval", crate::number::percent(result.level)),
             span(result.interval_low, result.interval_high),
         ),
-        ("p, by permutation of servers".to_owned(), p(result.p)),
+        (permuted(result.unit).to_owned(), p(result.p)),
         (
             "margin: ratios that count as none".to_owned(),
             span(Some(1.0 / (1.0 + result.margin)), Some(1.0 + result.margin)),

@@ -2,7 +2,7 @@
 //!
 //! The server is the unit of analysis, never the sample: a server's days share its hardware, its customers and its moment.
 //! [`change`] makes one number of a server (how its metric changed, on a logarithmic scale), [`design`] holds the groups
-//! against each other at equal load, [`permutation`] says how often chance alone does as much. [`pre_trend`], [`overlap`],
+//! against each other at equal load, [`permutation`] says how often chance alone does as much. [`pre_trend`], [`drift`], [`overlap`],
 //! [`surge`] and [`without`] look for what would make that comparison wrong, [`totals`] is a second opinion on counts, [`zero_heavy`] is for metrics that are mostly 0, [`gone`] for those that a change takes away altogether,
 //! [`lost`] is for servers that the change takes out, [`course`] for those with gaps, [`naive`] has what not to do, and [`assign`] makes the groups beforehand.
 //!
@@ -12,6 +12,7 @@ pub mod assign;
 pub mod change;
 pub mod course;
 pub mod design;
+pub mod drift;
 mod freedom;
 pub mod gone;
 pub mod lost;

@@ -11,14 +11,14 @@ use super::surge::Found;
 use super::totals::totals;
 use super::traffic::{ALARM_P, interference, overlap};
 use super::words::{by_chance, change, count, percent, ratio};
-use plumb_model::fleet::{CheckOutcome, FleetCheck, SampleKind};
+use plumb_model::fleet::{CheckOutcome, FleetCheck, FleetUnit, SampleKind};
 use plumb_stats::fleet::design::Groups;
 use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
 use plumb_stats::fleet::without::left_out;
 
 /// Checks that make a verdict impossible when they fail.
-pub(super) const DECISIVE: [&str; 8] =
-    ["strata", "servers", "missing", "overlap", "interference", "pre_trend", "placebo", "totals"];
+pub(super) const DECISIVE: [&str; 9] =
+    ["strata", "servers", "missing", "overlap", "interference", "pre_trend", "placebo", "drift", "totals"];
 
 /// p of a drift in few intervals below which it takes the verdict, if it is enough for the effect: there an alarm at [`ALARM_P`]
 /// would hardly ever come (ours).
@@ -35,13 +35,7 @@ pub(super) fn checks(
     if !question.strata.is_empty() {
         checks.push(mixed(compared, question));
     }
-    if let Some(kind) = strata::parting(compared, &question.strata) {
-        let statement = format!(
-            "No {kind} has both groups, so whatever else came to a {kind} at the time of the change is taken for it. Groups with servers of each \
-             {kind} can tell the two apart."
-        );
-        checks.push(check(kind, CheckOutcome::Warning, statement, None));
-    }
+    checks.extend(parted(compared));
     checks.extend([
         servers(compared, estimate, question),
         balance(compared, question),
@@ -49,6 +43,7 @@ pub(super) fn checks(
         missing(compared, estimate, question),
         before("pre_trend", pre_trend::trend(compared, question), estimate, question),
         before("placebo", pre_trend::placebo(compared, question), estimate, question),
+        drift(compared, estimate, question),
         overlap(compared, estimate),
         interference(compared, estimate, question),
         leave_one_out(compared, estimate, question),
@@ -63,6 +58,25 @@ pub(super) fn checks(
 
 pub(super) fn check(name: &str, outcome: CheckOutcome, statement: String, p: Option<f64>) -> FleetCheck {
     FleetCheck { name: name.to_owned(), outcome, statement, p }
+}
+
+/// Whether whole sites, or kinds of hardware, are in one group or the other.
+fn parted(compared: &Compared) -> Option<FleetCheck> {
+    let units = &compared.units;
+    let name = match units.kind {
+        FleetUnit::Server => return None,
+        FleetUnit::Site => "site",
+        FleetUnit::Hardware => "hardware",
+    };
+    let [control, test] = units.counts();
+    let statement = format!(
+        "No {} has both groups, and whatever else comes to one comes to all of its servers: so {} are held against each other, {test} test \
+         against {control} control, and not their servers. Groups with servers of each {} would show far more.",
+        units.word(),
+        units.words(),
+        units.word()
+    );
+    Some(check(name, CheckOutcome::Warning, statement, None))
 }
 
 /// Whether there is a stratum within which the groups can be compared.
@@ -84,9 +98,11 @@ fn mixed(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
 
 /// A test of one level of each server between the groups, in their strata.
 fn alike(compared: &Compared, levels: &[Option<f64>], question: &FleetQuestion) -> Option<(f64, f64)> {
+    let units = &compared.units;
+    let levels = units.mean_of_known(levels);
     let known: Vec<usize> = (0..levels.len()).filter(|&at| levels[at].is_some()).collect();
-    let test: Vec<bool> = known.iter().map(|&at| compared.test[at]).collect();
-    let stratum: Vec<u32> = known.iter().map(|&at| compared.stratum[at]).collect();
+    let test: Vec<bool> = known.iter().map(|&at| units.test[at]).collect();
+    let stratum: Vec<u32> = known.iter().map(|&at| units.stratum[at]).collect();
     let values: Vec<f64> = known.iter().filter_map(|&at| levels[at]).collect();
     alike_in(&test, &stratum, &values, question)
 }
@@ -196,6 +212,32 @@ fn before(name: &str, found: Option<Before>, estimate: &Estimate, question: &Fle
     check(name, CheckOutcome::Failed, statement, Some(found.p))
 }
 
+/// Whether the groups may have gone apart all along, which no few days before the change can rule out.
+fn drift(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
+    let name = "drift";
+    let Some(found) = pre_trend::course(compared) else {
+        let statement =
+            "With one interval before the change a drift and a change are the same thing.".to_owned();
+        return check(name, CheckOutcome::Unknown, statement, None);
+    };
+    let leaves = format!(
+        "a change at that time leaves {} of how the groups' difference varied over all intervals, a steady drift from the first one on {}",
+        percent(found.step_leaves),
+        percent(found.drift_leaves)
+    );
+    let shown = estimate.log_interval(question.level).is_some_and(|(low, high)| low > 0.0 || high < 0.0);
+    let same = estimate.log_ratio.is_none_or(|(log_ratio, _)| log_ratio * found.drift > 0.0);
+    if !(shown && same && found.drift_explains()) {
+        let statement = format!("Of two explanations, {leaves}.");
+        return check(name, CheckOutcome::Passed, statement, None);
+    }
+    let statement = format!(
+        "Groups that drifted apart all along explain the figures as well as the change does: {leaves}. More intervals before the change, or \
+         groups drawn at random, would decide it."
+    );
+    check(name, CheckOutcome::Failed, statement, None)
+}
+
 /// Whether a drift that goes on is enough for what is seen after the change.
 fn explains(drift: f64, estimate: &Estimate, question: &FleetQuestion) -> bool {
     estimate
@@ -217,7 +259,7 @@ fn leave_one_out(compared: &Compared, estimate: &Estimate, question: &FleetQuest
         let statement = "There is no effect to look at without each server.".to_owned();
         return check(name, CheckOutcome::Unknown, statement, None);
     };
-    let most = &compared.servers[left.most].name;
+    let most = &compared.units.names[left.most];
     let said = format!(
         "Without any one server the ratio is between {} and {}; {most} moves it most",
         ratio(left.low.exp()),

@@ -6,6 +6,7 @@ use super::gaps::{Gaps, Of};
 use super::lost::Lost;
 use super::question::FleetQuestion;
 use super::strata::Alone;
+use super::units::Units;
 use super::words::moment;
 use plumb_model::fleet::{Exclusion, FleetGroup, FleetServer, FleetTable, SampleKind};
 use plumb_stats::fleet::change::{Scale, log_level, offset};
@@ -32,6 +33,8 @@ pub(super) struct Compared<'t> {
     pub(super) mixed: bool,
     /// Servers left out with their stratum.
     pub(super) alone: Alone,
+    /// What was drawn: the servers, or the sites.
+    pub(super) units: Units,
     /// What became of the servers at the change, before any was left out.
     pub(super) lost: Lost,
     /// What servers with gaps lack.
@@ -75,6 +78,7 @@ impl<'t> Compared<'t> {
             strata: 0,
             mixed: true,
             alone: Alone::default(),
+            units: Units::default(),
             lost: Lost::default(),
             gaps: Gaps::default(),
             before: Vec::new(),
@@ -96,6 +100,7 @@ impl<'t> Compared<'t> {
         both.map_err(|error| compared.lost.error().unwrap_or(error))?;
         compared.moves(question)?;
         compared.number_strata(&question.strata);
+        compared.units = Units::of(&compared, &question.strata);
         compared.gaps = Gaps::of(&compared);
         Ok(compared)
     }

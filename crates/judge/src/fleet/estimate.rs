@@ -30,16 +30,16 @@ pub(super) struct Estimate {
     pub(super) log_ratio: Option<(f64, f64)>,
     /// Degrees of freedom of t; 0: no interval, as a server tells nothing of its own spread.
     pub(super) freedom: f64,
-    /// Standard deviation of what one server does beyond its load and its group.
+    /// Standard deviation of what one unit does beyond its load and its group.
     spread: Option<f64>,
     /// By how much the metric grows with the load.
     pub(super) elasticity: Option<Slope>,
     pub(super) p: Option<f64>,
-    /// What the ratio is the difference of, by server; empty without a ratio.
+    /// What the ratio is the difference of, by unit; empty without a ratio.
     pub(super) outcome: Vec<f64>,
     /// The fit behind it; none where shares are compared.
     pub(super) effect: Option<Effect>,
-    /// Change of each server's load, as a logarithm; empty without load.
+    /// Change of each unit's load, as a logarithm; empty without load.
     pub(super) load_change: Vec<f64>,
     /// Whether shares of intervals with any event are compared, as most servers have none.
     pub(super) zero_heavy: bool,
@@ -89,7 +89,7 @@ impl Estimate {
 
     pub(super) fn smallest_detectable_ratio(&self, compared: &Compared, level: f64) -> Option<f64> {
         let (_, error) = self.log_ratio?;
-        let enough = smallest_p(&compared.test, &compared.stratum) <= 1.0 - level;
+        let enough = smallest_p(&compared.units.test, &compared.units.stratum) <= 1.0 - level;
         enough.then(|| detectable_ratio_by_error(error, self.freedom, level, POWER)).flatten()
     }
 }
@@ -101,13 +101,15 @@ pub(super) fn estimate(compared: &Compared, question: &FleetQuestion) -> Estimat
         let change = servers.map(|server| Some(of(server, &compared.after)? - of(server, &compared.before)?));
         change.map(|change| change.unwrap_or(f64::NAN)).collect::<Vec<f64>>()
     };
-    let metric_change = change(&|server, intervals| compared.metric_level(server, intervals));
-    let load_change = match compared.adjusted {
+    let units = &compared.units;
+    let metric_change = units.mean(&change(&|server, intervals| compared.metric_level(server, intervals)));
+    let load_of_servers = match compared.adjusted {
         true => change(&|server, intervals| compared.load_level(server, intervals)),
         false => Vec::new(),
     };
+    let load_change = if compared.adjusted { units.mean(&load_of_servers) } else { Vec::new() };
     let load = compared.adjusted.then_some(load_change.as_slice());
-    let groups = Groups { test: &compared.test, stratum: &compared.stratum, load };
+    let groups = Groups { test: &units.test, stratum: &units.stratum, load };
     if zero_heavy(compared) {
         return of_shares(compared, &groups, load_change.clone(), question);
     }
@@ -124,7 +126,7 @@ pub(super) fn estimate(compared: &Compared, question: &FleetQuestion) -> Estimat
             .map(|chance| chance.p),
         effect,
         outcome: metric_change,
-        load_is_metric: load_is_metric(compared, &load_change),
+        load_is_metric: load_is_metric(compared, &load_of_servers),
         load_change,
         ..Estimate::default()
     }
@@ -213,5 +215,8 @@ fn shares(compared: &Compared) -> Vec<Shares> {
         before: compared.mean(server, &compared.before, Of::Any),
         after: compared.mean(server, &compared.after, Of::Any),
     };
-    compared.servers.iter().map(of).collect()
+    let of_servers: Vec<Shares> = compared.servers.iter().map(of).collect();
+    let side = |of: fn(&Shares) -> f64| compared.units.mean(&of_servers.iter().map(of).collect::<Vec<f64>>());
+    let sides = side(|it| it.before).into_iter().zip(side(|it| it.after));
+    sides.map(|(before, after)| Shares { before, after }).collect()
 }

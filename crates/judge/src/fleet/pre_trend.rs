@@ -8,6 +8,7 @@ use super::compared::Compared;
 use super::question::FleetQuestion;
 use plumb_model::fleet::FleetServer;
 use plumb_stats::fleet::design::{Design, Groups};
+use plumb_stats::fleet::drift::{StepOrDrift, step_or_drift};
 use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
 use plumb_stats::fleet::pre_trend::{INTERVALS_MIN, Interval, pre_trend};
 
@@ -40,16 +41,8 @@ pub(super) fn trend(compared: &Compared, question: &FleetQuestion) -> Option<Bef
     if pieces.len() < INTERVALS_MIN {
         return None;
     }
-    let interval = |places: &&[usize]| Interval {
-        metric: of_all(compared, |server| compared.metric_level(server, places)),
-        load: if compared.adjusted {
-            of_all(compared, |server| compared.load_level(server, places))
-        } else {
-            Vec::new()
-        },
-    };
-    let intervals: Vec<Interval> = pieces.iter().map(interval).collect();
-    let found = pre_trend(&compared.test, &compared.stratum, &intervals, question.seed)?;
+    let intervals = of_units(compared, &pieces);
+    let found = pre_trend(&compared.units.test, &compared.units.stratum, &intervals, question.seed)?;
     // From the middle of the time before to the middle of the time after, in pieces.
     let middle = |places: &[usize]| (places[0] + places[places.len() - 1]) as f64 / 2.0;
     let apart = (middle(&compared.after) - middle(&compared.before)) / pieces[0].len() as f64;
@@ -73,15 +66,16 @@ pub(super) fn placebo(compared: &Compared, question: &FleetQuestion) -> Option<B
     let change = |level: &dyn Fn(&FleetServer, &[usize]) -> Option<f64>| {
         of_all(compared, |server| Some(level(server, late)? - level(server, early)?))
     };
-    let metric = change(&|server, places| compared.metric_level(server, places));
+    let units = &compared.units;
+    let metric = units.mean_of_known(&change(&|server, places| compared.metric_level(server, places)));
     let load = match compared.adjusted {
-        true => change(&|server, places| compared.load_level(server, places)),
+        true => units.mean_of_known(&change(&|server, places| compared.load_level(server, places))),
         false => vec![Some(0.0); metric.len()],
     };
     let whole: Vec<usize> =
         (0..metric.len()).filter(|&at| metric[at].is_some() && load[at].is_some()).collect();
-    let test: Vec<bool> = whole.iter().map(|&at| compared.test[at]).collect();
-    let stratum: Vec<u32> = whole.iter().map(|&at| compared.stratum[at]).collect();
+    let test: Vec<bool> = whole.iter().map(|&at| units.test[at]).collect();
+    let stratum: Vec<u32> = whole.iter().map(|&at| units.stratum[at]).collect();
     let of = |values: &[Option<f64>]| whole.iter().filter_map(|&at| values[at]).collect::<Vec<f64>>();
     let (metric, load) = (of(&metric), of(&load));
     let groups =
@@ -96,6 +90,48 @@ pub(super) fn placebo(compared: &Compared, question: &FleetQuestion) -> Option<B
         super::words::ratio(high.exp()),
     );
     Some(Before { shift: effect.log_ratio.abs(), p: chance.p, drift: None, what })
+}
+
+/// What a step at the change and a steady drift each explain of the whole course; none with too few intervals.
+pub(super) fn course(compared: &Compared) -> Option<StepOrDrift> {
+    let length = (compared.before.len() + compared.after.len()).div_ceil(2 * PIECES);
+    let sides = [&compared.before, &compared.after];
+    let pieces: Vec<(&[usize], bool)> = sides
+        .into_iter()
+        .zip([false, true])
+        .flat_map(|(side, after)| side.chunks(length).map(move |piece| (piece, after)))
+        .collect();
+    let places: Vec<&[usize]> = pieces.iter().map(|(piece, _)| *piece).collect();
+    let after: Vec<bool> = pieces.iter().map(|(_, after)| *after).collect();
+    let starts = |places: &&[usize]| {
+        let sum: f64 = places.iter().map(|at| compared.starts_s[*at] as f64).sum();
+        sum / places.len() as f64
+    };
+    let first = compared.starts_s.first().map_or(0.0, |start| *start as f64);
+    let at: Vec<f64> = places.iter().map(|places| starts(places) - first).collect();
+    let units = &compared.units;
+    step_or_drift((&units.test, &units.stratum), &of_units(compared, &places), &at, &after)
+}
+
+/// Each piece's levels, unit by unit: against each server's own mean over the pieces, so that a unit of which a server lacks one does not
+/// move by that.
+pub(super) fn of_units(compared: &Compared, pieces: &[&[usize]]) -> Vec<Interval> {
+    let by_piece = |level: &dyn Fn(&FleetServer, &[usize]) -> Option<f64>| -> Vec<Vec<Option<f64>>> {
+        let mut pieces: Vec<Vec<Option<f64>>> =
+            pieces.iter().map(|places| of_all(compared, |server| level(server, places))).collect();
+        for server in 0..compared.servers.len() {
+            let known: Vec<f64> = pieces.iter().filter_map(|piece| piece[server]).collect();
+            let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
+            pieces.iter_mut().for_each(|piece| piece[server] = piece[server].map(|level| level - mean));
+        }
+        pieces.iter().map(|piece| compared.units.mean_of_known(piece)).collect()
+    };
+    let metric = by_piece(&|server, places| compared.metric_level(server, places));
+    let load = match compared.adjusted {
+        true => by_piece(&|server, places| compared.load_level(server, places)),
+        false => vec![Vec::new(); pieces.len()],
+    };
+    metric.into_iter().zip(load).map(|(metric, load)| Interval { metric, load }).collect()
 }
 
 fn of_all(compared: &Compared, level: impl Fn(&FleetServer) -> Option<f64>) -> Vec<Option<f64>> {

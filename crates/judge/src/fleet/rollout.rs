@@ -71,6 +71,8 @@ pub(super) fn rollout(
     result: &FleetResult,
 ) -> Vec<RolloutStage> {
     let good = matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Equivalent);
+    // A stage's limits are of how far servers go by themselves, which whole sites do not tell.
+    let good = good && compared.units.are_servers();
     let (Some(noise), true) = (noise(compared, estimate, result), good) else {
         return Vec::new();
     };

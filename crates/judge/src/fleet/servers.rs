@@ -6,10 +6,11 @@ use super::error::name as group_name;
 use super::estimate::{Estimate, POWER};
 use super::question::FleetQuestion;
 use super::strata;
-use super::words::{change, count, percent};
+use super::words::{change, percent};
 use plumb_model::fleet::{CheckOutcome, FleetCheck, FleetGroup};
 use plumb_stats::fleet::permutation::{servers_min, smallest_p, ways};
 use plumb_stats::power::servers_needed;
+use std::collections::BTreeSet;
 
 /// Degrees of freedom below which an interval is wide because its width is hardly known (ours: t is beyond 3 at 95 %).
 const FREEDOM_FEW: f64 = 3.0;
@@ -26,22 +27,24 @@ pub(super) fn servers(compared: &Compared, estimate: &Estimate, question: &Fleet
     if let Some(statement) = alone(compared, estimate, question) {
         return check(name, CheckOutcome::Failed, statement, None);
     }
-    let smallest = smallest_p(&compared.test, &compared.stratum);
+    let units = &compared.units;
+    let words = units.words();
+    let smallest = smallest_p(&units.test, &units.stratum);
     if smallest > 1.0 - question.level {
         let statement = format!(
-            "So few servers cannot show any difference: however large it is, chance alone does as much with p = {smallest:.2}. {}",
+            "So few {words} cannot show any difference: however large it is, chance alone does as much with p = {smallest:.2}. {}",
             takes(compared, question)
         );
         return check(name, CheckOutcome::Failed, statement, None);
     }
     let statement = format!(
-        "So many servers can show a difference: the smallest p that they can reach is {}.",
+        "So many {words} can show a difference: the smallest p that they can reach is {}.",
         if smallest < 0.001 { "below 0.001".to_owned() } else { format!("{smallest:.3}") }
     );
     if estimate.log_ratio.is_some() && estimate.freedom < FREEDOM_FEW {
         let statement = format!(
-            "{statement} The width of the interval rests on {:.1} degrees of freedom, as few servers of a group tell how far such \
-             servers differ: more of these would narrow it most.",
+            "{statement} The width of the interval rests on {:.1} degrees of freedom, as few {words} of a group tell how far such \
+             {words} differ: more of these would narrow it most.",
             estimate.freedom
         );
         return check(name, CheckOutcome::Warning, statement, None);
@@ -51,12 +54,17 @@ pub(super) fn servers(compared: &Compared, estimate: &Estimate, question: &Fleet
 
 /// A server that has nothing left whatever it does, such as the only one of its group.
 fn alone(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Option<String> {
-    let counts = compared.counts();
-    let single = [FleetGroup::Test, FleetGroup::Control].into_iter().find(|group| counts[group] == 1);
+    let units = &compared.units;
+    let [control, test] = units.counts();
+    let sizes = [(FleetGroup::Test, test), (FleetGroup::Control, control)];
+    let single = sizes.into_iter().find(|(_, size)| *size == 1).map(|(group, _)| group);
     let Some(group) = single else {
         let apart = estimate.log_ratio.is_some() && estimate.freedom == 0.0;
         return apart.then(|| {
-            "One server's load sets it apart from all others, and nothing tells its own spread from the effect.".to_owned()
+            format!(
+                "One {}'s load sets it apart from all others, and nothing tells its own spread from the effect.",
+                units.word()
+            )
         });
     };
     let margin = 1.0 + question.margin;
@@ -66,12 +74,13 @@ fn alone(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> 
         .map_or_else(String::new, |servers| {
             format!(
                 ", and {} in each group to show {} by the spread of the others",
-                count(servers as u64, "server"),
+                units.counted(servers as u64),
                 change(margin)
             )
         });
     Some(format!(
-        "One server in the {} group: nothing tells its own spread from the effect. It takes {SPREAD_MIN} there at the least{shows}.",
+        "One {} in the {} group: nothing tells its own spread from the effect. It takes {SPREAD_MIN} there at the least{shows}.",
+        units.word(),
         group_name(group)
     ))
 }
@@ -79,19 +88,22 @@ fn alone(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> 
 /// What it takes for a p that is small enough: more servers, more such strata, or none.
 fn takes(compared: &Compared, question: &FleetQuestion) -> String {
     let alpha = 1.0 - question.level;
-    if compared.strata < 2 {
-        return format!("It takes {} in each group.", servers_min(alpha));
+    let units = &compared.units;
+    let strata_of = units.stratum.iter().collect::<BTreeSet<_>>().len() as u32;
+    if strata_of < 2 {
+        let noun = if units.are_servers() { String::new() } else { format!(" {}", units.words()) };
+        return format!("It takes {}{noun} in each group.", servers_min(alpha));
     }
     // Each further stratum of their kind has as many ways as these have on average.
-    let ways = ways(&compared.test, &compared.stratum);
-    let of_one = ways.ln() / f64::from(compared.strata);
-    let smallest = smallest_p(&compared.test, &compared.stratum) * ways;
+    let ways = ways(&units.test, &units.stratum);
+    let of_one = ways.ln() / f64::from(strata_of);
+    let smallest = smallest_p(&units.test, &units.stratum) * ways;
     let strata = ((smallest / alpha).ln() / of_one - 1e-9).ceil();
-    let kind = match compared.test.len() as u32 == 2 * compared.strata {
+    let kind = match units.test.len() as u32 == 2 * strata_of {
         true => "pairs",
         false => "strata",
     };
-    let whole = smallest_p(&compared.test, &vec![0; compared.test.len()]);
+    let whole = smallest_p(&units.test, &vec![0; units.test.len()]);
     let without = match whole <= alpha {
         true => format!(
             ", or a comparison that leaves the {} out (--strata), whose smallest p is {whole:.3}",

@@ -16,11 +16,7 @@ pub(super) struct Alone {
 /// The number of each server's stratum.
 pub(super) fn numbers(servers: &[&FleetServer], by: &[Stratum]) -> Vec<u32> {
     let key = |server: &FleetServer| -> Vec<String> {
-        let of = |stratum: &Stratum| match stratum {
-            Stratum::Site => server.site.clone(),
-            Stratum::Hardware => server.hardware.clone(),
-        };
-        by.iter().map(of).collect()
+        by.iter().map(|stratum| label(server, *stratum).to_owned()).collect()
     };
     let keys: Vec<Vec<String>> = servers.iter().map(|server| key(server)).collect();
     let distinct: Vec<&Vec<String>> = keys.iter().collect::<BTreeSet<_>>().into_iter().collect();
@@ -37,24 +33,29 @@ pub(super) fn words(by: &[Stratum]) -> String {
     by.iter().map(word).collect::<Vec<_>>().join(" and ")
 }
 
-/// What is known of the servers, was not asked for and parts the groups: no site, or no hardware, has both of them.
-pub(super) fn parting(compared: &Compared, asked: &[Stratum]) -> Option<&'static str> {
-    let parts = |(stratum, _): &(Stratum, &str)| {
-        let stratum = *stratum;
-        if asked.contains(&stratum) {
-            return false;
-        }
-        let key = |server: &FleetServer| match stratum {
-            Stratum::Site => server.site.clone(),
-            Stratum::Hardware => server.hardware.clone(),
-        };
-        let mut groups = BTreeMap::<String, BTreeSet<bool>>::new();
+/// What is known of the servers, was not asked for and parts the groups: no site, or no hardware, has both of them. Where both do, the
+/// one of which there are fewer.
+pub(super) fn parting(compared: &Compared, asked: &[Stratum]) -> Option<Stratum> {
+    let parts = |stratum: Stratum| {
+        let mut groups = BTreeMap::<&str, BTreeSet<bool>>::new();
         for (server, test) in compared.servers.iter().zip(&compared.test) {
-            groups.entry(key(server)).or_default().insert(*test);
+            groups.entry(label(server, stratum)).or_default().insert(*test);
         }
-        groups.len() > 1 && groups.values().all(|groups| groups.len() == 1)
+        let parts = groups.values().all(|groups| groups.len() == 1);
+        // One that is not known says nothing, and where each server has its own, the server is the unit anyway.
+        let told = (2..compared.servers.len()).contains(&groups.len()) && !groups.contains_key("");
+        (parts && told && !asked.contains(&stratum)).then_some((groups.len(), stratum))
     };
-    [(Stratum::Site, "site"), (Stratum::Hardware, "hardware")].into_iter().find(parts).map(|(_, word)| word)
+    let found = [Stratum::Site, Stratum::Hardware].into_iter().filter_map(parts);
+    found.min_by_key(|(kinds, _)| *kinds).map(|(_, stratum)| stratum)
+}
+
+/// The server's site or hardware; empty when unknown.
+pub(super) fn label(server: &FleetServer, stratum: Stratum) -> &str {
+    match stratum {
+        Stratum::Site => &server.site,
+        Stratum::Hardware => &server.hardware,
+    }
 }
 
 impl Compared<'_> {

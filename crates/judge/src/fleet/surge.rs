@@ -84,10 +84,12 @@ fn told(compared: &Compared, question: &FleetQuestion, during: &[usize], p: Opti
     };
     let metric = log_ratio(&|server, places| compared.metric_level(server, places));
     let load = log_ratio(&|server, places| compared.load_level(server, places));
-    let known: Vec<usize> = (0..metric.len()).filter(|&at| metric[at].is_some()).collect();
-    let test: Vec<bool> = known.iter().map(|&at| compared.test[at]).collect();
-    let stratum: Vec<u32> = known.iter().map(|&at| compared.stratum[at]).collect();
-    let values: Vec<f64> = known.iter().filter_map(|&at| metric[at]).collect();
+    let units = &compared.units;
+    let of_units = units.mean_of_known(&metric);
+    let known: Vec<usize> = (0..of_units.len()).filter(|&at| of_units[at].is_some()).collect();
+    let test: Vec<bool> = known.iter().map(|&at| units.test[at]).collect();
+    let stratum: Vec<u32> = known.iter().map(|&at| units.stratum[at]).collect();
+    let values: Vec<f64> = known.iter().filter_map(|&at| of_units[at]).collect();
     let groups = Groups { test: &test, stratum: &stratum, load: None };
     let effect = Design::new(&groups).and_then(|design| design.effect(&values));
     // Of so few servers no interval is to be believed.

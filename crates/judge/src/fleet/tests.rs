@@ -1,17 +1,19 @@
 //! Fleets with a known truth, and what is said of them.
 
 mod before;
+mod drift;
 mod gaps;
 mod gone;
 mod lost;
 mod rollout;
 mod servers;
+mod sites;
 mod surge;
 mod totals;
 mod traffic;
 
 use super::*;
-use plumb_model::fleet::{CheckOutcome, FleetCheck, FleetGroup, FleetServer, SampleKind};
+use plumb_model::fleet::{CheckOutcome, FleetCheck, FleetGroup, FleetServer, FleetUnit, SampleKind};
 use plumb_model::random::Random;
 use plumb_model::trial::{Good, TrialVerdict};
 

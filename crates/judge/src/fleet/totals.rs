@@ -21,7 +21,7 @@ pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQ
     let found =
         |outcome, statement: String| FleetCheck { name: "totals".to_owned(), outcome, statement, p: None };
     let load = compared.adjusted.then_some(estimate.load_change.as_slice());
-    let groups = Groups { test: &compared.test, stratum: &compared.stratum, load };
+    let groups = Groups { test: &compared.units.test, stratum: &compared.units.stratum, load };
     let second = totals_effect(&groups, &counted(compared));
     let (Some(second), Some((low, high))) = (second, second.and_then(|second| second.interval(LEVEL))) else {
         let statement = format!(
@@ -68,9 +68,17 @@ pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQ
     found(CheckOutcome::Passed, format!("{said}, which agrees."))
 }
 
-/// What each server counted.
+/// What each unit counted: that of its servers added up, over intervals of one of them.
 pub(super) fn counted(compared: &Compared) -> Vec<Counted> {
-    compared.servers.iter().map(|server| of_server(compared, server)).collect()
+    let of_servers: Vec<Counted> =
+        compared.servers.iter().map(|server| of_server(compared, server)).collect();
+    // Counts over the intervals that their servers have are rates, which add up.
+    let together = |a: Counted, b: Counted| Counted {
+        before: a.before + b.before * a.intervals_before / b.intervals_before,
+        after: a.after + b.after * a.intervals_after / b.intervals_after,
+        ..a
+    };
+    compared.units.together(&of_servers, together)
 }
 
 fn of_server(compared: &Compared, server: &FleetServer) -> Counted {

@@ -36,13 +36,14 @@ pub(super) fn overlap(compared: &Compared, estimate: &Estimate) -> FleetCheck {
             .to_owned();
         return check(name, CheckOutcome::Failed, statement, None);
     }
-    let share = overlap::overlap(&compared.test, &estimate.load_change);
+    let share = overlap::overlap(&compared.units.test, &estimate.load_change);
     let Some(share) = share.filter(|_| compared.adjusted) else {
         let statement = "No load was given: whether the groups were loaded alike is not known.".to_owned();
         return check(name, CheckOutcome::Unknown, statement, None);
     };
     let mean = |group: bool| {
-        let of_group = estimate.load_change.iter().zip(&compared.test).filter(|(_, test)| **test == group);
+        let of_group =
+            estimate.load_change.iter().zip(&compared.units.test).filter(|(_, test)| **test == group);
         let (sum, n) = of_group.fold((0.0, 0.0), |(sum, n), (load, _)| (sum + load, n + 1.0));
         sum / n
     };
@@ -67,7 +68,8 @@ pub(super) fn overlap(compared: &Compared, estimate: &Estimate) -> FleetCheck {
 /// Whether one group got the other's traffic when the change came.
 pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
     let name = "interference";
-    let groups = Groups { test: &compared.test, stratum: &compared.stratum, load: None };
+    let units = &compared.units;
+    let groups = Groups { test: &units.test, stratum: &units.stratum, load: None };
     let effect = Design::new(&groups).and_then(|design| design.effect(&estimate.load_change));
     let Some(effect) = effect.filter(|_| compared.adjusted) else {
         let statement = match compared.adjusted {

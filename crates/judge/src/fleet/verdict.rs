@@ -89,12 +89,11 @@ fn within_by_permutation(
 ) -> bool {
     let outcome = &estimate.outcome;
     let load = compared.adjusted.then_some(estimate.load_change.as_slice()).filter(|_| !estimate.zero_heavy);
-    let groups = Groups { test: &compared.test, stratum: &compared.stratum, load };
+    let units = &compared.units;
+    let groups = Groups { test: &units.test, stratum: &units.stratum, load };
     [limit, -limit].into_iter().all(|shift| {
-        let shifted = outcome
-            .iter()
-            .zip(&compared.test)
-            .map(|(value, test)| if *test { value + shift } else { *value });
+        let shifted =
+            outcome.iter().zip(&units.test).map(|(value, test)| if *test { value + shift } else { *value });
         let shifted: Vec<f64> = shifted.collect();
         chance(&groups, &shifted, DRAWN_FOR_CHECK, question.seed)
             .is_some_and(|chance| chance.p <= 2.0 * (1.0 - question.level))
@@ -118,13 +117,15 @@ fn no_estimate(compared: &Compared, estimate: &Estimate, question: &FleetQuestio
             None => format!("In no server did the share of intervals with any {metric} change."),
         };
     }
+    let words = compared.units.words();
     if compared.adjusted {
-        "The servers do not differ beyond their load, or the load alone tells in which group a server is: there is nothing to hold an \
-         effect against."
-            .to_owned()
+        format!(
+            "The {words} do not differ beyond their load, or the load alone tells in which group a {} is: there is nothing to hold an \
+             effect against.",
+            compared.units.word()
+        )
     } else {
-        "The servers do not differ beyond their group: there is no noise to hold an effect against."
-            .to_owned()
+        format!("The {words} do not differ beyond their group: there is no noise to hold an effect against.")
     }
 }
 
@@ -137,12 +138,13 @@ fn too_small(
     let Some(detectable) = estimate.smallest_detectable_ratio(compared, question.level) else {
         return "Neither a difference nor its absence is shown.".to_owned();
     };
+    let words = compared.units.words();
     let would = needed.first().and_then(|it| Some((it.ratio, it.servers?)));
     let would = would.map_or_else(String::new, |(of, servers)| {
-        format!("; for the margin of {} it would take {servers} servers in each group", change(of))
+        format!("; for the margin of {} it would take {servers} {words} in each group", change(of))
     });
     format!(
-        "Neither a difference nor its absence is shown: with this spread of the servers, a ratio of {} or {} is seen four times out of \
+        "Neither a difference nor its absence is shown: with this spread of the {words}, a ratio of {} or {} is seen four times out of \
          five{would}.",
         ratio(1.0 / detectable),
         ratio(detectable)

@@ -7,7 +7,7 @@ use super::gaps::Of;
 use super::pre_trend::INTERVALS_ENOUGH;
 use super::traffic::ALARM_P;
 use jiff::Timestamp;
-use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetResult, SampleKind};
+use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetResult, FleetUnit, SampleKind};
 use plumb_model::trial::{Good, TrialVerdict};
 
 const DAY_S: u64 = 86_400;
@@ -290,6 +290,15 @@ pub(super) fn caveats(estimate: &Estimate, result: &FleetResult) -> Vec<String> 
         caveats.push(
             "The last stage of the roll-out leaves no server without the change, and nothing then tells its harm from what happens to all \
              servers: keep some back until it has been watched."
+                .to_owned(),
+        );
+    }
+    if result.unit != FleetUnit::Server
+        && matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Equivalent)
+    {
+        caveats.push(
+            "There are no stages of a roll-out, as their limits are of how far single servers go, which whole sites do not tell: go on with some \
+             servers of each site, and take that as a trial."
                 .to_owned(),
         );
     }

@@ -50,6 +50,8 @@ pub fn render(result: &FleetResult) -> Result<String, ReportError> {
             .collect(),
         naive: naive(result),
         surge: surge(result),
+        needed_title: super::needed_title(result),
+        needed_heading: super::needed_heading(result),
         needed: result
             .needed
             .iter()
@@ -85,6 +87,8 @@ struct Page<'r> {
     checks: Vec<CheckRow<'r>>,
     naive: Vec<[String; 5]>,
     surge: Option<SurgeView>,
+    needed_title: &'static str,
+    needed_heading: &'static str,
     needed: Vec<(String, String)>,
     rollout: Vec<Stage<'r>>,
     exclusions: Vec<(String, &'r str, &'r str, &'r str)>,

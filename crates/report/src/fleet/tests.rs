@@ -34,6 +34,7 @@ fn result() -> FleetResult {
         seed: 1,
         servers: BTreeMap::from([(FleetGroup::Control, 3), (FleetGroup::Test, 3)]),
         strata: 1,
+        unit: plumb_model::fleet::FleetUnit::Server,
         effect_ratio: Some(0.0517),
         interval_low: Some(0.0404),
         interval_high: Some(0.0631),

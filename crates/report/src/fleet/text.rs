@@ -39,7 +39,7 @@ pub fn render(result: &FleetResult, style: TextStyle) -> String {
     sections.push(section("Over time", &over_time(result), days(result)));
     if !result.needed.is_empty() {
         sections.push(section(
-            "Servers that would show it",
+            super::needed_title(result),
             "with a chance of 80 %, by this spread",
             needed(result),
         ));
@@ -192,7 +192,7 @@ fn needed(result: &FleetResult) -> Body {
         vec![ratio(needed.ratio), needed.servers.map_or_else(|| "more than a million".to_owned(), count)]
     };
     Body::Table {
-        columns: vec![Column::number("ratio"), Column::number("servers in each group")],
+        columns: vec![Column::number("ratio"), Column::number(super::needed_heading(result))],
         rows: result.needed.iter().map(row).collect(),
     }
 }

@@ -50,6 +50,27 @@ struct Prepared {
 
 /// None with fewer than [`INTERVALS_MIN`] intervals in which the groups can be told apart. Strata are those of the comparison.
 pub fn pre_trend(test: &[bool], stratum: &[u32], intervals: &[Interval], seed: u64) -> Option<PreTrend> {
+    let prepared = prepared(test, stratum, intervals);
+    let known: Vec<&Prepared> = prepared.iter().flatten().collect();
+    if known.len() < INTERVALS_MIN {
+        return None;
+    }
+    let log_ratios: Vec<Option<f64>> =
+        prepared.iter().map(|interval| interval.as_ref().map(|it| it.log_ratio)).collect();
+    Some(PreTrend { slope: slope(&log_ratios), p: joint_p(&known, seed), log_ratios })
+}
+
+/// The groups' difference in each interval with its variance, against each server's own mean; none where they cannot be told apart.
+pub(super) fn difference_of_each(
+    test: &[bool],
+    stratum: &[u32],
+    intervals: &[Interval],
+) -> Vec<Option<(f64, f64)>> {
+    let prepared = prepared(test, stratum, intervals);
+    prepared.iter().map(|interval| interval.as_ref().map(|it| (it.log_ratio, it.variance))).collect()
+}
+
+fn prepared(test: &[bool], stratum: &[u32], intervals: &[Interval]) -> Vec<Option<Prepared>> {
     let metric = deviations(intervals, test.len(), |interval| &interval.metric);
     let adjusted = intervals.iter().all(|interval| !interval.load.is_empty());
     let load =
@@ -62,14 +83,7 @@ pub fn pre_trend(test: &[bool], stratum: &[u32], intervals: &[Interval], seed: u
         let log_ratio = dot(&design.group, &rest) / design.group_squares;
         (variance > 0.0).then_some(Prepared { design, rest, log_ratio, variance })
     };
-    let prepared: Vec<Option<Prepared>> = (0..intervals.len()).map(prepare).collect();
-    let known: Vec<&Prepared> = prepared.iter().flatten().collect();
-    if known.len() < INTERVALS_MIN {
-        return None;
-    }
-    let log_ratios: Vec<Option<f64>> =
-        prepared.iter().map(|interval| interval.as_ref().map(|it| it.log_ratio)).collect();
-    Some(PreTrend { slope: slope(&log_ratios), p: joint_p(&known, seed), log_ratios })
+    (0..intervals.len()).map(prepare).collect()
 }
 
 /// Sum over the intervals of the squares of their standardised effects, against that of servers dealt out anew.

@@ -119,7 +119,10 @@ fn sites_that_part_the_groups_are_told_though_nobody_asked() {
     let parted = result(&table, &question()).unwrap();
     let found = check(&parted, "site");
     assert_eq!(found.outcome, CheckOutcome::Warning);
-    assert!(found.statement.starts_with("No site has both groups, so whatever else came"), "{found:?}");
+    assert!(
+        found.statement.starts_with("No site has both groups, and whatever else comes to one"),
+        "{found:?}"
+    );
     assert!(parted.summary[2].contains("what the checks say of: site"), "{:?}", parted.summary);
     table.servers[0].site = "fra".to_owned();
     let mixed = result(&table, &question()).unwrap();

@@ -1,0 +1,123 @@
+//! Groups that are whole sites, which go their own ways.
+
+use super::*;
+
+/// `each` servers at each of so many sites of a group; the change multiplies the test group's drops, and what else came to a site is 20 %.
+fn of_sites(sites: usize, each: usize, change: f64, seed: u64) -> FleetTable {
+    shocked((sites, each), change, 0.2, seed)
+}
+
+/// The standard deviation of what came to the sites with the change, each by itself, is `shock`.
+fn shocked((sites, each): (usize, usize), change: f64, shock: f64, seed: u64) -> FleetTable {
+    let mut table = Fleet { servers: sites * each, seed, ..USUAL }.table();
+    let mut random = Random::new(seed + 7_000);
+    let shocks: Vec<f64> = (0..2 * sites).map(|_| (shock * random.normal()).exp()).collect();
+    for (place, server) in table.servers.iter_mut().enumerate() {
+        let test = place % 2 == 0;
+        let site = place / 2 / each * 2 + usize::from(test);
+        let factor = shocks[site] * if test { change } else { 1.0 };
+        server.site = format!("site-{site:02}");
+        server.metric[BEFORE..].iter_mut().flatten().for_each(|value| *value *= factor);
+    }
+    table
+}
+
+fn different(result: &FleetResult) -> bool {
+    matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Worse)
+}
+
+/// By server 12 of these 20 fleets are called different or equivalent; 4 and more of 20 at 5 % are 1.6 in 100.
+#[test]
+fn what_came_to_whole_sites_is_not_taken_for_the_change() {
+    let wrong = (0..20).filter(|seed| {
+        let result = result(&of_sites(6, 5, 1.0, *seed), &question()).unwrap();
+        assert_eq!(result.unit, FleetUnit::Site);
+        let found = check(&result, "site");
+        assert!(
+            found.statement.contains("so sites are held against each other, 6 test against 6 control"),
+            "{found:?}"
+        );
+        different(&result)
+    });
+    let wrong = wrong.count();
+    assert!(wrong < 4, "{wrong}");
+}
+
+#[test]
+fn an_effect_beyond_what_sites_do_by_themselves_is_found_and_has_no_stages_by_server() {
+    let result = result(&of_sites(6, 5, 0.2, 3), &question()).unwrap();
+    assert_eq!(result.verdict, TrialVerdict::Better, "{:#?}", result.checks);
+    assert!((result.interval_low.unwrap()..result.interval_high.unwrap()).contains(&0.2), "{result:?}");
+    assert_eq!(result.servers[&FleetGroup::Test], 30);
+    assert!(result.rollout.is_empty());
+    assert!(result.caveats.iter().any(|caveat| caveat.starts_with("There are no stages of a roll-out")));
+}
+
+#[test]
+fn two_sites_against_two_prove_nothing_and_are_told_how_many_would() {
+    let result = result(&of_sites(2, 20, 0.1, 3), &question()).unwrap();
+    assert_eq!(result.verdict, TrialVerdict::Undecided);
+    assert_eq!(
+        result.reason.as_deref(),
+        Some(
+            "So few sites cannot show any difference: however large it is, chance alone does as much with p = 0.33. It takes 4 sites in \
+             each group."
+        )
+    );
+    assert_eq!(result.smallest_detectable_ratio, None);
+}
+
+/// A site with servers of both groups tells what came to it from the change.
+#[test]
+fn sites_with_servers_of_both_groups_leave_the_server_the_unit() {
+    let result = of(&USUAL);
+    assert_eq!(result.unit, FleetUnit::Server);
+    let mut unknown = of_sites(6, 5, 1.0, 1);
+    unknown.servers[3].site.clear();
+    assert_eq!(super::result(&unknown, &question()).unwrap().unit, FleetUnit::Server);
+}
+
+/// Sites of different hardware: strata that a site is in more than one of are no strata of sites.
+#[test]
+fn strata_across_sites_do_not_make_their_servers_the_unit() {
+    let mut table = of_sites(5, 4, 1.0, 2);
+    for (place, server) in table.servers.iter_mut().enumerate() {
+        server.hardware = format!("gen{}", place / 2 % 2);
+    }
+    let question = FleetQuestion { strata: vec![crate::fleet::Stratum::Hardware], ..question() };
+    let result = result(&table, &question).unwrap();
+    assert_eq!((result.unit, result.strata), (FleetUnit::Site, 2));
+    assert!(result.interval_low.is_some());
+}
+
+#[test]
+#[ignore = "a simulation: make simulations"]
+fn many_fleets_whose_groups_are_whole_sites() {
+    const FLEETS: u64 = 400;
+    for shock in [0.0, 0.1, 0.2] {
+        for sites in [4, 6, 10] {
+            let (mut by_server, mut by_site, mut covered, mut found) = (0, 0, 0, 0);
+            for seed in 0..FLEETS {
+                let mut table = shocked((sites, 5), 1.0, shock, seed);
+                let result = result(&table, &question()).unwrap();
+                by_site += u32::from(different(&result));
+                covered +=
+                    u32::from((result.interval_low.unwrap()..=result.interval_high.unwrap()).contains(&1.0));
+                let half = super::super::result(&shocked((sites, 5), 0.5, shock, seed), &question()).unwrap();
+                found += u32::from(half.verdict == TrialVerdict::Better);
+                table.servers.iter_mut().for_each(|server| server.site.clear());
+                by_server += u32::from(different(&super::super::result(&table, &question()).unwrap()));
+            }
+            let share = |n: u32| f64::from(n) / FLEETS as f64;
+            eprintln!(
+                "shock {shock}, {sites} sites: false by server {:.3}, by site {:.3}, covered {:.3}, half the drops found {:.3}",
+                share(by_server),
+                share(by_site),
+                share(covered),
+                share(found)
+            );
+            // Standard error 1.1 %: three of them.
+            assert!(share(by_site) <= 0.083 && share(covered) >= 0.917);
+        }
+    }
+}
