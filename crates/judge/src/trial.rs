@@ -2,18 +2,22 @@
 //!
 //! The document in, the result out. `rounds` says which rounds count, `unit` what is one sample, `pairs` compares one metric,
 //! `verdicts` puts all together, `guarantees` and `effective` say what else the arms differ in, `anytime` holds what stays valid when one
-//! stops as soon as it is decided. Not here: running arms (the program's session), arithmetic on samples (the `stats`
+//! stops as soon as it is decided. `doubts` takes back what ranks alone would claim: `stalls` are single blocks far off the others,
+//! `carry_over` is what an arm does to the block after it. Not here: running arms (the program's session), arithmetic on samples (the `stats`
 //! crate), how it looks (the `report` crate).
 
 mod anytime;
+mod carry_over;
 mod caveats;
 mod counts;
+mod doubts;
 pub(crate) mod effective;
 pub(crate) mod guarantees;
 pub(crate) mod metric;
 pub(crate) mod pairs;
 pub mod power;
 mod rounds;
+mod stalls;
 mod starts;
 mod summary;
 #[cfg(test)]
@@ -80,6 +84,17 @@ impl<'a> Trial<'a> {
         let local = if own { Some(true) } else { document.environment.cluster.on_this_host };
         let rounds = rounds::rounds(Measured { arms: &all, local, looked_at: plan.until_decided });
         (!arms.is_empty()).then_some(Trial { document, plan, level: level(document), arms, again, rounds })
+    }
+
+    /// The same with the rounds that rules leave out.
+    pub(super) fn with_all_rounds(&self) -> Trial<'a> {
+        let rounds = Rounds { kept: self.rounds.whole.clone(), ..self.rounds.clone() };
+        Trial { arms: self.arms.clone(), again: self.again.clone(), rounds, ..*self }
+    }
+
+    /// All steps that ran, the reference first and its repetition last.
+    pub(super) fn steps(&self) -> impl Iterator<Item = &Arm<'a>> {
+        self.arms.iter().chain(&self.again)
     }
 
     /// What is held against what, the reference or the earlier arm second.

@@ -229,6 +229,9 @@ pub struct ExcludedPair {
     pub round: u32,
     /// The rule and what it saw.
     pub reason: String,
+    /// The steps in whose blocks it was seen; empty in a document of a version that did not note it.
+    #[serde(default)]
+    pub seen_in: Vec<String>,
 }
 
 /// One metric of one arm against another.

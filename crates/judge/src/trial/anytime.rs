@@ -5,11 +5,12 @@
 //! equal, its value would reach 1/alpha with a chance of alpha at most, however long one looks (Ville). The interval
 //! has every ratio against which the bets never won so much.
 
+use super::doubts::{self, Claim};
 use super::pairs::{Estimate, Levels, log_ratios, values};
 use super::unit::Unit;
 use super::{Arm, Trial, counts};
 use plumb_model::document::RunDocument;
-use plumb_model::trial::TrialMethod;
+use plumb_model::trial::{Good, TrialMethod, TrialVerdict};
 use plumb_stats::e_process::{Direction, SignEProcess};
 use plumb_stats::signed_rank::hodges_lehmann;
 
@@ -39,16 +40,29 @@ fn reason(trial: &Trial, (arm, against): (&Arm, &Arm), alpha: f64) -> Option<Str
     let margin = (1.0 + trial.plan.margin).ln();
     let pair = format!("\"{}\" and \"{}\"", arm.name, against.name);
     let pairs = logs.len();
-    if p(&logs) <= alpha {
-        return Some(format!("{pair} differ after {pairs} pairs"));
-    }
-    if interval(&logs, 2.0 * alpha).is_some_and(|(low, high)| low >= -margin && high <= margin) {
+    // What is doubted is not decided: more pairs may settle it.
+    let ratio = interval(&logs, alpha).map(|(low, high)| (low.exp(), high.exp()));
+    let doubted = |verdict| !doubts::doubts(trial, (arm, against), Claim::of(verdict, ratio)).is_empty();
+    let within = interval(&logs, 2.0 * alpha).is_some_and(|(low, high)| low >= -margin && high <= margin);
+    if within && !doubted(TrialVerdict::Equivalent) {
         return Some(format!("{pair} are equivalent after {pairs} pairs"));
+    }
+    if !within && p(&logs) <= alpha && !doubted(direction(&logs, trial.primary()?.good)) {
+        return Some(format!("{pair} differ after {pairs} pairs"));
     }
     let harmed = counts::GUARDS
         .iter()
         .find(|guard| harm_p(&counts::differences(trial, guard, (arm, against))) <= alpha)?;
     Some(format!("\"{}\" has more {} than \"{}\" after {pairs} pairs", arm.name, harmed.words, against.name))
+}
+
+/// Which of better and worse pairs that differ show.
+fn direction(logs: &[f64], good: Good) -> TrialVerdict {
+    let lower = super::pairs::median(logs.iter().copied()).is_some_and(|middle| middle < 0.0);
+    match lower == (good == Good::Lower) {
+        true => TrialVerdict::Better,
+        false => TrialVerdict::Worse,
+    }
 }
 
 /// Estimate, interval and p of log ratios, valid at any stopping time.

@@ -1,8 +1,8 @@
 //! What a reader must know before relying on a trial, each in a sentence.
 
-use super::pairs::{Compared, compare, log_ratios};
-use super::verdicts::{Judged, alone};
-use super::{Arm, Trial, effective};
+use super::pairs::{Compared, log_ratios};
+use super::verdicts::Judged;
+use super::{Arm, Trial, doubts, effective};
 use crate::figure::{count, list, quoted, round_percent, sentence};
 use plumb_model::document::{BlockResult, RunState};
 use plumb_model::facts::Limit;
@@ -230,36 +230,16 @@ fn excluded(trial: &Trial) -> Option<String> {
             format!("{} are", count(rounds.whole.len() as u64, "pair"))
         }
     );
-    let changed = changed_by_exclusion(trial);
+    let opponents = trial.opponents();
+    let changed = opponents.iter().filter_map(|(arm, against)| {
+        let with = doubts::changed_by_exclusion(trial, (arm, against))?;
+        Some(format!("{} {}", quoted(arm.name), word(with)))
+    });
+    let changed: Vec<String> = changed.collect();
     Some(match changed.is_empty() {
         true => format!("{said}; with them the verdicts would be the same"),
         false => format!("{said}; with them the verdicts would be others: {}", changed.join(", ")),
     })
-}
-
-fn changed_by_exclusion(trial: &Trial) -> Vec<String> {
-    let kept = trial.rounds.whole.clone();
-    let rounds = super::Rounds { kept, ..trial.rounds.clone() };
-    let all = Trial {
-        document: trial.document,
-        plan: trial.plan,
-        level: trial.level,
-        arms: trial.arms.clone(),
-        again: trial.again.clone(),
-        rounds,
-    };
-    let Some(primary) = trial.primary() else { return Vec::new() };
-    let opponents = trial.opponents();
-    let family = opponents.len();
-    let verdict = |trial: &Trial, (arm, against)| {
-        let compared = compare(trial, (primary, MetricRole::Primary), (arm, against), family)?;
-        Some(alone(trial, compared).result.verdict)
-    };
-    let changed = opponents.iter().filter_map(|(arm, against)| {
-        let (without, with) = (verdict(trial, (arm, against))?, verdict(&all, (arm, against))?);
-        (without != with).then(|| format!("{} {}", quoted(arm.name), word(with)))
-    });
-    changed.collect()
 }
 
 /// A verdict within a sentence.

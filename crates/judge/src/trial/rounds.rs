@@ -1,6 +1,7 @@
 //! Which rounds count: those in which every arm has a whole block, less those in which something else than the arms was at
 //! work. The rules stand here before any result is known, never look at how an arm's block came out, and leave out whole rounds,
-//! never one arm's block: leaving out single blocks would choose the answer. What a generator's lateness is held against is one
+//! never one arm's block: leaving out single blocks would choose the answer. An arm can cause what a rule sees all the same, so each
+//! round that is left out names the steps in whose blocks it was seen, and `doubts` weighs that. What a generator's lateness is held against is one
 //! figure for all arms, the reference's usual latency: held against each block's own, it would leave out the faster arms first.
 
 use super::Arm;
@@ -61,7 +62,7 @@ pub(super) fn rounds(measured: Measured) -> Rounds {
     for (at, round) in whole.iter().enumerate() {
         let so_far = looked_at.then(|| Rules::of(arms, &whole[..=at], local));
         match so_far.as_ref().unwrap_or(&all).against(arms, *round) {
-            Some(reason) => rounds.excluded.push(ExcludedPair { round: *round, reason }),
+            Some(excluded) => rounds.excluded.push(excluded),
             None => rounds.kept.push(*round),
         }
     }
@@ -82,15 +83,21 @@ impl Rules {
         }
     }
 
-    /// Why a round is left out.
-    fn against(&self, arms: &[&Arm], round: u32) -> Option<String> {
-        let late = || {
-            arms.iter().find_map(|arm| {
-                let late = sent_late(arm, arm.blocks.get(&round)?, self.usual_ns?)?;
-                Some(format!("\"{}\": {late}", arm.name))
-            })
-        };
-        self.noises.iter().find_map(|noise| noise.unusual(round)).or_else(late)
+    /// The round as one that is left out, where it is.
+    fn against(&self, arms: &[&Arm], round: u32) -> Option<ExcludedPair> {
+        let noisy = self.noises.iter().find_map(|noise| noise.unusual(round));
+        let (reason, seen_in) = noisy.or_else(|| self.late(arms, round))?;
+        Some(ExcludedPair { round, reason, seen_in })
+    }
+
+    /// Why a round is left out for its generator's lateness, and the steps that were late.
+    fn late(&self, arms: &[&Arm], round: u32) -> Option<(String, Vec<String>)> {
+        let late = arms
+            .iter()
+            .filter_map(|arm| Some((arm.name, sent_late(arm, arm.blocks.get(&round)?, self.usual_ns?)?)));
+        let late: Vec<(&str, String)> = late.collect();
+        let (name, first) = late.first()?;
+        Some((format!("\"{name}\": {first}"), late.iter().map(|(name, _)| (*name).to_owned()).collect()))
     }
 
     fn always(&self) -> Vec<String> {
@@ -115,21 +122,25 @@ const NOISES: [NoiseKind; 2] = [
     NoiseKind { words: "other programs used", share_max: OTHERS_SHARE_MAX, share: used_by_others },
 ];
 
-/// One kind of it over the rounds: of each, the share in its noisiest block.
+/// One kind of it over the rounds: of each, the share in each of its blocks with the step's name, the noisiest first.
 struct Noise {
     kind: &'static NoiseKind,
-    shares: BTreeMap<u32, f64>,
+    shares: BTreeMap<u32, Vec<(f64, String)>>,
     usual: f64,
 }
 
 impl Noise {
     fn of(kind: &'static NoiseKind, arms: &[&Arm], rounds: &[u32], local: Option<bool>) -> Noise {
-        let worst = |round: &u32| {
-            let shares = arms.iter().filter_map(|arm| (kind.share)(arm.blocks.get(round)?, local));
-            Some((*round, shares.reduce(f64::max)?))
+        let of_round = |round: &u32| {
+            let share =
+                |arm: &&Arm| Some(((kind.share)(arm.blocks.get(round)?, local)?, arm.name.to_owned()));
+            let mut shares: Vec<(f64, String)> = arms.iter().filter_map(share).collect();
+            shares.sort_by(|a, b| b.0.total_cmp(&a.0));
+            (*round, shares)
         };
-        let shares: BTreeMap<u32, f64> = rounds.iter().filter_map(worst).collect();
-        let usual = median(shares.values().copied()).unwrap_or(0.0);
+        let shares: BTreeMap<u32, Vec<(f64, String)>> = rounds.iter().map(of_round).collect();
+        let noisiest = shares.values().filter_map(|shares| Some(shares.first()?.0));
+        let usual = median(noisiest).unwrap_or(0.0);
         Noise { kind, shares, usual }
     }
 
@@ -137,16 +148,19 @@ impl Noise {
         self.kind.share_max.max(UNUSUAL_TIMES * self.usual)
     }
 
-    /// Why a round is left out.
-    fn unusual(&self, round: u32) -> Option<String> {
-        let share = self.shares.get(&round).filter(|share| **share > self.limit())?;
-        Some(format!(
-            "{} {} of the processors' time (usual here: {}; rule: at most {})",
+    /// Why a round is left out, and the steps in whose blocks it was so noisy.
+    fn unusual(&self, round: u32) -> Option<(String, Vec<String>)> {
+        let noisy = self.shares.get(&round)?.iter().filter(|(share, _)| *share > self.limit());
+        let noisy: Vec<&(f64, String)> = noisy.collect();
+        let (share, name) = noisy.first()?;
+        let reason = format!(
+            "\"{name}\": {} {} of the processors' time (usual here: {}; rule: at most {})",
             self.kind.words,
             percent(*share),
             percent(self.usual),
             percent(self.limit())
-        ))
+        );
+        Some((reason, noisy.iter().map(|(_, name)| name.clone()).collect()))
     }
 
     /// Where it was above its rule in most rounds.

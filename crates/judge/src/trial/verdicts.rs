@@ -1,8 +1,9 @@
 //! From estimates to verdicts: allowing for how many comparisons there are, and letting guardrails veto.
 //!
 //! Equivalent: two one-sided tests, the interval of level 1 - 2 alpha lies within the margin. Else better or worse where the
-//! adjusted p is at most alpha. Else undecided: "not significant" is never "no change".
+//! adjusted p is at most alpha, less what `doubts` takes back. Else undecided: "not significant" is never "no change".
 
+use super::doubts::{self, Claim};
 use super::metric::shown;
 use super::pairs::{Compared, compare};
 use super::unit::deciding_level;
@@ -113,6 +114,11 @@ fn arm_verdict(
             TrialVerdict::Better | TrialVerdict::Undecided => &[arm],
         };
         vetoes.extend(faults(&[arm, against], flattered, validity));
+        let interval = primary.and_then(|compared| {
+            let result = &compared.result;
+            result.interval_low.zip(result.interval_high)
+        });
+        vetoes.extend(doubts::doubts(trial, (arm, against), Claim::of(by_primary, interval)));
     }
     let verdict = if vetoes.is_empty() { by_primary } else { TrialVerdict::Undecided };
     let reason = (verdict == TrialVerdict::Undecided).then(|| match vetoes.first() {

@@ -40,6 +40,7 @@ pub(crate) fn one_arm() -> RunDocument {
         excluded: vec![ExcludedPair {
             round: 4,
             reason: "\"low\": the hypervisor took 31 % of the processors' time (rule: at most 10 %)".to_owned(),
+            seen_in: vec!["low".to_owned()],
         }],
         unequal_guarantees: vec![
             "\"default\" and \"low\" differ in durability, so in what they promise (acks: all / 1)".to_owned(),

@@ -15,6 +15,11 @@ pub(crate) const MESSAGES: u64 = 2_000;
 
 /// A trial of arms whose latency is so many times the reference's, over so many rounds.
 pub(crate) fn trial_of(arms: &[(&str, f64)], rounds: u32, seed: u64) -> RunDocument {
+    trial_on(arms, rounds, seed, OWN_SD)
+}
+
+/// The same where each block has so much of its own: the standard deviation of its logarithm.
+pub(crate) fn trial_on(arms: &[(&str, f64)], rounds: u32, seed: u64, own_sd: f64) -> RunDocument {
     let mut document = healthy();
     let mut random = Random::new(seed);
     let shared: Vec<f64> = (0..rounds).map(|_| (SHARED_SD * random.normal()).exp()).collect();
@@ -29,7 +34,7 @@ pub(crate) fn trial_of(arms: &[(&str, f64)], rounds: u32, seed: u64) -> RunDocum
         step.effective.producer.insert("queue.buffering.max.ms".to_owned(), format!("{factor}"));
         step.blocks = (0..rounds)
             .map(|round| {
-                let own = (OWN_SD * random.normal()).exp();
+                let own = (own_sd * random.normal()).exp();
                 block(round, 5e6 * factor * shared[round as usize] * own)
             })
             .collect();
@@ -49,6 +54,7 @@ pub(crate) fn trial_of(arms: &[(&str, f64)], rounds: u32, seed: u64) -> RunDocum
         after: None,
         host: BTreeMap::new(),
     };
+    in_random_order(&mut document, rounds, seed);
     document.plan.blocks = rounds;
     document.plan.trial = Some(TrialPlan {
         arms: all[..all.len() - 1].iter().enumerate().map(|(step, named)| arm(step, named)).collect(),
@@ -61,6 +67,17 @@ pub(crate) fn trial_of(arms: &[(&str, f64)], rounds: u32, seed: u64) -> RunDocum
         accept: vec![TrialVerdict::Better, TrialVerdict::Equivalent],
     });
     document
+}
+
+/// Each round's blocks one after the other, in an order drawn for that round.
+fn in_random_order(document: &mut RunDocument, rounds: u32, seed: u64) {
+    let steps = document.steps.len();
+    for round in 0..rounds {
+        let order = Random::for_part(seed, u64::from(round)).order(steps);
+        for (place, step) in order.into_iter().enumerate() {
+            document.steps[step].blocks[round as usize].position = round * steps as u32 + place as u32;
+        }
+    }
 }
 
 /// Equal arms over so many pairs.
