@@ -194,7 +194,8 @@ fn verdicts_on_arms_that_harm_some_of_their_blocks_hold_in_long_simulations() {
 #[ignore = "slow: make simulations"]
 fn the_guide_prints_how_often_harm_is_passed_over() {
     type Harm = fn(&mut RunDocument, &mut Random);
-    let rows: [(&str, f64, Harm, fn(TrialVerdict) -> bool); 8] = [
+    type Row = (&'static str, f64, Harm, fn(TrialVerdict) -> bool);
+    let rows: [Row; 8] = [
         (
             "three times slower in 35 % of its blocks, in which the generator starves",
             QUIET,
