@@ -12,9 +12,9 @@ use super::totals::totals;
 use super::traffic::{ALARM_P, interference, overlap};
 use super::words::{by_chance, change, count, percent, ratio};
 use plumb_model::fleet::{CheckOutcome, FleetCheck, FleetUnit, SampleKind};
-use plumb_stats::fleet::design::Groups;
+use plumb_stats::fleet::design::{Design, Groups};
 use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
-use plumb_stats::fleet::without::left_out;
+use plumb_stats::fleet::without::{left_out, outliers};
 
 /// Checks that make a verdict impossible when they fail.
 pub(super) const DECISIVE: [&str; 9] =
@@ -115,7 +115,7 @@ pub(super) fn alike_in(
     question: &FleetQuestion,
 ) -> Option<(f64, f64)> {
     let groups = Groups { test, stratum, load: None };
-    let effect = plumb_stats::fleet::design::Design::new(&groups)?.effect(values)?;
+    let effect = Design::new(&groups)?.effect(values)?;
     Some((effect.log_ratio, chance(&groups, values, DRAWN_FOR_CHECK, question.seed)?.p))
 }
 
@@ -259,6 +259,9 @@ fn leave_one_out(compared: &Compared, estimate: &Estimate, question: &FleetQuest
         let statement = "There is no effect to look at without each server.".to_owned();
         return check(name, CheckOutcome::Unknown, statement, None);
     };
+    if let Some(statement) = apart(compared, estimate, question) {
+        return check(name, CheckOutcome::Warning, statement, None);
+    }
     let most = &compared.units.names[left.most];
     let said = format!(
         "Without any one server the ratio is between {} and {}; {most} moves it most",
@@ -272,6 +275,41 @@ fn leave_one_out(compared: &Compared, estimate: &Estimate, question: &FleetQuest
         return check(name, CheckOutcome::Warning, statement, None);
     }
     check(name, CheckOutcome::Passed, format!("{said}."), None)
+}
+
+/// Names servers that changed unlike all others, with what the others show.
+pub(super) fn apart(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Option<String> {
+    let units = &compared.units;
+    let effect = estimate.effect.as_ref().filter(|_| !estimate.by_totals)?;
+    let apart = outliers(&units.test, effect, ALARM_P);
+    let most = *apart.iter().max_by(|a, b| effect.rest[**a].abs().total_cmp(&effect.rest[**b].abs()))?;
+    let kept: Vec<usize> = (0..units.test.len()).filter(|at| !apart.contains(at)).collect();
+    let test: Vec<bool> = kept.iter().map(|at| units.test[*at]).collect();
+    let stratum: Vec<u32> = kept.iter().map(|at| units.stratum[*at]).collect();
+    let of = |values: &[f64]| kept.iter().map(|at| values[*at]).collect::<Vec<f64>>();
+    let (outcome, load) = (of(&estimate.outcome), compared.adjusted.then(|| of(&estimate.load_change)));
+    let groups = Groups { test: &test, stratum: &stratum, load: load.as_deref() };
+    let others = Design::new(&groups).and_then(|design| design.effect(&outcome));
+    let interval = others.as_ref().and_then(|others| others.interval(question.level));
+    let shown = others.zip(interval).map_or_else(String::new, |(others, (low, high))| {
+        format!(
+            " Without {} the ratio is {} ({} to {}).",
+            if apart.len() == 1 { "it" } else { "them" },
+            ratio(others.log_ratio.exp()),
+            ratio(low.exp()),
+            ratio(high.exp())
+        )
+    });
+    let also = match apart.len() {
+        1 => String::new(),
+        n => format!(", and {} more", n - 1),
+    };
+    Some(format!(
+        "{}{also} changed unlike the others of the group: {} beyond them.{shown} Look at what happened there before leaving it out: if the change \
+         did that, it is part of the answer.",
+        units.names[most],
+        change(effect.rest[most].exp()),
+    ))
 }
 
 fn surged(surge: Option<&Found>) -> FleetCheck {

@@ -50,6 +50,9 @@ pub(super) struct Compared<'t> {
     pub(super) exclusions: Vec<Exclusion>,
 }
 
+/// Share of a level's values from which its zeros are values, and not a time without any (ours: fewer move a mean by less than that).
+const ZEROS_SHARE: f64 = 0.01;
+
 /// Nothing that is counted or timed is larger; sums of larger values may overflow (ours).
 const MOST: f64 = 1e30;
 
@@ -67,9 +70,9 @@ impl<'t> Compared<'t> {
     pub(super) fn of(table: &'t FleetTable, question: &FleetQuestion) -> Result<Self, FleetError> {
         let mut exclusions = table.exclusions.clone();
         let adjusted = question.load.is_some();
-        let kind = question.metric_kind;
         let in_groups: Vec<&FleetServer> =
             table.servers.iter().filter(|server| server.group.is_some()).collect();
+        let kind = kind(&in_groups, question.metric_kind);
         unusable(&in_groups, kind, &mut exclusions);
         let mut compared = Compared {
             servers: in_groups,
@@ -294,6 +297,18 @@ impl<'t> Compared<'t> {
             }
         }
         Ok(())
+    }
+}
+
+/// A level that is often 0, such as the length of a queue, is a mean like that of counts: leaving its zeros out would leave out the good times.
+fn kind(servers: &[&FleetServer], kind: SampleKind) -> SampleKind {
+    let values =
+        servers.iter().flat_map(|server| server.metric.iter().flatten()).filter(|value| believed(value));
+    let (zeros, all) =
+        values.fold((0u64, 0u64), |(zeros, all), value| (zeros + u64::from(*value == 0.0), all + 1));
+    match kind {
+        SampleKind::Level if zeros as f64 >= ZEROS_SHARE * all as f64 && zeros > 0 => SampleKind::Increments,
+        kind => kind,
     }
 }
 

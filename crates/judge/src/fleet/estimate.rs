@@ -8,7 +8,7 @@ use plumb_stats::fleet::change::{Scale, log_change};
 use plumb_stats::fleet::design::{Design, Effect, Groups, Slope, explained};
 use plumb_stats::fleet::gone::bound;
 use plumb_stats::fleet::permutation::{DRAWN, chance, smallest_p};
-use plumb_stats::fleet::totals::Counted;
+use plumb_stats::fleet::totals::{Counted, totals_fit};
 use plumb_stats::fleet::zero_heavy::{Shares, ZERO_SHARE_MAX, share_effect};
 use plumb_stats::law::student_quantile;
 use plumb_stats::power::detectable_ratio_by_error;
@@ -19,6 +19,10 @@ const NOTHING_LEFT: f64 = 1e-4;
 
 /// How near to 1 the elasticity of a load is that is the metric itself (ours).
 const SLOPE_NEAR: f64 = 0.02;
+
+/// Events of the typical server of a group, on one side of the change, below which the ratio is of totals (ours: half an event is a twentieth
+/// of them).
+const EVENTS_FEW: f64 = 10.0;
 
 /// Chance of seeing the smallest detectable ratio.
 pub(super) const POWER: f64 = 0.8;
@@ -45,6 +49,8 @@ pub(super) struct Estimate {
     pub(super) zero_heavy: bool,
     /// Whether the load leaves nothing of the metric: it is the same quantity in other words.
     pub(super) load_is_metric: bool,
+    /// Whether the ratio is of totals, as servers count too few events for logarithms.
+    pub(super) by_totals: bool,
     /// Where there is no ratio, as a group has no event left or had none.
     pub(super) gone: Option<Gone>,
 }
@@ -114,6 +120,10 @@ pub(super) fn estimate(compared: &Compared, question: &FleetQuestion) -> Estimat
         return of_shares(compared, &groups, load_change.clone(), question);
     }
     let effect = Design::new(&groups).and_then(|design| design.effect(&metric_change));
+    let totals =
+        effect.as_ref().filter(|_| few_events(compared)).and_then(|it| by_totals(compared, &groups, it));
+    let by_totals = totals.is_some();
+    let effect = totals.or(effect);
     Estimate {
         log_ratio: effect.as_ref().map(|effect| (effect.log_ratio, effect.error)),
         freedom: effect.as_ref().map_or(0.0, |effect| effect.freedom),
@@ -128,8 +138,42 @@ pub(super) fn estimate(compared: &Compared, question: &FleetQuestion) -> Estimat
         outcome: metric_change,
         load_is_metric: load_is_metric(compared, &load_of_servers),
         load_change,
+        by_totals,
         ..Estimate::default()
     }
+}
+
+/// Whether the typical server of a group counts so little, before or after the change, that the half event that is added for the
+/// logarithm is part of what is seen.
+fn few_events(compared: &Compared) -> bool {
+    if compared.scale == Scale::Level {
+        return false;
+    }
+    let counted = counted(compared);
+    let median = |test: bool, of: fn(&Counted) -> f64| {
+        let of_group = counted.iter().zip(&compared.units.test).filter(|(_, it)| **it == test);
+        let mut events: Vec<f64> = of_group.map(|(counted, _)| of(counted)).collect();
+        events.sort_by(f64::total_cmp);
+        events.get(events.len() / 2).copied().unwrap_or(0.0)
+    };
+    [true, false]
+        .into_iter()
+        .any(|test| median(test, |it| it.before) < EVENTS_FEW || median(test, |it| it.after) < EVENTS_FEW)
+}
+
+/// The effect by what servers count, whose likelihood takes no logarithm of any count; p stays that of the permutations.
+fn by_totals(compared: &Compared, groups: &Groups, effect: &Effect) -> Option<Effect> {
+    let (totals, without) = totals_fit(groups, &counted(compared))?;
+    let [control, test] = compared.units.counts().map(|units| units as f64);
+    Some(Effect {
+        log_ratio: totals.log_ratio,
+        error: totals.error,
+        freedom: totals.freedom,
+        elasticity: None,
+        spread: totals.error / (1.0 / control + 1.0 / test).sqrt(),
+        without,
+        ..effect.clone()
+    })
 }
 
 /// Shares of intervals with any event, and a bound where they have no ratio.

@@ -12,6 +12,7 @@ use super::strata;
 use super::traffic::ALARM_P;
 use super::words::{p_value, percent};
 use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetServer, SampleKind};
+use plumb_stats::fleet::change::Scale;
 use plumb_stats::fleet::lost::{Losses, chance_of_losses};
 use plumb_stats::fleet::permutation::smallest_p;
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,7 +102,10 @@ impl Lost {
     /// `sides`: the intervals before and after the change in which at least one group is there.
     pub(super) fn of(compared: &Compared, sides: &[Vec<usize>; 2], question: &FleetQuestion) -> Self {
         let servers = &compared.servers;
-        let kind = question.metric_kind;
+        let kind = match compared.scale {
+            Scale::Level => SampleKind::Level,
+            Scale::Total { .. } => SampleKind::Increments,
+        };
         let there = |server: &FleetServer, at: usize| {
             let of = |values: &[Option<f64>]| values.get(at).copied().flatten();
             let load = !compared.adjusted || usable(of(&server.load), SampleKind::Increments).is_some();

@@ -2,6 +2,7 @@
 
 mod before;
 mod drift;
+mod few;
 mod gaps;
 mod gone;
 mod lost;

@@ -20,6 +20,12 @@ const LEVEL: f64 = 0.99;
 pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
     let found =
         |outcome, statement: String| FleetCheck { name: "totals".to_owned(), outcome, statement, p: None };
+    if estimate.by_totals {
+        let statement =
+            "The ratio is of totals itself: the typical server counts too few events for logarithms."
+                .to_owned();
+        return found(CheckOutcome::Passed, statement);
+    }
     let load = compared.adjusted.then_some(estimate.load_change.as_slice());
     let groups = Groups { test: &compared.units.test, stratum: &compared.units.stratum, load };
     let second = totals_effect(&groups, &counted(compared));

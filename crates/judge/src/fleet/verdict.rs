@@ -1,6 +1,6 @@
 //! What the estimate and the checks come to.
 
-use super::checks::DECISIVE;
+use super::checks::{self, DECISIVE};
 use super::compared::Compared;
 use super::estimate::{Estimate, POWER};
 use super::question::FleetQuestion;
@@ -76,7 +76,12 @@ pub(super) fn weigh(
                 .to_owned(),
         );
     }
-    undecided(too_small(compared, estimate, question, &needed))
+    let too_small = too_small(compared, estimate, question, &needed);
+    // One server far out widens the interval of all.
+    undecided(match checks::apart(compared, estimate, question) {
+        Some(apart) => format!("{too_small} {apart}"),
+        None => too_small,
+    })
 }
 
 /// Whether effects as large as the margin, either way, are what chance hardly ever makes of this data: each on one side of the level

@@ -285,6 +285,13 @@ pub(super) fn caveats(estimate: &Estimate, result: &FleetResult) -> Vec<String> 
             result.metric
         ));
     }
+    if estimate.by_totals {
+        caveats.push(format!(
+            "The typical server has so few {} that their logarithms would be off: the ratio is that of totals (Poisson's likelihood, errors by \
+             server), in which servers weigh as much as they count.",
+            result.metric
+        ));
+    }
     caveats.extend(time_before(result));
     if result.rollout.iter().any(|stage| stage.share >= 1.0) {
         caveats.push(

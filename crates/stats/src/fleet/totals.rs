@@ -57,6 +57,11 @@ impl TotalsEffect {
 /// None where the groups cannot be told apart by what was counted: nothing in a group before or after the change, or too few
 /// servers with any count, such as a single one of a group.
 pub fn totals_effect(groups: &Groups, counted: &[Counted]) -> Option<TotalsEffect> {
+    totals_fit(groups, counted).map(|(effect, _)| effect)
+}
+
+/// The same, with how much the estimate would rise without each server, in the order in which they were given.
+pub fn totals_fit(groups: &Groups, counted: &[Counted]) -> Option<(TotalsEffect, Vec<f64>)> {
     // A server that counted nothing says nothing of a ratio.
     let kept: Vec<usize> =
         (0..counted.len()).filter(|&at| counted[at].before + counted[at].after > 0.0).collect();
@@ -72,7 +77,10 @@ pub fn totals_effect(groups: &Groups, counted: &[Counted]) -> Option<TotalsEffec
         load: groups.load.map(|load| kept.iter().map(|&at| load[at]).collect()),
         stratum: numbered(kept.iter().map(|&at| groups.stratum[at])),
     };
-    fit.effect()
+    let (effect, moved) = fit.effect()?;
+    let mut without = vec![0.0; counted.len()];
+    kept.iter().zip(moved).for_each(|(at, moved)| without[*at] = -moved);
+    Some((effect, without))
 }
 
 /// Strata numbered from 0, without holes.
@@ -108,7 +116,7 @@ struct Projected {
 }
 
 impl Fit {
-    fn effect(&self) -> Option<TotalsEffect> {
+    fn effect(&self) -> Option<(TotalsEffect, Vec<f64>)> {
         let strata = self.stratum.iter().max()? + 1;
         let mut predictor = self.offset.clone();
         for _ in 0..STEPS {
@@ -149,7 +157,12 @@ impl Fit {
     }
 
     /// The error by what each server alone moves the estimate by.
-    fn with_error(&self, log_ratio: f64, predictor: &[f64], strata: usize) -> Option<TotalsEffect> {
+    fn with_error(
+        &self,
+        log_ratio: f64,
+        predictor: &[f64],
+        strata: usize,
+    ) -> Option<(TotalsEffect, Vec<f64>)> {
         let (shares, weights) = self.shares(predictor);
         let projected = self.projected(&weights, strata)?;
         let mut of_stratum = vec![0.0; strata];
@@ -175,11 +188,8 @@ impl Fit {
         let rest: Vec<f64> = (0..weights.len()).map(|at| left(at) / roots[at]).collect();
         let (_, freedom) = columns.error(columns.group, &rest);
         let error = dot(&moved, &moved).sqrt();
-        (freedom > 0.0 && error > 0.0 && error.is_finite()).then_some(TotalsEffect {
-            log_ratio,
-            error,
-            freedom,
-        })
+        let known = freedom > 0.0 && error > 0.0 && error.is_finite();
+        known.then_some((TotalsEffect { log_ratio, error, freedom }, moved))
     }
 
     /// The share after the change that each server is expected to have, and its weight.
