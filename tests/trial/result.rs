@@ -86,6 +86,49 @@ fn what_is_accepted_decides_the_exit_code() {
 }
 
 #[test]
+fn what_is_to_fail_alone_decides_the_exit_code_where_it_is_said() {
+    let sink = sink();
+    for what in ["worse", "undecided", "invalid", "worse,undecided,invalid"] {
+        let ended = trial(&sink, LINGER).args(["--fail-on", what]).run();
+        let found = ended.json()["verdicts"][0]["verdict"].as_str().unwrap().to_owned();
+        let validity = document(&ended.path("run"))["validity"]["verdict"].as_str().unwrap().to_owned();
+        let fails = what.split(',').any(|word| word == found || word == validity);
+        assert_eq!(ended.code(), Some(i32::from(fails)), "{what}: {found}, {validity}\n{}", ended.stderr);
+    }
+}
+
+#[test]
+fn two_settings_are_held_against_each_other_from_flags_alone() {
+    let sink = sink();
+    let flags = [
+        "trial",
+        "latency",
+        "--rate",
+        "200",
+        "--duration",
+        "500ms",
+        "--warm-up",
+        "100ms",
+        "-X",
+        "linger.ms=30",
+    ];
+    let program =
+        Program::new(flags).args(["--vs", "linger.ms=0", "--pairs", "3", "--level", "0.75", "--out", "run"]);
+    let (journal, cache) = (program.directory().join("journal"), program.directory().join("cache"));
+    let ended = program
+        .args(["--primary", "end_to_end.mean", "--output", "json", "--bootstrap", &sink.bootstrap()])
+        .env("PLUMB_RUNTIME_DIR", journal)
+        .env("XDG_CACHE_HOME", cache)
+        .run();
+    let result = ended.json();
+    let arms: Vec<&str> =
+        result["arms"].as_array().unwrap().iter().map(|arm| arm["name"].as_str().unwrap()).collect();
+    assert_eq!(arms, ["linger.ms=30", "linger.ms=0"], "{}", ended.stderr);
+    assert_eq!(result["arms"][1]["differences"]["producer.linger.ms"], "0");
+    assert_eq!(blocks(&document(&ended.path("run")), "linger.ms=30, again").len(), 3);
+}
+
+#[test]
 fn the_result_has_the_fields_that_programs_rely_on() {
     let sink = sink();
     let result = trial(&sink, LINGER).run().json();

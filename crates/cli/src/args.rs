@@ -17,7 +17,7 @@ pub mod trial;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use plumb_model::plan::Driver;
-use plumb_model::scenario::OneOrMany;
+use plumb_model::scenario::{OneOrMany, Scalar};
 use plumb_model::units::{Bytes, Nanos};
 use std::path::PathBuf;
 
@@ -155,6 +155,9 @@ pub struct LatencyArgs {
     /// Size of each value
     #[arg(long, default_value = "1KiB", value_parser = parse_bytes)]
     pub size: Bytes,
+    /// Which acknowledgement the producers wait for: 0, 1 or all [default: all]
+    #[arg(long, value_name = "ACKS", value_parser = throughput::parse_one_acks)]
+    pub acks: Option<Scalar>,
     /// Measure so many messages
     #[arg(long)]
     pub count: Option<u64>,
@@ -182,6 +185,12 @@ pub struct LatencyArgs {
     /// Unacknowledged messages that a producer may have; a send beyond it waits
     #[arg(long, value_name = "N")]
     pub in_flight: Option<u32>,
+    /// Blocks in which it is measured, each with clients and a warm-up of its own: the spread between them is what intervals rest on
+    #[arg(long, value_name = "N")]
+    pub blocks: Option<u32>,
+    /// Seed of everything random, such as the order of blocks [default: the same for every run; of a trial drawn anew]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
     /// Output.
     #[command(flatten)]
     pub output: OutputArgs,

@@ -172,11 +172,15 @@ pub(super) fn parse_drivers(text: &str) -> Result<OneOrMany<Driver>, String> {
 }
 
 fn parse_acks(text: &str) -> Result<OneOrMany<Scalar>, String> {
-    list(text, |part| match part {
-        "0" | "1" | "all" => Ok(vec![Scalar(part.to_owned())]),
-        "-1" => Ok(vec![Scalar("all".to_owned())]),
-        _ => Err(format!("acks is 0, 1 or all, not {part:?}")),
-    })
+    list(text, |part| Ok(vec![parse_one_acks(part)?]))
+}
+
+pub(super) fn parse_one_acks(text: &str) -> Result<Scalar, String> {
+    match text {
+        "0" | "1" | "all" => Ok(Scalar(text.to_owned())),
+        "-1" => Ok(Scalar("all".to_owned())),
+        _ => Err(format!("acks is 0, 1 or all, not {text:?}")),
+    }
 }
 
 fn parse_rates(text: &str) -> Result<OneOrMany<RateWords>, String> {

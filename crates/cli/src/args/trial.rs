@@ -4,7 +4,7 @@ mod fleet;
 
 pub use fleet::{FleetArgs, FleetOutput, GoodWord, IntervalWord, Sampled, StratumWord};
 
-use super::{CompareOutput, OutputFormat};
+use super::{CompareOutput, LatencyArgs, OutputFormat};
 use clap::{Args, Subcommand, ValueEnum};
 use plumb_model::scenario::MarginWords;
 use plumb_model::trial::TrialVerdict;
@@ -23,6 +23,8 @@ pub struct TrialArgs {
 pub enum TrialCommand {
     /// Arms that differ in something, in interleaved pairs on one path; a verdict on each metric
     Run(Box<TrialRunArgs>),
+    /// Two or more settings of the clients held against each other at a rate, from flags alone
+    Latency(Box<TrialLatencyArgs>),
     /// What a trial on this setup could show, and how many pairs it takes
     Power(Box<TrialPowerArgs>),
     /// Control and test groups of servers, before and after a change, from their recorded figures
@@ -45,6 +47,35 @@ pub struct TrialRunArgs {
         ]
     )]
     pub resume: Option<PathBuf>,
+    /// How the arms are held against each other.
+    #[command(flatten)]
+    pub judged: JudgedArgs,
+    /// Seed of everything random, such as the order of blocks [default: drawn for each trial]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// A tenth of each block's count or duration, and 8 pairs unless --pairs says how many: a look, hardly a proof
+    #[arg(long)]
+    pub quick: bool,
+    /// The cluster to use instead of the scenario's: host:port,...
+    #[arg(long, value_name = "HOSTS")]
+    pub bootstrap: Option<String>,
+    /// Client properties (security) for --bootstrap
+    #[arg(long, value_name = "FILE", requires = "bootstrap")]
+    pub config: Option<String>,
+    /// What to print on standard output: text, the result as json, or every pair as csv
+    #[arg(long, value_enum, default_value = "text")]
+    pub output: OutputFormat,
+    /// Directory for the run's document and report [default: runs/TIME-NAME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print what would be done, each value with its origin, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// What holds for the arms of every trial on one path.
+#[derive(Debug, Args)]
+pub struct JudgedArgs {
     /// Rounds in which every arm has a block [default: 12]
     #[arg(long, value_name = "N", conflicts_with_all = ["until_decided", "max_pairs"])]
     pub pairs: Option<u32>,
@@ -69,30 +100,27 @@ pub struct TrialRunArgs {
     /// Verdicts with which the command ends with exit code 0 [default: better,equivalent]
     #[arg(long, value_name = "VERDICTS", value_delimiter = ',')]
     pub accept: Vec<VerdictWord>,
-    /// Seed of everything random, such as the order of blocks [default: drawn for each trial]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// A tenth of each block's count or duration, and 8 pairs unless --pairs says how many: a look, hardly a proof
-    #[arg(long)]
-    pub quick: bool,
+    /// What alone ends the command with exit code 1: worse (than what it is held against), undecided, invalid (a run whose figures are not
+    /// fit for use) [default: whatever --accept does not name, and invalid]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with = "accept")]
+    pub fail_on: Vec<FailWord>,
     /// Run it although an earlier trial on this very setup says that so few pairs cannot show anything
     #[arg(long)]
     pub anyway: bool,
-    /// The cluster to use instead of the scenario's: host:port,...
-    #[arg(long, value_name = "HOSTS")]
-    pub bootstrap: Option<String>,
-    /// Client properties (security) for --bootstrap
-    #[arg(long, value_name = "FILE", requires = "bootstrap")]
-    pub config: Option<String>,
-    /// What to print on standard output: text, the result as json, or every pair as csv
-    #[arg(long, value_enum, default_value = "text")]
-    pub output: OutputFormat,
-    /// Directory for the run's document and report [default: runs/TIME-NAME]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Print what would be done, each value with its origin, and do nothing
-    #[arg(long)]
-    pub dry_run: bool,
+}
+
+/// `plumb trial latency`
+#[derive(Debug, Args)]
+pub struct TrialLatencyArgs {
+    /// Path and load, and the reference's properties as -X.
+    #[command(flatten)]
+    pub latency: LatencyArgs,
+    /// What another arm has instead, KEY=VALUE, or several of them with spaces between; once for each arm
+    #[arg(long, value_name = "KEY=VALUE", required = true)]
+    pub vs: Vec<String>,
+    /// How the arms are held against each other.
+    #[command(flatten)]
+    pub judged: JudgedArgs,
 }
 
 /// `plumb trial power`
@@ -131,6 +159,17 @@ pub struct TrialPowerArgs {
     /// Directory for the pilot's document and report [default: runs/TIME-NAME-pilot]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+/// What may end a trial with exit code 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FailWord {
+    /// An arm is worse than what it is held against
+    Worse,
+    /// The figures of the run are not fit for use
+    Invalid,
+    /// Of an arm neither a difference nor its absence is shown
+    Undecided,
 }
 
 /// A verdict as a flag names it.

@@ -10,6 +10,7 @@ use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{
     ClusterWords, LabWords, LoadWords, OneOrMany, RateWords, Scenario, SetupWords, SizeWords, TopicWords,
 };
+use plumb_model::units::Nanos;
 use std::collections::BTreeMap;
 
 pub(super) fn latency(arguments: &LatencyArgs) -> Result<End> {
@@ -18,7 +19,7 @@ pub(super) fn latency(arguments: &LatencyArgs) -> Result<End> {
 }
 
 /// The flags as a scenario.
-fn scenario(arguments: &LatencyArgs) -> Result<(Scenario, Sources), UsageError> {
+pub(super) fn scenario(arguments: &LatencyArgs) -> Result<(Scenario, Sources), UsageError> {
     let lab = arguments.lab.then(LabWords::default);
     let metrics = arguments.metrics.clone();
     let cluster = ClusterWords {
@@ -31,6 +32,10 @@ fn scenario(arguments: &LatencyArgs) -> Result<(Scenario, Sources), UsageError> 
     let mut sources = Sources::new();
     for property in &arguments.property {
         place(property, &mut setup, &mut sources)?;
+    }
+    if let Some(acks) = &arguments.acks {
+        setup.producer.insert("acks".to_owned(), OneOrMany::One(acks.clone()));
+        sources.insert("setups.0.producer.acks".to_owned(), Origin::Flag { flag: "--acks".to_owned() });
     }
     let load = LoadWords {
         rate: Some(OneOrMany::One(RateWords::PerSecond(arguments.rate))),
@@ -59,6 +64,8 @@ fn scenario(arguments: &LatencyArgs) -> Result<(Scenario, Sources), UsageError> 
         ("load.producers", "--producers"),
         ("load.consumers", "--consumers"),
         ("load.in_flight", "--in-flight"),
+        ("blocks", "--blocks"),
+        ("seed", "--seed"),
         ("driver", "--driver"),
         ("topic.name", "--topic"),
         ("topic.partitions", "--partitions"),
@@ -70,8 +77,39 @@ fn scenario(arguments: &LatencyArgs) -> Result<(Scenario, Sources), UsageError> 
     ] {
         sources.insert(path.to_owned(), Origin::Flag { flag: flag.to_owned() });
     }
-    let driver = arguments.driver.clone();
-    let scenario =
-        Scenario { cluster: Some(cluster), driver, load, topic, setups: vec![setup], ..Scenario::default() };
+    if arguments.blocks.is_none() {
+        let reason = "no block is shorter than its warm-up, or than two seconds".to_owned();
+        sources.insert("blocks".to_owned(), Origin::Derived { reason });
+    }
+    let scenario = Scenario {
+        cluster: Some(cluster),
+        driver: arguments.driver.clone(),
+        seed: arguments.seed,
+        blocks: Some(arguments.blocks.unwrap_or_else(|| blocks(arguments))),
+        load,
+        topic,
+        setups: vec![setup],
+        ..Scenario::default()
+    };
     Ok((scenario, sources))
+}
+
+/// Measured time where nobody says.
+const DURATION: Nanos = Nanos::from_secs(30);
+/// Most blocks where nobody says how many, as of settings that are compared: an interval of five is worth having.
+const BLOCKS: u64 = 5;
+/// Shortest block where nobody says how many (ours): at 100 messages a second it still has a p95.
+const BLOCK_MIN: Nanos = Nanos::from_secs(2);
+
+/// Fewest messages of a block, as of settings that are compared.
+const MESSAGES_MIN: f64 = 20.0;
+
+/// As many blocks as make an interval, none of them shorter than its warm-up.
+fn blocks(arguments: &LatencyArgs) -> u32 {
+    let by_count = arguments.count.map(|count| Nanos((count as f64 / arguments.rate * 1e9) as u64));
+    let length = by_count.or(arguments.duration).unwrap_or(DURATION);
+    let by_length = length.0 / arguments.warm_up.0.max(BLOCK_MIN.0);
+    let messages = arguments.count.map_or(length.0 as f64 / 1e9 * arguments.rate, |count| count as f64);
+    let by_messages = (messages / MESSAGES_MIN) as u64;
+    by_length.min(by_messages).clamp(1, BLOCKS) as u32
 }

@@ -46,11 +46,23 @@ const CONSUMER_ONLY_STARTS: &[&str] = &[
     "max.partition.fetch",
 ];
 
-/// Puts a property to the client that it belongs to, or to both.
+/// Puts a property of -X to the client that it belongs to, or to both.
 pub(super) fn place(property: &str, setup: &mut SetupWords, sources: &mut Sources) -> Result<(), UsageError> {
+    place_at(("setups.0", "-X"), property, setup, sources)
+}
+
+/// The same of a property that another flag says, of what stands at this path.
+pub(super) fn place_at(
+    (path, flag): (&str, &str),
+    property: &str,
+    setup: &mut SetupWords,
+    sources: &mut Sources,
+) -> Result<(), UsageError> {
     let Some((key, value)) = property.split_once('=') else {
-        let hint = "write it as -X KEY=VALUE, such as -X linger.ms=0 or -X consumer.fetch.wait.max.ms=10";
-        return Err(UsageError::new(format!("-X {property:?} has no value"), hint));
+        let hint = format!(
+            "write it as {flag} KEY=VALUE, such as {flag} linger.ms=0 or {flag} consumer.fetch.wait.max.ms=10"
+        );
+        return Err(UsageError::new(format!("{flag} {property:?} has no value"), hint));
     };
     let (producer, consumer, key) = match (key.strip_prefix("producer."), key.strip_prefix("consumer.")) {
         (Some(key), _) => (true, false, key),
@@ -66,7 +78,7 @@ pub(super) fn place(property: &str, setup: &mut SetupWords, sources: &mut Source
     {
         if wanted {
             properties.insert(key.to_owned(), OneOrMany::One(Scalar(value.to_owned())));
-            sources.insert(format!("setups.0.{role}.{key}"), Origin::Flag { flag: "-X".to_owned() });
+            sources.insert(format!("{path}.{role}.{key}"), Origin::Flag { flag: flag.to_owned() });
         }
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! `plumb trial`: one file for each way to prove a change.
 
 mod fleet;
+mod latency;
 mod pilots;
 mod power;
 mod run;
@@ -13,6 +14,7 @@ use anyhow::Result;
 pub(super) fn trial(arguments: &TrialArgs) -> Result<End> {
     match &arguments.command {
         TrialCommand::Run(arguments) => run::run(arguments),
+        TrialCommand::Latency(arguments) => latency::latency(arguments),
         TrialCommand::Power(arguments) => power::power(arguments),
         TrialCommand::Fleet(arguments) => fleet::fleet(arguments),
     }

@@ -3,9 +3,9 @@
 use super::super::{End, dry_run, run as plain};
 use super::{pilots, seed};
 use crate::args::OutputFormat;
-use crate::args::trial::TrialRunArgs;
+use crate::args::trial::{FailWord, JudgedArgs, TrialRunArgs};
 use crate::errors::UsageError;
-use crate::session;
+use crate::session::{self, Finished};
 use crate::{printer, scenario_file, stop};
 use anyhow::Result;
 use plumb_judge::trial::{Unit, comparisons, deciding_level};
@@ -24,21 +24,33 @@ const QUICK_PAIRS: u32 = 8;
 const QUICK_SPARE: u32 = 2;
 
 pub(super) fn run(arguments: &TrialRunArgs) -> Result<End> {
-    let stop = stop::flag()?;
-    let finished = match &arguments.resume {
-        Some(directory) => session::resume(directory, &stop)?,
+    let judged = &arguments.judged;
+    match &arguments.resume {
+        Some(directory) => finish(&session::resume(directory, &stop::flag()?)?, judged, arguments.output),
         None => {
             let plan = plan(arguments)?;
             if arguments.dry_run {
                 return dry_run(&plan, arguments.output);
             }
-            session::run(plan, arguments.out.as_deref(), &stop)?
+            carry_out(plan, judged, (arguments.output, arguments.out.as_deref()))
         }
-    };
+    }
+}
+
+/// Runs a trial and shows what it showed.
+pub(super) fn carry_out(
+    plan: Plan,
+    judged: &JudgedArgs,
+    (format, out): (OutputFormat, Option<&Path>),
+) -> Result<End> {
+    finish(&session::run(plan, out, &stop::flag()?)?, judged, format)
+}
+
+fn finish(finished: &Finished, judged: &JudgedArgs, format: OutputFormat) -> Result<End> {
     pilots::keep(&finished.document);
-    show(&finished.document, arguments.output)?;
+    show(&finished.document, format)?;
     finished.say_what_is_there();
-    Ok(end_of(&finished.document))
+    Ok(end_of(&finished.document, &judged.fail_on))
 }
 
 /// The plan of a trial, refused where it cannot answer.
@@ -59,7 +71,20 @@ fn plan(arguments: &TrialRunArgs) -> Result<Plan> {
         scenario.cluster = Some(ClusterWords { bootstrap, config, ..ClusterWords::default() });
         sources.insert("cluster.bootstrap".to_owned(), Origin::Flag { flag: "--bootstrap".to_owned() });
     }
-    overlay(arguments, &mut scenario, &mut sources);
+    if let Some(seed) = arguments.seed {
+        scenario.seed = Some(seed);
+        sources.insert("seed".to_owned(), Origin::Flag { flag: "--seed".to_owned() });
+    }
+    planned((scenario, sources), &arguments.judged, arguments.quick)
+}
+
+/// The plan of a scenario with arms and of the flags over it, refused where it cannot answer.
+pub(super) fn planned(
+    (mut scenario, mut sources): (Scenario, Sources),
+    judged: &JudgedArgs,
+    quick: bool,
+) -> Result<Plan> {
+    overlay((judged, quick), &mut scenario, &mut sources);
     seed::draw(&mut scenario, &mut sources);
     let mut plan = resolve(&scenario, &sources)?;
     if let Some(pairs) = quick_pairs(&plan) {
@@ -67,58 +92,54 @@ fn plan(arguments: &TrialRunArgs) -> Result<Plan> {
         plan = resolve(&scenario, &sources)?;
     }
     refuse_too_few(&plan)?;
-    if !arguments.anyway {
+    if !judged.anyway {
         pilots::refuse_hopeless(&plan)?;
     }
     Ok(plan)
 }
 
 /// Flags over the file's words.
-fn overlay(arguments: &TrialRunArgs, scenario: &mut Scenario, sources: &mut Sources) {
+fn overlay((judged, quick): (&JudgedArgs, bool), scenario: &mut Scenario, sources: &mut Sources) {
     let mut note = |path: &str, flag: &str| {
         sources.insert(path.to_owned(), Origin::Flag { flag: flag.to_owned() });
     };
-    if let Some(level) = arguments.level {
+    if let Some(level) = judged.level {
         scenario.level = Some(level);
         note("level", "--level");
     }
-    if let Some(seed) = arguments.seed {
-        scenario.seed = Some(seed);
-        note("seed", "--seed");
-    }
     let words = scenario.trial.get_or_insert_with(TrialWords::default);
-    if arguments.quick && words.until_decided != Some(true) {
+    if quick && words.until_decided != Some(true) {
         words.pairs = Some(QUICK_PAIRS);
         note("trial.pairs", "--quick");
     }
     // A flag that says how long the trial goes on takes the place of all that the file says about it.
-    if arguments.until_decided || arguments.max_pairs.is_some() {
+    if judged.until_decided || judged.max_pairs.is_some() {
         words.pairs = None;
-        words.until_decided = Some(arguments.until_decided || words.until_decided == Some(true));
+        words.until_decided = Some(judged.until_decided || words.until_decided == Some(true));
         note("trial.until_decided", "--until-decided");
     }
-    if let Some(pairs) = arguments.pairs {
+    if let Some(pairs) = judged.pairs {
         *words = TrialWords { pairs: Some(pairs), until_decided: None, max_pairs: None, ..words.clone() };
         note("trial.pairs", "--pairs");
     }
-    if let Some(most) = arguments.max_pairs {
+    if let Some(most) = judged.max_pairs {
         words.max_pairs = Some(most);
         note("trial.max_pairs", "--max-pairs");
     }
-    if let Some(margin) = arguments.margin {
+    if let Some(margin) = judged.margin {
         words.margin = Some(margin);
         note("trial.margin", "--margin");
     }
-    if let Some(primary) = &arguments.primary {
+    if let Some(primary) = &judged.primary {
         words.primary = Some(primary.clone());
         note("trial.primary", "--primary");
     }
-    if let Some(every) = arguments.restart_every {
+    if let Some(every) = judged.restart_every {
         words.restart_every = Some(every);
         note("trial.restart_every", "--restart-every");
     }
-    if !arguments.accept.is_empty() {
-        words.accept = Some(arguments.accept.iter().copied().map(TrialVerdict::from).collect());
+    if !judged.accept.is_empty() {
+        words.accept = Some(judged.accept.iter().copied().map(TrialVerdict::from).collect());
         note("trial.accept", "--accept");
     }
 }
@@ -179,15 +200,22 @@ fn show(document: &RunDocument, format: OutputFormat) -> Result<()> {
     Ok(())
 }
 
-/// Well where every verdict is one of those that were to be accepted.
-fn end_of(document: &RunDocument) -> End {
+/// Well where nothing of what is to fail is there; where that is not said, where every verdict is one of those to accept.
+fn end_of(document: &RunDocument, fail_on: &[FailWord]) -> End {
     let accept = document.plan.trial.as_ref().map(|trial| &trial.accept[..]).unwrap_or_default();
     let verdicts = document.trial.as_ref().map(|trial| &trial.verdicts[..]).unwrap_or_default();
+    let some = |verdict: TrialVerdict| verdicts.iter().any(|arm| arm.verdict == verdict);
+    let invalid = document.validity.verdict == ValidityVerdict::Invalid;
     let accepted = !verdicts.is_empty() && verdicts.iter().all(|arm| accept.contains(&arm.verdict));
-    match (&document.run.state, document.validity.verdict) {
+    let fails = |word: &FailWord| match word {
+        FailWord::Worse => some(TrialVerdict::Worse),
+        FailWord::Undecided => verdicts.is_empty() || some(TrialVerdict::Undecided),
+        FailWord::Invalid => invalid,
+    };
+    let failed = if fail_on.is_empty() { invalid || !accepted } else { fail_on.iter().any(fails) };
+    match (&document.run.state, failed) {
         (RunState::Interrupted, _) => End::Interrupted,
-        (_, ValidityVerdict::Invalid) => End::Found,
-        _ if accepted => End::Done,
-        _ => End::Found,
+        (_, true) => End::Found,
+        (_, false) => End::Done,
     }
 }

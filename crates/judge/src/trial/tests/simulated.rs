@@ -221,7 +221,8 @@ fn the_guide_prints_how_often_harm_is_passed_over() {
             let found = shares((2_000, pairs, own_sd), harm, called);
             [found.by_ranks, found.by_verdict].map(|share| format!("{:.1} %", 100.0 * share)).join(" | ")
         });
-        format!("| {what} | {} |", cells.join(" | "))
+        let word = if called(TrialVerdict::Better) { "better" } else { "equivalent" };
+        format!("| {what} | {word} | {} |", cells.join(" | "))
     });
     let missing: Vec<&String> = measured.iter().filter(|row| !page.contains(row.as_str())).collect();
     assert!(missing.is_empty(), "measured: {missing:#?}");
