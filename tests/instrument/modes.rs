@@ -100,6 +100,9 @@ fn a_topic_of_others_is_read_as_it_is(driver: Driver) {
     let document = run(&path, "mode: consume");
     assert_eq!(path.stored(), stored, "nothing was added");
     assert_eq!(document.count("received"), stored, "{:#}", document.at("/steps/0/accounting"));
+    // 1,000 values of 100 bytes and a few shorter ones: not the 1 KiB that a load has by default.
+    let value_bytes = document.at("/steps/0/value_bytes_mean").as_f64().unwrap();
+    assert!((95.0..=100.0).contains(&value_bytes), "{value_bytes}");
     assert_eq!(document.count("lost"), 0);
     assert_eq!(document.at("/steps/0/accounting/agrees"), true);
 }

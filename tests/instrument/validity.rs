@@ -1,8 +1,9 @@
 //! Conditions that make figures mislead are named.
 
-use super::{Document, Path};
+use super::{Document, Path, TOPIC};
 use crate::drivers::{Driver, on_both_drivers};
 use plumb_lab::sink::{ApiKey, Apis, Delay, Effect, Refusal};
+use rustix::process::Signal;
 use std::time::Duration;
 
 on_both_drivers!(
@@ -10,6 +11,7 @@ on_both_drivers!(
     a_connection_closed_among_the_measured_messages_is_a_reconnect_in_the_window_and_nothing_is_lost,
     a_broker_slower_than_the_schedule_makes_a_run_saturated_and_invalid,
     five_hundred_messages_have_no_p99_and_the_run_says_why,
+    a_program_that_was_stopped_for_a_moment_says_that_the_maximum_is_its_own,
     an_undisturbed_run_gives_none_of_these_reasons,
 );
 
@@ -59,6 +61,22 @@ fn five_hundred_messages_have_no_p99_and_the_run_says_why(driver: Driver) {
     assert!(latency["p95_ns"].is_u64());
     assert!(latency["p99_ns"].is_null() && latency["p999_ns"].is_null(), "{latency:#}");
     assert!(document.has_reason("too-few-samples"), "{:?}", document.reasons());
+    assert_ne!(document.verdict(), "valid");
+}
+
+fn a_program_that_was_stopped_for_a_moment_says_that_the_maximum_is_its_own(driver: Driver) {
+    /// How long it is stopped: the fault, and not a wait for something.
+    const STOPPED: Duration = Duration::from_millis(150);
+    let path = Path::new(driver);
+    let mut running = path.latency(300, 1_200).start();
+    running
+        .wait_for("the first messages", |_| (path.control.stats().topic(TOPIC).arrived > 300).then_some(()));
+    running.signal(Signal::STOP);
+    std::thread::sleep(STOPPED);
+    running.signal(Signal::CONT);
+    let document = Document::of(&running.wait());
+    assert!(document.slip_ms("max_ns") >= 140.0, "{:#}", document.at("/steps/0/slip"));
+    assert!(document.has_reason("client-bound"), "{:?}", document.reasons());
     assert_ne!(document.verdict(), "valid");
 }
 

@@ -47,6 +47,37 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// A share and the limit that it is held against, with as many digits as it takes to tell them apart: `99.4 %`, `99.5 %`.
+pub(crate) fn percents(share: f64, limit: f64) -> [String; 2] {
+    let exact = |share: f64, places: usize| format!("{:.places$} %", share * 100.0);
+    // A limit is a round figure, and never shown as another one.
+    let limit_text = round_percent(limit);
+    if (share - limit).abs() >= NEAR_A_LIMIT || share == limit {
+        return [percent(share), limit_text];
+    }
+    let least = usize::from(limit_text.contains('.'));
+    let apart = (least..=PLACES_MAX).find(|places| exact(share, *places) != exact(limit, *places));
+    [exact(share, apart.unwrap_or(PLACES_MAX)), limit_text]
+}
+
+/// A share this near its limit needs the limit's own digits.
+const NEAR_A_LIMIT: f64 = 0.02;
+
+/// Digits after the point at most: what is closer is written as equal.
+const PLACES_MAX: usize = 6;
+
+/// Two rates, with more digits where whole messages round their difference away: `199.8/s`, `200.0/s`.
+pub(crate) fn rates(a: f64, b: f64) -> [String; 2] {
+    let exact = |places: usize| [a, b].map(|per_s| format!("{per_s:.places$}/s"));
+    let near = (a - b).abs() < NEAR_A_LIMIT * a.abs().max(b.abs());
+    let told = |shown: &[String; 2]| shown[0] != shown[1];
+    let usual = [a, b].map(rate);
+    match a == b || (!near && told(&usual)) {
+        true => usual,
+        false => (1..=PLACES_MAX).map(exact).find(told).unwrap_or(usual),
+    }
+}
+
 /// A share that somebody chose, or that is no more exact than a tenth of a percent: `3 %`, `4.2 %`.
 pub(crate) fn round_percent(share: f64) -> String {
     let text = format!("{:.1}", share * 100.0);
@@ -143,6 +174,17 @@ mod tests {
         assert_eq!(percent(0.000_001), "1.0e-4 %");
         assert_eq!(percent(0.0), "0.00 %");
         assert_eq!(percent(0.123), "12 %");
+    }
+
+    #[test]
+    fn figures_near_their_limit_have_the_digits_that_tell_them_apart() {
+        assert_eq!(percents(0.994_2, 0.995), ["99.4 %", "99.5 %"]);
+        assert_eq!(percents(0.994_98, 0.995), ["99.498 %", "99.5 %"]);
+        assert_eq!(percents(0.84, 0.995), ["84 %", "99.5 %"]);
+        assert_eq!(percents(0.996, 0.995), ["99.6 %", "99.5 %"]);
+        assert_eq!(percents(0.204, 0.2), ["20.4 %", "20 %"]);
+        assert_eq!(rates(199.8, 200.0), ["199.8/s", "200.0/s"]);
+        assert_eq!(rates(4_210.0, 5_000.0), ["4210/s", "5000/s"]);
     }
 
     #[test]

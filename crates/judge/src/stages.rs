@@ -7,6 +7,7 @@
 //! and `rtt`); the broker's append times (whole milliseconds, clock offset bounded by sending and receiving); the brokers'
 //! request metrics (Kafka rounds each value to whole milliseconds, hence +-0.5 ms).
 
+use crate::figure::time;
 use plumb_model::document::{BlockResult, StepResult};
 use plumb_model::facts::{RequestStages, RequestTimes, WindowMean};
 use plumb_model::observation::{Fidelity, Stage, StageName, Twin};
@@ -62,7 +63,7 @@ pub fn stages(step: &StepResult, same_clock: Option<bool>) -> Vec<Stage> {
     stages.push(path.catch_up_stage());
     stages.push(path.fetch_stage());
     tighten(whole, &mut stages);
-    stages.push(unexplained(whole, &stages));
+    stages.push(unexplained(whole, &stages, step));
     stages
 }
 
@@ -332,7 +333,7 @@ fn banded(mean: WindowMean) -> Banded {
 }
 
 /// What is left of the whole after the stages that are known; negative when they overlap.
-fn unexplained(whole: f64, stages: &[Stage]) -> Stage {
+fn unexplained(whole: f64, stages: &[Stage], step: &StepResult) -> Stage {
     let sum = |figure: fn(&Stage) -> Option<f64>| stages.iter().filter_map(figure).sum::<f64>();
     let means = sum(|stage| stage.mean_ns);
     let lows = sum(|stage| stage.mean_ns.and(stage.low_ns));
@@ -340,7 +341,34 @@ fn unexplained(whole: f64, stages: &[Stage]) -> Stage {
     let mean = whole - means;
     // A negative remainder is shown when the figures themselves overlap, not because their bands are wide.
     let rest = Banded { mean, low: (whole - highs).max(mean.min(0.0)), high: whole - lows };
-    known(StageName::Unexplained, rest, Fidelity::Derived, "the end-to-end mean minus the stages above")
+    let source = match divided(whole, mean, stages, step) {
+        Some(divided) => format!("the end-to-end mean minus the stages above; {divided}"),
+        None => "the end-to-end mean minus the stages above".to_owned(),
+    };
+    known(StageName::Unexplained, rest, Fidelity::Derived, &source)
+}
+
+/// A remainder that is a larger part of the whole than this is divided as far as the client's own stamps can, and says what would
+/// divide it further (ours).
+const REST_SHARE_MAX: f64 = 0.20;
+
+/// What of a large remainder was before the acknowledgement and what after it, where stages in between are not known.
+fn divided(whole: f64, rest: f64, stages: &[Stage], step: &StepResult) -> Option<String> {
+    let confirmed = step.durability.acks.as_deref() != Some("0");
+    let unknown = stages.iter().any(|stage| stage.mean_ns.is_none());
+    if !confirmed || !unknown || rest < REST_SHARE_MAX * whole {
+        return None;
+    }
+    let acknowledged = step.latency.acknowledge_service.mean_ns?;
+    let before = [StageName::Produce, StageName::Publish, StageName::Commit];
+    let known = stages.iter().filter(|stage| before.contains(&stage.stage)).filter_map(|stage| stage.mean_ns);
+    let until = (acknowledged - known.sum::<f64>()).clamp(0.0, rest);
+    Some(format!(
+        "by the client's own stamps {} of it were until the acknowledgement and {} after it; the brokers' request metrics, or a topic \
+         with append times (message.timestamp.type=LogAppendTime), would tell where",
+        time(until),
+        time(rest - until)
+    ))
 }
 
 fn known(stage: StageName, figure: Banded, fidelity: Fidelity, source: &str) -> Stage {
@@ -506,5 +534,22 @@ mod tests {
     #[test]
     fn nothing_received_divides_into_nothing() {
         assert!(stages(&StepResult::default(), None).is_empty());
+    }
+
+    #[test]
+    fn a_large_remainder_without_metrics_is_divided_by_the_clients_own_stamps() {
+        let mut step = crate::healthy::healthy().steps.remove(0);
+        step.blocks.iter_mut().for_each(|block| {
+            (block.append_times, block.request_times) = (None, None);
+        });
+        step.twin = None;
+        step.latency.end_to_end.mean_ns = Some(3_067e6);
+        step.latency.end_to_end_service.mean_ns = Some(3_067e6);
+        step.latency.acknowledge_service.mean_ns = Some(3_009e6);
+        step.producer_statistics.queue_mean_ns = Some(9e6);
+        let stages = stages(&step, Some(true));
+        let rest = stages.iter().find(|stage| stage.stage == StageName::Unexplained).unwrap();
+        assert!(rest.source.contains("3.00 s of it were until the acknowledgement"), "{rest:?}");
+        assert!(rest.source.contains("request metrics"), "{rest:?}");
     }
 }

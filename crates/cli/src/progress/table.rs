@@ -1,14 +1,15 @@
 //! The settings of a run with what is known of each so far: the lines of the live view.
 
 use plumb_model::document::{BlockResult, StepResult};
-use plumb_model::plan::Plan;
+use plumb_model::plan::{Mode, Plan, TopicPlan};
 use std::collections::BTreeMap;
 
 /// A line of the table.
 #[derive(Debug, Clone, Default)]
 struct Row {
     name: String,
-    value_bytes_mean: f64,
+    /// Absent where what is read is others': the first block tells it.
+    value_bytes_mean: Option<f64>,
     /// Blocks done.
     done: u32,
     /// Messages per second of the last block, and of the second before now while one runs.
@@ -30,7 +31,13 @@ impl Table {
     pub(super) fn new(plan: &Plan, steps: &[StepResult]) -> Self {
         let row = |(step, result): (&plumb_model::plan::StepPlan, &StepResult)| Row {
             name: step.name.clone(),
-            value_bytes_mean: step.load.size.mean(),
+            value_bytes_mean: if !result.blocks.is_empty() {
+                Some(result.value_bytes_mean)
+            } else if step.load.mode == Mode::Consume && matches!(step.topic, TopicPlan::Existing { .. }) {
+                None
+            } else {
+                Some(step.load.size.mean())
+            },
             done: u32::try_from(result.blocks.len()).unwrap_or(u32::MAX),
             latest_per_s: result.blocks.last().and_then(rate),
         };
@@ -91,8 +98,10 @@ pub(super) fn rate(block: &BlockResult) -> Option<f64> {
 }
 
 /// A rate for people, in messages and in bytes.
-pub(super) fn figures(per_s: f64, value_bytes_mean: f64) -> String {
-    format!("{} messages/s, {:.1} MB/s", grouped(per_s), per_s * value_bytes_mean / 1e6)
+pub(super) fn figures(per_s: f64, value_bytes_mean: Option<f64>) -> String {
+    let bytes =
+        value_bytes_mean.map(|bytes| format!(", {:.1} MB/s", per_s * bytes / 1e6)).unwrap_or_default();
+    format!("{} messages/s{bytes}", grouped(per_s))
 }
 
 /// A whole number with its thousands apart.
@@ -113,7 +122,8 @@ mod tests {
     use super::*;
 
     fn table(rows: usize) -> Table {
-        let row = |n: usize| Row { name: format!("producers {n}"), value_bytes_mean: 1e3, ..Row::default() };
+        let row =
+            |n: usize| Row { name: format!("producers {n}"), value_bytes_mean: Some(1e3), ..Row::default() };
         Table { rows: (1..=rows).map(row).collect(), blocks: 5, current: None, seconds: BTreeMap::new() }
     }
 

@@ -23,7 +23,7 @@ use plumb_model::document::{
 };
 use plumb_model::finding::{Validity, ValidityVerdict};
 use plumb_model::observation::Twin;
-use plumb_model::plan::{Driver, Plan, StepPlan};
+use plumb_model::plan::{Driver, Mode, Plan, StepPlan};
 use plumb_observe::{HostRoot, SystemCommands, host_facts, is_local_address};
 use plumb_stats::distribution::distribution;
 use plumb_stats::interval::Spread;
@@ -223,6 +223,10 @@ impl Record {
         add_instrument(step, (&watched, &outcome), *span);
         step.blocks.push(block);
         step.throughput = throughput(step, *span, self.document.plan.level);
+        if load.mode == Mode::Consume && span.received_messages > 0 {
+            // What others wrote has the size that it has, whatever the plan assumed.
+            step.value_bytes_mean = span.received_bytes as f64 / span.received_messages as f64;
+        }
         step.latency = fold.latencies(&step.blocks);
         step.slip = fold.slip();
         step.series = fold.series.clone();

@@ -1,6 +1,6 @@
 //! Whether the instrument, not the path, made the figure: slip, CPU, waiting for a CPU, its own ceiling.
 
-use crate::figure::{messages_per_s, percent, time};
+use crate::figure::{digits, messages_per_s, percent, percents, time};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::{GeneratorCeiling, RunDocument};
@@ -33,6 +33,24 @@ const CPU_SHARE_MAX: f64 = 0.85;
 /// Share of the mean latency that a thread may wait for a CPU, per message (ours).
 const RUN_DELAY_SHARE_MAX: f64 = 0.25;
 
+/// A program that uses this share of the host's processors, and more than [`BROKERS_CPU_FACTOR`] times what the brokers use for the
+/// same messages, is busy with itself (ours: a client that waits for its next message uses a few percent, and writing a message
+/// costs a broker at least about as much as sending it costs the client).
+const PROGRAM_CPU_SHARE_MAX: f64 = 0.25;
+
+/// See [`PROGRAM_CPU_SHARE_MAX`].
+const BROKERS_CPU_FACTOR: f64 = 2.0;
+
+/// Share of the host's processors where nobody knows what the brokers use (ours).
+const PROGRAM_CPU_SHARE_ALONE_MAX: f64 = 0.50;
+
+/// A slip larger than this share of the largest latency made it, or most of it (as for the p99).
+const SLIP_MAX_SHARE_MAX: f64 = SLIP_TAIL_SHARE_MAX;
+
+/// Slips up to this are what a shared processor does to any program now and then (ours: a few time slices of Linux's scheduler);
+/// a larger one is a stall of the program.
+const STALL_NS_MIN: u64 = 10_000_000;
+
 /// A ceiling that was measured with values of another size by more than this says nothing (ours).
 const SIZE_SHARE: f64 = 0.05;
 
@@ -60,10 +78,11 @@ fn client_bound(setup: &Setup, document: &RunDocument) -> Option<Finding> {
         "The load generator is a large part of what was measured: the path may be faster than these figures",
     );
     if let Some(share) = slip_share.filter(|share| *share > SLIP_SHARE_MAX) {
+        let [seen, limit] = percents(share, SLIP_SHARE_MAX);
         finding = finding.seen_against(
             format!("mean slip, of the mean {} latency", setup.headline_name()),
-            percent(share),
-            format!("at most {}", percent(SLIP_SHARE_MAX)),
+            seen,
+            format!("at most {limit}"),
         );
     }
     if let Some((slip, latency)) = slipping_tail(setup) {
@@ -73,29 +92,57 @@ fn client_bound(setup: &Setup, document: &RunDocument) -> Option<Finding> {
             format!("at most {} of the latency's p99 of {}", percent(SLIP_TAIL_SHARE_MAX), time(latency)),
         );
     }
+    for stall in stalls(setup) {
+        finding = finding.seen_against(
+            format!("{} of the slip", stall.of),
+            time(stall.slip_ns),
+            format!(
+                "at most {} of the latency's {} of {}",
+                percent(SLIP_MAX_SHARE_MAX),
+                stall.of,
+                time(stall.latency_ns)
+            ),
+        );
+    }
+    if let Some((cpu_s, share, brokers_s)) = busy_program(setup) {
+        let brokers = brokers_s.map_or_else(
+            || format!("below {}", percent(PROGRAM_CPU_SHARE_ALONE_MAX)),
+            |brokers_s| {
+                format!("below {}, or {} s as the brokers", percent(PROGRAM_CPU_SHARE_MAX), digits(brokers_s))
+            },
+        );
+        finding = finding.seen_against(
+            "CPU time of the whole generator, of this host's processors",
+            format!("{} s, {}", digits(cpu_s), percent(share)),
+            brokers,
+        );
+    }
     for thread in setup.result.instrument.threads.iter().filter(|thread| thread.share >= CPU_SHARE_MAX) {
+        let [seen, limit] = percents(thread.share, CPU_SHARE_MAX);
         finding = finding.seen_against(
             format!("CPU of thread {}", thread.thread),
-            percent(thread.share),
-            format!("below {} of one CPU", percent(CPU_SHARE_MAX)),
+            seen,
+            format!("below {limit} of one CPU"),
         );
     }
     if let Some((thread, share)) =
         longest_wait_for_cpu(setup).filter(|(_, share)| *share > RUN_DELAY_SHARE_MAX)
     {
+        let [seen, limit] = percents(share, RUN_DELAY_SHARE_MAX);
         finding = finding.seen_against(
             format!("time per message that thread {} waited for a CPU, of the mean latency", thread.thread),
-            percent(share),
-            format!("at most {}", percent(RUN_DELAY_SHARE_MAX)),
+            seen,
+            format!("at most {limit}"),
         );
     }
     if let Some((share, ceiling)) =
         ceiling_share(setup, document).filter(|(share, _)| *share > CEILING_SHARE_MAX)
     {
+        let [seen, limit] = percents(share, CEILING_SHARE_MAX);
         finding = finding.seen_against(
             format!("rate, of the {} that this generator reached against a sink", messages_per_s(ceiling)),
-            percent(share),
-            format!("at most {}", percent(CEILING_SHARE_MAX)),
+            seen,
+            format!("at most {limit}"),
         );
     }
     let finding = finding
@@ -117,6 +164,47 @@ fn slipping_tail(setup: &Setup) -> Option<(f64, f64)> {
     let slip = setup.result.slip.p99_ns? as f64;
     let latency = setup.headline().p99_ns? as f64;
     (!waits_by_plan(setup) && slip > SLIP_TAIL_SHARE_MAX * latency).then_some((slip, latency))
+}
+
+/// A figure of the tail that is the generator's own delay.
+struct Stall {
+    /// Which: `p99.9` or `maximum`.
+    of: &'static str,
+    slip_ns: f64,
+    latency_ns: f64,
+}
+
+/// Quantiles beyond p99, and the maximum, of which more than half is the schedule's slip: a program that was stopped for a moment
+/// sends late what was due meanwhile.
+fn stalls(setup: &Setup) -> Vec<Stall> {
+    if waits_by_plan(setup) {
+        return Vec::new();
+    }
+    let (slip, latency) = (&setup.result.slip, setup.headline());
+    let tails = [("p99.9", slip.p999_ns, latency.p999_ns), ("maximum", slip.max_ns, latency.max_ns)];
+    let own = tails.into_iter().filter_map(|(of, slip, latency)| {
+        let (slip, latency) = (slip.filter(|slip| *slip >= STALL_NS_MIN)? as f64, latency? as f64);
+        (slip > SLIP_MAX_SHARE_MAX * latency).then_some(Stall { of, slip_ns: slip, latency_ns: latency })
+    });
+    own.collect()
+}
+
+/// CPU seconds of the program, their share of the host's processors, and the brokers' CPU seconds, where a load with a rate keeps the
+/// program busier than sending explains.
+fn busy_program(setup: &Setup) -> Option<(f64, f64, Option<f64>)> {
+    if setup.saturates() {
+        return None;
+    }
+    let cpu_s = setup.result.instrument.cpu_s?;
+    let blocks = setup.result.blocks.iter();
+    let total_ns: u64 = blocks.map(|block| block.host.as_ref()?.cpu.total_ns).sum::<Option<u64>>()?;
+    let share = cpu_s * 1e9 / total_ns as f64;
+    let brokers_s = setup.result.instrument.broker_cpu_s;
+    let busy = match brokers_s {
+        Some(brokers_s) => share >= PROGRAM_CPU_SHARE_MAX && cpu_s > BROKERS_CPU_FACTOR * brokers_s,
+        None => share >= PROGRAM_CPU_SHARE_ALONE_MAX,
+    };
+    (busy && share.is_finite()).then_some((cpu_s, share, brokers_s))
 }
 
 /// The rate over what its producers' threads reach against a sink, each on a CPU of its own as far as there are CPUs.
@@ -167,6 +255,58 @@ mod tests {
     #[test]
     fn a_slip_that_shapes_the_tail_is_found() {
         assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].slip.p99_ns = Some(600_000));
+    }
+
+    #[test]
+    fn a_stall_of_the_program_that_makes_the_maximum_or_p99_9_is_found() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            let step = &mut document.steps[0];
+            step.slip.max_ns = Some(149_000_000);
+            step.latency.end_to_end.max_ns = Some(150_000_000);
+        });
+        assert_eq!(finding.evidence[0].what, "maximum of the slip");
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            let step = &mut document.steps[0];
+            step.slip.p999_ns = Some(45_000_000);
+            step.latency.end_to_end.p999_ns = Some(46_000_000);
+        });
+        assert_eq!(finding.evidence[0].what, "p99.9 of the slip");
+    }
+
+    #[test]
+    fn a_stall_of_the_path_and_a_time_slice_of_the_program_are_not_its_own() {
+        let mut document = healthy();
+        let step = &mut document.steps[0];
+        (step.slip.max_ns, step.latency.end_to_end.max_ns) = (Some(20_000_000), Some(150_000_000));
+        assert_eq!(found(&document, RULE.id), []);
+        let step = &mut document.steps[0];
+        (step.slip.max_ns, step.latency.end_to_end.max_ns) = (Some(4_000_000), Some(5_000_000));
+        assert_eq!(found(&document, RULE.id), []);
+    }
+
+    #[test]
+    fn a_program_that_is_busy_with_itself_is_found_though_no_thread_is() {
+        use plumb_model::facts::{CpuTime, HostDelta};
+        let busy = |cpu_s: f64, brokers_s: Option<f64>| {
+            move |document: &mut plumb_model::document::RunDocument| {
+                let step = &mut document.steps[0];
+                step.instrument.cpu_s = Some(cpu_s);
+                step.instrument.broker_cpu_s = brokers_s;
+                // Two processors for 20 s in each of five blocks.
+                for block in &mut step.blocks {
+                    let cpu = CpuTime { total_ns: Some(40_000_000_000), ..CpuTime::default() };
+                    block.host = Some(HostDelta { elapsed_ns: 20_000_000_000, cpu, ..HostDelta::default() });
+                }
+            }
+        };
+        let finding = assert_found(RULE.id, Severity::Suspect, busy(90.0, Some(10.0)));
+        assert!(finding.evidence[0].value.contains("45 %"), "{finding:#?}");
+        assert_found(RULE.id, Severity::Suspect, busy(110.0, None));
+        for (cpu_s, brokers_s) in [(90.0, Some(60.0)), (30.0, Some(5.0)), (90.0, None)] {
+            let mut document = healthy();
+            busy(cpu_s, brokers_s)(&mut document);
+            assert_eq!(found(&document, RULE.id), [], "{cpu_s} {brokers_s:?}");
+        }
     }
 
     #[test]

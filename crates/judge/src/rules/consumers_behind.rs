@@ -1,6 +1,6 @@
 //! Consumers that take less than producers give while both go as fast as possible.
 
-use crate::figure::{messages_per_s, percent};
+use crate::figure::{messages_per_s, percents};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Finding, Severity};
@@ -30,6 +30,7 @@ fn finding(setup: &Setup) -> Option<Finding> {
     if !both || received >= SHARE_MIN * produced {
         return None;
     }
+    let [share, least] = percents(received / produced, SHARE_MIN);
     let claim = format!(
         "Consumers took {}, producers gave {}: what is produced beyond that only fills the log",
         messages_per_s(received),
@@ -39,8 +40,8 @@ fn finding(setup: &Setup) -> Option<Finding> {
         about_step(RULE.id, Severity::Note, setup.name(), claim)
             .seen_against(
                 "received / produced",
-                percent(received / produced),
-                format!("at least {}", percent(SHARE_MIN)),
+                share,
+                format!("at least {least}"),
             )
             .advise("Take the rate of receiving as what the whole path holds.")
             .advise("Add consumers, up to one a partition, or larger fetches (fetch.min.bytes, fetch.message.max.bytes)."),

@@ -1,7 +1,7 @@
 //! Whether the log's bytes reached the device while they were measured, or stayed in the page cache: then the figure is
 //! the speed of memory. And the same of bytes that were read.
 
-use crate::figure::{digits, list, percent, quoted};
+use crate::figure::{digits, list, percent, percents, quoted};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use plumb_model::document::{BlockResult, StepResult};
 use plumb_model::facts::{HostDelta, LogDirectory, Storage, UntilDeviceEnd};
@@ -119,11 +119,8 @@ fn not_reached(step: &StepResult, log: &Log) -> Option<Finding> {
         );
     }
     if let Some(share) = until.device_share {
-        finding = finding.seen_against(
-            "reaching the device at its end",
-            percent(share),
-            format!("at least {}", percent(SHARE_MIN)),
-        );
+        let [seen, limit] = percents(share, SHARE_MIN);
+        finding = finding.seen_against("reaching the device at its end", seen, format!("at least {limit}"));
     }
     Some(finding.advise(match until.end {
         UntilDeviceEnd::SpaceLimit => "Use a larger file system, or let the kernel keep less in memory (vm.dirty_bytes).",
@@ -168,10 +165,11 @@ fn absorbed(step: &StepResult, log: &Log) -> Option<Finding> {
         amount(sums.all),
         amount(sums.device),
     );
+    let [seen, limit] = percents(share, SHARE_MIN);
     let mut finding = about_step(RULE.id, log.severity(), &step.name, claim).seen_against(
         "reached the device",
-        percent(share),
-        format!("at least {}", percent(SHARE_MIN)),
+        seen,
+        format!("at least {limit}"),
     );
     if let Some(host) = step.blocks.iter().filter_map(|block| block.host.as_ref()).next_back() {
         finding = memory_seen(finding, host);

@@ -1,7 +1,7 @@
 //! Whether the processors were given to other guests, or wanted by more than they could serve, while messages were
 //! measured.
 
-use crate::figure::percent;
+use crate::figure::{percent, percents};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::facts::CpuTime;
@@ -50,6 +50,7 @@ fn others(setup: &Setup) -> Option<Finding> {
     if share < OTHERS_SHARE_MAX {
         return None;
     }
+    let [seen, limit] = percents(share, OTHERS_SHARE_MAX);
     let claim = format!(
         "Other programs than the generator and the brokers used {} of this host's processors",
         percent(share)
@@ -58,23 +59,26 @@ fn others(setup: &Setup) -> Option<Finding> {
         about_step(RULE.id, Severity::Suspect, setup.name(), claim)
             .seen_against(
                 "processor time of others",
-                percent(share),
-                format!("below {}", percent(OTHERS_SHARE_MAX)),
+                seen,
+                format!("below {limit}"),
             )
             .advise("Stop other work on this host, or move the brokers or the generator to another one, and run again."),
     )
 }
 
-fn pressure(setup: &Setup) -> Option<Finding> {
+/// The block in which threads waited longest for a processor, with the share of its time, where that is too much.
+pub(super) fn waits(setup: &Setup) -> Option<(u32, f64)> {
     let blocks = setup.result.blocks.iter();
     let waits = blocks.filter_map(|block| {
         let host = block.host.as_ref().filter(|host| host.elapsed_ns > 0)?;
         Some((block.block, host.pressure.cpu_some_ns? as f64 / host.elapsed_ns as f64))
     });
-    let (block, share) = waits.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    if share < PRESSURE_SHARE_MAX {
-        return None;
-    }
+    waits.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, share)| *share >= PRESSURE_SHARE_MAX)
+}
+
+fn pressure(setup: &Setup) -> Option<Finding> {
+    let (block, share) = waits(setup)?;
+    let [seen, limit] = percents(share, PRESSURE_SHARE_MAX);
     let claim = format!(
         "Threads of this host waited for a processor in {} of the time of block {block}",
         percent(share)
@@ -83,8 +87,8 @@ fn pressure(setup: &Setup) -> Option<Finding> {
         about_step(RULE.id, Severity::Suspect, setup.name(), claim)
             .seen_against(
                 "time with threads waiting for a processor",
-                percent(share),
-                format!("below {}", percent(PRESSURE_SHARE_MAX)),
+                seen,
+                format!("below {limit}"),
             )
             .advise("Stop other work on this host, or move the brokers or the generator to another one, and run again."),
     )
@@ -97,17 +101,14 @@ fn theft(setup: &Setup) -> Option<Finding> {
     if share < STEAL_SHARE_MAX {
         return None;
     }
+    let [seen, limit] = percents(share, STEAL_SHARE_MAX);
     let claim = format!(
         "The hypervisor took {} of the processors' time from this host in block {block}",
         percent(share)
     );
     Some(
         about_step(RULE.id, Severity::Suspect, setup.name(), claim)
-            .seen_against(
-                "stolen processor time",
-                percent(share),
-                format!("below {}", percent(STEAL_SHARE_MAX)),
-            )
+            .seen_against("stolen processor time", seen, format!("below {limit}"))
             .advise("Run again at another time, or on a machine whose processors are its own."),
     )
 }

@@ -26,6 +26,9 @@ fn check(case: &Case) -> Vec<Finding> {
     setups.filter_map(|setup| finding(&setup, case.document)).collect()
 }
 
+/// Processors of which other programs used this share are not what the path is bounded by (as `noisy-host` has it).
+const OTHERS_SHARE_MAX: f64 = 0.20;
+
 /// A resource of which the run knows how full it was.
 struct Limit {
     /// At the end of "bounded by ...".
@@ -92,6 +95,29 @@ fn processors(setup: &Setup, document: &RunDocument) -> Option<Limit> {
         share,
         evidence: ("processors of this host, busy".to_owned(), percent(share)),
     })
+    .map(|limit| without_others(limit, setup))
+}
+
+/// Processors that are full because other programs use them are at their limit, and are not the path's: what is left counts.
+fn without_others(limit: Limit, setup: &Setup) -> Limit {
+    let instrument = &setup.result.instrument;
+    let others = (|| {
+        let ours = (instrument.cpu_s? + instrument.broker_cpu_s?) / setup.measured_s()?;
+        let cpus = mean(setup, |host| Some(host.cpu.total_ns? as f64 / host.elapsed_ns as f64))?;
+        let busy = mean(setup, |host| Some(host.cpu.busy_ns? as f64 / host.elapsed_ns as f64))?;
+        Some((busy - ours) / cpus).filter(|share| share.is_finite())
+    })();
+    match others {
+        Some(others) if others >= OTHERS_SHARE_MAX => Limit {
+            share: limit.share - others,
+            evidence: (
+                limit.evidence.0,
+                format!("{}, {} by other programs", limit.evidence.1, percent(others)),
+            ),
+            ..limit
+        },
+        _ => limit,
+    }
 }
 
 /// The disk that wrote or read most, where it was under way.

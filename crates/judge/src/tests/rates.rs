@@ -200,6 +200,19 @@ fn processors_and_disks_at_their_limit_are_named_as_the_bound() {
 }
 
 #[test]
+fn processors_that_others_used_are_not_what_bounds_the_rate() {
+    let mut document = saturating(Mode::Produce);
+    for block in &mut document.steps[0].blocks {
+        let cpu = &mut block.host.as_mut().unwrap().cpu;
+        cpu.busy_ns = cpu.total_ns.map(|total| total * 95 / 100);
+    }
+    document.steps[0].instrument.cpu_s = Some(100.0);
+    document.steps[0].instrument.broker_cpu_s = Some(100.0);
+    assert_eq!(found(&document, "throughput-bound"), []);
+    assert_eq!(found(&document, "noisy-host").len(), 1);
+}
+
+#[test]
 fn processor_time_of_other_programs_is_noise() {
     let mut document = saturating(Mode::Produce);
     for block in &mut document.steps[0].blocks {
