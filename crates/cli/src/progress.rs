@@ -18,7 +18,7 @@ use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
-use table::{Table, figures, rate};
+use table::{Table, figures, rate, value_bytes_planned};
 
 /// Clients, groups and readings around each block, measured on two cores with one broker here.
 const BLOCK_OVERHEAD_S: f64 = 0.8;
@@ -208,7 +208,7 @@ impl Progress {
         let ms = |ns: Option<f64>| ns.map_or("-".to_owned(), |ns| format!("{:.2} ms", ns / 1e6));
         let latency = &block.end_to_end;
         let what = match rate(block) {
-            Some(rate) if latency.samples == 0 => figures(rate, step.load.size.mean()),
+            Some(rate) if latency.samples == 0 => figures(rate, value_bytes_planned(step)),
             _ => format!("mean {}, p50 {}", ms(latency.mean_ns), ms(latency.p50_ns.map(|ns| ns as f64))),
         };
         printer::note(&format!("plumb: {title}: {what}"));

@@ -1,7 +1,7 @@
 //! The settings of a run with what is known of each so far: the lines of the live view.
 
 use plumb_model::document::{BlockResult, StepResult};
-use plumb_model::plan::{Mode, Plan, TopicPlan};
+use plumb_model::plan::{Mode, Plan, StepPlan, TopicPlan};
 use std::collections::BTreeMap;
 
 /// A line of the table.
@@ -29,14 +29,11 @@ pub(super) struct Table {
 impl Table {
     /// `blocks`: of each step.
     pub(super) fn new(plan: &Plan, steps: &[StepResult]) -> Self {
-        let row = |(step, result): (&plumb_model::plan::StepPlan, &StepResult)| Row {
+        let row = |(step, result): (&StepPlan, &StepResult)| Row {
             name: step.name.clone(),
-            value_bytes_mean: if !result.blocks.is_empty() {
-                Some(result.value_bytes_mean)
-            } else if step.load.mode == Mode::Consume && matches!(step.topic, TopicPlan::Existing { .. }) {
-                None
-            } else {
-                Some(step.load.size.mean())
+            value_bytes_mean: match result.blocks.is_empty() {
+                true => value_bytes_planned(step),
+                false => Some(result.value_bytes_mean),
             },
             done: u32::try_from(result.blocks.len()).unwrap_or(u32::MAX),
             latest_per_s: result.blocks.last().and_then(rate),
@@ -97,7 +94,13 @@ pub(super) fn rate(block: &BlockResult) -> Option<f64> {
     block.achieved_per_s.or(block.received_per_s)
 }
 
-/// A rate for people, in messages and in bytes.
+/// Mean size of a value as far as it is known beforehand: not of records that others wrote.
+pub(super) fn value_bytes_planned(step: &StepPlan) -> Option<f64> {
+    let of_others = step.load.mode == Mode::Consume && matches!(step.topic, TopicPlan::Existing { .. });
+    (!of_others).then(|| step.load.size.mean())
+}
+
+/// A rate for people, in messages and in bytes where their size is known.
 pub(super) fn figures(per_s: f64, value_bytes_mean: Option<f64>) -> String {
     let bytes =
         value_bytes_mean.map(|bytes| format!(", {:.1} MB/s", per_s * bytes / 1e6)).unwrap_or_default();
