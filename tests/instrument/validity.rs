@@ -75,8 +75,10 @@ fn a_program_that_was_stopped_for_a_moment_says_that_the_maximum_is_its_own(driv
     std::thread::sleep(STOPPED);
     running.signal(Signal::CONT);
     let document = Document::of(&running.wait());
-    assert!(document.slip_ms("max_ns") >= 140.0, "{:#}", document.at("/steps/0/slip"));
+    assert!(document.slip_ms("max") >= 140.0, "{:#}", document.at("/steps/0/slip"));
     assert!(document.has_reason("client-bound"), "{:?}", document.reasons());
+    let reasons = document.at("/validity/reasons").to_string();
+    assert!(reasons.contains("maximum of the slip"), "{reasons}");
     assert_ne!(document.verdict(), "valid");
 }
 
