@@ -122,6 +122,7 @@ struct Contract {
     seed: u64,
     servers: Groups<u32>,
     strata: u32,
+    unit: String,
     effect_ratio: Option<f64>,
     of_shares: bool,
     interval_low: Option<f64>,
