@@ -54,7 +54,10 @@ fn the_producers_tool_prints_its_lines_and_ours_stand_beside() {
         "{}",
         ended.stderr
     );
-    assert!(ended.path("run/run.json").exists());
+    let document = fs_err::read_to_string(ended.path("run/run.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["plan"]["steps"][0]["driver"], "wire", "the default");
+    assert!(ended.stderr.contains("the load is driven by Plumb's own client"), "{}", ended.stderr);
 }
 
 #[test]

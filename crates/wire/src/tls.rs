@@ -4,6 +4,7 @@
 
 mod verifier;
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +28,9 @@ const SYSTEM_BUNDLES: &[&str] = &[
     "/etc/ssl/cert.pem",
 ];
 
+/// Where OpenSSL of these distributions looks for authorities under hashed names.
+const SYSTEM_DIRECTORIES: [&str; 2] = ["/etc/ssl/certs", "/etc/pki/tls/certs"];
+
 /// How to connect by TLS.
 #[derive(Debug, Clone, Default)]
 pub struct TlsOptions {
@@ -41,7 +45,7 @@ pub struct TlsOptions {
 /// Whose word on the broker's name is believed.
 #[derive(Debug, Clone, Default)]
 pub enum Trust {
-    /// The authorities that the distribution trusts.
+    /// The authorities that the distribution trusts; `SSL_CERT_FILE` and `SSL_CERT_DIR` count as OpenSSL has them.
     #[default]
     System,
     /// These and no others (`ssl.ca.location`, `ssl.ca.pem`).
@@ -172,21 +176,77 @@ fn roots(trust: &Trust) -> Result<RootCertStore, WireError> {
             }
         }
         Trust::System => {
-            let bundle =
-                SYSTEM_BUNDLES.iter().map(Path::new).find(|path| path.exists()).ok_or_else(|| {
-                    let looked_at = SYSTEM_BUNDLES.join(", ");
-                    settings(
-                        "certificate authorities of the system",
-                        format!("expected one of {looked_at}, got none (ssl.ca.location names another)"),
-                    )
-                })?;
-            let (certificates, _) =
-                Pem::File(bundle.to_owned()).certificates("certificate authorities of the system")?;
+            let variables = (std::env::var_os("SSL_CERT_FILE"), std::env::var_os("SSL_CERT_DIR"));
+            let certificates = match variables {
+                (None, None) => of_distribution()?,
+                (file, directories) => {
+                    let system = SYSTEM_DIRECTORIES.map(Path::new);
+                    of_environment(file.as_deref(), directories.as_deref(), &system)?
+                }
+            };
             // Bundles have old certificates in them that nobody can read, and the others are good all the same.
             roots.add_parsable_certificates(certificates);
         }
     }
     Ok(roots)
+}
+
+fn of_distribution() -> Result<Vec<CertificateDer<'static>>, WireError> {
+    let bundle = SYSTEM_BUNDLES.iter().map(Path::new).find(|path| path.exists()).ok_or_else(|| {
+        let looked_at = SYSTEM_BUNDLES.join(", ");
+        settings(
+            "certificate authorities of the system",
+            format!("expected one of {looked_at}, got none (ssl.ca.location names another)"),
+        )
+    })?;
+    let (certificates, _) =
+        Pem::File(bundle.to_owned()).certificates("certificate authorities of the system")?;
+    Ok(certificates)
+}
+
+/// The authorities of the environment, as OpenSSL's SSL_CTX_set_default_verify_paths(3) has them: `SSL_CERT_FILE` is a file,
+/// `SSL_CERT_DIR` a list of directories in place of the system's, which otherwise counts beside the file. Each variable that is
+/// set must lead to at least one certificate.
+fn of_environment(
+    file: Option<&OsStr>,
+    directories: Option<&OsStr>,
+    system: &[&Path],
+) -> Result<Vec<CertificateDer<'static>>, WireError> {
+    let mut certificates = match directories {
+        None => of_directories(system.iter().map(PathBuf::from)),
+        Some(directories) => {
+            let found = of_directories(std::env::split_paths(directories));
+            if found.is_empty() {
+                let what = format!("SSL_CERT_DIR {}", directories.display());
+                let problem = "expected certificates under names that `openssl rehash` makes, found none";
+                return Err(settings(what, problem));
+            }
+            found
+        }
+    };
+    if let Some(file) = file {
+        certificates.extend(Pem::File(PathBuf::from(file)).certificates("SSL_CERT_FILE")?.0);
+    }
+    Ok(certificates)
+}
+
+/// What OpenSSL would find in the directories: only files that are named by a hash. A directory of a list may be absent.
+fn of_directories(directories: impl Iterator<Item = PathBuf>) -> Vec<CertificateDer<'static>> {
+    let entries = directories.filter_map(|directory| std::fs::read_dir(directory).ok()).flatten();
+    let hashed = entries.filter_map(Result::ok).filter(|entry| is_hashed(&entry.file_name()));
+    let read = hashed.filter_map(|entry| Pem::File(entry.path()).certificates("SSL_CERT_DIR").ok());
+    read.flat_map(|(found, _)| found).collect()
+}
+
+/// Eight hexadecimal digits, a dot and a number, as openssl-rehash(1) has it.
+fn is_hashed(name: &OsStr) -> bool {
+    let parts = name.to_str().and_then(|name| name.split_once('.'));
+    parts.is_some_and(|(hash, number)| {
+        hash.len() == 8
+            && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && !number.is_empty()
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 fn read_file(path: &Path, what: &str) -> Result<Vec<u8>, WireError> {
@@ -223,5 +283,35 @@ fn certificate_problem(problem: &CertificateError) -> TlsProblem {
             "it is a certificate authority's own, which only signs and is not shown by a server".to_owned(),
         ),
         _ => TlsProblem::Invalid(words),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pem() -> String {
+        rcgen::generate_simple_self_signed(["authority".to_owned()]).unwrap().cert.pem()
+    }
+
+    #[test]
+    fn the_environments_authorities_are_read_as_openssl_reads_them() {
+        let (system, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::write(system.path().join("0123abcd.0"), pem()).unwrap();
+        std::fs::write(system.path().join("not-hashed.pem"), pem()).unwrap();
+        std::fs::write(own.path().join("0123abcd.0"), pem()).unwrap();
+        std::fs::write(own.path().join("0123abcd.1"), pem()).unwrap();
+        std::fs::write(own.path().join("89abcdef.0"), "no certificate").unwrap();
+        let file = own.path().join("authority.pem");
+        std::fs::write(&file, pem()).unwrap();
+        let file = Some(file.as_os_str());
+        let directories = std::env::join_paths([Path::new("/nowhere"), own.path()]).unwrap();
+        let read = |file, directories| of_environment(file, directories, &[system.path()]);
+        assert_eq!(read(file, None).unwrap().len(), 2, "the system's directory counts beside the file");
+        assert_eq!(read(None, Some(directories.as_os_str())).unwrap().len(), 2, "in place of the system's");
+        assert_eq!(read(file, Some(directories.as_os_str())).unwrap().len(), 3);
+        assert!(read(Some(OsStr::new("/nowhere.pem")), None).is_err());
+        let error = read(None, Some(OsStr::new("/nowhere"))).unwrap_err();
+        assert!(error.to_string().contains("SSL_CERT_DIR /nowhere"), "{error}");
     }
 }

@@ -63,8 +63,8 @@ pub enum Dialect {
 /// `plumb compat`
 #[derive(Debug, Args)]
 pub struct CompatArgs {
-    /// The client that drives the load: librdkafka, or wire (Plumb's own)
-    #[arg(long, value_name = "DRIVER", default_value = "librdkafka", value_parser = parse_driver)]
+    /// The client that drives the load: wire (Plumb's own), or librdkafka
+    #[arg(long, value_name = "DRIVER", default_value = "wire", value_parser = parse_driver)]
     pub driver: Driver,
     /// Directory for the run's document and report [default: runs/TIME-NAME]
     #[arg(long, value_name = "DIR")]

@@ -9,7 +9,7 @@ use crate::session::{self, Finished};
 use crate::{printer, stop};
 use anyhow::{Result, anyhow};
 use plumb_model::finding::{Finding, Severity};
-use plumb_model::plan::Origin;
+use plumb_model::plan::{Driver, Origin};
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::Scenario;
 
@@ -66,6 +66,11 @@ fn run(scenario: &Scenario, notes: &[String], arguments: &CompatArgs) -> Result<
     let plan = resolve(scenario, &sources)?;
     for note in notes {
         printer::note(&format!("plumb: {note}"));
+    }
+    if arguments.driver == Driver::Wire {
+        let note =
+            "plumb: the load is driven by Plumb's own client, wire; --driver librdkafka uses that library";
+        printer::note(note);
     }
     session::run(plan, arguments.out.as_deref(), &stop::flag()?)
 }

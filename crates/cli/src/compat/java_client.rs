@@ -3,6 +3,8 @@
 //! How to connect (`security.protocol`, `sasl.*`, `ssl.*`) is not here: that goes into a client properties file, which
 //! [`crate::client_config`] reads.
 
+use plumb_load::librdkafka::java;
+
 /// Which client a property is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -22,26 +24,6 @@ pub(crate) enum Translation {
     /// It cannot be honoured.
     Refused(&'static str),
 }
-
-/// Without meaning here, each with the reason.
-const WITHOUT_MEANING: &[(&str, &str)] = &[
-    ("key.serializer", "records are made by Plumb"),
-    ("value.serializer", "records are made by Plumb"),
-    ("key.deserializer", "records are read by Plumb"),
-    ("value.deserializer", "records are read by Plumb"),
-    ("metric.reporters", "Plumb reads the client's statistics itself"),
-    ("metrics.recording.level", "Plumb reads the client's statistics itself"),
-    ("metrics.num.samples", "Plumb reads the client's statistics itself"),
-    ("metrics.sample.window.ms", "Plumb reads the client's statistics itself"),
-    ("auto.include.jmx.reporter", "there is no JMX here"),
-    ("interceptor.classes", "there are no interceptors"),
-    ("client.dns.lookup", "the library uses all addresses of a name"),
-    ("max.block.ms", "a send waits for room as long as it takes; the wait is in the latency"),
-    ("max.poll.records", "the library hands records over one by one"),
-    ("default.api.timeout.ms", "each call of the library has its own time-out"),
-    ("exclude.internal.topics", "consumers subscribe to one topic by its name"),
-    ("group.id", "each run uses a group of its own and deletes it"),
-];
 
 /// Of the Java client, under another name in librdkafka with the same meaning and unit.
 const RENAMED: &[(&str, &str)] = &[
@@ -80,14 +62,21 @@ pub(crate) fn producer_defaults<'a>(
     // 32 MiB; how long a record waits when a producer sends as fast as possible is this over the rate.
     defaults.push(("queue.buffering.max.kbytes", "32768"));
     // The Java client silently drops its default of idempotence where another setting excludes it.
-    let acks_all = given("acks").is_none_or(|acks| acks == "all" || acks == "-1");
+    let acks_all = given("acks")
+        .or_else(|| given("request.required.acks"))
+        .is_none_or(|acks| acks == "all" || acks == "-1");
     let retries = given("retries") != Some("0");
     let few_in_flight = given("max.in.flight.requests.per.connection")
         .is_none_or(|most| most.parse().is_ok_and(|most: u64| most <= 5));
     if acks_all && retries && few_in_flight {
         defaults.push(("enable.idempotence", "true"));
     }
-    defaults.retain(|(name, _)| given(name).is_none());
+    let by_other_name = |name: &str| match name {
+        "linger.ms" => given("queue.buffering.max.ms").is_some(),
+        "acks" => given("request.required.acks").is_some(),
+        _ => false,
+    };
+    defaults.retain(|(name, _)| given(name).is_none() && !by_other_name(name));
     defaults
 }
 
@@ -105,7 +94,7 @@ pub(crate) fn is_secret(name: &str) -> bool {
 
 /// What a property of the Java client is here.
 pub(crate) fn translate(role: Role, name: &str, value: &str) -> Translation {
-    if let Some((_, reason)) = WITHOUT_MEANING.iter().find(|(known, _)| *known == name) {
+    if let Some(reason) = java::without_meaning(name) {
         return Translation::WithoutMeaning(reason);
     }
     if let Some((_, new)) = RENAMED.iter().find(|(known, _)| *known == name) {

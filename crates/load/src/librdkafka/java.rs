@@ -42,20 +42,32 @@ pub struct Entry {
     pub value: String,
 }
 
-/// Java-only keys that can be left out, each with the reason.
-const JAVA_ONLY: &[(&str, &str)] = &[
+/// Keys of the Java client that can be left out, each with the reason; for files, flags and other tools' files alike.
+const WITHOUT_MEANING: &[(&str, &str)] = &[
     ("key.serializer", "records are made by Plumb"),
     ("value.serializer", "records are made by Plumb"),
     ("key.deserializer", "records are read by Plumb"),
     ("value.deserializer", "records are read by Plumb"),
     ("metric.reporters", "Plumb reads the client's statistics itself"),
     ("metrics.recording.level", "Plumb reads the client's statistics itself"),
+    ("metrics.num.samples", "Plumb reads the client's statistics itself"),
+    ("metrics.sample.window.ms", "Plumb reads the client's statistics itself"),
+    ("auto.include.jmx.reporter", "there is no JMX here"),
     ("interceptor.classes", "there are no interceptors"),
     ("client.dns.lookup", "the library uses all addresses of a name"),
     ("ssl.protocol", "the library negotiates the version"),
     ("ssl.enabled.protocols", "the library negotiates the version"),
-    ("auto.include.jmx.reporter", "there is no JMX here"),
+    ("max.block.ms", "a send waits for room as long as it takes; the wait is in the latency"),
+    ("max.poll.records", "the library hands records over one by one"),
+    ("default.api.timeout.ms", "each call of the library has its own time-out"),
+    ("exclude.internal.topics", "consumers subscribe to one topic by its name"),
+    ("group.id", "each run uses a group of its own and deletes it"),
 ];
+
+/// Why a key of the Java client can be left out here, if it can.
+pub fn without_meaning(key: &str) -> Option<&'static str> {
+    WITHOUT_MEANING.iter().find(|(known, _)| *known == key).map(|(_, reason)| *reason)
+}
 
 const NO_TRUST_STORE: &str =
     "a Java key store cannot be read here; export its certificates as PEM and set ssl.ca.location";
@@ -80,8 +92,8 @@ pub fn read(path: &str, content: &str) -> Result<ClientConfig, ConfigError> {
 /// Puts one entry where it belongs.
 fn place(entry: &Entry, properties: &mut Properties) -> Result<KeyFate, String> {
     let (key, value) = (entry.key.as_str(), entry.value.as_str());
-    if let Some((_, reason)) = JAVA_ONLY.iter().find(|(name, _)| *name == key) {
-        return Ok(KeyFate::JavaOnly { reason: (*reason).to_owned() });
+    if let Some(reason) = without_meaning(key) {
+        return Ok(KeyFate::JavaOnly { reason: reason.to_owned() });
     }
     match key {
         "bootstrap.servers" => Err("give the brokers by --bootstrap or cluster.bootstrap".to_owned()),
@@ -254,9 +266,11 @@ mod tests {
 
     #[test]
     fn java_only_keys_are_named_and_java_key_stores_refused() {
-        let config = read("c.properties", "key.serializer=x.Y\n").unwrap();
-        assert!(config.properties.is_empty());
-        assert!(matches!(config.fates[0].fate, KeyFate::JavaOnly { .. }));
+        let content = "key.serializer=x.Y\nmax.block.ms=60000\nmetrics.num.samples=2\n";
+        let config = read("c.properties", content).unwrap();
+        assert!(config.properties.is_empty(), "{:?}", config.properties);
+        assert_eq!(config.fates.len(), 3);
+        assert!(config.fates.iter().all(|fate| matches!(fate.fate, KeyFate::JavaOnly { .. })));
         let error = read("c.properties", "\nssl.truststore.location=/etc/kafka/trust.jks\n").unwrap_err();
         assert!(error.to_string().starts_with("c.properties:2: ssl.truststore.location: a Java key store"));
         let error =

@@ -14,6 +14,17 @@ const RESERVED: &[(&str, &str)] = &[
     ("statistics.interval.ms", "stages are computed from windows whose length Plumb sets"),
 ];
 
+/// Two names of one property, as librdkafka's CONFIGURATION.md has them; with both, which one counts would be chance.
+const SAME: &[(&str, &str)] = &[
+    ("linger.ms", "queue.buffering.max.ms"),
+    ("acks", "request.required.acks"),
+    ("compression.type", "compression.codec"),
+    ("max.in.flight.requests.per.connection", "max.in.flight"),
+    ("delivery.timeout.ms", "message.timeout.ms"),
+    ("retries", "message.send.max.retries"),
+    ("max.partition.fetch.bytes", "fetch.message.max.bytes"),
+];
+
 /// The properties of a step's producers or consumers.
 pub(super) fn properties(
     role: &'static str,
@@ -27,6 +38,8 @@ pub(super) fn properties(
         let words_path = format!("{role}.{key}");
         let connection = key.starts_with("sasl.") || key.starts_with("ssl.") || key == "security.protocol";
         let reserved = RESERVED.iter().find(|(name, _)| name == key).map(|(_, reason)| *reason);
+        let twice = SAME.iter().any(|(usual, other)| key == other && words.contains_key(*usual));
+        let reserved = reserved.or(twice.then_some("its other name is set too: set one of the two"));
         let reason = reserved.or(connection.then_some(
             "it belongs to the cluster: put it into the client properties file (cluster.config or --config)",
         ));

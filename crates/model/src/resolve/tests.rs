@@ -210,3 +210,18 @@ fn a_second_replica_would_lie_on_another_device_and_is_refused() {
     let error = resolve(&scenario, &Sources::new()).unwrap_err().to_string();
     assert!(error.contains("a second replica would lie on another"), "{error}");
 }
+
+#[test]
+fn a_property_is_set_by_one_of_its_names_only() {
+    let property = |name: &str, value: &str| (name.to_owned(), OneOrMany::One(Scalar(value.to_owned())));
+    let mut scenario = base();
+    scenario.setups =
+        vec![SetupWords { producer: [property("linger.ms", "3")].into(), ..SetupWords::default() }];
+    assert!(resolve(&scenario, &Sources::new()).is_ok());
+    let (name, value) = property("queue.buffering.max.ms", "40");
+    scenario.setups[0].producer.insert(name, value);
+    let error = resolve(&scenario, &Sources::new()).unwrap_err();
+    assert!(
+        matches!(&error, ResolveError::Reserved { path, .. } if path == "producer.queue.buffering.max.ms")
+    );
+}
