@@ -16,6 +16,7 @@ pub mod size;
 pub mod trial;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use plumb_model::condition::Condition;
 use plumb_model::plan::Driver;
 use plumb_model::scenario::{OneOrMany, Scalar};
 use plumb_model::units::{Bytes, Nanos};
@@ -77,6 +78,18 @@ pub enum OutputFormat {
     Csv,
 }
 
+/// When a run counts as failed beyond its validity, and where continuous integration reads of it.
+#[derive(Debug, Clone, Args)]
+pub struct ConditionArgs {
+    /// End with exit code 1 where this holds for any setup, or cannot be told: 'p99>20ms', 'acknowledge mean>=5ms',
+    /// 'achieved<1000', 'lost>0'; may be repeated
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_if: Vec<Condition>,
+    /// Write the verdict and each condition as JUnit XML to this file
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+}
+
 /// Where a run's document goes, and how it is shown.
 #[derive(Debug, Clone, Args)]
 pub struct OutputArgs {
@@ -89,6 +102,9 @@ pub struct OutputArgs {
     /// Print what would be done, each value with its origin, and do nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// When the run fails.
+    #[command(flatten)]
+    pub conditions: ConditionArgs,
 }
 
 /// `plumb demo`
@@ -292,6 +308,9 @@ pub struct ReportArgs {
     /// Also write the page to this file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// When the run fails.
+    #[command(flatten)]
+    pub conditions: ConditionArgs,
 }
 
 /// `plumb compare`

@@ -16,7 +16,8 @@ mod throughput;
 mod trial;
 
 use crate::args::{Arguments, Command, OutputArgs, OutputFormat};
-use crate::session;
+use crate::conditions::Conditions;
+use crate::session::{self, Finished};
 use crate::{printer, progress, stop};
 use anyhow::Result;
 use plumb_model::document::{RunDocument, RunState};
@@ -37,6 +38,14 @@ pub(crate) enum End {
 }
 
 impl End {
+    /// The same end where the user's conditions pass; a run that does not pass has found something.
+    fn unless(self, passes: bool) -> End {
+        match self {
+            End::Done if !passes => End::Found,
+            other => other,
+        }
+    }
+
     pub(crate) fn exit_code(self) -> ExitCode {
         ExitCode::from(match self {
             End::Done => 0,
@@ -70,10 +79,17 @@ fn carry_out(plan: Plan, output: &OutputArgs) -> Result<End> {
         return dry_run(&plan, output.output);
     }
     let stop = stop::flag()?;
+    let conditions = Conditions::new(&output.conditions)?;
     let finished = session::run(plan, output.out.as_deref(), &stop)?;
+    ended(&finished, output, conditions)
+}
+
+/// Shows a run that is over, and holds the user's conditions against it.
+fn ended(finished: &Finished, output: &OutputArgs, conditions: Conditions) -> Result<End> {
     show(&finished.document, output.output)?;
     finished.say_what_is_there();
-    Ok(end_of(&finished.document))
+    let passes = conditions.hold(&finished.document)?;
+    Ok(end_of(&finished.document).unless(passes))
 }
 
 /// Shows a plan.
@@ -94,12 +110,11 @@ fn dry_run(plan: &Plan, format: OutputFormat) -> Result<End> {
 }
 
 /// Goes on with a run that was stopped or killed, and shows the document.
-fn carry_on(directory: &Path, format: OutputFormat) -> Result<End> {
+fn carry_on(directory: &Path, output: &OutputArgs) -> Result<End> {
     let stop = stop::flag()?;
+    let conditions = Conditions::new(&output.conditions)?;
     let finished = session::resume(directory, &stop)?;
-    show(&finished.document, format)?;
-    finished.say_what_is_there();
-    Ok(end_of(&finished.document))
+    ended(&finished, output, conditions)
 }
 
 /// Prints a document.

@@ -8,6 +8,7 @@ mod cache;
 mod client_config;
 mod commands;
 mod compat;
+mod conditions;
 mod errors;
 mod judged;
 mod lock;

@@ -8,6 +8,7 @@
 pub mod capacity;
 pub mod compare;
 mod comparison;
+pub mod condition;
 pub mod crypto;
 mod durability;
 mod figure;

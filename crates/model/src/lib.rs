@@ -7,6 +7,7 @@
 //! Not here: input and output, clocks, threads, arithmetic on samples. Read [`document`] next.
 
 pub mod compare;
+pub mod condition;
 pub mod document;
 pub mod facts;
 pub mod finding;

@@ -19,6 +19,7 @@ pub mod fleet;
 mod headline;
 pub mod html;
 pub mod json;
+pub mod junit;
 mod ledger;
 pub mod number;
 pub mod omb;

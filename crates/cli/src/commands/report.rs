@@ -3,6 +3,7 @@
 use super::{End, show};
 use crate::args::{OutputFormat, ReportArgs, ReportFormat};
 use crate::compat::seconds::Seconds;
+use crate::conditions::Conditions;
 use crate::errors::UsageError;
 use crate::{judged, printer};
 use anyhow::{Context, Result};
@@ -32,8 +33,10 @@ pub(super) fn report(arguments: &ReportArgs) -> Result<End> {
         ReportFormat::Csv => show(&document, OutputFormat::Csv)?,
         ReportFormat::Omb => show_omb(&document, arguments)?,
     }
+    let passes = Conditions::new(&arguments.conditions)?.hold(&document)?;
     // Looking at a run that was stopped is no interruption.
-    Ok(if document.validity.verdict == ValidityVerdict::Invalid { End::Found } else { End::Done })
+    let end = if document.validity.verdict == ValidityVerdict::Invalid { End::Found } else { End::Done };
+    Ok(end.unless(passes))
 }
 
 /// A result file of the Open Messaging Benchmark for each step.

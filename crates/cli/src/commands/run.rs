@@ -16,7 +16,7 @@ const QUICK: u64 = 10;
 
 pub(super) fn run(arguments: &RunArgs) -> Result<End> {
     if let Some(directory) = &arguments.resume {
-        return carry_on(directory, arguments.output.output);
+        return carry_on(directory, &arguments.output);
     }
     let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
     let (mut scenario, mut sources) = scenario_file::read(path)?;

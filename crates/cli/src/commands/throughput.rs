@@ -25,7 +25,7 @@ const BACKLOG: Bytes = Bytes(1 << 30);
 
 pub(super) fn throughput(arguments: &ThroughputArgs) -> Result<End> {
     if let Some(directory) = &arguments.resume {
-        return carry_on(directory, arguments.output.output);
+        return carry_on(directory, &arguments.output);
     }
     if arguments.calibrate && !arguments.output.dry_run {
         session::forget_ceilings();

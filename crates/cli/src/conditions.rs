@@ -1,0 +1,46 @@
+//! The conditions under which a user wants a run to fail, and the file that tells continuous integration of it.
+
+use crate::args::ConditionArgs;
+use crate::printer;
+use anyhow::{Context, Result};
+use fs_err::File;
+use plumb_model::condition::{Answer, ConditionResult};
+use plumb_model::document::RunDocument;
+use std::io::Write;
+
+/// What is to be held against a run, with its file open before anything runs: hours of measuring must not end in a
+/// directory that is not there.
+pub(crate) struct Conditions<'a> {
+    arguments: &'a ConditionArgs,
+    junit: Option<File>,
+}
+
+impl<'a> Conditions<'a> {
+    pub(crate) fn new(arguments: &'a ConditionArgs) -> Result<Self> {
+        let create = |path| File::create(path).context("cannot write the JUnit file");
+        Ok(Conditions { arguments, junit: arguments.junit.as_deref().map(create).transpose()? })
+    }
+
+    /// Says which conditions are met, and writes the file. Whether the run passes.
+    pub(crate) fn hold(self, document: &RunDocument) -> Result<bool> {
+        let results = plumb_judge::condition::check(document, &self.arguments.fail_if);
+        for result in &results {
+            printer::note(&sentence(result));
+        }
+        if let Some(mut file) = self.junit {
+            let text = plumb_report::junit::render(document, &results)?;
+            file.write_all(text.as_bytes()).context("cannot write the JUnit file")?;
+        }
+        Ok(results.iter().all(|result| result.answer == Answer::NotMet))
+    }
+}
+
+fn sentence(result: &ConditionResult) -> String {
+    let value = result.value.as_deref().unwrap_or("absent");
+    let (word, seen) = match &result.answer {
+        Answer::Met => ("FAILED", value.to_owned()),
+        Answer::NotMet => ("passed", value.to_owned()),
+        Answer::NotKnown(reason) => ("NOT KNOWN, which fails", reason.clone()),
+    };
+    format!("fail-if {}: {word}: {}: {seen}", result.condition, result.setup)
+}

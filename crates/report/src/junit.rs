@@ -1,0 +1,79 @@
+//! A run as JUnit XML, for continuous integration: the verdict is a test case, and each condition on each setup is one.
+//!
+//! A condition that is met is a failure, one whose figure is absent an error. The dialect is the one that Jenkins, GitLab and
+//! GitHub's readers share: `testsuites`, `testsuite`, `testcase` with `failure` or `error`.
+
+use crate::text::printable;
+use crate::{ReportError, wording};
+use askama::Template;
+use plumb_model::condition::{Answer, ConditionResult};
+use plumb_model::document::{RunDocument, RunState};
+use plumb_model::finding::ValidityVerdict;
+
+#[derive(Template)]
+#[template(path = "junit.xml", escape = "html")]
+struct Suite {
+    name: String,
+    started_at: String,
+    cases: Vec<TestCase>,
+    failures: usize,
+    errors: usize,
+}
+
+struct TestCase {
+    class: String,
+    name: String,
+    outcome: Outcome,
+}
+
+/// How a test case ended, with one sentence.
+enum Outcome {
+    Passed(String),
+    Failed(String),
+    NotKnown(String),
+}
+
+/// The whole file.
+///
+/// # Errors
+/// [`ReportError`] when the template fails, which no document should cause.
+pub fn render(document: &RunDocument, conditions: &[ConditionResult]) -> Result<String, ReportError> {
+    let run = printable(&document.run.name);
+    let of_condition = |result: &ConditionResult| TestCase {
+        class: format!("{run}.{}", printable(&result.setup)),
+        name: printable(&result.condition),
+        outcome: outcome(result),
+    };
+    let mut cases =
+        vec![TestCase { class: run.clone(), name: "verdict".to_owned(), outcome: verdict(document) }];
+    cases.extend(conditions.iter().map(of_condition));
+    let of_kind = |kind: fn(&Outcome) -> bool| cases.iter().filter(|case| kind(&case.outcome)).count();
+    Ok(Suite {
+        failures: of_kind(|outcome| matches!(outcome, Outcome::Failed(_))),
+        errors: of_kind(|outcome| matches!(outcome, Outcome::NotKnown(_))),
+        name: run,
+        started_at: printable(&document.run.started_at),
+        cases,
+    }
+    .render()?)
+}
+
+fn verdict(document: &RunDocument) -> Outcome {
+    let reasons: Vec<String> =
+        document.validity.reasons.iter().map(|reason| printable(&reason.claim)).collect();
+    let sentence = format!("{}. {}", wording::verdict(document.validity.verdict), reasons.join("; "));
+    match (&document.run.state, document.validity.verdict) {
+        (RunState::Complete, ValidityVerdict::Invalid) => Outcome::Failed(sentence),
+        (RunState::Complete, _) => Outcome::Passed(sentence),
+        _ => Outcome::NotKnown(format!("the run is not whole; {sentence}")),
+    }
+}
+
+fn outcome(result: &ConditionResult) -> Outcome {
+    let value = result.value.as_deref().unwrap_or("absent");
+    match &result.answer {
+        Answer::Met => Outcome::Failed(format!("{} is met: {value}", printable(&result.condition))),
+        Answer::NotMet => Outcome::Passed(value.to_owned()),
+        Answer::NotKnown(reason) => Outcome::NotKnown(format!("not known: {}", printable(reason))),
+    }
+}
