@@ -10,6 +10,7 @@ on_both_drivers!(
     records_stored_twice_are_duplicates_and_not_received_twice,
     records_stored_behind_their_successors_are_reordered_and_nothing_else,
     an_undisturbed_run_loses_repeats_and_swaps_nothing,
+    records_that_followers_have_not_copied_are_counted_as_such_and_only_what_is_gone_is_lost,
 );
 
 const MESSAGES: u64 = 1_000;
@@ -56,6 +57,22 @@ fn records_that_vanish_after_their_acknowledgement_are_lost_and_the_run_is_inval
     assert!(document.has_reason("messages-lost"), "{:?}", document.reasons());
     assert!(document.has_reason("counts-do-not-add-up"), "{:?}", document.reasons());
     assert_eq!(ended.code(), Some(1));
+}
+
+fn records_that_followers_have_not_copied_are_counted_as_such_and_only_what_is_gone_is_lost(driver: Driver) {
+    let path = Path::new(driver);
+    path.control.stop_replication_at_record(TOPIC, record(700));
+    path.control.drop_records(chosen(&[300]));
+    let document = Document::of(&run(&path));
+    let waiting = document.at("/steps/0/accounting/unreplicated").as_u64().unwrap();
+    // A batch that holds the 700th message may begin a little before it.
+    assert!((300..320).contains(&waiting), "{waiting}");
+    assert_eq!(document.at("/steps/0/accounting/unreplicated_growth"), waiting);
+    assert_eq!(document.count("acked"), MESSAGES);
+    assert_eq!(document.count("received"), MESSAGES - waiting - 1);
+    assert_eq!(document.count("lost"), 1, "the one that was dropped");
+    assert_eq!(offset_delta(&document), 1 + MESSAGES - 1, "the log grew by all that was stored");
+    assert!(document.has_reason("replication-behind"), "{:?}", document.reasons());
 }
 
 fn records_stored_twice_are_duplicates_and_not_received_twice(driver: Driver) {

@@ -9,6 +9,7 @@ mod shared;
 
 pub use outcome::BlockOutcome;
 pub(crate) use outcome::Errors;
+use outcome::LogEnds;
 pub(crate) use shared::Shared;
 
 use crate::clock::now_ns;
@@ -24,7 +25,7 @@ use crate::produce::{Course, Outstanding, Reported, Saturating, Sent};
 use crate::random::Random;
 use crate::schedule::{Due, Share, due_times};
 use crate::seconds::{Parcel, Seconds};
-use crate::wire;
+use crate::wire::{self, log_ends};
 use phases::Phases;
 use plumb_model::plan::{Driver, LoadPlan, Mode, Payload, Properties, StepPlan, TopicPlan};
 use plumb_model::units::Nanos;
@@ -145,6 +146,8 @@ pub fn run(
         true => cluster.begin_offsets(spec.topic, spec.partitions)?,
         false => cluster.end_offsets(spec.topic, spec.partitions)?,
     };
+    let appended = || (!as_it_is).then(|| log_ends(cluster, spec.topic, spec.partitions)).flatten();
+    let appended_from = appended();
     let producers = if as_it_is { 0 } else { load.producers as usize };
     let consumers = load.consumers as usize;
     let shared = Shared::new(spec.run, load, stop, (&starts, as_it_is));
@@ -223,7 +226,18 @@ pub fn run(
         for parcel in parcels.iter() {
             phases::pass_on(parcel, sink);
         }
-        let mut outcome = outcome::outcome(&shared, &starts, ends, (sent, reported, received));
+        let appended_to = appended();
+        let ends = LogEnds {
+            readable_from: starts.clone(),
+            readable_to: ends,
+            appended_from,
+            // What was appended is asked first, so that what others append meanwhile does not seem to wait for followers.
+            replicated_to: appended_to
+                .as_ref()
+                .and_then(|_| cluster.end_offsets(spec.topic, spec.partitions).ok()),
+            appended_to,
+        };
+        let mut outcome = outcome::outcome(&shared, &ends, (sent, reported, received));
         outcome.drain_ns = drain_ns;
         Ok::<_, LoadError>(outcome)
     })?;

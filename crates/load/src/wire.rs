@@ -7,6 +7,7 @@
 mod cluster;
 mod consume;
 mod link;
+mod log_ends;
 mod produce;
 mod security;
 mod settings;
@@ -24,6 +25,8 @@ use plumb_model::plan::{Properties, StepPlan};
 use plumb_wire::error::WireError;
 use settings::{ConsumerSettings, ProducerSettings};
 use std::error::Error;
+
+pub(crate) use log_ends::log_ends;
 
 /// Name and version of the driver.
 pub fn version() -> String {

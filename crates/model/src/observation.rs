@@ -113,7 +113,7 @@ pub struct Counts {
     pub unknown: u64,
     /// Distinct messages received by the consumers.
     pub received: u64,
-    /// Acknowledged and never received.
+    /// Acknowledged and never received, beyond those that only wait to be replicated.
     pub lost: u64,
     /// Receptions beyond the first of a message.
     pub duplicated: u64,
@@ -124,7 +124,8 @@ pub struct Counts {
 /// The broker's own word on how much was stored, over the whole step with its warm-up.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Accounting {
-    /// Growth of the log end offsets, summed over partitions; absent when the broker could not be asked.
+    /// Growth of the leaders' log ends, summed over partitions; of the high watermarks where the leaders' own ends could not be
+    /// asked. Absent when the broker could not be asked.
     pub offset_delta: Option<u64>,
     /// Acknowledged in the same span, warm-up and start probes included.
     pub acked: u64,
@@ -136,6 +137,13 @@ pub struct Accounting {
     pub corrupt: u64,
     /// Whether acked <= offset_delta - foreign <= acked + unknown; absent when it cannot be told.
     pub agrees: Option<bool>,
+    /// Records between the high watermark and the log's end when the last block ended: appended at the leaders, not yet copied
+    /// by all in-sync followers, and so not readable. Absent when the leaders' own ends could not be asked.
+    #[serde(default)]
+    pub unreplicated: Option<u64>,
+    /// By how many records `unreplicated` grew within the blocks, summed over them; below 0 where followers caught up.
+    #[serde(default)]
+    pub unreplicated_growth: Option<i64>,
 }
 
 /// A stage of the path from send to poll (Confluent's and Event Hubs' decomposition).

@@ -2,6 +2,7 @@
 //!
 //! Pure. The caller says where each written value stood ([`Sources`]); the plan says the same of each resolved one.
 
+mod bootstrap;
 mod bounds;
 mod cluster;
 mod error;

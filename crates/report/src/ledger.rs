@@ -18,6 +18,7 @@ pub(crate) fn discrepancies(step: &StepResult) -> Vec<String> {
     say(counts.failed, "failed");
     say(counts.unknown, "sent with unknown outcome");
     say(counts.lost, "acknowledged and never received");
+    say(step.accounting.unreplicated.unwrap_or(0), "in the leaders' logs, not yet copied by the followers");
     say(counts.duplicated, "received more than once");
     say(counts.reordered, "received out of order");
     say(step.accounting.foreign, "on the topic that this run did not send");

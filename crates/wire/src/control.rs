@@ -35,6 +35,9 @@ pub enum End {
     Earliest,
     /// The high watermark: the offset that the next record visible to consumers will have.
     Latest,
+    /// The leader's own end: the offset that the next record appended will have, copied by followers or not. Asked as a
+    /// replica that is there for debugging (`ListOffsetsRequest.DEBUGGING_REPLICA_ID` in Kafka's source).
+    LogEnd,
 }
 
 /// An end of one partition's log.
@@ -99,8 +102,11 @@ pub fn list_offsets(
 }
 
 fn write_list_offsets(version: i16, topic: &str, partitions: &[i32], end: End, out: &mut Vec<u8>) {
-    const REPLICA_OF_CONSUMERS: i32 = -1;
-    out.extend_from_slice(&REPLICA_OF_CONSUMERS.to_be_bytes());
+    let replica: i32 = match end {
+        End::Latest | End::Earliest => -1,
+        End::LogEnd => -2,
+    };
+    out.extend_from_slice(&replica.to_be_bytes());
     if version >= 2 {
         let read_uncommitted = 0;
         out.push(read_uncommitted);
@@ -109,7 +115,7 @@ fn write_list_offsets(version: i16, topic: &str, partitions: &[i32], end: End, o
     write::string(out, topic);
     write::array_length(out, partitions.len());
     let timestamp: i64 = match end {
-        End::Latest => -1,
+        End::Latest | End::LogEnd => -1,
         End::Earliest => -2,
     };
     for index in partitions {

@@ -66,6 +66,13 @@ pub(super) fn add_accounting(step: &mut StepResult, outcome: &BlockOutcome) {
         (false, Some(so_far), Some(now)) => Some(so_far + now),
         (false, ..) => None,
     };
+    // How much waits is a state, so the last block's counts; how much it grew by adds up.
+    sum.unreplicated = block.unreplicated;
+    sum.unreplicated_growth = match (first, sum.unreplicated_growth, block.unreplicated_growth) {
+        (true, _, now) => now,
+        (false, Some(so_far), Some(now)) => Some(so_far + now),
+        (false, ..) => None,
+    };
     sum.agrees = match (first, sum.agrees, block.agrees) {
         (true, _, now) => now,
         (false, Some(so_far), Some(now)) => Some(so_far && now),

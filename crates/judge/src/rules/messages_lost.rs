@@ -33,10 +33,17 @@ fn loss(setup: &Setup, complete: bool) -> Option<Finding> {
     let base = if setup.produces() { counts.acked } else { counts.received.saturating_add(counts.lost) };
     let share = counts.lost as f64 / base.max(1) as f64;
     let few_and_allowed = setup.unconfirmed() && share < SHARE_THAT_HIDES_P99;
+    // Followers that are behind keep messages from consumers, and only the leaders' own ends tell that from loss.
+    let may_wait = setup.produces() && !acked_by_all(setup) && setup.result.accounting.unreplicated.is_none();
     // A run that was stopped may not have waited for what was under way.
     let severity = if few_and_allowed || !complete { Severity::Suspect } else { Severity::Invalid };
     let lost = count(counts.lost, "message");
-    let claim = if setup.unconfirmed() {
+    let claim = if may_wait {
+        format!(
+            "{lost} ({}) acknowledged and not received; whether they are lost or wait for followers to copy them is not known",
+            percent(share)
+        )
+    } else if setup.unconfirmed() {
         format!("{lost} ({}) never arrived; with acks=0 nobody had promised that they would", percent(share))
     } else if setup.produces() {
         format!("{lost} ({}) acknowledged and never received", percent(share))
@@ -53,6 +60,11 @@ fn loss(setup: &Setup, complete: bool) -> Option<Finding> {
     )
 }
 
+/// Whether an acknowledgement says that all in-sync replicas have the message.
+fn acked_by_all(setup: &Setup) -> bool {
+    setup.result.durability.acks.as_deref().is_some_and(|acks| matches!(acks, "all" | "-1"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +74,16 @@ mod tests {
     fn one_acknowledged_message_lost_makes_a_run_invalid() {
         let finding = assert_found(RULE.id, Severity::Invalid, |document| document.steps[0].counts.lost = 1);
         assert_eq!(finding.claim, "1 message (0.01 %) acknowledged and never received.");
+    }
+
+    #[test]
+    fn where_nobody_knows_whether_followers_are_behind_nothing_is_called_lost() {
+        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+            document.steps[0].durability.acks = Some("1".to_owned());
+            document.steps[0].accounting.unreplicated = None;
+            document.steps[0].counts.lost = 20;
+        });
+        assert!(finding.claim.contains("is not known"), "{}", finding.claim);
     }
 
     #[test]

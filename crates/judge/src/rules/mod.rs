@@ -24,6 +24,7 @@ mod noisy_host;
 mod not_steady;
 mod rebalance_in_window;
 mod reconnect_in_window;
+mod replication_behind;
 mod same_device;
 mod same_host;
 mod saturated;
@@ -44,6 +45,7 @@ pub(crate) const REGISTRY: &[Rule] = &[
     unfinished_run::RULE,
     counts_do_not_add_up::RULE,
     messages_lost::RULE,
+    replication_behind::RULE,
     messages_failed::RULE,
     saturated::RULE,
     client_bound::RULE,

@@ -32,7 +32,7 @@ pub(super) struct Stored {
     pub(super) base_offset: i64,
     pub(super) log_append_time_ms: Option<i64>,
     pub(super) log_start: i64,
-    /// Records below this offset must be shown at this moment; `None`: they are visible.
+    /// Records below this offset must be shown at this moment; `None`: nothing is to be done, they are visible or stay hidden.
     pub(super) show: Option<(i64, Instant)>,
 }
 
@@ -98,7 +98,10 @@ impl Arrival<'_> {
             base_offset,
             log_append_time_ms: stamped.then_some(self.at_ms + lie.answered_offset_ms),
             log_start: partition.log.start(),
-            show: show(partition, self.at, faults.visibility_delay(self.topic)),
+            show: match faults.is_replicated(self.topic, first_in_topic + count - 1) {
+                true => show(partition, self.at, faults.visibility_delay(self.topic)),
+                false => None,
+            },
         };
         topic.arrived += count;
         for stall in core.faults.set_off(self.topic, &(first_in_topic..=first_in_topic + count - 1)) {

@@ -53,6 +53,12 @@ impl Control {
         self.set(|faults| faults.visibility_delays.insert(topic.into(), Draws::new(delay)));
     }
 
+    /// Lets the high watermark stay behind the log's end from the `record`-th record (from 1) of the topic on, as a follower does
+    /// that is in sync and has stopped: appended, acknowledged, and not to be read.
+    pub fn stop_replication_at_record(&self, topic: &str, record: u64) {
+        self.set(|faults| faults.unreplicated_from.insert(topic.into(), record));
+    }
+
     /// Acknowledges these records and never stores them. The next stored record takes their place: no gap in the offsets.
     pub fn drop_records(&self, records: Records) {
         self.set(|faults| faults.records.push((RecordFault::Drop, records)));

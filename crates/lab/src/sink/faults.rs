@@ -137,6 +137,8 @@ pub(super) struct Faults {
     pub(super) armed_stalls: Vec<ArmedStall>,
     pub(super) answer_delays: Vec<(Apis, Draws)>,
     pub(super) visibility_delays: HashMap<String, Draws>,
+    /// By topic, the first record (from 1) that no follower copies.
+    pub(super) unreplicated_from: HashMap<String, u64>,
     pub(super) records: Vec<(RecordFault, Records)>,
     pub(super) requests: Vec<RequestFault>,
     pub(super) partitions: Vec<PartitionFault>,
@@ -189,6 +191,11 @@ impl Faults {
 
     pub(super) fn visibility_delay(&mut self, topic: &str) -> Duration {
         self.visibility_delays.get_mut(topic).map_or(Duration::ZERO, Draws::draw)
+    }
+
+    /// Whether followers copy a batch whose last record is this one of the topic.
+    pub(super) fn is_replicated(&self, topic: &str, last: u64) -> bool {
+        self.unreplicated_from.get(topic).is_none_or(|first| last < *first)
     }
 
     pub(super) fn throttle(&self, api: ApiKey) -> Duration {

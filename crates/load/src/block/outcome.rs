@@ -96,11 +96,49 @@ impl Errors {
     }
 }
 
+/// Where the logs of the partitions ended, before and after a block.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LogEnds {
+    /// What consumers could read: the high watermarks, or where the log of a topic begins that is read as it is.
+    pub(super) readable_from: Vec<i64>,
+    /// The same at the end; none when it could not be asked.
+    pub(super) readable_to: Option<Vec<i64>>,
+    /// What the leaders had appended by then; none when they could not be asked.
+    pub(super) appended_from: Option<Vec<i64>>,
+    /// The same at the end.
+    pub(super) appended_to: Option<Vec<i64>>,
+    /// The high watermarks, asked after `appended_to`.
+    pub(super) replicated_to: Option<Vec<i64>>,
+}
+
+impl LogEnds {
+    /// Records appended within the block, and whether that is the leaders' own word.
+    fn growth(&self) -> (Option<i64>, bool) {
+        match self.appended_from.as_ref().zip(self.appended_to.as_ref()) {
+            Some((from, to)) => (Some(between(from, to)), true),
+            None => (self.readable_to.as_ref().map(|to| between(&self.readable_from, to)), false),
+        }
+    }
+
+    /// Records that no consumer could read yet at the end, and at the beginning.
+    fn unreplicated(&self) -> Option<(u64, u64)> {
+        let waiting = |readable: &[i64], appended: &[i64]| {
+            let each = readable.iter().zip(appended).map(|(readable, end)| (end - readable).max(0));
+            each.sum::<i64>().unsigned_abs()
+        };
+        let before = waiting(&self.readable_from, self.appended_from.as_ref()?);
+        Some((waiting(self.replicated_to.as_ref()?, self.appended_to.as_ref()?), before))
+    }
+}
+
+fn between(from: &[i64], to: &[i64]) -> i64 {
+    to.iter().zip(from).map(|(to, from)| to - from).sum()
+}
+
 /// Puts together what the threads say.
 pub(super) fn outcome(
     shared: &Shared<'_>,
-    starts: &[i64],
-    ends: Option<Vec<i64>>,
+    ends: &LogEnds,
     (sent, reported, received): (Vec<Sent>, Vec<Reported>, Vec<Received>),
 ) -> BlockOutcome {
     let mut errors = Errors::default();
@@ -134,7 +172,7 @@ pub(super) fn outcome(
     let mut counts = Counts::default();
     let mut queue_full_waits = 0;
     // Probes and warm-up included.
-    let mut sent_all = starts.len() as u64;
+    let mut sent_all = ends.readable_from.len() as u64;
     let mut failed_all = 0;
     for producer in sent {
         counts.intended += producer.intended;
@@ -168,10 +206,13 @@ pub(super) fn outcome(
         // Nothing was sent: the log's own length is what must come out of it.
         (counts.received, accounting.unknown) = (records, 0);
         accounting.acked = records.saturating_sub(accounting.foreign);
-        settle(&mut accounting, starts, ends);
+        settle(&mut accounting, ends);
         accounting.acked = 0;
     } else {
-        settle(&mut accounting, starts, ends);
+        settle(&mut accounting, ends);
+        // Acknowledged, in the leader's log and not to be read yet: that is no loss. Which messages wait is not known one by
+        // one, so as many of the missing as wait are taken to be those.
+        counts.lost -= counts.lost.min(accounting.unreplicated.unwrap_or(0));
     }
     let receiving_from = match shared.load.mode {
         Mode::Consume | Mode::Backlog(_) => Some(shared.measured_from_ns()),
@@ -207,14 +248,20 @@ pub(super) fn outcome(
     }
 }
 
-/// Holds the log's growth against what was acknowledged.
-fn settle(accounting: &mut Accounting, starts: &[i64], ends: Option<Vec<i64>>) {
-    let growth = ends.map(|ends| ends.iter().zip(starts).map(|(end, start)| end - start).sum::<i64>());
+/// Holds the log's growth against what was acknowledged. A high watermark that grew by too little says nothing: followers may be
+/// behind.
+fn settle(accounting: &mut Accounting, ends: &LogEnds) {
+    let (growth, of_leaders) = ends.growth();
     accounting.offset_delta = growth.and_then(|growth| u64::try_from(growth).ok());
-    accounting.agrees = accounting.offset_delta.map(|delta| {
+    accounting.agrees = accounting.offset_delta.and_then(|delta| {
         let ours = delta.saturating_sub(accounting.foreign);
-        accounting.acked <= ours && ours <= accounting.acked + accounting.unknown
+        let enough = accounting.acked <= ours;
+        (enough || of_leaders).then_some(enough && ours <= accounting.acked + accounting.unknown)
     });
+    let unreplicated = ends.unreplicated();
+    accounting.unreplicated = unreplicated.map(|(now, _)| now);
+    accounting.unreplicated_growth =
+        unreplicated.map(|(now, before)| now.cast_signed() - before.cast_signed());
 }
 
 /// Length of the schedule. An even one has the length that its rate says; of any other, the last gap is taken to be as
@@ -281,15 +328,49 @@ mod tests {
         assert_eq!(planned_ns(&load(Schedule::Poisson), None, None, 0), 0);
     }
 
+    fn asked(from: &[i64], to: &[i64]) -> LogEnds {
+        LogEnds {
+            readable_from: from.to_vec(),
+            readable_to: Some(to.to_vec()),
+            appended_from: Some(from.to_vec()),
+            appended_to: Some(to.to_vec()),
+            replicated_to: Some(to.to_vec()),
+        }
+    }
+
     #[test]
     fn offsets_that_grew_more_than_was_sent_do_not_agree() {
         let mut accounting = Accounting { acked: 10, ..Accounting::default() };
-        settle(&mut accounting, &[5, 0], Some(vec![10, 6]));
+        settle(&mut accounting, &asked(&[5, 0], &[10, 6]));
         assert_eq!((accounting.offset_delta, accounting.agrees), (Some(11), Some(false)));
+        assert_eq!((accounting.unreplicated, accounting.unreplicated_growth), (Some(0), Some(0)));
         accounting.foreign = 1;
-        settle(&mut accounting, &[5, 0], Some(vec![10, 6]));
+        settle(&mut accounting, &asked(&[5, 0], &[10, 6]));
         assert_eq!(accounting.agrees, Some(true));
-        settle(&mut accounting, &[5, 0], None);
+        settle(&mut accounting, &LogEnds::default());
         assert_eq!(accounting.agrees, None);
+    }
+
+    #[test]
+    fn what_followers_have_not_copied_is_in_the_log_and_waits() {
+        let mut accounting = Accounting { acked: 10, ..Accounting::default() };
+        let mut ends = asked(&[0, 0], &[5, 5]);
+        ends.replicated_to = Some(vec![5, 2]);
+        ends.readable_to = ends.replicated_to.clone();
+        settle(&mut accounting, &ends);
+        assert_eq!((accounting.offset_delta, accounting.agrees), (Some(10), Some(true)));
+        assert_eq!((accounting.unreplicated, accounting.unreplicated_growth), (Some(3), Some(3)));
+    }
+
+    #[test]
+    fn a_high_watermark_alone_confirms_and_never_accuses() {
+        let mut accounting = Accounting { acked: 10, ..Accounting::default() };
+        let mut ends = asked(&[0, 0], &[5, 5]);
+        (ends.appended_from, ends.appended_to) = (None, None);
+        settle(&mut accounting, &ends);
+        assert_eq!((accounting.agrees, accounting.unreplicated), (Some(true), None));
+        ends.readable_to = Some(vec![5, 2]);
+        settle(&mut accounting, &ends);
+        assert_eq!((accounting.agrees, accounting.unreplicated), (None, None));
     }
 }

@@ -1,7 +1,7 @@
 //! The path under test: brokers that are there, or a lab.
 
-use super::ResolveError;
 use super::trail::Trail;
+use super::{ResolveError, bootstrap};
 use crate::plan::{ClusterPlan, LogDirLayout, LogDirPlan, Origin};
 use crate::scenario::{ClusterWords, LabWords};
 use std::collections::BTreeMap;
@@ -27,7 +27,8 @@ pub(super) fn cluster(words: Option<&ClusterWords>, trail: &mut Trail) -> Result
             path: "cluster.bootstrap",
             reason: "without a lab, a run needs the address of a broker",
         }),
-        (None, Some(bootstrap)) => {
+        (None, Some(addresses)) => {
+            bootstrap::check(addresses, &place)?;
             trail.scenario("cluster.bootstrap", Some(()), || ());
             let config = trail.scenario("cluster.config", words.config.clone().map(Some), || None);
             if words.metrics.iter().any(|url| url.contains('@')) {
@@ -36,7 +37,7 @@ pub(super) fn cluster(words: Option<&ClusterWords>, trail: &mut Trail) -> Result
             }
             let written = (!words.metrics.is_empty()).then(|| words.metrics.clone());
             let metrics = trail.scenario("cluster.metrics", written, Vec::new);
-            Ok(ClusterPlan::Brokers { bootstrap: bootstrap.clone(), config, metrics })
+            Ok(ClusterPlan::Brokers { bootstrap: addresses.clone(), config, metrics })
         }
         (Some(_), None) if !words.metrics.is_empty() => Err(ResolveError::Conflict {
             place,

@@ -119,14 +119,15 @@ fn offsets_of_the_topic_and_no_other_are_read_in_every_version() {
 }
 
 #[test]
-fn both_ends_of_a_log_are_asked_for_in_every_version() {
-    for (version, (end, timestamp)) in LIST_OFFSETS_VERSIONS
-        .flat_map(|version| [(version, (End::Earliest, -2)), (version, (End::Latest, -1))])
+fn each_end_of_a_log_is_asked_for_in_every_version_and_the_leaders_own_as_a_replica() {
+    let asked = [(End::Earliest, -2, -1), (End::Latest, -1, -1), (End::LogEnd, -1, -2)];
+    for (version, (end, timestamp, replica)) in
+        LIST_OFFSETS_VERSIONS.flat_map(|version| asked.map(|asked| (version, asked)))
     {
         let mut out = Vec::new();
         write_list_offsets(version, "events", &[2, 5], end, &mut out);
         let request: ListOffsetsRequest = decoded(out, version);
-        assert_eq!(request.replica_id, -1);
+        assert_eq!(request.replica_id, replica);
         assert_eq!(request.topics.len(), 1);
         assert_eq!(request.topics[0].name, topic("events"));
         let asked: Vec<_> = request.topics[0]

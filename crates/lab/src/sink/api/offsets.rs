@@ -16,8 +16,11 @@ use super::{
 
 const LATEST: i64 = -1;
 const EARLIEST: i64 = -2;
+/// Who asks as a replica for debugging is told what only the leader has, too.
+const DEBUGGING_REPLICA: i32 = -2;
 
 pub(super) fn list(call: &Call, request: ListOffsetsRequest) -> Result<Reply, RequestError> {
+    let as_replica = request.replica_id.0 == DEBUGGING_REPLICA;
     let topics = {
         let core = &mut *call.broker.core();
         let mut topics = Vec::with_capacity(request.topics.len());
@@ -27,7 +30,7 @@ pub(super) fn list(call: &Call, request: ListOffsetsRequest) -> Result<Reply, Re
                 let injected = call.partition_error(core, &topic.name, asked.partition_index);
                 let partition = core.topics.partition(&topic.name, asked.partition_index);
                 let found = partition.ok_or(ResponseError::UnknownTopicOrPartition);
-                let found = found.map(|partition| place(&partition.log, asked.timestamp));
+                let found = found.map(|partition| place(&partition.log, asked.timestamp, as_replica));
                 let outcome = injected.map_or(found, Err);
                 let (offset, timestamp) = outcome.unwrap_or((-1, -1));
                 let mut response = ListOffsetsPartitionResponse::default()
@@ -53,8 +56,9 @@ pub(super) fn list(call: &Call, request: ListOffsetsRequest) -> Result<Reply, Re
 }
 
 /// Offset and timestamp; -1 for either stands for none.
-fn place(log: &Log, timestamp: i64) -> (i64, i64) {
+fn place(log: &Log, timestamp: i64, as_replica: bool) -> (i64, i64) {
     match timestamp {
+        LATEST if as_replica => (log.end(), -1),
         LATEST => (log.visible_end(), -1),
         EARLIEST => (log.start(), -1),
         timestamp => log.offset_at(timestamp).unwrap_or((-1, -1)),
