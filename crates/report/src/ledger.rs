@@ -116,6 +116,7 @@ mod tests {
             foreign: 5,
             corrupt: 7,
             agrees: Some(false),
+            ..Accounting::default()
         };
         bad.latency.end_to_end.negative = 8;
         bad.latency.acknowledge.overflow = 9;

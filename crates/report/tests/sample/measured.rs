@@ -39,6 +39,8 @@ pub(crate) fn step(index: usize, setup: &Setup) -> StepResult {
             foreign: 0,
             corrupt: 0,
             agrees: (index != 1).then_some(lost == 0),
+            unreplicated: (index != 1).then_some(0),
+            unreplicated_growth: (index != 1).then_some(0),
         },
         stages: stages(index, end_to_end.mean_ns.unwrap_or(0.0)),
         slip: scaled(&distribution(setup, 0.0, samples), 0.004),
