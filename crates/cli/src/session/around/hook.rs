@@ -146,11 +146,17 @@ fn tail(mut output: std::fs::File, secrets: &Secrets) -> String {
             .to_owned();
     };
     let mut bytes = Vec::new();
-    let start = output.seek(SeekFrom::End(0)).unwrap_or(0).saturating_sub(TAIL_BYTES as u64);
+    let longest = secrets.iter().map(String::len).max().unwrap_or(0);
+    let length = output.seek(SeekFrom::End(0)).unwrap_or(0);
+    let start = length.saturating_sub((TAIL_BYTES + longest) as u64);
     let read = output
         .seek(SeekFrom::Start(start))
-        .and_then(|_| output.take(TAIL_BYTES as u64).read_to_end(&mut bytes));
-    let mut text = String::from_utf8_lossy(&bytes).trim().to_owned();
+        .and_then(|_| output.take((TAIL_BYTES + longest) as u64).read_to_end(&mut bytes));
+    let shown = &bytes[after_secrets(&bytes, bytes.len().saturating_sub(TAIL_BYTES), secrets)..];
+    let mut text = String::from_utf8_lossy(shown).trim().to_owned();
+    // The longest first: one that begins as a longer one does would leave the end of that one.
+    let mut secrets: Vec<&String> = secrets.iter().collect();
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     for secret in secrets {
         text = text.replace(secret.as_str(), REDACTED);
     }
@@ -158,6 +164,20 @@ fn tail(mut output: std::fs::File, secrets: &Secrets) -> String {
         (Err(_), _) | (_, true) => "it printed nothing".to_owned(),
         _ => format!("it printed: {text}"),
     }
+}
+
+/// The first place from `cut` on that is not inside a secret, so that no end of one is left without its beginning.
+fn after_secrets(bytes: &[u8], mut cut: usize, secrets: &[String]) -> usize {
+    let across = |cut: usize| {
+        secrets.iter().find_map(|secret| {
+            let first = (cut + 1).saturating_sub(secret.len());
+            (first..cut).find(|&at| bytes[at..].starts_with(secret.as_bytes())).map(|at| at + secret.len())
+        })
+    };
+    while let Some(end) = across(cut) {
+        cut = end;
+    }
+    cut
 }
 
 #[cfg(test)]
@@ -187,6 +207,19 @@ mod tests {
         );
         let error = failing.run(None, &Secrets::Unknown).unwrap_err();
         assert!(error.to_string().contains("exit status: 3; what it printed is not told"), "{error}");
+    }
+
+    #[test]
+    fn a_secret_across_the_cut_leaves_no_end_of_it() {
+        let secrets = Secrets::Known(vec!["hunter2-and-more".to_owned(), "hunter2".to_owned()]);
+        for inside in 1.."hunter2-and-more".len() {
+            let filler = TAIL_BYTES - inside;
+            let command = format!("printf hunter2-and-more; printf '%0{filler}d' 0; exit 3");
+            let error = hook(&command).run(None, &secrets).unwrap_err().to_string();
+            assert!(error.ends_with(&format!("it printed: {}", "0".repeat(filler))), "{inside}: {error}");
+        }
+        let error = hook("echo hunter2-and-more; exit 3").run(None, &secrets).unwrap_err().to_string();
+        assert!(error.ends_with("it printed: [redacted]"), "{error}");
     }
 
     #[test]
