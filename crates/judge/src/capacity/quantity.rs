@@ -32,7 +32,7 @@ const BYTES: &[(&str, f64)] = &[
 
 const BITS: &[(&str, f64)] = &[("kbit", 125.0), ("Mbit", 125e3), ("Gbit", 125e6), ("Tbit", 125e9)];
 
-const PREFIXES: &[(&str, f64)] = &[("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9)];
+const PREFIXES: &[(&str, f64)] = &[("", 1.0), ("k", 1e3), ("K", 1e3), ("M", 1e6), ("G", 1e9)];
 
 const PERIODS: &[(&str, f64)] = &[("s", 1.0), ("min", 60.0), ("h", 3600.0), ("day", 86_400.0)];
 
@@ -122,6 +122,7 @@ mod tests {
         assert_eq!(rate("1.6M/s"), Ok(1.6e6));
         assert_eq!(rate("1_600_000/s"), Ok(1.6e6));
         assert_eq!(rate("864k/day"), Ok(10.0));
+        assert_eq!(rate("200K/s"), Ok(200e3));
         assert_eq!(bytes("2TiB"), Ok(2_199_023_255_552.0));
         assert_eq!(seconds("7d"), Ok(604_800.0));
         assert_eq!(seconds("2ms"), Ok(0.002));
