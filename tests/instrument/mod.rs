@@ -45,12 +45,12 @@ impl Path {
         Path { driver, sink, control }
     }
 
-    /// A run against it: so many messages, so many a second, no warm-up.
+    /// A run against it: so many messages, so many a second, in one block, no warm-up.
     fn latency(&self, rate_per_s: u32, count: u32) -> Program {
         let (bootstrap, rate, count) = (self.sink.bootstrap(), rate_per_s.to_string(), count.to_string());
         Program::new(["latency", "--bootstrap", &bootstrap, "--topic", TOPIC])
             .args(["--driver", self.driver])
-            .args(["--rate", &rate, "--count", &count, "--size", "100B", "--warm-up", "0s"])
+            .args(["--rate", &rate, "--count", &count, "--size", "100B", "--warm-up", "0s", "--blocks", "1"])
             .args(["--output", "json", "--out", "run"])
             .args(AT_ONCE)
     }

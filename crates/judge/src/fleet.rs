@@ -12,6 +12,7 @@ mod compared;
 mod days;
 mod error;
 mod estimate;
+mod follow;
 mod gaps;
 mod lost;
 mod missing;

@@ -2,6 +2,7 @@
 
 use super::compared::Compared;
 use super::estimate::Estimate;
+use super::follow::follow;
 use super::missing::WereHigh;
 use super::pre_trend::{self, Before, INTERVALS_ENOUGH};
 use super::question::FleetQuestion;
@@ -17,8 +18,18 @@ use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
 use plumb_stats::fleet::without::{left_out, outliers};
 
 /// Checks that make a verdict impossible when they fail.
-pub(super) const DECISIVE: [&str; 9] =
-    ["strata", "servers", "missing", "overlap", "interference", "pre_trend", "placebo", "drift", "totals"];
+pub(super) const DECISIVE: [&str; 10] = [
+    "strata",
+    "site",
+    "servers",
+    "missing",
+    "overlap",
+    "interference",
+    "pre_trend",
+    "placebo",
+    "drift",
+    "totals",
+];
 
 /// p of a drift in few intervals below which it takes the verdict, if it is enough for the effect: there an alarm at [`ALARM_P`]
 /// would hardly ever come (ours).
@@ -36,6 +47,7 @@ pub(super) fn checks(
         checks.push(mixed(compared, question));
     }
     checks.extend(parted(compared));
+    checks.extend(follow(compared, question));
     checks.extend([
         servers(compared, estimate, question),
         balance(compared, question),

@@ -67,6 +67,40 @@ fn two_sites_against_two_prove_nothing_and_are_told_how_many_would() {
     assert_eq!(result.smallest_detectable_ratio, None);
 }
 
+/// A label that is wrong, or one server that changed places, is enough for one site to have both groups.
+#[test]
+fn one_server_in_the_other_groups_site_does_not_make_servers_of_sites_comparable() {
+    let mut wrong = 0;
+    for seed in 0..20 {
+        let mut table = of_sites(4, 5, 1.0, seed);
+        table.servers[0].site = table.servers[1].site.clone();
+        let result = result(&table, &question()).unwrap();
+        assert_eq!(result.unit, FleetUnit::Server);
+        let found = check(&result, "site");
+        assert_eq!(found.outcome, CheckOutcome::Failed);
+        assert!(
+            found.statement.contains("The groups follow the sites")
+                && found.statement.contains("--strata site")
+        );
+        wrong += u32::from(different(&result));
+    }
+    assert_eq!(wrong, 0);
+}
+
+#[test]
+fn groups_that_were_drawn_among_the_servers_do_not_follow_the_sites() {
+    let alarms = (0..40).filter(|seed| {
+        let mut table = Fleet { seed: *seed, ..USUAL }.table();
+        let mut random = Random::new(seed + 4_000);
+        for server in &mut table.servers {
+            server.site = format!("site-{}", random.below(4));
+        }
+        let result = result(&table, &question()).unwrap();
+        result.checks.iter().any(|check| check.name == "site")
+    });
+    assert_eq!(alarms.count(), 0);
+}
+
 /// A site with servers of both groups tells what came to it from the change.
 #[test]
 fn sites_with_servers_of_both_groups_leave_the_server_the_unit() {
