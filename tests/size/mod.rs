@@ -28,9 +28,9 @@ fn figures_of_one_load_that_disagree_are_a_finding_and_both_are_worked_out() {
     let loads: Vec<f64> =
         readings.iter().map(|reading| reading["ingress"]["peak_bytes_per_s"].as_f64().unwrap()).collect();
     assert_eq!(loads, [384e9, 800e9]);
-    // 384 GB/s x 3 / 1000 MiB/s, and 6.5 of it at half of that.
-    assert_eq!(readings[0]["capacity"]["physics"]["brokers"], 1_099);
-    assert_eq!(readings[0]["capacity"]["plan"]["brokers"], 4_761);
+    // 384 GB/s x 3 / 1000 MB/s, and 6.5 of it at half of that.
+    assert_eq!(readings[0]["capacity"]["physics"]["brokers"], 1_152);
+    assert_eq!(readings[0]["capacity"]["plan"]["brokers"], 4_992);
 }
 
 #[test]

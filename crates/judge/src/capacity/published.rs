@@ -8,7 +8,7 @@ const TABLE: &str = include_str!("machines.csv");
 const SOURCE: &str = "AWS MSK sizing (agent-toolkit-for-aws d6ad2e4)";
 const INSTANCE_SOURCE: &str = "AWS EC2 instance types";
 const EXPRESS: &str = "express.";
-const MIB: f64 = 1_048_576.0;
+const MB: f64 = 1e6;
 const GIB: f64 = 1_073_741_824.0;
 
 /// A table that cannot be read: a bug, because it is part of the program.
@@ -54,7 +54,7 @@ fn row(text: &str, line: usize) -> Result<PublishedMachine, PublishedError> {
     else {
         return Err(error("ten fields"));
     };
-    let rate = |mib_s| figure(mib_s, MIB, "MiB/s", SOURCE);
+    let rate = |mb_s| figure(mb_s, MB, "MB/s", SOURCE);
     let express = name.starts_with(EXPRESS);
     let machine = Machine {
         name: Some((*name).to_owned()),
@@ -94,8 +94,22 @@ mod tests {
         assert_eq!((machines.len(), names.len()), (22, 22));
         let large = &machines[0];
         assert_eq!(large.name, "m5.large");
-        assert_eq!(large.machine.nic_bytes_per_s.as_ref().unwrap().value, 96.0 * MIB);
+        assert_eq!(large.machine.nic_bytes_per_s.as_ref().unwrap().value, 93.75e6);
         assert_eq!(large.machine.disk_bytes_per_s, None);
+    }
+
+    /// Mbit/s to EBS and Gbit/s of the network that AWS gives for the instance types.
+    #[test]
+    fn rates_are_those_of_the_bits_that_aws_publishes() {
+        let machines = published().unwrap();
+        for (name, storage_mbit_s, nic_gbit_s) in
+            [("m5.8xlarge", 6_800.0, 10.0), ("m5.24xlarge", 8_000.0, 25.0), ("m7g.8xlarge", 8_000.0, 15.0)]
+        {
+            let machine = &machines.iter().find(|machine| machine.name == name).unwrap().machine;
+            let value = |figure: &Option<Figure>| figure.as_ref().unwrap().value;
+            assert_eq!(value(&machine.storage_network_bytes_per_s), storage_mbit_s * 1e6 / 8.0, "{name}");
+            assert_eq!(value(&machine.nic_bytes_per_s), nic_gbit_s * 1e9 / 8.0, "{name}");
+        }
     }
 
     #[test]

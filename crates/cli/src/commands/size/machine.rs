@@ -128,7 +128,7 @@ pub(super) fn list(output: SizeOutput) -> Result<String> {
         sections: vec![
             Section {
                 heading: "Figures".to_owned(),
-                meaning: "rates in MiB/s, sizes in GiB; used: the share of a limit that the vendor plans with".to_owned(),
+                meaning: "rates in MB/s (10^6 bytes), sizes in GiB; used: the share of a limit that the vendor plans with".to_owned(),
                 body: Body::Table { columns, rows: machines.iter().map(row).collect() },
             },
             Section {
