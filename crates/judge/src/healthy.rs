@@ -205,6 +205,8 @@ fn step(name: &str, linger_ms: u64, seed: u64) -> StepResult {
             offset_delta: Some(MESSAGES + 1_000),
             acked: MESSAGES + 1_000,
             agrees: Some(true),
+            unreplicated: Some(0),
+            unreplicated_growth: Some(0),
             ..Accounting::default()
         },
         latency: Latencies {

@@ -187,7 +187,7 @@ fn kept_up_until_the_end(setup: &Setup, asked: f64) -> bool {
         && blocks.into_values().all(|rows| {
             let last = rows.iter().rfind(|(_, (sent, _))| *sent > 0).map(|(second, _)| *second);
             // The first second may begin in the warm-up, and the last is cut short.
-            let first = rows.first().map(|(second, _)| second + 1);
+            let first = rows.first().map(|(second, _)| second.saturating_add(1));
             let (Some(first), Some(last)) = (first, last) else { return false };
             let seconds = last.saturating_sub(first) as usize;
             let end = END_SECONDS_MIN.max((END_PART * seconds as f64).ceil() as usize);

@@ -296,11 +296,11 @@ impl Phases<'_> {
                 Some(ends) => self.everything_received(ends),
                 None => false,
             };
+            self.look_at_backlog();
             if reached || over() {
                 return ends;
             }
             feed(parcels, sink, TICK);
-            self.look_at_backlog();
         }
     }
 
