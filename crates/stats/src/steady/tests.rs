@@ -82,12 +82,18 @@ fn lingering_noise_does_not_pass_for_a_change() {
     assert!(share <= 0.13, "{share}");
 }
 
+/// Among noise of 10 %, a step of 20 % may look like a rise: its size is found, and its place may not be.
 #[test]
-fn a_step_of_20_percent_is_found_where_it_is() {
-    let change = one(&seconds(100, WHITE, &step(40, 1.2), &mut Random::new(5)));
-    let Shape::Steps { starts, levels } = &change.shape else { panic!("{change:?}") };
-    assert!(starts.len() == 1 && (36..=44).contains(&starts[0]) && levels.len() == 2, "{change:?}");
-    assert!(((change.after - change.before).exp() - 1.2).abs() < 0.08, "{change:?}");
+fn a_step_is_found_where_it_is_and_a_small_one_at_least_with_its_size() {
+    for seed in 0..8 {
+        let change = one(&seconds(100, WHITE, &step(40, 1.5), &mut Random::new(seed)));
+        let Shape::Steps { starts, levels } = &change.shape else { panic!("{change:?}") };
+        assert!(starts.len() == 1 && (38..=42).contains(&starts[0]) && levels.len() == 2, "{change:?}");
+        assert!(((change.after - change.before).exp() - 1.5).abs() < 0.12, "{change:?}");
+        let small = one(&seconds(100, WHITE, &step(40, 1.2), &mut Random::new(seed)));
+        assert!(!matches!(small.shape, Shape::Swings { .. }), "{small:?}");
+        assert!(((small.after - small.before).exp() - 1.2).abs() < 0.12, "{small:?}");
+    }
 }
 
 #[test]
