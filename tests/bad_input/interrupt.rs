@@ -102,6 +102,45 @@ fn in_the_drain() {
     assert!(counts["received"].as_u64() < counts["acked"].as_u64(), "{counts}");
 }
 
+/// A run that waits for a sink which answers nothing any more.
+fn waits_for_a_silent_sink(sink: &SinkBroker) -> Running {
+    let program = Program::new(["run", "s.yaml", "--out", "run", "--bootstrap", &sink.bootstrap()]);
+    let scenario = "load: {rate: 200, count: 200, warm_up: 0s, drain: 60s}\n";
+    std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();
+    let running = program.start();
+    arrived(sink, 100);
+    sink.control().stall(Apis::one(ApiKey::Fetch), PATIENCE);
+    arrived(sink, 200);
+    running
+}
+
+#[test]
+fn one_request_may_come_as_several_signals() {
+    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
+    let running = waits_for_a_silent_sink(&sink);
+    // As `timeout` does: to the program, and to its process group.
+    running.signal(Signal::INT);
+    running.signal(Signal::TERM);
+    interrupted(&interrupt(running));
+}
+
+#[test]
+fn asked_again_it_ends_at_once() {
+    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
+    let mut running = waits_for_a_silent_sink(&sink);
+    let pid = running.pid();
+    running.wait_for("its end", |running| {
+        running.signal(Signal::INT);
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        stat.rsplit_once(')').unwrap().1.trim_start().starts_with('Z').then_some(())
+    });
+    let ended = running.wait();
+    assert_eq!(ended.code(), Some(130), "{}", said(&ended));
+    let document = std::fs::read_to_string(ended.path("run/run.json")).unwrap();
+    let document: Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["run"]["state"]["kind"], "running", "it ended as at the first request");
+}
+
 #[test]
 fn while_it_tries_to_connect() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
