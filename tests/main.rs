@@ -11,6 +11,7 @@ mod compat;
 mod devices;
 mod drivers;
 mod faults;
+mod figures_that_lie;
 mod fleet;
 mod hardware;
 mod host_limits;
