@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -63,6 +64,13 @@ impl Program {
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
+    }
+
+    /// A file is open in it, of a number that it does not expect, as it is in what a script starts that holds a lock.
+    pub(crate) fn inheriting(self, file: File) -> Self {
+        let mut program = self.under(&["sh", "-c", "exec 9<&0 </dev/null; exec \"$@\"", "sh"]);
+        program.command.stdin(file);
+        program
     }
 
     /// No other program of this process runs beside it.

@@ -2,6 +2,7 @@
 
 use crate::program::{Ended, Program};
 use serde_json::Value;
+use std::fs::File;
 use std::path::Path;
 
 fn lab(state: &Path, arguments: &[&str]) -> Ended {
@@ -32,6 +33,21 @@ fn a_lab_comes_up_is_used_with_the_file_that_it_names_and_goes_down_without_a_tr
     assert_eq!(std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default(), b"");
     assert!(!Path::new(up[0]["directory"].as_str().unwrap()).exists());
     assert_eq!(lab(state.path(), &["status"]).json(), Value::Array(Vec::new()));
+}
+
+#[test]
+fn a_lab_leaves_the_open_files_of_who_started_it_alone() {
+    let state = tempfile::tempdir().unwrap();
+    let lock = state.path().join("lock");
+    let held = File::create(&lock).unwrap();
+    held.lock().unwrap();
+    let up = Program::new(["lab", "up"]).inheriting(held).env("XDG_STATE_HOME", state.path()).run();
+    let take_down = TakeDown(state.path());
+    assert_eq!(up.code(), Some(0), "{}", up.stderr);
+    assert_eq!(lab(state.path(), &["status"]).json().as_array().unwrap().len(), 1);
+    // Whoever held it has gone; only a broker could hold it now.
+    File::open(&lock).unwrap().try_lock().unwrap();
+    drop(take_down);
 }
 
 /// A test that fails half way leaves no broker.

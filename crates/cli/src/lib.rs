@@ -10,6 +10,7 @@ mod commands;
 mod compat;
 mod conditions;
 mod errors;
+mod inherited;
 mod judged;
 mod lock;
 mod printer;
@@ -26,6 +27,7 @@ use std::process::ExitCode;
 
 /// Runs the program.
 pub fn run() -> ExitCode {
+    inherited::keep_from_children();
     let ended = match args::Arguments::try_parse() {
         Ok(arguments) => commands::run(&arguments).map(commands::End::exit_code),
         Err(error) if printer::usage(&error) => Ok(ExitCode::from(errors::USAGE)),
