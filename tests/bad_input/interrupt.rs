@@ -1,6 +1,7 @@
 //! Ctrl-C at every moment of a run: it ends soon, says so, and leaves nothing on the cluster or in the process table.
 
 use super::said;
+use crate::drivers::{Driver, on_both_drivers};
 use crate::kafka::{Broker, lab};
 use crate::program::{Ended, Program, Running};
 use plumb_lab::sink::{ApiKey, Apis, SinkBroker, SinkOptions, Stats};
@@ -8,7 +9,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-/// Longest that a run may take to end. Its parts: two seconds for what is under way, five to leave a group.
+/// Longest that a run may take to end. Its parts: two seconds for what is under way, four for a cluster that does not answer,
+/// and a fifth of a second for each further question to it.
 const BOUND: Duration = Duration::from_secs(12);
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -139,6 +141,39 @@ fn asked_again_it_ends_at_once() {
     let document = std::fs::read_to_string(ended.path("run/run.json")).unwrap();
     let document: Value = serde_json::from_str(&document).unwrap();
     assert_eq!(document["run"]["state"]["kind"], "running", "it ended as at the first request");
+}
+
+/// A run whose broker is gone, or silent, since some time before it is interrupted: nobody waits for each question in turn.
+fn interrupted_without_a_broker(driver: Driver, take_away: impl FnOnce(SinkBroker) -> Option<SinkBroker>) {
+    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
+    let program = Program::new(["run", "s.yaml", "--out", "run", "--bootstrap", &sink.bootstrap()]);
+    let scenario = format!("driver: {driver}\nload: {{rate: 200, duration: 120s, warm_up: 0s}}\n");
+    std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();
+    let running = program.start();
+    arrived(&sink, 100);
+    let _silent = take_away(sink);
+    let ended = interrupt(running);
+    let document = interrupted(&ended);
+    let counts = &document["steps"][0]["counts"];
+    let left = counts["sent"].as_u64().unwrap() - counts["acked"].as_u64().unwrap();
+    assert_eq!(counts["unknown"], left, "{counts}");
+    assert!(ended.stderr.contains("is left behind"), "{}", ended.stderr);
+}
+
+on_both_drivers!(after_the_broker_died, after_the_broker_fell_silent);
+
+fn after_the_broker_died(driver: Driver) {
+    interrupted_without_a_broker(driver, |sink| {
+        drop(sink);
+        None
+    });
+}
+
+fn after_the_broker_fell_silent(driver: Driver) {
+    interrupted_without_a_broker(driver, |sink| {
+        sink.control().stall(Apis::All, 10 * PATIENCE);
+        Some(sink)
+    });
 }
 
 #[test]

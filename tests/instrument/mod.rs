@@ -4,6 +4,7 @@
 //! Records are counted by the sink from 1 in the order of arrival. A run without warm-up and with one partition sends one
 //! probe first, so its measured message number i (from 0) is record i + 2: see [`record`].
 
+mod bounds;
 mod conditions;
 mod contract;
 mod counts;

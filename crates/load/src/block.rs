@@ -106,10 +106,7 @@ impl Clients {
     }
 
     /// Follows changes of leaders until the guard goes, where the driver has to do that itself.
-    fn follow_cluster<'scope>(
-        &'scope self,
-        scope: &'scope Scope<'scope, '_>,
-    ) -> Result<impl Drop + use<'scope>, LoadError> {
+    fn follow_cluster(&self) -> Result<impl Drop + use<'_>, LoadError> {
         struct End<'c>(&'c Clients);
         impl Drop for End<'_> {
             fn drop(&mut self) {
@@ -118,10 +115,12 @@ impl Clients {
                 }
             }
         }
+        // Before anything that can fail: a thread that follows must also be told to end.
+        let end = End(self);
         if let Clients::Wire(clients) = self {
-            spawn(scope, "plumb-meta".to_owned(), || clients.follow_cluster())?;
+            clients.follow_cluster()?;
         }
-        Ok(End(self))
+        Ok(end)
     }
 
     fn effective(&self) -> (Properties, Properties) {
@@ -157,7 +156,7 @@ pub fn run(
     let mut outcome = std::thread::scope(|scope| {
         // Whatever happens in here, the threads are told to end before the scope waits for them.
         let _end = shared.end_on_drop();
-        let _follower = clients.follow_cluster(scope)?;
+        let _follower = clients.follow_cluster()?;
         let started_ns = now_ns();
         let mut receivers = Vec::new();
         for index in 0..consumers {
@@ -215,7 +214,10 @@ pub fn run(
         let mut ends = phases.drain(&parcels, sink);
         let (drain_ns, cut_off) = (phases.drain_ns(), phases.is_under_way());
         shared.finish_producers();
-        let (sent, reported) = join_all(senders)?.into_iter().unzip();
+        let (sent, mut reported): (Vec<Sent>, Vec<Reported>) = join_all(senders)?.into_iter().unzip();
+        for (reported, outstanding) in reported.iter_mut().zip(&outstanding) {
+            reported.note_under_way(outstanding.count());
+        }
         if cut_off {
             // Reports came until the threads ended, after the log was looked at; what they acknowledged last is not lost
             // because nobody waited for it.

@@ -14,6 +14,7 @@ pub mod keys;
 pub mod librdkafka;
 pub mod observation;
 mod pace;
+pub mod patience;
 pub mod payload;
 mod produce;
 pub mod schedule;

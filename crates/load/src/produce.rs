@@ -1,7 +1,7 @@
 //! What a producer of any driver says of itself: what it sent, what became of it, and what is still under way.
 
 use crate::block::{Errors, Shared};
-use crate::schedule::Share;
+use crate::schedule::{Due, Share};
 use crate::statistics::StatisticsSum;
 use crate::verify::RunningSet;
 use plumb_model::plan::Mode;
@@ -67,6 +67,18 @@ pub(crate) struct Sent {
     pub(crate) errors: Errors,
 }
 
+impl Sent {
+    /// What is left of the schedule of a block that began at `at` is not sent: its time is over. It was due all the same.
+    pub(crate) fn leave_out(&mut self, rest: impl Iterator<Item = Due>, at: u64) {
+        for due in rest.filter(|due| due.measured) {
+            let due_ns = at + due.offset_ns;
+            self.intended += 1;
+            self.first_due_ns.get_or_insert(due_ns);
+            self.last_due_ns = Some(due_ns);
+        }
+    }
+}
+
 /// What the reports say.
 #[derive(Debug, Default)]
 pub(crate) struct Reported {
@@ -82,6 +94,16 @@ pub(crate) struct Reported {
     pub(crate) last_ack_ns: Option<u64>,
     pub(crate) statistics: StatisticsSum,
     pub(crate) errors: Errors,
+}
+
+impl Reported {
+    /// So many messages have no report, and will have none.
+    pub(crate) fn note_under_way(&mut self, messages: u64) {
+        if messages > 0 {
+            let text = "still under way when the block ended: whether the brokers have them is not known";
+            self.errors.note_times("produce", ("UNDER_WAY", text), messages);
+        }
+    }
 }
 
 /// The times at which a producer's messages are due: as scheduled, or at once, again and again, until the block has enough.

@@ -56,6 +56,24 @@ pub fn due_times(load: &LoadPlan, share: Share, seed: u64) -> impl Iterator<Item
     warm_up.chain(measured)
 }
 
+/// When the last measured message of a block is due, at the latest, from its start. None without a rate: then the clock alone, or
+/// the path, says when it ends.
+pub(crate) fn last_due_ns(load: &LoadPlan, share: Share, seed: u64) -> Option<u64> {
+    let rate_per_s = load.rate_per_s?;
+    let measured_ns = match (share, &load.schedule) {
+        (Share::Time(time), _) => time.0,
+        (Share::Count(0), _) => 0,
+        (Share::Count(count), Schedule::Constant | Schedule::Burst { .. }) => {
+            even_offset(count - 1, rate_per_s)
+        }
+        (Share::Count(count), schedule) => {
+            let nth = usize::try_from(count - 1).unwrap_or(usize::MAX);
+            offsets(schedule, rate_per_s, seed).nth(nth)?
+        }
+    };
+    Some(load.warm_up.0.saturating_add(measured_ns))
+}
+
 /// Messages of an even warm-up.
 fn warm_up_messages(warm_up: Nanos, rate_per_s: f64) -> u64 {
     (warm_up.as_secs_f64() * rate_per_s).floor() as u64

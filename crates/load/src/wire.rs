@@ -25,6 +25,7 @@ use plumb_model::plan::{Properties, StepPlan};
 use plumb_wire::error::WireError;
 use settings::{ConsumerSettings, ProducerSettings};
 use std::error::Error;
+use std::sync::Arc;
 
 pub(crate) use log_ends::log_ends;
 
@@ -38,8 +39,8 @@ pub(crate) struct Clients {
     producer: ProducerSettings,
     consumer: ConsumerSettings,
     /// As producers and as consumers see the cluster: their sockets may differ.
-    producers_view: ClusterView,
-    consumers_view: ClusterView,
+    producers_view: Arc<ClusterView>,
+    consumers_view: Arc<ClusterView>,
     topic: String,
     effective: (Properties, Properties),
 }
@@ -51,8 +52,10 @@ impl Clients {
         let (consumer, consumer_socket, mut consumer_properties) = settings::consumer(spec.step)?;
         let view = |socket| {
             let transport = security::transport(&cluster.properties, socket)?;
-            ClusterView::new(transport, addresses(&cluster.bootstrap), (spec.topic, spec.partitions))
-                .map_err(|error| words(error, &cluster.bootstrap))
+            let topic = (spec.topic, spec.partitions);
+            let look = |timeout| ClusterView::new(transport, addresses(&cluster.bootstrap), topic, timeout);
+            let view = cluster.patience.ask(cluster::ANSWER, look);
+            view.map(Arc::new).map_err(|error| words(error, &cluster.bootstrap))
         };
         for properties in [&mut producer_properties, &mut consumer_properties] {
             for (key, value) in &cluster.properties {
@@ -71,11 +74,12 @@ impl Clients {
     }
 
     /// Follows changes of leaders until [`Clients::end`].
-    pub(crate) fn follow_cluster(&self) {
-        std::thread::scope(|scope| {
-            scope.spawn(|| self.producers_view.keep_up_to_date());
-            self.consumers_view.keep_up_to_date();
-        });
+    pub(crate) fn follow_cluster(&self) -> Result<(), LoadError> {
+        let follow = |view: &Arc<ClusterView>| {
+            view.follow().map_err(|error| LoadError::Thread { reason: error.to_string() })
+        };
+        follow(&self.producers_view)?;
+        follow(&self.consumers_view)
     }
 
     /// Ends [`Clients::follow_cluster`].
@@ -91,7 +95,7 @@ impl Clients {
 
     /// Consumes until the block ends.
     pub(crate) fn receive(&self, index: usize, shared: &Shared<'_>, seconds: Seconds<'_>) -> Received {
-        let from = (&self.consumer, &self.consumers_view);
+        let from = (&self.consumer, &*self.consumers_view);
         consume::receive((index, &self.topic), shared, from, seconds)
     }
 

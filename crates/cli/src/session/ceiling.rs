@@ -21,6 +21,7 @@ use plumb_model::plan::{
 use plumb_model::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Length of a measurement, and what comes before it.
@@ -50,7 +51,7 @@ struct KeptCeiling {
 pub(super) fn ceilings(
     plan: &Plan,
     host: &HostFacts,
-    (stop, progress): (&AtomicBool, &Progress),
+    (stop, progress): (&Arc<AtomicBool>, &Progress),
 ) -> Result<Vec<GeneratorCeiling>> {
     let mut kept: Kept = cache::read(FILE);
     let cpu_model = host.cpu_model.value().cloned().unwrap_or_default();
@@ -100,7 +101,7 @@ fn wanted(plan: &Plan) -> Vec<(Driver, u64)> {
 }
 
 /// Messages per second of one producer. None when the user stopped it.
-fn measure(driver: Driver, size: Bytes, stop: &AtomicBool) -> Result<Option<f64>> {
+fn measure(driver: Driver, size: Bytes, stop: &Arc<AtomicBool>) -> Result<Option<f64>> {
     let options = SinkOptions {
         keep: Keep::Nothing,
         message_limit_bytes: usize::try_from(size.0 + OVERHEAD_BYTES).unwrap_or(usize::MAX),

@@ -2,6 +2,7 @@
 
 use super::cpu::{CpuBySecond, CpuReading};
 use super::target::{METRICS_TIMEOUT, Target};
+use plumb_load::patience::Patience;
 use plumb_model::facts::{HostDelta, ProcessIo, ProcessUsage, RequestTimes};
 use plumb_observe::{
     HostRoot, HostSample, Scrape, ThreadsSample, host_delta, is_local_address, listening_process,
@@ -18,6 +19,7 @@ pub(super) struct Watch {
     before: Option<Reading>,
     after: Option<Reading>,
     cpu: CpuBySecond,
+    patience: Patience,
 }
 
 /// What is read at the ends of the measured part. Each is absent when it cannot be read.
@@ -49,7 +51,8 @@ impl Watch {
             Some(pids) => pids.into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect(),
             None => listeners(&root, target).unwrap_or_default(),
         };
-        Watch { root, metrics, broker_pids, before: None, after: None, cpu: CpuBySecond::default() }
+        let (cpu, patience) = (CpuBySecond::default(), target.cluster.patience.clone());
+        Watch { root, metrics, broker_pids, before: None, after: None, cpu, patience }
     }
 
     pub(super) fn measured_part_begins(&mut self) {
@@ -77,8 +80,8 @@ impl Watch {
     }
 
     pub(super) fn end(self) -> Watched {
-        let mut watched =
-            Watched { request_times: merged_times(&self.metrics), cpu: self.cpu, ..Watched::default() };
+        let request_times = merged_times(&self.metrics, &self.patience);
+        let mut watched = Watched { request_times, cpu: self.cpu, ..Watched::default() };
         let Some((before, after)) = self.before.zip(self.after) else { return watched };
         watched.own = before.own.zip(after.own).map(|(before, after)| process_usage(&before, &after));
         watched.host = before.host.zip(after.host).map(|(before, after)| host_delta(&before, &after));
@@ -111,10 +114,9 @@ fn listeners(root: &HostRoot, target: &Target) -> Option<Vec<u32>> {
 }
 
 /// The request times of all brokers between the scrape before the block and one now; absent when any is missing.
-fn merged_times(metrics: &[(String, Option<Scrape>)]) -> Option<RequestTimes> {
-    let times: Option<Vec<RequestTimes>> = metrics
-        .iter()
-        .map(|(url, before)| Some(request_times(before.as_ref()?, &scrape(url, METRICS_TIMEOUT).ok()?)))
-        .collect();
+fn merged_times(metrics: &[(String, Option<Scrape>)], patience: &Patience) -> Option<RequestTimes> {
+    let now = |url: &str| patience.ask(METRICS_TIMEOUT, |timeout| scrape(url, timeout)).ok();
+    let times: Option<Vec<RequestTimes>> =
+        metrics.iter().map(|(url, before)| Some(request_times(before.as_ref()?, &now(url)?))).collect();
     RequestTimes::merged(&times?.iter().collect::<Vec<_>>())
 }

@@ -44,7 +44,7 @@ fn failure(setup: &Setup, complete: bool) -> Option<Finding> {
     let mut finding = about_step(RULE.id, severity, setup.name(), claim)
         .seen_against("counts.failed", counts.failed.to_string(), "0")
         .seen_against("counts.unknown", counts.unknown.to_string(), "0")
-        .seen_against("due and not accepted by the client", refused.to_string(), "0");
+        .seen_against("due and never sent", refused.to_string(), "0");
     for error in &setup.result.errors {
         finding = finding.seen(format!("{} error {}", error.origin, error.code), count(error.count, "time"));
     }

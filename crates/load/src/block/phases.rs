@@ -7,6 +7,7 @@ use crate::error::LoadError;
 use crate::librdkafka::connect::Cluster;
 use crate::observation::{Observation, Sink};
 use crate::produce::Outstanding;
+use crate::schedule::{Share, last_due_ns};
 use crate::seconds::Parcel;
 use plumb_model::plan::Mode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -17,6 +18,8 @@ use std::time::Duration;
 const READY_S: u64 = 30;
 /// Longest wait for what is under way once the user asked to stop.
 const STOP_DRAIN_NS: u64 = 2_000_000_000;
+/// Messages may be sent so late at least, however short the plan's drain is (ours): a stall of the sender is no overload.
+const LATE_NS_LEAST: u64 = 1_000_000_000;
 const TICK: Duration = Duration::from_millis(20);
 /// Ticks of a part whose end is itself a figure.
 const SHORT_TICK: Duration = Duration::from_millis(2);
@@ -111,6 +114,21 @@ impl Phases<'_> {
         if by_clock {
             self.shared.measure_from(at + load.warm_up.0);
         }
+        let last_due_ns = match self.spec.share {
+            // It begins when the backlog is built.
+            _ if load.saturating() && matches!(load.mode, Mode::Backlog(_)) => None,
+            Share::Time(time) if load.saturating() => Some(load.warm_up.0.saturating_add(time.0)),
+            share => last_due_ns(load, share, self.spec.seed),
+        };
+        if let Some(last_due_ns) = last_due_ns {
+            self.send_until(at.saturating_add(last_due_ns));
+        }
+    }
+
+    /// A load that the path does not take is not sent for longer than the user was ready to wait for its end.
+    fn send_until(&self, last_due_ns: u64) {
+        let late_ns = self.shared.load.drain.0.max(LATE_NS_LEAST);
+        self.shared.send_until(last_due_ns.saturating_add(late_ns));
     }
 
     /// Feeds the sink until the measured part is over.
@@ -152,7 +170,7 @@ impl Phases<'_> {
             self.look_at_backlog();
         }
         // What is under way belongs to a load that is not paced: its work is not done before.
-        let drain_until = now_ns() + self.shared.load.drain.0;
+        let drain_until = self.drain_until_ns();
         while self.shared.saturating
             && self.is_under_way()
             && !self.shared.stopped()
@@ -200,7 +218,7 @@ impl Phases<'_> {
         while self.is_sending(senders) {
             feed(parcels, sink, TICK);
         }
-        let drain_until = now_ns() + self.shared.load.drain.0;
+        let drain_until = self.drain_until_ns();
         while self.is_under_way() && !self.shared.stopped() && now_ns() < drain_until {
             feed(parcels, sink, SHORT_TICK);
         }
@@ -245,10 +263,19 @@ impl Phases<'_> {
         if due {
             if load.saturating() {
                 self.shared.measure_from(now);
+                if let Share::Time(time) = self.spec.share {
+                    self.send_until(now.saturating_add(time.0));
+                }
             }
             self.shared.release_consumers();
             self.released_ns = Some(now);
         }
+    }
+
+    /// When to wait no longer for reports, if sending has just ended: late sends have used up some of the plan's drain.
+    fn drain_until_ns(&self) -> u64 {
+        let now = now_ns();
+        now.saturating_add(self.shared.load.drain.0).min(self.shared.send_until_ns().max(now))
     }
 
     /// Notes when consumers that were released have caught up.
@@ -278,17 +305,21 @@ impl Phases<'_> {
     /// Waits for reports, then for the consumers to reach the log's end, no longer than the plan allows, and than
     /// somebody who asked to stop would. Returns the end offsets.
     pub(super) fn drain(&mut self, parcels: &Receiver<Parcel>, sink: &mut dyn Sink) -> Option<Vec<i64>> {
-        let mut deadline = now_ns() + self.spec.step.load.drain.0;
-        let mut hurried = false;
-        let mut over = || {
-            if !hurried && self.shared.stopped_by_user() {
-                hurried = true;
-                deadline = deadline.min(now_ns() + STOP_DRAIN_NS);
+        let deadline = now_ns().saturating_add(self.spec.step.load.drain.0);
+        let reports_until = self.drain_until_ns();
+        let mut hurried_until = u64::MAX;
+        let mut over = |until: u64| {
+            if hurried_until == u64::MAX && self.shared.stopped_by_user() {
+                hurried_until = now_ns() + STOP_DRAIN_NS;
             }
-            now_ns() >= deadline
+            now_ns() >= until.min(hurried_until)
         };
-        while self.is_under_way() && !over() {
-            feed(parcels, sink, Duration::from_millis(2));
+        while self.is_under_way() && !over(reports_until) {
+            feed(parcels, sink, SHORT_TICK);
+        }
+        if self.is_under_way() {
+            // The producers end first: see `catch_up`.
+            return self.log_ends();
         }
         loop {
             let ends = self.log_ends();
@@ -297,19 +328,26 @@ impl Phases<'_> {
                 None => false,
             };
             self.look_at_backlog();
-            if reached || over() {
+            if reached || over(deadline) {
                 return ends;
             }
             feed(parcels, sink, TICK);
         }
     }
 
-    /// Lets the consumers reach the log's end once the producers have ended, as long as somebody who asked to stop would
-    /// wait. Returns the end offsets.
+    /// Lets the consumers reach the log's end once the producers have ended, no longer than the plan allows, and than somebody who
+    /// asked to stop would wait. Returns the end offsets.
     pub(super) fn catch_up(&self, parcels: &Receiver<Parcel>, sink: &mut dyn Sink) -> Option<Vec<i64>> {
         let ends = self.log_ends()?;
-        let deadline = now_ns() + STOP_DRAIN_NS;
-        while self.shared.load.consumers > 0 && !self.shared.has_reached(&ends) && now_ns() < deadline {
+        let begun = now_ns();
+        let patience_ns = || match self.shared.stopped_by_user() {
+            true => STOP_DRAIN_NS,
+            false => self.shared.load.drain.0,
+        };
+        while self.shared.load.consumers > 0
+            && !self.shared.has_reached(&ends)
+            && now_ns() < begun.saturating_add(patience_ns())
+        {
             feed(parcels, sink, TICK);
         }
         Some(ends)

@@ -19,6 +19,8 @@ pub(crate) struct Shared<'a> {
     start_ns: AtomicU64,
     measured_from_ns: AtomicU64,
     measured_to_ns: AtomicU64,
+    /// When nothing more is sent, whatever is still due.
+    send_until_ns: AtomicU64,
     /// Offset of the next record that the consumers have not seen, by partition.
     positions: Vec<AtomicI64>,
     probes_acknowledged: Vec<AtomicBool>,
@@ -66,6 +68,7 @@ impl<'a> Shared<'a> {
             start_ns: AtomicU64::new(u64::MAX),
             measured_from_ns: AtomicU64::new(u64::MAX),
             measured_to_ns: AtomicU64::new(u64::MAX),
+            send_until_ns: AtomicU64::new(u64::MAX),
             positions: starts.iter().map(|offset| AtomicI64::new(*offset)).collect(),
             probes_acknowledged: flags(),
             probes_received: flags(),
@@ -113,6 +116,26 @@ impl<'a> Shared<'a> {
 
     pub(crate) fn finish(&self) {
         self.finish.store(true, Ordering::Release);
+    }
+
+    /// Nothing more is sent after this time, whatever is still due.
+    pub(crate) fn send_until(&self, until_ns: u64) {
+        self.send_until_ns.store(until_ns, Ordering::Release);
+    }
+
+    /// That time; far away while it is not known.
+    pub(crate) fn send_until_ns(&self) -> u64 {
+        self.send_until_ns.load(Ordering::Acquire)
+    }
+
+    /// Whether the block's time is over though messages may still be due.
+    pub(crate) fn is_overdue(&self, now_ns: u64) -> bool {
+        now_ns > self.send_until_ns()
+    }
+
+    /// Whether nothing more is to be sent.
+    pub(crate) fn sends_no_more(&self, now_ns: u64) -> bool {
+        self.stopped() || self.is_overdue(now_ns)
     }
 
     /// Tells the threads to end when the guard goes, however that happens.

@@ -56,8 +56,8 @@ impl Cluster {
         configs: &Properties,
     ) -> Result<OwnTopic, LoadError> {
         let partitions = i32::try_from(partitions).unwrap_or(i32::MAX);
-        self.client
-            .create_topic(name, (partitions, replicas), configs, TIMEOUT)
+        self.patience
+            .ask(TIMEOUT, |timeout| self.client.create_topic(name, (partitions, replicas), configs, timeout))
             .map_err(|error| LoadError::from((error, format!("create topic {name}").as_str())))?;
         Ok(OwnTopic { name: name.to_owned() })
     }
@@ -76,7 +76,7 @@ impl Cluster {
                 Ok(_) | Err(LoadError::UnknownTopic { .. }) => {}
                 Err(error) => return Err(error),
             }
-            if now_ns() - started > TIMEOUT.as_nanos() as u64 {
+            if now_ns() - started > self.patience.of(TIMEOUT).as_nanos() as u64 {
                 let operation = format!("wait for the leaders of topic {name}");
                 let reason = format!("not there after {} s", TIMEOUT.as_secs());
                 return Err(LoadError::Refused { operation, reason });
@@ -87,7 +87,8 @@ impl Cluster {
 
     /// Topics that were made for a run of this id: those that it left when it was killed.
     pub fn topics_of_run(&self, run_id: &str) -> Result<Vec<OwnTopic>, LoadError> {
-        let metadata = self.client.metadata(MetadataOf::AllTopics, TIMEOUT);
+        let metadata =
+            self.patience.ask(TIMEOUT, |timeout| self.client.metadata(MetadataOf::AllTopics, timeout));
         let metadata = metadata.map_err(|error| LoadError::from((error, "list the topics")))?;
         let start = format!("{}-", run_topics(run_id));
         let names = metadata.topics.into_iter().map(|topic| topic.name);
@@ -97,22 +98,23 @@ impl Cluster {
     /// Deletes a topic that this run made.
     pub fn delete_topic(&self, topic: &OwnTopic) -> Result<(), LoadError> {
         let operation = format!("delete topic {}", topic.name);
-        self.client
-            .delete_topic(&topic.name, TIMEOUT)
+        self.patience
+            .ask(TIMEOUT, |timeout| self.client.delete_topic(&topic.name, timeout))
             .map_err(|error| LoadError::from((error, operation.as_str())))
     }
 
     /// Deletes a consumer group of this run, if the cluster allows that.
     pub fn delete_group(&self, group: &str) {
         // Some services do not offer it; the group then ends with its offsets' retention.
-        let _ = self.client.delete_group(group, TIMEOUT);
+        let _ = self.patience.ask(TIMEOUT, |timeout| self.client.delete_group(group, timeout));
     }
 
     /// Partitions, leaders and replicas.
     pub fn topic_shape(&self, name: &str) -> Result<TopicShape, LoadError> {
         let operation = format!("look at topic {name}");
         let refused = |error: AdminError| LoadError::from((error, operation.as_str()));
-        let metadata = self.client.metadata(MetadataOf::Topic(name), TIMEOUT).map_err(&refused)?;
+        let ask = |timeout| self.client.metadata(MetadataOf::Topic(name), timeout);
+        let metadata = self.patience.ask(TIMEOUT, ask).map_err(&refused)?;
         let Some(topic) = metadata.topics.into_iter().find(|topic| topic.name == name) else {
             return Err(LoadError::UnknownTopic { topic: name.to_owned() });
         };
@@ -133,11 +135,15 @@ impl Cluster {
 
     /// Configs of a topic; empty when the cluster does not tell.
     pub fn topic_configs(&self, name: &str) -> Properties {
-        self.client.configs(ConfigOf::Topic(name), TIMEOUT).unwrap_or_default()
+        self.configs(ConfigOf::Topic(name))
     }
 
     /// Configs of a broker; empty when the cluster does not tell.
     pub fn broker_configs(&self, id: i32) -> Properties {
-        self.client.configs(ConfigOf::Broker(id), TIMEOUT).unwrap_or_default()
+        self.configs(ConfigOf::Broker(id))
+    }
+
+    fn configs(&self, of: ConfigOf<'_>) -> Properties {
+        self.patience.ask(TIMEOUT, |timeout| self.client.configs(of, timeout)).unwrap_or_default()
     }
 }

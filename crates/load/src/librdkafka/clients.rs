@@ -7,18 +7,24 @@ use crate::block::{BlockSpec, ProducerJob, Shared};
 use crate::consume::Received;
 use crate::error::LoadError;
 use crate::librdkafka::connect::Cluster;
+use crate::patience::Patience;
 use crate::produce::{Reported, Sent};
 use crate::seconds::Seconds;
 use plumb_model::plan::{Properties, StepPlan};
+use std::time::Duration;
 
 /// Windows of the client's statistics.
 const STATISTICS_MS: &str = "200";
+/// Longest wait for the library to end its clients (ours). It takes milliseconds, and tens of seconds when brokers are gone that a
+/// consumer would say goodbye to.
+const END: Duration = Duration::from_secs(60);
 
 /// The clients of a block.
 #[derive(Debug)]
 pub(crate) struct Clients {
     producers: Vec<Client>,
     consumers: Vec<Client>,
+    patience: Patience,
 }
 
 impl Clients {
@@ -32,8 +38,11 @@ impl Clients {
             let properties = properties(role, spec.step, spec.group, &cluster.properties);
             (0..count).map(|_| Client::new(role, &properties)).collect()
         };
-        let clients =
-            Clients { producers: of(Role::Producer, producers)?, consumers: of(Role::Consumer, consumers)? };
+        let clients = Clients {
+            producers: of(Role::Producer, producers)?,
+            consumers: of(Role::Consumer, consumers)?,
+            patience: cluster.patience.clone(),
+        };
         clients.consumers.iter().try_for_each(|consumer| consumer.subscribe(spec.topic))?;
         Ok(clients)
     }
@@ -79,13 +88,28 @@ impl Clients {
 
     /// Consumes until the block ends.
     pub(crate) fn receive(&self, index: usize, shared: &Shared<'_>, seconds: Seconds<'_>) -> Received {
-        receive(shared, &self.consumers[index], index, seconds)
+        receive(shared, (&self.consumers[index], index), &self.patience, seconds)
     }
 
     /// The producers' and the consumers' properties as the library resolved them.
     pub(crate) fn effective(&self) -> (Properties, Properties) {
         let of = |clients: &[Client]| clients.first().map(Client::effective).unwrap_or_default();
         (of(&self.producers), of(&self.consumers))
+    }
+}
+
+impl Drop for Clients {
+    fn drop(&mut self) {
+        let clients = (std::mem::take(&mut self.producers), std::mem::take(&mut self.consumers));
+        let (done, is_done) = std::sync::mpsc::channel();
+        let end = move || {
+            drop(clients);
+            // Nobody listens any more when that took too long.
+            let _ = done.send(());
+        };
+        // A thread that cannot be started drops the clients here.
+        let _ = std::thread::Builder::new().name("plumb-end".to_owned()).spawn(end);
+        let _ = self.patience.ask(END, |timeout| is_done.recv_timeout(timeout));
     }
 }
 

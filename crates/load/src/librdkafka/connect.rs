@@ -3,7 +3,9 @@
 use super::ffi::{AdminError, Client, EventView, MetadataOf, Role};
 use crate::clock::now_ns;
 use crate::error::LoadError;
+use crate::patience::Patience;
 use plumb_model::plan::Properties;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -18,6 +20,8 @@ const WORDS_MOST: usize = 16;
 #[derive(Debug)]
 pub struct Cluster {
     pub(crate) client: Client,
+    /// How long exchanges with it may wait.
+    pub patience: Patience,
     /// host:port, comma separated.
     pub bootstrap: String,
     /// Connection and security properties that every client of the run gets.
@@ -28,13 +32,14 @@ pub struct Cluster {
     pub id: Option<String>,
 }
 
-/// Connects, or says why that is not possible. `stop` gives up.
-pub fn connect(bootstrap: &str, security: &Properties, stop: &AtomicBool) -> Result<Cluster, LoadError> {
+/// Connects, or says why that is not possible. `stop` gives up, and makes all exchanges with the cluster short.
+pub fn connect(bootstrap: &str, security: &Properties, stop: &Arc<AtomicBool>) -> Result<Cluster, LoadError> {
     let mut properties = security.clone();
     properties.insert("bootstrap.servers".to_owned(), bootstrap.to_owned());
     let mut patient = properties.clone();
     patient.entry("reconnect.backoff.max.ms".to_owned()).or_insert_with(|| "500".to_owned());
     let client = Client::new(Role::Admin, &patient)?;
+    let patience = Patience::new(stop);
     let started = now_ns();
     let mut words = Words::default();
     loop {
@@ -46,7 +51,8 @@ pub fn connect(bootstrap: &str, security: &Properties, stop: &AtomicBool) -> Res
             Ok(metadata) if !metadata.brokers.is_empty() => {
                 let id = client.cluster_id(Duration::from_secs(5));
                 let bootstrap = bootstrap.to_owned();
-                return Ok(Cluster { client, bootstrap, properties, brokers: metadata.brokers, id });
+                let brokers = metadata.brokers;
+                return Ok(Cluster { client, patience, bootstrap, properties, brokers, id });
             }
             Ok(_) | Err(_) => {}
         }

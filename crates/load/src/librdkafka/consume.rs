@@ -5,17 +5,18 @@ use super::{Client, EventView, Message};
 use crate::block::Shared;
 use crate::clock::now_ns;
 use crate::consume::{Received, Record};
+use crate::patience::Patience;
 use crate::seconds::Seconds;
 use std::time::Duration;
 
 /// Longest wait for the group to let a consumer go.
-const CLOSE_NS: u64 = 5_000_000_000;
+const CLOSE: Duration = Duration::from_secs(5);
 
 /// Receives until the block ends, then leaves the group.
 pub(crate) fn receive(
     shared: &Shared<'_>,
-    client: &Client,
-    index: usize,
+    (client, index): (&Client, usize),
+    patience: &Patience,
     mut seconds: Seconds<'_>,
 ) -> Received {
     let mut received = Received::new(shared.partitions());
@@ -63,7 +64,7 @@ pub(crate) fn receive(
     }
     received.arrivals.end_run();
     seconds.finish();
-    leave(client);
+    leave(client, patience);
     received.statistics = emissions.sum;
     received
 }
@@ -94,14 +95,21 @@ fn note_message(
 }
 
 /// Leaves the group, so that the cluster need not wait for the member's session to end.
-fn leave(client: &Client) {
-    let deadline = now_ns() + CLOSE_NS;
-    client.begin_close();
-    while !client.is_closed() && now_ns() < deadline {
-        if let Some(event) = client.poll(Duration::from_millis(10))
-            && let EventView::Rebalance(rebalance) = event.view()
-        {
-            rebalance.answer(client, |_| None);
+fn leave(client: &Client, patience: &Patience) {
+    // A member that could not leave ends with its session.
+    let _ = patience.ask(CLOSE, |timeout| {
+        let begun = now_ns();
+        client.begin_close();
+        while !client.is_closed() {
+            if now_ns() - begun > timeout.as_nanos() as u64 {
+                return Err(());
+            }
+            if let Some(event) = client.poll(Duration::from_millis(10))
+                && let EventView::Rebalance(rebalance) = event.view()
+            {
+                rebalance.answer(client, |_| None);
+            }
         }
-    }
+        Ok(())
+    });
 }

@@ -44,12 +44,13 @@ impl Cluster {
     fn watermarks(&self, topic: &str, partition: i32) -> Result<(i64, i64), LoadError> {
         let started = now_ns();
         loop {
-            let reason = match self.client.watermarks(topic, partition, TIMEOUT) {
+            let ask = |timeout| self.client.watermarks(topic, partition, timeout);
+            let reason = match self.patience.ask(TIMEOUT, ask) {
                 Ok(watermarks) => return Ok(watermarks),
                 Err(reason) => reason,
             };
             let passes = PASSING.iter().any(|code| reason.starts_with(code));
-            if !passes || now_ns() - started > LEADER_WAIT.as_nanos() as u64 {
+            if !passes || now_ns() - started > self.patience.of(LEADER_WAIT).as_nanos() as u64 {
                 let operation = format!("ask for the offsets of {topic} partition {partition}");
                 return Err(LoadError::Refused { operation, reason });
             }

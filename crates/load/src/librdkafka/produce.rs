@@ -42,7 +42,7 @@ enum Attempt {
     Sent { at_ns: u64 },
     /// The client will not take it.
     Refused,
-    /// The user stopped the run while the client's queue was full.
+    /// Nothing more is sent: the run was stopped, or its time was over, while the client's queue was full.
     Stopped,
 }
 
@@ -108,23 +108,29 @@ impl<'a> Sender<'a> {
         sent: &mut Sent,
     ) {
         let mut sequences = [0u64; 2];
-        for due in schedule {
+        let mut schedule = schedule.peekable();
+        while let Some(due) = schedule.peek().copied() {
             let due_ns = at + due.offset_ns;
             let stopped = |now| {
                 slips.pass(now);
-                self.shared.stopped()
+                self.shared.sends_no_more(now)
             };
             if !pace.wait(due_ns, stopped) || !self.wait_for_room() {
-                return;
+                break;
             }
             let Some(at_ns) = self.send_next(due.measured, (due_ns, None), &mut sequences, sent) else {
-                return;
+                break;
             };
+            schedule.next();
             if let Some(at_ns) = at_ns {
                 let second = slips.at(at_ns, !due.measured);
                 second.sent += 1;
                 second.response.record(due_ns, at_ns);
             }
+        }
+        // Of a run that was stopped nobody knows what would have become of the rest.
+        if !self.shared.stopped() {
+            sent.leave_out(schedule, at);
         }
     }
 
@@ -162,7 +168,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Makes the next message and hands it over, due at a time and sent at another, or now. None when the run was stopped;
+    /// Makes the next message and hands it over, due at a time and sent at another, or now. None when nothing more is sent;
     /// else when it was sent, unless the client refused it.
     fn send_next(
         &mut self,
@@ -207,7 +213,7 @@ impl<'a> Sender<'a> {
             let Err(error) = self.hand_over(-1, &stamp) else { return Attempt::Sent { at_ns: sent_ns } };
             self.outstanding.take_back();
             match error {
-                ProduceError::QueueFull if !self.shared.stopped() => {
+                ProduceError::QueueFull if !self.shared.sends_no_more(now_ns()) => {
                     sent.queue_full_waits += 1;
                     std::thread::sleep(Duration::from_micros(200));
                 }
@@ -224,10 +230,10 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Waits until one more message may be under way; false when the run was stopped first.
+    /// Waits until one more message may be under way; false when nothing more is sent before that.
     fn wait_for_room(&self) -> bool {
         while self.outstanding.count() >= self.in_flight {
-            if self.shared.stopped() {
+            if self.shared.sends_no_more(now_ns()) {
                 return false;
             }
             self.outstanding.waiting.store(true, Ordering::SeqCst);

@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Longest wait for one answer.
-const ANSWER: Duration = Duration::from_secs(10);
+pub(super) const ANSWER: Duration = Duration::from_secs(10);
 /// Pause between two questions while an answer is no help; a leader election takes about a second.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -32,6 +32,8 @@ pub(super) struct Leaders {
 pub(super) struct ClusterView {
     transport: Transport,
     bootstrap: Vec<(String, u16)>,
+    /// Longest wait for a connection, and for one answer.
+    answer: Duration,
     topic: String,
     partitions: usize,
     leaders: Mutex<Arc<Leaders>>,
@@ -48,10 +50,12 @@ impl ClusterView {
         transport: Transport,
         bootstrap: Vec<(String, u16)>,
         (topic, partitions): (&str, usize),
+        answer: Duration,
     ) -> Result<Self, WireError> {
         let view = ClusterView {
             transport,
             bootstrap,
+            answer,
             topic: topic.to_owned(),
             partitions,
             leaders: Mutex::default(),
@@ -84,8 +88,15 @@ impl ClusterView {
         self.woken.notify_one();
     }
 
-    /// Answers [`ClusterView::ask_again`] until [`ClusterView::end`].
-    pub(super) fn keep_up_to_date(&self) {
+    /// Answers [`ClusterView::ask_again`] on a thread of its own until [`ClusterView::end`]. Nobody has to wait for the thread: it
+    /// may be in a question to a broker that is gone, which has a deadline.
+    pub(super) fn follow(self: &Arc<Self>) -> std::io::Result<()> {
+        let view = Arc::clone(self);
+        std::thread::Builder::new().name("plumb-meta".to_owned()).spawn(move || view.keep_up_to_date())?;
+        Ok(())
+    }
+
+    fn keep_up_to_date(&self) {
         let mut connection: Option<Connection> = None;
         while self.wait_until_wanted() {
             let answer = match connection.as_mut() {
@@ -112,7 +123,7 @@ impl ClusterView {
         }
     }
 
-    /// Ends [`ClusterView::keep_up_to_date`].
+    /// Ends [`ClusterView::follow`].
     pub(super) fn end(&self) {
         self.ended.store(true, Ordering::Release);
         self.woken.notify_one();
@@ -120,7 +131,7 @@ impl ClusterView {
 
     /// A producer id for an idempotent producer. Waits, and asks another broker when one goes away meanwhile.
     pub(super) fn producer_id(&self) -> Result<ProducerId, WireError> {
-        let until = Instant::now() + ANSWER;
+        let until = Instant::now() + self.answer;
         loop {
             let answer = self.connect().and_then(|mut connection| init_producer_id(&mut connection, until));
             match answer {
@@ -158,7 +169,7 @@ impl ClusterView {
         let known = self.leaders().brokers.values().cloned().collect::<Vec<_>>();
         let mut last = None;
         for (host, port) in known.iter().chain(&self.bootstrap) {
-            match self.transport.open(host, *port) {
+            match self.transport.open_within(host, *port, self.answer) {
                 Ok(connection) => return Ok(connection),
                 Err(error) => last = Some(error),
             }
@@ -171,7 +182,7 @@ impl ClusterView {
 
     /// Asks, and keeps the answer; whether every partition has a leader.
     fn ask(&self, connection: &mut Connection) -> Result<bool, WireError> {
-        let answer = metadata(connection, &self.topic, Instant::now() + ANSWER)?;
+        let answer = metadata(connection, &self.topic, Instant::now() + self.answer)?;
         let mut of_partition = vec![None; self.partitions];
         for partition in &answer.partitions {
             let place = usize::try_from(partition.index).ok().and_then(|at| of_partition.get_mut(at));

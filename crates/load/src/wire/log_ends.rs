@@ -22,7 +22,8 @@ const SOCKET: SocketSettings = SocketSettings { no_delay: true, send_bytes: None
 pub(crate) fn log_ends(cluster: &Cluster, topic: &str, partitions: usize) -> Option<Vec<i64>> {
     let transport = security::transport(&cluster.properties, SOCKET).ok()?;
     let bootstrap = addresses(&cluster.bootstrap);
-    let view = ClusterView::new(transport.clone(), bootstrap, (topic, partitions)).ok()?;
+    let look = |timeout| ClusterView::new(transport.clone(), bootstrap, (topic, partitions), timeout);
+    let view = cluster.patience.ask(ANSWER, look).ok()?;
     let leaders = view.leaders();
     let mut led: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
     for (index, leader) in leaders.of_partition.iter().enumerate() {
@@ -31,7 +32,8 @@ pub(crate) fn log_ends(cluster: &Cluster, topic: &str, partitions: usize) -> Opt
     let mut ends = vec![None; partitions];
     for (broker, indexes) in led {
         let (host, port) = leaders.brokers.get(&broker)?;
-        for (index, end) in ends_at(&transport, (host, *port), topic, &indexes)? {
+        let ask = |timeout| ends_at((&transport, timeout), (host, *port), topic, &indexes).ok_or(());
+        for (index, end) in cluster.patience.ask(ANSWER, ask).ok()? {
             *ends.get_mut(usize::try_from(index).ok()?)? = Some(end);
         }
     }
@@ -39,13 +41,13 @@ pub(crate) fn log_ends(cluster: &Cluster, topic: &str, partitions: usize) -> Opt
 }
 
 fn ends_at(
-    transport: &Transport,
+    (transport, timeout): (&Transport, Duration),
     (host, port): (&str, u16),
     topic: &str,
     indexes: &[i32],
 ) -> Option<Vec<(i32, i64)>> {
-    let mut connection = transport.open(host, port).ok()?;
-    let deadline = Instant::now() + ANSWER;
+    let mut connection = transport.open_within(host, port, timeout).ok()?;
+    let deadline = Instant::now() + timeout;
     let offsets = list_offsets(&mut connection, topic, indexes, End::LogEnd, deadline).ok()?;
     let whole = |offset: &plumb_wire::control::PartitionOffset| {
         (offset.error.ok().is_ok() && offset.offset >= 0).then_some((offset.index, offset.offset))

@@ -206,7 +206,10 @@ impl<'b, 'a> Producer<'b, 'a> {
                 };
             }
             let progress = match self.at_ns.filter(|_| !self.over) {
-                Some(_) if self.shared.stopped() => Enqueued::Over,
+                Some(at) if self.shared.sends_no_more(now) => {
+                    self.leave_out_the_rest(&mut course, at);
+                    Enqueued::Over
+                }
                 Some(at) => self.enqueue(&mut course, at, now),
                 None => Enqueued::Nothing,
             };
@@ -233,6 +236,15 @@ impl<'b, 'a> Producer<'b, 'a> {
         slips.finish();
         acks.finish();
         (sent, reported)
+    }
+
+    /// The block's time is over with messages still due. Of a run that was stopped nobody knows what would have become of them.
+    fn leave_out_the_rest(&mut self, course: &mut Course<Schedule>, at: u64) {
+        if let Course::Scheduled(schedule) = course
+            && !self.shared.stopped()
+        {
+            self.sent.leave_out(schedule, at);
+        }
     }
 
     /// Nothing more will be enqueued.

@@ -21,8 +21,13 @@ use crate::sasl::{
 };
 use crate::versions::{ApiKey, ApiVersions};
 use crate::write;
+use std::time::Duration;
 
-pub(super) fn open(transport: &Transport, host: &str, port: u16) -> Result<Connection, WireError> {
+pub(super) fn open(
+    transport: &Transport,
+    (host, port): (&str, u16),
+    timeout: Duration,
+) -> Result<Connection, WireError> {
     // As people write it in addresses.
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     let broker = match host.contains(':') {
@@ -30,7 +35,7 @@ pub(super) fn open(transport: &Transport, host: &str, port: u16) -> Result<Conne
         false => format!("{host}:{port}"),
     };
     let options = transport.options();
-    let deadline = Deadline::after(options.open_timeout);
+    let deadline = Deadline::after(timeout);
     let addresses = resolve(&broker, host, port, deadline)?;
     let socket = connect(&broker, &addresses, &options.socket, deadline)?;
     let stream = match transport.tls() {

@@ -103,7 +103,15 @@ impl Transport {
     /// # Errors
     /// One for each thing that can be wrong; see [`WireError`].
     pub fn open(&self, host: &str, port: u16) -> Result<Connection, WireError> {
-        open::open(self, host, port)
+        self.open_within(host, port, self.0.options.open_timeout)
+    }
+
+    /// The same, in another time than the options allow.
+    ///
+    /// # Errors
+    /// As of [`Self::open`].
+    pub fn open_within(&self, host: &str, port: u16, timeout: Duration) -> Result<Connection, WireError> {
+        open::open(self, (host, port), timeout)
     }
 
     pub(super) fn tls(&self) -> Option<&Arc<ClientConfig>> {

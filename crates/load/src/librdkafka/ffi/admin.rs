@@ -229,7 +229,7 @@ impl Client {
             let event = sys::rd_kafka_queue_poll(queue, timeout_ms(timeout));
             sys::rd_kafka_queue_destroy(queue);
             let Some(event) = NonNull::new(event).map(Event::new) else {
-                let text = format!("no answer within {} s", timeout.as_secs());
+                let text = format!("no answer within {} s", timeout.as_secs_f64());
                 return Err(AdminError { code: "_TIMED_OUT".to_owned(), text });
             };
             let code = sys::rd_kafka_event_error(event.as_ptr());
