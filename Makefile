@@ -56,6 +56,7 @@ bench-crypto: bootstrap ## Plumb's crypto rates beside openssl speed's, with and
 
 .PHONY: devices
 devices: bootstrap ## log devices of different speed, on loop devices (needs root, minutes)
+	cargo test -p plumb-report install::directory -- --ignored
 	scripts/devices cargo test -p plumb-cli --test end_to_end -- devices:: log_dirs:: --skip probe_storage --include-ignored --test-threads 1
 
 .PHONY: long-run

@@ -15,6 +15,7 @@ mod figures_that_lie;
 mod fleet;
 mod hardware;
 mod host_limits;
+mod install;
 mod instrument;
 mod kafka;
 mod probe_crypto;

@@ -308,6 +308,9 @@ pub struct ReportArgs {
     /// Also write the page to this file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Also write the winner's settings into this directory, as files to install
+    #[arg(long, value_name = "DIR")]
+    pub install: Option<PathBuf>,
     /// When the run fails.
     #[command(flatten)]
     pub conditions: ConditionArgs,

@@ -11,6 +11,7 @@ mod compat;
 mod conditions;
 mod errors;
 mod inherited;
+mod install_dir;
 mod judged;
 mod lock;
 mod printer;

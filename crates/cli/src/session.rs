@@ -26,6 +26,7 @@ mod targets;
 mod watch;
 
 use crate::client_config;
+use crate::install_dir;
 use crate::printer;
 use crate::progress::Progress;
 use crate::run_dir::RunDir;
@@ -61,6 +62,8 @@ use targets::Targets;
 pub(crate) struct Finished {
     pub(crate) document: RunDocument,
     pub(crate) page: PathBuf,
+    /// Directories of what there is to install, one for each winner.
+    pub(crate) installs: Vec<PathBuf>,
     /// The command that goes on with the run, where it was stopped before its end.
     pub(crate) way_on: Option<String>,
 }
@@ -69,6 +72,9 @@ impl Finished {
     /// Says where the page is, and how to go on: last, because whoever stopped a run looks at the last lines.
     pub(crate) fn say_what_is_there(&self) {
         printer::note(&format!("report: {}", self.page.display()));
+        for place in &self.installs {
+            printer::note(&format!("to install: {}", place.join("README.md").display()));
+        }
         if let Some(command) = &self.way_on {
             printer::note(&format!("it can go on: {command}"));
         }
@@ -142,7 +148,11 @@ fn carry(mut run: Run, config: &ClientConfig, stop: &Arc<AtomicBool>) -> Result<
         }
         _ => Some(way_on(&run.record.document.plan, &run.dir)),
     };
-    Ok(Finished { document: run.record.document, page, way_on })
+    let installs = match way_on {
+        None => install_dir::write(&run.dir.path().join(install_dir::NAME), &run.record.document)?,
+        Some(_) => Vec::new(),
+    };
+    Ok(Finished { document: run.record.document, page, installs, way_on })
 }
 
 /// Refuses what cannot be carried out here, before anything is made or started. The client properties file of the plan.

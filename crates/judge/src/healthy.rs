@@ -49,6 +49,7 @@ pub(crate) fn healthy() -> RunDocument {
         comparisons: Vec::new(),
         sweeps: Vec::new(),
         trial: None,
+        winners: Vec::new(),
         reference: None,
         instrument: Instrument {
             clock_read_ns: Some(25.0),

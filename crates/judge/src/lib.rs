@@ -24,6 +24,7 @@ pub mod storage;
 mod summary;
 mod sweep;
 pub mod trial;
+mod winner;
 
 #[cfg(test)]
 mod healthy;
@@ -41,6 +42,7 @@ use plumb_model::document::RunDocument;
 use plumb_model::finding::{Comparison, Finding, Severity, Validity, ValidityVerdict};
 use plumb_model::sweep::SweepResult;
 use plumb_model::trial::TrialResult;
+use plumb_model::winner::Winner;
 use std::cmp::Reverse;
 
 /// What a document says once it is judged; the parts are those of the document.
@@ -56,6 +58,8 @@ pub struct Judgement {
     pub sweeps: Vec<SweepResult>,
     /// What the trial showed, where the plan is one.
     pub trial: Option<TrialResult>,
+    /// Settings that came out ahead of what they were held against.
+    pub winners: Vec<Winner>,
     /// What matters, in at most three sentences.
     pub summary: Vec<String>,
 }
@@ -68,6 +72,7 @@ impl Judgement {
         document.comparisons = self.comparisons;
         document.sweeps = self.sweeps;
         document.trial = self.trial;
+        document.winners = self.winners;
         document.summary = self.summary;
     }
 }
@@ -95,7 +100,8 @@ pub fn judge(document: &RunDocument) -> Judgement {
         Some(trial) => trial.summary.clone(),
         None => summary::summary(&case, &validity, &findings),
     };
-    Judgement { validity, findings, comparisons, sweeps, trial, summary }
+    let winners = winner::winners(document, verdict, &comparisons, trial.as_ref());
+    Judgement { validity, findings, comparisons, sweeps, trial, winners, summary }
 }
 
 /// Every rule, in the order in which equally grave findings are listed.

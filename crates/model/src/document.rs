@@ -14,6 +14,7 @@ use crate::plan::{Driver, Plan, Properties};
 use crate::search::SearchResult;
 use crate::sweep::SweepResult;
 use crate::trial::TrialResult;
+use crate::winner::Winner;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -44,6 +45,9 @@ pub struct RunDocument {
     /// What the trial showed, where the plan is one.
     #[serde(default)]
     pub trial: Option<TrialResult>,
+    /// Settings that came out ahead of what they were held against; empty where none did.
+    #[serde(default)]
+    pub winners: Vec<Winner>,
     /// Published figures shown beside ours.
     pub reference: Option<ReferenceTable>,
     /// The instrument's own quality.

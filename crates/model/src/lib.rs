@@ -23,4 +23,5 @@ pub mod search;
 pub mod sweep;
 pub mod trial;
 pub mod units;
+pub mod winner;
 pub mod written;

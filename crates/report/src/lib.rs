@@ -5,7 +5,7 @@
 //! verdict, it never makes one).
 //!
 //! [`text`] is what `plumb run` prints at its end, [`html`] the page that one sends to a colleague, [`json`] and [`csv`]
-//! are for other programs, [`plan_text`] is a dry run, [`size_text`] lays out a sizing, which is of no run, [`probe`] what was probed and [`fleet`] what a trial on a fleet showed. All figures are written by [`number`]. What a renderer says of a
+//! are for other programs, [`install`] makes files of a winner's settings, [`plan_text`] is a dry run, [`size_text`] lays out a sizing, which is of no run, [`probe`] what was probed and [`fleet`] what a trial on a fleet showed. All figures are written by [`number`]. What a renderer says of a
 //! document in words is worked out once, in `figures` (the table), `fastest` (the setup that beats each other one), `headline` (which
 //! latency it shows), `rates` and `searches` (steps without a rate of their own, and searches for one), `ledger` (counts that do not add up), `absence`
 //! (why a figure is missing), `pairing` (published rows beside ours) and `wording` (the run, its end, its plan).
@@ -18,6 +18,7 @@ mod figures;
 pub mod fleet;
 mod headline;
 pub mod html;
+pub mod install;
 pub mod json;
 pub mod junit;
 mod ledger;

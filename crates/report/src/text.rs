@@ -4,6 +4,7 @@
 //! Nothing is cut off and nothing relies on colour. Setups are numbered (`#1`) in the order of the plan.
 
 mod comparisons;
+mod install;
 mod latency;
 pub(crate) mod paint;
 mod rates;
@@ -61,6 +62,7 @@ pub fn render(document: &RunDocument, style: TextStyle, figures: Figures) -> Str
         comparisons::write(&mut page, document);
     }
     validity::write_findings(&mut page, document);
+    install::write(&mut page, document);
     page.closing(document);
     page.out
 }

@@ -5,7 +5,7 @@ use crate::args::{OutputFormat, ReportArgs, ReportFormat};
 use crate::compat::seconds::Seconds;
 use crate::conditions::Conditions;
 use crate::errors::UsageError;
-use crate::{judged, printer};
+use crate::{install_dir, judged, printer};
 use anyhow::{Context, Result};
 use plumb_model::document::RunDocument;
 use plumb_model::finding::ValidityVerdict;
@@ -23,6 +23,17 @@ pub(super) fn report(arguments: &ReportArgs) -> Result<End> {
         let page = plumb_report::html::render(&document)?;
         fs_err::write(path, page).context("cannot write the page")?;
         printer::note(&format!("report: {}", path.display()));
+    }
+    if let Some(directory) = &arguments.install {
+        let written = install_dir::write(directory, &document)?;
+        if written.is_empty() {
+            printer::note(
+                "nothing to install: no setting came out ahead that promises no less than what it was held against",
+            );
+        }
+        for place in written {
+            printer::note(&format!("to install: {}", place.join("README.md").display()));
+        }
     }
     match arguments.output {
         ReportFormat::Text => {

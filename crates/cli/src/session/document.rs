@@ -82,6 +82,7 @@ impl Record {
             comparisons: Vec::new(),
             sweeps: Vec::new(),
             trial: None,
+            winners: Vec::new(),
             reference,
             instrument: Instrument::default(),
             environment,

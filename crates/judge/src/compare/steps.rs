@@ -62,7 +62,8 @@ pub(super) fn alone(a: &RunDocument, b: &RunDocument) -> Vec<String> {
 pub(super) fn compared((a, of_a): (&RunDocument, usize), (b, of_b): (&RunDocument, usize)) -> ComparedSteps {
     let (first, second) = (setup(a, of_a), setup(b, of_b));
     let mut unequal = durability::differences(&first.result.durability, &second.result.durability);
-    unequal.extend(guarantees::settings(&first.result.effective, &second.result.effective));
+    let settings = guarantees::settings(&first.result.effective, &second.result.effective);
+    unequal.extend(settings.iter().map(guarantees::Differing::to_string));
     let metrics = METRICS.iter().filter(|metric| metric.applies(&first) && metric.applies(&second));
     let confidence = level(a).max(level(b));
     let arms = arms::yaml((a, of_a), (b, of_b));

@@ -6,6 +6,7 @@ use super::{Arm, Trial};
 use crate::durability;
 use plumb_model::document::{Effective, RunDocument};
 use plumb_model::plan::Properties;
+use std::fmt;
 
 type Of = fn(&Effective) -> &Properties;
 
@@ -62,7 +63,8 @@ fn unequal(document: &RunDocument, reference: &Arm, arm: &Arm) -> Option<String>
         (reference.name, &a.effective.log_dirs),
         (arm.name, &b.effective.log_dirs),
     ));
-    let mut security = settings(&a.effective, &b.effective);
+    let settings = settings(&a.effective, &b.effective);
+    let mut security: Vec<String> = settings.iter().map(Differing::to_string).collect();
     let protocol = |arm: &Arm| arm.setup.result.cluster.as_ref()?.security_protocol.clone();
     if let (Some(a), Some(b)) = (protocol(reference), protocol(arm))
         && a != b
@@ -85,26 +87,43 @@ fn unequal(document: &RunDocument, reference: &Arm, arm: &Arm) -> Option<String>
     ))
 }
 
+/// A setting of security or durability that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Differing {
+    /// Whose it is: `producer`, `broker` ...
+    pub(crate) role: &'static str,
+    pub(crate) key: &'static str,
+    pub(crate) a: String,
+    pub(crate) b: String,
+}
+
+impl fmt::Display for Differing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Differing { role, key, a, b } = self;
+        write!(f, "{role} {key}: {a} / {b}")
+    }
+}
+
 /// Settings of security and durability that differ, beyond the durability fingerprint.
-pub(crate) fn settings(a: &Effective, b: &Effective) -> Vec<String> {
-    let mut found = Vec::new();
+pub(crate) fn settings(a: &Effective, b: &Effective) -> Vec<Differing> {
+    let mut found: Vec<Differing> = Vec::new();
     for (role, of, keys) in PLACES {
         let (a, b) = (of(a), of(b));
         if a.is_empty() || b.is_empty() {
             continue;
         }
-        for key in keys.iter().filter(|key| a.get(**key) != b.get(**key)) {
+        for &key in keys.iter().filter(|key| a.get(**key) != b.get(**key)) {
             let shown = |properties: &Properties| {
                 properties
-                    .get(*key)
+                    .get(key)
                     .filter(|value| !value.is_empty())
                     .map_or("none", String::as_str)
                     .to_owned()
             };
-            let difference = format!("{key}: {} / {}", shown(a), shown(b));
+            let differing = Differing { role, key, a: shown(a), b: shown(b) };
             // Producer and consumer mostly share their security.
-            if !found.iter().any(|known: &String| known.ends_with(&difference)) {
-                found.push(format!("{role} {difference}"));
+            if !found.iter().any(|it| (it.key, &it.a, &it.b) == (key, &differing.a, &differing.b)) {
+                found.push(differing);
             }
         }
     }

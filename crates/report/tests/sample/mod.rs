@@ -17,7 +17,9 @@ use plumb_model::plan::{
     ClusterPlan, Driver, Keys, Length, LoadPlan, LogDirLayout, Mode, Origin, Payload, Plan, Properties,
     Schedule, SizePlan, StepPlan, TopicPlan,
 };
+use plumb_model::trial::Good;
 use plumb_model::units::{Bytes, Nanos};
+use plumb_model::winner::Winner;
 use std::collections::BTreeMap;
 
 /// One setup of the sample: name, rate, and min / max / mean / p75 / p95 / p99 as published, in ms.
@@ -107,6 +109,23 @@ pub(crate) const SETUPS: [Setup; 8] = [
 
 pub(crate) const BLOCKS: u32 = 5;
 
+/// The first setup ahead of the second, promising as much.
+pub(crate) fn winner(document: &RunDocument) -> Winner {
+    Winner {
+        step: document.plan.steps[0].name.clone(),
+        against: document.plan.steps[1].name.clone(),
+        metric: "end_to_end.mean".to_owned(),
+        good: Good::Lower,
+        ratio: 0.512,
+        ratio_low: Some(0.48),
+        ratio_high: Some(0.55),
+        level: 0.95,
+        beats_all: true,
+        also_better: Vec::new(),
+        weaker: Vec::new(),
+    }
+}
+
 /// A whole run: eight setups, five blocks, a suspect verdict.
 pub(crate) fn full() -> RunDocument {
     RunDocument {
@@ -127,6 +146,7 @@ pub(crate) fn full() -> RunDocument {
         comparisons: verdicts::comparisons(),
         sweeps: Vec::new(),
         trial: None,
+        winners: Vec::new(),
         reference: Some(reference()),
         instrument: environment::instrument(),
         environment: environment::environment(),

@@ -1,0 +1,41 @@
+//! Writes what an experiment hands over: a directory of files for each winner.
+
+use crate::run_dir::{RunDirError, file_name};
+use plumb_model::document::RunDocument;
+use plumb_report::install::{Install, installs};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Name of the directory in a run's.
+pub(crate) const NAME: &str = "install";
+
+/// Writes the files below a directory that may be there already, and says where; none where nothing is to be installed.
+pub(crate) fn write(directory: &Path, document: &RunDocument) -> Result<Vec<PathBuf>, RunDirError> {
+    let installs = installs(document);
+    let single = installs.len() == 1;
+    let place = |install: &Install| match single {
+        true => directory.to_owned(),
+        false => directory.join(file_name(&install.winner.step)),
+    };
+    let mut written = Vec::new();
+    for install in &installs {
+        let place = place(install);
+        write_one(&place, install).map_err(RunDirError::Write)?;
+        written.push(place);
+    }
+    Ok(written)
+}
+
+fn write_one(place: &Path, install: &Install) -> std::io::Result<()> {
+    for file in &install.files {
+        let path = place.join(&file.path);
+        if let Some(parent) = path.parent() {
+            fs_err::create_dir_all(parent)?;
+        }
+        fs_err::write(&path, &file.text)?;
+        if file.executable {
+            fs_err::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! Client properties files: the winner's, for librdkafka and for Java.
+
+use super::java::{self, Java, Role};
+use super::settings::{Owner, Setting, property};
+use super::{Handed, InstallFile, comment};
+use plumb_model::plan::{Driver, Properties};
+
+/// What stands in a document for a secret.
+const REDACTED: &str = "[redacted]";
+
+/// Settings that the two clients have by other defaults, so that Java's file says what the winner really had.
+const DEFAULTS_DIFFER: [(Role, &str); 6] = [
+    (Role::Producer, "acks"),
+    (Role::Producer, "enable.idempotence"),
+    (Role::Producer, "linger.ms"),
+    (Role::Producer, "compression.type"),
+    (Role::Consumer, "fetch.min.bytes"),
+    (Role::Consumer, "fetch.wait.max.ms"),
+];
+
+/// What a producer is promised of a write. A file never takes of it what the client has by default: both setups of an experiment may
+/// have done without, and yours may not.
+fn promises_less(key: &str, value: &str) -> bool {
+    match key {
+        "acks" | "request.required.acks" => !["all", "-1"].contains(&value),
+        "enable.idempotence" => value == "false",
+        _ => false,
+    }
+}
+
+/// A file for each client and role of which a setting differs.
+pub(super) fn files(handed: &Handed, settings: &[Setting]) -> Vec<InstallFile> {
+    let mut files = Vec::new();
+    for (owner, role) in [(Owner::Producer, Role::Producer), (Owner::Consumer, Role::Consumer)] {
+        let of_role: Vec<&Setting> = settings.iter().filter(|setting| setting.owner == owner).collect();
+        if of_role.is_empty() {
+            continue;
+        }
+        let word = owner.word();
+        files.push(InstallFile::plain(
+            &format!("librdkafka/{word}.properties"),
+            librdkafka(handed, (role, word), &of_role),
+        ));
+        files.push(InstallFile::plain(
+            &format!("java/{word}.properties"),
+            for_java(handed, (role, word), &of_role),
+        ));
+    }
+    files
+}
+
+fn asked<'d>(handed: &Handed<'d>, role: Role) -> (&'d Properties, &'d Properties) {
+    let (plan, effective) = (handed.won.plan, &handed.won.result.effective);
+    match role {
+        Role::Producer => (&plan.producer, &effective.producer),
+        Role::Consumer => (&plan.consumer, &effective.consumer),
+    }
+}
+
+fn librdkafka(handed: &Handed, (role, word): (Role, &str), differing: &[&Setting]) -> String {
+    let client = match handed.won.plan.driver {
+        Driver::Librdkafka => "measured with librdkafka itself",
+        Driver::Wire => {
+            "measured with Plumb's wire driver, not with librdkafka: hold both against each other there before you rely on it"
+        }
+    };
+    let mut text =
+        comment(&format!("Settings of the {word} of \"{}\", for librdkafka; {client}.", handed.winner.step));
+    for (key, value) in asked(handed, role).0 {
+        text.push_str(&was(differing, key));
+        text.push_str(&line(key, value));
+    }
+    text.push_str(&left_out(asked(handed, role).0, differing));
+    text + &connection(handed)
+}
+
+fn for_java(handed: &Handed, (role, word): (Role, &str), differing: &[&Setting]) -> String {
+    let mut text = comment(&format!(
+        "Settings of the {word} of \"{}\", for Kafka's Java client. Another client was measured: hold both settings against each \
+         other there before you rely on it.",
+        handed.winner.step
+    ));
+    let (asked, read) = asked(handed, role);
+    let mut all = asked.clone();
+    for (of, key) in DEFAULTS_DIFFER {
+        if of == role
+            && property(&all, key).is_none()
+            && let Some(value) = property(read, key)
+        {
+            all.insert(key.to_owned(), value.clone());
+        }
+    }
+    for (key, value) in &all {
+        text.push_str(&was(differing, key));
+        match java::translate(role, key, value) {
+            Java::Key(name, value) => text.push_str(&line(&name, &value)),
+            Java::None(reason) => {
+                text.push_str(&comment(&format!("{key}={value} has no counterpart: {reason}")))
+            }
+        }
+    }
+    text.push_str(&left_out(asked, differing));
+    text + &connection(handed)
+}
+
+/// What the setting was, above the ones that differ.
+fn was(differing: &[&Setting], key: &str) -> String {
+    let of_key = differing.iter().find(|setting| setting.key == key);
+    of_key.map_or_else(String::new, |setting| match &setting.was {
+        Some(was) => comment(&format!("was {was}:")),
+        None => comment("was not set:"),
+    })
+}
+
+/// Settings that the winner leaves at their default and the other does not.
+fn left_out(asked: &Properties, differing: &[&Setting]) -> String {
+    let left = differing.iter().filter(|setting| !asked.contains_key(&setting.key));
+    left.map(|setting| {
+        let (was, now) =
+            (setting.was.as_deref().unwrap_or("not set"), setting.now.as_deref().unwrap_or("the default"));
+        comment(&format!("{} was {was}: leave it out ({now})", setting.key))
+    })
+    .collect()
+}
+
+fn line(key: &str, value: &str) -> String {
+    if promises_less(key, value) {
+        return comment(&format!(
+            "{key}={value} was measured, in both setups, and promises less than the client does by default: it is not proposed."
+        ));
+    }
+    match value {
+        REDACTED => comment(&format!("{key}= (fill it in: Plumb keeps no secrets)")),
+        // No escape of a properties file is one that every client reads.
+        value if value.contains(['\n', '\r']) => comment(&format!("{key}= (its value has several lines)")),
+        value => format!("{key}={}\n", value.replace('\\', "\\\\")),
+    }
+}
+
+/// How to connect is the reader's: no value of it is kept.
+fn connection(handed: &Handed) -> String {
+    let keys = &handed.document.environment.config_keys;
+    if keys.is_empty() {
+        return comment("How to connect (bootstrap.servers, security) is not in here.");
+    }
+    let mut text = comment(
+        "How to connect was in your client properties file. Its values are kept nowhere; fill them in:",
+    );
+    for key in keys {
+        text.push_str(&comment(&format!("{}=", key.key)));
+    }
+    text
+}

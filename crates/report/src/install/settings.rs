@@ -1,0 +1,198 @@
+//! What the winner has that the step it was held against has not, one row a setting.
+
+use super::Handed;
+use plumb_model::facts::LogDirectory;
+use plumb_model::plan::{ClusterPlan, Properties, TopicPlan};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Whose setting it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Owner {
+    Producer,
+    Consumer,
+    Topic,
+    Broker,
+    Jvm,
+    LogDirectory,
+    Host,
+    /// It cannot be installed: the client itself, the number of partitions, a command around the blocks.
+    Other,
+}
+
+impl Owner {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Owner::Producer => "producer",
+            Owner::Consumer => "consumer",
+            Owner::Topic => "topic",
+            Owner::Broker => "broker",
+            Owner::Jvm => "broker's JVM",
+            Owner::LogDirectory => "log directory",
+            Owner::Host => "host",
+            Owner::Other => "",
+        }
+    }
+}
+
+/// One setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Setting {
+    pub(crate) owner: Owner,
+    pub(crate) key: String,
+    /// In the step that the winner was held against; none: not known, or not set.
+    pub(crate) was: Option<String>,
+    /// In the winner; none: it leaves it out.
+    pub(crate) now: Option<String>,
+}
+
+/// librdkafka prints a property under its own name, users mostly write Kafka's.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("linger.ms", "queue.buffering.max.ms"),
+    ("acks", "request.required.acks"),
+    ("retries", "message.send.max.retries"),
+    ("max.in.flight", "max.in.flight.requests.per.connection"),
+    ("delivery.timeout.ms", "message.timeout.ms"),
+    ("compression.type", "compression.codec"),
+    ("max.partition.fetch.bytes", "fetch.message.max.bytes"),
+];
+
+/// A property by either of its names.
+pub(crate) fn property<'p>(properties: &'p Properties, key: &str) -> Option<&'p String> {
+    let other = |(kafka, own): &(&str, &'static str)| if *kafka == key { Some(*own) } else { None };
+    let back = |(kafka, own): &(&'static str, &str)| if *own == key { Some(*kafka) } else { None };
+    let names =
+        [key].into_iter().chain(OTHER_NAMES.iter().find_map(other)).chain(OTHER_NAMES.iter().find_map(back));
+    names.into_iter().find_map(|name| properties.get(name))
+}
+
+/// Every difference.
+pub(crate) fn settings(handed: &Handed) -> Vec<Setting> {
+    let (won, against) = (handed.won, handed.against);
+    let mut found = differing(
+        Owner::Producer,
+        (&won.plan.producer, &won.result.effective.producer),
+        (&against.plan.producer, &against.result.effective.producer),
+    );
+    found.extend(differing(
+        Owner::Consumer,
+        (&won.plan.consumer, &won.result.effective.consumer),
+        (&against.plan.consumer, &against.result.effective.consumer),
+    ));
+    found.extend(of_topic(handed));
+    found.extend(of_cluster(handed));
+    found.extend(of_host(handed));
+    if won.plan.driver != against.plan.driver {
+        let name = |step: &super::Step| format!("{:?}", step.plan.driver).to_lowercase();
+        found.push(Setting {
+            owner: Owner::Other,
+            key: "client".to_owned(),
+            was: Some(name(&against)),
+            now: Some(name(&won)),
+        });
+    }
+    found
+}
+
+/// Keys that either asks for, with the values that were read back where one does not ask.
+fn differing(
+    owner: Owner,
+    (asked, read): (&Properties, &Properties),
+    (asked_before, read_before): (&Properties, &Properties),
+) -> Vec<Setting> {
+    let keys: BTreeSet<&String> = asked.keys().chain(asked_before.keys()).collect();
+    let rows = keys.into_iter().map(|key| Setting {
+        owner,
+        key: key.clone(),
+        was: property(asked_before, key).or_else(|| property(read_before, key)).cloned(),
+        now: property(asked, key).or_else(|| property(read, key)).cloned(),
+    });
+    rows.filter(|row| row.was != row.now).collect()
+}
+
+fn of_topic(handed: &Handed) -> Vec<Setting> {
+    let (
+        TopicPlan::Own { partitions, replication, configs, .. },
+        TopicPlan::Own { partitions: p, replication: r, configs: c, .. },
+    ) = (&handed.won.plan.topic, &handed.against.plan.topic)
+    else {
+        return Vec::new();
+    };
+    let (read, read_before) = (&handed.won.result.effective.topic, &handed.against.result.effective.topic);
+    let mut found = differing(Owner::Topic, (configs, read), (c, read_before));
+    for (key, was, now) in [("partitions", p, partitions), ("replication", r, replication)] {
+        if was != now {
+            let (was, now) = (Some(was.to_string()), Some(now.to_string()));
+            found.push(Setting { owner: Owner::Other, key: key.to_owned(), was, now });
+        }
+    }
+    found
+}
+
+fn of_cluster(handed: &Handed) -> Vec<Setting> {
+    let of = |step: &super::Step| {
+        step.plan.cluster.clone().unwrap_or_else(|| handed.document.plan.cluster.clone())
+    };
+    let mut found = Vec::new();
+    if let (
+        ClusterPlan::Lab { broker_properties: now, jvm_flags: flags, heap, .. },
+        ClusterPlan::Lab { broker_properties: was, jvm_flags: flags_before, heap: heap_before, .. },
+    ) = (of(&handed.won), of(&handed.against))
+    {
+        let (read, read_before) =
+            (&handed.won.result.effective.broker, &handed.against.result.effective.broker);
+        found.extend(differing(Owner::Broker, (&now, read), (&was, read_before)));
+        let jvm = |key: &str, was: Vec<String>, now: Vec<String>| Setting {
+            owner: Owner::Jvm,
+            key: key.to_owned(),
+            was: (!was.is_empty()).then(|| was.join(" ")),
+            now: (!now.is_empty()).then(|| now.join(" ")),
+        };
+        found.push(jvm("flags", flags_before, flags));
+        found.push(jvm("heap", vec![heap_before], vec![heap]));
+        found.retain(|row| row.was != row.now);
+    }
+    let (now, was) = (directories(handed, &handed.won), directories(handed, &handed.against));
+    let paths = |of: &[&LogDirectory]| -> Option<String> {
+        let paths: Option<Vec<&str>> = of.iter().map(|directory| directory.path.as_deref()).collect();
+        paths.filter(|paths| !paths.is_empty()).map(|paths| paths.join(","))
+    };
+    if paths(&now) != paths(&was) && paths(&now).is_some() {
+        found.push(Setting {
+            owner: Owner::LogDirectory,
+            key: "log.dirs".to_owned(),
+            was: paths(&was),
+            now: paths(&now),
+        });
+    }
+    found
+}
+
+/// The directories that the step's partitions were found in.
+pub(crate) fn directories<'d>(handed: &Handed<'d>, step: &super::Step) -> Vec<&'d LogDirectory> {
+    let all = handed.document.environment.log_directories.iter();
+    all.filter(|directory| step.result.effective.log_dirs.contains_key(&directory.name)).collect()
+}
+
+/// Kernel settings and commands of the arms.
+fn of_host(handed: &Handed) -> Vec<Setting> {
+    let Some(trial) = &handed.document.plan.trial else { return Vec::new() };
+    let of = |step: &super::Step| {
+        let arm = trial
+            .arms
+            .iter()
+            .find(|arm| handed.document.plan.steps.get(arm.step).is_some_and(|it| it.name == step.plan.name));
+        arm.map_or_else(|| (BTreeMap::new(), None), |arm| (arm.host.clone(), arm.before.clone()))
+    };
+    let ((now, command), (was, command_before)) = (of(&handed.won), of(&handed.against));
+    let (read, read_before) = (&handed.won.result.effective.host, &handed.against.result.effective.host);
+    let mut found = differing(Owner::Host, (&now, read), (&was, read_before));
+    if command != command_before {
+        found.push(Setting {
+            owner: Owner::Other,
+            key: "command before each block".to_owned(),
+            was: command_before,
+            now: command,
+        });
+    }
+    found
+}
