@@ -126,7 +126,8 @@ fn both_clients_take_their_files() {
         let lines = of(path).lines().filter(|line| !line.starts_with('#'));
         lines.flat_map(|line| ["-X".to_owned(), line.to_owned()]).collect()
     };
-    let ended = Program::new(["latency", "--bootstrap", &bootstrap, "--dry-run", "--driver", "librdkafka"])
+    let ended = Program::new(["latency", "--bootstrap", &bootstrap, "--rate", "100", "--dry-run"])
+        .args(["--driver", "librdkafka"])
         .args(flags("librdkafka/producer.properties"))
         .args(flags("librdkafka/consumer.properties"))
         .run();
