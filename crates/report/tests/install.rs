@@ -1,5 +1,8 @@
 //! What an experiment hands over, as files.
 
+#![allow(missing_docs)]
+
+#[allow(dead_code)]
 mod sample;
 
 use plumb_model::document::{ConfigKeyFate, KeyFate, RunDocument};
