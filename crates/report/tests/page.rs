@@ -7,7 +7,7 @@
 mod sample;
 
 use plumb_model::document::{RunDocument, StepResult};
-use plumb_model::finding::{ComparisonVerdict, Finding, ValidityVerdict};
+use plumb_model::finding::Finding;
 
 fn page(document: &RunDocument) -> String {
     plumb_report::html::render(document).unwrap()
