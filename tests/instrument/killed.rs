@@ -34,6 +34,9 @@ fn a_run_killed_while_it_measures_leaves_a_document_that_loads_with_the_figures_
     assert_ne!(document.verdict(), "valid");
     let samples = document.at("/steps/0/latency/end_to_end/samples").as_u64().unwrap();
     assert!(samples > 0);
+    let count = |name: &str| document.at(&format!("/steps/0/counts/{name}")).as_u64().unwrap();
+    assert!(count("acked") > 0 && count("received") == samples, "{}", document.at("/steps/0/counts"));
+    assert_eq!(count("sent"), count("acked") + count("failed") + count("unknown"));
     let behind = arrived - samples;
     assert!(behind <= BEHIND_S_MAX * u64::from(RATE_PER_S), "{behind} messages behind");
     let text = Program::new(["report".as_ref(), run.as_os_str()]).run();

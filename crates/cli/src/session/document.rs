@@ -22,12 +22,12 @@ use plumb_model::document::{
     RunState, SCHEMA_VERSION, StepResult,
 };
 use plumb_model::finding::{Validity, ValidityVerdict};
-use plumb_model::observation::Twin;
+use plumb_model::observation::{Counts, Twin};
 use plumb_model::plan::{Driver, Mode, Plan, StepPlan};
 use plumb_observe::{HostRoot, SystemCommands, host_facts, is_local_address};
 use plumb_stats::distribution::distribution;
 use plumb_stats::interval::Spread;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The document with what is needed to go on with it.
@@ -39,6 +39,8 @@ pub(super) struct Record {
     same_clock: Option<bool>,
     /// Steps of which no block has been done since the run went on.
     unseen: BTreeSet<usize>,
+    /// Counts of the whole blocks of a step of which a block is under way, whose own are in the document too.
+    whole: BTreeMap<usize, Counts>,
 }
 
 /// 16 hexadecimal digits that no other run has.
@@ -89,7 +91,8 @@ impl Record {
             plan,
         };
         let spans = vec![Span::default(); document.steps.len()];
-        let mut record = Record { document, spans, same_clock: None, unseen: BTreeSet::new() };
+        let mut record =
+            Record { document, spans, same_clock: None, unseen: BTreeSet::new(), whole: BTreeMap::new() };
         record.judge();
         Ok(record)
     }
@@ -102,7 +105,7 @@ impl Record {
         document.run.state = RunState::Running;
         document.run.finished_at = None;
         let unseen = (0..document.steps.len()).filter(|at| !document.steps[*at].blocks.is_empty()).collect();
-        let mut record = Record { document, spans, same_clock: None, unseen };
+        let mut record = Record { document, spans, same_clock: None, unseen, whole: BTreeMap::new() };
         record.judge();
         record
     }
@@ -120,6 +123,7 @@ impl Record {
             spans: vec![Span::default()],
             same_clock: self.same_clock,
             unseen: BTreeSet::new(),
+            whole: BTreeMap::new(),
         };
         record.judge();
         record
@@ -186,6 +190,8 @@ impl Record {
         step.latency = fold.latencies(&step.blocks);
         step.slip = fold.slip();
         step.series = fold.series.clone();
+        step.counts = *self.whole.entry(index).or_insert(step.counts);
+        add_counts(&mut step.counts, &fold.counts_so_far());
     }
 
     /// A block is over.
@@ -210,6 +216,7 @@ impl Record {
             step.effective = Effective { host, ..effective(&outcome, target, topic) };
             step.durability = durability(&step.effective);
         }
+        step.counts = self.whole.remove(&index).unwrap_or(step.counts);
         add_counts(&mut step.counts, &outcome.counts);
         let span = &mut self.spans[index];
         add_span(span, &outcome);

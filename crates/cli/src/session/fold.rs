@@ -21,7 +21,7 @@ use logs::Logs;
 use plumb_load::BlockOutcome;
 use plumb_load::observation::{Measure, SecondPart};
 use plumb_model::document::{AfterWarmUp, BlockResult, StepResult};
-use plumb_model::observation::{Distribution, Latencies, SecondLatency, SecondRow};
+use plumb_model::observation::{Counts, Distribution, Latencies, SecondLatency, SecondRow};
 use plumb_model::plan::GoalLatency;
 use plumb_stats::distribution::{distribution, figures};
 use plumb_stats::histogram::Histogram;
@@ -239,6 +239,20 @@ impl StepFold {
         }
         let s = f64::from(first) - begun.as_secs_f64();
         Ok((any && s > 0.0).then_some(Cut { first, s, recorded }))
+    }
+
+    /// What became of the messages of the block under way, as far as its closed seconds tell: what is not acknowledged yet is of
+    /// unknown outcome, and what was lost or came twice is known at its end.
+    pub(super) fn counts_so_far(&self) -> Counts {
+        let (sent, acked) = (self.seen(|row| row.sent), self.seen(|row| row.acked));
+        Counts {
+            intended: sent,
+            sent,
+            acked,
+            unknown: sent.saturating_sub(acked),
+            received: self.seen(|row| row.received),
+            ..Counts::default()
+        }
     }
 
     /// Messages of the block under way that were seen in the seconds that count.
