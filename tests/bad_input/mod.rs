@@ -5,6 +5,7 @@
 
 mod addresses;
 mod directories;
+mod dry_run;
 mod flags;
 mod interrupt;
 mod login;

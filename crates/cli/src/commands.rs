@@ -18,7 +18,7 @@ mod trial;
 use crate::args::{Arguments, Command, OutputArgs, OutputFormat};
 use crate::conditions::Conditions;
 use crate::session::{self, Finished};
-use crate::{printer, progress, stop};
+use crate::{printer, progress, run_dir, stop};
 use anyhow::Result;
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::finding::ValidityVerdict;
@@ -76,7 +76,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
 /// Runs a plan and shows the document, or shows the plan.
 fn carry_out(plan: Plan, output: &OutputArgs) -> Result<End> {
     if output.dry_run {
-        return dry_run(&plan, output.output);
+        Conditions::check(&output.conditions)?;
+        return dry_run(&plan, (output.output, output.out.as_deref()));
     }
     let stop = stop::flag()?;
     let conditions = Conditions::new(&output.conditions)?;
@@ -93,9 +94,10 @@ fn ended(finished: &Finished, output: &OutputArgs, conditions: Conditions) -> Re
 }
 
 /// Shows a plan.
-fn dry_run(plan: &Plan, format: OutputFormat) -> Result<End> {
+fn dry_run(plan: &Plan, (format, out): (OutputFormat, Option<&Path>)) -> Result<End> {
     // What a run would refuse is refused here too.
     session::check(plan)?;
+    out.map_or(Ok(()), run_dir::refuse_taken)?;
     match format {
         OutputFormat::Json => printer::out(&format!("{}\n", serde_json::to_string_pretty(plan)?)),
         OutputFormat::Text | OutputFormat::Csv => {

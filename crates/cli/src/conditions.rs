@@ -1,12 +1,14 @@
 //! The conditions under which a user wants a run to fail, and the file that tells continuous integration of it.
 
 use crate::args::ConditionArgs;
+use crate::errors::UsageError;
 use crate::printer;
 use anyhow::{Context, Result};
 use fs_err::File;
 use plumb_model::condition::{Answer, ConditionResult};
 use plumb_model::document::RunDocument;
 use std::io::Write;
+use std::path::Path;
 
 /// What is to be held against a run, with its file open before anything runs: hours of measuring must not end in a
 /// directory that is not there.
@@ -19,6 +21,20 @@ impl<'a> Conditions<'a> {
     pub(crate) fn new(arguments: &'a ConditionArgs) -> Result<Self> {
         let create = |path| File::create(path).context("cannot write the JUnit file");
         Ok(Conditions { arguments, junit: arguments.junit.as_deref().map(create).transpose()? })
+    }
+
+    /// Refuses a file that could not be written, without making it.
+    pub(crate) fn check(arguments: &ConditionArgs) -> Result<()> {
+        let Some(path) = &arguments.junit else { return Ok(()) };
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let metadata = fs_err::metadata(parent).context("cannot write the JUnit file")?;
+        if path.is_dir() || !metadata.is_dir() {
+            let hint = "--junit names a file in a directory that is there";
+            return Err(
+                UsageError::new(format!("{} is no place for the JUnit file", path.display()), hint).into()
+            );
+        }
+        Ok(())
     }
 
     /// Says which conditions are met, and writes the file. Whether the run passes.

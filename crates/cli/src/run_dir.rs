@@ -88,6 +88,14 @@ pub(crate) struct RunDir {
     _lock: Option<Lock>,
 }
 
+/// Refuses a directory that another run has, or that is none.
+pub(crate) fn refuse_taken(path: &Path) -> Result<(), RunDirError> {
+    match path.join(DOCUMENT).exists() || path.is_file() {
+        true => Err(RunDirError::Exists(path.to_owned())),
+        false => Ok(()),
+    }
+}
+
 /// A log that is written.
 #[derive(Debug)]
 struct Log {
@@ -105,9 +113,7 @@ impl RunDir {
                 Path::new("runs").join(format!("{time}-{}", file_name(name)))
             }
         };
-        if path.join(DOCUMENT).exists() || path.is_file() {
-            return Err(RunDirError::Exists(path));
-        }
+        refuse_taken(&path)?;
         let missing = path.ancestors().take_while(|part| !part.as_os_str().is_empty() && !part.exists());
         let made = missing.map(Path::to_owned).collect();
         let mut dir = RunDir { made, path: path.clone(), logs: BTreeMap::new(), _lock: None };

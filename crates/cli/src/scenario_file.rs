@@ -53,6 +53,16 @@ fn reworded(path: &str, message: &str) -> String {
     for (rust, plain) in TYPES {
         text = text.replace(&format!("expected {rust}"), &format!("expected {plain}"));
     }
+    if let Some((before, rest)) = text.split_once("duplicate mapping key: ")
+        && let Some((key, after)) = rest.split_once(", set DuplicateKeyPolicy in Options if acceptable")
+    {
+        let again = format!("`{key}` is written twice");
+        let after = after.replace(
+            &format!("^ duplicate mapping key: {key}, set DuplicateKeyPolicy in Options if acceptable"),
+            "^",
+        );
+        text = format!("{before}{again}{after}");
+    }
     let placed = text.strip_prefix("error: line ").and_then(|rest| {
         let (line, rest) = rest.split_once(" column ")?;
         let (column, rest) = rest.split_once(": ")?;
@@ -180,6 +190,13 @@ setups:
         assert_eq!(plan.origins["steps.1.load.rate_per_s"], line(4));
         assert_eq!(plan.origins["steps.0.producer.linger.ms"], line(8));
         assert_eq!(plan.origins["steps.0.load.schedule"], line(10));
+    }
+
+    #[test]
+    fn a_key_that_is_written_twice_is_said_so_in_plain_words() {
+        let message = parse("a.yaml", "name: a\nname: b\n").unwrap_err().to_string();
+        assert!(message.starts_with("a.yaml:2:1: `name` is written twice\n"), "{message}");
+        assert!(!message.contains("Options") && !message.contains("duplicate"), "{message}");
     }
 
     #[test]

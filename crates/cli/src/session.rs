@@ -161,6 +161,7 @@ pub(crate) fn check(plan: &Plan) -> Result<ClientConfig> {
     for step in &plan.steps {
         plumb_load::block::check(step, &config.properties)?;
     }
+    target::check(plan)?;
     memory::check(plan)?;
     around::check(plan)?;
     Ok(config)

@@ -1,6 +1,7 @@
 //! What the guarantee of a write was, in words, and where two steps' guarantees differ.
 
 use plumb_model::document::Durability;
+use plumb_model::property::readable;
 
 /// Everything that is known of it: `acks=all, replication=3, min.insync.replicas=2`. Empty when nothing is.
 pub(crate) fn fingerprint(durability: &Durability) -> String {
@@ -18,12 +19,27 @@ pub(crate) fn differences(a: &Durability, b: &Durability) -> Vec<String> {
 
 fn parts(durability: &Durability) -> [(&'static str, Option<String>); 6] {
     let text = |value: &Option<u32>| value.map(|value| value.to_string());
+    let flush = |name, value: &Option<String>| value.as_deref().map(|value| readable(name, value).to_owned());
     [
         ("acks", durability.acks.clone()),
         ("replication", text(&durability.replication)),
         ("min.insync.replicas", text(&durability.min_insync_replicas)),
-        ("flush.messages", durability.flush_messages.clone()),
-        ("flush.ms", durability.flush_ms.clone()),
+        ("flush.messages", flush("flush.messages", &durability.flush_messages)),
+        ("flush.ms", flush("flush.ms", &durability.flush_ms)),
         ("enable.idempotence", durability.idempotence.map(|on| on.to_string())),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_is_never_flushed_is_said_so() {
+        let flushed =
+            |messages: &str| Durability { flush_messages: Some(messages.to_owned()), ..Default::default() };
+        let (never, each) = (flushed("9223372036854775807"), flushed("1"));
+        assert_eq!(differences(&never, &each), ["flush.messages: never / 1"]);
+        assert_eq!(fingerprint(&never), "flush.messages=never");
+    }
 }

@@ -154,13 +154,13 @@ fn words(error: WireError, bootstrap: &str) -> LoadError {
 
 /// A step for tests.
 #[cfg(test)]
-mod sample {
+pub(crate) mod sample {
     use plumb_model::plan::{
         Driver, Keys, Length, LoadPlan, Mode, Payload, Properties, Schedule, SizePlan, StepPlan, TopicPlan,
     };
     use plumb_model::units::{Bytes, Nanos};
 
-    pub(super) fn step() -> StepPlan {
+    pub(crate) fn step() -> StepPlan {
         let load = LoadPlan {
             rate_per_s: Some(100.0),
             mode: Mode::Mixed,

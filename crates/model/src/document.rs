@@ -390,6 +390,22 @@ pub struct ReferenceTable {
     pub caveat: String,
     /// The rows.
     pub rows: Vec<ReferenceRow>,
+    /// How many times as fast one setup was as another, where that is what was published.
+    #[serde(default)]
+    pub ratios: Vec<ReferenceRatio>,
+}
+
+/// A published ratio of two rates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReferenceRatio {
+    /// The faster setup, as ours is called, and what was special about theirs.
+    pub name: String,
+    /// The setup that it is held against.
+    pub over: String,
+    /// So many times as fast at least.
+    pub least: f64,
+    /// And at most; the same where one number was published.
+    pub most: f64,
 }
 
 /// One published row of end-to-end latency.

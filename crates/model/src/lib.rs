@@ -16,6 +16,7 @@ pub mod observation;
 pub mod plan;
 pub mod power;
 pub mod probe;
+pub mod property;
 pub mod random;
 pub mod resolve;
 pub mod scenario;

@@ -32,6 +32,7 @@ pub type Sources = BTreeMap<String, Origin>;
 pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveError> {
     let mut trail = Trail { sources, origins: BTreeMap::new() };
     let mut cluster = cluster::cluster(scenario.cluster.as_ref(), &mut trail)?;
+    let said_where = scenario.topic.log_dir.is_some();
     let scenario = &log_dirs::on_each(scenario, &cluster);
     let lab = matches!(cluster, ClusterPlan::Lab { .. });
     let own_metrics = match &cluster {
@@ -65,6 +66,9 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
                 cluster: own_clusters[index].clone(),
                 name,
             };
+            if !said_where {
+                log_dirs::note_each(&step, &at, &mut trail.origins);
+            }
             large_values::make_room(&mut step, &at, &mut trail.origins);
             steps.push(step);
         }
@@ -157,16 +161,31 @@ fn default_blocks(steps: &[StepPlan]) -> u32 {
 
 fn check_names(steps: &[StepPlan], is_trial: bool) -> Result<(), ResolveError> {
     let mut seen = std::collections::BTreeSet::new();
-    match steps.iter().find(|step| !seen.insert(&step.name)) {
-        // An arm that is called as the reference's second step will be.
-        Some(step) if is_trial => Err(ResolveError::Reserved {
+    let twice = steps.iter().enumerate().find(|(_, step)| !seen.insert(&step.name));
+    let Some((index, step)) = twice else { return Ok(()) };
+    let name = step.name.clone();
+    // The last step of a trial is the reference's second one.
+    if is_trial && index + 1 == steps.len() {
+        return Err(ResolveError::Reserved {
             place: String::new(),
-            path: format!("arms.{:?}", step.name),
+            path: format!("arms.{name:?}"),
             reason: "the reference runs once more under that name: call the arm differently",
-        }),
-        Some(step) => Err(ResolveError::SameName { name: step.name.clone() }),
-        None => Ok(()),
+        });
     }
+    if !is_trial {
+        return Err(ResolveError::SameName { name });
+    }
+    let is_reference = name == steps[0].name;
+    Err(ResolveError::SameArm {
+        count: if is_reference { "the reference and an arm are both" } else { "two arms are" },
+        hint: match is_reference {
+            true => {
+                "an arm differs from the reference, which runs once more by itself to show the noise: leave the arm out"
+            }
+            false => "each needs a name of its own; leave one out if they are the same",
+        },
+        name,
+    })
 }
 
 #[cfg(test)]

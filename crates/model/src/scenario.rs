@@ -11,7 +11,7 @@ mod scalar;
 mod size;
 mod trial;
 
-pub use cluster::{ClusterWords, LabWords};
+pub use cluster::{ClusterWords, LabWords, LogDirsWords};
 pub use goal::GoalWords;
 pub use one_or_many::OneOrMany;
 pub use rate::RateWords;

@@ -56,6 +56,7 @@ mod tests {
                 row("fetch 1", 100.0),
                 row("other", 5.0),
             ],
+            ratios: Vec::new(),
         };
         let step =
             |name: &str| StepResult { name: name.to_owned(), asked_per_s: Some(100.0), ..Default::default() };

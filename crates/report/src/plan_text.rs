@@ -3,10 +3,11 @@
 //! Values that all steps share stand once, under a heading of their own. The values are those that the plan serialises
 //! to, so none can be forgotten here when the plan gains one.
 
-use crate::number::{count, counted, time};
+use crate::number::{count, counted};
 use crate::text::TextStyle;
 use crate::text::paint::{Paint, Tone, printable};
 use plumb_model::plan::{Origin, Plan};
+use plumb_model::trial::{ArmPlan, TrialPlan};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -59,22 +60,25 @@ struct Group {
 }
 
 fn headline(plan: &Plan) -> String {
-    let messages: u64 = plan.steps.iter().map(|step| step.load.messages().unwrap_or(0)).sum();
-    let ns: f64 = plan
-        .steps
-        .iter()
-        .map(|step| {
-            step.load.planned_s().unwrap_or(0.0) * 1e9 + step.load.warm_up.0 as f64 * f64::from(plan.blocks)
-        })
-        .sum();
     format!(
-        "{}: {} in {}, {} messages, at least {}",
+        "{}: {} in {}, {}",
         printable(&plan.name),
         counted(plan.steps.len(), "setup"),
         counted(plan.blocks as usize, "block"),
-        count(messages),
-        time(ns + plan.settle.0 as f64)
+        messages(plan)
     )
+}
+
+/// How many messages are measured, as far as that is known before.
+fn messages(plan: &Plan) -> String {
+    let known: u64 = plan.steps.iter().filter_map(|step| step.load.messages()).sum();
+    let unknown = plan.steps.iter().any(|step| step.load.messages().is_none());
+    match (plan.goal, known) {
+        (Some(_), _) => "as many messages as the search takes".to_owned(),
+        (None, 0) if unknown => "as many messages as go through".to_owned(),
+        (None, _) if unknown => format!("{} messages and as many as go through", count(known)),
+        (None, _) => format!("{} messages", count(known)),
+    }
 }
 
 /// How arms are held against each other; none of a plan that is no trial. The arms themselves are steps.
@@ -84,7 +88,26 @@ fn trial_group(value: Value, plan: &Plan) -> Option<Group> {
     fields.remove("again");
     let mut entries = entries(&Value::Object(fields), &["trial".into()], plan);
     entries.iter_mut().for_each(|entry| entry.name = entry.name.trim_start_matches("trial.").to_owned());
+    entries.extend(plan.trial.iter().flat_map(arm_entries));
     Some(Group { heading: "trial".to_owned(), entries })
+}
+
+/// What each arm asks for that the reference has not, so that one which asks for nothing is seen before it is measured.
+fn arm_entries(trial: &TrialPlan) -> Vec<Entry> {
+    let Some((reference, arms)) = trial.arms.split_first() else { return Vec::new() };
+    let entry = |(at, arm): (usize, &ArmPlan)| {
+        let twin = arms[..at].iter().find(|earlier| earlier.differences == arm.differences);
+        let listed: Vec<String> =
+            arm.differences.iter().map(|(path, value)| format!("{path}: {value}")).collect();
+        let value = match twin {
+            _ if listed.is_empty() => format!("nothing differs from {}", reference.name),
+            Some(twin) => format!("the same as {}", twin.name),
+            None => listed.join(", "),
+        };
+        let (name, origin) = (format!("arm {}", arm.name), format!("against {}", reference.name));
+        Entry { name: printable(&name), value: printable(&value), origin: printable(&origin) }
+    };
+    arms.iter().enumerate().map(entry).collect()
 }
 
 /// What an arm changes around its blocks, and no plain setup does.
@@ -108,6 +131,11 @@ fn step_groups(plan: &Plan, steps: &[Value]) -> Vec<Group> {
         .iter()
         .enumerate()
         .map(|(index, step)| entries(step, &["steps".into(), index.to_string()], plan))
+        // A step that has no brokers of its own is on those of the run, which stand above.
+        .map(|own| {
+            own.into_iter().filter(|entry| (entry.name.as_str(), entry.value.as_str()) != ("cluster", "none"))
+        })
+        .map(Iterator::collect)
         .collect();
     let shared: Vec<Entry> = match own.as_slice() {
         [first, rest @ ..] if !rest.is_empty() => {
@@ -163,12 +191,21 @@ fn written(leaf: &Value) -> String {
         Value::String(text) if text.is_empty() => "none".to_owned(),
         Value::String(text) => printable(text),
         Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Array(items) => items.iter().map(item).collect::<Vec<_>>().join(", "),
         Value::Object(_) => "none".to_owned(),
         Value::Number(number) => number
             .as_f64()
             .filter(|n| n.fract() == 0.0 && n.abs() < 1e15)
             .map_or_else(|| number.to_string(), |whole| format!("{whole:.0}")),
         other => printable(&other.to_string()),
+    }
+}
+
+/// One of several: a directory with its name, or a word.
+fn item(value: &Value) -> String {
+    match (&value["name"], &value["path"]) {
+        (Value::String(name), Value::String(path)) => printable(&format!("{name}={path}")),
+        _ => written(value),
     }
 }
 

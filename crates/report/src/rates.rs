@@ -3,7 +3,7 @@
 
 use crate::headline;
 use crate::number::{ABSENT, count, milliseconds, rate, significant};
-use plumb_model::document::{RunDocument, StepResult};
+use plumb_model::document::{ReferenceRatio, ReferenceTable, RunDocument, StepResult};
 use plumb_model::observation::Interval;
 use plumb_model::plan::{Driver, LoadPlan, Mode, SizePlan, StepPlan};
 use plumb_model::sweep::{NoKnee, SweepOver, SweepPlace, SweepRate, SweepResult};
@@ -226,6 +226,22 @@ pub(crate) fn sweep_place(found: &SweepPlace) -> String {
     place(found.clients, found.clients_low, found.clients_high)
 }
 
+/// The published ratios beside this run's, with their source and what to know before comparing; none where none were published.
+pub(crate) fn published(document: &RunDocument) -> Option<String> {
+    published_of(document.reference.as_ref())
+}
+
+fn published_of(table: Option<&ReferenceTable>) -> Option<String> {
+    let table = table.filter(|table| !table.ratios.is_empty())?;
+    let ratio = |ratio: &ReferenceRatio| {
+        let (least, most) = (significant(ratio.least, 3), significant(ratio.most, 3));
+        let times = if least == most { least } else { format!("{least} to {most}") };
+        format!("{} over {}: {times} times", ratio.name, ratio.over)
+    };
+    let ratios: Vec<String> = table.ratios.iter().map(ratio).collect();
+    Some(format!("published: {} ({}, {}). {}", ratios.join("; "), table.title, table.source, table.caveat))
+}
+
 /// A line's name; a run of one line needs none.
 pub(crate) fn line_name(line: &SweepResult) -> String {
     if line.line.is_empty() { format!("all {}", clients(line)) } else { line.line.clone() }
@@ -237,5 +253,26 @@ pub(crate) fn no_knee(line: &SweepResult) -> &'static str {
         Some(NoKnee::StillRises) => "still rises",
         Some(NoKnee::Unclear) => "cannot be told",
         Some(NoKnee::TooFew) | None => "too few points or blocks",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_ratios_stand_with_their_source_and_what_to_know() {
+        let ratio = |least, most| ReferenceRatio { name: "pmem".into(), over: "sata".into(), least, most };
+        let table = |ratios| ReferenceTable {
+            title: "T".into(),
+            source: "S".into(),
+            caveat: "C.".into(),
+            rows: Vec::new(),
+            ratios,
+        };
+        let shown = |ratios| published_of(Some(&table(ratios)));
+        assert_eq!(shown(Vec::new()), None);
+        let text = shown(vec![ratio(5.0, 5.0), ratio(12.0, 15.0)]).unwrap();
+        assert_eq!(text, "published: pmem over sata: 5 times; pmem over sata: 12 to 15 times (T, S). C.");
     }
 }

@@ -30,7 +30,7 @@ pub struct ThroughputArgs {
     /// Where a broker serves its metrics in Prometheus' format (JMX exporter); once for each broker
     #[arg(long, value_name = "URL", requires = "bootstrap", help_heading = CLUSTER)]
     pub metrics: Vec<String>,
-    /// A directory for the lab's logs, by the name under which results show it; once for each device
+    /// A directory for the lab's logs, by the name under which results show it; once for each device, the reference of the others first
     #[arg(long, value_name = "NAME=DIR", requires = "lab", value_parser = parse_log_dir, help_heading = CLUSTER)]
     pub log_dir: Vec<(String, String)>,
     /// Every broker of the lab has all log directories, instead of a broker for each

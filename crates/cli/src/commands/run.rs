@@ -31,11 +31,25 @@ pub(super) fn run(arguments: &RunArgs) -> Result<End> {
         quicken(&mut scenario, &mut sources, "--quick");
     }
     if let Some(bootstrap) = &arguments.bootstrap {
-        let (bootstrap, config) = (Some(bootstrap.clone()), arguments.config.clone());
-        scenario.cluster = Some(ClusterWords { bootstrap, config, ..ClusterWords::default() });
-        sources.insert("cluster.bootstrap".to_owned(), Origin::Flag { flag: "--bootstrap".to_owned() });
+        use_brokers((bootstrap, arguments.config.as_deref()), &mut scenario, &mut sources);
     }
     carry_out(resolve(&scenario, &sources)?, &arguments.output)
+}
+
+/// The brokers of the flags take the place of the whole cluster that the file names.
+pub(super) fn use_brokers(
+    (bootstrap, config): (&str, Option<&str>),
+    scenario: &mut Scenario,
+    sources: &mut Sources,
+) {
+    let (bootstrap, config) = (Some(bootstrap.to_owned()), config.map(str::to_owned));
+    scenario.cluster = Some(ClusterWords { bootstrap, config, ..ClusterWords::default() });
+    sources.retain(|path, _| path != "cluster" && !path.starts_with("cluster."));
+    for (path, flag) in
+        [("cluster", "--bootstrap"), ("cluster.bootstrap", "--bootstrap"), ("cluster.config", "--config")]
+    {
+        sources.insert(path.to_owned(), Origin::Flag { flag: flag.to_owned() });
+    }
 }
 
 /// A tenth of each count and duration.

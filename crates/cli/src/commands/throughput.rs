@@ -9,7 +9,7 @@ use anyhow::Result;
 use plumb_model::plan::{Driver, LogDirLayout, Mode, Origin};
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{
-    ClusterWords, LabWords, LoadWords, OneOrMany, RateWords, Scenario, SetupWords, TopicWords,
+    ClusterWords, LabWords, LoadWords, LogDirsWords, OneOrMany, RateWords, Scenario, SetupWords, TopicWords,
 };
 use plumb_model::units::{Bytes, Nanos};
 
@@ -88,7 +88,7 @@ fn scenario(arguments: &ThroughputArgs) -> Result<(Scenario, Sources), UsageErro
 fn cluster(arguments: &ThroughputArgs) -> ClusterWords {
     let together = arguments.log_dirs_together.then_some(LogDirLayout::Together);
     let lab = || LabWords {
-        log_dirs: arguments.log_dir.iter().cloned().collect(),
+        log_dirs: LogDirsWords(arguments.log_dir.clone()),
         log_dir_layout: together,
         ..LabWords::default()
     };
@@ -138,6 +138,7 @@ fn note_flags(arguments: &ThroughputArgs, sources: &mut Sources) {
         ("cluster.bootstrap", "--bootstrap", true),
         ("cluster.config", "--config", arguments.config.is_some()),
         ("cluster.metrics", "--metrics", !arguments.metrics.is_empty()),
+        ("cluster.lab.log_dirs", "--log-dir", !arguments.log_dir.is_empty()),
         ("cluster.lab.log_dir_layout", "--log-dirs-together", arguments.log_dirs_together),
         ("driver", "--driver", arguments.driver.is_some()),
         ("goal", "--goal", arguments.goal.is_some()),

@@ -6,7 +6,7 @@ use plumb_lab::kafka::{LabCluster, LabOptions, Tls};
 use plumb_load::librdkafka::admin::{OwnTopic, Replicas, TopicShape, run_topics};
 use plumb_load::librdkafka::connect::{Cluster, connect};
 use plumb_model::facts::LogDirectory;
-use plumb_model::plan::{ClusterPlan, TopicPlan};
+use plumb_model::plan::{ClusterPlan, Plan, TopicPlan};
 use plumb_observe::scrape;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -179,7 +179,23 @@ fn is_setting(word: &str, asked: &[String]) -> bool {
     word.starts_with("-X") && (!word.contains('/') || asked.iter().any(|flag| flag == word))
 }
 
+/// Refuses labs of the plan that could not be started.
+pub(super) fn check(plan: &Plan) -> Result<()> {
+    let clusters = plan.steps.iter().filter_map(|step| step.cluster.as_ref());
+    for cluster in clusters.chain([&plan.cluster]) {
+        if matches!(cluster, ClusterPlan::Lab { .. }) {
+            asked(cluster)?.check()?;
+        }
+    }
+    Ok(())
+}
+
 fn lab_options(plan: &ClusterPlan, stop: &Arc<AtomicBool>, progress: &Progress) -> Result<LabOptions> {
+    Ok(LabOptions { steps: Some(progress.lab_steps()), interrupt: Arc::clone(stop), ..asked(plan)? })
+}
+
+/// What the plan asks of a lab.
+fn asked(plan: &ClusterPlan) -> Result<LabOptions> {
     let ClusterPlan::Lab { brokers, tls, broker_properties, jvm_flags, heap, log_dirs, log_dir_layout } =
         plan
     else {
@@ -193,8 +209,6 @@ fn lab_options(plan: &ClusterPlan, stop: &Arc<AtomicBool>, progress: &Progress) 
         heap_mib: heap_mib(heap)?,
         log_dirs: log_dirs.iter().map(|dir| dir.path.clone().into()).collect(),
         log_dir_layout: *log_dir_layout,
-        steps: Some(progress.lab_steps()),
-        interrupt: Arc::clone(stop),
         ..LabOptions::default()
     })
 }

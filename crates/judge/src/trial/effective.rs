@@ -5,6 +5,7 @@ use super::Arm;
 use crate::setup::Setup;
 use plumb_model::document::Effective;
 use plumb_model::plan::Properties;
+use plumb_model::property::{readable, same_value, usual_name};
 use plumb_model::trial::NOT_SET;
 use plumb_model::written::load_differences;
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,7 +56,7 @@ fn found(reference: &Setup, arm: &Setup) -> BTreeMap<String, String> {
         }
         let keys = a.keys().chain(b.keys()).filter(|key| !EACH_ITS_OWN.contains(&key.as_str()));
         for key in keys.filter(|key| a.get(*key) != b.get(*key)) {
-            let value = b.get(key).cloned().unwrap_or_else(|| "absent".to_owned());
+            let value = b.get(key).map_or("absent", |value| readable(key, value)).to_owned();
             found.insert(format!("{role}.{key}"), value);
         }
     }
@@ -113,12 +114,13 @@ pub(super) fn not_in_effect(reference: &Arm, arm: &Arm) -> Vec<String> {
     let (a, b) = (&reference.setup.result.effective, &arm.setup.result.effective);
     let asked = plan.differences.iter();
     // What the arm leaves out it asks nothing for: the default may well be what the reference sets.
-    let asked = asked.filter(|(path, value)| *value != NOT_SET && same_where_told(path, a, b));
+    let asked = asked.filter(|(path, value)| *value != NOT_SET && same_where_told((path, value), a, b));
     asked.map(|(path, value)| format!("{path}: {value}")).collect()
 }
 
-/// Whether both tell the setting of a path, and tell the same.
-fn same_where_told(path: &str, a: &Effective, b: &Effective) -> bool {
+/// Whether both tell the setting of a path, and tell the same, which is not what was asked for. A value that is asked for in other
+/// words than the reference's is in effect.
+fn same_where_told((path, asked): (&str, &str), a: &Effective, b: &Effective) -> bool {
     const PLACES: [(&str, &str); 5] = [
         ("producer.", "producer"),
         ("consumer.", "consumer"),
@@ -135,8 +137,10 @@ fn same_where_told(path: &str, a: &Effective, b: &Effective) -> bool {
         Some((of(a), of(b), key))
     });
     let Some((a, b, key)) = found.filter(|(a, b, _)| !a.is_empty() && !b.is_empty()) else { return false };
-    match (a.get(key), b.get(key)) {
-        (Some(a), Some(b)) => a == b,
+    // A client tells a setting by its usual name, whichever it was given.
+    let told = |of: &Properties| of.get(key).or_else(|| of.get(usual_name(key))).cloned();
+    match (told(a), told(b)) {
+        (Some(a), Some(b)) => a == b && !same_value(asked, &b),
         // A client tells a setting under another of its names, so only whether anything differs can be told.
         (None, None) => {
             let keys = a.keys().chain(b.keys()).filter(|key| !EACH_ITS_OWN.contains(&key.as_str()));

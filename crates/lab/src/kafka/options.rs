@@ -143,7 +143,10 @@ impl LabOptions {
     }
 
     /// Refuses what cannot work, before anything is made.
-    pub(super) fn check(&self) -> Result<()> {
+    ///
+    /// # Errors
+    /// What the user asked for and a lab cannot have, or a log directory that will not do.
+    pub fn check(&self) -> Result<()> {
         let bad = |option, expected: String, got: String| Err(LabError::Option { option, expected, got });
         if !(1..=BROKERS_MAX).contains(&self.brokers) {
             return bad("brokers", format!("1 to {BROKERS_MAX}"), self.brokers.to_string());

@@ -11,6 +11,7 @@ use crate::patience::Patience;
 use crate::produce::{Reported, Sent};
 use crate::seconds::Seconds;
 use plumb_model::plan::{Properties, StepPlan};
+use plumb_model::property::{number, usual_name};
 use std::time::Duration;
 
 /// Windows of the client's statistics.
@@ -115,8 +116,29 @@ impl Drop for Clients {
 
 /// Refuses a step whose properties the library does not take.
 pub(crate) fn check(step: &StepPlan, security: &Properties) -> Result<(), LoadError> {
-    for role in [Role::Producer, Role::Consumer] {
-        Client::new(role, &properties(role, step, "plumb-check", security))?;
+    for (role, own) in [(Role::Producer, &step.producer), (Role::Consumer, &step.consumer)] {
+        let client = Client::new(role, &properties(role, step, "plumb-check", security))?;
+        numbers_are_whole(own, &client.effective())?;
+    }
+    Ok(())
+}
+
+/// Refuses a number that the library understood only in part: of `3ms` it takes the 3, and of `5.7` where it wants a whole number
+/// the 5.
+fn numbers_are_whole(asked: &Properties, effective: &Properties) -> Result<(), LoadError> {
+    for (key, value) in asked {
+        let begins_as_number =
+            value.trim_start_matches(['+', '-', ' ']).starts_with(|c: char| c.is_ascii_digit());
+        let taken = effective.get(usual_name(key)).and_then(|taken| number(taken));
+        let in_part = taken.filter(|taken| match number(value) {
+            None => begins_as_number,
+            // The library may have good reasons to adjust a number; then it is not this one cut off.
+            Some(asked) => asked.fract() != 0.0 && asked.trunc() == *taken,
+        });
+        if let Some(taken) = in_part {
+            let reason = format!("the client library would take it as {taken}: write the number alone");
+            return Err(LoadError::Property { key: key.clone(), value: value.clone(), reason });
+        }
     }
     Ok(())
 }
@@ -136,4 +158,46 @@ fn properties(role: Role, step: &StepPlan, group: &str, security: &Properties) -
     };
     properties.extend(own.clone());
     properties
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(key: &str, value: &str) -> Result<(), String> {
+        let mut step = crate::wire::sample::step();
+        step.producer.insert(key.to_owned(), value.to_owned());
+        check(&step, &Properties::new()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_number_that_the_library_understands_only_in_part_is_refused() {
+        for (key, value, taken) in [
+            ("linger.ms", "3ms", "3"),
+            ("queue.buffering.max.ms", "3 ms", "3"),
+            ("batch.size", "16384.5", "16384"),
+            ("batch.size", "64k", "64"),
+            ("acks", "1x", "1"),
+        ] {
+            let refusal = checked(key, value).unwrap_err();
+            assert!(refusal.contains(&format!("would take it as {taken}:")), "{key}={value}: {refusal}");
+        }
+    }
+
+    #[test]
+    fn numbers_words_and_names_that_are_meant_are_taken() {
+        for (key, value) in [
+            ("linger.ms", "3"),
+            ("linger.ms", "3.0"),
+            ("linger.ms", "0.5"),
+            ("acks", "all"),
+            ("acks", "-1"),
+            ("batch.size", "0x4000"),
+            ("socket.nagle.disable", "1"),
+            ("client.rack", "1a"),
+            ("compression.type", "lz4"),
+        ] {
+            assert_eq!(checked(key, value), Ok(()), "{key}={value}");
+        }
+    }
 }

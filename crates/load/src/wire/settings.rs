@@ -4,6 +4,7 @@
 use crate::error::LoadError;
 use crate::librdkafka::{REDACTED, is_secret};
 use plumb_model::plan::{LoadPlan, Properties, StepPlan};
+use plumb_model::property::same_value;
 use plumb_wire::compression::Codec;
 use std::str::FromStr;
 
@@ -112,6 +113,16 @@ impl Taking<'_> {
         Ok(value)
     }
 
+    /// Truth as librdkafka takes it.
+    fn truth(&mut self, key: &str, default: bool) -> Result<bool, LoadError> {
+        if let Some(text) = self.properties.get_mut(key)
+            && let Some(truth) = [true, false].into_iter().find(|truth| same_value(text, &truth.to_string()))
+        {
+            *text = truth.to_string();
+        }
+        self.take(key, default, "true or false")
+    }
+
     fn whole(&mut self, key: &str, default: u64, (least, most): (u64, u64)) -> Result<u64, LoadError> {
         let value = self.take(key, default, "a whole number")?;
         if !(least..=most).contains(&value) {
@@ -131,7 +142,7 @@ impl Taking<'_> {
     fn socket(&mut self) -> Result<SocketSettings, LoadError> {
         let bytes = |value: u64| usize::try_from(value).ok().filter(|bytes| *bytes > 0);
         Ok(SocketSettings {
-            no_delay: self.take("socket.nagle.disable", true, "true or false")?,
+            no_delay: self.truth("socket.nagle.disable", true)?,
             send_bytes: bytes(self.whole("socket.send.buffer.bytes", 0, (0, 100_000_000))?),
             receive_bytes: bytes(self.whole("socket.receive.buffer.bytes", 0, (0, 100_000_000))?),
         })
@@ -194,7 +205,7 @@ pub(crate) fn producer(step: &StepPlan) -> Result<(ProducerSettings, SocketSetti
     let level: i32 = taking.take("compression.level", -1, "a whole number, -1 for the codec's own")?;
     let message_max = taking.whole("message.max.bytes", BATCH_BYTES, (1_000, BATCH_BYTES_MOST))?;
     let batch_bytes = taking.whole("batch.size", BATCH_BYTES, (1, BATCH_BYTES_MOST))?.min(message_max);
-    let idempotent = taking.take("enable.idempotence", false, "true or false")?;
+    let idempotent = taking.truth("enable.idempotence", false)?;
     let in_flight = if step.load.saturating() { IN_FLIGHT_SATURATING } else { IN_FLIGHT };
     let in_flight = taking.whole("max.in.flight.requests.per.connection", in_flight, (1, 1_000_000))?;
     if idempotent && (in_flight > 5 || acks != -1) {
@@ -290,6 +301,16 @@ mod tests {
         assert!(socket.no_delay);
         assert_eq!(effective["acks"], "1");
         assert_eq!(effective["linger.ms"], "0.5");
+    }
+
+    #[test]
+    fn truth_is_written_as_for_the_other_driver() {
+        let mut step = step();
+        step.producer.insert("socket.nagle.disable".into(), "0".into());
+        let (_, socket, effective) = producer(&step).unwrap();
+        assert_eq!((socket.no_delay, effective["socket.nagle.disable"].as_str()), (false, "false"));
+        step.producer.insert("socket.nagle.disable".into(), "2".into());
+        assert!(producer(&step).is_err());
     }
 
     #[test]

@@ -15,7 +15,8 @@ pub(super) fn cluster(words: Option<&ClusterWords>, trail: &mut Trail) -> Result
         });
     };
     let place = trail.sources.get("cluster").map(|origin| format!("{origin}: ")).unwrap_or_default();
-    trail.scenario("cluster.kind", trail.sources.get("cluster").map(|_| ()), || ());
+    let written = if words.lab.is_some() { "cluster.lab" } else { "cluster.bootstrap" };
+    trail.note_written("cluster.kind", &[written, "cluster"]);
     match (&words.lab, &words.bootstrap) {
         (Some(_), Some(_)) => Err(ResolveError::Conflict {
             place,
@@ -55,9 +56,13 @@ pub(super) fn cluster(words: Option<&ClusterWords>, trail: &mut Trail) -> Result
     }
 }
 
+/// Where a part of the lab stands at least, if its own place is not known.
+const LAB_PLACES: [&str; 2] = ["cluster.lab", "cluster"];
+
 fn lab_plan(lab: &LabWords, trail: &mut Trail) -> Result<ClusterPlan, ResolveError> {
     let log_dirs: Vec<LogDirPlan> = lab
         .log_dirs
+        .0
         .iter()
         .map(|(name, path)| LogDirPlan { name: name.clone(), path: path.clone() })
         .collect();
@@ -73,6 +78,14 @@ fn lab_plan(lab: &LabWords, trail: &mut Trail) -> Result<ClusterPlan, ResolveErr
         });
     }
     let brokers = if each { u32::try_from(log_dirs.len()).unwrap_or(u32::MAX) } else { 1 };
+    for key in lab.broker_properties.keys() {
+        trail.note_written(&format!("cluster.lab.broker_properties.{key}"), &LAB_PLACES);
+    }
+    for (path, given) in [("jvm_flags", !lab.jvm_flags.is_empty()), ("log_dirs", !log_dirs.is_empty())] {
+        if given {
+            trail.note_written(&format!("cluster.lab.{path}"), &LAB_PLACES);
+        }
+    }
     Ok(ClusterPlan::Lab {
         brokers: trail.scenario("cluster.lab.brokers", lab.brokers, || brokers),
         log_dirs,

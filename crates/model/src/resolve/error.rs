@@ -45,6 +45,16 @@ pub enum ResolveError {
         /// The name.
         name: String,
     },
+    /// Two arms of one name.
+    #[error("{count} called {name:?}: {hint}")]
+    SameArm {
+        /// The name.
+        name: String,
+        /// Which two.
+        count: &'static str,
+        /// What to do.
+        hint: &'static str,
+    },
     /// A property that Plumb sets itself.
     #[error("{place}{path} cannot be set here: {reason}")]
     Reserved {

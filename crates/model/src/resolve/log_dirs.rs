@@ -1,8 +1,9 @@
 //! Which log directory of a lab a topic lies on, and whether it can.
 
 use super::ResolveError;
-use crate::plan::{ClusterPlan, LogDirLayout, Plan, TopicPlan};
+use crate::plan::{ClusterPlan, LogDirLayout, Origin, Plan, StepPlan, TopicPlan};
 use crate::scenario::{OneOrMany, Scalar, Scenario};
+use std::collections::BTreeMap;
 
 /// Where the lab has a broker for each of several log directories and nothing says which one a topic is on, each setup is
 /// tried on every one.
@@ -18,12 +19,22 @@ pub(super) fn on_each(scenario: &Scenario, cluster: &ClusterPlan) -> Scenario {
     scenario
 }
 
+/// Says of a log directory that nobody wrote why it is there.
+pub(super) fn note_each(step: &StepPlan, at: &str, origins: &mut BTreeMap<String, Origin>) {
+    let path = format!("{at}.topic.log_dir");
+    let unwritten = origins.get(&path) == Some(&Origin::Default);
+    if unwritten && matches!(&step.topic, TopicPlan::Own { log_dir: Some(_), .. }) {
+        let reason = "each of the lab's log directories".to_owned();
+        origins.insert(path, Origin::Derived { reason });
+    }
+}
+
 /// Whether each topic can lie where it is told to.
 pub(super) fn check(plan: &Plan) -> Result<(), ResolveError> {
     for (index, step) in plan.steps.iter().enumerate() {
         let TopicPlan::Own { replication, log_dir: Some(name), .. } = &step.topic else { continue };
         let place = match plan.origins.get(&format!("steps.{index}.topic.log_dir")) {
-            None | Some(crate::plan::Origin::Default) => String::new(),
+            None | Some(Origin::Default | Origin::Derived { .. }) => String::new(),
             Some(origin) => format!("{origin}: "),
         };
         let refuse = |expected: String, reason| {

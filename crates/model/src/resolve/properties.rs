@@ -3,6 +3,7 @@
 use super::trail::Trail;
 use super::{ResolveError, sweep};
 use crate::plan::Properties;
+use crate::property::usual_name;
 use crate::scenario::{OneOrMany, Scalar};
 use std::collections::BTreeMap;
 
@@ -12,17 +13,6 @@ const RESERVED: &[(&str, &str)] = &[
     ("metadata.broker.list", "it belongs to the cluster: use cluster.bootstrap or --bootstrap"),
     ("group.id", "each run uses a group of its own, so that it starts at the log's end and disturbs nobody"),
     ("statistics.interval.ms", "stages are computed from windows whose length Plumb sets"),
-];
-
-/// Two names of one property, as librdkafka's CONFIGURATION.md has them; with both, which one counts would be chance.
-const SAME: &[(&str, &str)] = &[
-    ("linger.ms", "queue.buffering.max.ms"),
-    ("acks", "request.required.acks"),
-    ("compression.type", "compression.codec"),
-    ("max.in.flight.requests.per.connection", "max.in.flight"),
-    ("delivery.timeout.ms", "message.timeout.ms"),
-    ("retries", "message.send.max.retries"),
-    ("max.partition.fetch.bytes", "fetch.message.max.bytes"),
 ];
 
 /// The properties of a step's producers or consumers.
@@ -38,7 +28,9 @@ pub(super) fn properties(
         let words_path = format!("{role}.{key}");
         let connection = key.starts_with("sasl.") || key.starts_with("ssl.") || key == "security.protocol";
         let reserved = RESERVED.iter().find(|(name, _)| name == key).map(|(_, reason)| *reason);
-        let twice = SAME.iter().any(|(usual, other)| key == other && words.contains_key(*usual));
+        let usual = usual_name(key);
+        // With both names, which one counts would be chance.
+        let twice = usual != key && words.contains_key(usual);
         let reserved = reserved.or(twice.then_some("its other name is set too: set one of the two"));
         let reason = reserved.or(connection.then_some(
             "it belongs to the cluster: put it into the client properties file (cluster.config or --config)",

@@ -1,6 +1,8 @@
 use super::*;
 use crate::plan::{Length, SizePlan, TopicPlan};
-use crate::scenario::{ClusterWords, LabWords, LoadWords, OneOrMany, RateWords, Scalar, SizeWords};
+use crate::scenario::{
+    ClusterWords, LabWords, LoadWords, LogDirsWords, OneOrMany, RateWords, Scalar, SizeWords,
+};
 
 fn base() -> Scenario {
     Scenario {
@@ -186,7 +188,8 @@ fn count_and_duration_exclude_each_other_but_a_setup_may_choose_the_other_one() 
 /// Two directories, and a topic that is told to lie on one called so.
 fn on_log_dir(name: &str) -> Scenario {
     let mut scenario = base();
-    let log_dirs = ["sata", "nvme"].map(|name| (name.to_owned(), format!("/mnt/{name}"))).into();
+    let log_dirs = ["sata", "nvme"].map(|name| (name.to_owned(), format!("/mnt/{name}")));
+    let log_dirs = LogDirsWords(log_dirs.into());
     let lab = LabWords { log_dirs, ..LabWords::default() };
     scenario.cluster = Some(ClusterWords { lab: Some(lab), ..ClusterWords::default() });
     scenario.topic.log_dir = Some(OneOrMany::One(Scalar(name.into())));
@@ -199,8 +202,18 @@ fn a_topic_on_a_log_directory_that_the_lab_does_not_have_is_refused_with_the_nam
     let error = resolve(&on_log_dir("nmve"), &Sources::new()).unwrap_err().to_string();
     assert_eq!(
         error,
-        "topic.log_dir is nmve; it must be one of nvme, sata, because it is one of the names in cluster.lab.log_dirs"
+        "topic.log_dir is nmve; it must be one of sata, nvme, because it is one of the names in cluster.lab.log_dirs"
     );
+}
+
+#[test]
+fn log_directories_are_tried_in_the_order_written_so_that_the_first_is_the_reference() {
+    let mut scenario = on_log_dir("sata");
+    scenario.topic.log_dir = None;
+    let plan = resolve(&scenario, &Sources::new()).unwrap();
+    let names: Vec<&str> = plan.steps.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(names, ["log_dir sata", "log_dir nvme"]);
+    assert_eq!(plan.origins["steps.0.topic.log_dir"].to_string(), "each of the lab's log directories");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::trail::Trail;
 use super::{ResolveError, sweep};
-use crate::plan::TopicPlan;
+use crate::plan::{Origin, TopicPlan};
 use crate::scenario::{OneOrMany, TopicWords};
 use std::collections::BTreeMap;
 
@@ -31,8 +31,10 @@ pub(super) fn topic(
             }
         }
         let name = trail.step((path("name"), "topic.name"), variant, Some(name.clone()), String::new);
+        trail.same_origin(&path("kind"), &path("name"));
         return Ok(TopicPlan::Existing { name });
     }
+    trail.origins.insert(path("kind"), Origin::Default);
     let first = |value: &Option<OneOrMany<u32>>| value.as_ref().map(|v| v.values()[0]);
     let log_dir = words.log_dir.as_ref().map(|name| Some(name.values()[0].0.clone()));
     let mut configs = BTreeMap::new();

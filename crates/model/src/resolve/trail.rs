@@ -21,6 +21,12 @@ impl Trail<'_> {
         written.unwrap_or_else(default)
     }
 
+    /// The origin of a value that is written: its own place, else that of the first of `around` that is known.
+    pub(super) fn note_written(&mut self, path: &str, around: &[&str]) {
+        let found = [path].iter().chain(around).find_map(|path| self.sources.get(*path));
+        self.origins.insert(path.to_owned(), found.cloned().unwrap_or(Origin::Default));
+    }
+
     /// A value of a step: written in the setup, or for all setups, or a default.
     pub(super) fn step<T>(
         &mut self,
@@ -44,6 +50,20 @@ impl Trail<'_> {
 
     pub(super) fn place(&self, variant: &sweep::Variant, path: &str) -> String {
         self.written(variant, path).map(|origin| format!("{origin}: ")).unwrap_or_default()
+    }
+
+    /// Where the values of an arm's own lab come from: those that it says, from there; all others from the scenario's lab.
+    pub(super) fn arm_lab_origins(&mut self, step: usize, arm: &str) {
+        let (said, of_all) = (format!("arms.{arm}.cluster."), "cluster.lab.");
+        let of_all =
+            self.origins.iter().filter_map(|(path, origin)| Some((path.strip_prefix(of_all)?, origin)));
+        let said = self.sources.iter().filter_map(|(path, origin)| Some((path.strip_prefix(&said)?, origin)));
+        let kind = self.origins.get("cluster.kind").map(|origin| ("kind", origin));
+        let place =
+            |(path, origin): (&str, &Origin)| (format!("steps.{step}.cluster.{path}"), origin.clone());
+        let unwritten = ["broker_properties", "jvm_flags", "log_dirs"].map(|path| (path, &Origin::Default));
+        let found: Vec<_> = unwritten.into_iter().chain(kind).chain(of_all).chain(said).map(place).collect();
+        self.origins.extend(found);
     }
 
     /// A value of a step that only an arm has, where it is written.

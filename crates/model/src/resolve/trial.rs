@@ -124,6 +124,9 @@ pub(super) fn clusters(
     });
     for (index, (name, _)) in scenario.arms.0.iter().enumerate() {
         trail.arm_origin(index, name, "cluster");
+        if own[index].is_some() {
+            trail.arm_lab_origins(index, name);
+        }
     }
     let reason = "the reference once more, on brokers started for it".to_owned();
     let origin = if own[again].is_some() { Origin::Derived { reason } } else { Origin::Default };

@@ -41,9 +41,45 @@ pub struct LabWords {
     pub heap: Option<String>,
     /// Where the logs go: a name for each existing directory.
     #[serde(default)]
-    pub log_dirs: BTreeMap<String, String>,
+    pub log_dirs: LogDirsWords,
     /// A broker for each directory, or all directories in every broker.
     pub log_dir_layout: Option<LogDirLayout>,
+}
+
+/// Directories by name, in the order written; the first is the reference of the others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LogDirsWords(pub Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for LogDirsWords {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = LogDirsWords;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("directories by name, the reference first: {sata: /mnt/sata, pmem: /mnt/pmem}")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LogDirsWords, A::Error> {
+                let mut directories: Vec<(String, String)> = Vec::new();
+                while let Some((name, path)) = map.next_entry()? {
+                    directories.push((name, path));
+                }
+                Ok(LogDirsWords(directories))
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+impl JsonSchema for LogDirsWords {
+    fn schema_name() -> Cow<'static, str> {
+        "LogDirsWords".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<BTreeMap<String, String>>()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -5,6 +5,7 @@ use crate::figures::Pick;
 use crate::number::ABSENT;
 use plumb_model::document::StepResult;
 use plumb_model::plan::Properties;
+use plumb_model::property::readable;
 use std::collections::BTreeSet;
 
 /// The settings as read back.
@@ -39,9 +40,9 @@ pub(super) fn view(steps: &[StepResult]) -> Option<Configuration> {
         for key in keys {
             let values: Vec<Option<&String>> = steps.iter().map(|step| of(step).get(key)).collect();
             let same = values.iter().all(|value| *value == values[0]);
-            rows.push(vec![key.clone(), if same { shown(values[0]) } else { each(&values) }]);
+            rows.push(vec![key.clone(), if same { shown(key, values[0]) } else { each(key, &values) }]);
             if !same && !IDENTITY.contains(&key.as_str()) {
-                let cells = values.into_iter().map(shown);
+                let cells = values.into_iter().map(|value| shown(key, value));
                 differences.push([format!("{role} {key}")].into_iter().chain(cells).collect());
             }
         }
@@ -66,26 +67,18 @@ fn grid(caption: &str, heads: Vec<String>, rows: Vec<Vec<String>>) -> Grid {
     Grid { caption: caption.to_owned(), heads, rows, notes: Vec::new(), numeric: false }
 }
 
-fn shown(value: Option<&String>) -> String {
-    match value.map(String::as_str) {
+fn shown(name: &str, value: Option<&String>) -> String {
+    match value.map(|value| readable(name, value)) {
         None => ABSENT.to_owned(),
         Some("") => "(empty)".to_owned(),
         Some(value) => value.to_owned(),
     }
 }
 
-fn each(values: &[Option<&String>]) -> String {
+fn each(name: &str, values: &[Option<&String>]) -> String {
     let numbered =
-        values.iter().enumerate().map(|(index, value)| format!("#{}: {}", index + 1, shown(*value)));
+        values.iter().enumerate().map(|(index, value)| format!("#{}: {}", index + 1, shown(name, *value)));
     numbered.collect::<Vec<_>>().join(", ")
-}
-
-/// Kafka writes "never" as the largest 64-bit number.
-fn flush(value: Option<&String>) -> String {
-    match value {
-        Some(text) if text.parse() == Ok(i64::MAX) => "never".to_owned(),
-        other => shown(other),
-    }
 }
 
 fn durability(steps: &[StepResult]) -> Grid {
@@ -95,11 +88,11 @@ fn durability(steps: &[StepResult]) -> Grid {
         let durability = &step.durability;
         vec![
             format!("#{}", index + 1),
-            shown(durability.acks.as_ref()),
+            shown("acks", durability.acks.as_ref()),
             number(durability.replication),
             number(durability.min_insync_replicas),
-            flush(durability.flush_messages.as_ref()),
-            flush(durability.flush_ms.as_ref()),
+            shown("flush.messages", durability.flush_messages.as_ref()),
+            shown("flush.ms", durability.flush_ms.as_ref()),
             durability.idempotence.map_or(ABSENT, |on| if on { "yes" } else { "no" }).to_owned(),
         ]
     });

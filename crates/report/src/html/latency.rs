@@ -71,7 +71,7 @@ pub(super) struct ReferenceNote {
 pub(super) fn headline(document: &RunDocument) -> LatencyTable {
     let headline = headline::of(document);
     let mut notes = Footnotes::default();
-    let reference = document.reference.as_ref().filter(|_| headline.end_to_end);
+    let reference = document.reference.as_ref().filter(|table| headline.end_to_end && !table.rows.is_empty());
     let timed = headline::timed(document);
     let rows = timed.iter().copied().map(|(index, step)| LatencyRow {
         key: Key::new(index, step),

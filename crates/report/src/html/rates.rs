@@ -46,7 +46,7 @@ pub(super) fn table(document: &RunDocument) -> Option<RateTable> {
     (!rows.is_empty()).then(|| RateTable {
         meaning: MEANING,
         heads: shown.iter().map(|column| (column.heading, column.meaning)).collect(),
-        notes: rates::notes(&rows, &shown),
+        notes: rates::notes(&rows, &shown).into_iter().chain(rates::published(document)).collect(),
         folded: !document.sweeps.is_empty() && rows.len() > ROWS_OPEN,
         rows: rows
             .iter()

@@ -13,7 +13,7 @@ use plumb_model::observation::Distribution;
 /// One row a setup: quantiles, maximum, mean and the rate; published rows under ours.
 pub(super) fn write_headline(page: &mut Page, document: &RunDocument, figures: Figures) {
     let headline = headline::of(document);
-    let reference = document.reference.as_ref().filter(|_| headline.end_to_end);
+    let reference = document.reference.as_ref().filter(|table| headline.end_to_end && !table.rows.is_empty());
     page.heading(&format!("{} in ms", headline.heading), headline.meaning);
     let mut columns = Vec::new();
     let shown: Vec<&Figure> =

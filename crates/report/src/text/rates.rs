@@ -14,9 +14,15 @@ pub(super) fn write(page: &mut Page, document: &RunDocument) {
     let rows = rates::rows(document);
     if !rows.is_empty() {
         write_rates(page, &rows);
+        if let Some(published) = rates::published(document).filter(|_| document.sweeps.is_empty()) {
+            page.prose("  ", &published, Tone::Dim);
+        }
     }
     if !document.sweeps.is_empty() {
         write_lines(page, &document.sweeps);
+        if let Some(published) = rates::published(document) {
+            page.prose("  ", &published, Tone::Dim);
+        }
     }
     for (index, step) in document.steps.iter().enumerate() {
         if let Some(search) = &step.search {

@@ -241,6 +241,7 @@ fn reference() -> ReferenceTable {
                 }
             })
             .collect(),
+        ratios: Vec::new(),
     }
 }
 

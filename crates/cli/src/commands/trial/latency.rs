@@ -24,7 +24,7 @@ pub(super) fn latency(arguments: &TrialLatencyArgs) -> Result<End> {
     let plan = plan(arguments)?;
     let output = &arguments.latency.output;
     if output.dry_run {
-        return dry_run(&plan, output.output);
+        return dry_run(&plan, (output.output, output.out.as_deref()));
     }
     carry_out(plan, &arguments.judged, (output.output, output.out.as_deref()))
 }

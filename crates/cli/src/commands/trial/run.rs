@@ -13,7 +13,7 @@ use plumb_model::document::{RunDocument, RunState};
 use plumb_model::finding::ValidityVerdict;
 use plumb_model::plan::{Origin, Plan};
 use plumb_model::resolve::{Sources, resolve};
-use plumb_model::scenario::{ClusterWords, Scenario, TrialWords};
+use plumb_model::scenario::{Scenario, TrialWords};
 use plumb_model::trial::TrialVerdict;
 use plumb_report::text::Figures;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(super) fn run(arguments: &TrialRunArgs) -> Result<End> {
         None => {
             let plan = plan(arguments)?;
             if arguments.dry_run {
-                return dry_run(&plan, arguments.output);
+                return dry_run(&plan, (arguments.output, arguments.out.as_deref()));
             }
             carry_out(plan, judged, (arguments.output, arguments.out.as_deref()))
         }
@@ -67,9 +67,7 @@ fn plan(arguments: &TrialRunArgs) -> Result<Plan> {
         plain::quicken(&mut scenario, &mut sources, "--quick");
     }
     if let Some(bootstrap) = &arguments.bootstrap {
-        let (bootstrap, config) = (Some(bootstrap.clone()), arguments.config.clone());
-        scenario.cluster = Some(ClusterWords { bootstrap, config, ..ClusterWords::default() });
-        sources.insert("cluster.bootstrap".to_owned(), Origin::Flag { flag: "--bootstrap".to_owned() });
+        plain::use_brokers((bootstrap, arguments.config.as_deref()), &mut scenario, &mut sources);
     }
     if let Some(seed) = arguments.seed {
         scenario.seed = Some(seed);

@@ -43,6 +43,26 @@ fn what_was_asked_for_and_is_not_in_effect_is_said() {
 }
 
 #[test]
+fn a_value_in_other_words_or_under_another_name_is_in_effect() {
+    for (asked, read_back) in [
+        (("producer.socket.nagle.disable", "1"), ("socket.nagle.disable", "true")),
+        (("producer.max.in.flight", "5.0"), ("max.in.flight.requests.per.connection", "5")),
+    ] {
+        let mut document = trial_of(&[("low", 1.0)], 12, 1);
+        for step in &mut document.steps {
+            step.effective.producer.insert(read_back.0.to_owned(), read_back.1.to_owned());
+        }
+        let trial = document.plan.trial.as_mut().unwrap();
+        trial.arms[1].differences = [(asked.0.to_owned(), asked.1.to_owned())].into();
+        let all = result(&document);
+        assert!(caveat(&all, "not in effect").is_none(), "{:?}", all.caveats);
+        let trial = document.plan.trial.as_mut().unwrap();
+        trial.arms[1].differences = [(asked.0.to_owned(), "0".to_owned())].into();
+        assert!(caveat(&result(&document), "not in effect").is_some(), "{asked:?}");
+    }
+}
+
+#[test]
 fn a_generator_that_was_the_bound_proves_nothing_of_the_arms() {
     let mut document = trial_of(&[("low", 0.25)], 12, 1);
     document.steps[1].slip.mean_ns = Some(9e8);

@@ -1,6 +1,7 @@
 //! What an arm has that the reference has not, as asked for: each value by its path.
 
 use crate::plan::{ClusterPlan, StepPlan};
+use crate::property::{same_value, usual_name};
 use crate::scenario::ArmWords;
 use crate::trial::NOT_SET;
 use serde_json::Value;
@@ -13,12 +14,31 @@ pub(super) fn of(
     cluster: &ClusterPlan,
 ) -> BTreeMap<String, String> {
     let (before, now) = (values(reference, cluster), values(arm, cluster));
-    let changed = now.iter().filter(|(path, value)| before.get(*path) != Some(value));
+    let same = |(path, value): (&String, &String)| {
+        let same = |before: &str| if is_property(path) { same_value(before, value) } else { before == value };
+        before.iter().any(|(other, before)| usual(other) == usual(path) && same(before))
+    };
+    let changed = now.iter().filter(|setting| !same(*setting));
     let mut differences: BTreeMap<String, String> =
         changed.map(|(path, value)| (path.clone(), value.clone())).collect();
-    let dropped = before.keys().filter(|path| !now.contains_key(*path));
+    let dropped = before.keys().filter(|path| !now.keys().any(|other| usual(other) == usual(path)));
     differences.extend(dropped.map(|path| (path.clone(), NOT_SET.to_owned())));
     differences
+}
+
+/// Whether its values are words of clients, brokers or the kernel, which may be written in several ways.
+fn is_property(path: &str) -> bool {
+    ["producer.", "consumer.", "topic.configs.", "cluster.broker_properties.", "host."]
+        .iter()
+        .any(|of| path.starts_with(of))
+}
+
+/// The path by which a setting is found whatever it is called.
+fn usual(path: &str) -> String {
+    match path.split_once('.') {
+        Some((role @ ("producer" | "consumer"), name)) => format!("{role}.{}", usual_name(name)),
+        _ => path.to_owned(),
+    }
 }
 
 /// Every value of an arm that is not empty, by its path.

@@ -62,6 +62,51 @@ fn the_length_written_is_that_of_one_block_and_its_origin_says_so() {
 }
 
 #[test]
+fn a_value_in_other_words_or_under_another_name_is_no_difference() {
+    let of = |key: &str, value: &str| ArmWords {
+        producer: [(key.to_owned(), OneOrMany::One(Scalar(value.to_owned())))].into(),
+        ..ArmWords::default()
+    };
+    let scenario = of_arms(vec![
+        ("default", of("linger.ms", "5")),
+        ("same", of("queue.buffering.max.ms", "5.0")),
+        ("other", of("queue.buffering.max.ms", "5.5")),
+    ]);
+    let arms = plan(&scenario).trial.unwrap().arms;
+    assert_eq!(arms[1].differences, [].into());
+    let other = ("producer.queue.buffering.max.ms".to_owned(), "5.5".to_owned());
+    assert_eq!(arms[2].differences, [other].into());
+}
+
+#[test]
+fn arms_of_one_name_are_refused_for_the_reason_that_they_are() {
+    let refusal = |arms| resolve(&of_arms(arms), &Sources::new()).unwrap_err().to_string();
+    let two = refusal(vec![("default", linger("5")), ("low", linger("0")), ("low", linger("0"))]);
+    assert!(two.starts_with("two arms are called \"low\""), "{two}");
+    let reference = refusal(vec![("default", linger("5")), ("default", linger("5"))]);
+    assert!(reference.starts_with("the reference and an arm are both called \"default\""), "{reference}");
+    let again = refusal(vec![("default", linger("5")), ("default, again", linger("0"))]);
+    assert!(again.contains("the reference runs once more under that name"), "{again}");
+}
+
+#[test]
+fn an_arms_own_lab_says_of_each_value_where_it_is_written() {
+    let mut scenario = two();
+    scenario.arms.0[1].1.cluster = Some(ArmLabWords { heap: Some("1g".into()), ..ArmLabWords::default() });
+    let at = |line| Origin::File { path: "a.yaml".into(), line };
+    let sources = Sources::from([
+        ("cluster".into(), at(1)),
+        (format!("arms.{}.cluster", scenario.arms.0[1].0), at(7)),
+        (format!("arms.{}.cluster.heap", scenario.arms.0[1].0), at(8)),
+    ]);
+    let origins = resolve(&scenario, &sources).unwrap().origins;
+    assert_eq!(origins["steps.1.cluster.heap"], at(8));
+    assert_eq!(origins["steps.1.cluster.brokers"], Origin::Default);
+    assert_eq!(origins["steps.1.cluster.jvm_flags"], Origin::Default);
+    assert_eq!(origins["steps.1.cluster.kind"], at(1));
+}
+
+#[test]
 fn an_arms_differences_are_what_it_has_that_the_reference_has_not() {
     let mut scenario = of_arms(vec![
         ("default", linger("5")),

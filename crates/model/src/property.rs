@@ -1,0 +1,87 @@
+//! When two client properties, or two values of one, mean the same although they are written differently.
+//!
+//! Not for whether a value is valid: the clients say that.
+
+/// Two names of one property, first the one that most people use. As librdkafka's CONFIGURATION.md has them.
+const SAME: &[(&str, &str)] = &[
+    ("linger.ms", "queue.buffering.max.ms"),
+    ("acks", "request.required.acks"),
+    ("compression.type", "compression.codec"),
+    ("max.in.flight.requests.per.connection", "max.in.flight"),
+    ("delivery.timeout.ms", "message.timeout.ms"),
+    ("retries", "message.send.max.retries"),
+    ("max.partition.fetch.bytes", "fetch.message.max.bytes"),
+];
+
+/// Words for values, each list of one meaning: truth as librdkafka takes it, and acks as Kafka has them.
+const WORDS: &[&[&str]] = &[&["true", "t", "1"], &["false", "f", "0"], &["all", "-1"]];
+
+/// The usual name of a property, whichever of its names it is given by.
+pub fn usual_name(name: &str) -> &str {
+    SAME.iter().find(|(_, other)| *other == name).map_or(name, |(usual, _)| usual)
+}
+
+/// Whether two values of one property mean the same: `5` and `5.0`, `1` and `true`, `all` and `-1`.
+pub fn same_value(a: &str, b: &str) -> bool {
+    let (a, b) = (a.trim(), b.trim());
+    let among = |words: &[&str], value: &str| words.iter().any(|word| word.eq_ignore_ascii_case(value));
+    let numbers = number(a).is_some_and(|number_a| number(b) == Some(number_a));
+    a == b || numbers || WORDS.iter().any(|words| among(words, a) && among(words, b))
+}
+
+/// A finite number, in decimal or as `0x...`.
+pub fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    match hexadecimal {
+        Some(digits) => i64::from_str_radix(digits, 16).ok().map(|whole| whole as f64),
+        None => text.parse().ok().filter(|number: &f64| number.is_finite()),
+    }
+}
+
+/// A value as people say it: Kafka writes that nothing is ever flushed as the largest 64-bit number.
+pub fn readable<'v>(name: &str, value: &'v str) -> &'v str {
+    if name.contains("flush.") && value.parse() == Ok(i64::MAX) { "never" } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_never_flushed_is_said_so_and_no_other_large_number() {
+        const MOST: &str = "9223372036854775807";
+        for name in ["flush.messages", "flush.ms", "topic.flush.ms", "log.flush.interval.messages"] {
+            assert_eq!(readable(name, MOST), "never", "{name}");
+            assert_eq!(readable(name, "1"), "1");
+        }
+        assert_eq!(readable("retention.ms", MOST), MOST);
+    }
+
+    #[test]
+    fn a_property_has_one_usual_name() {
+        assert_eq!(usual_name("queue.buffering.max.ms"), "linger.ms");
+        assert_eq!(usual_name("linger.ms"), "linger.ms");
+        assert_eq!(usual_name("batch.size"), "batch.size");
+    }
+
+    #[test]
+    fn values_that_mean_the_same_are_the_same_and_no_others() {
+        for (a, b) in [
+            ("5", "5.0"),
+            ("5", " 5 "),
+            ("1", "true"),
+            ("0", "false"),
+            ("all", "-1"),
+            ("0x10", "16"),
+            ("True", "t"),
+        ] {
+            assert!(same_value(a, b) && same_value(b, a), "{a} {b}");
+        }
+        for (a, b) in
+            [("5", "6"), ("1", "false"), ("all", "1"), ("5ms", "5"), ("a", "A"), ("", "0"), ("nan", "0")]
+        {
+            assert!(!same_value(a, b), "{a} {b}");
+        }
+    }
+}
