@@ -5,6 +5,7 @@
 //! probe first, so its measured message number i (from 0) is record i + 2: see [`record`].
 
 mod bounds;
+mod client_queue;
 mod conditions;
 mod contract;
 mod counts;

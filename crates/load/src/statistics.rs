@@ -30,6 +30,8 @@ pub(crate) struct Counters {
     pub(crate) timeouts: u64,
     pub(crate) retries: u64,
     pub(crate) rebalances: u64,
+    /// Times that a library's threads of brokers woke up; none where nobody counts them.
+    pub(crate) wakeups: Option<u64>,
 }
 
 /// What one client says of itself, or several together.
@@ -110,6 +112,8 @@ impl StatisticsSum {
         self.grown.timeouts += other.grown.timeouts;
         self.grown.retries += other.grown.retries;
         self.grown.rebalances += other.grown.rebalances;
+        let wakeups = [self.grown.wakeups, other.grown.wakeups];
+        self.grown.wakeups = wakeups.into_iter().flatten().reduce(|mine, theirs| mine + theirs);
     }
 
     /// As the document has it.
@@ -133,6 +137,7 @@ impl StatisticsSum {
             timeouts: self.grown.timeouts,
             retries: self.grown.retries,
             rebalances: self.grown.rebalances,
+            wakeups: self.grown.wakeups,
             out_of_range: self.out_of_range,
         }
     }

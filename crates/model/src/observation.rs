@@ -299,6 +299,10 @@ pub struct ClientStatistics {
     pub retries: u64,
     /// Consumer group rebalances in the measured part.
     pub rebalances: u64,
+    /// Times that the library's threads for brokers woke up while the messages of `queue_samples` went (`wakeups`); absent where
+    /// the driver does not count them.
+    #[serde(default)]
+    pub wakeups: Option<u64>,
     /// Values that fell outside librdkafka's own histograms (means still count them).
     pub out_of_range: u64,
 }

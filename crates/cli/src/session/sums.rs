@@ -102,6 +102,7 @@ pub(super) fn merge_statistics(sum: &mut ClientStatistics, block: &ClientStatist
     sum.throttle_max_ns = sum.throttle_max_ns.max(block.throttle_max_ns);
     sum.throttled_responses += block.throttled_responses;
     sum.reconnects += block.reconnects;
+    sum.wakeups = [sum.wakeups, block.wakeups].into_iter().flatten().reduce(|all, more| all + more);
     sum.disconnects += block.disconnects;
     sum.timeouts += block.timeouts;
     sum.retries += block.retries;

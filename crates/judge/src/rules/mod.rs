@@ -1,6 +1,7 @@
 //! The rules, one file each. Adding one is adding a file, a row here and a page under `docs/findings`.
 
 mod client_bound;
+mod client_queue;
 mod cold_start;
 mod consumers_behind;
 mod counts_do_not_add_up;
@@ -49,6 +50,7 @@ pub(crate) const REGISTRY: &[Rule] = &[
     messages_failed::RULE,
     saturated::RULE,
     client_bound::RULE,
+    client_queue::RULE,
     negative_latency::RULE,
     histogram_overflow::RULE,
     too_few_samples::RULE,

@@ -24,6 +24,7 @@ struct Broker {
     disconnects: u64,
     req_timeouts: u64,
     txretries: u64,
+    wakeups: u64,
     int_latency: Window,
     outbuf_latency: Window,
     rtt: Window,
@@ -85,6 +86,7 @@ impl Emissions {
             timeouts: counters.timeouts.saturating_sub(before.timeouts),
             retries: counters.retries.saturating_sub(before.retries),
             rebalances: counters.rebalances.saturating_sub(before.rebalances),
+            wakeups: counters.wakeups.zip(before.wakeups).map(|(now, before)| now.saturating_sub(before)),
         };
         for broker in emission.brokers.values() {
             self.take_broker(broker);
@@ -131,6 +133,7 @@ fn counters(emission: &Emission) -> Counters {
         disconnects: brokers().map(|broker| broker.disconnects).sum(),
         timeouts: brokers().map(|broker| broker.req_timeouts).sum(),
         retries: brokers().map(|broker| broker.txretries).sum(),
+        wakeups: Some(brokers().map(|broker| broker.wakeups).sum()),
         rebalances: emission.cgrp.as_ref().map_or(0, |group| group.rebalance_cnt),
     }
 }
@@ -140,8 +143,9 @@ mod tests {
     use super::*;
 
     fn emission(queue_sum: i64, queue_cnt: i64, connects: u64) -> String {
+        let wakeups = connects * 100;
         format!(
-            r#"{{"txmsgs": 1, "brokers": {{"a:1/1": {{"nodeid": 1, "connects": {connects},
+            r#"{{"txmsgs": 1, "brokers": {{"a:1/1": {{"nodeid": 1, "connects": {connects}, "wakeups": {wakeups},
             "int_latency": {{"min": 1, "max": 9, "sum": {queue_sum}, "cnt": {queue_cnt}, "outofrange": 0}},
             "rtt": {{"min": 100, "max": 300, "sum": 400, "cnt": 2}},
             "throttle": {{"min": 0, "max": 12, "sum": 12, "cnt": 1}}}}}},
@@ -163,6 +167,7 @@ mod tests {
         assert_eq!(summary.batch_messages_mean, Some(3.0));
         assert_eq!((summary.throttle_max_ns, summary.throttled_responses), (Some(12_000_000), 2));
         assert_eq!(summary.reconnects, 2);
+        assert_eq!(summary.wakeups, Some(200));
     }
 
     #[test]
@@ -173,5 +178,6 @@ mod tests {
         let summary = sum.sum.summary();
         assert_eq!(summary.queue_mean_ns, None);
         assert_eq!(summary.throttle_max_ns, None);
+        assert_eq!(StatisticsSum::default().summary().wakeups, None);
     }
 }
