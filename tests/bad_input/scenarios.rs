@@ -69,7 +69,7 @@ fn a_misspelt_key_at_the_top() {
 fn a_text_where_a_number_belongs() {
     assert_says!(with("rate: 100", "rate: fast"), @r#"
     exit 2
-    error: s.yaml:4:9: "fast" is no rate; write messages per second, or max
+    error: s.yaml:4:9: "fast" is not a rate; expected a number per second, such as 5000, 10k, 200/s or 1.6M/s (k is 1000, M 1000000), or max
       |
     2 | cluster: {bootstrap: "127.0.0.1:1"}
     3 | load:

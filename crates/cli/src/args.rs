@@ -132,7 +132,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub quick: bool,
     /// The cluster to use instead of the scenario's: host:port,...
-    #[arg(long, value_name = "HOSTS")]
+    #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
     pub bootstrap: Option<String>,
     /// Client properties (security) for --bootstrap
     #[arg(long, value_name = "FILE", requires = "bootstrap")]
@@ -151,7 +151,7 @@ pub struct LatencyArgs {
     #[arg(long)]
     pub lab: bool,
     /// The cluster: host:port,...
-    #[arg(long, value_name = "HOSTS")]
+    #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
     pub bootstrap: Option<String>,
     /// Client properties (security), as for the Java client or librdkafka
     #[arg(long, value_name = "FILE", requires = "bootstrap")]
@@ -165,8 +165,8 @@ pub struct LatencyArgs {
     /// The client that drives it: librdkafka, wire (Plumb's own), or both [default: librdkafka]
     #[arg(long, value_name = "DRIVER", value_parser = throughput::parse_drivers)]
     pub driver: Option<OneOrMany<Driver>>,
-    /// Messages per second
-    #[arg(long, allow_negative_numbers = true)]
+    /// Messages per second: 5000, 10k, 1.6M/s
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_rate)]
     pub rate: f64,
     /// Size of each value
     #[arg(long, default_value = "1KiB", value_parser = parse_bytes)]
@@ -319,7 +319,7 @@ pub struct ReportArgs {
 /// `plumb compare`
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The first run: its directory or run.json; RUN#STEP for one step of it
+    /// The first run: its directory or run.json; RUN#STEP for one step of it, by name or by number (RUN#1)
     #[arg(value_name = "RUN[#STEP]")]
     pub first: String,
     /// The second
@@ -344,6 +344,10 @@ pub enum CompareOutput {
 pub struct ExplainArgs {
     /// A finding's id; without it, all are listed
     pub finding: Option<String>,
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    plumb_model::units::per_second(text).map_err(|error| error.to_string())
 }
 
 fn parse_bytes(text: &str) -> Result<Bytes, String> {

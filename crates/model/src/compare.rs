@@ -4,6 +4,7 @@
 //! better or worse here. That takes a [`crate::trial`].
 
 use crate::finding::ValidityVerdict;
+use crate::plan::Length;
 use crate::trial::Good;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,10 @@ pub struct ComparedSteps {
     pub unequal_guarantees: Vec<String>,
     /// Settings that differ as read back, as `path: a / b`.
     pub settings: Vec<String>,
+    /// How long the first was to be measured in all; absent where its document does not tell.
+    pub a_length: Option<Length>,
+    /// The second.
+    pub b_length: Option<Length>,
     /// Whether both were offered the same load, all of it but its length; what differs is among the settings.
     pub same_load: bool,
     /// Their metrics.
@@ -105,7 +110,7 @@ pub struct ComparedMetric {
     pub within_high: Option<f64>,
     /// Confidence level of that interval.
     pub level: f64,
-    /// Rank-sum p of blocks, within-run spread alone.
+    /// Rank-sum p of blocks, within-run spread alone; absent with the interval, where no order of so few blocks would be rare.
     pub p: Option<f64>,
     /// What can be said.
     pub says: CompareSays,

@@ -3,7 +3,7 @@
 //! Here are the words and what came of them; whether a condition is met is worked out by the judge.
 
 use crate::plan::GoalLatency;
-use crate::units::Nanos;
+use crate::units::{Nanos, per_second};
 use std::str::FromStr;
 
 /// A condition as written: a figure, above or below, a limit.
@@ -128,15 +128,18 @@ impl FromStr for Condition {
                 let time: Nanos = limit.parse().map_err(|_| error("its limit is no time such as 20ms"))?;
                 time.0 as f64
             }
+            ConditionFigure::Achieved | ConditionFigure::Received => not_negative(per_second(limit).ok())
+                .ok_or_else(|| error("its limit is no rate such as 1000 or 10k/s"))?,
             _ => {
-                let number = limit.strip_suffix("/s").unwrap_or(limit).trim().parse::<f64>().ok();
-                number
-                    .filter(|number| number.is_finite() && *number >= 0.0)
-                    .ok_or_else(|| error("its limit is no number"))?
+                not_negative(limit.parse().ok()).ok_or_else(|| error("its limit is no number of messages"))?
             }
         };
         Ok(Condition { text: text.to_owned(), figure, side, limit })
     }
+}
+
+fn not_negative(number: Option<f64>) -> Option<f64> {
+    number.filter(|number| number.is_finite() && *number >= 0.0)
 }
 
 fn figure_of(words: &str) -> Option<ConditionFigure> {
@@ -176,13 +179,23 @@ mod tests {
             (parsed.figure, parsed.side, parsed.limit),
             (ConditionFigure::Achieved, Side::Below, 1000.0)
         );
+        assert_eq!("received<1.6M/s".parse::<Condition>().unwrap().limit, 1.6e6);
     }
 
     #[test]
     fn what_is_no_condition_is_refused_with_the_choices() {
-        for text in
-            ["p99", "p98>3ms", "p99>3", "lost>many", "lost>NaN", "end to end p99>3ms", ">3ms", "achieved<-1"]
-        {
+        for text in [
+            "p99",
+            "p98>3ms",
+            "p99>3",
+            "lost>many",
+            "lost>NaN",
+            "lost>5/s",
+            "achieved<10m/s",
+            "end to end p99>3ms",
+            ">3ms",
+            "achieved<-1",
+        ] {
             let error = text.parse::<Condition>().unwrap_err();
             assert!(error.contains("write it as 'p99>20ms'"), "{text}: {error}");
         }

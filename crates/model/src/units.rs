@@ -96,6 +96,34 @@ impl FromStr for Nanos {
     }
 }
 
+const RATE_PREFIXES: &[(&str, f64)] = &[("", 1.0), ("k", 1e3), ("K", 1e3), ("M", 1e6), ("G", 1e9)];
+
+const RATE_PERIODS: &[(&str, f64)] = &[("s", 1.0), ("min", 60.0), ("h", 3600.0), ("day", 86_400.0)];
+
+/// Things per second: `5000`, `10k`, `200/s`, `1.6M/s`, `864k/day`. Prefixes are decimal, as in all rates of things; `m` is refused, which
+/// is a thousandth or a million, depending on who wrote it. A sign or an exponent is taken without a unit (bounds are the caller's).
+///
+/// # Errors
+/// [`UnitError`] when it is none.
+pub fn per_second(text: &str) -> Result<f64, UnitError> {
+    let error = || UnitError {
+        text: text.to_owned(),
+        what: "rate",
+        expected: "a number per second, such as 5000, 10k, 200/s or 1.6M/s (k is 1000, M 1000000)",
+    };
+    let trimmed = text.trim();
+    if let Ok(plain) = trimmed.parse() {
+        return Ok(plain);
+    }
+    let (number, unit) = split_number(trimmed).ok_or_else(error)?;
+    let number: f64 = number.replace('_', "").parse().map_err(|_| error())?;
+    let (prefix, period) = unit.trim().split_once('/').unwrap_or((unit.trim(), "s"));
+    let factor = |units: &[(&str, f64)], unit: &str| {
+        units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor).ok_or_else(error)
+    };
+    Ok(number * factor(RATE_PREFIXES, prefix)? / factor(RATE_PERIODS, period)?)
+}
+
 /// Splits `12.5ms` into `12.5` and `ms`. None when it does not begin with a digit.
 fn split_number(text: &str) -> Option<(&str, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
@@ -250,6 +278,27 @@ mod tests {
         assert_eq!("0".parse(), Ok(Nanos(0)));
         for wrong in ["", "10", "s", "10 parsecs", "-5s", "1m30"] {
             assert!(wrong.parse::<Nanos>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn rates_have_decimal_prefixes_and_are_per_second_where_nothing_else_is_said() {
+        let cases = [
+            ("5000", 5000.0),
+            ("2.5", 2.5),
+            ("10k", 10e3),
+            ("200/s", 200.0),
+            ("200K/s", 200e3),
+            ("1.6M/s", 1.6e6),
+            (" 1_600_000 /s", 1.6e6),
+            ("864k/day", 10.0),
+            ("-5", -5.0),
+        ];
+        for (text, rate) in cases {
+            assert_eq!(per_second(text), Ok(rate), "{text}");
+        }
+        for wrong in ["", "k", "1.6m/s", "10Ki", "-1k/s", "1..2k", "5/fortnight", "5//s", "many"] {
+            assert!(per_second(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -7,6 +7,7 @@ use crate::text::TextStyle;
 use crate::{trials, wording};
 use plumb_model::compare::{CompareResult, CompareSays, ComparedMetric, ComparedRun, ComparedSteps};
 use plumb_model::finding::ValidityVerdict;
+use plumb_model::plan::Length;
 
 /// The whole text.
 pub fn render(result: &CompareResult, style: TextStyle) -> String {
@@ -37,6 +38,7 @@ pub fn render(result: &CompareResult, style: TextStyle) -> String {
     cautions.extend(result.steps.iter().filter(|steps| !steps.same_load).map(|steps| {
         format!("{} were not offered the same load: the ratio is of both, load and setting", names(steps))
     }));
+    cautions.extend(result.steps.iter().filter_map(unlike_lengths));
     let mut sections = vec![runs(result)];
     if !result.conditions.is_empty() {
         sections.push(sentences("Around them", "first / second", result.conditions.clone()));
@@ -71,6 +73,21 @@ pub fn render(result: &CompareResult, style: TextStyle) -> String {
         }
     }
     text
+}
+
+/// That the two were not measured for equally long, in words.
+fn unlike_lengths(steps: &ComparedSteps) -> Option<String> {
+    let (a, b) = steps.a_length.zip(steps.b_length).filter(|(a, b)| a != b)?;
+    let words = |length: Length| match length {
+        Length::Count(count) => counted(usize::try_from(count).unwrap_or(usize::MAX), "message"),
+        Length::Duration(time) => time.to_string(),
+    };
+    Some(format!(
+        "{} were not measured for equally long: {} / {}, blocks included; maxima and rare events grow with the time alone",
+        names(steps),
+        words(a),
+        words(b)
+    ))
 }
 
 fn names(steps: &ComparedSteps) -> String {

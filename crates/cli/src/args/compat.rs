@@ -38,7 +38,7 @@ pub struct ImportOmbArgs {
     #[arg(long)]
     pub merge_topics: bool,
     /// The cluster to use instead of the driver's: host:port,...
-    #[arg(long, value_name = "HOSTS")]
+    #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
     pub bootstrap: Option<String>,
     /// Client properties file for what the driver says of security; written if it is not there
     #[arg(long, value_name = "FILE")]

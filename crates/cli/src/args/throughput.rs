@@ -22,7 +22,7 @@ pub struct ThroughputArgs {
     #[arg(long, help_heading = CLUSTER)]
     pub lab: bool,
     /// The cluster: host:port,...
-    #[arg(long, value_name = "HOSTS", help_heading = CLUSTER)]
+    #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS", help_heading = CLUSTER)]
     pub bootstrap: Option<String>,
     /// Client properties (security), as for the Java client or librdkafka
     #[arg(long, value_name = "FILE", requires = "bootstrap", help_heading = CLUSTER)]
@@ -70,10 +70,10 @@ pub struct ThroughputArgs {
     /// A client property under test; `producer.` or `consumer.` in front limits it to one side
     #[arg(short = 'X', value_name = "KEY=VALUE", help_heading = LOAD)]
     pub property: Vec<String>,
-    /// Messages per second, or max: as fast as possible [default: max]
+    /// Messages per second (5000, 10k, 1.6M/s), or max: as fast as possible [default: max]
     #[arg(long, value_name = "RATE", value_parser = parse_rates, conflicts_with = "goal", help_heading = LOAD)]
     pub rate: Option<OneOrMany<RateWords>>,
-    /// Find the highest rate at which this holds: p99=20ms, "acknowledge p99.9=50ms"
+    /// Find the highest rate at which this holds: p99=20ms, 'p99<20ms', "acknowledge p99.9=50ms"
     #[arg(long, value_name = "GOAL", value_parser = parse_goal, help_heading = LOAD)]
     pub goal: Option<GoalWords>,
 

@@ -57,7 +57,7 @@ pub struct TrialRunArgs {
     #[arg(long)]
     pub quick: bool,
     /// The cluster to use instead of the scenario's: host:port,...
-    #[arg(long, value_name = "HOSTS")]
+    #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
     pub bootstrap: Option<String>,
     /// Client properties (security) for --bootstrap
     #[arg(long, value_name = "FILE", requires = "bootstrap")]
@@ -80,7 +80,7 @@ pub struct JudgedArgs {
     #[arg(long, value_name = "N", conflicts_with_all = ["until_decided", "max_pairs"])]
     pub pairs: Option<u32>,
     /// Differences up to this count as none [default: 3%]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub margin: Option<MarginWords>,
     /// Confidence level of every interval [default: 0.95]
     #[arg(long, value_name = "LEVEL")]
@@ -136,10 +136,10 @@ pub struct TrialPowerArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     pub pilot: Option<u32>,
     /// The difference that is to be seen, such as 5%
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub detect: Option<MarginWords>,
     /// Differences up to this count as none [default: the scenario's]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub margin: Option<MarginWords>,
     /// Confidence level of the trial that is meant [default: the scenario's]
     #[arg(long, value_name = "LEVEL")]
@@ -148,7 +148,7 @@ pub struct TrialPowerArgs {
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub pairs_max: u32,
     /// The cluster to use instead of the scenario's: host:port,...
-    #[arg(long, value_name = "HOSTS")]
+    #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
     pub bootstrap: Option<String>,
     /// Client properties (security) for --bootstrap
     #[arg(long, value_name = "FILE", requires = "bootstrap")]

@@ -30,7 +30,7 @@ fn run_and_step(words: &str) -> (&str, Option<&str>) {
 
 fn usage(error: &CompareError) -> UsageError {
     let hint = match error {
-        CompareError::NoSuchStep { .. } => "name a step as it stands there: RUN#STEP",
+        CompareError::NoSuchStep { .. } => "name a step as it stands there, or its number: RUN#STEP, RUN#1",
         CompareError::Itself { .. } => {
             "give another run, or two steps of this one: plumb compare RUN#STEP RUN#STEP"
         }

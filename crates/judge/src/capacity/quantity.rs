@@ -2,6 +2,7 @@
 //!
 //! A unit that could mean two things is refused: `10Gb/s` is 10 or 1.25 billion bytes, depending on who wrote it.
 
+use plumb_model::units::per_second;
 use thiserror::Error;
 
 /// Words that are no quantity of the kind that was asked for.
@@ -31,8 +32,6 @@ const BYTES: &[(&str, f64)] = &[
 ];
 
 const BITS: &[(&str, f64)] = &[("kbit", 125.0), ("Mbit", 125e3), ("Gbit", 125e6), ("Tbit", 125e9)];
-
-const PREFIXES: &[(&str, f64)] = &[("", 1.0), ("k", 1e3), ("K", 1e3), ("M", 1e6), ("G", 1e9)];
 
 const PERIODS: &[(&str, f64)] = &[("s", 1.0), ("min", 60.0), ("h", 3600.0), ("day", 86_400.0)];
 
@@ -71,16 +70,14 @@ pub fn byte_rate(text: &str) -> Result<f64, QuantityError> {
     Ok(number * factor / self::factor(PERIODS, period).ok_or_else(&error)?)
 }
 
-/// Things per second: `1.6M/s`, `800k/s`, `13_000_000/s`, `800G/day`.
+/// Things per second, as scenarios have them too: `1.6M/s`, `800k`, `13_000_000/s`, `800G/day`.
 ///
 /// # Errors
-/// [`QuantityError`] when it is none.
+/// [`QuantityError`] when it is none, or no rate that can be.
 pub fn rate(text: &str) -> Result<f64, QuantityError> {
-    let error = error(text, "a rate", "1.6M/s, 800k/s, 1600000/s or 800G/day");
-    let (number, unit) = split(text).ok_or_else(&error)?;
-    let (prefix, period) = unit.split_once('/').ok_or_else(&error)?;
-    let prefix = factor(PREFIXES, prefix).ok_or_else(&error)?;
-    Ok(number * prefix / factor(PERIODS, period).ok_or_else(&error)?)
+    let error = error(text, "a rate", "1.6M/s, 800k/s, 1600000 or 800G/day");
+    let rate = per_second(text).map_err(|_| error())?;
+    if rate.is_finite() && rate >= 0.0 { Ok(rate) } else { Err(error()) }
 }
 
 /// Seconds: `2ms`, `24h`, `7d`.
@@ -123,6 +120,7 @@ mod tests {
         assert_eq!(rate("1_600_000/s"), Ok(1.6e6));
         assert_eq!(rate("864k/day"), Ok(10.0));
         assert_eq!(rate("200K/s"), Ok(200e3));
+        assert_eq!(rate("10k"), Ok(10e3));
         assert_eq!(bytes("2TiB"), Ok(2_199_023_255_552.0));
         assert_eq!(seconds("7d"), Ok(604_800.0));
         assert_eq!(seconds("2ms"), Ok(0.002));
@@ -134,7 +132,7 @@ mod tests {
         {
             assert!(byte_rate(wrong).is_err(), "{wrong}");
         }
-        for wrong in ["1.6M", "1.6m/s", "1600000", "-1/s"] {
+        for wrong in ["1.6MB/s", "1.6m/s", "-1600000", "-1/s", "inf", "NaN"] {
             assert!(rate(wrong).is_err(), "{wrong}");
         }
         for wrong in ["10", "64gib", "2T"] {

@@ -34,8 +34,14 @@ pub(super) fn pairs(
     }
 }
 
+/// The step of that name; else the one of that number, as reports print it (`#1` is the first).
 fn find(document: &RunDocument, name: &str) -> Result<usize, CompareError> {
-    document.steps.iter().position(|step| step.name == name).ok_or_else(|| CompareError::NoSuchStep {
+    let named = document.steps.iter().position(|step| step.name == name);
+    let numbered = || {
+        let index = name.parse::<usize>().ok()?.checked_sub(1)?;
+        (index < document.steps.len()).then_some(index)
+    };
+    named.or_else(numbered).ok_or_else(|| CompareError::NoSuchStep {
         run: document.run.id.clone(),
         got: name.to_owned(),
         expected: names(document),
@@ -43,7 +49,8 @@ fn find(document: &RunDocument, name: &str) -> Result<usize, CompareError> {
 }
 
 fn names(document: &RunDocument) -> String {
-    document.steps.iter().map(|step| format!("{:?}", step.name)).collect::<Vec<_>>().join(", ")
+    let numbered = document.steps.iter().enumerate();
+    numbered.map(|(index, step)| format!("#{} {:?}", index + 1, step.name)).collect::<Vec<_>>().join(", ")
 }
 
 /// Steps of one run without a step of their name in the other.
@@ -72,6 +79,8 @@ pub(super) fn compared((a, of_a): (&RunDocument, usize), (b, of_b): (&RunDocumen
         b: second.name().to_owned(),
         unequal_guarantees: unequal,
         settings: effective::both(&first, &second),
+        a_length: first.load().map(|load| load.length),
+        b_length: second.load().map(|load| load.length),
         same_load: first.same_load(&second),
         metrics: metrics
             .filter_map(|metric| compared_metric(metric, (first.result, second.result), confidence))
@@ -118,7 +127,8 @@ fn compared_metric(
         within_low: within.as_ref().map(|within| within.low.exp()),
         within_high: within.as_ref().map(|within| within.high.exp()),
         level: confidence,
-        p: ranks.map(|ranks| ranks.p_two_sided),
+        // So few blocks that none of their orders would be rare tell nothing by theirs either.
+        p: within.as_ref().and(ranks).map(|ranks| ranks.p_two_sided),
         says: if apart { CompareSays::DiffersMoreThanBlocks } else { CompareSays::CannotTell },
     })
 }

@@ -25,6 +25,7 @@ fn runs_that_differ_by_more_than_their_blocks_are_said_to_and_no_more() {
     let mean = result.steps[0].metrics.iter().find(|metric| metric.name == "end_to_end.mean").unwrap();
     assert_eq!(mean.says, CompareSays::DiffersMoreThanBlocks);
     assert!((mean.ratio.unwrap() / 3.0 - 1.0).abs() < 1e-9, "{mean:?}");
+    assert!(mean.p.is_some_and(|p| p < 0.05), "{mean:?}");
     let same = &result.steps[1].metrics[0];
     assert_eq!(same.says, CompareSays::CannotTell);
     assert_eq!(result.apart_s, Some(86_400));
@@ -38,8 +39,33 @@ fn three_blocks_against_three_cannot_tell_whatever_they_are() {
     b.steps[0].blocks.truncate(3);
     let result = compare((&a, None), (&b, None)).unwrap();
     let mean = &result.steps[0].metrics[0];
-    assert_eq!((mean.says, mean.within_low), (CompareSays::CannotTell, None));
+    assert_eq!((mean.says, mean.within_low, mean.p), (CompareSays::CannotTell, None, None));
     assert!((mean.ratio.unwrap() / 100.0 - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_step_is_named_by_the_number_that_reports_print_unless_that_is_a_step_s_name() {
+    let document = healthy();
+    let result = compare((&document, Some("1")), (&document, Some("2"))).unwrap();
+    assert_eq!((result.steps[0].a.as_str(), result.steps[0].b.as_str()), (LOW, DEFAULT));
+    let mut renamed = healthy();
+    renamed.steps[1].name = "1".to_owned();
+    let result = compare((&renamed, Some("1")), (&renamed, Some(LOW))).unwrap();
+    assert_eq!(result.steps[0].a, "1");
+    for wrong in ["0", "3", "#1", "-1"] {
+        let error = compare((&document, Some(wrong)), (&document, Some(LOW))).unwrap_err().to_string();
+        assert!(error.contains(&format!("it has #1 {LOW:?}, #2 ")), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn how_long_each_was_measured_is_told() {
+    let mut b = later(1.0);
+    b.plan.steps[0].load.length = Length::Duration(Nanos::from_secs(7));
+    let result = compare((&healthy(), None), (&b, None)).unwrap();
+    assert_eq!(result.steps[0].b_length, Some(Length::Duration(Nanos::from_secs(7))));
+    assert_ne!(result.steps[0].a_length, result.steps[0].b_length);
+    assert_eq!(result.steps[1].a_length, result.steps[1].b_length);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What a step sends: how fast, for how long, how large, with which keys.
 
+use crate::scenario::rate_words;
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,10 +81,12 @@ pub enum Schedule {
     /// A rate that changes evenly from the first to the second over the time given, then stays.
     Ramp {
         /// Messages per second at first.
-        #[serde(alias = "from")]
+        #[serde(alias = "from", deserialize_with = "rate_words::deserialize")]
+        #[schemars(schema_with = "rate_words::schema")]
         from_per_s: f64,
         /// Messages per second at the end.
-        #[serde(alias = "to")]
+        #[serde(alias = "to", deserialize_with = "rate_words::deserialize")]
+        #[schemars(schema_with = "rate_words::schema")]
         to_per_s: f64,
         /// Time of the change.
         over: Nanos,
@@ -100,7 +103,8 @@ pub enum Schedule {
 #[serde(deny_unknown_fields)]
 pub struct RateStep {
     /// Messages per second.
-    #[serde(alias = "rate")]
+    #[serde(alias = "rate", deserialize_with = "rate_words::deserialize")]
+    #[schemars(schema_with = "rate_words::schema")]
     pub rate_per_s: f64,
     /// How long.
     #[serde(alias = "for")]

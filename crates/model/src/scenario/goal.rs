@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::str::FromStr;
 
-/// A latency that must hold: `p99=20ms`, or `acknowledge p99=20ms`, `end_to_end p99.9=50ms`.
+/// A latency that must hold: `p99=20ms`, or with `<` or `<=` for `=`, which all mean that it is no longer than that; `acknowledge p99=20ms`, `end_to_end p99.9=50ms`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GoalWords {
     /// Which latency; none: end to end where there are consumers, else acknowledge.
@@ -24,12 +24,13 @@ impl FromStr for GoalWords {
     fn from_str(text: &str) -> Result<Self, String> {
         let error = || format!("{text:?} is no goal; write it as p99=20ms or \"acknowledge p99.9=50ms\"");
         let (latency, rest) = match text.trim().split_once(char::is_whitespace) {
-            None => (None, text.trim()),
             Some(("acknowledge", rest)) => (Some(GoalLatency::Acknowledge), rest.trim()),
             Some(("end_to_end", rest)) => (Some(GoalLatency::EndToEnd), rest.trim()),
-            Some(_) => return Err(error()),
+            _ => (None, text.trim()),
         };
-        let (quantile, limit) = rest.split_once('=').ok_or_else(error)?;
+        let (quantile, limit) = rest.split_once(['<', '=']).ok_or_else(error)?;
+        // `<=` is one sign.
+        let limit = if rest.contains("<=") { limit.strip_prefix('=').unwrap_or(limit) } else { limit };
         let percent: f64 =
             quantile.trim().strip_prefix('p').and_then(|p| p.parse().ok()).ok_or_else(error)?;
         if !(percent > 0.0 && percent < 100.0) {
@@ -52,5 +53,25 @@ impl JsonSchema for GoalWords {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         schemars::json_schema!({ "type": "string", "examples": ["p99=20ms", "acknowledge p99.9=50ms"] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_is_written_with_any_sign_that_says_at_most() {
+        let goal: GoalWords = "p99=20ms".parse().unwrap();
+        assert_eq!((goal.quantile, goal.limit), (0.99, Nanos::from_millis(20)));
+        for text in ["p99<20ms", "p99 <= 20ms", "p99 < 20ms", "p99<=20ms"] {
+            assert_eq!(text.parse(), Ok(goal), "{text}");
+        }
+        let acknowledge: GoalWords = "acknowledge p99.9<5ms".parse().unwrap();
+        assert_eq!(acknowledge.latency, Some(GoalLatency::Acknowledge));
+        for wrong in ["p99>20ms", "p99==20ms", "p99<<20ms", "p99=<20ms", "p99", "p99<20", "received p99<20ms"]
+        {
+            assert!(wrong.parse::<GoalWords>().is_err(), "{wrong}");
+        }
     }
 }

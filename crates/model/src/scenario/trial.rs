@@ -151,7 +151,20 @@ impl FromStr for MarginWords {
         let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim(), 0.01));
         let number: f64 =
             number.parse().map_err(|_| format!("{text:?} is no margin; write it as 3% or 0.03"))?;
-        Ok(MarginWords(number * unit))
+        let share = number * unit;
+        if !(0.0..=1.0).contains(&share) {
+            let meant = if number > 1.0 && unit == 1.0 {
+                format!("; {number} % is written {number}%")
+            } else {
+                String::new()
+            };
+            return Err(format!(
+                "{text:?} is a difference of {} %; expected one between 0 and 100 %, such as 3% or 0.03{meant}",
+                // Digits that the multiplication left behind are nobody's.
+                (share * 1e8).round() / 1e6
+            ));
+        }
+        Ok(MarginWords(share))
     }
 }
 

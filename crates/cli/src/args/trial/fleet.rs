@@ -196,7 +196,7 @@ pub struct FleetArgs {
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', help_heading = QUESTION)]
     pub strata: Vec<StratumWord>,
     /// Differences up to this count as none
-    #[arg(long, value_name = "SHARE", default_value = "3%", help_heading = QUESTION)]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, default_value = "3%", help_heading = QUESTION)]
     pub margin: MarginWords,
     /// Confidence level of every interval
     #[arg(long, value_name = "LEVEL", default_value_t = 0.95, help_heading = QUESTION)]

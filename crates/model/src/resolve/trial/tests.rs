@@ -341,4 +341,7 @@ fn margins_are_read_as_people_write_them() {
     let read = |text: &str| text.parse::<MarginWords>().map(|margin| margin.0);
     assert_eq!((read("3%"), read("0.03"), read(" 2.5 % ")), (Ok(0.03), Ok(0.03), Ok(0.025)));
     assert!(read("much").is_err());
+    assert!(read("-3%").unwrap_err().contains("a difference of -3 %; expected one between 0 and 100 %"));
+    assert!(read("300%").unwrap_err().contains("a difference of 300 %"));
+    assert!(read("3").unwrap_err().contains("3 % is written 3%"));
 }
