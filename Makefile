@@ -23,8 +23,16 @@ build: bootstrap ## the program, optimised, into target/release or CARGO_TARGET_
 
 PREFIX ?= /usr/local
 
-install: build ## the program into PREFIX (/usr/local), below DESTDIR where one is given
+SHARE = $(DESTDIR)$(PREFIX)/share
+COMPLETIONS = $(SHARE)/bash-completion/completions/plumb $(SHARE)/zsh/site-functions/_plumb $(SHARE)/fish/vendor_completions.d/plumb.fish
+
+install: build ## the program, its manual pages and completions into PREFIX (/usr/local), below DESTDIR where one is given
 	install -D -m 755 $(TARGET)/release/plumb $(DESTDIR)$(PREFIX)/bin/plumb
+	$(TARGET)/release/plumb --quiet man $(SHARE)/man/man1
+	mkdir -p $(dir $(COMPLETIONS))
+	$(TARGET)/release/plumb completions bash > $(word 1,$(COMPLETIONS))
+	$(TARGET)/release/plumb completions zsh > $(word 2,$(COMPLETIONS))
+	$(TARGET)/release/plumb completions fish > $(word 3,$(COMPLETIONS))
 
 lint: bootstrap ## format and lints only
 	cargo fmt --all --check

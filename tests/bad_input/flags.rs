@@ -21,7 +21,7 @@ fn a_property_that_the_client_library_does_not_know() {
     assert_says!(with(&["-X", "lingr.ms=0"]), @r#"
     exit 2
     error: client property lingr.ms = "0" is refused: No such configuration property: "lingr.ms"
-    hint: the names are librdkafka's: see its CONFIGURATION.md
+    hint: did you mean linger.ms? the names are librdkafka's: see its CONFIGURATION.md
     "#);
 }
 
@@ -30,7 +30,7 @@ fn a_property_of_the_other_client() {
     assert_says!(with(&["-X", "consumer.linger.mss=0"]), @r#"
     exit 2
     error: client property linger.mss = "0" is refused: No such configuration property: "linger.mss"
-    hint: the names are librdkafka's: see its CONFIGURATION.md
+    hint: did you mean linger.ms? the names are librdkafka's: see its CONFIGURATION.md
     "#);
 }
 

@@ -176,7 +176,7 @@ fn a_property_that_the_client_library_does_not_know() {
     assert_says!(with("linger.ms: 0", "lingr.ms: 0"), @r#"
     exit 2
     error: client property lingr.ms = "0" is refused: No such configuration property: "lingr.ms"
-    hint: the names are librdkafka's: see its CONFIGURATION.md
+    hint: did you mean linger.ms? the names are librdkafka's: see its CONFIGURATION.md
     "#);
 }
 

@@ -1,7 +1,9 @@
 //! The command line, as data.
 
+mod examples;
 mod throughput;
 
+pub use examples::command;
 pub use throughput::{ModeWord, ThroughputArgs};
 
 mod compat;
@@ -31,9 +33,34 @@ use std::path::PathBuf;
     after_help = "Exit codes: 0 done; 1 a finding, or the run is invalid; 2 usage; 3 this machine; 4 the cluster; 5 a bug in plumb."
 )]
 pub struct Arguments {
+    /// When to colour what is printed
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Every command"
+    )]
+    pub color: ColorWord,
+    /// Leave out progress and remarks on standard error; results, warnings and errors stay
+    #[arg(long, short, global = true, help_heading = "Every command")]
+    pub quiet: bool,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ColorWord {
+    /// On a terminal, unless NO_COLOR, CLICOLOR_FORCE or CLICOLOR say something else
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
 }
 
 /// What to do.
@@ -65,6 +92,10 @@ pub enum Command {
     Report(ReportArgs),
     /// What a finding means, how it was found, what to do.
     Explain(ExplainArgs),
+    /// What a shell needs to complete plumb's commands and flags, on standard output.
+    Completions(CompletionsArgs),
+    /// Plumb's manual pages as files.
+    Man(ManArgs),
 }
 
 /// How to print.
@@ -344,6 +375,22 @@ pub enum CompareOutput {
 pub struct ExplainArgs {
     /// A finding's id; without it, all are listed
     pub finding: Option<String>,
+}
+
+/// `plumb completions`
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// `plumb man`
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Directory for the pages, one for each command; it is made if it is not there
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
 }
 
 fn parse_rate(text: &str) -> Result<f64, String> {

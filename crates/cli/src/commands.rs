@@ -2,6 +2,7 @@
 
 mod compare;
 mod compat;
+mod completions;
 mod demo;
 mod explain;
 mod import;
@@ -70,6 +71,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
         Command::Compare(arguments) => compare::compare(arguments),
         Command::Report(arguments) => report::report(arguments),
         Command::Explain(arguments) => explain::explain(arguments),
+        Command::Completions(arguments) => completions::completions(arguments),
+        Command::Man(arguments) => completions::man(arguments),
     }
 }
 
@@ -102,7 +105,7 @@ fn dry_run(plan: &Plan, (format, out): (OutputFormat, Option<&Path>)) -> Result<
         OutputFormat::Json => printer::out(&format!("{}\n", serde_json::to_string_pretty(plan)?)),
         OutputFormat::Text | OutputFormat::Csv => {
             printer::out(&plumb_report::plan_text::render(plan, printer::style()));
-            printer::note(&format!(
+            printer::remark(&format!(
                 "It would take about {}.",
                 progress::duration(progress::estimate_s(plan))
             ));

@@ -1,6 +1,7 @@
 //! One place that says whose fault an error is, prints it with its causes, and knows the next step.
 
 use crate::client_config::ConfigFileError;
+use crate::near;
 use crate::printer::StdoutError;
 use crate::run_dir::RunDirError;
 use crate::scenario_file::ScenarioFileError;
@@ -263,7 +264,7 @@ fn network_hint(error: &NetworkError) -> &'static str {
 
 fn load_hint(error: &LoadError) -> Option<String> {
     let hint = match error {
-        LoadError::Property { .. } => "the names are librdkafka's: see its CONFIGURATION.md",
+        LoadError::Property { key, reason, .. } => return Some(property_hint(key, reason)),
         LoadError::UnknownTopic { .. } => {
             "plumb does not create a topic that you name; leave it out and a topic is made and deleted for the run"
         }
@@ -312,6 +313,15 @@ fn load_hint(error: &LoadError) -> Option<String> {
         _ => return None,
     };
     Some(hint.to_owned())
+}
+
+/// What a property that no client has was probably meant to be.
+fn property_hint(key: &str, reason: &str) -> String {
+    let names = "the names are librdkafka's: see its CONFIGURATION.md";
+    let unknown = reason.contains("No such configuration property") || reason.contains("does not have it");
+    let known = crate::client_properties::KNOWN.iter().copied();
+    let meant = if unknown { near::question(&near::near(key, known)) } else { None };
+    meant.map_or_else(|| names.to_owned(), |meant| format!("{meant} {names}"))
 }
 
 /// What to do about an error code of the broker.

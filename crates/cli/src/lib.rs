@@ -6,6 +6,7 @@
 pub mod args;
 mod cache;
 mod client_config;
+mod client_properties;
 mod commands;
 mod compat;
 mod conditions;
@@ -14,6 +15,7 @@ mod inherited;
 mod install_dir;
 mod judged;
 mod lock;
+mod near;
 mod printer;
 mod progress;
 mod reference;
@@ -23,13 +25,15 @@ pub mod schema;
 mod session;
 mod stop;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use std::process::ExitCode;
 
 /// Runs the program.
 pub fn run() -> ExitCode {
     inherited::keep_from_children();
-    let ended = match args::Arguments::try_parse() {
+    printer::set(printer::Looks::of_words(std::env::args_os()));
+    let read = args::command().try_get_matches();
+    let ended = match read.and_then(|matches| args::Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => commands::run(&arguments).map(commands::End::exit_code),
         Err(error) if printer::usage(&error) => Ok(ExitCode::from(errors::USAGE)),
         Err(_) => Ok(ExitCode::SUCCESS),

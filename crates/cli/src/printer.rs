@@ -1,22 +1,49 @@
 //! The only place that writes to standard output and standard error.
 
+mod looks;
 mod stdout;
+
+pub(crate) use looks::Looks;
 
 use plumb_report::text::{TextStyle, printable};
 use rustix::termios::{isatty, tcgetwinsize};
 use std::io::{IsTerminal, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use thiserror::Error;
 
 const WIDTH_DEFAULT: usize = 100;
 
-/// How text on standard output may look: colour only on a terminal, and not when NO_COLOR is set.
+static LOOKS: OnceLock<Looks> = OnceLock::new();
+
+/// Settles how everything looks that is printed from here on. Only the first word on it counts.
+pub(crate) fn set(looks: Looks) {
+    let _ = LOOKS.set(looks);
+}
+
+fn looks() -> Looks {
+    LOOKS.get().copied().unwrap_or_default()
+}
+
+/// Whether a stream is coloured.
+fn colored(terminal: bool) -> bool {
+    looks().color.applies(terminal, |name| std::env::var(name).ok())
+}
+
+/// Whether standard output is read by a person, as far as one can tell: a terminal, or somebody who asks for its colours.
+pub(crate) fn for_people() -> bool {
+    isatty(std::io::stdout()) || style().color
+}
+
+/// Whether progress and remarks are left out.
+pub(crate) fn quiet() -> bool {
+    looks().quiet
+}
+
+/// How text on standard output may look.
 pub(crate) fn style() -> TextStyle {
     let stdout = std::io::stdout();
-    let terminal = isatty(&stdout);
     let width = tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col)).filter(|width| *width > 0);
-    let color = terminal && std::env::var_os("NO_COLOR").is_none();
-    TextStyle { color, width: width.unwrap_or(WIDTH_DEFAULT) }
+    TextStyle { color: colored(isatty(&stdout)), width: width.unwrap_or(WIDTH_DEFAULT) }
 }
 
 /// What was to be printed was not, or not whole.
@@ -53,6 +80,13 @@ pub(crate) fn printed() -> Result<(), StdoutError> {
     }
 }
 
+/// As [`note`], of what only tells how things go or where they lie: left out where quiet is asked for.
+pub(crate) fn remark(text: &str) {
+    if !quiet() {
+        note(text);
+    }
+}
+
 /// Writes a line to standard error, or several. Names of files and words of other programs may be among them.
 pub(crate) fn note(text: &str) {
     write_lines(text.lines().map(printable));
@@ -67,8 +101,7 @@ fn write_lines(lines: impl Iterator<Item = String>) {
 
 /// Prints an error with its causes and a hint.
 pub(crate) fn error(chain: &[String], hint: Option<&str>) {
-    let stderr = std::io::stderr();
-    let color = stderr.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let color = colored(std::io::stderr().is_terminal());
     let paint =
         |code: &str, text: &str| if color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() };
     let causes = chain.iter().enumerate().map(|(index, cause)| match index {
@@ -86,11 +119,14 @@ pub(crate) fn error(chain: &[String], hint: Option<&str>) {
 
 /// Prints what the argument parser says. False for help and version, which are no errors.
 pub(crate) fn usage(error: &clap::Error) -> bool {
-    if error.use_stderr() {
-        let _ = error.print();
-        return true;
+    let (text, wrong) = (error.render(), error.use_stderr());
+    let terminal = if wrong { std::io::stderr().is_terminal() } else { isatty(std::io::stdout()) };
+    let text = if colored(terminal) { text.ansi().to_string() } else { text.to_string() };
+    match wrong {
+        true => {
+            let _ = std::io::stderr().write_all(text.as_bytes());
+        }
+        false => out(&text),
     }
-    let text = error.render();
-    out(&if style().color { text.ansi().to_string() } else { text.to_string() });
-    false
+    wrong
 }

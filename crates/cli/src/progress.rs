@@ -72,12 +72,14 @@ pub(crate) fn estimate_s(plan: &Plan) -> f64 {
 impl Progress {
     pub(crate) fn new(document: &RunDocument) -> Self {
         let plan = &document.plan;
-        let terminal = std::io::stderr().is_terminal();
+        let terminal = std::io::stderr().is_terminal() && !printer::quiet();
         let blocks = u64::from(plan.blocks) * plan.steps.len() as u64;
         let done: usize = document.steps.iter().map(|step| step.blocks.len()).sum();
         let left = (blocks.saturating_sub(done as u64)) as f64 / blocks.max(1) as f64;
         let estimate_s = estimate_s(plan) * left;
-        let bar = ProgressBar::with_draw_target(Some(estimate_s.ceil() as u64), ProgressDrawTarget::stderr());
+        let target =
+            if printer::quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(Some(estimate_s.ceil() as u64), target);
         let style = ProgressStyle::with_template("{spinner} {elapsed}/{len}s {msg}").ok();
         bar.set_style(style.unwrap_or_else(ProgressStyle::default_spinner));
         bar.enable_steady_tick(Duration::from_millis(120));
@@ -94,7 +96,7 @@ impl Progress {
         let time = duration(estimate_s);
         // On a terminal the line that moves tells the time as well, but a long one is said before it begins.
         if !terminal || plan.steps.len() > 1 {
-            printer::note(&format!("plumb: {} in {what} {time}{kept}", plan.name));
+            printer::remark(&format!("plumb: {} in {what} {time}{kept}", plan.name));
         }
         let table = (plan.steps.len() > 1).then(|| Table::new(plan, &document.steps));
         Progress { bar, blocks, round, terminal, shown: Mutex::new((String::new(), table)) }
@@ -141,7 +143,7 @@ impl Progress {
                 };
                 bar.set_message(what);
                 if !terminal && matches!(step, Step::Fetching | Step::Archiving) {
-                    printer::note(&format!("plumb: {what}"));
+                    printer::remark(&format!("plumb: {what}"));
                 }
             }
         });
@@ -211,14 +213,14 @@ impl Progress {
             Some(rate) if latency.samples == 0 => figures(rate, value_bytes_planned(step)),
             _ => format!("mean {}, p50 {}", ms(latency.mean_ns), ms(latency.p50_ns.map(|ns| ns as f64))),
         };
-        printer::note(&format!("plumb: {title}: {what}"));
+        printer::remark(&format!("plumb: {title}: {what}"));
     }
 
     /// A trial of a search is over.
     pub(crate) fn trial_done(&self, title: &str, what: &str) {
         self.note(&format!("{title}: {what}"));
         if !self.terminal {
-            printer::note(&format!("plumb: {title}: {what}"));
+            printer::remark(&format!("plumb: {title}: {what}"));
         }
     }
 

@@ -71,7 +71,7 @@ pub(crate) struct Finished {
 impl Finished {
     /// Says where the page is, and how to go on: last, because whoever stopped a run looks at the last lines.
     pub(crate) fn say_what_is_there(&self) {
-        printer::note(&format!("report: {}", self.page.display()));
+        printer::remark(&format!("report: {}", self.page.display()));
         for place in &self.installs {
             printer::note(&format!("to install: {}", place.join("README.md").display()));
         }

@@ -24,6 +24,7 @@ pub mod junit;
 mod ledger;
 pub mod number;
 pub mod omb;
+pub mod page_text;
 mod pairing;
 pub mod plan_text;
 pub mod power_text;

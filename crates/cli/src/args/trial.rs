@@ -2,7 +2,7 @@
 
 mod fleet;
 
-pub use fleet::{FleetArgs, FleetOutput, GoodWord, IntervalWord, Sampled, StratumWord};
+pub use fleet::{FleetArgs, FleetFailWord, FleetOutput, GoodWord, IntervalWord, Sampled, StratumWord};
 
 use super::{CompareOutput, LatencyArgs, OutputFormat};
 use clap::{Args, Subcommand, ValueEnum};

@@ -11,7 +11,7 @@ const SCENARIO: &str = include_str!("../../../../scenarios/event-hubs-latency.ya
 pub(super) fn demo(arguments: &DemoArgs) -> Result<End> {
     let (mut scenario, mut sources) = scenario_file::parse("scenarios/event-hubs-latency.yaml", SCENARIO)?;
     super::run::quicken(&mut scenario, &mut sources, "demo");
-    printer::note(
+    printer::remark(
         "plumb demo: Apache Kafka on this machine, and eight client settings measured with 1,000 messages each.",
     );
     carry_out(resolve(&scenario, &sources)?, &arguments.output)

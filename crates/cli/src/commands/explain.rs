@@ -3,7 +3,7 @@
 use super::End;
 use crate::args::ExplainArgs;
 use crate::errors::UsageError;
-use crate::printer;
+use crate::{near, printer};
 use anyhow::Result;
 
 pub(super) fn explain(arguments: &ExplainArgs) -> Result<End> {
@@ -17,8 +17,13 @@ pub(super) fn explain(arguments: &ExplainArgs) -> Result<End> {
     let Some(page) = plumb_judge::page(id) else {
         let ids: Vec<&str> = plumb_judge::summaries().map(|(id, _)| id).collect();
         let message = format!("there is no finding called {id:?}");
-        return Err(UsageError::new(message, format!("one of: {}", ids.join(", "))).into());
+        let meant = near::question(&near::near(id, ids.iter().copied())).unwrap_or_default();
+        return Err(UsageError::new(message, format!("{meant} one of: {}", ids.join(", ")).trim()).into());
     };
-    printer::out(page);
+    // A program that reads it has the page as it was written.
+    match printer::for_people() {
+        true => printer::out(&plumb_report::page_text::render(page, printer::style())),
+        false => printer::out(page),
+    }
     Ok(End::Done)
 }

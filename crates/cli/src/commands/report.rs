@@ -22,7 +22,7 @@ pub(super) fn report(arguments: &ReportArgs) -> Result<End> {
     if let Some(path) = &arguments.html {
         let page = plumb_report::html::render(&document)?;
         fs_err::write(path, page).context("cannot write the page")?;
-        printer::note(&format!("report: {}", path.display()));
+        printer::remark(&format!("report: {}", path.display()));
     }
     if let Some(directory) = &arguments.install {
         let written = install_dir::write(directory, &document)?;
@@ -78,7 +78,7 @@ fn show_omb(document: &RunDocument, arguments: &ReportArgs) -> Result<()> {
             Some(directory) => {
                 let path = directory.join(name);
                 fs_err::write(&path, text).context("cannot write a result file")?;
-                printer::note(&format!("written: {}", path.display()));
+                printer::remark(&format!("written: {}", path.display()));
             }
         }
     }

@@ -25,7 +25,7 @@ pub(crate) struct Steps {
 
 impl Steps {
     pub(crate) fn begin(what: &str, estimate_s: f64) -> Self {
-        let terminal = std::io::stderr().is_terminal();
+        let terminal = std::io::stderr().is_terminal() && !printer::quiet();
         let shown = terminal && estimate_s >= SAID_FROM_S;
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(estimate_s.ceil() as u64), target);
@@ -35,7 +35,7 @@ impl Steps {
             bar.enable_steady_tick(Duration::from_millis(120));
             bar.set_message(what.to_owned());
         } else if !terminal && estimate_s >= SAID_FROM_S {
-            printer::note(&format!("plumb: {what}, about {}", super::duration(estimate_s)));
+            printer::remark(&format!("plumb: {what}, about {}", super::duration(estimate_s)));
         }
         Steps { bar, terminal, began: Instant::now(), said_s: Cell::new(estimate_s) }
     }
@@ -47,7 +47,7 @@ impl Steps {
             self.bar.set_length(end_s.ceil() as u64);
         } else if is_news(self.said_s.get(), end_s) {
             self.said_s.set(end_s);
-            printer::note(&format!("plumb: slower than expected, about {} more", super::duration(rest_s)));
+            printer::remark(&format!("plumb: slower than expected, about {} more", super::duration(rest_s)));
         }
     }
 

@@ -98,6 +98,15 @@ pub enum FleetOutput {
     Json,
 }
 
+/// What may end a fleet's trial with exit code 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FleetFailWord {
+    /// The test group got worse
+    Worse,
+    /// Neither a difference nor its absence is shown
+    Undecided,
+}
+
 /// `plumb trial fleet`
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("source").required(true).multiple(true).args(["data", "prometheus", "inventory"]))]
@@ -210,9 +219,12 @@ pub struct FleetArgs {
     /// Verdicts with which the command ends with exit code 0 [default: better,equivalent]
     #[arg(long, value_name = "VERDICTS", value_delimiter = ',', help_heading = QUESTION)]
     pub accept: Vec<VerdictWord>,
+    /// What alone ends the command with exit code 1: worse, undecided [default: whatever --accept does not name]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with = "accept", help_heading = QUESTION)]
+    pub fail_on: Vec<FleetFailWord>,
 
     /// Draw so many servers for each group, balanced by site and hardware (and by the metric before, with --data)
-    #[arg(long, value_name = "N", requires = "inventory", conflicts_with_all = ["change", "who", "good", "strata", "margin", "level", "surge", "fleet_size", "accept"], help_heading = ASSIGN)]
+    #[arg(long, value_name = "N", requires = "inventory", conflicts_with_all = ["change", "who", "good", "strata", "margin", "level", "surge", "fleet_size", "accept", "fail_on"], help_heading = ASSIGN)]
     pub assign: Option<usize>,
     /// CSV with the columns server and, if there are any, site and hardware
     #[arg(long, value_name = "FILE", requires = "assign", help_heading = ASSIGN)]

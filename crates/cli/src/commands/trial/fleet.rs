@@ -6,14 +6,14 @@ mod files;
 mod request;
 
 use super::super::End;
-use crate::args::trial::{FleetArgs, FleetOutput, VerdictWord};
+use crate::args::trial::{FleetArgs, FleetFailWord, FleetOutput, VerdictWord};
 use crate::errors::UsageError;
 use crate::progress::{self, steps::Steps};
 use crate::{printer, stop};
 use anyhow::Result;
 use plumb_fleet::{FleetInputError, FleetProgress, FleetRequest};
 use plumb_judge::fleet::FleetError;
-use plumb_model::fleet::{Exclusion, FleetResult, FleetTable};
+use plumb_model::fleet::{Exclusion, FleetTable};
 use plumb_model::trial::TrialVerdict;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,9 +54,9 @@ pub(super) fn fleet(arguments: &FleetArgs) -> Result<End> {
     });
     if let Some(directory) = &arguments.out {
         let page = files::write(directory, &result)?;
-        printer::note(&format!("report: {}", page.display()));
+        printer::remark(&format!("report: {}", page.display()));
     }
-    Ok(end_of(&result, &arguments.accept))
+    Ok(end_of(result.verdict, &arguments.accept, &arguments.fail_on))
 }
 
 /// What was left out on the way to an error may be why; a step that is not the samples' own surely is.
@@ -78,12 +78,17 @@ fn explained(error: FleetError, arguments: &FleetArgs, exclusions: &[Exclusion])
     UsageError::new(message, hint).into()
 }
 
-fn end_of(result: &FleetResult, accept: &[VerdictWord]) -> End {
-    let accepted = match accept {
-        [] => matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Equivalent),
-        words => words.iter().any(|word| TrialVerdict::from(*word) == result.verdict),
+/// Well where nothing of what is to fail is there; where that is not said, where the verdict is one of those to accept.
+fn end_of(verdict: TrialVerdict, accept: &[VerdictWord], fail_on: &[FleetFailWord]) -> End {
+    let failed = match (fail_on, accept) {
+        ([], []) => !matches!(verdict, TrialVerdict::Better | TrialVerdict::Equivalent),
+        ([], words) => !words.iter().any(|word| TrialVerdict::from(*word) == verdict),
+        (words, _) => words.iter().any(|word| match word {
+            FleetFailWord::Worse => verdict == TrialVerdict::Worse,
+            FleetFailWord::Undecided => verdict == TrialVerdict::Undecided,
+        }),
     };
-    if accepted { End::Done } else { End::Found }
+    if failed { End::Found } else { End::Done }
 }
 
 /// Reads the figures, with what is foreseen when it takes longer than a moment.
@@ -109,5 +114,24 @@ fn read(request: &FleetRequest, stop: &AtomicBool) -> Result<Read> {
             Ok(Read::Stopped)
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_is_what_is_named_or_else_what_is_not_accepted() {
+        use TrialVerdict::{Better, Equivalent, Undecided, Worse};
+        let ends = |accept: &[VerdictWord], fail_on: &[FleetFailWord]| {
+            [Better, Equivalent, Undecided, Worse]
+                .map(|verdict| end_of(verdict, accept, fail_on) == End::Found)
+        };
+        assert_eq!(ends(&[], &[]), [false, false, true, true]);
+        assert_eq!(ends(&[VerdictWord::Better], &[]), [false, true, true, true]);
+        assert_eq!(ends(&[], &[FleetFailWord::Worse]), [false, false, false, true]);
+        assert_eq!(ends(&[], &[FleetFailWord::Undecided]), [false, false, true, false]);
+        assert_eq!(ends(&[], &[FleetFailWord::Worse, FleetFailWord::Undecided]), [false, false, true, true]);
     }
 }
