@@ -234,7 +234,8 @@ pub(crate) fn published(document: &RunDocument) -> Option<String> {
 fn published_of(table: Option<&ReferenceTable>) -> Option<String> {
     let table = table.filter(|table| !table.ratios.is_empty())?;
     let ratio = |ratio: &ReferenceRatio| {
-        let (least, most) = (significant(ratio.least, 3), significant(ratio.most, 3));
+        // As published: another zero would claim a precision that nobody gave.
+        let (least, most) = (ratio.least.to_string(), ratio.most.to_string());
         let times = if least == most { least } else { format!("{least} to {most}") };
         format!("{} over {}: {times} times", ratio.name, ratio.over)
     };
