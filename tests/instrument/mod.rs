@@ -16,6 +16,7 @@ mod long_run;
 mod modes;
 mod outcomes;
 mod proof;
+mod queue;
 mod stall;
 mod validity;
 

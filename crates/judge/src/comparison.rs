@@ -91,7 +91,8 @@ pub(crate) fn comparisons(document: &RunDocument, sweeps: &[SweepResult]) -> Vec
     let level = level(document);
     let is_point =
         |setup: &Setup| sweeps.iter().flat_map(|line| &line.points).any(|point| point.step == setup.name());
-    let setups: Vec<Setup> = Setup::all(document).filter(|setup| !is_point(setup)).collect();
+    let setups: Vec<Setup> =
+        Setup::all(document).filter(|setup| !is_point(setup) && !setup.shows_queue()).collect();
     let pairs = pairs(&setups);
     let tested = pairs.iter().flat_map(|(a, b)| metrics(a, b).iter().map(move |metric| (a, b, metric)));
     let samples: Vec<_> =

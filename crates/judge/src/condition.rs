@@ -63,6 +63,9 @@ fn latency_figure(
     latency: Option<GoalLatency>,
     figure: LatencyFigure,
 ) -> Result<Seen, String> {
+    if setup.shows_queue() {
+        return Err("a step that shows whether a queue grows has no latency".to_owned());
+    }
     if setup.saturates() {
         return Err("as fast as possible has no latency".to_owned());
     }

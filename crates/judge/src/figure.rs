@@ -123,7 +123,8 @@ fn whole(value: f64) -> String {
     format!("{sign}{}", groups.join(","))
 }
 
-fn digits_of_rate(per_s: f64) -> String {
+/// The digits of a rate.
+pub(crate) fn digits_of_rate(per_s: f64) -> String {
     if per_s.fract() == 0.0 { format!("{per_s:.0}") } else { digits(per_s) }
 }
 

@@ -14,8 +14,8 @@ use plumb_model::observation::{
     SecondRow, StepInstrument, ThreadCpu,
 };
 use plumb_model::plan::{
-    ClusterPlan, Driver, Keys, Length, LoadPlan, LogDirLayout, Mode, Payload, Plan, Properties, Schedule,
-    SizePlan, StepPlan, TopicPlan,
+    ClusterPlan, Driver, Keys, Length, LoadPlan, LogDirLayout, Mode, Payload, Plan, Properties, Purpose,
+    Schedule, SizePlan, StepPlan, TopicPlan,
 };
 use plumb_model::units::{Bytes, Nanos};
 use plumb_stats::random::Random;
@@ -48,6 +48,7 @@ pub(crate) fn healthy() -> RunDocument {
         steps: vec![step(LOW, 0, 1), step(DEFAULT, 5, 2)],
         comparisons: Vec::new(),
         sweeps: Vec::new(),
+        queues: Vec::new(),
         trial: None,
         winners: Vec::new(),
         reference: None,
@@ -160,6 +161,7 @@ fn plan(name: &str, linger_ms: u64) -> StepPlan {
             payload: Payload::Entropy(1.0),
             in_flight: None,
             until_device: false,
+            purpose: Purpose::default(),
             mode: Mode::Mixed,
         },
         producer: Properties::from([("linger.ms".to_owned(), linger_ms.to_string())]),

@@ -14,6 +14,7 @@ mod durability;
 mod figure;
 pub mod fleet;
 mod linger;
+mod queue;
 mod rule;
 mod rules;
 pub mod search;
@@ -40,6 +41,7 @@ pub use rule::{About, ProbeRule, Rule};
 
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Comparison, Finding, Severity, Validity, ValidityVerdict};
+use plumb_model::queue::QueueResult;
 use plumb_model::sweep::SweepResult;
 use plumb_model::trial::TrialResult;
 use plumb_model::winner::Winner;
@@ -56,6 +58,8 @@ pub struct Judgement {
     pub comparisons: Vec<Comparison>,
     /// Steps that differ in nothing but their clients, as lines.
     pub sweeps: Vec<SweepResult>,
+    /// Whether the producers' queue grew, of each step that is to show it.
+    pub queues: Vec<QueueResult>,
     /// What the trial showed, where the plan is one.
     pub trial: Option<TrialResult>,
     /// Settings that came out ahead of what they were held against.
@@ -71,6 +75,7 @@ impl Judgement {
         document.findings = self.findings;
         document.comparisons = self.comparisons;
         document.sweeps = self.sweeps;
+        document.queues = self.queues;
         document.trial = self.trial;
         document.winners = self.winners;
         document.summary = self.summary;
@@ -86,7 +91,8 @@ pub fn judge(document: &RunDocument) -> Judgement {
         Some(_) => Vec::new(),
         None => comparison::comparisons(document, &sweeps),
     };
-    let case = Case { document, comparisons: &comparisons, sweeps: &sweeps };
+    let queues = queue::queues(document);
+    let case = Case { document, comparisons: &comparisons, sweeps: &sweeps, queues: &queues };
     let reasons = claims(&case, About::Run);
     let findings = claims(&case, About::System);
     let verdict = match reasons.first().map(|finding| finding.severity) {
@@ -101,7 +107,7 @@ pub fn judge(document: &RunDocument) -> Judgement {
         None => summary::summary(&case, &validity, &findings),
     };
     let winners = winner::winners(document, verdict, &comparisons, trial.as_ref());
-    Judgement { validity, findings, comparisons, sweeps, trial, winners, summary }
+    Judgement { validity, findings, comparisons, sweeps, queues, trial, winners, summary }
 }
 
 /// Every rule, in the order in which equally grave findings are listed.

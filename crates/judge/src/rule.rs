@@ -5,6 +5,7 @@ use crate::setup::Setup;
 use crate::sweep::MARGIN;
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Comparison, Evidence, Finding, Severity};
+use plumb_model::queue::QueueResult;
 use plumb_model::sweep::SweepResult;
 
 /// A rule of judgement. Help, pages and lists come from its row.
@@ -57,6 +58,8 @@ pub(crate) struct Case<'a> {
     pub(crate) comparisons: &'a [Comparison],
     /// Its steps as lines over the number of clients.
     pub(crate) sweeps: &'a [SweepResult],
+    /// Whether the producers' queue grew, of each step that is to show it.
+    pub(crate) queues: &'a [QueueResult],
 }
 
 impl<'a> Case<'a> {

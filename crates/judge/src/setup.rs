@@ -74,6 +74,16 @@ impl<'a> Setup<'a> {
         self.load().is_some_and(LoadPlan::saturating)
     }
 
+    /// Whether the step is to show if the producers' queue grows: its times are that queue's length.
+    pub(crate) fn shows_queue(&self) -> bool {
+        self.load().is_some_and(LoadPlan::shows_queue)
+    }
+
+    /// Whether its times are latencies of the path.
+    pub(crate) fn has_latency(&self) -> bool {
+        !self.saturates() && !self.shows_queue()
+    }
+
     /// Whether the load is of two parts by plan, first building up and then draining what was built.
     pub(crate) fn drains_a_backlog(&self) -> bool {
         self.load().is_some_and(|load| matches!(load.mode, Mode::Backlog(_)))

@@ -98,7 +98,7 @@ impl Unsteadiness {
 
 /// The clearest change of a step; none where the load itself changes.
 pub(crate) fn unsteadiness(setup: &Setup, seed: u64) -> Option<Unsteadiness> {
-    if !setup.holds_its_rate() {
+    if !setup.holds_its_rate() || setup.shows_queue() {
         return None;
     }
     let (measure, blocks) = match setup.saturates() {

@@ -7,6 +7,7 @@ mod rates;
 
 use crate::comparison::{is_of_means, is_of_p99s, is_of_rates};
 use crate::figure::{count, quoted, time, time_interval};
+use crate::queue;
 use crate::rule::Case;
 use crate::setup::Setup;
 use plumb_model::finding::{Comparison, ComparisonVerdict, Finding, Severity, Validity, ValidityVerdict};
@@ -22,7 +23,8 @@ const BOUNDS: [&str; 2] = ["linger-explains-difference", "linger-bound"];
 pub(crate) fn summary(case: &Case, validity: &Validity, findings: &[Finding]) -> Vec<String> {
     let bound = BOUNDS.iter().find_map(|id| findings.iter().find(|finding| finding.id == *id));
     let bound = joined([bound.map(|finding| finding.claim.clone()), rates::bound(case, findings)]);
-    let figures = joined([figures(case), rates::figures(case)]);
+    let queue = queue::sentence(case.document, case.queues);
+    let figures = joined([queue, joined([figures(case), rates::figures(case)])]);
     let differences = joined([differences(case), rates::differences(case.sweeps)]);
     let opening = opening(validity);
     // The bound explains the difference: without room for a sentence of its own, it joins that one.
@@ -72,7 +74,7 @@ fn caveat(validity: &Validity) -> Option<String> {
 fn figures(case: &Case) -> Option<String> {
     let mut setups: Vec<(Setup, f64)> = case
         .setups()
-        .filter(|setup| !setup.saturates())
+        .filter(Setup::has_latency)
         .filter_map(|setup| Some((setup, setup.mean_ns()?)))
         .collect();
     setups.sort_by(|a, b| a.1.total_cmp(&b.1));

@@ -193,7 +193,7 @@ impl PayloadSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumb_model::plan::{Keys, Length, Mode, Schedule};
+    use plumb_model::plan::{Keys, Length, Mode, Purpose, Schedule};
     use plumb_model::units::{Bytes, Nanos};
 
     fn load(size: SizePlan, payload: Payload) -> LoadPlan {
@@ -211,6 +211,7 @@ mod tests {
             payload,
             in_flight: None,
             until_device: false,
+            purpose: Purpose::default(),
             mode: Mode::Mixed,
         }
     }

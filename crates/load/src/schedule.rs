@@ -156,7 +156,7 @@ impl Ramp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumb_model::plan::{Keys, Length, Mode, Payload, SizePlan};
+    use plumb_model::plan::{Keys, Length, Mode, Payload, Purpose, SizePlan};
     use plumb_model::units::Bytes;
     use std::collections::BTreeMap;
 
@@ -175,6 +175,7 @@ mod tests {
             payload: Payload::Entropy(1.0),
             in_flight: None,
             until_device: false,
+            purpose: Purpose::default(),
             mode: Mode::Mixed,
         }
     }

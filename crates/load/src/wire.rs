@@ -156,7 +156,8 @@ fn words(error: WireError, bootstrap: &str) -> LoadError {
 #[cfg(test)]
 pub(crate) mod sample {
     use plumb_model::plan::{
-        Driver, Keys, Length, LoadPlan, Mode, Payload, Properties, Schedule, SizePlan, StepPlan, TopicPlan,
+        Driver, Keys, Length, LoadPlan, Mode, Payload, Properties, Purpose, Schedule, SizePlan, StepPlan,
+        TopicPlan,
     };
     use plumb_model::units::{Bytes, Nanos};
 
@@ -176,6 +177,7 @@ pub(crate) mod sample {
             payload: Payload::Entropy(1.0),
             in_flight: None,
             until_device: false,
+            purpose: Purpose::default(),
         };
         StepPlan {
             name: "step".into(),

@@ -11,6 +11,7 @@ use crate::observation::{
     StepInstrument, Throughput, Twin,
 };
 use crate::plan::{Driver, Plan, Properties};
+use crate::queue::QueueResult;
 use crate::search::SearchResult;
 use crate::sweep::SweepResult;
 use crate::trial::TrialResult;
@@ -42,6 +43,9 @@ pub struct RunDocument {
     /// How rates answered to more clients: one line for each device, size or driver of a sweep.
     #[serde(default)]
     pub sweeps: Vec<SweepResult>,
+    /// Whether the producers' queue grew, and how fast: one for each step that is to show it.
+    #[serde(default)]
+    pub queues: Vec<QueueResult>,
     /// What the trial showed, where the plan is one.
     #[serde(default)]
     pub trial: Option<TrialResult>,

@@ -17,6 +17,7 @@ pub mod plan;
 pub mod power;
 pub mod probe;
 pub mod property;
+pub mod queue;
 pub mod random;
 pub mod resolve;
 pub mod scenario;

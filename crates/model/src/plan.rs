@@ -4,7 +4,7 @@ mod labs;
 mod load;
 
 pub use labs::heap_mib;
-pub use load::{Keys, Length, LoadPlan, Mode, Payload, RateStep, Schedule, SizePlan, WeightedSize};
+pub use load::{Keys, Length, LoadPlan, Mode, Payload, Purpose, RateStep, Schedule, SizePlan, WeightedSize};
 
 use crate::trial::TrialPlan;
 use crate::units::Nanos;

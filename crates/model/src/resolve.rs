@@ -73,6 +73,14 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
             steps.push(step);
         }
     }
+    if is_trial && steps.iter().any(|step| step.load.shows_queue()) {
+        return Err(ResolveError::Conflict {
+            place: String::new(),
+            first: "load.purpose".into(),
+            second: "arms".into(),
+            reason: "a trial compares latencies or rates of paths that keep up; use setups, each with its queue",
+        });
+    }
     check_names(&steps, is_trial)?;
     let trial = match is_trial {
         true => Some(trial::plan(scenario, (&cluster, &mut steps), &mut trail)?),

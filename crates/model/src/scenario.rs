@@ -20,7 +20,7 @@ pub use scalar::Scalar;
 pub use size::SizeWords;
 pub use trial::{ArmLabWords, ArmWords, ArmsWords, MarginWords, TrialWords};
 
-use crate::plan::{Driver, Keys, Mode, Payload, Schedule};
+use crate::plan::{Driver, Keys, Mode, Payload, Purpose, Schedule};
 use crate::units::Nanos;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -111,6 +111,8 @@ pub struct TopicWords {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadWords {
+    /// What a step is to show: `path` (latency, or throughput), or `queue`: whether the producers' queue grows.
+    pub purpose: Option<Purpose>,
     /// Messages per second over all producers, or `max`: as fast as possible.
     pub rate: Option<OneOrMany<RateWords>>,
     /// Who is at work in the measured part.

@@ -48,6 +48,7 @@ pub fn topic(topic: &TopicPlan) -> Written {
 fn settings(load: &LoadPlan) -> Vec<(&'static str, Value)> {
     // All fields by name, so that none can be forgotten here when the plan gains one.
     let LoadPlan {
+        purpose,
         rate_per_s,
         mode,
         schedule,
@@ -70,6 +71,7 @@ fn settings(load: &LoadPlan) -> Vec<(&'static str, Value)> {
         SizePlan::Mix(mix) => json!({ "mix": mix }),
     };
     vec![
+        ("purpose", as_json(purpose)),
         ("mode", as_json(mode)),
         ("rate", as_json(&rate)),
         ("schedule", as_json(schedule)),
@@ -89,6 +91,7 @@ fn settings(load: &LoadPlan) -> Vec<(&'static str, Value)> {
 /// Whether a scenario that is silent about a key means this value. Those that are not here are always written.
 fn is_default(key: &str, value: &Value) -> bool {
     match key {
+        "purpose" => *value == json!("path"),
         "mode" => *value == json!("mixed"),
         "schedule" => *value == json!("constant"),
         "keys" => *value == json!("none"),
@@ -108,7 +111,7 @@ fn as_json(value: &impl Serialize) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Keys, Length, Mode, Payload, RateStep, Schedule, WeightedSize};
+    use crate::plan::{Keys, Length, Mode, Payload, Purpose, RateStep, Schedule, WeightedSize};
     use crate::resolve::{Sources, resolve};
     use crate::scenario::Scenario;
     use crate::units::{Bytes, Nanos};
@@ -129,6 +132,7 @@ mod tests {
             payload: Payload::Entropy(1.0),
             in_flight: None,
             until_device: false,
+            purpose: Purpose::default(),
         }
     }
 
@@ -159,6 +163,7 @@ mod tests {
             LoadPlan { payload: Payload::File("a file.bin".to_owned()), ..plain() },
             LoadPlan { in_flight: Some(5), ..plain() },
             LoadPlan { until_device: true, ..plain() },
+            LoadPlan { purpose: Purpose::Queue, ..plain() },
         ]
     }
 

@@ -2,12 +2,14 @@
 
 pub mod pairs;
 
-use crate::{rates, wording};
+use crate::{queues, rates, wording};
 use plumb_model::document::{RunDocument, StepResult};
 use plumb_model::observation::{Distribution, Interval, StageName};
 
 /// The document's steps as CSV (RFC 4180, `\n` at line ends, header first).
 pub fn render(document: &RunDocument) -> String {
+    let document = queues::without_their_times(document);
+    let document = document.as_ref();
     let mut out = line(columns(document, &StepResult::default()).into_iter().map(|(name, _)| name));
     for step in &document.steps {
         out += &line(columns(document, step).into_iter().map(|(_, cell)| cell));

@@ -1,6 +1,7 @@
 //! The latency that a run is for: end to end, or acknowledge where nobody receives.
 
 use crate::figures::Pick;
+use crate::queues;
 use plumb_model::document::{BlockResult, RunDocument, StepResult};
 use plumb_model::observation::{Distribution, SecondLatency, SecondRow};
 use plumb_model::plan::Mode;
@@ -57,7 +58,12 @@ pub(crate) fn saturates(document: &RunDocument, step: &StepResult) -> bool {
     plan.is_some_and(|plan| plan.load.saturating())
 }
 
+/// Whether the step's times are latencies of the path: not where messages went as fast as possible, nor where a queue is shown.
+fn has_latency(document: &RunDocument, step: &StepResult) -> bool {
+    !saturates(document, step) && !queues::shows_queue(document, step)
+}
+
 /// The steps that have a latency, each with its place in the document.
 pub(crate) fn timed(document: &RunDocument) -> Vec<(usize, &StepResult)> {
-    document.steps.iter().enumerate().filter(|(_, step)| !saturates(document, step)).collect()
+    document.steps.iter().enumerate().filter(|(_, step)| has_latency(document, step)).collect()
 }

@@ -13,6 +13,7 @@ mod forest;
 mod grid;
 mod instrument;
 mod latency;
+mod queue;
 mod rates;
 pub(crate) mod scale;
 mod search;
@@ -22,7 +23,7 @@ mod timeline;
 mod trial;
 mod walk;
 
-use crate::{ReportError, headline, wording};
+use crate::{ReportError, headline, queues, wording};
 use askama::Template;
 use cards::{Card, Reason};
 use configuration::Configuration;
@@ -34,6 +35,7 @@ use grid::Grid;
 use instrument::InstrumentView;
 use latency::{LatencyTable, LedgerView};
 use plumb_model::document::{RunDocument, StepResult};
+use queue::QueueView;
 use rates::{Bars, RateTable};
 use search::SearchChart;
 use stages::StageChart;
@@ -46,6 +48,8 @@ use trial::TrialView;
 /// # Errors
 /// [`ReportError`] when a template or a serialisation fails, which no document should cause.
 pub fn render(document: &RunDocument) -> Result<String, ReportError> {
+    let document = queues::without_their_times(document);
+    let document = document.as_ref();
     let steps = &document.steps;
     let headline = headline::of(document);
     let page = Page {
@@ -61,6 +65,7 @@ pub fn render(document: &RunDocument) -> Result<String, ReportError> {
         findings: cards::view(document, &document.findings),
         keys: steps.iter().enumerate().map(|(index, step)| Key::new(index, step)).collect(),
         timed: !headline::timed(document).is_empty(),
+        queues: queue::view(document),
         rates: rates::table(document),
         rate_bars: rates::bars(document),
         sweep: sweep::view(&document.sweeps),
@@ -103,6 +108,7 @@ struct Page<'d> {
     keys: Vec<Key>,
     /// Whether any setup has a latency.
     timed: bool,
+    queues: Option<QueueView>,
     rates: Option<RateTable>,
     rate_bars: Option<Bars>,
     sweep: Option<SweepChart>,

@@ -29,6 +29,7 @@ mod pairing;
 pub mod plan_text;
 pub mod power_text;
 pub mod probe;
+mod queues;
 mod rates;
 pub mod rejudged;
 mod searches;

@@ -7,13 +7,14 @@ mod comparisons;
 mod install;
 mod latency;
 pub(crate) mod paint;
+mod queue;
 mod rates;
 mod stages;
 mod table;
 mod trial;
 mod validity;
 
-use crate::{headline, wording};
+use crate::{headline, queues, wording};
 pub use paint::printable;
 use paint::{Paint, Tone};
 use plumb_model::document::RunDocument;
@@ -41,6 +42,8 @@ const NARROWEST: usize = 60;
 
 /// The whole report.
 pub fn render(document: &RunDocument, style: TextStyle, figures: Figures) -> String {
+    let document = queues::without_their_times(document);
+    let document = document.as_ref();
     let mut page = Page { out: String::new(), paint: Paint(style.color), width: style.width.max(NARROWEST) };
     page.title(document);
     validity::write(&mut page, document);
@@ -53,6 +56,7 @@ pub fn render(document: &RunDocument, style: TextStyle, figures: Figures) -> Str
         if timed {
             latency::write_headline(&mut page, document, figures);
         }
+        queue::write(&mut page, document);
         rates::write(&mut page, document);
         latency::write_ledger(&mut page, document);
         if timed {

@@ -16,7 +16,8 @@ use plumb_load::schedule::Share;
 use plumb_model::document::GeneratorCeiling;
 use plumb_model::facts::HostFacts;
 use plumb_model::plan::{
-    Driver, Keys, Length, LoadPlan, Mode, Payload, Plan, Properties, Schedule, SizePlan, StepPlan, TopicPlan,
+    Driver, Keys, Length, LoadPlan, Mode, Payload, Plan, Properties, Purpose, Schedule, SizePlan, StepPlan,
+    TopicPlan,
 };
 use plumb_model::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -145,6 +146,7 @@ fn step(driver: Driver, size: Bytes) -> StepPlan {
         payload: Payload::Entropy(1.0),
         in_flight: None,
         until_device: false,
+        purpose: Purpose::default(),
     };
     let mut producer = Properties::from([("acks".to_owned(), "1".to_owned())]);
     if driver == Driver::Librdkafka {

@@ -83,6 +83,7 @@ impl Record {
             steps,
             comparisons: Vec::new(),
             sweeps: Vec::new(),
+            queues: Vec::new(),
             trial: None,
             winners: Vec::new(),
             reference,

@@ -23,6 +23,7 @@ mod negative_latency;
 mod noise_floor;
 mod noisy_host;
 mod not_steady;
+mod queue_unclear;
 mod rebalance_in_window;
 mod reconnect_in_window;
 mod replication_behind;
@@ -49,6 +50,7 @@ pub(crate) const REGISTRY: &[Rule] = &[
     replication_behind::RULE,
     messages_failed::RULE,
     saturated::RULE,
+    queue_unclear::RULE,
     client_bound::RULE,
     client_queue::RULE,
     negative_latency::RULE,

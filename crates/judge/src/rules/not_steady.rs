@@ -27,6 +27,9 @@ const BLOCKS_RATIO_MAX: f64 = 2.0;
 
 /// Levels that differ from block to block.
 fn between_blocks(setup: &Setup) -> Option<Finding> {
+    if setup.shows_queue() {
+        return None;
+    }
     let (what, apart, low, high) =
         if setup.saturates() { rates_apart(setup)? } else { latencies_apart(setup)? };
     let claim =

@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(case: &Case) -> Vec<Finding> {
     // As fast as possible there is no latency that could be missing.
-    case.setups().filter(|setup| !setup.saturates()).filter_map(|setup| missing(&setup)).collect()
+    case.setups().filter(|setup| setup.has_latency()).filter_map(|setup| missing(&setup)).collect()
 }
 
 fn missing(setup: &Setup) -> Option<Finding> {

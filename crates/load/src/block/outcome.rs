@@ -294,7 +294,7 @@ fn append_times(appends: &Appends) -> Option<AppendTimes> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumb_model::plan::{Keys, Length, Payload, SizePlan};
+    use plumb_model::plan::{Keys, Length, Payload, Purpose, SizePlan};
     use plumb_model::units::{Bytes, Nanos};
 
     fn load(schedule: Schedule) -> LoadPlan {
@@ -312,6 +312,7 @@ mod tests {
             payload: Payload::Entropy(1.0),
             in_flight: None,
             until_device: false,
+            purpose: Purpose::default(),
             mode: Mode::Mixed,
         }
     }

@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 /// What is sent, and how fast.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadPlan {
+    /// What the step is to show.
+    #[serde(default)]
+    pub purpose: Purpose,
     /// Intended messages per second over all producers (the mean, where the schedule varies). None: as fast as possible.
     pub rate_per_s: Option<f64>,
     /// Who is at work in the measured part.
@@ -39,6 +42,18 @@ pub struct LoadPlan {
     /// The warm-up goes on until the log's device, not the page cache, takes what is written.
     #[serde(default)]
     pub until_device: bool,
+}
+
+/// What a step is to show.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// How long messages take (or, as fast as possible, how many there are in a second): the path has to keep up.
+    #[default]
+    Path,
+    /// Whether the producers' queue grows at this rate, and how fast: messages that are due and not yet acknowledged. A path that
+    /// does not keep up is what the step is made to show; it has no latency.
+    Queue,
 }
 
 /// Who is at work in the measured part.
@@ -230,6 +245,11 @@ impl LoadPlan {
     /// Whether messages go out as fast as possible: no latency is measured then.
     pub fn saturating(&self) -> bool {
         self.schedule == Schedule::Saturating
+    }
+
+    /// Whether the step is to show if a queue grows: its times are that queue's length and no latency of the path.
+    pub fn shows_queue(&self) -> bool {
+        self.purpose == Purpose::Queue
     }
 
     /// Whether both offer the same, for however long: only then is a ratio of two steps that of their settings.

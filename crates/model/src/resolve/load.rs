@@ -2,7 +2,7 @@
 
 use super::trail::Trail;
 use super::{ResolveError, pace, sweep};
-use crate::plan::{Keys, Length, LoadPlan, Mode, Payload, SizePlan};
+use crate::plan::{Keys, Length, LoadPlan, Mode, Payload, Purpose, Schedule, SizePlan};
 use crate::scenario::LoadWords;
 use crate::units::{Bytes, Nanos};
 use std::collections::BTreeMap;
@@ -54,7 +54,10 @@ pub(super) fn load(
             reason: "nobody consumes in mode produce, and somebody must in consume and backlog",
         });
     }
+    let purpose = trail.step((path("purpose"), "load.purpose"), variant, words.purpose, Purpose::default);
+    check_purpose(purpose, (mode, &schedule, searched), trail.place(variant, "load.purpose"))?;
     Ok(LoadPlan {
+        purpose,
         rate_per_s: rate,
         mode,
         schedule,
@@ -81,6 +84,27 @@ pub(super) fn load(
             || false,
         ),
     })
+}
+
+/// A queue is what is due and not acknowledged: there has to be a rate, held, and somebody who sends.
+fn check_purpose(
+    purpose: Purpose,
+    (mode, schedule, searched): (Mode, &Schedule, bool),
+    place: String,
+) -> Result<(), ResolveError> {
+    if purpose == Purpose::Path {
+        return Ok(());
+    }
+    let (second, reason) = match (searched, mode, schedule) {
+        (true, ..) => ("goal", "a goal is a latency, and a queue that grows has none"),
+        (_, Mode::Consume | Mode::Backlog(_), _) => ("load.mode", "the queue is that of producers at a rate"),
+        (_, _, Schedule::Constant) => return Ok(()),
+        (_, _, Schedule::Saturating) => {
+            ("load.rate", "as fast as possible nothing is due, so nothing can be late")
+        }
+        _ => ("load.schedule", "the queue is held against a constant schedule, second by second"),
+    };
+    Err(ResolveError::Conflict { place, first: "load.purpose".into(), second: second.into(), reason })
 }
 
 /// The header that may carry the stamp of each record, and how many there may be beside it.

@@ -142,6 +142,7 @@ fn overlay_load(base: &LoadWords, over: &LoadWords) -> LoadWords {
     // A setup whose schedule has rates of its own does not take the rate of the others.
     let own_rates = over.schedule.as_ref().is_some_and(|schedule| schedule.own_rate_per_s().is_some());
     LoadWords {
+        purpose: over.purpose.or(base.purpose),
         mode: over.mode.or(base.mode),
         rate: over.rate.clone().or_else(|| base.rate.clone().filter(|_| !own_rates)),
         schedule: over.schedule.clone().or_else(|| base.schedule.clone()),

@@ -15,7 +15,7 @@ use plumb_model::finding::{Validity, ValidityVerdict};
 use plumb_model::observation::{Distribution, SecondLatency};
 use plumb_model::plan::{
     ClusterPlan, Driver, Keys, Length, LoadPlan, LogDirLayout, Mode, Origin, Payload, Plan, Properties,
-    Schedule, SizePlan, StepPlan, TopicPlan,
+    Purpose, Schedule, SizePlan, StepPlan, TopicPlan,
 };
 use plumb_model::trial::Good;
 use plumb_model::units::{Bytes, Nanos};
@@ -145,6 +145,7 @@ pub(crate) fn full() -> RunDocument {
         steps: SETUPS.iter().enumerate().map(|(index, setup)| measured::step(index, setup)).collect(),
         comparisons: verdicts::comparisons(),
         sweeps: Vec::new(),
+        queues: Vec::new(),
         trial: None,
         winners: Vec::new(),
         reference: Some(reference()),
@@ -317,6 +318,7 @@ fn step_plan(setup: &Setup) -> StepPlan {
             payload: Payload::Entropy(1.0),
             in_flight: None,
             until_device: false,
+            purpose: Purpose::default(),
             mode: Mode::Mixed,
         },
         producer: properties(setup.producer),

@@ -1,0 +1,282 @@
+//! Whether the producers' queue grows, of steps whose purpose is to show it.
+//!
+//! The queue is what the schedule made due and nobody has acknowledged yet, wherever it waits: in the application, in the
+//! client's buffer or on its way. So a client that lets its sender wait does not hide it.
+
+use crate::comparison::level;
+use crate::figure::{digits_of_rate, quoted};
+use crate::setup::{Setup, by_block};
+use plumb_model::document::RunDocument;
+use plumb_model::observation::{Interval, IntervalMethod};
+use plumb_model::plan::LoadPlan;
+use plumb_model::queue::{QueueCourse, QueueLevel, QueueLimit, QueueResult};
+use plumb_stats::interval::BLOCKS_MIN;
+use plumb_stats::law::student_quantile;
+use plumb_stats::trend::trend;
+
+/// Fewest measured seconds of a block to tell a growth from chance (ours, as in `saturated`).
+const SECONDS_MIN: usize = 6;
+
+/// Growth below this share of the rate is none (ours, the complement of the share of the rate that counts as reached).
+const GROWTH_MIN: f64 = 0.005;
+
+/// Chance of seeing such a trend in a queue that does not grow.
+const TREND_P: f64 = 0.01;
+
+/// Room of a Java client for what is not yet acknowledged: `buffer.memory`, by default 32 MiB (Apache Kafka's documentation
+/// of producer configs).
+const JAVA_BUFFER_BYTES: f64 = 33_554_432.0;
+
+/// The queue of every step that is to show it, in the plan's order.
+pub(crate) fn queues(document: &RunDocument) -> Vec<QueueResult> {
+    let setups = Setup::all(document).filter(Setup::shows_queue);
+    setups.filter_map(|setup| queue(&setup, document)).collect()
+}
+
+fn queue(setup: &Setup, document: &RunDocument) -> Option<QueueResult> {
+    let load = setup.load()?;
+    let asked_per_s = load.rate_per_s?;
+    let levels = levels(setup, load, document.plan.blocks);
+    let slopes: Vec<(f64, bool)> = setup
+        .whole_blocks()
+        .filter_map(|block| {
+            let measured = levels.iter().filter(|level| level.block == block.block && !level.warm_up);
+            slope(&measured.map(|level| level.messages).collect::<Vec<f64>>(), asked_per_s)
+        })
+        .collect();
+    let growths: Vec<f64> = slopes.iter().map(|(slope, _)| *slope).collect();
+    let mean = (!growths.is_empty()).then(|| growths.iter().sum::<f64>() / growths.len() as f64);
+    let interval = interval(&growths, level(document));
+    let course = course(&slopes, mean, interval.as_ref(), asked_per_s);
+    Some(QueueResult {
+        step: setup.name().to_owned(),
+        asked_per_s,
+        course,
+        growth_per_s: mean,
+        growth_interval: interval,
+        growth_of_blocks_per_s: growths,
+        longest: levels.iter().map(|level| level.messages).fold(0.0, f64::max),
+        limits: match (course, mean) {
+            (QueueCourse::Grows, Some(growth)) => limits(setup, load, growth),
+            _ => Vec::new(),
+        },
+        levels,
+    })
+}
+
+/// The queue at the end of every second that lies wholly within the schedule.
+fn levels(setup: &Setup, load: &LoadPlan, blocks: u32) -> Vec<QueueLevel> {
+    let (Some(rate_per_s), Some(planned_s)) = (load.rate_per_s, load.planned_s()) else { return Vec::new() };
+    let warm_up_s = load.warm_up.as_secs_f64();
+    let seconds = (warm_up_s + planned_s / f64::from(blocks.max(1))).floor() as u32;
+    let acked = by_block(setup.result, |row| Some(row.acked));
+    let mut levels = Vec::new();
+    for (block, rows) in acked {
+        let mut served = 0;
+        let mut rows = rows.into_iter().peekable();
+        for second in 0..seconds {
+            while let Some((_, acked)) = rows.next_if(|(at, _)| *at <= second) {
+                served += acked;
+            }
+            let due = rate_per_s * f64::from(second + 1);
+            levels.push(QueueLevel {
+                block,
+                second,
+                warm_up: f64::from(second) < warm_up_s,
+                // An acknowledgement of the second's last moment may count in the next one.
+                messages: (due - served as f64).max(0.0),
+            });
+        }
+    }
+    levels
+}
+
+/// Growth per second of a block, and whether it is growth: not by chance, and not next to nothing.
+fn slope(levels: &[f64], asked_per_s: f64) -> Option<(f64, bool)> {
+    if levels.len() < SECONDS_MIN {
+        return None;
+    }
+    let trend = trend(levels)?;
+    let grows = trend.s > 0 && trend.p < TREND_P && trend.slope > GROWTH_MIN * asked_per_s;
+    Some((trend.slope, grows))
+}
+
+/// Student's t over the blocks; a queue may shrink, so unlike that of a time the interval may lie below 0.
+fn interval(growths: &[f64], level: f64) -> Option<Interval> {
+    let n = growths.len() as f64;
+    if growths.len() < BLOCKS_MIN {
+        return None;
+    }
+    let mean = growths.iter().sum::<f64>() / n;
+    let variance = growths.iter().map(|growth| (growth - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    let reach = student_quantile(0.5 + level / 2.0, n - 1.0)? * (variance / n).sqrt();
+    Some(Interval { low: mean - reach, high: mean + reach, level, method: IntervalMethod::Blocks })
+}
+
+fn course(
+    slopes: &[(f64, bool)],
+    mean: Option<f64>,
+    interval: Option<&Interval>,
+    asked_per_s: f64,
+) -> QueueCourse {
+    let Some(mean) = mean else { return QueueCourse::TooShort };
+    let growing = slopes.iter().filter(|(_, grows)| *grows).count();
+    let certain = interval.is_none_or(|interval| interval.low > 0.0);
+    if growing == 0 {
+        QueueCourse::KeepsUp
+    } else if certain && mean > GROWTH_MIN * asked_per_s && 2 * growing > slopes.len() {
+        QueueCourse::Grows
+    } else {
+        QueueCourse::Unclear
+    }
+}
+
+/// When what the messages wait in is full: the client that was driven, and a Java client as it comes.
+fn limits(setup: &Setup, load: &LoadPlan, growth_per_s: f64) -> Vec<QueueLimit> {
+    let producers = f64::from(load.producers.max(1));
+    let bytes = setup.result.value_bytes_mean.max(1.0);
+    let limit = |setting: String, of_one: f64| {
+        let messages = of_one * producers;
+        QueueLimit { setting, messages, full_after_s: messages / growth_per_s }
+    };
+    let own = |name: &str, unit: f64| {
+        let value = setup.producer_number(&[name]).filter(|value| *value > 0.0)?;
+        Some(limit(format!("{name} {value}"), value * unit))
+    };
+    let own = [own("queue.buffering.max.messages", 1.0), own("queue.buffering.max.kbytes", 1024.0 / bytes)];
+    let soonest = own.into_iter().flatten().min_by(|a, b| a.full_after_s.total_cmp(&b.full_after_s));
+    let java = limit("buffer.memory 33554432, a Java client's default".to_owned(), JAVA_BUFFER_BYTES / bytes);
+    soonest.into_iter().chain([java]).collect()
+}
+
+/// The one sentence about all queues: at the lowest rate at which one setup's queue grows and another's does not, both; else what
+/// they have in common.
+pub(crate) fn sentence(document: &RunDocument, queues: &[QueueResult]) -> Option<String> {
+    let setups: Vec<(Setup, &QueueResult)> = Setup::all(document)
+        .filter_map(|setup| Some((setup, queues.iter().find(|queue| queue.step == setup.name())?)))
+        .collect();
+    let mut growing: Vec<&(Setup, &QueueResult)> =
+        setups.iter().filter(|(_, queue)| queue.course == QueueCourse::Grows).collect();
+    growing.sort_by(|a, b| a.1.asked_per_s.total_cmp(&b.1.asked_per_s));
+    for (setup, queue) in &growing {
+        let keeps_up =
+            setups.iter().find(|(other, it)| it.course == QueueCourse::KeepsUp && other.same_offer(setup));
+        if let Some((other, _)) = keeps_up {
+            return Some(format!(
+                "{} the queue grows by {} at {} msg/s; {} it does not grow.",
+                capital(&way(setup, other)),
+                growth(queue),
+                digits_of_rate(queue.asked_per_s),
+                way(other, setup)
+            ));
+        }
+    }
+    if let Some((setup, queue)) = growing.first() {
+        return Some(format!(
+            "With {} the queue grows by {} at {} msg/s.",
+            quoted(setup.name()),
+            growth(queue),
+            digits_of_rate(queue.asked_per_s)
+        ));
+    }
+    let most = queues.iter().filter(|queue| queue.course == QueueCourse::KeepsUp);
+    let most = most.map(|queue| queue.asked_per_s).max_by(f64::total_cmp)?;
+    Some(format!("No queue was seen to grow, up to {} msg/s.", digits_of_rate(most)))
+}
+
+/// `812 msg/s (780-845)`.
+fn growth(queue: &QueueResult) -> String {
+    let interval = queue.growth_interval.as_ref();
+    let interval = interval
+        .map(|it| format!(" ({}-{})", digits_of_rate(it.low), digits_of_rate(it.high)))
+        .unwrap_or_default();
+    format!("{} msg/s{interval}", queue.growth_per_s.map(digits_of_rate).unwrap_or_default())
+}
+
+/// What a setup is called beside another: its acks, where these alone tell them apart.
+fn way(setup: &Setup, other: &Setup) -> String {
+    let acks = |setup: &Setup| setup.result.durability.acks.clone();
+    match (acks(setup), setup.differences(other).as_slice()) {
+        (Some(acks), [only]) if only.contains("acks:") => format!("with acks={acks}"),
+        _ => format!("with {}", quoted(setup.name())),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::{DEFAULT, LOW, healthy};
+    use crate::judge;
+    use plumb_model::finding::ValidityVerdict;
+    use plumb_model::plan::Purpose;
+
+    /// The healthy run at 100 messages/s with acks=1, and its second step with acks=all as fast as this, in every block.
+    fn run(served_per_s: impl Fn(u32) -> u64) -> RunDocument {
+        let mut document = healthy();
+        for (step, acks) in [(0, "1"), (1, "all")] {
+            let plan = &mut document.plan.steps[step];
+            plan.load.purpose = Purpose::Queue;
+            plan.producer = [("acks".to_owned(), acks.to_owned())].into();
+            let result = &mut document.steps[step];
+            result.durability.acks = Some(acks.to_owned());
+            result.effective.producer.insert("queue.buffering.max.messages".to_owned(), "100000".to_owned());
+        }
+        for row in &mut document.steps[1].series {
+            row.acked = served_per_s(row.block);
+        }
+        document
+    }
+
+    #[test]
+    fn a_queue_that_grows_by_30_messages_a_second_is_told_as_that_and_the_run_is_valid() {
+        let judged = judge(&run(|_| 70));
+        assert_eq!(judged.validity.verdict, ValidityVerdict::Valid, "{:#?}", judged.validity);
+        let [one, all] = judged.queues.as_slice() else { panic!("{:#?}", judged.queues) };
+        assert_eq!((one.step.as_str(), one.course), (LOW, QueueCourse::KeepsUp));
+        assert_eq!((all.step.as_str(), all.course), (DEFAULT, QueueCourse::Grows));
+        assert_eq!(all.growth_of_blocks_per_s, [30.0; 5]);
+        let own = &all.limits[0];
+        assert_eq!(own.setting, "queue.buffering.max.messages 100000");
+        assert!((own.full_after_s - 100_000.0 / 30.0).abs() < 1e-6, "{own:?}");
+        assert_eq!(all.limits[1].messages, 32_768.0, "32 MiB of 1 KiB");
+        let sentence = &judged.summary[0];
+        assert_eq!(
+            sentence,
+            "With acks=all the queue grows by 30 msg/s (30-30) at 100 msg/s; with acks=1 it does not grow."
+        );
+        assert_eq!(judged.comparisons, [], "times that are the length of a queue are held against nothing");
+    }
+
+    #[test]
+    fn the_interval_rests_on_the_blocks() {
+        let judged = judge(&run(|block| 70 - u64::from(block)));
+        let all = &judged.queues[1];
+        assert_eq!(all.growth_of_blocks_per_s, [30.0, 31.0, 32.0, 33.0, 34.0]);
+        let interval = all.growth_interval.unwrap();
+        // Mean 32, standard deviation 1.581, t = 2.776 with four degrees of freedom.
+        assert!(
+            (interval.low - 30.037).abs() < 1e-3 && (interval.high - 33.963).abs() < 1e-3,
+            "{interval:?}"
+        );
+    }
+
+    #[test]
+    fn a_queue_that_grows_in_one_block_of_five_is_not_called_either_and_the_run_is_suspect() {
+        let judged = judge(&run(|block| if block == 2 { 70 } else { 100 }));
+        assert_eq!(judged.queues[1].course, QueueCourse::Unclear);
+        assert_eq!(judged.validity.verdict, ValidityVerdict::Suspect);
+        assert!(judged.validity.reasons.iter().any(|reason| reason.id == "queue-unclear"));
+    }
+
+    #[test]
+    fn without_the_purpose_the_same_run_is_invalid() {
+        let mut document = run(|_| 70);
+        document.plan.steps[1].load.purpose = Purpose::Path;
+        assert_eq!(judge(&document).validity.verdict, ValidityVerdict::Invalid);
+    }
+}

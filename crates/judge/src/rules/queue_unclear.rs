@@ -1,0 +1,63 @@
+//! A step that was to show whether a queue grows, and does not.
+
+use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::setup::Setup;
+use plumb_model::finding::{Finding, Severity};
+use plumb_model::queue::{QueueCourse, QueueResult};
+
+pub(super) const RULE: Rule = Rule {
+    id: "queue-unclear",
+    title: "Queue unclear",
+    summary: "Whether the producers' queue grows cannot be told.",
+    page: include_str!("../../../../docs/findings/queue-unclear.md"),
+    severity: Severity::Suspect,
+    about: About::Run,
+    check,
+};
+
+fn check(case: &Case) -> Vec<Finding> {
+    let setups = case.setups().filter(Setup::shows_queue);
+    let own = |setup: &Setup| case.queues.iter().find(|queue| queue.step == setup.name());
+    setups.filter_map(|setup| own(&setup).and_then(finding)).collect()
+}
+
+fn finding(queue: &QueueResult) -> Option<Finding> {
+    let (claim, advice) = match queue.course {
+        QueueCourse::Grows | QueueCourse::KeepsUp => return None,
+        QueueCourse::Unclear => (
+            "Whether the queue grows cannot be told: the blocks disagree",
+            "Run more blocks, or longer ones; near the highest rate that the path holds, chance decides.",
+        ),
+        QueueCourse::TooShort => (
+            "Whether the queue grows cannot be told: no block is long enough for a slope",
+            "Measure at least six seconds in each block (load.duration is shared by the blocks).",
+        ),
+    };
+    let growths: Vec<String> =
+        queue.growth_of_blocks_per_s.iter().map(|growth| crate::figure::digits(*growth)).collect();
+    let seen = if growths.is_empty() { "none".to_owned() } else { growths.join(", ") };
+    Some(
+        about_step(RULE.id, RULE.severity, &queue.step, claim)
+            .seen("growth of each block, messages per second", seen)
+            .advise(advice),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::healthy::{assert_found, found, healthy};
+    use plumb_model::plan::{Length, Purpose};
+    use plumb_model::units::Nanos;
+
+    #[test]
+    fn blocks_of_too_few_seconds_are_told_and_a_step_of_another_purpose_is_not_asked() {
+        assert_found(RULE.id, Severity::Suspect, |document| {
+            let load = &mut document.plan.steps[0].load;
+            (load.purpose, load.length) = (Purpose::Queue, Length::Duration(Nanos::from_secs(15)));
+        });
+        let mut document = healthy();
+        document.plan.steps[0].load.length = Length::Duration(Nanos::from_secs(15));
+        assert_eq!(found(&document, RULE.id), []);
+    }
+}

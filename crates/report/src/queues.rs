@@ -1,0 +1,97 @@
+//! Whether producers' queues grew: what text and page say of it.
+
+use crate::number::{ABSENT, rate, significant};
+use plumb_model::document::{RunDocument, StepResult};
+use plumb_model::observation::{Distribution, Latencies, SecondLatency};
+use plumb_model::queue::{QueueCourse, QueueResult};
+use std::borrow::Cow;
+
+/// What the section is called, and what the queue is.
+pub(crate) const HEADING: &str = "Producers' queue";
+/// Under the heading.
+pub(crate) const MEANING: &str = "messages due and not yet acknowledged, wherever they wait";
+
+/// Heads of the table's columns after the setup.
+pub(crate) const COLUMNS: [&str; 5] = ["asked/s", "achieved/s", "queue", "growth/s", "longest"];
+
+/// Whether the step is to show a queue: its times are the queue's length, and are shown nowhere as latencies.
+pub(crate) fn shows_queue(document: &RunDocument, step: &StepResult) -> bool {
+    let plan = document.plan.steps.iter().find(|plan| plan.name == step.name);
+    plan.is_some_and(|plan| plan.load.shows_queue())
+}
+
+/// The document without the times of steps that show a queue.
+pub(crate) fn without_their_times(document: &RunDocument) -> Cow<'_, RunDocument> {
+    if !document.steps.iter().any(|step| shows_queue(document, step)) {
+        return Cow::Borrowed(document);
+    }
+    let mut shown = document.clone();
+    for step in shown.steps.iter_mut().filter(|step| shows_queue(document, step)) {
+        step.latency = Latencies::default();
+        step.slip = Distribution::default();
+        step.stages.clear();
+        for block in &mut step.blocks {
+            block.end_to_end = Distribution::default();
+            block.acknowledge = Distribution::default();
+        }
+        for row in &mut step.series {
+            row.end_to_end = SecondLatency::default();
+            row.acknowledge = SecondLatency::default();
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// The queues, each with its step and the step's place in the document.
+pub(crate) fn all(document: &RunDocument) -> Vec<(usize, &StepResult, &QueueResult)> {
+    let steps = document.steps.iter().enumerate();
+    let own = |step: &StepResult| document.queues.iter().find(|queue| queue.step == step.name);
+    steps.filter_map(|(index, step)| Some((index, step, own(step)?))).collect()
+}
+
+/// The cells of a queue's row.
+pub(crate) fn cells(step: &StepResult, queue: &QueueResult) -> Vec<String> {
+    vec![
+        rate(queue.asked_per_s),
+        step.achieved_per_s.map_or_else(|| ABSENT.to_owned(), rate),
+        course(queue.course).to_owned(),
+        growth(queue),
+        rate(queue.longest.round()),
+    ]
+}
+
+fn course(course: QueueCourse) -> &'static str {
+    match course {
+        QueueCourse::Grows => "grows",
+        QueueCourse::KeepsUp => "keeps up",
+        QueueCourse::Unclear => "unclear",
+        QueueCourse::TooShort => "too short to tell",
+    }
+}
+
+/// `812 (780 to 845)`.
+fn growth(queue: &QueueResult) -> String {
+    let Some(growth) = queue.growth_per_s else { return ABSENT.to_owned() };
+    let interval = queue.growth_interval.as_ref();
+    let interval = interval
+        .map(|it| format!(" ({} to {})", significant(it.low, 3), significant(it.high, 3)))
+        .unwrap_or_default();
+    significant(growth, 3) + &interval
+}
+
+/// When it would be full: a sentence for a queue that grows.
+pub(crate) fn full(queue: &QueueResult) -> Option<String> {
+    let limits: Vec<String> = queue
+        .limits
+        .iter()
+        .map(|limit| {
+            format!(
+                "{} s ({}, {} messages)",
+                significant(limit.full_after_s, 2),
+                limit.setting,
+                rate(limit.messages.round())
+            )
+        })
+        .collect();
+    (!limits.is_empty()).then(|| format!("an empty queue would be full after {}", limits.join(", or ")))
+}
