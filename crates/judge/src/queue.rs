@@ -179,8 +179,10 @@ pub(crate) fn sentence(document: &RunDocument, queues: &[QueueResult]) -> Option
             digits_of_rate(queue.asked_per_s)
         ));
     }
-    let most = queues.iter().filter(|queue| queue.course == QueueCourse::KeepsUp);
-    let most = most.map(|queue| queue.asked_per_s).max_by(f64::total_cmp)?;
+    if queues.iter().any(|queue| queue.course != QueueCourse::KeepsUp) {
+        return None;
+    }
+    let most = queues.iter().map(|queue| queue.asked_per_s).max_by(f64::total_cmp)?;
     Some(format!("No queue was seen to grow, up to {} msg/s.", digits_of_rate(most)))
 }
 

@@ -39,7 +39,11 @@ fn failure(setup: &Setup, complete: bool) -> Option<Finding> {
         "{undelivered} of {} ({}) were not confirmed as delivered; {} the others",
         count(due, "message"),
         percent(share),
-        if setup.saturates() { "the rate is that of" } else { "the latencies are those of" }
+        if setup.saturates() || setup.shows_queue() {
+            "the rate is that of"
+        } else {
+            "the latencies are those of"
+        }
     );
     let mut finding = about_step(RULE.id, severity, setup.name(), claim)
         .seen_against("counts.failed", counts.failed.to_string(), "0")
