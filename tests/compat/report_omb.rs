@@ -76,12 +76,12 @@ fn the_result_has_exactly_the_benchmarks_keys_in_its_units() {
 }
 
 #[test]
-fn a_run_as_fast_as_possible_has_no_latency_and_says_why() {
+fn a_run_as_fast_as_possible_has_the_time_in_its_own_queue_and_says_so() {
     let (_, result) = run(&["throughput", "--mode", "produce", "--count", "2000"]);
-    for key in ["publishLatency99pct", "publishDelayLatencyAvg", "endToEndLatency95pct"] {
+    for key in ["publishDelayLatencyAvg", "endToEndLatency95pct"] {
         assert_eq!(result[key], Value::Array(Vec::new()), "{key}");
     }
-    assert_eq!(result["aggregatedPublishLatencyAvg"], Value::Null);
+    assert!(result["aggregatedPublishLatencyAvg"].as_f64().unwrap() > 0.0);
     assert!(result["plumb"]["notes"].to_string().contains("as fast as possible"));
 }
 

@@ -45,19 +45,24 @@ impl Tally {
 
     /// Records the time from `start_ns` to `end_ns`.
     pub fn record(&mut self, start_ns: u64, end_ns: u64) {
+        self.record_many(start_ns, end_ns, 1);
+    }
+
+    /// Records the same time for so many.
+    pub fn record_many(&mut self, start_ns: u64, end_ns: u64, times: u64) {
         let Some(elapsed) = end_ns.checked_sub(start_ns) else {
-            self.negative += 1;
+            self.negative += times;
             return;
         };
         if elapsed > RANGE_NS {
-            self.overflow += 1;
+            self.overflow += times;
             return;
         }
         // Cannot fail: the value is in range.
-        self.histogram.saturating_record(elapsed);
-        self.sum_ns += u128::from(elapsed);
+        self.histogram.saturating_record_n(elapsed, times);
+        self.sum_ns += u128::from(elapsed) * u128::from(times);
         let us = elapsed as f64 / 1e3;
-        self.sum_squares_us += us * us;
+        self.sum_squares_us += us * us * times as f64;
         self.min_ns = self.min_ns.min(elapsed);
         self.max_ns = self.max_ns.max(elapsed);
     }
@@ -105,6 +110,18 @@ impl Default for Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_at_once_are_as_many_one_by_one() {
+        let (mut at_once, mut one_by_one) = (Tally::new(), Tally::new());
+        for (end_ns, times) in [(7, 3), (3_000_000, 2), (RANGE_NS + 1, 4)] {
+            at_once.record_many(0, end_ns, times);
+            (0..times).for_each(|_| one_by_one.record(0, end_ns));
+        }
+        assert_eq!(at_once.histogram, one_by_one.histogram);
+        assert_eq!((at_once.sum_ns, at_once.overflow), (one_by_one.sum_ns, one_by_one.overflow));
+        assert!((at_once.sum_squares_us - one_by_one.sum_squares_us).abs() < 1e-6);
+    }
 
     #[test]
     fn nothing_is_dropped_silently() {

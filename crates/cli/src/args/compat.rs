@@ -99,7 +99,7 @@ pub struct ProducerPerfArgs {
     #[arg(long, allow_negative_numbers = true)]
     pub throughput: f64,
     /// host:port,...
-    #[arg(long, value_name = "HOSTS")]
+    #[arg(long, value_name = "HOSTS", alias = "broker-list")]
     pub bootstrap_server: Option<String>,
     /// Properties of the producer
     #[arg(long, value_name = "KEY=VALUE", num_args = 1.., alias = "producer-props")]
@@ -110,6 +110,15 @@ pub struct ProducerPerfArgs {
     /// Milliseconds between progress lines
     #[arg(long, value_name = "MS", default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub reporting_interval: u64,
+    /// A file whose lines are as long as the values are to be; in place of --record-size
+    #[arg(long, value_name = "FILE", conflicts_with = "record_size")]
+    pub payload_file: Option<String>,
+    /// What ends a record of --payload-file
+    #[arg(long, value_name = "TEXT", default_value = "\\n")]
+    pub payload_delimiter: String,
+    /// Taken, and of no effect: the run's document has the client's statistics
+    #[arg(long)]
+    pub print_metrics: bool,
     /// Of the tool, and refused.
     #[command(flatten)]
     pub refused: ProducerPerfRefused,
@@ -120,16 +129,7 @@ pub struct ProducerPerfArgs {
 pub struct ProducerPerfRefused {
     /// Refused.
     #[arg(long, hide = true)]
-    pub payload_file: Option<String>,
-    /// Refused.
-    #[arg(long, hide = true)]
-    pub payload_delimiter: Option<String>,
-    /// Refused.
-    #[arg(long, hide = true)]
     pub payload_monotonic: bool,
-    /// Refused.
-    #[arg(long, hide = true)]
-    pub print_metrics: bool,
     /// Refused.
     #[arg(long, hide = true)]
     pub transactional_id: Option<String>,
@@ -151,7 +151,7 @@ pub struct ConsumerPerfArgs {
     #[arg(long, alias = "messages", value_parser = clap::value_parser!(u64).range(1..))]
     pub num_records: u64,
     /// host:port,...
-    #[arg(long, value_name = "HOSTS")]
+    #[arg(long, value_name = "HOSTS", alias = "broker-list")]
     pub bootstrap_server: Option<String>,
     /// A property of the consumer; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
@@ -171,9 +171,27 @@ pub struct ConsumerPerfArgs {
     /// Print no header
     #[arg(long)]
     pub hide_header: bool,
-    /// Of no effect, as in the tool without --show-detailed-stats
-    #[arg(long, value_name = "MS", hide = true)]
-    pub reporting_interval: Option<u64>,
+    /// Milliseconds between the lines of --show-detailed-stats
+    #[arg(long, value_name = "MS", default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub reporting_interval: u64,
+    /// A line for each interval in place of the one of the whole
+    #[arg(long)]
+    pub show_detailed_stats: bool,
+    /// How times are printed, by Java's letters: y, M, d, H, m, s, S
+    #[arg(long, value_name = "PATTERN", default_value = "yyyy-MM-dd HH:mm:ss:SSS")]
+    pub date_format: String,
+    /// Taken, and not used: each run reads with a group of its own and leaves the offsets of this one alone
+    #[arg(long)]
+    pub group: Option<String>,
+    /// Taken, and of no effect: the run's document has the client's statistics
+    #[arg(long)]
+    pub print_metrics: bool,
+    /// Taken, and of no effect, as in the tool
+    #[arg(long, value_name = "N", alias = "num-fetch-threads")]
+    pub threads: Option<u32>,
+    /// The topic, where it is a name and no pattern
+    #[arg(long, conflicts_with = "topic", alias = "whitelist")]
+    pub include: Option<String>,
     /// Of the tool, and refused.
     #[command(flatten)]
     pub refused: ConsumerPerfRefused,
@@ -184,22 +202,10 @@ pub struct ConsumerPerfArgs {
 pub struct ConsumerPerfRefused {
     /// Refused.
     #[arg(long, hide = true)]
-    pub group: Option<String>,
-    /// Refused.
-    #[arg(long, hide = true)]
     pub from_latest: bool,
     /// Refused.
     #[arg(long, hide = true)]
-    pub include: Option<String>,
-    /// Refused.
-    #[arg(long, hide = true)]
-    pub print_metrics: bool,
-    /// Refused.
-    #[arg(long, hide = true)]
-    pub show_detailed_stats: bool,
-    /// Refused.
-    #[arg(long, hide = true)]
-    pub date_format: Option<String>,
+    pub zookeeper: Option<String>,
 }
 
 fn parse_driver(text: &str) -> Result<Driver, String> {

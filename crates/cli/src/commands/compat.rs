@@ -2,6 +2,7 @@
 
 use super::{End, end_of};
 use crate::args::{CompatArgs, Tool};
+use crate::compat::perf_test::producer::Files;
 use crate::compat::perf_test::{consumer, producer};
 use crate::compat::seconds::Seconds;
 use crate::errors::UsageError;
@@ -17,7 +18,9 @@ pub(super) fn compat(arguments: &CompatArgs) -> Result<End> {
     match &arguments.tool {
         Tool::KafkaProducerPerfTest(tool) => {
             let config = config(tool.command_config.as_deref())?;
-            let (scenario, notes) = producer::scenario(tool, arguments.driver, config.as_deref())?;
+            let payload = payload(tool.payload_file.as_deref())?;
+            let files = Files { config: config.as_deref(), payload: payload.as_deref() };
+            let (scenario, notes) = producer::scenario(tool, arguments.driver, files)?;
             let finished = run(&scenario, &notes, arguments)?;
             let Finished { document, page, .. } = &finished;
             let step = &document.steps[0];
@@ -51,6 +54,15 @@ fn config(path: Option<&str>) -> Result<Option<String>> {
     let read = fs_err::read_to_string(path);
     read.map(Some).map_err(|error| {
         anyhow!(UsageError::new(error.to_string(), "--command-config names a client properties file"))
+    })
+}
+
+/// The content of a file of records.
+fn payload(path: Option<&str>) -> Result<Option<Vec<u8>>> {
+    let Some(path) = path else { return Ok(None) };
+    let read = fs_err::read(path);
+    read.map(Some).map_err(|error| {
+        anyhow!(UsageError::new(error.to_string(), "--payload-file names a file of records, a line each"))
     })
 }
 

@@ -360,11 +360,12 @@ fn hear_report(
             }
             let second = seconds.at(now, !(measured && shared.sending_is_measured()));
             second.acked += 1;
-            // Without a schedule the time to the report is the length of the queue that the sender itself keeps full.
+            // Without a schedule there is no time at which a message was due, and from its send it is the length of the queue that
+            // the sender itself keeps full: other tools print that.
             if !shared.saturating {
                 second.response.record(stamp.intended_ns, now);
-                second.service.record(stamp.sent_ns, now);
             }
+            second.service.record(stamp.sent_ns, now);
         }
         Delivery::Failed { code, text } => {
             reported.failed += u64::from(measured);

@@ -58,8 +58,8 @@ fn notes(step: &StepResult, saturating: bool, seconds: SecondHistograms<'_>) -> 
         "all messages are in the end-to-end latency, also those below a millisecond, which the benchmark leaves out".to_owned(),
     ];
     if saturating {
-        let reason = "messages went out as fast as possible: their latency is the length of the client's queue, so the arrays \
-                      of latencies are empty; queue_mean_ms has the mean time in the queue";
+        let reason = "messages went out as fast as possible: publishLatency is how long the client's own queue is, not how fast \
+                      the path is; queue_mean_ms has the mean time in the queue";
         notes.push(reason.to_owned());
         return notes;
     }

@@ -38,6 +38,33 @@ pub(crate) struct Consumed {
 pub(crate) const CONSUMER_HEADER: &str = "start.time, end.time, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, \
                                           nMsg.sec, rebalance.time.ms, fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec\n";
 
+/// Header of the consumer's rows of intervals.
+pub(crate) const DETAILED_HEADER: &str = "time, threadId, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, \
+                                          rebalance.time.ms, fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec\n";
+
+/// What came in one interval of the consumer's tool.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Interval {
+    /// Until its end.
+    pub(crate) records: u64,
+    /// In it.
+    pub(crate) grown: u64,
+    pub(crate) length_s: f64,
+    pub(crate) bytes_per_record: f64,
+}
+
+/// A row of an interval.
+pub(crate) fn detailed(time: &str, interval: &Interval) -> String {
+    let Interval { records, grown, length_s, bytes_per_record } = *interval;
+    let mib = |records: u64| records as f64 * bytes_per_record / MIB;
+    let (mib_per_s, records_per_s) = (mib(grown) / length_s, grown as f64 / length_s);
+    let fetching_ms = (length_s * 1e3).round() as u64;
+    format!(
+        "{time}, 0, {:.4}, {mib_per_s:.4}, {records}, {records_per_s:.4}, 0, {fetching_ms}, {mib_per_s:.4}, {records_per_s:.4}\n",
+        mib(records)
+    )
+}
+
 /// A line that the producer's tool prints while it sends.
 pub(crate) fn progress(sent: &Sent) -> String {
     format!(

@@ -7,7 +7,7 @@ use crate::compat::java_client::{Generation, Role, producer_defaults};
 use crate::compat::seconds::Seconds;
 use crate::errors::UsageError;
 use plumb_model::document::StepResult;
-use plumb_model::plan::{Driver, Mode, Payload, SizePlan};
+use plumb_model::plan::{Driver, Mode, Payload, SizePlan, WeightedSize};
 use plumb_model::scenario::{
     ClusterWords, LoadWords, OneOrMany, RateWords, Scalar, Scenario, SetupWords, SizeWords, TopicWords,
 };
@@ -20,16 +20,57 @@ const DRAIN: Nanos = Nanos(120_000_000_000);
 /// The others find nothing to take away.
 const LETTERS: f64 = 0.61;
 
-/// The tool's flags as a scenario, with what to know of them. `config` is the content of --command-config.
+/// What is in the files that the flags name.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Files<'a> {
+    /// Of --command-config.
+    pub(crate) config: Option<&'a str>,
+    /// Of --payload-file.
+    pub(crate) payload: Option<&'a [u8]>,
+}
+
+/// Most sizes of a mix. Records of more sizes are put together in as many groups of equal number, each with its mean size.
+const SIZES_MAX: usize = 64;
+
+/// The sizes of a file's records, each as often as in the file.
+fn sizes_of_records(content: &[u8], delimiter: &str) -> Result<SizePlan, UsageError> {
+    // As the tool takes it: the escape of a line's end is written out.
+    let delimiter = delimiter.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r");
+    let text = String::from_utf8_lossy(content);
+    let records = text.split(delimiter.as_str()).map(str::len).filter(|size| *size > 0);
+    let mut sizes: Vec<u64> = records.map(|size| size as u64).collect();
+    if sizes.is_empty() || delimiter.is_empty() {
+        let hint = "each record ends with --payload-delimiter, by default the end of the line";
+        return Err(UsageError::new("--payload-file has no record", hint));
+    }
+    sizes.sort_unstable();
+    let distinct: Vec<&[u64]> = sizes.chunk_by(|a, b| a == b).collect();
+    let groups = match distinct.len() <= SIZES_MAX {
+        true => distinct,
+        false => sizes.chunks(sizes.len().div_ceil(SIZES_MAX)).collect(),
+    };
+    let mix = groups.into_iter().map(|group| WeightedSize {
+        size: Bytes((group.iter().sum::<u64>() as f64 / group.len() as f64).round() as u64),
+        weight: u32::try_from(group.len()).unwrap_or(u32::MAX),
+    });
+    Ok(SizePlan::Mix(mix.collect()))
+}
+
+/// The tool's flags as a scenario, with what to know of them.
 pub(crate) fn scenario(
     arguments: &ProducerPerfArgs,
     driver: Driver,
-    config: Option<&str>,
+    files: Files<'_>,
 ) -> Result<(Scenario, Vec<String>), UsageError> {
     refuse(&arguments.refused)?;
-    let Some(record_size) = arguments.record_size else {
-        let hint = "give the size of the records: --record-size BYTES";
-        return Err(UsageError::new("--record-size is missing", hint));
+    let size = match (arguments.record_size, files.payload) {
+        (Some(size), _) => SizePlan::Fixed(Bytes(size)),
+        (None, Some(content)) => sizes_of_records(content, &arguments.payload_delimiter)?,
+        (None, None) => {
+            let hint =
+                "give the size of the records: --record-size BYTES, or a file of them: --payload-file FILE";
+            return Err(UsageError::new("--record-size is missing", hint));
+        }
     };
     let rate = match arguments.throughput {
         rate if rate < 0.0 => RateWords::Max,
@@ -39,7 +80,7 @@ pub(crate) fn scenario(
             return Err(UsageError::new("--throughput 0 sends nothing", hint));
         }
     };
-    let file = arguments.command_config.as_deref().zip(config);
+    let file = arguments.command_config.as_deref().zip(files.config);
     let given = properties::read(Role::Producer, &arguments.command_property, file)?;
     let ToolProperties { bootstrap, config, client, mut notes } = given;
     let Some(bootstrap) = arguments.bootstrap_server.clone().or(bootstrap) else {
@@ -61,6 +102,19 @@ pub(crate) fn scenario(
         }
         _ => 1.0,
     };
+    let payload = match &arguments.payload_file {
+        None => Payload::Entropy(entropy),
+        Some(path) => {
+            notes.push(
+                "values are as long as the file's records and made of the file's bytes, cut anew: no value is one of the records"
+                    .to_owned(),
+            );
+            Payload::File(path.clone())
+        }
+    };
+    if arguments.print_metrics {
+        notes.push("--print-metrics has no effect: run.json has the client's statistics".to_owned());
+    }
     producer.extend(client.into_iter().map(|(name, value)| (name, OneOrMany::One(Scalar(value)))));
     let scenario = Scenario {
         name: Some("kafka-producer-perf-test".to_owned()),
@@ -78,8 +132,8 @@ pub(crate) fn scenario(
             drain: Some(DRAIN),
             producers: Some(OneOrMany::One(1)),
             consumers: Some(OneOrMany::One(0)),
-            size: Some(OneOrMany::One(SizeWords(SizePlan::Fixed(Bytes(record_size))))),
-            payload: Some(Payload::Entropy(entropy)),
+            size: Some(OneOrMany::One(SizeWords(size))),
+            payload: Some(payload),
             ..LoadWords::default()
         },
         setups: vec![SetupWords { name: Some(arguments.topic.clone()), producer, ..SetupWords::default() }],
@@ -91,29 +145,12 @@ pub(crate) fn scenario(
 fn refuse(given: &ProducerPerfRefused) -> Result<(), UsageError> {
     let refused =
         |flag: &str, reason: &str| Err(UsageError::new(format!("{flag} cannot be honoured"), reason));
-    let ProducerPerfRefused {
-        payload_file,
-        payload_delimiter,
-        payload_monotonic,
-        print_metrics,
-        transactional_id,
-        transaction_duration_ms,
-        warmup_records,
-    } = given;
-    if payload_file.is_some() || payload_delimiter.is_some() {
-        let reason = "there each line of the file is a record; `payload: {file: FILE}` of a scenario cuts values from a file";
-        return refused("--payload-file", reason);
-    }
+    let ProducerPerfRefused { payload_monotonic, transactional_id, transaction_duration_ms, warmup_records } =
+        given;
     if *payload_monotonic {
         return refused(
             "--payload-monotonic",
             "each value carries Plumb's stamp; --record-size says how large it is",
-        );
-    }
-    if *print_metrics {
-        return refused(
-            "--print-metrics",
-            "the Java client's metrics are not here; run.json has librdkafka's statistics",
         );
     }
     if transactional_id.is_some() || transaction_duration_ms.is_some() {
@@ -153,19 +190,12 @@ pub(crate) fn output(step: &StepResult, seconds: &Seconds, interval_ms: u64) -> 
         records: step.counts.acked,
         records_per_s,
         bytes_per_s: records_per_s * bytes,
-        mean_ms: ms(service.mean_ns).or_else(|| saturated_mean_ms(step)),
+        mean_ms: ms(service.mean_ns),
         max_ms: ms(service.max_ns.map(|ns| ns as f64)),
     };
     let of = |quantile: f64| whole.at_quantile(quantile).map(|ns| (ns as f64 / 1e6).round() as u64);
     let percentiles = Percentiles { p50_ms: of(0.5), p95_ms: of(0.95), p99_ms: of(0.99), p999_ms: of(0.999) };
     out + &lines::last(&sent, &percentiles)
-}
-
-/// Mean time from send to acknowledgement where no single message was timed: its parts, as the client says.
-fn saturated_mean_ms(step: &StepResult) -> Option<f64> {
-    let client = &step.producer_statistics;
-    let sum = client.queue_mean_ns? + client.outbuf_mean_ns.unwrap_or(0.0) + client.rtt_mean_ns?;
-    Some(sum / 1e6)
 }
 
 /// What the tool's lines leave out.
@@ -175,7 +205,7 @@ pub(crate) fn corrections(step: &StepResult) -> Vec<String> {
         let queue = step.producer_statistics.queue_mean_ns;
         notes.push(format!(
             "as fast as possible: the latency of the line is how long the client's own queue is, not how fast the path is; \
-             mean time in the queue {}. No message was timed: percentiles are NaN. Give a --throughput that the path keeps up \
+             mean time in the queue {}. Give a --throughput that the path keeps up \
              with to measure latency",
             shown(ms(queue))
         ));
@@ -248,7 +278,7 @@ mod tests {
 
     #[test]
     fn old_and_new_names_of_flags_mean_the_same() {
-        let of = |line| scenario(&arguments(line), Driver::Librdkafka, None).unwrap().0;
+        let of = |line| scenario(&arguments(line), Driver::Librdkafka, Files::default()).unwrap().0;
         assert_eq!(of(OLD), of(NEW));
         let plan = resolve(&of(NEW), &Sources::new()).unwrap();
         let step = &plan.steps[0];
@@ -267,30 +297,57 @@ mod tests {
     #[test]
     fn minus_one_is_as_fast_as_possible_and_0_is_refused() {
         let max = arguments(&NEW.replace("--throughput 50", "--throughput -1"));
-        let (max, _) = scenario(&max, Driver::Wire, None).unwrap();
+        let (max, _) = scenario(&max, Driver::Wire, Files::default()).unwrap();
         assert!(resolve(&max, &Sources::new()).unwrap().steps[0].load.saturating());
         let zero = arguments(&NEW.replace("--throughput 50", "--throughput 0"));
-        assert!(scenario(&zero, Driver::Wire, None).is_err());
+        assert!(scenario(&zero, Driver::Wire, Files::default()).is_err());
     }
 
     #[test]
     fn flags_that_cannot_be_honoured_are_refused_by_name() {
-        for flag in [
-            "--payload-file f",
-            "--payload-monotonic",
-            "--print-metrics",
-            "--transactional-id t",
-            "--warmup-records 5",
-        ] {
+        for flag in ["--payload-monotonic", "--transactional-id t", "--warmup-records 5"] {
             let line = format!("{NEW} {flag}");
-            let error = scenario(&arguments(&line), Driver::Librdkafka, None).unwrap_err();
+            let error = scenario(&arguments(&line), Driver::Librdkafka, Files::default()).unwrap_err();
             let name = flag.split(' ').next().unwrap();
             assert!(error.message.contains(name) && error.hint.is_some(), "{}", error.message);
         }
         let nowhere = NEW.replace(" --bootstrap-server b:1", "");
-        assert!(scenario(&arguments(&nowhere), Driver::Librdkafka, None).is_err());
+        assert!(scenario(&arguments(&nowhere), Driver::Librdkafka, Files::default()).is_err());
         let sizeless = NEW.replace(" --record-size 100", "");
-        assert!(scenario(&arguments(&sizeless), Driver::Librdkafka, None).is_err());
+        assert!(scenario(&arguments(&sizeless), Driver::Librdkafka, Files::default()).is_err());
+    }
+
+    #[test]
+    fn a_file_of_records_gives_the_sizes_and_the_bytes() {
+        let line = NEW.replace("--record-size 100", "--payload-file f");
+        let of = |content: &[u8], more: &str| {
+            let files = Files { payload: Some(content), ..Files::default() };
+            scenario(&arguments(&format!("{line}{more}")), Driver::Wire, files)
+        };
+        let sizes = |scenario: Scenario| {
+            let load = resolve(&scenario, &Sources::new()).unwrap().steps.remove(0).load;
+            assert_eq!(load.payload, Payload::File("f".to_owned()));
+            load.size
+        };
+        let mix = |sizes: &[(u64, u32)]| {
+            SizePlan::Mix(
+                sizes
+                    .iter()
+                    .map(|(size, weight)| WeightedSize { size: Bytes(*size), weight: *weight })
+                    .collect(),
+            )
+        };
+        let (three, notes) = of(b"aaaa\nbb\nbb\n", "").unwrap();
+        assert_eq!(sizes(three), mix(&[(2, 2), (4, 1)]));
+        assert!(notes.iter().any(|note| note.contains("no value is one of the records")), "{notes:?}");
+        assert_eq!(sizes(of(b"aaa;b", " --payload-delimiter ;").unwrap().0), mix(&[(1, 1), (3, 1)]));
+        assert!(of(b"\n\n", "").unwrap_err().message.contains("no record"));
+        let many: Vec<u8> = (1..=1_000).flat_map(|size| [vec![b'x'; size], vec![b'\n']].concat()).collect();
+        let SizePlan::Mix(groups) = sizes(of(&many, "").unwrap().0) else { panic!() };
+        assert!(groups.len() <= SIZES_MAX);
+        let mean =
+            groups.iter().map(|group| group.size.0 as f64 * f64::from(group.weight)).sum::<f64>() / 1_000.0;
+        assert!((mean - 500.5).abs() < 0.5, "{mean}");
     }
 
     fn second(second: u32, times_ms: &[i64]) -> (SecondRow, Option<Histogram>) {
@@ -329,13 +386,9 @@ mod tests {
     }
 
     #[test]
-    fn under_saturation_only_the_time_in_the_queue_is_told() {
+    fn under_saturation_the_time_in_the_queue_is_told() {
         let mut step = StepResult { achieved_per_s: Some(9.0), ..StepResult::default() };
-        step.counts.acked = 9;
         step.producer_statistics.queue_mean_ns = Some(5e6);
-        step.producer_statistics.rtt_mean_ns = Some(1e6);
-        let out = output(&step, &Seconds::default(), 5_000);
-        assert!(out.contains("6.00 ms avg latency, NaN ms max latency, NaN ms 50th"), "{out}");
         assert!(corrections(&step)[0].contains("mean time in the queue 5.00 ms"));
     }
 }

@@ -138,8 +138,11 @@ impl Producer<'_, '_> {
         }
         let second = self.acks.at(now, !(measured && self.shared.sending_is_measured()));
         second.acked += messages;
-        // Without a schedule the time to the answer is the length of the queue that the sender itself keeps full.
-        if !self.shared.saturating {
+        // Without a schedule there is no time at which a message was due. From when its batch was begun it is the length of the
+        // queue that the sender itself keeps full: other tools print that.
+        if self.shared.saturating {
+            second.service.record_many(slot.opened_ns, now, messages);
+        } else {
             for stamp in slot.stamps(&self.content) {
                 second.response.record(stamp.intended_ns, now);
                 second.service.record(stamp.sent_ns, now);
