@@ -33,7 +33,7 @@ impl Seconds {
             aligned(&step.series, samples, entries(&bytes)?)
         };
         // As fast as possible no message has a time at which it was due, so the rows count none: each that was acknowledged was timed.
-        let unscheduled = step.latency.acknowledge.samples == 0;
+        let unscheduled = step.series.iter().all(|row| row.acknowledge.samples == 0);
         let acknowledged =
             if unscheduled { |row: &SecondRow| row.acked } else { |row: &SecondRow| row.acknowledge.samples };
         Seconds {
