@@ -17,6 +17,7 @@ mod modes;
 mod outcomes;
 mod proof;
 mod queue;
+mod records;
 mod stall;
 mod validity;
 

@@ -32,6 +32,10 @@ pub(crate) struct Counters {
     pub(crate) rebalances: u64,
     /// Times that a library's threads of brokers woke up; none where nobody counts them.
     pub(crate) wakeups: Option<u64>,
+    /// Requests that committed offsets; none where the client is no consumer.
+    pub(crate) offset_commits: Option<u64>,
+    /// When they were read, on the library's clock; grown: time between two readings.
+    pub(crate) at_us: u64,
 }
 
 /// What one client says of itself, or several together.
@@ -114,6 +118,9 @@ impl StatisticsSum {
         self.grown.rebalances += other.grown.rebalances;
         let wakeups = [self.grown.wakeups, other.grown.wakeups];
         self.grown.wakeups = wakeups.into_iter().flatten().reduce(|mine, theirs| mine + theirs);
+        let commits = [self.grown.offset_commits, other.grown.offset_commits];
+        self.grown.offset_commits = commits.into_iter().flatten().reduce(|a, b| a + b);
+        self.grown.at_us += other.grown.at_us;
     }
 
     /// As the document has it.
@@ -138,6 +145,8 @@ impl StatisticsSum {
             retries: self.grown.retries,
             rebalances: self.grown.rebalances,
             wakeups: self.grown.wakeups,
+            offset_commits: self.grown.offset_commits,
+            windows_s: (self.grown.at_us > 0).then(|| self.grown.at_us as f64 / 1e6),
             out_of_range: self.out_of_range,
         }
     }

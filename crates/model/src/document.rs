@@ -7,8 +7,8 @@
 use crate::facts::{HostDelta, HostFacts, LogDirectory, ProcessIo, RequestTimes, UntilDevice};
 use crate::finding::{Comparison, Finding, Validity};
 use crate::observation::{
-    Accounting, AppendTimes, ClientStatistics, Counts, Distribution, ErrorCount, Latencies, SecondRow, Stage,
-    StepInstrument, Throughput, Twin,
+    Accounting, AppendTimes, ClientStatistics, Counts, Distribution, ErrorCount, Latencies, SecondRow,
+    Spread, Stage, StepInstrument, Throughput, Twin,
 };
 use crate::plan::{Driver, Plan, Properties};
 use crate::queue::QueueResult;
@@ -146,6 +146,9 @@ pub struct StepResult {
     pub effective: Effective,
     /// What the guarantee of a write was.
     pub durability: Durability,
+    /// How its records lie over partitions and brokers.
+    #[serde(default)]
+    pub spread: Spread,
     /// What the instrument cost.
     pub instrument: StepInstrument,
     /// Errors by code.
@@ -271,6 +274,15 @@ pub struct Effective {
     /// Kernel settings of this host that any arm of the trial changes, as read while the step's blocks ran.
     #[serde(default)]
     pub host: Properties,
+}
+
+impl Effective {
+    /// The codec that the producer compresses with, read back; absent where it uses none, or does not say.
+    pub fn codec(&self) -> Option<&str> {
+        let names = ["compression.codec", "compression.type"];
+        let codec = names.iter().find_map(|name| self.producer.get(*name))?;
+        Some(codec.as_str()).filter(|codec| *codec != "none")
+    }
 }
 
 /// What the guarantee of a write was: two steps with different fingerprints are not compared without saying so.

@@ -5,6 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// An estimate with the interval that its samples allow.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -86,6 +87,10 @@ pub struct Throughput {
     pub produced_per_s: Option<f64>,
     /// The same in bytes.
     pub produced_bytes_per_s: Option<f64>,
+    /// The same in bytes of batches as they were sent, compressed where the client compresses; absent where the client does not
+    /// tell of its batches.
+    #[serde(default)]
+    pub produced_wire_bytes_per_s: Option<f64>,
     /// Interval of `produced_per_s`.
     pub produced_interval: Option<Interval>,
     /// Messages received per second; absent where nobody consumed.
@@ -144,6 +149,31 @@ pub struct Accounting {
     /// By how many records `unreplicated` grew within the blocks, summed over them; below 0 where followers caught up.
     #[serde(default)]
     pub unreplicated_growth: Option<i64>,
+}
+
+/// How the records of a step lie over partitions and brokers, warm-up and start probes included.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Spread {
+    /// Growth of each partition's log by its number, summed over the blocks; absent where a block could not be asked.
+    pub partition_records: Option<Vec<u64>>,
+    /// The same by the id of the broker that led the partition when the block began; absent where that is not known.
+    pub leader_records: Option<BTreeMap<i32, u64>>,
+    /// Most partitions that one broker led when a block began.
+    pub led_most: Option<u32>,
+}
+
+impl Spread {
+    /// The largest partition's records over the mean of all; absent for a single partition and where nothing is known.
+    pub fn partitions_max_to_mean(&self) -> Option<f64> {
+        max_to_mean(self.partition_records.as_ref()?)
+    }
+}
+
+/// The largest over the mean; absent for fewer than two, and where all are 0.
+fn max_to_mean(records: &[u64]) -> Option<f64> {
+    let sum: u64 = records.iter().sum();
+    let most = *records.iter().max()?;
+    (records.len() > 1 && sum > 0).then(|| most as f64 * records.len() as f64 / sum as f64)
 }
 
 /// A stage of the path from send to poll (Confluent's and Event Hubs' decomposition).
@@ -303,8 +333,22 @@ pub struct ClientStatistics {
     /// the driver does not count them.
     #[serde(default)]
     pub wakeups: Option<u64>,
+    /// Requests that committed offsets within the library's windows of the measured part; absent where the client does not tell.
+    #[serde(default)]
+    pub offset_commits: Option<u64>,
+    /// Length of these windows, summed over the clients, in seconds.
+    #[serde(default)]
+    pub windows_s: Option<f64>,
     /// Values that fell outside librdkafka's own histograms (means still count them).
     pub out_of_range: u64,
+}
+
+impl ClientStatistics {
+    /// Mean bytes that a message took in its batch as it was sent, with its share of the batch's head.
+    pub fn wire_bytes_per_message(&self) -> Option<f64> {
+        let (bytes, messages) = (self.batch_bytes_mean?, self.batch_messages_mean?);
+        (bytes > 0.0 && messages > 0.0).then(|| bytes / messages)
+    }
 }
 
 /// CPU use of one thread of the instrument over the measured part.

@@ -95,6 +95,7 @@ impl Row {
         self.put("produced_low_per_s", throughput.produced_interval.map(|interval| interval.low));
         self.put("produced_high_per_s", throughput.produced_interval.map(|interval| interval.high));
         self.put("produced_bytes_per_s", throughput.produced_bytes_per_s);
+        self.put("produced_wire_bytes_per_s", throughput.produced_wire_bytes_per_s);
         self.put("received_per_s", throughput.received_per_s);
         self.put("received_low_per_s", throughput.received_interval.map(|interval| interval.low));
         self.put("received_high_per_s", throughput.received_interval.map(|interval| interval.high));

@@ -29,7 +29,7 @@ pub(crate) struct Row<'d> {
     plan: &'d StepPlan,
 }
 
-const COLUMNS: [Column; 13] = [
+const COLUMNS: [Column; 14] = [
     text("driver", "the client", |row| Some(driver(row.plan.driver).to_owned())),
     text("size", "of a value", |row| Some(size(&row.plan.load))),
     number("prod.", "producers", |row| row.produces().then(|| count(row.plan.load.producers.into()))),
@@ -42,6 +42,10 @@ const COLUMNS: [Column; 13] = [
     },
     number("MB/s", "10^6 bytes of values acknowledged per second", |row| {
         row.step.throughput.produced_bytes_per_s.map(megabytes)
+    }),
+    number("wire MB/s", "10^6 bytes of compressed batches acknowledged per second", |row| {
+        let compressed = row.step.effective.codec().and(row.step.throughput.produced_wire_bytes_per_s);
+        compressed.map(megabytes)
     }),
     Column {
         interval: Some(|row| half(row.step.throughput.received_per_s, row.step.throughput.received_interval)),
@@ -145,7 +149,8 @@ pub(crate) fn notes(rows: &[Row], shown: &[&Column]) -> Vec<String> {
     let all: Vec<String> =
         words.filter_map(|column| Some(format!("{} {}", column.heading, shared(column, rows)?))).collect();
     let all = (!all.is_empty()).then(|| format!("all setups: {}", all.join(", ")));
-    let short = shown.iter().filter(|column| column.heading.starts_with("CPU"));
+    let short =
+        shown.iter().filter(|column| column.heading.starts_with("CPU") || column.heading.starts_with("wire"));
     let short: Vec<String> = short.map(|column| format!("{}: {}", column.heading, column.meaning)).collect();
     let short = (!short.is_empty()).then(|| short.join("; "));
     all.into_iter().chain(interval_note(rows)).chain(short).collect()

@@ -4,7 +4,8 @@ use super::fold::{StepFold, per_s};
 use super::kept::Span;
 use super::read_back::{differences, durability, effective};
 use super::sums::{
-    add_accounting, add_counts, add_errors, add_instrument, add_span, merge_statistics, throughput,
+    add_accounting, add_counts, add_errors, add_instrument, add_span, add_spread, merge_statistics,
+    throughput,
 };
 use super::target::Target;
 use super::watch::Watched;
@@ -226,6 +227,7 @@ impl Record {
             per_s(step.counts.intended, span.planned_ns).or(step.asked_per_s).filter(|_| !load.saturating());
         step.achieved_per_s = per_s(step.counts.acked, span.measured_ns);
         add_accounting(step, &outcome);
+        add_spread(step, &outcome, &topic.leaders);
         merge_statistics(&mut step.producer_statistics, &outcome.producer_statistics);
         merge_statistics(&mut step.consumer_statistics, &outcome.consumer_statistics);
         add_errors(&mut step.errors, &outcome.errors);

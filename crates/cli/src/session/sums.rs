@@ -8,7 +8,7 @@ use plumb_model::document::StepResult;
 use plumb_model::facts::ThreadUsage;
 use plumb_model::observation::{ClientStatistics, Counts, ErrorCount, IntervalMethod, ThreadCpu, Throughput};
 use plumb_stats::interval::{Spread, mean_interval};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Threads listed in the document for each step.
 const THREADS_MOST: usize = 12;
@@ -33,6 +33,10 @@ pub(super) fn throughput(step: &StepResult, span: Span, level: f64) -> Throughpu
     Throughput {
         produced_per_s: step.achieved_per_s,
         produced_bytes_per_s: step.achieved_per_s.and_then(|_| per_s(span.acked_bytes, span.measured_ns)),
+        produced_wire_bytes_per_s: step
+            .achieved_per_s
+            .zip(step.producer_statistics.wire_bytes_per_message())
+            .map(|(per_s, bytes)| per_s * bytes),
         produced_interval: interval(blocks().filter_map(|block| block.achieved_per_s).collect()),
         received_per_s: per_s(span.received_messages, span.receiving_ns),
         received_bytes_per_s: per_s(span.received_bytes, span.receiving_ns),
@@ -80,6 +84,29 @@ pub(super) fn add_accounting(step: &mut StepResult, outcome: &BlockOutcome) {
     };
 }
 
+/// Adds where a block's records went; `leaders` are those of its topic when it began.
+pub(super) fn add_spread(step: &mut StepResult, outcome: &BlockOutcome, leaders: &[i32]) {
+    let first = step.blocks.is_empty();
+    let (sum, block) = (&mut step.spread, outcome.partition_records.as_ref());
+    let before = if first { Some(Vec::new()) } else { sum.partition_records.take() };
+    sum.partition_records = before.zip(block).map(|(mut sum, block)| {
+        sum.resize(sum.len().max(block.len()), 0);
+        sum.iter_mut().zip(block).for_each(|(sum, grown)| *sum += grown);
+        sum
+    });
+    let before = if first { Some(BTreeMap::new()) } else { sum.leader_records.take() };
+    let block = block.filter(|block| block.len() == leaders.len() && leaders.iter().all(|id| *id >= 0));
+    let mut led: BTreeMap<i32, u32> = BTreeMap::new();
+    sum.leader_records = before.zip(block).map(|(mut sum, block)| {
+        for (leader, grown) in leaders.iter().zip(block) {
+            *sum.entry(*leader).or_default() += grown;
+            *led.entry(*leader).or_default() += 1;
+        }
+        sum
+    });
+    sum.led_most = sum.led_most.max(led.into_values().max());
+}
+
 pub(super) fn merge_statistics(sum: &mut ClientStatistics, block: &ClientStatistics) {
     sum.measured |= block.measured;
     let mean = |a: Option<f64>, n: u64, b: Option<f64>, m: u64| match (a, b) {
@@ -107,6 +134,9 @@ pub(super) fn merge_statistics(sum: &mut ClientStatistics, block: &ClientStatist
     sum.timeouts += block.timeouts;
     sum.retries += block.retries;
     sum.rebalances += block.rebalances;
+    sum.offset_commits =
+        [sum.offset_commits, block.offset_commits].into_iter().flatten().reduce(|a, b| a + b);
+    sum.windows_s = [sum.windows_s, block.windows_s].into_iter().flatten().reduce(|a, b| a + b);
     sum.out_of_range += block.out_of_range;
 }
 

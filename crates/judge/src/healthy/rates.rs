@@ -100,6 +100,7 @@ fn step(plan: &StepPlan, rate: f64, noise: f64, random: &mut Random) -> StepResu
         throughput: Throughput {
             produced_per_s: sends.then_some(mean),
             produced_bytes_per_s: sends.then_some(mean * 1_000.0),
+            produced_wire_bytes_per_s: sends.then_some(mean * 1_100.0),
             produced_interval: sends.then_some(interval),
             received_per_s: receives.then_some(mean),
             received_bytes_per_s: receives.then_some(mean * 1_000.0),

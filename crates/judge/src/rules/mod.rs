@@ -1,8 +1,11 @@
 //! The rules, one file each. Adding one is adding a file, a row here and a page under `docs/findings`.
 
+mod burst_credits;
 mod client_bound;
 mod client_queue;
 mod cold_start;
+mod commit_storm;
+mod compression;
 mod consumers_behind;
 mod counts_do_not_add_up;
 mod counts_not_checked;
@@ -37,6 +40,9 @@ mod too_few_blocks;
 mod too_few_samples;
 mod unconfirmed;
 mod unequal_durability;
+mod unequal_records;
+mod uneven_leaders;
+mod uneven_partitions;
 mod unfinished_run;
 mod variability_onset;
 
@@ -61,16 +67,22 @@ pub(crate) const REGISTRY: &[Rule] = &[
     throttled::RULE,
     cold_start::RULE,
     not_steady::RULE,
+    burst_credits::RULE,
     noisy_host::RULE,
     host_changed::RULE,
     memory_absorbed::RULE,
     same_device::RULE,
+    uneven_leaders::RULE,
+    uneven_partitions::RULE,
+    commit_storm::RULE,
     duplicates_or_reorder::RULE,
     foreign_records::RULE,
     instrument_coarse::RULE,
     identical_steps_differ::RULE,
     unequal_durability::RULE,
+    unequal_records::RULE,
     unconfirmed::RULE,
+    compression::RULE,
     schedule_wait::RULE,
     too_few_blocks::RULE,
     same_host::RULE,

@@ -18,6 +18,8 @@ pub struct BlockOutcome {
     pub counts: Counts,
     /// The broker's word, over the whole block.
     pub accounting: Accounting,
+    /// By how much each partition's log grew, over the whole block; none when it could not be asked.
+    pub partition_records: Option<Vec<u64>>,
     /// From the block's first intended send, with which its seconds begin, to its measured part.
     pub measured_after_ns: u64,
     /// From the first measured due time to the last measured acknowledgement; no shorter than the schedule.
@@ -118,6 +120,15 @@ impl LogEnds {
             Some((from, to)) => (Some(between(from, to)), true),
             None => (self.readable_to.as_ref().map(|to| between(&self.readable_from, to)), false),
         }
+    }
+
+    /// Records appended to each partition within the block.
+    fn by_partition(&self) -> Option<Vec<u64>> {
+        let (from, to) = match self.appended_from.as_ref().zip(self.appended_to.as_ref()) {
+            Some(ends) => ends,
+            None => (&self.readable_from, self.readable_to.as_ref()?),
+        };
+        Some(from.iter().zip(to).map(|(from, to)| (to - from).max(0).unsigned_abs()).collect())
     }
 
     /// Records that no consumer could read yet at the end, and at the beginning.
@@ -228,6 +239,7 @@ pub(super) fn outcome(
         stopped: shared.stopped_by_user(),
         counts,
         accounting,
+        partition_records: ends.by_partition(),
         measured_after_ns: shared.measured_from_ns().saturating_sub(shared.start_ns()),
         // What fills a topic to be read is no throughput.
         measured_ns: if sending_counts { planned_ns.max(until_last_ack) } else { 0 },

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Emission {
+    ts: u64,
     brokers: HashMap<String, Broker>,
     topics: HashMap<String, Topic>,
     cgrp: Option<Group>,
@@ -29,6 +30,8 @@ struct Broker {
     outbuf_latency: Window,
     rtt: Window,
     throttle: Window,
+    /// Requests by their kind.
+    req: HashMap<String, u64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -87,6 +90,11 @@ impl Emissions {
             retries: counters.retries.saturating_sub(before.retries),
             rebalances: counters.rebalances.saturating_sub(before.rebalances),
             wakeups: counters.wakeups.zip(before.wakeups).map(|(now, before)| now.saturating_sub(before)),
+            offset_commits: counters
+                .offset_commits
+                .map(|now| now.saturating_sub(before.offset_commits.unwrap_or(0))),
+            // Without an emission before the measured part nobody knows when its first window began.
+            at_us: if before.at_us == 0 { 0 } else { counters.at_us.saturating_sub(before.at_us) },
         };
         for broker in emission.brokers.values() {
             self.take_broker(broker);
@@ -135,6 +143,12 @@ fn counters(emission: &Emission) -> Counters {
         retries: brokers().map(|broker| broker.txretries).sum(),
         wakeups: Some(brokers().map(|broker| broker.wakeups).sum()),
         rebalances: emission.cgrp.as_ref().map_or(0, |group| group.rebalance_cnt),
+        // The coordinator is an entry of its own.
+        offset_commits: emission
+            .cgrp
+            .as_ref()
+            .map(|_| emission.brokers.values().filter_map(|broker| broker.req.get("OffsetCommit")).sum()),
+        at_us: emission.ts,
     }
 }
 
@@ -168,6 +182,26 @@ mod tests {
         assert_eq!((summary.throttle_max_ns, summary.throttled_responses), (Some(12_000_000), 2));
         assert_eq!(summary.reconnects, 2);
         assert_eq!(summary.wakeups, Some(200));
+    }
+
+    #[test]
+    fn commits_are_counted_over_the_windows_of_the_measured_part() {
+        let consumer = |ts: u64, commits: u64| {
+            format!(
+                r#"{{"ts": {ts}, "brokers": {{"GroupCoordinator": {{"nodeid": 1,
+                "req": {{"OffsetCommit": {commits}, "Heartbeat": 5}}}}}}, "cgrp": {{"rebalance_cnt": 1}}}}"#
+            )
+        };
+        let mut sum = Emissions::default();
+        sum.take(&consumer(7_000_000, 3), false);
+        sum.take(&consumer(7_500_000, 13), true);
+        sum.take(&consumer(8_000_000, 33), true);
+        let summary = sum.sum.summary();
+        assert_eq!((summary.offset_commits, summary.windows_s), (Some(30), Some(1.0)));
+        let mut producer = Emissions::default();
+        producer.take(&emission(1, 1, 1), true);
+        assert_eq!(producer.sum.summary().offset_commits, None);
+        assert_eq!(producer.sum.summary().windows_s, None);
     }
 
     #[test]

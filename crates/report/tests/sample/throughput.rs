@@ -237,6 +237,7 @@ fn step(plan: &StepPlan, rates: &[f64]) -> StepResult {
         throughput: Throughput {
             produced_per_s: sends.then_some(mean),
             produced_bytes_per_s: sends.then_some(mean * SIZE),
+            produced_wire_bytes_per_s: None,
             produced_interval: sends.then_some(interval),
             received_per_s: receives.then_some(mean),
             received_bytes_per_s: receives.then_some(mean * SIZE),

@@ -44,6 +44,7 @@ fn outcome(seconds: u64) -> BlockOutcome {
         stopped: false,
         counts,
         accounting: Accounting::default(),
+        partition_records: None,
         measured_after_ns: 0,
         measured_ns: seconds * 1_000_000_000,
         planned_ns: seconds * 1_000_000_000,
