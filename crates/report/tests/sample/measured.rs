@@ -63,6 +63,7 @@ pub(crate) fn step(index: usize, setup: &Setup) -> StepResult {
             flush_ms: Some("9223372036854775807".to_owned()),
             idempotence: Some(false),
         },
+        spread: Default::default(),
         instrument: instrument(),
         errors: if lost > 0 { vec![timed_out()] } else { Vec::new() },
         twin: None,
