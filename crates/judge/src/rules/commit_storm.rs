@@ -23,24 +23,27 @@ const PER_S_MAX: f64 = 10.0;
 const COMMITS_MIN: u64 = 20;
 
 fn check(case: &Case) -> Vec<Finding> {
-    case.setups()
-        .filter(Setup::consumes)
-        .filter_map(|setup| counted(&setup).unwrap_or_else(|| asked_for(&setup)))
-        .collect()
+    let look = |setup: Setup| match per_s(&setup) {
+        Some((per_s, commits)) => counted(&setup, per_s, commits),
+        None => asked_for(&setup),
+    };
+    case.setups().filter(Setup::consumes).filter_map(look).collect()
 }
 
-/// What the clients counted; absent where they do not tell.
-#[expect(clippy::option_option, reason = "not known, or known and nothing to say")]
-fn counted(setup: &Setup) -> Option<Option<Finding>> {
+/// Commits per second and consumer as the clients counted them, and how many they were; absent where they do not tell.
+fn per_s(setup: &Setup) -> Option<(f64, u64)> {
     let statistics = &setup.result.consumer_statistics;
     let commits = statistics.offset_commits?;
     let windows_s = statistics.windows_s.filter(|time| *time > 0.0)?;
-    let per_s = commits as f64 / windows_s;
-    Some((per_s > PER_S_MAX && commits >= COMMITS_MIN).then(|| {
+    Some((commits as f64 / windows_s, commits))
+}
+
+fn counted(setup: &Setup, per_s: f64, commits: u64) -> Option<Finding> {
+    (per_s > PER_S_MAX && commits >= COMMITS_MIN).then(|| {
         finding(setup, Severity::Suspect)
             .seen_against("commits per second and consumer", digits(per_s), format!("at most {PER_S_MAX:.0}"))
             .seen("commits in the windows of the statistics", commits.to_string())
-    }))
+    })
 }
 
 /// What the settings ask for, where nobody counted: only a consumer that receives all the time commits so often.
