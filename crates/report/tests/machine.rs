@@ -46,7 +46,7 @@ fn csv_has_units_in_its_names_quotes_where_needed_and_empty_cells_for_what_is_ab
              2,9090000,10000000.3{}10910000,0,0,{absent_distribution},{absent_distribution},\
              {absent_distribution},{absent_distribution}{}",
             empty(10),
-            empty(40)
+            empty(41)
         )
     );
 }
