@@ -6,6 +6,7 @@
 //!
 //! Read [`block`] next, then [`librdkafka`] for the client underneath.
 
+mod acknowledged;
 pub mod block;
 pub mod calibrate;
 pub mod clock;

@@ -1,5 +1,6 @@
 //! What a producer of any driver says of itself: what it sent, what became of it, and what is still under way.
 
+use crate::acknowledged::Acknowledged;
 use crate::block::{Errors, Shared};
 use crate::schedule::{Due, Share};
 use crate::statistics::StatisticsSum;
@@ -89,6 +90,8 @@ pub(crate) struct Reported {
     pub(crate) failed: u64,
     /// Probes and warm-up included.
     pub(crate) acked_all: u64,
+    /// Where they are said to be, probes and warm-up included.
+    pub(crate) offsets: Acknowledged,
     pub(crate) failed_all: u64,
     /// When the last measured message was acknowledged.
     pub(crate) last_ack_ns: Option<u64>,

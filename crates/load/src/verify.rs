@@ -96,6 +96,13 @@ impl SequenceSet {
         self.len
     }
 
+    /// How many numbers of the set are below another.
+    pub(crate) fn below(&self, end: u64) -> u64 {
+        let full = end.min(self.full_below * PAGE_BITS);
+        let pages = self.pages.range(..end.div_ceil(PAGE_BITS));
+        full + pages.map(|(at, page)| page.below(end - at * PAGE_BITS)).sum::<u64>()
+    }
+
     /// Numbers of the set that are not in the other.
     pub(crate) fn missing_from(&self, other: &SequenceSet) -> u64 {
         let below = (0..self.full_below).map(|at| (at, &Page::Full));
@@ -131,6 +138,19 @@ impl SequenceSet {
 }
 
 impl Page {
+    /// How many numbers of this page are below a place in it, or behind it.
+    fn below(&self, end: u64) -> u64 {
+        match self {
+            Page::Full => end.min(PAGE_BITS),
+            Page::Part { set, .. } if end >= PAGE_BITS => *set,
+            Page::Part { words, .. } => {
+                let (whole, rest) = ((end / 64) as usize, end % 64);
+                let in_whole: u64 = words[..whole].iter().map(|word| u64::from(word.count_ones())).sum();
+                in_whole + u64::from((words[whole] & ((1u64 << rest) - 1)).count_ones())
+            }
+        }
+    }
+
     /// How many numbers are in this page and not in the other.
     fn minus(&self, other: Option<&Page>) -> u64 {
         match (self, other) {
@@ -151,6 +171,7 @@ pub(crate) struct RunningSet {
     set: SequenceSet,
     first: u64,
     count: u64,
+    repeated: u64,
 }
 
 impl RunningSet {
@@ -168,15 +189,25 @@ impl RunningSet {
     /// Adds the numbers from `first` on, `count` of them.
     pub(crate) fn note_run(&mut self, first: u64, count: u64) {
         self.end_run();
-        self.set.insert_run(first, count);
+        self.repeated += self.set.insert_run(first, count);
     }
 
     /// What was noted as a run goes into the set.
     pub(crate) fn end_run(&mut self) {
         if self.count > 0 {
-            self.set.insert_run(self.first, self.count);
+            self.repeated += self.set.insert_run(self.first, self.count);
             self.count = 0;
         }
+    }
+
+    /// Adds all numbers of a set.
+    pub(crate) fn absorb(&mut self, other: &SequenceSet) {
+        self.repeated += self.set.absorb(other);
+    }
+
+    /// Numbers that were added and had been there already; the last run must have ended.
+    pub(crate) fn repeated(&self) -> u64 {
+        self.repeated
     }
 
     /// The set; the last run must have ended.
@@ -312,6 +343,18 @@ mod tests {
         assert!(set.pages.len() <= 1);
         assert_eq!(set.len(), 1_000_000);
         assert!(!set.insert(17));
+    }
+
+    #[test]
+    fn numbers_below_a_place_are_counted_in_full_pages_and_in_parts_of_them() {
+        let mut set = SequenceSet::default();
+        let (first, last) = (3, 2 * PAGE_BITS + 70);
+        set.insert_run(first, last - first);
+        for end in [0, 3, 4, 64, PAGE_BITS - 1, PAGE_BITS, PAGE_BITS + 1, 2 * PAGE_BITS, last, last + 1] {
+            assert_eq!(set.below(end), end.min(last).saturating_sub(first), "{end}");
+        }
+        set.insert_run(0, 3);
+        assert_eq!((set.below(2 * PAGE_BITS), set.below(last + PAGE_BITS)), (2 * PAGE_BITS, last));
     }
 
     #[test]

@@ -140,8 +140,19 @@ pub struct Accounting {
     pub foreign: u64,
     /// Records of this run whose stamp or length was damaged.
     pub corrupt: u64,
-    /// Whether acked <= offset_delta - foreign <= acked + unknown; absent when it cannot be told.
+    /// Whether acked <= offset_delta - foreign <= acked + unknown, with nothing `missing` in any partition and no more
+    /// `surplus` than foreign + unknown; absent when it cannot be told.
     pub agrees: Option<bool>,
+    /// Acknowledged records that their partitions' logs do not hold: acknowledged at an offset that another record has, or
+    /// outside of what the log grew by (it was cut back); where acknowledgements name no offset (acks=0), by how much the
+    /// partition grew less than it should have. Summed over partitions, so that a surplus elsewhere hides nothing. Absent
+    /// when it cannot be told.
+    #[serde(default)]
+    pub missing: Option<u64>,
+    /// Records in the logs' growth that were acknowledged to none of our producers: records of others, records of unknown
+    /// outcome, records stored twice, markers of transactions. Absent when it cannot be told.
+    #[serde(default)]
+    pub surplus: Option<u64>,
     /// Records between the high watermark and the log's end when the last block ended: appended at the leaders, not yet copied
     /// by all in-sync followers, and so not readable. Absent when the leaders' own ends could not be asked.
     #[serde(default)]

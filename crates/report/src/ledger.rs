@@ -19,6 +19,14 @@ pub(crate) fn discrepancies(step: &StepResult) -> Vec<String> {
     say(counts.unknown, "sent with unknown outcome");
     say(counts.lost, "acknowledged and never received");
     say(step.accounting.unreplicated.unwrap_or(0), "in the leaders' logs, not yet copied by the followers");
+    say(
+        step.accounting.missing.unwrap_or(0),
+        "acknowledged and not in the log of their partition (warm-up included)",
+    );
+    if step.accounting.agrees == Some(false) {
+        let surplus = step.accounting.surplus.unwrap_or(0);
+        say(surplus, "in the logs and acknowledged to none of our producers (warm-up included)");
+    }
     say(counts.duplicated, "received more than once");
     say(counts.reordered, "received out of order");
     say(step.accounting.foreign, "on the topic that this run did not send");
@@ -116,6 +124,8 @@ mod tests {
             foreign: 5,
             corrupt: 7,
             agrees: Some(false),
+            missing: Some(1),
+            surplus: Some(15),
             ..Accounting::default()
         };
         bad.latency.end_to_end.negative = 8;
@@ -127,6 +137,8 @@ mod tests {
                 "1 failed",
                 "2 sent with unknown outcome",
                 "1 acknowledged and never received",
+                "1 acknowledged and not in the log of their partition (warm-up included)",
+                "15 in the logs and acknowledged to none of our producers (warm-up included)",
                 "3 received more than once",
                 "4 received out of order",
                 "5 on the topic that this run did not send",

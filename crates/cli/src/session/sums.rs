@@ -65,11 +65,14 @@ pub(super) fn add_accounting(step: &mut StepResult, outcome: &BlockOutcome) {
     sum.foreign += block.foreign;
     sum.corrupt += block.corrupt;
     // One block that could not be asked leaves the sum unknown; one that disagrees is not outweighed.
-    sum.offset_delta = match (first, sum.offset_delta, block.offset_delta) {
+    let add = |so_far: Option<u64>, now: Option<u64>| match (first, so_far, now) {
         (true, _, now) => now,
         (false, Some(so_far), Some(now)) => Some(so_far + now),
         (false, ..) => None,
     };
+    sum.offset_delta = add(sum.offset_delta, block.offset_delta);
+    sum.missing = add(sum.missing, block.missing);
+    sum.surplus = add(sum.surplus, block.surplus);
     // How much waits is a state, so the last block's counts; how much it grew by adds up.
     sum.unreplicated = block.unreplicated;
     sum.unreplicated_growth = match (first, sum.unreplicated_growth, block.unreplicated_growth) {

@@ -4,7 +4,7 @@ use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::{AfterWarmUp, StepResult};
 use plumb_model::finding::{Finding, Severity};
-use plumb_model::observation::Distribution;
+use plumb_model::observation::{Accounting, Distribution};
 
 pub(super) const RULE: Rule = Rule {
     id: "counts-do-not-add-up",
@@ -37,13 +37,11 @@ fn disagreement(setup: &Setup) -> Option<Finding> {
         }
     }
     let accounting = &result.accounting;
-    if setup.produces() && accounting.agrees == Some(false) && !explained_by_loss(setup) {
-        let stored = accounting.offset_delta.map_or("not known".to_owned(), |delta| {
-            format!("{delta} stored, {} of them by others", accounting.foreign)
-        });
-        let range =
-            format!("{} to {}", accounting.acked, accounting.acked.saturating_add(accounting.unknown));
-        finding = finding.seen_against("records stored by the broker", stored, range);
+    let disagrees = setup.produces() && accounting.agrees == Some(false);
+    if disagrees && !explained_by_loss(setup) && !explained_by_duplicates(setup) {
+        for (what, got, expected) in in_the_logs(accounting) {
+            finding = finding.seen_against(what, got, expected);
+        }
     }
     // Compaction leaves gaps in the offsets, so that their number is not the number of records.
     let compacted =
@@ -67,7 +65,44 @@ fn explained_by_loss(setup: &Setup) -> bool {
     let accounting = &setup.result.accounting;
     let most = accounting.acked.saturating_add(accounting.unknown);
     let stored = accounting.offset_delta.map(|delta| delta.saturating_sub(accounting.foreign));
-    setup.unconfirmed() && stored.is_some_and(|stored| stored <= most)
+    let explained = accounting.foreign.saturating_add(accounting.unknown);
+    let too_many = accounting.surplus.is_some_and(|surplus| surplus > explained);
+    setup.unconfirmed() && !too_many && stored.is_some_and(|stored| stored <= most)
+}
+
+/// More in the logs than was acknowledged, and the consumers got as much more than once: each record is accounted for, and that
+/// there are duplicates has its own rule.
+fn explained_by_duplicates(setup: &Setup) -> bool {
+    let accounting = &setup.result.accounting;
+    let known = [accounting.foreign, accounting.unknown, setup.result.counts.duplicated];
+    let known = known.into_iter().fold(0, u64::saturating_add);
+    accounting.missing == Some(0) && accounting.surplus.is_some_and(|surplus| surplus <= known)
+}
+
+/// What does not fit between the logs and what was acknowledged, as (what, got, expected).
+fn in_the_logs(accounting: &Accounting) -> Vec<(&'static str, String, String)> {
+    let most = accounting.acked.saturating_add(accounting.unknown);
+    let ours = accounting.offset_delta.map(|delta| delta.saturating_sub(accounting.foreign));
+    let explained = accounting.foreign.saturating_add(accounting.unknown);
+    let mut out = Vec::new();
+    if let Some(missing) = accounting.missing.filter(|missing| *missing > 0) {
+        out.push((
+            "acknowledged, and not in the log of their partition",
+            missing.to_string(),
+            "0".to_owned(),
+        ));
+    }
+    if let Some(surplus) = accounting.surplus.filter(|surplus| *surplus > explained) {
+        let expected = if explained == 0 { "0".to_owned() } else { format!("0 to {explained}") };
+        out.push(("in the logs, and acknowledged to none of our producers", surplus.to_string(), expected));
+    }
+    if out.is_empty() || !ours.is_some_and(|ours| (accounting.acked..=most).contains(&ours)) {
+        let stored = accounting.offset_delta.map_or("not known".to_owned(), |delta| {
+            format!("{delta} stored, {} of them by others", accounting.foreign)
+        });
+        out.push(("records stored by the broker", stored, format!("{} to {most}", accounting.acked)));
+    }
+    out
 }
 
 /// Sums that hold in every run, as (what, got, expected).
@@ -146,6 +181,37 @@ mod tests {
             document.steps[0].accounting.agrees = Some(false)
         });
         assert_found(RULE.id, Severity::Invalid, |document| document.steps[0].accounting.corrupt = 1);
+    }
+
+    #[test]
+    fn what_is_missing_in_one_log_and_too_much_in_another_is_told_though_the_sum_is_right() {
+        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+            let accounting = &mut document.steps[0].accounting;
+            (accounting.agrees, accounting.missing, accounting.surplus) = (Some(false), Some(30), Some(30));
+        });
+        let told: Vec<_> =
+            finding.evidence.iter().map(|one| (one.what.as_str(), one.value.as_str())).collect();
+        assert_eq!(
+            told,
+            [
+                ("acknowledged, and not in the log of their partition", "30"),
+                ("in the logs, and acknowledged to none of our producers", "30"),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_in_the_log_twice_and_was_received_twice_adds_up() {
+        let mut document = crate::healthy::healthy();
+        let step = &mut document.steps[0];
+        step.counts.duplicated = 5;
+        (step.accounting.agrees, step.accounting.missing, step.accounting.surplus) =
+            (Some(false), Some(0), Some(5));
+        assert_eq!(crate::healthy::found(&document, RULE.id), []);
+        document.steps[0].accounting.surplus = Some(6);
+        assert_eq!(crate::healthy::found(&document, RULE.id).len(), 1, "one more than was received");
+        (document.steps[0].accounting.missing, document.steps[0].accounting.surplus) = (Some(1), Some(5));
+        assert_eq!(crate::healthy::found(&document, RULE.id).len(), 1, "one is gone besides");
     }
 
     #[test]

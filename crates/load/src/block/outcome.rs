@@ -1,6 +1,7 @@
 //! What a block amounts to, once its threads have ended.
 
 use super::Shared;
+use crate::acknowledged::Acknowledged;
 use crate::consume::{Appends, Received};
 use crate::produce::{Reported, Sent};
 use crate::statistics::StatisticsSum;
@@ -114,11 +115,12 @@ pub(super) struct LogEnds {
 }
 
 impl LogEnds {
-    /// Records appended within the block, and whether that is the leaders' own word.
-    fn growth(&self) -> (Option<i64>, bool) {
+    /// Where the logs ended before and after the block, and whether that is the leaders' own word; else it is the high
+    /// watermarks.
+    fn grew(&self) -> Option<((&[i64], &[i64]), bool)> {
         match self.appended_from.as_ref().zip(self.appended_to.as_ref()) {
-            Some((from, to)) => (Some(between(from, to)), true),
-            None => (self.readable_to.as_ref().map(|to| between(&self.readable_from, to)), false),
+            Some((from, to)) => Some(((from, to), true)),
+            None => self.readable_to.as_ref().map(|to| ((&self.readable_from[..], &to[..]), false)),
         }
     }
 
@@ -194,6 +196,7 @@ pub(super) fn outcome(
     }
     let nothing = SequenceSet::default();
     let mut acked_bytes = 0;
+    let mut acknowledged = Acknowledged::default();
     for (index, producer) in reported.into_iter().enumerate() {
         let id = u16::try_from(index).unwrap_or(u16::MAX);
         counts.acked += producer.acked.set().len();
@@ -204,6 +207,7 @@ pub(super) fn outcome(
         }
         accounting.acked += producer.acked_all;
         failed_all += producer.failed_all;
+        acknowledged.absorb(producer.offsets);
         producer_statistics.absorb(&producer.statistics);
         errors.absorb(producer.errors);
     }
@@ -221,6 +225,7 @@ pub(super) fn outcome(
         accounting.acked = 0;
     } else {
         settle(&mut accounting, ends);
+        hold(&mut accounting, ends, &mut acknowledged);
         // Acknowledged, in the leader's log and not to be read yet: that is no loss. Which messages wait is not known one by
         // one, so as many of the missing as wait are taken to be those.
         counts.lost -= counts.lost.min(accounting.unreplicated.unwrap_or(0));
@@ -263,7 +268,9 @@ pub(super) fn outcome(
 /// Holds the log's growth against what was acknowledged. A high watermark that grew by too little says nothing: followers may be
 /// behind.
 fn settle(accounting: &mut Accounting, ends: &LogEnds) {
-    let (growth, of_leaders) = ends.growth();
+    let grew = ends.grew();
+    let of_leaders = grew.is_some_and(|(_, of_leaders)| of_leaders);
+    let growth = grew.map(|((from, to), _)| between(from, to));
     accounting.offset_delta = growth.and_then(|growth| u64::try_from(growth).ok());
     accounting.agrees = accounting.offset_delta.and_then(|delta| {
         let ours = delta.saturating_sub(accounting.foreign);
@@ -274,6 +281,22 @@ fn settle(accounting: &mut Accounting, ends: &LogEnds) {
     accounting.unreplicated = unreplicated.map(|(now, _)| now);
     accounting.unreplicated_growth =
         unreplicated.map(|(now, before)| now.cast_signed() - before.cast_signed());
+}
+
+/// Holds each partition's log against the offsets that were acknowledged in it: what is missing in one and too much in another
+/// does not cancel out. Where the high watermarks alone are known, only an offset that two records have proves a loss.
+fn hold(accounting: &mut Accounting, ends: &LogEnds, acknowledged: &mut Acknowledged) {
+    let Some(((from, to), of_leaders)) = ends.grew() else { return };
+    let held = acknowledged.held_against(from, to);
+    let certain = if of_leaders { held.missing } else { held.repeated };
+    // What followers have not copied yet may be among what seems to be missing.
+    let known = of_leaders || held.missing == held.repeated;
+    accounting.missing = (known || certain > 0).then_some(certain);
+    accounting.surplus = known.then_some(held.surplus);
+    let explained = accounting.foreign.saturating_add(accounting.unknown);
+    if certain > 0 || (known && held.surplus > explained) {
+        accounting.agrees = Some(false);
+    }
 }
 
 /// Length of the schedule. An even one has the length that its rate says; of any other, the last gap is taken to be as
@@ -362,6 +385,39 @@ mod tests {
         assert_eq!(accounting.agrees, Some(true));
         settle(&mut accounting, &LogEnds::default());
         assert_eq!(accounting.agrees, None);
+    }
+
+    fn told(notes: &[(i32, i64, u64)]) -> Acknowledged {
+        let mut acknowledged = Acknowledged::default();
+        for (partition, offset, records) in notes {
+            acknowledged.note(*partition, *offset, *records);
+        }
+        acknowledged
+    }
+
+    #[test]
+    fn logs_whose_sum_is_right_and_whose_partitions_are_not_do_not_agree() {
+        let mut accounting = Accounting { acked: 10, ..Accounting::default() };
+        let ends = asked(&[0, 0], &[4, 6]);
+        settle(&mut accounting, &ends);
+        assert_eq!((accounting.offset_delta, accounting.agrees), (Some(10), Some(true)), "the sum alone");
+        hold(&mut accounting, &ends, &mut told(&[(0, 0, 5), (1, 0, 5)]));
+        assert_eq!(
+            (accounting.agrees, accounting.missing, accounting.surplus),
+            (Some(false), Some(1), Some(1))
+        );
+    }
+
+    #[test]
+    fn a_high_watermark_proves_a_loss_only_by_an_offset_that_two_records_have() {
+        let mut accounting = Accounting { acked: 10, ..Accounting::default() };
+        let mut ends = asked(&[0], &[8]);
+        (ends.appended_from, ends.appended_to) = (None, None);
+        settle(&mut accounting, &ends);
+        hold(&mut accounting, &ends, &mut told(&[(0, 0, 10)]));
+        assert_eq!((accounting.agrees, accounting.missing, accounting.surplus), (None, None, None));
+        hold(&mut accounting, &ends, &mut told(&[(0, 0, 5), (0, 4, 5)]));
+        assert_eq!((accounting.agrees, accounting.missing), (Some(false), Some(1)));
     }
 
     #[test]

@@ -94,8 +94,8 @@ pub(super) struct Producer<'b, 'a> {
     acks: Seconds<'b>,
     sent: Sent,
     reported: Reported,
-    /// Partitions and codes of the response at hand.
-    answers: Vec<(i32, ErrorCode)>,
+    /// Of the response at hand: partitions, codes, and the offset of the first record.
+    answers: Vec<(i32, ErrorCode, i64)>,
     age_check_ns: u64,
 }
 

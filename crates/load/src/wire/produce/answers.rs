@@ -17,6 +17,9 @@ const STORED_ALL_THE_SAME: [i16; 3] = [20, 7, 6];
 /// A broker may take the whole timeout to answer, so that it is given a little more.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
+/// Nobody said where the records are.
+const NO_OFFSET: i64 = -1;
+
 impl Producer<'_, '_> {
     /// Reads what a connection has.
     pub(super) fn read(&mut self, link: usize) {
@@ -39,7 +42,7 @@ impl Producer<'_, '_> {
         let Some(frame) = connection.read_frame()? else { return Ok(false) };
         let correlation = frame.correlation_id;
         let throttle_ms = read_response(version, frame.body, &mut |answer| {
-            answers.push((answer.index, answer.error_code));
+            answers.push((answer.index, answer.error_code, answer.base_offset));
         });
         let throttle_ms = throttle_ms.map_err(|source| connection.undecodable(ApiKey::Produce, source))?;
         let now = now_ns();
@@ -62,10 +65,11 @@ impl Producer<'_, '_> {
         for Batch { slot, .. } in request.pieces.drain(..) {
             let partition = slot.partition;
             self.partitions[partition].in_flight -= 1;
-            let code = self.answers.iter().find(|(index, _)| usize::try_from(*index) == Ok(partition));
+            let answer = self.answers.iter().find(|(index, ..)| usize::try_from(*index) == Ok(partition));
             // A partition that the answer leaves out was not dealt with.
-            let code = code.map_or(ErrorCode::UNKNOWN_SERVER_ERROR, |(_, code)| *code);
-            self.take_answer(slot, code, now);
+            let (code, offset) = answer
+                .map_or((ErrorCode::UNKNOWN_SERVER_ERROR, NO_OFFSET), |(_, code, offset)| (*code, *offset));
+            self.take_answer(slot, (code, offset), now);
         }
         self.links[at].keep(request);
         Ok(true)
@@ -76,14 +80,17 @@ impl Producer<'_, '_> {
         self.note_times(&request, None);
         for Batch { slot, .. } in request.pieces.drain(..) {
             self.partitions[slot.partition].in_flight -= 1;
-            self.acknowledge(slot, request.last_byte_ns);
+            self.acknowledge(slot, NO_OFFSET, request.last_byte_ns);
         }
         self.links[link].keep(request);
     }
 
-    fn take_answer(&mut self, mut slot: Slot, code: ErrorCode, now: u64) {
-        if code.is_ok() || code == ErrorCode::DUPLICATE_SEQUENCE_NUMBER {
-            return self.acknowledge(slot, now);
+    fn take_answer(&mut self, mut slot: Slot, (code, offset): (ErrorCode, i64), now: u64) {
+        if code.is_ok() {
+            return self.acknowledge(slot, offset, now);
+        }
+        if code == ErrorCode::DUPLICATE_SEQUENCE_NUMBER {
+            return self.acknowledge(slot, NO_OFFSET, now);
         }
         slot.possibly_stored |= STORED_ALL_THE_SAME.contains(&code.0);
         // A batch before it must be sent again first: until then its number cannot be the next.
@@ -115,9 +122,10 @@ impl Producer<'_, '_> {
         self.partitions[slot.partition].send_again(slot, at_ns);
     }
 
-    fn acknowledge(&mut self, slot: Slot, now: u64) {
+    fn acknowledge(&mut self, slot: Slot, offset: i64, now: u64) {
         let messages = slot.records() as u64;
         self.reported.acked_all += messages;
+        self.reported.offsets.note(i32::try_from(slot.partition).unwrap_or(i32::MAX), offset, messages);
         self.shared.count_acknowledged(messages);
         self.outstanding.report(messages);
         if slot.part == Part::Probe {

@@ -1,0 +1,159 @@
+//! What the brokers' acknowledgements say of the logs: each names the offset that the record has. Held against where the logs
+//! began and ended, partition by partition, so that a record that is missing here and one too many there do not cancel out.
+
+use crate::verify::{RunningSet, SequenceSet};
+
+/// The acknowledgements of a block, by partition.
+#[derive(Debug, Default)]
+pub(crate) struct Acknowledged {
+    partitions: Vec<Partition>,
+}
+
+#[derive(Debug, Default)]
+struct Partition {
+    offsets: RunningSet,
+    /// Acknowledged at an offset that an earlier acknowledgement had named.
+    repeated: u64,
+    /// Acknowledged without an offset: with acks=0, or as a batch that the broker had already.
+    unnamed: u64,
+}
+
+/// What acknowledgements and logs say together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// Acknowledged, and not in what the logs grew by.
+    pub(crate) missing: u64,
+    /// Of these, those whose offset is another record's too. That is certain wherever the logs end.
+    pub(crate) repeated: u64,
+    /// In what the logs grew by, and acknowledged to nobody here.
+    pub(crate) surplus: u64,
+}
+
+impl Acknowledged {
+    /// So many records of a partition were acknowledged, the first at an offset and the others behind it; below 0 the offset
+    /// is not known.
+    #[inline]
+    pub(crate) fn note(&mut self, partition: i32, offset: i64, records: u64) {
+        let Ok(at) = usize::try_from(partition) else { return };
+        if self.partitions.len() <= at {
+            self.partitions.resize_with(at + 1, Partition::default);
+        }
+        let partition = &mut self.partitions[at];
+        match u64::try_from(offset) {
+            Ok(first) if records == 1 => partition.offsets.note(first),
+            Ok(first) => partition.offsets.note_run(first, records),
+            Err(_) => partition.unnamed += records,
+        }
+    }
+
+    /// Adds what another producer was told.
+    pub(crate) fn absorb(&mut self, other: Acknowledged) {
+        if self.partitions.len() < other.partitions.len() {
+            self.partitions.resize_with(other.partitions.len(), Partition::default);
+        }
+        for (mine, mut theirs) in self.partitions.iter_mut().zip(other.partitions) {
+            theirs.offsets.end_run();
+            mine.offsets.end_run();
+            mine.unnamed += theirs.unnamed;
+            mine.repeated += theirs.repeated;
+            if mine.offsets.set().len() == 0 {
+                mine.offsets = theirs.offsets;
+            } else {
+                mine.repeated += theirs.offsets.repeated();
+                mine.offsets.absorb(theirs.offsets.set());
+            }
+        }
+    }
+
+    /// Holds the acknowledgements against the logs, which grew from one offset to another each. A log that was cut back below
+    /// where it began has not grown.
+    pub(crate) fn held_against(&mut self, from: &[i64], to: &[i64]) -> Held {
+        let nothing = Partition::default();
+        let mut held = Held::default();
+        for (at, (from, to)) in from.iter().zip(to).enumerate() {
+            if let Some(partition) = self.partitions.get_mut(at) {
+                partition.offsets.end_run();
+            }
+            let partition = self.partitions.get(at).unwrap_or(&nothing);
+            held.add(partition, from.max(&0).unsigned_abs(), to.max(from).max(&0).unsigned_abs());
+        }
+        held
+    }
+}
+
+impl Held {
+    fn add(&mut self, partition: &Partition, from: u64, to: u64) {
+        let offsets: &SequenceSet = partition.offsets.set();
+        let repeated = partition.repeated + partition.offsets.repeated();
+        let named = offsets.below(to) - offsets.below(from);
+        // Where nobody names them, the records that no acknowledgement names are taken to be those.
+        let left = to - from - named;
+        self.repeated += repeated;
+        self.missing += repeated + (offsets.len() - named) + partition.unnamed.saturating_sub(left);
+        self.surplus += left.saturating_sub(partition.unnamed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn acknowledged(notes: &[(i32, i64, u64)]) -> Acknowledged {
+        let mut acknowledged = Acknowledged::default();
+        for (partition, offset, records) in notes {
+            acknowledged.note(*partition, *offset, *records);
+        }
+        acknowledged
+    }
+
+    fn held(missing: u64, repeated: u64, surplus: u64) -> Held {
+        Held { missing, repeated, surplus }
+    }
+
+    #[test]
+    fn a_log_that_holds_what_was_acknowledged_has_nothing_missing_and_nothing_over() {
+        let mut told = acknowledged(&[(0, 5, 3), (0, 8, 1), (0, 9, 1), (1, 0, 2)]);
+        assert_eq!(told.held_against(&[5, 0], &[10, 2]), held(0, 0, 0));
+    }
+
+    #[test]
+    fn one_lost_in_a_partition_and_one_doubled_in_another_do_not_cancel_out() {
+        let mut told = acknowledged(&[(0, 0, 5), (1, 0, 5)]);
+        assert_eq!(told.held_against(&[0, 0], &[4, 6]), held(1, 0, 1));
+    }
+
+    #[test]
+    fn one_lost_and_one_doubled_in_the_same_partition_do_not_cancel_out() {
+        // The third was dropped, so the fourth has its offset; the fourth is there twice.
+        let mut told = acknowledged(&[(0, 0, 1), (0, 1, 1), (0, 2, 1), (0, 2, 1), (0, 4, 1)]);
+        assert_eq!(told.held_against(&[0], &[5]), held(1, 1, 1));
+    }
+
+    #[test]
+    fn producers_that_were_told_the_same_offset_are_found_and_others_are_put_together() {
+        let mut all = Acknowledged::default();
+        all.absorb(acknowledged(&[(0, 0, 3), (0, 1, 1)]));
+        all.absorb(acknowledged(&[(0, 2, 2), (1, 0, 1)]));
+        assert_eq!(all.held_against(&[0, 0], &[4, 1]), held(2, 2, 0));
+    }
+
+    #[test]
+    fn a_log_that_was_cut_back_misses_what_was_acknowledged_behind_its_end() {
+        let mut told = acknowledged(&[(0, 100, 50)]);
+        assert_eq!(told.held_against(&[100], &[130]), held(20, 0, 0));
+        assert_eq!(told.held_against(&[100], &[90]), held(50, 0, 0), "below where it began");
+    }
+
+    #[test]
+    fn acknowledgements_without_offsets_are_counted_against_their_own_partition() {
+        let mut told = acknowledged(&[(0, -1, 5), (1, -1, 5)]);
+        assert_eq!(told.held_against(&[0, 0], &[3, 7]), held(2, 0, 2));
+        assert_eq!(told.held_against(&[0, 0], &[5, 5]), held(0, 0, 0));
+    }
+
+    #[test]
+    fn records_that_nobody_here_sent_and_markers_of_transactions_are_over() {
+        let mut told = acknowledged(&[(0, 0, 2), (0, 3, 2)]);
+        assert_eq!(told.held_against(&[0], &[6]), held(0, 0, 2));
+    }
+}
