@@ -114,13 +114,23 @@ pub(super) struct LogEnds {
     pub(super) replicated_to: Option<Vec<i64>>,
 }
 
+/// Where the logs ended before and after a block.
+struct Growth<'e> {
+    from: &'e [i64],
+    to: &'e [i64],
+    /// The leaders' own word; else it is the high watermarks.
+    of_leaders: bool,
+}
+
 impl LogEnds {
-    /// Where the logs ended before and after the block, and whether that is the leaders' own word; else it is the high
-    /// watermarks.
-    fn grew(&self) -> Option<((&[i64], &[i64]), bool)> {
+    /// What the logs grew by: the leaders' own word, or else the high watermarks'.
+    fn grew(&self) -> Option<Growth<'_>> {
         match self.appended_from.as_ref().zip(self.appended_to.as_ref()) {
-            Some((from, to)) => Some(((from, to), true)),
-            None => self.readable_to.as_ref().map(|to| ((&self.readable_from[..], &to[..]), false)),
+            Some((from, to)) => Some(Growth { from, to, of_leaders: true }),
+            None => {
+                let to = self.readable_to.as_ref()?;
+                Some(Growth { from: &self.readable_from, to, of_leaders: false })
+            }
         }
     }
 
@@ -269,8 +279,8 @@ pub(super) fn outcome(
 /// behind.
 fn settle(accounting: &mut Accounting, ends: &LogEnds) {
     let grew = ends.grew();
-    let of_leaders = grew.is_some_and(|(_, of_leaders)| of_leaders);
-    let growth = grew.map(|((from, to), _)| between(from, to));
+    let of_leaders = grew.as_ref().is_some_and(|grew| grew.of_leaders);
+    let growth = grew.map(|grew| between(grew.from, grew.to));
     accounting.offset_delta = growth.and_then(|growth| u64::try_from(growth).ok());
     accounting.agrees = accounting.offset_delta.and_then(|delta| {
         let ours = delta.saturating_sub(accounting.foreign);
@@ -286,7 +296,7 @@ fn settle(accounting: &mut Accounting, ends: &LogEnds) {
 /// Holds each partition's log against the offsets that were acknowledged in it: what is missing in one and too much in another
 /// does not cancel out. Where the high watermarks alone are known, only an offset that two records have proves a loss.
 fn hold(accounting: &mut Accounting, ends: &LogEnds, acknowledged: &mut Acknowledged) {
-    let Some(((from, to), of_leaders)) = ends.grew() else { return };
+    let Some(Growth { from, to, of_leaders }) = ends.grew() else { return };
     let held = acknowledged.held_against(from, to);
     let certain = if of_leaders { held.missing } else { held.repeated };
     // What followers have not copied yet may be among what seems to be missing.
