@@ -39,6 +39,8 @@ pub(crate) fn step(index: usize, setup: &Setup) -> StepResult {
             foreign: 0,
             corrupt: 0,
             agrees: (index != 1).then_some(lost == 0),
+            missing: None,
+            surplus: None,
             unreplicated: (index != 1).then_some(0),
             unreplicated_growth: (index != 1).then_some(0),
         },
