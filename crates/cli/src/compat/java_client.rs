@@ -65,8 +65,9 @@ pub(crate) fn producer_defaults<'a>(
     let acks_all = given("acks")
         .or_else(|| given("request.required.acks"))
         .is_none_or(|acks| acks == "all" || acks == "-1");
-    let retries = given("retries") != Some("0");
+    let retries = given("retries").or_else(|| given("message.send.max.retries")) != Some("0");
     let few_in_flight = given("max.in.flight.requests.per.connection")
+        .or_else(|| given("max.in.flight"))
         .is_none_or(|most| most.parse().is_ok_and(|most: u64| most <= 5));
     if acks_all && retries && few_in_flight {
         defaults.push(("enable.idempotence", "true"));
@@ -167,6 +168,20 @@ mod tests {
         };
         let defaults = producer_defaults(Generation::Four, given);
         assert_eq!(defaults, [("batch.size", "16384")], "with acks=1 there is no idempotence");
+    }
+
+    #[test]
+    fn what_excludes_idempotence_does_so_by_each_of_its_names() {
+        for (excludes, value) in [
+            ("retries", "0"),
+            ("message.send.max.retries", "0"),
+            ("max.in.flight.requests.per.connection", "6"),
+            ("max.in.flight", "6"),
+            ("request.required.acks", "1"),
+        ] {
+            let defaults = producer_defaults(Generation::Four, |name| (name == excludes).then_some(value));
+            assert!(!defaults.iter().any(|(name, _)| *name == "enable.idempotence"), "{excludes}");
+        }
     }
 
     #[test]
