@@ -181,10 +181,13 @@ pub(crate) fn megabytes(bytes_per_s: f64) -> String {
     significant(bytes_per_s / 1e6, 3)
 }
 
-/// Half of an interval as a share of its figure: `±1.2 %`.
+/// Half of an interval as a share of its figure: `±1.2 %`. From the whole figure on it would bound nothing from below: `>±100 %`.
 pub(crate) fn half(figure: Option<f64>, interval: Option<Interval>) -> Option<String> {
     let (figure, interval) = (figure.filter(|figure| *figure > 0.0)?, interval?);
     let share = (interval.high - interval.low) / 2.0 / figure * 100.0;
+    if share >= 100.0 {
+        return Some(">±100 %".to_owned());
+    }
     let decimals = if share < 1.0 { 2 } else { usize::from(share < 10.0) };
     Some(format!("±{share:.decimals$} %"))
 }

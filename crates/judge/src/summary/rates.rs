@@ -57,6 +57,9 @@ fn moved(setup: &Setup) -> Option<String> {
 
 fn figure(rate: f64, interval: Option<Interval>, value_bytes: f64) -> String {
     let sure = match interval {
+        Some(interval) if interval.high - interval.low >= 2.0 * rate => {
+            " (no usable interval: blocks differ by as much as the rate itself)".to_owned()
+        }
         Some(interval) if interval.low <= interval.high => {
             format!(" (±{})", percent((interval.high - interval.low) / 2.0 / rate))
         }

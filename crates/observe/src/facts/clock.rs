@@ -30,9 +30,18 @@ pub(super) fn sync(commands: &dyn CommandRunner) -> Fact<ClockSync> {
             Some(sync) => return Fact::known(sync, "timedatectl show --property=NTPSynchronized"),
             None => "timedatectl: expected yes or no".to_owned(),
         },
-        Err(error) => error.to_string(),
+        Err(error) => without_systemd(&error.to_string()),
     };
     Fact::unknown(format!("{chrony}; {systemd}"))
+}
+
+/// What systemd's tools say where systemd does not run, in words; any other complaint as it is.
+fn without_systemd(complaint: &str) -> String {
+    let absent = ["not been booted with systemd", "Failed to connect to bus"];
+    match absent.iter().any(|words| complaint.contains(words)) {
+        true => "systemd, which timedatectl asks, does not run here".to_owned(),
+        false => complaint.to_owned(),
+    }
 }
 
 /// Fields of `chronyc -c tracking`: reference id, its name, stratum, reference time, system time, last offset, RMS
@@ -117,6 +126,24 @@ mod tests {
         let expected =
             "chronyc failed (exit status: 1): 506 Cannot talk to daemon; timedatectl is not installed";
         assert_eq!(fact, Fact::unknown(expected));
+    }
+
+    #[test]
+    fn where_systemd_does_not_run_that_is_said_and_not_its_tool_s_own_words() {
+        let failed = |message: &str| {
+            let message = message.to_owned();
+            let (program, status) = ("timedatectl".to_owned(), "exit status: 1".to_owned());
+            let dead = CommandError::Failed { program, status, message };
+            let asked = "timedatectl show --property=NTPSynchronized --value";
+            format!("{:?}", sync(&RecordedCommands::default().with(asked, Err(dead))))
+        };
+        let booted = "System has not been booted with systemd as init system (PID 1). Can't operate.";
+        assert!(
+            failed(booted)
+                .contains("chronyc is not installed; systemd, which timedatectl asks, does not run here")
+        );
+        assert!(!failed(booted).contains("PID 1"));
+        assert!(failed("no such property").contains("no such property"));
     }
 
     proptest! {

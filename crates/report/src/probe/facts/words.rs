@@ -63,13 +63,23 @@ pub(super) fn identity(identity: &CpuIdentity) -> String {
 }
 
 pub(super) fn topology(topology: &CpuTopology) -> String {
-    let smt = topology.smt.as_ref().map_or(String::new(), |smt| format!(", SMT {smt}"));
+    let smt = topology.smt.as_deref().map_or(String::new(), |smt| format!(", {}", smt_words(smt)));
     format!(
         "{}, {}, {} a core{smt}",
         number::counted(topology.sockets as usize, "socket"),
         number::counted(topology.cores as usize, "core"),
         number::counted(topology.threads_per_core as usize, "thread"),
     )
+}
+
+/// The kernel's word on shared cores (/sys/devices/system/cpu/smt/control) in plain ones.
+fn smt_words(word: &str) -> String {
+    match word {
+        "forceoff" => "SMT off until the next boot".to_owned(),
+        "notsupported" => "SMT not supported".to_owned(),
+        "notimplemented" => "the kernel does not control SMT".to_owned(),
+        other => format!("SMT {other}"),
+    }
 }
 
 pub(super) fn caches(topology: &CpuTopology) -> Vec<String> {

@@ -11,7 +11,7 @@ use plumb_stats::random::Random;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::available_parallelism;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Samples of each figure: a median needs 20, and one that is stopped half-way still has them.
 const ROUNDS: u32 = 40;
@@ -96,8 +96,13 @@ impl Rounds {
         let time = (self.duration / samples).max(SAMPLE_MIN);
         self.sample.set(time);
         let mut random = Random::new(self.seed);
+        let began = Instant::now();
         for round in 0..ROUNDS {
             steps.now(&format!("round {}/{ROUNDS} of {} figures", round + 1, cells.len()));
+            if round > 0 {
+                let round_s = began.elapsed().as_secs_f64() / f64::from(round);
+                steps.rest(round_s * f64::from(ROUNDS - round));
+            }
             random.shuffle(&mut cells);
             for cell in &cells {
                 if stop.load(Relaxed) {
