@@ -26,7 +26,7 @@ fn with(part: &str, replacement: &str) -> String {
 fn the_keys_that_could_have_been_meant_are_listed() {
     let message = with("rate:", "rte:");
     assert!(
-        message.contains("unknown field `rte`, expected one of rate, mode, schedule, count, "),
+        message.contains("unknown field `rte`, expected one of purpose, rate, mode, schedule, count, "),
         "{message}"
     );
 }

@@ -134,8 +134,10 @@ fn the_trial_that_would_prove_a_difference_can_be_planned_as_printed() {
 #[test]
 fn a_trial_that_could_show_nothing_on_its_setup_is_refused_and_goes_on_when_told_to() {
     let (sink, cache) = (sink(), tempfile::tempdir().unwrap());
-    trial(&sink, cache.path()).run();
     let place = cache.path().join("plumb/trial-pilots.json");
+    // A trial of which a busy machine spoiled a round has too few pairs to keep anything of.
+    let mut tries = (0..10).map(|_| trial(&sink, cache.path()).run());
+    assert!(tries.any(|_| place.exists()), "ten trials with a spoiled round each");
     let mut kept: Value = serde_json::from_str(&std::fs::read_to_string(&place).unwrap()).unwrap();
     let mut keep = |disturbed: bool| {
         kept["pilots"][0]["spreads"]["end_to_end.mean"] = serde_json::json!([2.0, 12]);
