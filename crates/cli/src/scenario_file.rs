@@ -203,6 +203,9 @@ setups:
     fn a_typing_error_is_shown_with_its_place_and_the_choices() {
         let wrong = TEXT.replace("rate:", "rte:");
         let message = parse("a.yaml", &wrong).unwrap_err().to_string();
-        assert!(message.starts_with("a.yaml:4:3: unknown field `rte`, expected one of purpose, rate,"), "{message}");
+        assert!(
+            message.starts_with("a.yaml:4:3: unknown field `rte`, expected one of purpose, rate,"),
+            "{message}"
+        );
     }
 }
