@@ -43,6 +43,9 @@ pub struct ImportOmbArgs {
     /// Client properties file for what the driver says of security; written if it is not there
     #[arg(long, value_name = "FILE")]
     pub client_config: Option<String>,
+    /// What drives the load: wire (Plumb's own client), or librdkafka [default: wire where it takes the driver file's properties]
+    #[arg(long, value_name = "CLIENT", value_parser = parse_driver)]
+    pub client: Option<Driver>,
     /// Run it at once instead of printing the scenario
     #[arg(long)]
     pub run: bool,

@@ -8,7 +8,7 @@ use crate::errors::UsageError;
 use crate::{printer, scenario_file, session};
 use anyhow::{Context, Result};
 use fs_err::os::unix::fs::OpenOptionsExt;
-use plumb_model::plan::{Origin, Plan};
+use plumb_model::plan::{Driver, Origin, Plan, Properties};
 use plumb_model::resolve::resolve;
 use serde_json::json;
 use std::io::Write;
@@ -45,9 +45,17 @@ fn import_omb(arguments: &ImportOmbArgs) -> Result<End> {
         merge_topics: arguments.merge_topics,
         bootstrap: arguments.bootstrap.as_deref(),
         config: arguments.client_config.as_deref(),
+        client: arguments.client.unwrap_or(Driver::Wire),
     };
     let mut fates = Fates::default();
-    let import = omb::import(&request, &mut fates);
+    let mut import = omb::import(&request, &mut fates);
+    if let (Ok(imported), None) = (&import, arguments.client)
+        && let Some(reason) = refused_by_the_client(imported)
+    {
+        printer::note(&format!("plumb: driven by librdkafka, as the wire driver refuses it: {reason}"));
+        fates = Fates::default();
+        import = omb::import(&Request { client: Driver::Librdkafka, ..request }, &mut fates);
+    }
     let as_json = !runs && arguments.output.output == OutputFormat::Json && import.is_ok();
     if !as_json && !fates.0.is_empty() {
         printer::note(fates.text().trim_end());
@@ -69,6 +77,13 @@ fn import_omb(arguments: &ImportOmbArgs) -> Result<End> {
         printer::out(&import.text);
     }
     Ok(End::Done)
+}
+
+/// What the client that is to drive the load does not take; none where it takes everything.
+fn refused_by_the_client(import: &Import) -> Option<String> {
+    let plan = plan(import).ok()?;
+    let refused = |step| plumb_load::block::check(step, &Properties::new()).err();
+    plan.steps.iter().find_map(refused).map(|error| error.to_string())
 }
 
 /// The imported scenario as a plan whose values name the benchmark's files as their origin.

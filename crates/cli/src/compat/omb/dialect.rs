@@ -8,6 +8,9 @@ const UPSTREAM_ONLY: &[&str] = &["backlogDrainRatio", "messageSizeDistribution"]
 const REDPANDA_ONLY: &[&str] =
     &["sampleRateMillis", "existingTopicList", "existingProduceTopicList", "existingConsumeTopicList"];
 
+/// Only the fork has this driver.
+const REDPANDA_DRIVER: &str = "RedpandaBenchmarkDriver";
+
 impl Dialect {
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -33,8 +36,13 @@ impl Dialect {
     }
 }
 
-/// The dialect that the user named, or that only one of the workload's keys can be of. None: it could be either.
-pub(super) fn of(workload: &[Entry], named: Option<Dialect>) -> Result<Option<Dialect>, UsageError> {
+/// The dialect that the user named, or that only one of the workload's keys can be of, or the driver's class. None: it could be
+/// either.
+pub(super) fn of(
+    workload: &[Entry],
+    driver: &[Entry],
+    named: Option<Dialect>,
+) -> Result<Option<Dialect>, UsageError> {
     let only = |keys: &[&str]| workload.iter().find(|entry| keys.contains(&entry.key.as_str()));
     match (named, only(UPSTREAM_ONLY), only(REDPANDA_ONLY)) {
         (Some(named), ..) => Ok(Some(named)),
@@ -47,6 +55,10 @@ pub(super) fn of(workload: &[Entry], named: Option<Dialect>) -> Result<Option<Di
         )),
         (None, Some(_), None) => Ok(Some(Dialect::Upstream)),
         (None, None, Some(_)) => Ok(Some(Dialect::Redpanda)),
-        (None, None, None) => Ok(None),
+        (None, None, None) => {
+            let class = driver.iter().find(|entry| entry.key == "driverClass");
+            let of_fork = class.is_some_and(|entry| entry.value.to_string().contains(REDPANDA_DRIVER));
+            Ok(of_fork.then_some(Dialect::Redpanda))
+        }
     }
 }

@@ -14,6 +14,7 @@ use super::fate::Fates;
 use crate::args::Dialect;
 use crate::errors::UsageError;
 use draft::{Draft, Setting};
+use plumb_model::plan::Driver as Client;
 use plumb_model::resolve::Sources;
 use std::path::Path;
 
@@ -31,6 +32,8 @@ pub(crate) struct Request<'a> {
     pub(crate) bootstrap: Option<&'a str>,
     /// The client properties file that says how to connect.
     pub(crate) config: Option<&'a str>,
+    /// What drives the load.
+    pub(crate) client: Client,
 }
 
 /// An import that went through.
@@ -57,26 +60,23 @@ fn translate(
     request: &Request<'_>,
     fates: &mut Fates,
 ) -> Result<Import, UsageError> {
-    let dialect = dialect::of(workload, request.dialect)?;
+    let dialect = dialect::of(workload, driver, request.dialect)?;
     let mut draft = Draft::default();
     let wishes = workload::Wishes { goal: request.goal, merge_topics: request.merge_topics };
-    workload::translate(workload, (dialect, wishes), &mut draft, fates)?;
     let reach = driver::Reach { bootstrap: request.bootstrap, config: request.config };
-    let connection = driver::translate(driver, reach, &mut draft, fates)?;
+    // Both files are read to their ends, so that whoever has to change something is told all of it.
+    let of_workload = workload::translate(workload, (dialect, wishes), &mut draft, fates);
+    let of_driver = driver::translate(driver, reach, &mut draft, fates);
     let file = |path: &Path| path.display().to_string();
     // The workload's fates come first, each file's in the order of its lines.
     let driver_file = file(request.driver);
     fates.0.sort_by_key(|key| (key.place.file == driver_file, key.place.line));
-    let refusals = fates.refusals();
-    if let Some((first, others)) = refusals.split_first() {
-        let message = match others.len() {
-            0 => first.clone(),
-            n => format!("{first} (and {n} more, above)"),
-        };
-        return Err(UsageError::new(
-            message,
-            "plumb imports a file as a whole or not at all: change it, or a copy of it",
-        ));
+    let (connection, of_driver) = match of_driver {
+        Ok(connection) => (connection, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    if let Some(error) = obstacles(fates, of_workload.err().into_iter().chain(of_driver).collect()) {
+        return Err(error);
     }
     draft.heading = vec![
         format!(
@@ -88,11 +88,35 @@ fn translate(
     ];
     // The benchmark runs a setting once. Several blocks would tell settings apart from noise.
     draft.top.push(Setting::added("blocks", "1", "as the benchmark does; 5 tell settings apart from noise"));
+    draft.top.push(match request.client {
+        Client::Wire => {
+            Setting::added("driver", "wire", "Plumb's own client; librdkafka by --client librdkafka")
+        }
+        Client::Librdkafka => Setting::added("driver", "librdkafka", "--client"),
+    });
     Ok(Import {
         text: draft.text(),
         sources: draft.sources(),
         connection: connection.into_iter().map(|line| line + "\n").collect(),
     })
+}
+
+/// Everything that stands in the way, in one error; none where nothing does.
+fn obstacles(fates: &Fates, mut errors: Vec<UsageError>) -> Option<UsageError> {
+    let mut all = fates.refusals();
+    if all.is_empty() && errors.len() <= 1 {
+        return errors.pop();
+    }
+    all.extend(errors.into_iter().map(|error| match error.hint {
+        Some(hint) => format!("{}: {hint}", error.message),
+        None => error.message,
+    }));
+    let message = match &all[..] {
+        [one] => one.clone(),
+        several => format!("{} things stand in the way:\n{}", several.len(), several.join("\n")),
+    };
+    let hint = "plumb imports a file as a whole or not at all: change it, or a copy of it";
+    Some(UsageError::new(message, hint))
 }
 
 #[cfg(test)]

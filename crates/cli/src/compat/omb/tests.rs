@@ -55,6 +55,7 @@ fn request() -> Request<'static> {
         merge_topics: false,
         bootstrap: None,
         config: None,
+        client: Client::Wire,
     }
 }
 
@@ -180,10 +181,42 @@ fn an_unknown_key_is_an_error_that_lists_the_choices() {
 }
 
 #[test]
-fn a_reset_is_refused_because_it_deletes_the_topics_of_others() {
-    let told = refusal(WORKLOAD, &format!("{DRIVER}reset: true\n"));
-    assert!(told.contains("whoever made them"), "{told}");
-    assert!(import(WORKLOAD, &format!("{DRIVER}reset: false\n"), &request()).1.refusals().is_empty());
+fn a_reset_is_told_to_be_left_out_as_it_deletes_the_topics_of_others() {
+    let (import, fates) = import(WORKLOAD, &format!("{DRIVER}reset: true\n"), &request());
+    assert!(fates.refusals().is_empty());
+    assert!(
+        fates.text().contains("reset: without meaning here: the benchmark deletes topics"),
+        "{}",
+        fates.text()
+    );
+    assert!(import.text.lines().all(|line| !line.trim().starts_with("reset")), "{}", import.text);
+}
+
+#[test]
+fn the_fork_s_own_driver_tells_the_dialect() {
+    let silent = WORKLOAD.replace("warmupDurationMinutes: 2\n", "");
+    let fork = DRIVER.replace("kafka.KafkaBenchmarkDriver", "redpanda.RedpandaBenchmarkDriver");
+    let plan = plan(&import(&silent, &fork, &request()).0);
+    assert_eq!(plan.steps[0].load.warm_up, Nanos::from_secs(1_800));
+}
+
+#[test]
+fn all_that_stands_in_the_way_is_in_one_message() {
+    let workload = WORKLOAD.replace("producerRate: 50000", "producerRate: 0");
+    let driver = format!("{}zone: a\n", DRIVER.replace("bootstrap.servers", "boostrap.servers"));
+    let (message, _) = error(&workload, &driver, &request());
+    for part in
+        ["stand in the way:", "w.yaml:11: producerRate: 0", "--goal", "zone: unknown key", "--bootstrap"]
+    {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+#[test]
+fn the_load_is_driven_by_plumb_s_own_client_or_by_the_one_that_is_asked_for() {
+    assert_eq!(planned(WORKLOAD).steps[0].driver, Client::Wire);
+    let asked = Request { client: Client::Librdkafka, ..request() };
+    assert_eq!(plan(&import(WORKLOAD, DRIVER, &asked).0).steps[0].driver, Client::Librdkafka);
 }
 
 #[test]
