@@ -271,6 +271,9 @@ pub struct LabUpArgs {
     /// Clients use TLS
     #[arg(long)]
     pub tls: bool,
+    /// How brokers replicate
+    #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t = InterBrokerWord::Plaintext)]
+    pub inter_broker: InterBrokerWord,
     /// Clients log in
     #[arg(long, value_enum, value_name = "MECHANISM")]
     pub sasl: Option<SaslMechanism>,
@@ -292,6 +295,15 @@ pub struct LabUpArgs {
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
     pub output: OutputFormat,
+}
+
+/// How the brokers of a lab speak to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum InterBrokerWord {
+    /// In the clear
+    Plaintext,
+    /// Over TLS
+    Tls,
 }
 
 /// How clients of a lab log in.

@@ -14,8 +14,8 @@ use plumb_model::observation::{
     SecondRow, StepInstrument, ThreadCpu,
 };
 use plumb_model::plan::{
-    ClusterPlan, Driver, Keys, Length, LoadPlan, LogDirLayout, Mode, Payload, Plan, Properties, Purpose,
-    Schedule, SizePlan, StepPlan, TopicPlan,
+    ClusterPlan, Driver, InterBroker, Keys, Length, LoadPlan, LogDirLayout, Mode, Payload, Plan, Properties,
+    Purpose, Schedule, SizePlan, StepPlan, TopicPlan,
 };
 use plumb_model::units::{Bytes, Nanos};
 use plumb_stats::random::Random;
@@ -80,6 +80,7 @@ pub(crate) fn healthy() -> RunDocument {
             cluster: ClusterPlan::Lab {
                 brokers: 1,
                 tls: false,
+                inter_broker: InterBroker::default(),
                 broker_properties: BTreeMap::new(),
                 jvm_flags: Vec::new(),
                 heap: "512m".to_owned(),

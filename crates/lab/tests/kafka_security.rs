@@ -6,7 +6,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use plumb_lab::kafka::{CertificateAuthority, LabCluster, LabOptions, Labs, ScramMechanism, ScramUser, Tls};
+use plumb_lab::kafka::{
+    CertificateAuthority, LabCluster, LabOptions, Labs, PlainClient, ScramMechanism, ScramUser, Tls,
+};
+use plumb_model::plan::InterBroker;
 use rdkafka::client::ClientContext;
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
 use rdkafka::error::KafkaError;
@@ -112,4 +115,47 @@ fn a_lab_with_mutual_tls_refuses_a_client_without_a_certificate() {
     assert_eq!(connect(&lab, &[]), Ok(1));
     let refused = connect(&lab, &[("ssl.certificate.location", ""), ("ssl.key.location", "")]).unwrap_err();
     assert!(refused.contains("certificate"), "{refused}");
+}
+
+/// Where a broker listens for the others.
+fn replication_address(lab: &LabCluster, broker: usize) -> String {
+    let file = lab.directory().join(format!("broker-{broker}")).join("server.properties");
+    let settings = std::fs::read_to_string(file).unwrap();
+    assert!(settings.contains("inter.broker.listener.name=REPLICATION\n"), "{settings}");
+    let listeners = settings.lines().find_map(|line| line.strip_prefix("advertised.listeners=")).unwrap();
+    let own = listeners.split(',').find_map(|listener| listener.strip_prefix("REPLICATION://"));
+    own.unwrap().to_owned()
+}
+
+#[test]
+fn brokers_that_replicate_over_tls_are_in_sync_and_their_listeners_speak_nothing_else() {
+    let options = LabOptions { brokers: 3, inter_broker: InterBroker::Tls, ..LabOptions::default() };
+    let (root, lab) = start(options);
+    // Clients were not asked to use TLS.
+    assert_eq!(connect(&lab, &[]), Ok(3));
+
+    // The listener that the brokers fetch on: TLS with the lab's authority, and nothing else.
+    let ca = lab.directory().join("tls").join("ca.pem").display().to_string();
+    for broker in 1..=3 {
+        let address = replication_address(&lab, broker);
+        let over_tls =
+            [("bootstrap.servers", &*address), ("security.protocol", "ssl"), ("ssl.ca.location", &ca)];
+        assert_eq!(connect(&lab, &over_tls), Ok(3));
+        let other = other_authority(root.path());
+        let refused = connect(&lab, &[over_tls[0], over_tls[1], ("ssl.ca.location", &other)]).unwrap_err();
+        assert!(refused.contains("certificate verify failed"), "{refused}");
+        connect(&lab, &[("bootstrap.servers", &address)]).unwrap_err();
+    }
+
+    // Three replicas that must all have a record before it is confirmed: nothing but the fetches of both followers makes that true.
+    let mut client = PlainClient::connect(lab.plaintext_addresses()[0], PATIENCE).unwrap();
+    client.create_topic("t", &[vec![2, 3, 1]], &[("min.insync.replicas", "3")]).unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    let mut leader = PlainClient::connect(lab.plaintext_addresses()[1], PATIENCE).unwrap();
+    while let Err(error) = leader.produce("t", 0, b"copied over TLS") {
+        assert!(Instant::now() < deadline, "{error}");
+    }
+    assert_eq!(leader.fetch("t", 0, 0).unwrap(), ["copied over TLS"]);
+    let metadata = client.metadata(&["t"]).unwrap();
+    assert_eq!(metadata.topics[0].partitions[0].isr_nodes.len(), 3);
 }

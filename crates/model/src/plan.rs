@@ -103,6 +103,9 @@ pub enum ClusterPlan {
         brokers: u32,
         /// Whether clients use TLS.
         tls: bool,
+        /// How the brokers speak to each other: replication, not the controllers' quorum.
+        #[serde(default)]
+        inter_broker: InterBroker,
         /// Broker properties on top of the lab's own.
         broker_properties: BTreeMap<String, String>,
         /// JVM flags on top of the lab's own.
@@ -125,6 +128,17 @@ pub enum ClusterPlan {
         /// Where the brokers serve their metrics in Prometheus' format; read before and after each block.
         metrics: Vec<String>,
     },
+}
+
+/// How the brokers of a lab speak to each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InterBroker {
+    /// In the clear.
+    #[default]
+    Plaintext,
+    /// Over TLS: what a follower fetches is encrypted by the leader and decrypted by the follower.
+    Tls,
 }
 
 /// A directory for logs, by the name under which results show it.

@@ -1,12 +1,13 @@
 //! `plumb lab`: real brokers that stay until they are taken down.
 
 use super::End;
-use crate::args::{LabCommand, LabUpArgs, OutputFormat, SaslMechanism};
+use crate::args::{InterBrokerWord, LabCommand, LabUpArgs, OutputFormat, SaslMechanism};
 use crate::errors::UsageError;
 use crate::session::heap_mib;
 use crate::{printer, stop};
 use anyhow::Result;
 use plumb_lab::kafka::{LabOptions, LabStatus, Labs, ScramUser, Tls};
+use plumb_model::plan::InterBroker;
 
 pub(super) fn lab(command: &LabCommand) -> Result<End> {
     let labs = Labs::of_user()?;
@@ -39,6 +40,10 @@ fn options(arguments: &LabUpArgs) -> Result<LabOptions> {
     Ok(LabOptions {
         brokers: arguments.brokers,
         tls: if arguments.tls { Tls::Server } else { Tls::Off },
+        inter_broker: match arguments.inter_broker {
+            InterBrokerWord::Plaintext => InterBroker::Plaintext,
+            InterBrokerWord::Tls => InterBroker::Tls,
+        },
         sasl,
         log_dirs: arguments.log_dir.clone(),
         broker_properties: broker_properties?,

@@ -196,14 +196,23 @@ fn lab_options(plan: &ClusterPlan, stop: &Arc<AtomicBool>, progress: &Progress) 
 
 /// What the plan asks of a lab.
 fn asked(plan: &ClusterPlan) -> Result<LabOptions> {
-    let ClusterPlan::Lab { brokers, tls, broker_properties, jvm_flags, heap, log_dirs, log_dir_layout } =
-        plan
+    let ClusterPlan::Lab {
+        brokers,
+        tls,
+        inter_broker,
+        broker_properties,
+        jvm_flags,
+        heap,
+        log_dirs,
+        log_dir_layout,
+    } = plan
     else {
         return Ok(LabOptions::default());
     };
     Ok(LabOptions {
         brokers: *brokers,
         tls: if *tls { Tls::Server } else { Tls::Off },
+        inter_broker: *inter_broker,
         broker_properties: broker_properties.clone().into_iter().collect(),
         jvm_flags: jvm_flags.clone(),
         heap_mib: heap_mib(heap)?,

@@ -2,7 +2,9 @@
 //! that both were asked for in it, or why there is none.
 
 use plumb_model::document::RunDocument;
-use plumb_model::plan::{ClusterPlan, Driver, Length, LogDirLayout, LogDirPlan, Properties, StepPlan};
+use plumb_model::plan::{
+    ClusterPlan, Driver, InterBroker, Length, LogDirLayout, LogDirPlan, Properties, StepPlan,
+};
 use plumb_model::trial::ArmPlan;
 use plumb_model::units::Nanos;
 use plumb_model::written::{self, Written};
@@ -119,7 +121,7 @@ fn cluster(a: &ClusterPlan, b: &ClusterPlan) -> Result<(String, [String; 2]), &'
             Ok((all.into_iter().flatten().collect(), [String::new(), String::new()]))
         }
         (
-            ClusterPlan::Lab { brokers, tls, heap, log_dirs, log_dir_layout, .. },
+            ClusterPlan::Lab { brokers, tls, inter_broker, heap, log_dirs, log_dir_layout, .. },
             ClusterPlan::Lab { brokers: of_b, log_dirs: dirs_b, log_dir_layout: layout_b, .. },
         ) => {
             if brokers != of_b {
@@ -131,13 +133,15 @@ fn cluster(a: &ClusterPlan, b: &ClusterPlan) -> Result<(String, [String; 2]), &'
             let (base_properties, base_flags) = shared(a, b);
             let flags: Vec<String> = base_flags.iter().map(|flag| quoted(flag)).collect();
             let text = format!(
-                "  lab: {{brokers: {brokers}, tls: {tls}, heap: {}, broker_properties: {}, jvm_flags: [{}]{}}}\n",
+                "  lab: {{brokers: {brokers}, tls: {tls}, inter_broker: {}, heap: {}, broker_properties: {}, jvm_flags: [{}]{}}}\n",
+                word(*inter_broker),
                 quoted(heap),
                 flow(&base_properties),
                 flags.join(", "),
                 directories(log_dirs, *log_dir_layout)
             );
-            let top = |of: &ClusterPlan| on_top(of, (*tls, heap), (&base_properties, &base_flags));
+            let top =
+                |of: &ClusterPlan| on_top(of, (*tls, *inter_broker, heap), (&base_properties, &base_flags));
             Ok((text, [top(a), top(b)]))
         }
         _ => Err("one ran on a lab and the other on brokers that were there, and a trial has one cluster"),
@@ -171,18 +175,37 @@ fn shared(a: &ClusterPlan, b: &ClusterPlan) -> (Properties, Vec<String>) {
     (properties.map(|(key, value)| (key.clone(), value.clone())).collect(), flags.cloned().collect())
 }
 
+/// As a scenario has it.
+fn word(inter_broker: InterBroker) -> &'static str {
+    match inter_broker {
+        InterBroker::Plaintext => "plaintext",
+        InterBroker::Tls => "tls",
+    }
+}
+
 /// What a lab has that is not shared, as an arm's.
 fn on_top(
     lab: &ClusterPlan,
-    (tls, heap): (bool, &str),
+    (tls, inter_broker, heap): (bool, InterBroker, &str),
     (properties, flags): (&Properties, &[String]),
 ) -> String {
-    let ClusterPlan::Lab { tls: own_tls, heap: own_heap, broker_properties, jvm_flags, .. } = lab else {
+    let ClusterPlan::Lab {
+        tls: own_tls,
+        inter_broker: own_inter_broker,
+        heap: own_heap,
+        broker_properties,
+        jvm_flags,
+        ..
+    } = lab
+    else {
         return String::new();
     };
     let mut own: Vec<String> = Vec::new();
     if *own_tls != tls {
         own.push(format!("tls: {own_tls}"));
+    }
+    if *own_inter_broker != inter_broker {
+        own.push(format!("inter_broker: {}", word(*own_inter_broker)));
     }
     if own_heap != heap {
         own.push(format!("heap: {}", quoted(own_heap)));

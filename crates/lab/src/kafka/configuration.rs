@@ -13,6 +13,9 @@ use super::security::{self, Security};
 /// Name of the listener beside the plaintext one, when TLS or SASL was asked for.
 pub(super) const SECURED: &str = "SECURED";
 
+/// Name of the listener on which brokers fetch from each other over TLS.
+pub(super) const REPLICATION: &str = "REPLICATION";
+
 /// One broker of a lab: where it listens and where it keeps things.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct BrokerPlan {
@@ -26,6 +29,9 @@ pub(super) struct BrokerPlan {
     pub(super) controller: Option<SocketAddr>,
     /// Absent without TLS and SASL.
     pub(super) secured: Option<SocketAddr>,
+    /// Absent where brokers replicate in the clear, over the plaintext listener.
+    #[serde(default)]
+    pub(super) replication: Option<SocketAddr>,
 }
 
 impl BrokerPlan {
@@ -64,6 +70,8 @@ pub(super) fn broker_properties(
 ) -> Vec<(String, String)> {
     let mut listeners = vec![format!("PLAINTEXT://{}", plan.plaintext)];
     listeners.extend(plan.secured.map(|address| format!("{SECURED}://{address}")));
+    listeners.extend(plan.replication.map(|address| format!("{REPLICATION}://{address}")));
+    let inter_broker = if plan.replication.is_some() { REPLICATION } else { "PLAINTEXT" };
     let advertised = listeners.join(",");
     listeners.extend(plan.controller.map(|address| format!("CONTROLLER://{address}")));
     let voters: Vec<_> = all.iter().filter_map(|b| Some(format!("{}@{}", b.id, b.controller?))).collect();
@@ -80,7 +88,7 @@ pub(super) fn broker_properties(
         ("listeners", &listeners.join(",")),
         ("advertised.listeners", &advertised),
         ("listener.security.protocol.map", &security::protocol_map(options)),
-        ("inter.broker.listener.name", "PLAINTEXT"),
+        ("inter.broker.listener.name", inter_broker),
         ("log.dirs", &data.join(",")),
         // The controller's log is flushed again and again; on a device under test it would be part of what is measured.
         ("metadata.log.dir", &plan.directory.join("metadata").display().to_string()),
@@ -162,6 +170,7 @@ mod tests {
             plaintext: address(1),
             controller: controller.then(|| address(2)),
             secured: None,
+            replication: None,
         }
     }
 

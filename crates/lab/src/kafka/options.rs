@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-use plumb_model::plan::LogDirLayout;
+use plumb_model::plan::{InterBroker, LogDirLayout};
 
 use super::error::{LabError, Result};
 use super::log_dirs;
@@ -44,6 +44,8 @@ pub struct LabOptions {
     pub brokers: u32,
     /// Whether and how the secured listener speaks TLS.
     pub tls: Tls,
+    /// Whether the brokers replicate over TLS.
+    pub inter_broker: InterBroker,
     /// Users who can log in. When there is one, the secured listener asks for a login, and
     /// [`client_properties`](super::LabCluster::client_properties) are the first user's.
     pub sasl: Vec<ScramUser>,
@@ -74,6 +76,7 @@ impl Default for LabOptions {
         Self {
             brokers: 1,
             tls: Tls::Off,
+            inter_broker: InterBroker::Plaintext,
             sasl: Vec::new(),
             log_dirs: Vec::new(),
             log_dir_layout: LogDirLayout::Together,
@@ -140,6 +143,11 @@ impl LabOptions {
     /// Whether there is a secured listener beside the plaintext one.
     pub(super) fn is_secured(&self) -> bool {
         self.tls != Tls::Off || !self.sasl.is_empty()
+    }
+
+    /// Whether the brokers have a listener of their own.
+    pub(super) fn replicates_over_tls(&self) -> bool {
+        self.inter_broker == InterBroker::Tls
     }
 
     /// Refuses what cannot work, before anything is made.

@@ -7,13 +7,14 @@ use fs_err as fs;
 use std::io::Write as _;
 
 use super::certificates::CertificateAuthority;
-use super::configuration::SECURED;
+use super::configuration::{REPLICATION, SECURED};
 use super::error::Result;
 use super::options::{LabOptions, ScramMechanism, ScramUser, Tls};
 
 /// The security of one lab, its certificates made.
 pub(super) struct Security {
     tls: Tls,
+    replicates_over_tls: bool,
     users: Vec<ScramUser>,
     directory: PathBuf,
 }
@@ -21,12 +22,16 @@ pub(super) struct Security {
 impl Security {
     /// Makes the certificates in `directory`. Absent when neither TLS nor SASL was asked for.
     pub(super) fn prepare(options: &LabOptions, directory: &Path) -> Result<Option<Self>> {
-        if !options.is_secured() {
+        if !options.is_secured() && !options.replicates_over_tls() {
             return Ok(None);
         }
-        let security =
-            Self { tls: options.tls, users: options.sasl.clone(), directory: directory.to_owned() };
-        if options.tls != Tls::Off {
+        let security = Self {
+            tls: options.tls,
+            replicates_over_tls: options.replicates_over_tls(),
+            users: options.sasl.clone(),
+            directory: directory.to_owned(),
+        };
+        if security.has_certificates() {
             fs::create_dir_all(directory)?;
             let authority = CertificateAuthority::new("plumb lab")?;
             fs::write(security.file("ca.pem"), authority.certificate_pem())?;
@@ -45,12 +50,16 @@ impl Security {
     pub(super) fn broker_properties(&self) -> Vec<(String, String)> {
         let mut properties = Vec::new();
         let mut put = |key: String, value: String| properties.push((key, value));
-        if self.tls != Tls::Off {
+        if self.has_certificates() {
             put("ssl.keystore.type".into(), "PEM".into());
             put("ssl.keystore.location".into(), self.path("broker.pem"));
             put("ssl.truststore.type".into(), "PEM".into());
             put("ssl.truststore.location".into(), self.path("ca.pem"));
             put("ssl.client.auth".into(), if self.tls == Tls::Mutual { "required" } else { "none" }.into());
+        }
+        if self.replicates_over_tls {
+            // The brokers' certificate is one for servers; who may replicate is not what a lab tests.
+            put(format!("listener.name.{}.ssl.client.auth", REPLICATION.to_lowercase()), "none".into());
         }
         if !self.users.is_empty() {
             let mechanisms = [ScramMechanism::Sha256, ScramMechanism::Sha512].map(ScramMechanism::name);
@@ -82,6 +91,10 @@ impl Security {
         properties.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
+    fn has_certificates(&self) -> bool {
+        self.tls != Tls::Off || self.replicates_over_tls
+    }
+
     fn protocol(&self) -> &'static str {
         protocol(self.tls, !self.users.is_empty())
     }
@@ -97,11 +110,14 @@ impl Security {
 
 /// Which protocol each listener speaks. Kafka infers nothing once there is a listener of another name.
 pub(super) fn protocol_map(options: &LabOptions) -> String {
-    let map = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT";
-    if !options.is_secured() {
-        return map.to_owned();
+    let mut map = vec!["PLAINTEXT:PLAINTEXT".to_owned(), "CONTROLLER:PLAINTEXT".to_owned()];
+    if options.is_secured() {
+        map.push(format!("{SECURED}:{}", protocol(options.tls, !options.sasl.is_empty())));
     }
-    format!("{map},{SECURED}:{}", protocol(options.tls, !options.sasl.is_empty()))
+    if options.replicates_over_tls() {
+        map.push(format!("{REPLICATION}:SSL"));
+    }
+    map.join(",")
 }
 
 fn protocol(tls: Tls, sasl: bool) -> &'static str {

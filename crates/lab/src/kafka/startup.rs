@@ -130,7 +130,8 @@ impl LabCluster {
     ) -> Result<()> {
         let security = Security::prepare(&self.options, &self.directory.join("tls"))?;
         self.write_client_properties(security.as_ref())?;
-        let listeners = if security.is_some() { 2 } else { 1 };
+        let listeners =
+            1 + u32::from(self.options.is_secured()) + u32::from(self.options.replicates_over_tls());
         let count = self.options.brokers * listeners + configuration::controllers(self.options.brokers);
         for _ in 0..PORT_ATTEMPTS {
             match self.run(choose(count as usize)?, security.as_ref(), jvm) {
@@ -187,6 +188,7 @@ impl LabCluster {
                 plaintext: next(),
                 controller: (broker <= controllers).then(&mut next),
                 secured: self.options.is_secured().then(&mut next),
+                replication: self.options.replicates_over_tls().then(&mut next),
             }
         };
         (1..=self.options.brokers).map(plan).collect()
@@ -216,7 +218,10 @@ impl LabCluster {
     }
 
     fn write_client_properties(&mut self, security: Option<&Security>) -> Result<()> {
-        self.client_properties = security.map(Security::client_properties).unwrap_or_default();
+        self.client_properties = security
+            .filter(|_| self.options.is_secured())
+            .map(Security::client_properties)
+            .unwrap_or_default();
         let text = configuration::properties_text(&self.client_properties);
         write_private(&client_properties_file(&self.directory), &text)?;
         let manifest = self.manifest.get_mut().unwrap_or_else(PoisonError::into_inner);

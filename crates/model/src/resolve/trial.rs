@@ -136,8 +136,11 @@ pub(super) fn clusters(
 
 fn own_lab(base: &ClusterPlan, words: &ArmLabWords) -> Option<ClusterPlan> {
     let mut plan = base.clone();
-    let ClusterPlan::Lab { tls, broker_properties, jvm_flags, heap, .. } = &mut plan else { return None };
+    let ClusterPlan::Lab { tls, inter_broker, broker_properties, jvm_flags, heap, .. } = &mut plan else {
+        return None;
+    };
     *tls = words.tls.unwrap_or(*tls);
+    *inter_broker = words.inter_broker.unwrap_or(*inter_broker);
     broker_properties
         .extend(words.broker_properties.iter().map(|(key, value)| (key.clone(), value.0.clone())));
     jvm_flags.extend(words.jvm_flags.iter().cloned());

@@ -1,7 +1,7 @@
 //! The path under test, as written.
 
 use super::Scalar;
-use crate::plan::LogDirLayout;
+use crate::plan::{InterBroker, LogDirLayout};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
@@ -31,6 +31,8 @@ pub struct LabWords {
     pub brokers: Option<u32>,
     /// Whether clients use TLS.
     pub tls: Option<bool>,
+    /// How brokers speak to each other: `plaintext` or `tls`.
+    pub inter_broker: Option<InterBroker>,
     /// Broker properties.
     #[serde(default)]
     pub broker_properties: BTreeMap<String, Scalar>,

@@ -4,7 +4,7 @@
 //! run around its blocks. What the words come to is in [`crate::trial::TrialPlan`].
 
 use super::{LoadWords, OneOrMany, Scalar, SetupWords, TopicWords};
-use crate::plan::Driver;
+use crate::plan::{Driver, InterBroker};
 use crate::trial::{Against, TrialVerdict};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
@@ -53,6 +53,8 @@ pub struct ArmWords {
 pub struct ArmLabWords {
     /// Whether clients use TLS.
     pub tls: Option<bool>,
+    /// How brokers speak to each other: `plaintext` or `tls`.
+    pub inter_broker: Option<InterBroker>,
     /// Broker properties, beside and over those of the scenario's lab.
     #[serde(default)]
     pub broker_properties: BTreeMap<String, Scalar>,

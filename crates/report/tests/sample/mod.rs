@@ -14,8 +14,8 @@ use plumb_model::document::{
 use plumb_model::finding::{Validity, ValidityVerdict};
 use plumb_model::observation::{Distribution, SecondLatency};
 use plumb_model::plan::{
-    ClusterPlan, Driver, Keys, Length, LoadPlan, LogDirLayout, Mode, Origin, Payload, Plan, Properties,
-    Purpose, Schedule, SizePlan, StepPlan, TopicPlan,
+    ClusterPlan, Driver, InterBroker, Keys, Length, LoadPlan, LogDirLayout, Mode, Origin, Payload, Plan,
+    Properties, Purpose, Schedule, SizePlan, StepPlan, TopicPlan,
 };
 use plumb_model::trial::Good;
 use plumb_model::units::{Bytes, Nanos};
@@ -281,6 +281,7 @@ pub(crate) fn plan() -> Plan {
         cluster: ClusterPlan::Lab {
             brokers: 1,
             tls: false,
+            inter_broker: InterBroker::default(),
             broker_properties: BTreeMap::new(),
             jvm_flags: Vec::new(),
             heap: "512m".to_owned(),
