@@ -117,7 +117,11 @@ fn differences(case: &Case) -> Option<String> {
     };
     let differ = of(ComparisonVerdict::Differs, is_of_means);
     let equal = of(ComparisonVerdict::WithinNoise, is_of_means);
+    let ceiling = of(ComparisonVerdict::Ceiling, is_of_means).len();
     let pairs = differ.len() + equal.len();
+    if pairs == 0 && ceiling > 0 {
+        return Some(at_a_ceiling(ceiling));
+    }
     if pairs == 0 {
         return None;
     }
@@ -140,7 +144,7 @@ fn differences(case: &Case) -> Option<String> {
         (means, tails) if means == tails => String::new(),
         (_, tails) => format!("; in p99 {tails} do"),
     };
-    Some(match (differ.len(), equal.len()) {
+    let said = match (differ.len(), equal.len()) {
         (0, _) => {
             format!("No two setups of equal load differ in {what} by more than the noise{limit}{tails}.")
         }
@@ -156,7 +160,16 @@ fn differences(case: &Case) -> Option<String> {
             clearest(&differ),
             if others == 1 { "does" } else { "do" },
         ),
-    })
+    };
+    Some(if ceiling > 0 { format!("{said} {}", at_a_ceiling(ceiling)) } else { said })
+}
+
+/// Setups whose rates are too near each other for what they differ in.
+fn at_a_ceiling(pairs: usize) -> String {
+    format!(
+        "{} at a common ceiling, within 0.5 % of each other: what they differ in is hidden by what they share.",
+        if pairs == 1 { "1 pair is".to_owned() } else { format!("{pairs} pairs are") }
+    )
 }
 
 /// The pair that is farthest apart: `"default" took 8.67 times as long as "low latency"`; of rates, which moved more.

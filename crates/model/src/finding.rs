@@ -72,6 +72,9 @@ pub enum ComparisonVerdict {
     Differs,
     /// The difference, if there is one, is smaller than this run could see.
     WithinNoise,
+    /// Rates of different settings, as fast as possible, that come out within 0.5 % of each other: something that both share limits
+    /// them, and hides what the settings differ in.
+    Ceiling,
     /// There are too few blocks to tell.
     TooFewBlocks,
 }

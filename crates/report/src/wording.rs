@@ -72,6 +72,7 @@ pub(crate) fn comparison(verdict: ComparisonVerdict) -> &'static str {
     match verdict {
         ComparisonVerdict::Differs => "differs",
         ComparisonVerdict::WithinNoise => "within noise",
+        ComparisonVerdict::Ceiling => "ceiling",
         ComparisonVerdict::TooFewBlocks => "too few blocks",
     }
 }

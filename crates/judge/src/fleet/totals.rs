@@ -16,6 +16,9 @@ use plumb_stats::fleet::totals::{Counted, totals_effect};
 /// Confidence from which totals contradict: an alarm is to be as rare as those of the other checks.
 const LEVEL: f64 = 0.99;
 
+/// Totals whose interval reaches farther than this factor to both sides bear nothing out and contradict nothing (ours).
+const TELLS_AT_MOST: f64 = 10.0;
+
 /// Whether the totals bear the verdict out.
 pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
     let found =
@@ -50,6 +53,10 @@ pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQ
     else {
         return found(CheckOutcome::Unknown, format!("{said}; there is no other ratio to hold it against."));
     };
+    let reach = TELLS_AT_MOST.ln();
+    if low < second.log_ratio - reach && high > second.log_ratio + reach {
+        return found(CheckOutcome::Unknown, format!("{said}: too wide to bear anything out."));
+    }
     let apart = !(low..=high).contains(&first);
     let fell = first_high < 0.0;
     let shown = fell || first_low > 0.0;

@@ -51,6 +51,37 @@ fn setups_are_compared_by_the_rate_that_they_are_for() {
     }
 }
 
+/// The second setup as fast as the first, but for so much.
+fn as_fast_but_for(share: f64) -> RunDocument {
+    let mut document = saturating(Mode::Produce);
+    let first = document.steps[0].blocks.clone();
+    for (index, (block, first)) in document.steps[1].blocks.iter_mut().zip(&first).enumerate() {
+        let wobble = 1.0 + 2e-4 * (index as f64 - 2.0);
+        block.achieved_per_s = first.achieved_per_s.map(|rate| rate * (1.0 + share) * wobble);
+    }
+    document
+}
+
+#[test]
+fn rates_of_unlike_settings_that_are_almost_equal_are_at_a_ceiling_and_neither_differ_nor_are_equal() {
+    let verdict = |share: f64| judge(&as_fast_but_for(share)).comparisons[0].verdict;
+    assert_eq!(verdict(0.002), ComparisonVerdict::Ceiling);
+    assert_eq!(verdict(0.0), ComparisonVerdict::Ceiling);
+    assert_ne!(verdict(0.02), ComparisonVerdict::Ceiling);
+    let summary = judge(&as_fast_but_for(0.002)).summary.join(" ");
+    assert!(
+        summary.contains("at a common ceiling") && !summary.contains("by more than the noise"),
+        "{summary}"
+    );
+    // Of the same settings that is what one expects.
+    let mut same = as_fast_but_for(0.0);
+    let name = same.plan.steps[1].name.clone();
+    same.plan.steps[1] = same.plan.steps[0].clone();
+    same.plan.steps[1].name = name;
+    same.steps[1].effective = same.steps[0].effective.clone();
+    assert_ne!(judge(&same).comparisons[0].verdict, ComparisonVerdict::Ceiling);
+}
+
 #[test]
 fn lines_have_their_knee_and_their_ratio_to_the_first() {
     let judgement = judge(&swept(10));

@@ -102,7 +102,11 @@ fn write_rows<'p>(page: &mut Page, all: &[Comparison], shown: impl Iterator<Item
 
 /// The ratio, and its interval with a star when it differs.
 fn cell(comparison: &Comparison) -> [String; 2] {
-    let star = if comparison.verdict == ComparisonVerdict::Differs { " *" } else { "" };
+    let star = match comparison.verdict {
+        ComparisonVerdict::Differs => " *",
+        ComparisonVerdict::Ceiling => " ceiling",
+        ComparisonVerdict::WithinNoise | ComparisonVerdict::TooFewBlocks => "",
+    };
     let interval = match (comparison.ratio_low, comparison.ratio_high) {
         (Some(low), Some(high)) => format!("{}..{}", significant(low, 3), significant(high, 3)),
         _ => String::new(),
@@ -114,6 +118,10 @@ fn cell(comparison: &Comparison) -> [String; 2] {
 fn write_limits(page: &mut Page, comparisons: &[Comparison]) {
     if comparisons.iter().any(|comparison| comparison.verdict == ComparisonVerdict::TooFewBlocks) {
         page.prose("  - ", "too few blocks to compare", Tone::Dim);
+    }
+    if comparisons.iter().any(|comparison| comparison.verdict == ComparisonVerdict::Ceiling) {
+        let text = "ceiling: rates within 0.5 % of each other. Something that both setups share limits them, and hides what they differ in.";
+        page.prose("  ", text, Tone::Dim);
     }
     let unseen = comparisons.iter().filter(|c| c.verdict == ComparisonVerdict::WithinNoise);
     let smallest = unseen.filter_map(|comparison| comparison.smallest_detectable_ratio);
