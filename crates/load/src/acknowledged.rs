@@ -65,6 +65,18 @@ impl Acknowledged {
         }
     }
 
+    /// Records acknowledged at an offset from `readable` on, and in the log, which ends at `end`: consumers could not read them when the
+    /// first was asked.
+    pub(crate) fn not_readable(&mut self, readable: &[i64], end: &[i64]) -> u64 {
+        let bounds = readable.iter().zip(end);
+        let each = self.partitions.iter_mut().zip(bounds).map(|(partition, (readable, end))| {
+            partition.offsets.end_run();
+            let below = |offset: i64| partition.offsets.set().below(offset.max(0).unsigned_abs());
+            below(*end).saturating_sub(below(*readable))
+        });
+        each.sum()
+    }
+
     /// Holds the acknowledgements against the logs, which grew from one offset to another each. A log that was cut back below
     /// where it began has not grown.
     pub(crate) fn held_against(&mut self, from: &[i64], to: &[i64]) -> Held {
@@ -108,6 +120,14 @@ mod tests {
 
     fn held(missing: u64, repeated: u64, surplus: u64) -> Held {
         Held { missing, repeated, surplus }
+    }
+
+    #[test]
+    fn what_was_acknowledged_behind_the_high_watermark_and_is_in_the_log_could_not_be_read() {
+        let mut told = acknowledged(&[(0, 0, 10), (1, 0, 4)]);
+        assert_eq!(told.not_readable(&[6, 4], &[10, 4]), 4);
+        assert_eq!(told.not_readable(&[6, 4], &[8, 4]), 2, "what is behind the log's end is not in it");
+        assert_eq!(told.not_readable(&[10, 4], &[10, 4]), 0);
     }
 
     #[test]

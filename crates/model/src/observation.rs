@@ -140,8 +140,8 @@ pub struct Accounting {
     pub foreign: u64,
     /// Records of this run whose stamp or length was damaged.
     pub corrupt: u64,
-    /// Whether acked <= offset_delta - foreign <= acked + unknown, with nothing `missing` in any partition and no more
-    /// `surplus` than foreign + unknown; absent when it cannot be told.
+    /// Whether acked <= offset_delta <= acked + unknown, with nothing `missing` in any partition; without the upper bound where others
+    /// wrote to the topic meanwhile. Absent when it cannot be told.
     pub agrees: Option<bool>,
     /// Acknowledged records that their partitions' logs do not hold: acknowledged at an offset that another record has, or
     /// outside of what the log grew by (it was cut back); where acknowledgements name no offset (acks=0), by how much the

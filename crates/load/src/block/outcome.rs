@@ -231,14 +231,17 @@ pub(super) fn outcome(
         // Nothing was sent: the log's own length is what must come out of it.
         (counts.received, accounting.unknown) = (records, 0);
         accounting.acked = records.saturating_sub(accounting.foreign);
-        settle(&mut accounting, ends);
+        settle(&mut accounting, ends, OfBlock::Read);
         accounting.acked = 0;
     } else {
-        settle(&mut accounting, ends);
+        settle(&mut accounting, ends, OfBlock::Sent);
         hold(&mut accounting, ends, &mut acknowledged);
-        // Acknowledged, in the leader's log and not to be read yet: that is no loss. Which messages wait is not known one by
-        // one, so as many of the missing as wait are taken to be those.
-        counts.lost -= counts.lost.min(accounting.unreplicated.unwrap_or(0));
+        // Acknowledged, in the leader's log and not to be read yet: that is no loss, also where followers copied it after the
+        // consumers had been told how far to read. Which messages wait is not known one by one, so as many of the missing as
+        // wait are taken to be those.
+        let ends = ends.readable_to.as_ref().zip(ends.appended_to.as_ref());
+        let waited = ends.map_or(0, |(readable, end)| acknowledged.not_readable(readable, end));
+        counts.lost -= counts.lost.min(accounting.unreplicated.unwrap_or(0).max(waited));
     }
     let receiving_from = match shared.load.mode {
         Mode::Consume | Mode::Backlog(_) => Some(shared.measured_from_ns()),
@@ -275,17 +278,30 @@ pub(super) fn outcome(
     }
 }
 
+/// What the log's growth is held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OfBlock {
+    /// What the block sent.
+    Sent,
+    /// All that was in the log before.
+    Read,
+}
+
 /// Holds the log's growth against what was acknowledged. A high watermark that grew by too little says nothing: followers may be
 /// behind.
-fn settle(accounting: &mut Accounting, ends: &LogEnds) {
+fn settle(accounting: &mut Accounting, ends: &LogEnds, of_block: OfBlock) {
     let grew = ends.grew();
     let of_leaders = grew.as_ref().is_some_and(|grew| grew.of_leaders);
     let growth = grew.map(|grew| between(grew.from, grew.to));
     accounting.offset_delta = growth.and_then(|growth| u64::try_from(growth).ok());
     accounting.agrees = accounting.offset_delta.and_then(|delta| {
-        let ours = delta.saturating_sub(accounting.foreign);
+        // Where others write to the topic meanwhile, their records that consumers were given are not quite those between the two
+        // moments at which the logs were asked: then only too little is told by the sum.
+        let others = accounting.foreign > 0 && of_block == OfBlock::Sent;
+        let ours = if others { delta } else { delta.saturating_sub(accounting.foreign) };
         let enough = accounting.acked <= ours;
-        (enough || of_leaders).then_some(enough && ours <= accounting.acked + accounting.unknown)
+        let most = accounting.acked + accounting.unknown;
+        (enough || of_leaders).then_some(enough && (others || ours <= most))
     });
     let unreplicated = ends.unreplicated();
     accounting.unreplicated = unreplicated.map(|(now, _)| now);
@@ -303,8 +319,8 @@ fn hold(accounting: &mut Accounting, ends: &LogEnds, acknowledged: &mut Acknowle
     let known = of_leaders || held.missing == held.repeated;
     accounting.missing = (known || certain > 0).then_some(certain);
     accounting.surplus = known.then_some(held.surplus);
-    let explained = accounting.foreign.saturating_add(accounting.unknown);
-    if certain > 0 || (known && held.surplus > explained) {
+    let others = accounting.foreign > 0;
+    if certain > 0 || (known && !others && held.surplus > accounting.unknown) {
         accounting.agrees = Some(false);
     }
 }
@@ -409,7 +425,7 @@ mod tests {
     fn logs_whose_sum_is_right_and_whose_partitions_are_not_do_not_agree() {
         let mut accounting = Accounting { acked: 10, ..Accounting::default() };
         let ends = asked(&[0, 0], &[4, 6]);
-        settle(&mut accounting, &ends);
+        settle(&mut accounting, &ends, OfBlock::Sent);
         assert_eq!((accounting.offset_delta, accounting.agrees), (Some(10), Some(true)), "the sum alone");
         hold(&mut accounting, &ends, &mut told(&[(0, 0, 5), (1, 0, 5)]));
         assert_eq!(
@@ -423,10 +439,27 @@ mod tests {
         let mut accounting = Accounting { acked: 10, ..Accounting::default() };
         let mut ends = asked(&[0], &[8]);
         (ends.appended_from, ends.appended_to) = (None, None);
-        settle(&mut accounting, &ends);
+        settle(&mut accounting, &ends, OfBlock::Sent);
         hold(&mut accounting, &ends, &mut told(&[(0, 0, 10)]));
         assert_eq!((accounting.agrees, accounting.missing, accounting.surplus), (None, None, None));
         hold(&mut accounting, &ends, &mut told(&[(0, 0, 5), (0, 4, 5)]));
+        assert_eq!((accounting.agrees, accounting.missing), (Some(false), Some(1)));
+    }
+
+    #[test]
+    fn what_others_wrote_at_the_edges_of_the_block_is_no_fault_and_what_is_missing_still_is() {
+        // Eight of theirs were in the log between the two questions and came to no consumer.
+        let mut accounting = Accounting { acked: 10, foreign: 20, ..Accounting::default() };
+        settle(&mut accounting, &asked(&[0], &[38]), OfBlock::Sent);
+        hold(&mut accounting, &asked(&[0], &[38]), &mut told(&[(0, 0, 10)]));
+        assert_eq!(
+            (accounting.agrees, accounting.missing, accounting.surplus),
+            (Some(true), Some(0), Some(28))
+        );
+        // One more came to the consumers than is between the questions.
+        settle(&mut accounting, &asked(&[0], &[29]), OfBlock::Sent);
+        assert_eq!(accounting.agrees, Some(true));
+        hold(&mut accounting, &asked(&[0], &[29]), &mut told(&[(0, 0, 9), (0, 29, 1)]));
         assert_eq!((accounting.agrees, accounting.missing), (Some(false), Some(1)));
     }
 
@@ -436,7 +469,7 @@ mod tests {
         let mut ends = asked(&[0, 0], &[5, 5]);
         ends.replicated_to = Some(vec![5, 2]);
         ends.readable_to = ends.replicated_to.clone();
-        settle(&mut accounting, &ends);
+        settle(&mut accounting, &ends, OfBlock::Sent);
         assert_eq!((accounting.offset_delta, accounting.agrees), (Some(10), Some(true)));
         assert_eq!((accounting.unreplicated, accounting.unreplicated_growth), (Some(3), Some(3)));
     }
@@ -446,10 +479,10 @@ mod tests {
         let mut accounting = Accounting { acked: 10, ..Accounting::default() };
         let mut ends = asked(&[0, 0], &[5, 5]);
         (ends.appended_from, ends.appended_to) = (None, None);
-        settle(&mut accounting, &ends);
+        settle(&mut accounting, &ends, OfBlock::Sent);
         assert_eq!((accounting.agrees, accounting.unreplicated), (Some(true), None));
         ends.readable_to = Some(vec![5, 2]);
-        settle(&mut accounting, &ends);
+        settle(&mut accounting, &ends, OfBlock::Sent);
         assert_eq!((accounting.agrees, accounting.unreplicated), (None, None));
     }
 }
