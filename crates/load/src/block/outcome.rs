@@ -403,13 +403,13 @@ mod tests {
     #[test]
     fn offsets_that_grew_more_than_was_sent_do_not_agree() {
         let mut accounting = Accounting { acked: 10, ..Accounting::default() };
-        settle(&mut accounting, &asked(&[5, 0], &[10, 6]));
+        settle(&mut accounting, &asked(&[5, 0], &[10, 6]), OfBlock::Sent);
         assert_eq!((accounting.offset_delta, accounting.agrees), (Some(11), Some(false)));
         assert_eq!((accounting.unreplicated, accounting.unreplicated_growth), (Some(0), Some(0)));
         accounting.foreign = 1;
-        settle(&mut accounting, &asked(&[5, 0], &[10, 6]));
+        settle(&mut accounting, &asked(&[5, 0], &[10, 6]), OfBlock::Sent);
         assert_eq!(accounting.agrees, Some(true));
-        settle(&mut accounting, &LogEnds::default());
+        settle(&mut accounting, &LogEnds::default(), OfBlock::Sent);
         assert_eq!(accounting.agrees, None);
     }
 
