@@ -72,6 +72,26 @@ fn fewer_brokers_than_physics_asks_for_are_a_finding() {
 }
 
 #[test]
+fn the_answer_stands_last_on_the_screen() {
+    let ended = size("--bytes 1GB/s --disk 500MiB/s --peak 2");
+    let headings: Vec<&str> = ended
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("Brokers") || line.starts_with("Advice"))
+        .collect();
+    assert_eq!(headings.last().map(|line| line.trim()), Some("Brokers"), "{}", ended.stdout);
+    let last: Vec<&str> = ended.stdout.lines().rev().take(12).collect();
+    assert!(last.iter().any(|line| line.starts_with("physics")), "{}", ended.stdout);
+}
+
+#[test]
+fn a_need_beyond_counting_is_refused_and_not_cut_off() {
+    let ended = size("--bytes 1EB/s --retention 1000d --machine m5.8xlarge --storage 1KB");
+    assert_eq!(ended.code(), Some(2), "{}", ended.stdout);
+    assert!(ended.stderr.contains("at most 1e15"), "{}", ended.stderr);
+}
+
+#[test]
 fn assumptions_are_shown_with_whose_they_are_until_somebody_says_better() {
     let load = "--bytes 100MB/s --flush before-ack --fsync 2ms --batch 16KiB --output json";
     let assumed = |sizing: &Value| sizing["assumptions"].to_string();

@@ -26,6 +26,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 pub mod words;
+mod zones;
 
 pub use assumptions::{Assumed, Assumptions};
 pub use bound::{
@@ -40,6 +41,7 @@ pub use machine::{CpuCost, Figure, Machine, Source};
 pub use measured::{Measured, MeasuredError, from_run};
 pub use published::{PublishedError, PublishedMachine, published};
 pub use target::{Flush, Load, Reserve, Target, Tls};
+pub use zones::CrossZone;
 
 use serde::Serialize;
 use thiserror::Error;
@@ -117,7 +119,7 @@ pub fn size(target: &Target, machine: &Machine, assumptions: &Assumptions) -> Re
     let mut contradictions = Vec::from_iter(contradiction);
     let mut readings = Vec::new();
     for (name, ingress) in loads {
-        let capacity = counts::capacity(&Case { target, machine, assumptions, ingress });
+        let capacity = counts::capacity(&Case { target, machine, assumptions, ingress })?;
         // Which reading it is of matters only where there are several.
         let named = |text: &String| if several { format!("{name}: {text}") } else { text.clone() };
         contradictions.extend(capacity.unreachable.iter().map(named));

@@ -1,5 +1,4 @@
-//! A sizing as terminal text: what disagrees first, then the counts, then the bounds beside each other, then what it all
-//! rests on.
+//! A sizing as terminal text: what disagrees first, then the sections in the order in which they are given.
 //!
 //! Only the layout. What is said is worked out by whoever has the sizing: this crate does not judge. A table's last column is
 //! prose and is wrapped within its column; the others keep their width.

@@ -174,10 +174,17 @@ pub enum Resource {
     Brokers,
 }
 
+/// The whole number that is enough. An error of the arithmetic does not cost a broker: what is above a whole number by a billionth of
+/// itself, or by a millionth of one where that is less, is that number.
+pub(super) fn rounded_up(exact: f64) -> u64 {
+    let error_of_arithmetic = (exact * 1e-9).min(1e-6);
+    (exact - error_of_arithmetic).ceil() as u64
+}
+
 impl Need {
     /// So many, rounded up; a rounding error of the arithmetic does not cost a broker.
     pub(super) fn of(exact: f64, growth: Growth) -> Self {
-        Need { exact, count: ((exact * (1.0 - 1e-9)).ceil() as u64).max(1), growth }
+        Need { exact, count: rounded_up(exact).max(1), growth }
     }
 
     /// The multiple of the load that so many units carry; for a need that is no matter of load, of the need.

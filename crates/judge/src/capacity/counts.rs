@@ -5,7 +5,9 @@ use super::failure::{self, FailureMode};
 use super::flip::{self, FlipTest};
 use super::flows::{Flows, flows};
 use super::headroom::utilisation;
-use super::{Case, bounds, words};
+use super::machine::in_range;
+use super::zones::{CrossZone, cross_zone};
+use super::{CapacityError, Case, bounds, words};
 use serde::Serialize;
 
 /// What a load needs.
@@ -19,6 +21,8 @@ pub struct Capacity {
     pub proven_brokers: Option<u64>,
     /// Brokers that the target says are there.
     pub stated: Option<Count>,
+    /// What crosses from one zone to another; absent where there is one zone.
+    pub cross_zone: Option<CrossZone>,
     /// Whether the count of physics is decided by a rate; else by space, copies or numbers of things.
     pub throughput_bound: bool,
     /// Every bound.
@@ -50,9 +54,13 @@ pub struct Count {
     pub flows: Flows,
 }
 
+/// More brokers than this are refused: past it a count and what is added to it for zones is no longer an exact number.
+const MOST_BROKERS: f64 = 1e15;
+
 /// Works everything out for one reading of the load.
-pub(super) fn capacity(case: &Case) -> Capacity {
+pub(super) fn capacity(case: &Case) -> Result<Capacity, CapacityError> {
     let mut bounds = bounds::all(case);
+    countable(&bounds)?;
     let physics = largest(&bounds, Bound::physics_brokers);
     let plan = largest(&bounds, planned);
     let zones = u64::from(case.target.zones);
@@ -79,6 +87,7 @@ pub(super) fn capacity(case: &Case) -> Capacity {
         plan: count(plan_brokers, plan, &bounds),
         proven_brokers: proven(case),
         stated,
+        cross_zone: cross_zone(case),
         throughput_bound,
         failure_modes: failure::modes(case, &bounds, physics_brokers, plan_brokers),
         flip_test: flip::flip_test(case, &bounds, physics_brokers),
@@ -92,7 +101,19 @@ pub(super) fn capacity(case: &Case) -> Capacity {
         give_slack(bound, physics_brokers, plan_brokers);
     }
     capacity.bounds = bounds;
-    capacity
+    Ok(capacity)
+}
+
+/// Refuses a target of which a bound asks for more than can be counted.
+fn countable(bounds: &[Bound]) -> Result<(), CapacityError> {
+    let needs = bounds.iter().filter_map(Bound::known).flat_map(|known| {
+        let planned = known.plan.as_ref().map(|plan| plan.need);
+        known.physics.into_iter().chain(planned)
+    });
+    let most = needs.map(|need| need.exact).max_by(f64::total_cmp);
+    in_range("the number of brokers, partitions or connections that this needs", most, "at most 1e15", |n| {
+        n <= MOST_BROKERS
+    })
 }
 
 /// The bound that asks for most; of equals the first in the registry, where rates stand before space and copies.

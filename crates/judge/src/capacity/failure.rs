@@ -4,7 +4,7 @@
 //! made anew, which a lost broker comes to; a lost zone with as many copies as zones has nowhere to make them, and is then
 //! counted a little too hard. What is stored is counted for a lost broker only, for the same reason.
 
-use super::bound::{Bound, BoundName, Growth, Resource};
+use super::bound::{Bound, BoundName, Growth, Resource, rounded_up};
 use super::{Case, counts};
 use serde::Serialize;
 
@@ -41,13 +41,13 @@ pub(super) fn modes(case: &Case, bounds: &[Bound], physics: u64, plan: u64) -> V
             plan_brokers_left: left,
             fullest: fullest.map(|(name, _)| name),
             fullest_share: fullest.map(|(_, share)| share),
-            plan_carries: left > 0 && needed <= left as f64 * (1.0 + 1e-9),
+            plan_carries: left > 0 && rounded_up(needed) <= left,
         }
     };
-    let whole = |exact: f64| (exact * (1.0 - 1e-9)).ceil() as u64;
-    let mut modes = vec![mode("one broker", physics.max(whole(broker) + 1), plan.saturating_sub(1), broker)];
+    let mut modes =
+        vec![mode("one broker", physics.max(rounded_up(broker) + 1), plan.saturating_sub(1), broker)];
     if zones > 1 {
-        let survivors_of = |exact: f64| whole(exact * zones as f64 / (zones - 1) as f64);
+        let survivors_of = |exact: f64| rounded_up(exact * zones as f64 / (zones - 1) as f64);
         let brokers = physics.max(survivors_of(zone)).div_ceil(zones) * zones;
         modes.push(mode("one zone", brokers, plan - plan / zones, zone));
     }

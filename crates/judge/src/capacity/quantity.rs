@@ -24,11 +24,13 @@ const BYTES: &[(&str, f64)] = &[
     ("GB", 1e9),
     ("TB", 1e12),
     ("PB", 1e15),
+    ("EB", 1e18),
     ("KiB", 1024.0),
     ("MiB", 1_048_576.0),
     ("GiB", 1_073_741_824.0),
     ("TiB", 1_099_511_627_776.0),
     ("PiB", 1_125_899_906_842_624.0),
+    ("EiB", 1_152_921_504_606_846_976.0),
 ];
 
 const BITS: &[(&str, f64)] = &[("kbit", 125.0), ("Mbit", 125e3), ("Gbit", 125e6), ("Tbit", 125e9)];
@@ -116,6 +118,7 @@ mod tests {
         assert_eq!(byte_rate("500MiB/s"), Ok(524_288_000.0));
         assert_eq!(byte_rate("10Gbit/s"), Ok(1.25e9));
         assert_eq!(byte_rate("800 GB/s"), Ok(8e11));
+        assert_eq!(byte_rate("1EB/s"), Ok(1e18));
         assert_eq!(rate("1.6M/s"), Ok(1.6e6));
         assert_eq!(rate("1_600_000/s"), Ok(1.6e6));
         assert_eq!(rate("864k/day"), Ok(10.0));

@@ -392,6 +392,49 @@ fn a_small_load_is_bound_by_its_copies_and_no_rate() {
 }
 
 #[test]
+fn a_huge_need_is_rounded_up_to_what_it_is() {
+    // 7.2e9 to the byte: 1e9 bytes/s x 3 copies x 2.4 s kept, on brokers of one byte.
+    let target = Target {
+        load: load(1e9),
+        retention_s: Some(2.4),
+        zones: 1,
+        reserve: Reserve::Broker,
+        ..Target::default()
+    };
+    let capacity = one(&target, &Machine { storage_bytes: given(1.0), ..Machine::default() });
+    assert_eq!(capacity.physics.brokers, 7_200_000_000);
+    // A third of a broker above a whole number is another broker, however many there are.
+    assert_eq!(Need::of(7_200_000_000.3, Growth::Load).count, 7_200_000_001);
+    // An error of the arithmetic is not.
+    assert_eq!(Need::of(0.1 + 0.2, Growth::Load).count, 1);
+    assert_eq!(Need::of(3.0 + 4e-10, Growth::Load).count, 3);
+}
+
+#[test]
+fn what_cannot_be_counted_is_refused() {
+    let year = Target { load: load(1e18), retention_s: Some(1_000.0 * 86_400.0), ..Target::default() };
+    let tiny = Machine { storage_bytes: given(1e3), ..Machine::default() };
+    let refused = size(&year, &tiny, &Assumptions::default());
+    assert!(matches!(refused, Err(CapacityError::OutOfRange { .. })), "{refused:?}");
+}
+
+#[test]
+fn what_crosses_zones_is_told_for_each_flow() {
+    let target = Target { load: load(1e9), groups: 2.0, peak_factor: 1.5, ..Target::default() };
+    let cross = one(&target, &Machine::default()).cross_zone.unwrap();
+    near(cross.producers_share, 2.0 / 3.0);
+    near(cross.replication_share, 2.0);
+    near(cross.consumers_share, 4.0 / 3.0);
+    assert_eq!(cross.consumers_share_from_closest, 0.0);
+    assert_eq!((cross.mean_bytes_per_s, cross.peak_bytes_per_s), (1e9, 1.5e9));
+    let two_copies = Target { replication: 2, ..target.clone() };
+    // A third of the consumers has no replica in its zone.
+    near(one(&two_copies, &Machine::default()).cross_zone.unwrap().consumers_share_from_closest, 2.0 / 3.0);
+    let one_zone = Target { zones: 1, reserve: Reserve::Broker, ..target };
+    assert_eq!(one(&one_zone, &Machine::default()).cross_zone, None);
+}
+
+#[test]
 fn what_cannot_be_is_refused() {
     let machine = Machine::default();
     let refused = |target: Target| size(&target, &machine, &Assumptions::default()).unwrap_err();

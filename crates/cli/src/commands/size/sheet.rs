@@ -5,25 +5,27 @@ use crate::printer;
 use anyhow::Result;
 use plumb_judge::capacity::words::{bytes, count, rate, three};
 use plumb_judge::capacity::{
-    Assumptions, Bound, BoundName, Capacity, Count, Flush, Input, Known, Need, RAISE, Reading, Sizing,
-    Source, Standing, Target, Tls, Unit,
+    Assumptions, Bound, BoundName, Capacity, Count, CrossZone, Flush, Input, Known, Need, RAISE, Reading,
+    Sizing, Source, Standing, Target, Tls, Unit,
 };
 use plumb_report::number::{self, ABSENT};
 use plumb_report::size_text::{self, Body, Column, Section, Sheet};
 
-/// The whole sizing.
+/// The whole sizing, with the answer at its end, where a terminal stops.
 pub(super) fn sheet(sizing: &Sizing) -> Sheet {
     let several = sizing.readings.len() > 1;
     let mut sections = Vec::new();
+    let mut answers = Vec::new();
     for reading in &sizing.readings {
         let of = if several {
             format!("of {}, {}", rate(reading.ingress.peak_bytes_per_s), reading.name)
         } else {
             String::new()
         };
-        sections.push(counts(&reading.capacity, &of, sizing.target.zones));
+        answers.push(counts(&reading.capacity, &of, sizing.target.zones));
         sections.push(bounds(&reading.capacity, &of));
         sections.push(flows(&reading.capacity));
+        sections.extend(reading.capacity.cross_zone.map(cross_zone));
     }
     // What is missing, the same for every reading.
     if let Some(reading) = sizing.readings.first() {
@@ -42,6 +44,7 @@ pub(super) fn sheet(sizing: &Sizing) -> Sheet {
     }
     sections.push(flip_tests(sizing));
     sections.extend(advice(sizing));
+    sections.extend(answers);
     Sheet { title: title(sizing), findings: sizing.contradictions.clone(), sections, ..Sheet::default() }
 }
 
@@ -237,6 +240,36 @@ fn flows(capacity: &Capacity) -> Section {
     let mut rows = vec![row("physics", &capacity.physics), row("plan", &capacity.plan)];
     rows.extend(capacity.stated.as_ref().map(|stated| row("stated", stated)));
     section("Each broker then", "at the peak, balanced", Body::Table { columns, rows })
+}
+
+fn cross_zone(cross: CrossZone) -> Section {
+    let columns = vec![
+        Column::text(""),
+        Column::number("mean"),
+        Column::number("peak"),
+        Column::text("per byte from producers"),
+    ];
+    let row = |name: &str, share: f64, why: &str| {
+        let moved = |produced: f64| rate(produced * share);
+        vec![
+            name.to_owned(),
+            moved(cross.mean_bytes_per_s),
+            moved(cross.peak_bytes_per_s),
+            format!("{} ({why})", three(share)),
+        ]
+    };
+    let rows = vec![
+        row("producers", cross.producers_share, "their leader is in another zone"),
+        row("replication", cross.replication_share, "followers in other zones"),
+        row("consumers", cross.consumers_share, "they fetch from leaders"),
+        row(
+            "consumers, closest",
+            cross.consumers_share_from_closest,
+            "if they fetch from the closest replica instead",
+        ),
+    ];
+    let meaning = "all brokers together; replicas, leaders and clients spread evenly over the zones";
+    section("From zone to zone", meaning, Body::Table { columns, rows })
 }
 
 fn gaps(bounds: &[Bound]) -> Vec<Section> {
