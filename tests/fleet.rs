@@ -89,6 +89,8 @@ fn the_text_says_it_in_three_sentences_and_the_page_stands_alone() {
         "{}",
         ended.stdout
     );
+    let last = ended.stdout.split("\n\n").last().unwrap();
+    assert!(last.starts_with("In short\n- Better: "), "the answer is last: {last}");
     for part in ["In short", "Checks", "Not to be relied on", "Over time", "Roll-out"] {
         assert!(ended.stdout.contains(&format!("\n{part}")), "{part}: {}", ended.stdout);
     }
@@ -123,6 +125,7 @@ struct Contract {
     servers: Groups<u32>,
     strata: u32,
     unit: String,
+    units: Groups<u32>,
     effect_ratio: Option<f64>,
     of_shares: bool,
     interval_low: Option<f64>,

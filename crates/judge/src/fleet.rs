@@ -69,6 +69,7 @@ pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResul
         servers: compared.counts(),
         strata: compared.strata,
         unit: compared.units.kind,
+        units: compared.units.by_group(),
         effect_ratio: estimate.ratio(),
         of_shares: estimate.zero_heavy,
         interval_low: estimate.interval(question.level).0,
@@ -80,7 +81,10 @@ pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResul
         reason,
         smallest_detectable_ratio: estimate.smallest_detectable_ratio(&compared, question.level),
         needed,
-        load_elasticity: estimate.elasticity.map(|it| it.value),
+        load_elasticity: estimate
+            .elasticity
+            .filter(|_| estimate.elasticity_interval(question.level).is_none_or(words::tells))
+            .map(|it| it.value),
         load_elasticity_low: estimate.elasticity_interval(question.level).map(|it| it.0),
         load_elasticity_high: estimate.elasticity_interval(question.level).map(|it| it.1),
         checks,

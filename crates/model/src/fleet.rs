@@ -123,6 +123,9 @@ pub struct FleetResult {
     /// What was drawn into the groups and is held against each other: the site or hardware where none of them has both groups.
     #[serde(default)]
     pub unit: FleetUnit,
+    /// How many of these are in each group: as many as servers, or the sites or kinds of hardware.
+    #[serde(default)]
+    pub units: BTreeMap<FleetGroup, u32>,
     /// Test over control, after over before, at equal load: 0.05 means 95 % less; absent when it cannot be told.
     pub effect_ratio: Option<f64>,
     /// Whether the ratio is of the share of intervals with any event, and not at equal load, as most servers of a group have none.
@@ -135,7 +138,7 @@ pub struct FleetResult {
     pub interval_high: Option<f64>,
     /// Confidence level.
     pub level: f64,
-    /// By permutation of servers (Freedman and Lane), within strata.
+    /// By permutation of the units (Freedman and Lane), within strata.
     pub p: Option<f64>,
     /// Differences up to this count as none: 0.03 is a ratio between 1/1.03 and 1.03.
     pub margin: f64,
@@ -143,11 +146,12 @@ pub struct FleetResult {
     pub verdict: TrialVerdict,
     /// Why it is undecided; absent for every other verdict.
     pub reason: Option<String>,
-    /// The smallest ratio above 1 that so many servers of this spread show with a chance of 80 %.
+    /// The smallest ratio above 1 that so many units of this spread show with a chance of 80 %.
     pub smallest_detectable_ratio: Option<f64>,
     /// Units ([`FleetResult::unit`]) in each group that would show ratios with that chance, by this spread.
     pub needed: Vec<ServersNeeded>,
-    /// By how much the metric grows with the load: its logarithm over the load's; 1 where it is a plain rate.
+    /// By how much the metric grows with the load: its logarithm over the load's; 1 where it is a plain rate. Absent where its interval
+    /// spans all that is usual (0.5 to 2.5): then the loads changed too little, or too much alike, to tell.
     pub load_elasticity: Option<f64>,
     /// Lower end of its interval.
     pub load_elasticity_low: Option<f64>,

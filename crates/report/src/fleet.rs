@@ -9,9 +9,10 @@ pub mod page;
 mod tests;
 pub mod text;
 
-use crate::number::significant;
+use crate::number::{count, significant};
 use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetResult, FleetUnit};
 use plumb_model::trial::TrialVerdict;
+use std::collections::BTreeMap;
 
 /// What stands beside figures that a check has taken the ground from.
 fn caution(result: &FleetResult) -> String {
@@ -86,6 +87,41 @@ fn permuted(unit: FleetUnit) -> &'static str {
     }
 }
 
+/// What is compared, as words.
+fn units(unit: FleetUnit) -> &'static str {
+    match unit {
+        FleetUnit::Server => "servers",
+        FleetUnit::Site => "sites",
+        FleetUnit::Hardware => "kinds of hardware",
+    }
+}
+
+/// `16 control, 16 test`.
+fn by_group(counts: &BTreeMap<FleetGroup, u32>) -> String {
+    let each: Vec<String> =
+        counts.iter().map(|(of, n)| format!("{} {}", count((*n).into()), group(*of))).collect();
+    each.join(", ")
+}
+
+/// How the metric grows with the load, or that the loads do not tell.
+fn elasticity(result: &FleetResult) -> Option<(String, String)> {
+    let name = format!("{} grows with {} to the power of", result.metric, result.load.as_ref()?);
+    let (low, high) = (result.load_elasticity_low, result.load_elasticity_high);
+    let interval = span(low, high);
+    match result.load_elasticity {
+        Some(power) => Some((name, format!("{} ({interval})", ratio(power)))),
+        None => {
+            low.zip(high)?;
+            let why = format!(
+                "{} ({interval}): the load of the {} changed too little, or too much alike",
+                crate::number::ABSENT,
+                units(result.unit)
+            );
+            Some((name, why))
+        }
+    }
+}
+
 /// What would show it.
 fn needed_title(result: &FleetResult) -> &'static str {
     match result.unit {
@@ -114,7 +150,6 @@ fn figures(result: &FleetResult) -> Vec<(String, String)> {
         Some(load) => format!("ratio at equal {load}"),
         None => "ratio".to_owned(),
     };
-    let servers = result.servers.iter().map(|(of, servers)| format!("{servers} {}", group(*of)));
     let mut rows = vec![
         (format!("{what}, test over control, after over before"), of(result.effect_ratio)),
         (
@@ -134,15 +169,17 @@ fn figures(result: &FleetResult) -> Vec<(String, String)> {
             ),
         ),
     ];
-    if let (Some(load), Some(elasticity)) = (&result.load, result.load_elasticity) {
-        let interval = span(result.load_elasticity_low, result.load_elasticity_high);
-        rows.push((
-            format!("{} grows with {load} to the power of", result.metric),
-            format!("{} ({interval})", ratio(elasticity)),
-        ));
-    }
+    rows.extend(elasticity(result));
     let within = if result.strata > 1 { format!(", within {} strata", result.strata) } else { String::new() };
-    rows.push(("servers compared".to_owned(), format!("{}{within}", servers.collect::<Vec<_>>().join(", "))));
+    match result.unit {
+        FleetUnit::Server => {
+            rows.push(("servers compared".to_owned(), format!("{}{within}", by_group(&result.servers))));
+        }
+        unit => {
+            rows.push((format!("{} compared", units(unit)), format!("{}{within}", by_group(&result.units))));
+            rows.push(("their servers".to_owned(), by_group(&result.servers)));
+        }
+    }
     rows.push(("seed".to_owned(), result.seed.to_string()));
     rows
 }

@@ -11,6 +11,7 @@ use super::strata::{self, Alone};
 use super::surge::Found;
 use super::totals::totals;
 use super::traffic::{ALARM_P, interference, overlap};
+use super::units::Units;
 use super::words::{by_chance, change, count, percent, ratio};
 use plumb_model::fleet::{CheckOutcome, FleetCheck, FleetUnit, SampleKind};
 use plumb_stats::fleet::design::{Design, Groups};
@@ -136,7 +137,7 @@ fn balance(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
     let level = |server: &&plumb_model::fleet::FleetServer| compared.metric_level(server, &compared.before);
     let levels: Vec<Option<f64>> = compared.servers.iter().map(level).collect();
     let what = format!("{} before the change", question.metric);
-    let mut found = level_check("balance", &what, alike(compared, &levels, question));
+    let mut found = level_check("balance", &what, alike(compared, &levels, question), &compared.units);
     let Alone { control, test } = compared.alone;
     if control + test > 0 {
         let all = control + test + compared.servers.len() as u64;
@@ -160,23 +161,29 @@ fn exposure(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
     };
     let level = |server: &&plumb_model::fleet::FleetServer| compared.load_level(server, &compared.before);
     let levels: Vec<Option<f64>> = compared.servers.iter().map(level).collect();
-    level_check("exposure", &format!("{load} before the change"), alike(compared, &levels, question))
+    level_check(
+        "exposure",
+        &format!("{load} before the change"),
+        alike(compared, &levels, question),
+        &compared.units,
+    )
 }
 
-fn level_check(name: &str, what: &str, found: Option<(f64, f64)>) -> FleetCheck {
+fn level_check(name: &str, what: &str, found: Option<(f64, f64)>, units: &Units) -> FleetCheck {
     let Some((log_ratio, p)) = found else {
         return check(name, CheckOutcome::Unknown, format!("{what} could not be compared."), None);
     };
+    let (word, words) = (units.word(), units.words());
     let apart = change(log_ratio.exp());
     let said = format!(
-        "{what}: the test group's is {apart} against the control group's, typical server by typical server"
+        "{what}: the test group's is {apart} against the control group's, typical {word} by typical {word}"
     );
     if p >= ALARM_P {
         return check(name, CheckOutcome::Passed, format!("{said}; {}.", by_chance(p)), Some(p));
     }
     let statement = format!(
         "{said}. Chance hardly ever makes groups so unlike, so they were not drawn at random. Changes are compared, not levels, but \
-         unlike servers may also change unlike."
+         unlike {words} may also change unlike."
     );
     check(name, CheckOutcome::Warning, statement, Some(p))
 }
@@ -260,15 +267,15 @@ fn explains(drift: f64, estimate: &Estimate, question: &FleetQuestion) -> bool {
 /// Whether the effect is one server's.
 fn leave_one_out(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
     let name = "leave_one_out";
+    let (word, words) = (compared.units.word(), compared.units.words());
     let left = estimate.effect.as_ref().and_then(left_out);
     if estimate.log_ratio.is_some() && estimate.freedom == 0.0 {
         let statement =
-            "Without one of the servers there is no effect to tell: it hangs on that server alone."
-                .to_owned();
+            format!("Without one of the {words} there is no effect to tell: it hangs on that {word} alone.");
         return check(name, CheckOutcome::Warning, statement, None);
     }
     let (Some(left), Some((low, high))) = (left, estimate.log_interval(question.level)) else {
-        let statement = "There is no effect to look at without each server.".to_owned();
+        let statement = format!("There is no effect to look at without each {word}.");
         return check(name, CheckOutcome::Unknown, statement, None);
     };
     if let Some(statement) = apart(compared, estimate, question) {
@@ -276,14 +283,14 @@ fn leave_one_out(compared: &Compared, estimate: &Estimate, question: &FleetQuest
     }
     let most = &compared.units.names[left.most];
     let said = format!(
-        "Without any one server the ratio is between {} and {}; {most} moves it most",
+        "Without any one {word} the ratio is between {} and {}; {most} moves it most",
         ratio(left.low.exp()),
         ratio(left.high.exp()),
     );
     let shown = low > 0.0 || high < 0.0;
     let turned = left.low < 0.0 && left.high > 0.0;
     if !(low..=high).contains(&left.without_most) || (shown && turned) {
-        let statement = format!("{said}. The effect hangs on that server: look at it.");
+        let statement = format!("{said}. The effect hangs on that {word}: look at it.");
         return check(name, CheckOutcome::Warning, statement, None);
     }
     check(name, CheckOutcome::Passed, format!("{said}."), None)

@@ -29,25 +29,28 @@ pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQ
                 .to_owned();
         return found(CheckOutcome::Passed, statement);
     }
+    let word = compared.units.word();
     let load = compared.adjusted.then_some(estimate.load_change.as_slice());
     let groups = Groups { test: &compared.units.test, stratum: &compared.units.stratum, load };
     let second = totals_effect(&groups, &counted(compared));
     let (Some(second), Some((low, high))) = (second, second.and_then(|second| second.interval(LEVEL))) else {
         let statement = format!(
-            "By totals there is no ratio: too few servers have {}, or a group has none before or after the change.",
+            "By totals there is no ratio: too few {} have {}, or a group has none before or after the change.",
+            compared.units.words(),
             question.metric
         );
         return found(CheckOutcome::Unknown, statement);
     };
     let said = format!(
-        "All {} of a group together, at equal load of each server, have the ratio {} ({} to {} at {})",
+        "All {} of a group together, at equal load of each {word}, have the ratio {} ({} to {} at {})",
         question.metric,
         ratio(second.log_ratio.exp()),
         ratio(low.exp()),
         ratio(high.exp()),
         percent(LEVEL)
     );
-    let said = if compared.adjusted { said } else { said.replace(", at equal load of each server,", "") };
+    let said =
+        if compared.adjusted { said } else { said.replace(&format!(", at equal load of each {word},"), "") };
     let (Some(first), Some((first_low, first_high))) =
         (estimate.log_ratio.map(|it| it.0), estimate.log_interval(question.level))
     else {
@@ -67,14 +70,15 @@ pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQ
     if apart && contradicts {
         let other = ratio(first.exp());
         let statement = format!(
-            "{said}. That contradicts the ratio of {other}: what holds for a typical server does not hold for what all of them count."
+            "{said}. That contradicts the ratio of {other}: what holds for a typical {word} does not hold for what all of them count."
         );
         return found(CheckOutcome::Failed, statement);
     }
     if apart && (first - second.log_ratio).abs() > limit {
         let statement = format!(
-            "{said}: the change does not do the same to servers with many {0} as to those with few.",
-            question.metric
+            "{said}: the change does not do the same to {1} with many {0} as to those with few.",
+            question.metric,
+            compared.units.words()
         );
         return found(CheckOutcome::Warning, statement);
     }

@@ -48,8 +48,11 @@ pub(super) fn overlap(compared: &Compared, estimate: &Estimate) -> FleetCheck {
         sum / n
     };
     let apart = (mean(true) - mean(false)).abs();
-    let statement =
-        format!("The load of {} of the servers changed by an amount that both groups have", percent(share));
+    let statement = format!(
+        "The load of {} of the {} changed by an amount that both groups have",
+        percent(share),
+        compared.units.words()
+    );
     if apart <= APART.ln() {
         let statement = format!("{statement}; the groups' means are {} apart.", deviation(apart));
         return check(name, CheckOutcome::Passed, statement, None);
@@ -73,13 +76,14 @@ pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &
     let effect = Design::new(&groups).and_then(|design| design.effect(&estimate.load_change));
     let Some(effect) = effect.filter(|_| compared.adjusted) else {
         let statement = match compared.adjusted {
-            true => "The load changed on all servers alike.",
+            true => format!("The load changed on all {} alike.", units.words()),
             false => {
                 "No load was given: whether the change moved traffic from one group to the other is not known."
+                    .to_owned()
             }
         };
         let outcome = if compared.adjusted { CheckOutcome::Passed } else { CheckOutcome::Unknown };
-        return check(name, outcome, statement.to_owned(), None);
+        return check(name, outcome, statement, None);
     };
     let p = chance(&groups, &estimate.load_change, DRAWN_FOR_CHECK, question.seed).map(|chance| chance.p);
     if let Some(found) = unequal_shares(estimate, effect.log_ratio, p, question) {

@@ -8,7 +8,7 @@ use super::compared::Compared;
 use super::question::Stratum;
 use super::strata::{self, numbers};
 use super::words::count;
-use plumb_model::fleet::FleetUnit;
+use plumb_model::fleet::{FleetGroup, FleetUnit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The units of a comparison, in the order of their names where they are not the servers.
@@ -89,6 +89,12 @@ impl Units {
             FleetUnit::Hardware => count(n, "kind").replace("kinds", self.words()),
             FleetUnit::Server | FleetUnit::Site => count(n, self.word()),
         }
+    }
+
+    /// How many are in each group.
+    pub(super) fn by_group(&self) -> BTreeMap<FleetGroup, u32> {
+        let [control, test] = self.counts();
+        BTreeMap::from([(FleetGroup::Control, control as u32), (FleetGroup::Test, test as u32)])
     }
 
     /// In each group: control, test.

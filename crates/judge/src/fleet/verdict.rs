@@ -4,7 +4,7 @@ use super::checks::{self, DECISIVE};
 use super::compared::Compared;
 use super::estimate::{Estimate, POWER};
 use super::question::FleetQuestion;
-use super::words::{change, p_value, ratio};
+use super::words::{change, count, p_value, ratio};
 use plumb_model::fleet::{CheckOutcome, FleetCheck, ServersNeeded};
 use plumb_model::trial::{Good, TrialVerdict};
 use plumb_stats::fleet::design::Groups;
@@ -76,12 +76,11 @@ pub(super) fn weigh(
                 .to_owned(),
         );
     }
+    // Why comes first, and what another size would show after it: one server far out widens the interval of all, and of whole sites
+    // there are few.
+    let why = [checks::apart(compared, estimate, question), whole_units(compared)];
     let too_small = too_small(compared, estimate, question, &needed);
-    // One server far out widens the interval of all.
-    undecided(match checks::apart(compared, estimate, question) {
-        Some(apart) => format!("{too_small} {apart}"),
-        None => too_small,
-    })
+    undecided(why.into_iter().flatten().chain([too_small]).collect::<Vec<_>>().join(" "))
 }
 
 /// Whether effects as large as the margin, either way, are what chance hardly ever makes of this data: each on one side of the level
@@ -134,6 +133,23 @@ fn no_estimate(compared: &Compared, estimate: &Estimate, question: &FleetQuestio
     }
 }
 
+/// How few there are of what is compared, where that is not the servers.
+fn whole_units(compared: &Compared) -> Option<String> {
+    let units = &compared.units;
+    if units.are_servers() {
+        return None;
+    }
+    let [control, test] = units.counts();
+    let servers = compared.servers.len() as u64;
+    Some(format!(
+        "No {} has both groups, so {} are held against {}, and not their {} against each other.",
+        units.word(),
+        units.counted(test as u64).replacen(' ', " test ", 1),
+        units.counted(control as u64).replacen(' ', " control ", 1),
+        count(servers, "server"),
+    ))
+}
+
 fn too_small(
     compared: &Compared,
     estimate: &Estimate,
@@ -146,7 +162,11 @@ fn too_small(
     let words = compared.units.words();
     let would = needed.first().and_then(|it| Some((it.ratio, it.servers?)));
     let would = would.map_or_else(String::new, |(of, servers)| {
-        format!("; for the margin of {} it would take {servers} {words} in each group", change(of))
+        format!(
+            "; for the margin of {} it would take {} in each group",
+            change(of),
+            compared.units.counted(servers)
+        )
     });
     format!(
         "Neither a difference nor its absence is shown: with this spread of the {words}, a ratio of {} or {} is seen four times out of \

@@ -15,6 +15,11 @@ const DAY_S: u64 = 86_400;
 /// Powers of the load outside of which the load is hardly what drives a metric (ours).
 pub(super) const UNUSUAL: std::ops::Range<f64> = 0.5..2.5;
 
+/// Whether an interval of that power tells anything: it does not hold all that is usual.
+pub(super) fn tells((low, high): (f64, f64)) -> bool {
+    low > UNUSUAL.start || high < UNUSUAL.end
+}
+
 /// Below this p a reader is told that it is rare, though it is no alarm.
 const RARE: f64 = 0.05;
 
@@ -223,14 +228,15 @@ fn third(result: &FleetResult) -> Option<String> {
             if surge.has_change_in_it { ", with the change in it" } else { "" }
         ));
     }
-    let warned: Vec<&str> = result
+    let warned: Vec<String> = result
         .checks
         .iter()
         .filter(|check| matches!(check.outcome, CheckOutcome::Warning | CheckOutcome::Failed))
-        .map(|check| check.name.as_str())
+        .map(|check| check.name.replace('_', "-"))
         .collect();
     if !warned.is_empty() {
-        return Some(format!("Keep in mind what the checks say of: {}.", warned.join(", ")));
+        let checks = if warned.len() == 1 { "this check has" } else { "these checks have" };
+        return Some(format!("Read what {checks} to say before relying on it: {}.", warned.join(", ")));
     }
     let stage = result.rollout.first()?;
     Some(format!(

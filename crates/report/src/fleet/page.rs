@@ -5,7 +5,7 @@ use super::{figures, outcome, p, ratio, span, words};
 use crate::number::{ABSENT, counted, percent};
 use crate::{ReportError, number};
 use askama::Template;
-use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetResult};
+use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetResult, FleetUnit};
 use plumb_model::trial::TrialVerdict;
 
 /// The whole page.
@@ -139,13 +139,19 @@ fn headline(result: &FleetResult) -> String {
 }
 
 fn meta(result: &FleetResult) -> Vec<(&'static str, String)> {
-    let servers = result.servers.iter().map(|(of, servers)| format!("{servers} {}", super::group(*of)));
-    vec![
-        ("Change", result.changed_at.clone()),
-        ("Servers", servers.collect::<Vec<_>>().join(", ")),
+    let compared = match result.unit {
+        FleetUnit::Server => None,
+        FleetUnit::Site => Some("Sites"),
+        FleetUnit::Hardware => Some("Kinds of hardware"),
+    };
+    let mut meta = vec![("Change", result.changed_at.clone())];
+    meta.extend(compared.map(|name| (name, super::by_group(&result.units))));
+    meta.extend([
+        ("Servers", super::by_group(&result.servers)),
         ("Intervals", format!("{} before, {} after", result.intervals_before, result.intervals_after)),
         ("Seed", result.seed.to_string()),
-    ]
+    ]);
+    meta
 }
 
 fn naive(result: &FleetResult) -> Vec<[String; 5]> {

@@ -3,7 +3,7 @@
 use super::{page, text};
 use crate::text::TextStyle;
 use plumb_model::fleet::{
-    CheckOutcome, Exclusion, FLEET_SCHEMA_VERSION, FleetCheck, FleetDay, FleetGroup, FleetResult,
+    CheckOutcome, Exclusion, FLEET_SCHEMA_VERSION, FleetCheck, FleetDay, FleetGroup, FleetResult, FleetUnit,
     NaiveFigure, RolloutStage, SampleKind, ServersNeeded, Surge,
 };
 use plumb_model::trial::{Good, TrialVerdict};
@@ -34,7 +34,8 @@ fn result() -> FleetResult {
         seed: 1,
         servers: BTreeMap::from([(FleetGroup::Control, 3), (FleetGroup::Test, 3)]),
         strata: 1,
-        unit: plumb_model::fleet::FleetUnit::Server,
+        unit: FleetUnit::Server,
+        units: BTreeMap::from([(FleetGroup::Control, 3), (FleetGroup::Test, 3)]),
         effect_ratio: Some(0.0517),
         interval_low: Some(0.0404),
         interval_high: Some(0.0631),
@@ -101,6 +102,41 @@ fn the_text_is_no_wider_than_the_terminal_and_what_is_absent_is_a_dash() {
     assert!(row("ratio of ratios").ends_with("0.308, without an interval: too few servers"), "{text}");
     assert!(row("with the change in it").contains("no time on this side"), "{text}");
     assert!(row(" 1.03").ends_with("  more than a million"), "{text}");
+}
+
+#[test]
+fn the_answer_is_last_with_what_speaks_against_it_just_before() {
+    let caveats = vec!["Keep some servers back.".to_owned()];
+    let text = text::render(&FleetResult { caveats, ..result() }, TextStyle { color: false, width: 100 });
+    let end = "\n\nBefore relying on it\n- Keep some servers back.\n\nIn short\n- Undecided.\n";
+    assert!(text.ends_with(end), "{text}");
+}
+
+#[test]
+fn sites_are_counted_as_sites_and_a_power_that_cannot_be_told_is_a_dash() {
+    let sites = FleetResult {
+        unit: FleetUnit::Site,
+        units: BTreeMap::from([(FleetGroup::Control, 4), (FleetGroup::Test, 5)]),
+        servers: BTreeMap::from([(FleetGroup::Control, 1_600), (FleetGroup::Test, 20)]),
+        load_elasticity: None,
+        load_elasticity_low: Some(-11.8),
+        load_elasticity_high: Some(8.65),
+        metric: "drops".to_owned(),
+        ..result()
+    };
+    let text = text::render(&sites, TextStyle { color: false, width: 140 });
+    let row = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap();
+    assert!(row("sites compared").ends_with("  4 control, 5 test"), "{text}");
+    assert!(row("their servers").ends_with("  1,600 control, 20 test"), "{text}");
+    let power = row("drops grows with packets to the power of");
+    assert!(
+        power.ends_with(" - (-11.8 to 8.65): the load of the sites changed too little, or too much alike"),
+        "{text}"
+    );
+    let page = page::render(&sites).unwrap();
+    assert!(page.contains("<dt>Sites</dt><dd>4 control, 5 test</dd>"), "{page}");
+    let servers = text::render(&result(), TextStyle { color: false, width: 140 });
+    assert!(servers.contains("\nservers compared ") && !servers.contains("their servers"), "{servers}");
 }
 
 #[test]

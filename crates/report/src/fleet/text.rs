@@ -1,11 +1,11 @@
-//! A fleet's result for the terminal: the verdict first, then what it rests on.
+//! A fleet's result for the terminal: what it rests on, and the answer last, where the eye rests above the prompt. Its title has the
+//! verdict, too.
 
 use super::{figures, group, outcome, p, ratio, span, verdict, words};
 use crate::number::{ABSENT, count, counted, percent};
 use crate::size_text::{self, Body, Column, Section, Sheet};
 use crate::text::TextStyle;
 use plumb_model::fleet::{FleetDay, FleetGroup, FleetResult, Surge};
-use plumb_model::trial::TrialVerdict;
 
 /// Heights of a spark line.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -21,13 +21,7 @@ pub fn render(result: &FleetResult, style: TextStyle) -> String {
         result.changed_at,
         verdict(result.verdict).to_uppercase()
     );
-    let findings = match result.verdict {
-        TrialVerdict::Worse => vec![result.summary.first().cloned().unwrap_or_default()],
-        _ => Vec::new(),
-    };
     let mut sections = vec![
-        section("In short", "", Body::Sentences(result.summary.clone())),
-        section("Figures", &super::caution(result), pairs(figures(result))),
         section("Checks", "what would make the comparison wrong", checks(result)),
         section(
             "Not to be relied on",
@@ -54,7 +48,12 @@ pub fn render(result: &FleetResult, style: TextStyle) -> String {
     if !result.exclusions.is_empty() {
         sections.push(section("Left out or mended", "", exclusions(result)));
     }
-    size_text::render(&Sheet { title, findings, cautions: result.caveats.clone(), sections }, style)
+    sections.push(section("Figures", &super::caution(result), pairs(figures(result))));
+    if !result.caveats.is_empty() {
+        sections.push(section("Before relying on it", "", Body::Sentences(result.caveats.clone())));
+    }
+    sections.push(section("In short", "", Body::Sentences(result.summary.clone())));
+    size_text::render(&Sheet { title, sections, ..Sheet::default() }, style)
 }
 
 fn section(heading: &str, meaning: &str, body: Body) -> Section {

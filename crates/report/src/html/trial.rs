@@ -15,6 +15,11 @@ const TICK_GAP: f64 = 0.2;
 /// Least distance of two ticks of a chart's ratio axis.
 const TICK_GAP_CHART: f64 = 0.22;
 
+/// Width of a character of a label in 12 px, the widest digit of common fonts, rounded up.
+const LABEL_CHARACTER_PX: usize = 7;
+/// Between labels and plot, and at the page's edge.
+const LABEL_GAP_PX: usize = 12;
+
 /// The section.
 pub(super) struct TrialView {
     pub(super) extent: String,
@@ -78,6 +83,8 @@ pub(super) struct PairChart {
     pub(super) description: String,
     pub(super) pairs: Vec<Pair>,
     pub(super) value_ticks: Vec<(String, String)>,
+    /// Room at the left, as the longest label of an axis needs.
+    pub(super) left_px: usize,
     pub(super) ratio_ticks: Vec<(String, String)>,
     pub(super) one: String,
     pub(super) margin: (String, String),
@@ -268,8 +275,14 @@ fn chart(id: usize, metric: &MetricResult, bands: Bands) -> Option<PairChart> {
         .interval_low
         .zip(metric.interval_high)
         .map(|(low, high)| (ratio_y(high), percent(axis.share(high) - axis.share(low))));
+    let value_ticks: Vec<(String, String)> =
+        scale.ticks().into_iter().map(|value| (value_y(value), tick(value))).collect();
+    let ratio_ticks: Vec<(String, String)> =
+        axis.ticks(TICK_GAP_CHART).into_iter().map(|ratio| (ratio_y(ratio), trials::tick(ratio))).collect();
+    let labels = value_ticks.iter().chain(&ratio_ticks).map(|(_, label)| label.chars().count());
     Some(PairChart {
         id,
+        left_px: labels.max().unwrap_or(0) * LABEL_CHARACTER_PX + LABEL_GAP_PX,
         names: format!("{} / {}", metric.arm, metric.against),
         arm: metric.arm.clone(),
         against: metric.against.clone(),
@@ -281,12 +294,8 @@ fn chart(id: usize, metric: &MetricResult, bands: Bands) -> Option<PairChart> {
             trials::estimate(metric).unwrap_or_else(|| "no estimate".to_owned())
         ),
         pairs: pairs.collect(),
-        value_ticks: scale.ticks().into_iter().map(|value| (value_y(value), tick(value))).collect(),
-        ratio_ticks: axis
-            .ticks(TICK_GAP_CHART)
-            .into_iter()
-            .map(|ratio| (ratio_y(ratio), trials::tick(ratio)))
-            .collect(),
+        value_ticks,
+        ratio_ticks,
         one: percent(0.5),
         margin: band(bands.margin),
         floor: bands.floor.map(band),

@@ -123,7 +123,11 @@ fn sites_that_part_the_groups_are_told_though_nobody_asked() {
         found.statement.starts_with("No site has both groups, and whatever else comes to one"),
         "{found:?}"
     );
-    assert!(parted.summary[2].contains("what the checks say of: site"), "{:?}", parted.summary);
+    assert!(
+        parted.summary[2].ends_with("have to say before relying on it: site, servers."),
+        "{:?}",
+        parted.summary
+    );
     table.servers[0].site = "fra".to_owned();
     let mixed = result(&table, &question()).unwrap();
     assert_eq!(check(&mixed, "site").outcome, CheckOutcome::Failed, "one server does not mix two sites");

@@ -1,6 +1,7 @@
 //! Groups that are whole sites, which go their own ways.
 
 use super::*;
+use std::collections::BTreeMap;
 
 /// `each` servers at each of so many sites of a group; the change multiplies the test group's drops, and what else came to a site is 20 %.
 fn of_sites(sites: usize, each: usize, change: f64, seed: u64) -> FleetTable {
@@ -51,6 +52,28 @@ fn an_effect_beyond_what_sites_do_by_themselves_is_found_and_has_no_stages_by_se
     assert_eq!(result.servers[&FleetGroup::Test], 30);
     assert!(result.rollout.is_empty());
     assert!(result.caveats.iter().any(|caveat| caveat.starts_with("There are no stages of a roll-out")));
+}
+
+#[test]
+fn what_is_said_of_sites_speaks_of_sites_and_says_first_why_they_are_few() {
+    let result = result(&shocked((4, 5), 1.0, 0.5, 1), &question()).unwrap();
+    assert_eq!((result.verdict, result.unit), (TrialVerdict::Undecided, FleetUnit::Site));
+    assert_eq!(result.units, BTreeMap::from([(FleetGroup::Control, 4), (FleetGroup::Test, 4)]));
+    let reason = result.reason.as_deref().unwrap();
+    let why = "No site has both groups, so 4 test sites are held against 4 control sites, and not their 40 servers against each other. \
+               Neither a difference nor its absence is shown: ";
+    assert!(reason.starts_with(why), "{reason}");
+    let needed = result.needed[0].servers.unwrap();
+    assert!(
+        needed > 999 && reason.contains(&format!("it would take {},", needed / 1_000)),
+        "{needed}: {reason}"
+    );
+    for name in ["balance", "exposure", "overlap", "leave_one_out"] {
+        let said = &check(&result, name).statement;
+        assert!(said.contains("site") && !said.contains("server"), "{said}");
+    }
+    let (low, high) = (result.load_elasticity_low.unwrap(), result.load_elasticity_high.unwrap());
+    assert!(low < 0.5 && high > 2.5 && result.load_elasticity.is_none(), "{low} to {high}");
 }
 
 #[test]
