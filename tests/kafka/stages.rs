@@ -52,7 +52,12 @@ fn a_lab_of_the_run_gives_request_metrics_to_the_stages_and_is_gone_afterwards(d
     let document = document(&ended);
     let step = &steps(&document)[0];
     assert_nothing_missing(step);
-    assert!(step["blocks"][0]["request_times"].is_object(), "{}", step["blocks"]);
+    let request_times = &step["blocks"][0]["request_times"];
+    assert!(request_times["produce"]["total"]["samples"].as_u64() > Some(0), "{request_times}");
+    for threads in ["network_threads", "request_handlers"] {
+        let share = request_times[threads]["share"].as_f64();
+        assert!(share.is_some_and(|share| share > 0.0 && share <= 1.0), "{request_times}");
+    }
     for name in ["publish", "fetch"] {
         // The brokers' metrics count whole milliseconds: a figure or, where that is too coarse, its bounds.
         let stage = stage(step, name);

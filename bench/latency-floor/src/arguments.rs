@@ -9,10 +9,12 @@ pub(crate) const HELP: &str = "\
 Plumb's latencies beside those of a bare librdkafka loop and of Kafka's EndToEndLatency
 
   --rounds N     each contestant runs once a round [default: 10]
-  --count N      measured messages in each run [default: 1500]
   --rate N       messages per second [default: 300]
+  --count N      measured messages in each run [default: those of 5 s]
   --seed N       decides the order within the rounds [default: 1]
-  --without-java leave EndToEndLatency out
+  --acknowledge  acknowledge latency of idempotent producers instead, at 1,000 messages per second unless --rate is given:
+                 Plumb's two drivers, a bare librdkafka loop, and a bare loop around the Java client
+  --without-java leave EndToEndLatency, or the Java client, out
   --realtime     contestants and broker go before all other programs, and no CPU falls asleep (chrt, needs root): for a
                  machine that others use, or a virtual one
   --plumb FILE   a program to measure; built from this workspace without it
@@ -24,6 +26,7 @@ pub(crate) enum Job {
     Bench(Options),
     /// The bare loop, in a process of its own.
     Bare {
+        what: Measured,
         bootstrap: String,
         topic: String,
         load: Load,
@@ -32,9 +35,39 @@ pub(crate) enum Job {
     Awake,
 }
 
+/// Which latency is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Measured {
+    EndToEnd,
+    Acknowledge,
+}
+
+impl Measured {
+    /// What the bare loop is told.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Measured::EndToEnd => "end-to-end",
+            Measured::Acknowledge => "acknowledge",
+        }
+    }
+
+    fn of(word: &str) -> Result<Measured, BenchError> {
+        let known = [Measured::EndToEnd, Measured::Acknowledge].into_iter().find(|what| what.word() == word);
+        known.ok_or_else(|| bad("end-to-end or acknowledge", word))
+    }
+
+    fn rate_per_s(self) -> u64 {
+        match self {
+            Measured::EndToEnd => 300,
+            Measured::Acknowledge => 1_000,
+        }
+    }
+}
+
 /// What to compare, and how long.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
+    pub(crate) what: Measured,
     pub(crate) rounds: usize,
     pub(crate) seed: u64,
     pub(crate) with_java: bool,
@@ -62,27 +95,47 @@ pub(crate) const WARM_UP_S: u64 = 2;
 pub(crate) const PRODUCER: &[(&str, &str)] =
     &[("acks", "all"), ("linger.ms", "0"), ("socket.nagle.disable", "true")];
 
+/// What idempotent producers are told, where acknowledgements are compared.
+pub(crate) const IDEMPOTENT: &[(&str, &str)] = &[
+    ("acks", "all"),
+    ("linger.ms", "0"),
+    ("enable.idempotence", "true"),
+    ("max.in.flight.requests.per.connection", "5"),
+];
+
 /// The same for the consumers.
 pub(crate) const CONSUMER: &[(&str, &str)] = &[("fetch.wait.max.ms", "10"), ("socket.nagle.disable", "true")];
 
 /// Reads the words after the program's name.
 pub(crate) fn parse(words: &[String]) -> Result<Job, BenchError> {
-    if let [word, bootstrap, topic, rate, warm_up, count] = words
+    if let [word, what, bootstrap, topic, rate, warm_up, count] = words
         && word == "bare"
     {
         let load = Load { rate_per_s: number(rate)?, warm_up_count: number(warm_up)?, count: number(count)? };
-        return Ok(Job::Bare { bootstrap: bootstrap.clone(), topic: topic.clone(), load });
+        let (bootstrap, topic) = (bootstrap.clone(), topic.clone());
+        return Ok(Job::Bare { what: Measured::of(what)?, bootstrap, topic, load });
     }
-    let load = Load { rate_per_s: 300, warm_up_count: 0, count: 1500 };
-    let mut options =
-        Options { rounds: 10, seed: 1, with_java: true, realtime: false, plumb: None, keep: None, load };
+    let what = Measured::EndToEnd;
+    let load = Load { rate_per_s: 0, warm_up_count: 0, count: 0 };
+    let mut options = Options {
+        what,
+        rounds: 10,
+        seed: 1,
+        with_java: true,
+        realtime: false,
+        plumb: None,
+        keep: None,
+        load,
+    };
+    let (mut rate_per_s, mut count) = (None, None);
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         let mut value = || rest.next().ok_or_else(|| bad("a value after it", word));
         match word.as_str() {
             "--rounds" => options.rounds = number(value()?)?,
-            "--count" => options.load.count = number(value()?)?,
-            "--rate" => options.load.rate_per_s = number(value()?)?,
+            "--acknowledge" => options.what = Measured::Acknowledge,
+            "--count" => count = Some(number(value()?)?),
+            "--rate" => rate_per_s = Some(number(value()?)?),
             "--seed" => options.seed = number(value()?)?,
             "--without-java" => options.with_java = false,
             "--realtime" => options.realtime = true,
@@ -93,6 +146,8 @@ pub(crate) fn parse(words: &[String]) -> Result<Job, BenchError> {
             _ => return Err(bad("one of the flags that --help lists", word)),
         }
     }
+    options.load.rate_per_s = rate_per_s.unwrap_or(options.what.rate_per_s());
+    options.load.count = count.unwrap_or(5 * options.load.rate_per_s);
     if options.load.count == 0 || options.load.rate_per_s == 0 {
         return Err(bad("a count and a rate above 0", "0"));
     }
@@ -119,7 +174,9 @@ mod tests {
     #[test]
     fn the_warm_up_follows_the_rate() {
         let Ok(Job::Bench(options)) = parse(&words("--rate 100 --rounds 3")) else { panic!() };
-        assert_eq!((options.rounds, options.load.warm_up_count), (3, 200));
+        assert_eq!((options.rounds, options.load.warm_up_count, options.load.count), (3, 200, 500));
+        let Ok(Job::Bench(options)) = parse(&words("--acknowledge")) else { panic!() };
+        assert_eq!((options.load.rate_per_s, options.load.count), (1_000, 5_000));
     }
 
     #[test]

@@ -6,10 +6,13 @@
 
 #![expect(unsafe_code, reason = "librdkafka is a C library, and a layer of ours around it would not be bare")]
 
-use crate::arguments::{CONSUMER, Load, PRODUCER, VALUE_BYTES};
+mod acknowledged;
+
+use crate::arguments::{CONSUMER, Load, Measured, PRODUCER, VALUE_BYTES};
 use crate::error::BenchError;
 use crate::figures::{Figures, Run};
-use crate::machine::Meter;
+use crate::machine::{Meter, Spent};
+pub(crate) use acknowledged::acknowledged_in_this_process;
 use rdkafka_sys as sys;
 use rustix::time::{ClockId, clock_gettime};
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -25,16 +28,22 @@ const SPIN_NS_MAX: u64 = 100_000;
 
 /// Runs the loop in a process of its own and works out the figures. `keep` takes the samples.
 pub(crate) fn run(
-    (bootstrap, topic): (&str, &str),
+    (what, bootstrap, topic): (Measured, &str, &str),
     load: &Load,
     meter: &Meter,
     keep: &std::path::Path,
 ) -> Result<Run, BenchError> {
     let mut command = std::process::Command::new(std::env::current_exe()?);
     let numbers = [load.rate_per_s, load.warm_up_count, load.count].map(|number| number.to_string());
-    command.args(["bare", bootstrap, topic]).args(numbers);
+    command.args(["bare", what.word(), bootstrap, topic]).args(numbers);
     let (text, spent) = meter.run(command)?;
     fs_err::write(keep, &text)?;
+    samples_of("bare", &text, load, spent)
+}
+
+/// The figures of a program that prints the CPU time of the measured part, then a line with intended, actual and last time
+/// of each measured message.
+pub(crate) fn samples_of(program: &str, text: &str, load: &Load, spent: Spent) -> Result<Run, BenchError> {
     let lines =
         text.lines().map(|line| line.split(' ').filter_map(|word| word.parse::<u64>().ok()).collect());
     let lines: Vec<Vec<u64>> = lines.collect();
@@ -44,7 +53,8 @@ pub(crate) fn run(
         Figures::exact(taken.collect())
     };
     let cpu_ns = lines.iter().find(|line| line.len() == 1).map(|line| line[0]);
-    let no_cpu = || BenchError::Output { program: "bare".into(), expected: "CPU time", got: text.clone() };
+    let no_cpu =
+        || BenchError::Output { program: program.into(), expected: "CPU time", got: text.to_owned() };
     Ok(Run {
         service: samples(1),
         response: samples(0),
@@ -187,28 +197,60 @@ impl Client {
         bootstrap: &str,
         properties: &[(&str, &str)],
     ) -> Result<Client, BenchError> {
-        let mut words: [c_char; 512] = [0; 512];
-        let own = [("bootstrap.servers", bootstrap), ("log_level", "3")];
-        // SAFETY: the configuration is ours until rd_kafka_new takes it; all pointers are valid for their calls, and the
-        // library ends what it writes into the buffer with a zero byte.
+        Client::of(kind, configuration(bootstrap, properties)?)
+    }
+
+    /// A producer that hands each delivery report to `on_delivery`, with `opaque`, which outlives it.
+    fn reporting<T>(
+        bootstrap: &str,
+        properties: &[(&str, &str)],
+        on_delivery: OnDelivery,
+        opaque: &T,
+    ) -> Result<Client, BenchError> {
+        let conf = configuration(bootstrap, properties)?;
+        // SAFETY: the configuration is ours until rd_kafka_new takes it.
         unsafe {
-            let conf = sys::rd_kafka_conf_new();
-            for (key, value) in own.iter().chain(properties) {
-                let (c_key, c_value) = (c_string(key), c_string(value));
-                let set = sys::rd_kafka_conf_set(
-                    conf,
-                    c_key.as_ptr(),
-                    c_value.as_ptr(),
-                    words.as_mut_ptr(),
-                    words.len(),
-                );
-                if set != sys::rd_kafka_conf_res_t::RD_KAFKA_CONF_OK {
-                    return Err(refused(&format!("{key}={value}"), &words));
-                }
-            }
-            let handle = sys::rd_kafka_new(kind, conf, words.as_mut_ptr(), words.len());
-            if handle.is_null() { Err(refused("new client", &words)) } else { Ok(Client(handle)) }
+            sys::rd_kafka_conf_set_opaque(conf, ptr::from_ref(opaque).cast_mut().cast());
+            sys::rd_kafka_conf_set_dr_msg_cb(conf, Some(on_delivery));
         }
+        Client::of(sys::rd_kafka_type_t::RD_KAFKA_PRODUCER, conf)
+    }
+
+    fn of(kind: sys::rd_kafka_type_t, conf: *mut sys::rd_kafka_conf_t) -> Result<Client, BenchError> {
+        let mut words: [c_char; 512] = [0; 512];
+        // SAFETY: the library takes the configuration and ends what it writes into the buffer with a zero byte.
+        let handle = unsafe { sys::rd_kafka_new(kind, conf, words.as_mut_ptr(), words.len()) };
+        if handle.is_null() { Err(refused("new client", &words)) } else { Ok(Client(handle)) }
+    }
+}
+
+/// What the library calls for each delivery report.
+type OnDelivery = unsafe extern "C" fn(*mut sys::rd_kafka_t, *const sys::rd_kafka_message_t, *mut c_void);
+
+fn configuration(
+    bootstrap: &str,
+    properties: &[(&str, &str)],
+) -> Result<*mut sys::rd_kafka_conf_t, BenchError> {
+    let mut words: [c_char; 512] = [0; 512];
+    let own = [("bootstrap.servers", bootstrap), ("log_level", "3")];
+    // SAFETY: the configuration is ours until rd_kafka_new takes it; all pointers are valid for their calls, and the
+    // library ends what it writes into the buffer with a zero byte.
+    unsafe {
+        let conf = sys::rd_kafka_conf_new();
+        for (key, value) in own.iter().chain(properties) {
+            let (c_key, c_value) = (c_string(key), c_string(value));
+            let set = sys::rd_kafka_conf_set(
+                conf,
+                c_key.as_ptr(),
+                c_value.as_ptr(),
+                words.as_mut_ptr(),
+                words.len(),
+            );
+            if set != sys::rd_kafka_conf_res_t::RD_KAFKA_CONF_OK {
+                return Err(refused(&format!("{key}={value}"), &words));
+            }
+        }
+        Ok(conf)
     }
 }
 

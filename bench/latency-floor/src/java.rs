@@ -1,13 +1,16 @@
-//! The third contestant: Kafka's own EndToEndLatency, from the jars that the broker runs on.
+//! The third contestant: Kafka's own EndToEndLatency, from the jars that the broker runs on; and a bare loop around its Java client.
 //!
-//! It sends one message, waits for it, and sends the next, so it holds no rate; its percentiles are whole milliseconds, and
+//! EndToEndLatency sends one message, waits for it, and sends the next, so it holds no rate; its percentiles are whole milliseconds, and
 //! the first message, slow as a cold JVM is, is in its average. That average is the only figure of it that says anything here.
 
-use crate::arguments::VALUE_BYTES;
+use crate::arguments::{Load, VALUE_BYTES};
+use crate::bare::samples_of;
 use crate::error::BenchError;
+use crate::figures::Run;
 use crate::machine::Meter;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
 use std::process::Command;
 
 const MAIN: &str = "org.apache.kafka.tools.EndToEndLatency";
@@ -38,6 +41,28 @@ pub(crate) fn run(
     let missing = || BenchError::Output { program: MAIN.into(), expected: "average", got: text.clone() };
     let percentiles = behind("Percentiles: ").unwrap_or("none").to_owned();
     Ok(Printed { mean_us: mean.ok_or_else(missing)? * 1e3, percentiles })
+}
+
+/// The bare loop around the Java client, which Java compiles as it starts it.
+const ACKNOWLEDGE: &str = include_str!("Acknowledge.java");
+
+/// Runs that loop; its source and samples go below `keep`.
+pub(crate) fn acknowledge(
+    broker_pid: i32,
+    (bootstrap, topic): (&str, &str),
+    load: &Load,
+    meter: &Meter,
+    keep: &Path,
+) -> Result<Run, BenchError> {
+    fs_err::create_dir_all(keep)?;
+    let source = keep.join("Acknowledge.java");
+    fs_err::write(&source, ACKNOWLEDGE)?;
+    let mut command = Command::new(fs_err::read_link(format!("/proc/{broker_pid}/exe"))?);
+    command.env("CLASSPATH", class_path(broker_pid)?).arg("-Xmx256m").arg(&source).args([bootstrap, topic]);
+    command.args([load.rate_per_s, load.warm_up_count, load.count].map(|number| number.to_string()));
+    let (text, spent) = meter.run(command)?;
+    fs_err::write(keep.join("samples"), &text)?;
+    samples_of("Acknowledge.java", &text, load, spent)
 }
 
 /// The lab gives its brokers their class path in the environment.

@@ -1,6 +1,6 @@
 //! The first contestant: the program, run as a user runs it.
 
-use crate::arguments::{CONSUMER, Load, PRODUCER, VALUE_BYTES, WARM_UP_S};
+use crate::arguments::{CONSUMER, IDEMPOTENT, Load, PRODUCER, VALUE_BYTES, WARM_UP_S};
 use crate::error::BenchError;
 use crate::figures::{Figures, Run};
 use crate::machine::Meter;
@@ -23,7 +23,7 @@ pub(crate) fn build() -> Result<PathBuf, BenchError> {
     Ok(ours.with_file_name("plumb"))
 }
 
-/// Measures; the document goes below `keep`.
+/// Measures end-to-end latency; the document goes below `keep`.
 pub(crate) fn run(
     program: &Path,
     bootstrap: &str,
@@ -31,15 +31,48 @@ pub(crate) fn run(
     meter: &Meter,
     keep: &Path,
 ) -> Result<Run, BenchError> {
-    let mut command = Command::new(program);
-    command.args(["latency", "--output", "json", "--bootstrap", bootstrap, "--out"]).arg(keep);
-    command.args(["--size", &VALUE_BYTES.to_string(), "--warm-up", &format!("{WARM_UP_S}s")]);
-    command.args(["--rate", &load.rate_per_s.to_string(), "--count", &load.count.to_string()]);
+    let mut command = latency(program, bootstrap, load, keep);
     for (side, properties) in [("producer", PRODUCER), ("consumer", CONSUMER)] {
         for (key, value) in properties {
             command.args(["-X", &format!("{side}.{key}={value}")]);
         }
     }
+    figures(command, "end_to_end", load, meter)
+}
+
+/// Measures acknowledge latency of an idempotent producer through a driver.
+pub(crate) fn acknowledge(
+    (program, driver): (&Path, &str),
+    bootstrap: &str,
+    load: &Load,
+    meter: &Meter,
+    keep: &Path,
+) -> Result<Run, BenchError> {
+    let mut command = latency(program, bootstrap, load, keep);
+    command.args(["--driver", driver]);
+    for (key, value) in IDEMPOTENT {
+        command.args(["-X", &format!("producer.{key}={value}")]);
+    }
+    figures(command, "acknowledge", load, meter)
+}
+
+fn latency(program: &Path, bootstrap: &str, load: &Load, keep: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.args(["latency", "--output", "json", "--bootstrap", bootstrap, "--out"]).arg(keep);
+    command.args([
+        "--size",
+        &VALUE_BYTES.to_string(),
+        "--warm-up",
+        &format!("{WARM_UP_S}s"),
+        "--blocks",
+        "1",
+    ]);
+    command.args(["--rate", &load.rate_per_s.to_string(), "--count", &load.count.to_string()]);
+    command
+}
+
+/// Runs it and takes the figures of this latency from its document.
+fn figures(command: Command, of: &str, load: &Load, meter: &Meter) -> Result<Run, BenchError> {
     let (text, spent) = meter.run(command)?;
     let document = serde_json::from_str(&text).unwrap_or(Value::Null);
     let step = &document["steps"][0];
@@ -51,8 +84,8 @@ pub(crate) fn run(
     };
     let cpu_s = step["instrument"]["cpu_s"].as_f64().ok_or_else(|| missing("CPU time"))?;
     Ok(Run {
-        service: figures("end_to_end_service").ok_or_else(|| missing("service time"))?,
-        response: figures("end_to_end").ok_or_else(|| missing("latency"))?,
+        service: figures(&format!("{of}_service")).ok_or_else(|| missing("service time"))?,
+        response: figures(of).ok_or_else(|| missing("latency"))?,
         measured_cpu_us: cpu_s * 1e6 / load.count as f64,
         whole_cpu_s: spent.child_cpu_s,
         foreign_share: spent.foreign_share,

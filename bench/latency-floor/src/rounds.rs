@@ -1,10 +1,10 @@
 //! Runs the contestants in turns: in every round each of them once, in an order drawn anew.
 
-use crate::arguments::{Load, Options};
+use crate::arguments::{Load, Measured, Options};
 use crate::error::BenchError;
 use crate::figures::Run;
 use crate::machine::Meter;
-use crate::{bare, java, plumb, table};
+use crate::{acknowledge, bare, java, plumb, table};
 use plumb_bench_frame::say;
 use plumb_lab::kafka::{LabCluster, LabOptions, PlainClient};
 use plumb_stats::random::Random;
@@ -47,6 +47,9 @@ pub(crate) fn run(options: &Options) -> Result<(), BenchError> {
     if options.realtime {
         bench.meter.make_realtime()?;
     }
+    if options.what == Measured::Acknowledge {
+        return acknowledge::run(&bench, options);
+    }
     say(table::HEADER)?;
     let mut random = Random::new(options.seed);
     let mut rounds = Vec::new();
@@ -69,12 +72,14 @@ pub(crate) fn run(options: &Options) -> Result<(), BenchError> {
     Ok(say(&table::summary(&rounds, &options.load))?)
 }
 
-struct Bench {
-    lab: LabCluster,
-    meter: Meter,
-    program: PathBuf,
-    keep: PathBuf,
-    load: Load,
+/// What all contestants work with.
+pub(crate) struct Bench {
+    pub(crate) lab: LabCluster,
+    pub(crate) meter: Meter,
+    pub(crate) program: PathBuf,
+    /// Takes documents and samples.
+    pub(crate) keep: PathBuf,
+    pub(crate) load: Load,
 }
 
 impl Bench {
@@ -99,7 +104,9 @@ impl Bench {
 
     fn bare(&self, name: &str, load: &Load) -> Result<Run, BenchError> {
         let keep = self.keep.join(name).with_extension("samples");
-        self.with_topic(name, |topic| bare::run((&self.lab.bootstrap(), topic), load, &self.meter, &keep))
+        self.with_topic(name, |topic| {
+            bare::run((Measured::EndToEnd, &self.lab.bootstrap(), topic), load, &self.meter, &keep)
+        })
     }
 
     fn java(&self, name: &str) -> Result<java::Printed, BenchError> {
@@ -110,7 +117,7 @@ impl Bench {
     }
 
     /// With a topic as Plumb makes them: one partition, one replica, the broker's settings.
-    fn with_topic<T>(
+    pub(crate) fn with_topic<T>(
         &self,
         name: &str,
         run: impl FnOnce(&str) -> Result<T, BenchError>,

@@ -8,7 +8,9 @@ mod arms;
 mod steps;
 
 use crate::figure::quoted;
-use plumb_model::compare::{COMPARE_SCHEMA_VERSION, CompareResult, ComparedRun};
+use plumb_model::compare::{
+    COMPARE_SCHEMA_VERSION, CompareResult, CompareSays, ComparedMetric, ComparedRun, ComparedSteps,
+};
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Severity, ValidityVerdict};
 use thiserror::Error;
@@ -63,13 +65,21 @@ pub fn compare(
     let (steps_a, steps_b) = if a.run.id == b.run.id { (both.clone(), both) } else { (steps_a, steps_b) };
     let named = step_a.is_some() || step_b.is_some();
     let alone = if named { Vec::new() } else { steps::alone(a, b) };
+    let steps: Vec<ComparedSteps> =
+        pairs.iter().map(|(of_a, of_b)| steps::compared((a, *of_a), (b, *of_b))).collect();
+    let differs = |metric: &ComparedMetric| metric.says == CompareSays::DiffersMoreThanBlocks;
+    let outcome = match steps.iter().flat_map(|pair| &pair.metrics).any(differs) {
+        true => CompareSays::DiffersMoreThanBlocks,
+        false => CompareSays::CannotTell,
+    };
     Ok(CompareResult {
         schema_version: COMPARE_SCHEMA_VERSION,
+        outcome,
         a: run(a, &steps_a),
         b: run(b, &steps_b),
         apart_s: apart_s(&a.run.started_at, &b.run.started_at),
         conditions: conditions(a, b),
-        steps: pairs.iter().map(|(of_a, of_b)| steps::compared((a, *of_a), (b, *of_b))).collect(),
+        steps,
         alone,
         cannot_show: cannot_show(a, b),
     })

@@ -17,6 +17,7 @@ mod gaps;
 mod lost;
 mod missing;
 mod naive;
+mod panel;
 mod pre_trend;
 mod question;
 mod rollout;
@@ -36,6 +37,7 @@ pub use question::{FleetQuestion, Stratum};
 
 use compared::Compared;
 use plumb_model::fleet::{FLEET_SCHEMA_VERSION, FleetResult, FleetTable};
+use plumb_model::outcome::Outcome;
 
 /// What the table says about the question.
 ///
@@ -75,8 +77,10 @@ pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResul
         interval_low: estimate.interval(question.level).0,
         interval_high: estimate.interval(question.level).1,
         level: question.level,
+        by_intervals: estimate.second.and_then(|second| second.told(question.level)),
         p: estimate.p,
         margin: question.margin,
+        outcome: Some(Outcome::of_verdicts([verdict].into_iter())),
         verdict,
         reason,
         smallest_detectable_ratio: estimate.smallest_detectable_ratio(&compared, question.level),

@@ -42,6 +42,7 @@ pub(crate) fn healthy() -> RunDocument {
             plumb_version: "0.1.0".to_owned(),
             resumed: Vec::new(),
         },
+        outcome: None,
         validity: Validity { verdict: ValidityVerdict::Valid, reasons: Vec::new() },
         summary: Vec::new(),
         findings: Vec::new(),

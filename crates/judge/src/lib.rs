@@ -41,6 +41,7 @@ pub use rule::{About, ProbeRule, Rule};
 
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Comparison, Finding, Severity, Validity, ValidityVerdict};
+use plumb_model::outcome::Outcome;
 use plumb_model::queue::QueueResult;
 use plumb_model::sweep::SweepResult;
 use plumb_model::trial::TrialResult;
@@ -50,6 +51,8 @@ use std::cmp::Reverse;
 /// What a document says once it is judged; the parts are those of the document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
+    /// How it came out, in one word.
+    pub outcome: Outcome,
     /// Whether the figures can be used, with every reason, gravest first.
     pub validity: Validity,
     /// Claims about the system, gravest first.
@@ -71,6 +74,7 @@ pub struct Judgement {
 impl Judgement {
     /// Puts it into the document that it is of, in place of what an earlier one said.
     pub fn put_into(self, document: &mut RunDocument) {
+        document.outcome = Some(self.outcome);
         document.validity = self.validity;
         document.findings = self.findings;
         document.comparisons = self.comparisons;
@@ -101,13 +105,17 @@ pub fn judge(document: &RunDocument) -> Judgement {
         Some(Severity::Note) | None => ValidityVerdict::Valid,
     };
     let validity = Validity { verdict, reasons };
-    let trial = trial::result(document, &validity);
+    let mut trial = trial::result(document, &validity);
+    let outcome = Outcome::of_run(&document.run.state, verdict, trial.as_ref());
+    if let Some(trial) = &mut trial {
+        trial.outcome = Some(outcome);
+    }
     let summary = match &trial {
         Some(trial) => trial.summary.clone(),
         None => summary::summary(&case, &validity, &findings),
     };
     let winners = winner::winners(document, verdict, &comparisons, trial.as_ref());
-    Judgement { validity, findings, comparisons, sweeps, queues, trial, winners, summary }
+    Judgement { outcome, validity, findings, comparisons, sweeps, queues, trial, winners, summary }
 }
 
 /// Every rule, in the order in which equally grave findings are listed.

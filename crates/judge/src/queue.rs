@@ -15,7 +15,7 @@ use plumb_stats::law::student_quantile;
 use plumb_stats::trend::trend;
 
 /// Fewest measured seconds of a block to tell a growth from chance (ours, as in `saturated`).
-const SECONDS_MIN: usize = 6;
+pub(crate) const SECONDS_MIN: usize = 6;
 
 /// Growth below this share of the rate is none (ours, the complement of the share of the rate that counts as reached).
 const GROWTH_MIN: f64 = 0.005;

@@ -82,8 +82,19 @@ fn figures(case: &Case) -> Option<String> {
     if setups.len() == 1 {
         return Some(format!("{}, {} took {}.", way(best), quoted(best.name()), latency(best)?));
     }
+    let verdict = case.comparisons.iter().find(|pair| is_of_means(pair) && is_between(pair, best, worst));
+    let (low, high, rest) = match verdict.map(|pair| pair.verdict) {
+        Some(ComparisonVerdict::Differs) => ("was fastest with", "slowest with", ""),
+        Some(ComparisonVerdict::TooFewBlocks) => {
+            ("had the lowest mean with", "the highest with", ": too few blocks to tell them apart")
+        }
+        Some(ComparisonVerdict::WithinNoise | ComparisonVerdict::Ceiling) => {
+            ("had the lowest mean with", "the highest with", ": not by more than the noise")
+        }
+        None => ("had the lowest mean with", "the highest with", ""),
+    };
     Some(format!(
-        "{}, of {}, {} was fastest with {}, {} slowest with {}.",
+        "{}, of {}, {} {low} {}, {} {high} {}{rest}.",
         way(best),
         count(setups.len() as u64, "setup"),
         quoted(best.name()),
@@ -91,6 +102,11 @@ fn figures(case: &Case) -> Option<String> {
         quoted(worst.name()),
         latency(worst)?
     ))
+}
+
+fn is_between(pair: &Comparison, one: &Setup, other: &Setup) -> bool {
+    let names = [one.name(), other.name()];
+    names.contains(&pair.a.as_str()) && names.contains(&pair.b.as_str())
 }
 
 fn way(setup: &Setup) -> &'static str {

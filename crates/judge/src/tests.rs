@@ -155,6 +155,20 @@ fn the_summary_tells_figures_differences_and_what_bounds_them() {
 }
 
 #[test]
+fn the_summary_names_no_fastest_setup_where_the_blocks_cannot_tell() {
+    let mut document = healthy();
+    for step in &mut document.steps {
+        step.blocks.truncate(1);
+    }
+    let summary = judge(&document).summary.join(" ");
+    assert!(
+        summary.contains("had the lowest mean") && summary.contains("too few blocks to tell them apart"),
+        "{summary}"
+    );
+    assert!(!summary.contains("fastest"), "{summary}");
+}
+
+#[test]
 fn the_summary_says_first_that_nothing_was_confirmed() {
     let mut document = healthy();
     for step in &mut document.steps {

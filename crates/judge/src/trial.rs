@@ -158,6 +158,7 @@ pub(crate) fn result(document: &RunDocument, validity: &Validity) -> Option<Tria
     Some(TrialResult {
         schema_version: TRIAL_SCHEMA_VERSION,
         run_id: document.run.id.clone(),
+        outcome: None,
         name: document.run.name.clone(),
         seed: document.plan.seed,
         arms: trial.arms.iter().map(|arm| arm_result(&trial, arm)).collect(),

@@ -105,6 +105,7 @@ fn a_lab_serves_the_request_times_of_its_brokers() {
     });
     assert!(mean.is_some(), "{page}");
     assert!(!page.contains("99thPercentile"));
+    assert!(page.contains("kafka_server_socket_server_metrics_io_wait_time_ns"), "{page}");
 }
 
 #[test]

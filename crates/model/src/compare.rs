@@ -17,6 +17,9 @@ pub const COMPARE_SCHEMA_VERSION: u32 = 1;
 pub struct CompareResult {
     /// Shape of this document.
     pub schema_version: u32,
+    /// In one word: whether any metric of any step differs by more than blocks within a run do.
+    #[serde(default = "cannot_tell")]
+    pub outcome: CompareSays,
     /// The first run.
     pub a: ComparedRun,
     /// The second.
@@ -31,6 +34,10 @@ pub struct CompareResult {
     pub alone: Vec<String>,
     /// What this cannot show, a sentence each.
     pub cannot_show: Vec<String>,
+}
+
+fn cannot_tell() -> CompareSays {
+    CompareSays::CannotTell
 }
 
 /// One of the two.

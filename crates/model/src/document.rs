@@ -10,6 +10,7 @@ use crate::observation::{
     Accounting, AppendTimes, ClientStatistics, Counts, Distribution, ErrorCount, Latencies, SecondRow,
     Spread, Stage, StepInstrument, Throughput, Twin,
 };
+use crate::outcome::Outcome;
 use crate::plan::{Driver, Plan, Properties};
 use crate::queue::QueueResult;
 use crate::search::SearchResult;
@@ -30,6 +31,9 @@ pub struct RunDocument {
     pub schema_version: u32,
     /// Which run, when, by what, and how it ended.
     pub run: RunIdentity,
+    /// How it came out, in one word. What follows says why.
+    #[serde(default)]
+    pub outcome: Option<Outcome>,
     /// Whether the figures can be used.
     pub validity: Validity,
     /// What matters, in at most three sentences.

@@ -19,7 +19,7 @@ pub use hardware::{
     CpuCache, CpuIdentity, CpuTopology, ErrorCorrection, IoLimit, JavaRuntime, KernelOptions, MemoryModules,
     NetworkInterface, PersistentMemoryUse, PersistentNamespace, PersistentRegion, ProcessLimits, SoftHard,
 };
-pub use requests::{RequestStages, RequestTimes, WindowMean};
+pub use requests::{Idle, RequestStages, RequestTimes, WindowMean};
 pub use storage::{
     Device, DeviceClass, DeviceRole, FileSystem, Layer, LogDirectory, Medium, NamespaceMode,
     PersistentMemory, Pool, ProcessIo, Storage, StorageLayer, StorageRisk, UntilDevice, UntilDeviceEnd,

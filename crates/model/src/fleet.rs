@@ -3,6 +3,7 @@
 //! [`FleetTable`] is what every source of figures (CSV, Parquet, a Prometheus-compatible server) becomes; [`FleetResult`] is
 //! what the comparison of the groups says. The server is the unit of analysis, never the sample.
 
+use crate::outcome::Outcome;
 use crate::trial::{Good, TrialVerdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -138,10 +139,17 @@ pub struct FleetResult {
     pub interval_high: Option<f64>,
     /// Confidence level.
     pub level: f64,
+    /// The same by single intervals, where the groups' loads changed unlike; absent where it is not needed, or cannot be told. Where it
+    /// agrees, `interval_low` and `interval_high` hold both.
+    #[serde(default)]
+    pub by_intervals: Option<SecondEstimate>,
     /// By permutation of the units (Freedman and Lane), within strata.
     pub p: Option<f64>,
     /// Differences up to this count as none: 0.03 is a ratio between 1/1.03 and 1.03.
     pub margin: f64,
+    /// The verdict, under the name that every result has for its one word.
+    #[serde(default)]
+    pub outcome: Option<Outcome>,
     /// What it shows.
     pub verdict: TrialVerdict,
     /// Why it is undecided; absent for every other verdict.
@@ -174,6 +182,21 @@ pub struct FleetResult {
     pub summary: Vec<String>,
     /// What a reader must know before relying on it.
     pub caveats: Vec<String>,
+}
+
+/// An estimate from every interval of every server (two-way effects, errors clustered by unit) beside that of levels before and after.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SecondEstimate {
+    /// Test over control, after over before, at equal load.
+    pub ratio: f64,
+    /// Lower end of its interval, at the result's level.
+    pub interval_low: f64,
+    /// Upper end.
+    pub interval_high: f64,
+    /// By how much the metric grows with the load: its logarithm over the load's.
+    pub load_elasticity: f64,
+    /// Whether its interval and that of levels have anything in common. Where not, the verdict is undecided.
+    pub agrees: bool,
 }
 
 /// What a trial of another size would show.

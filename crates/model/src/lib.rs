@@ -13,6 +13,7 @@ pub mod facts;
 pub mod finding;
 pub mod fleet;
 pub mod observation;
+pub mod outcome;
 pub mod plan;
 pub mod power;
 pub mod probe;

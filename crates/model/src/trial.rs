@@ -3,6 +3,7 @@
 //! [`TrialPlan`] is the part of a [`crate::plan::Plan`] that says what is held against what; [`TrialResult`] is what came
 //! of it, worked out from the run document alone. The block is the unit of analysis, never the message.
 
+use crate::outcome::Outcome;
 use crate::plan::{LoadPlan, Mode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -178,6 +179,9 @@ pub struct TrialResult {
     pub schema_version: u32,
     /// The run's directory name and id, to find everything else.
     pub run_id: String,
+    /// How it came out, in one word: that of all arms together, with how the run itself ended.
+    #[serde(default)]
+    pub outcome: Option<Outcome>,
     /// Name of the scenario.
     pub name: String,
     /// Seed of the order and of everything else random.

@@ -30,6 +30,7 @@ mod crypto_cpu;
 mod error;
 mod facts;
 mod http;
+mod idle;
 mod listeners;
 mod prometheus;
 mod requests;

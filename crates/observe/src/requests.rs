@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use plumb_model::facts::{RequestStages, RequestTimes, WindowMean};
 
-use crate::{MetricsPage, ObserveError, http};
+use crate::{MetricsPage, ObserveError, http, idle};
 
 const MEAN: &str = "kafka_network_RequestMetrics_Mean";
 const COUNT: &str = "kafka_network_RequestMetrics_Count";
@@ -43,12 +43,17 @@ pub fn scrape(url: &str, timeout: Duration) -> Result<Scrape, ObserveError> {
     Ok(Scrape { taken_at, page })
 }
 
-/// Mean time in each stage of the requests that ended between two scrapes of one broker.
+/// Mean time in each stage of the requests that ended between two scrapes of one broker, and how idle its threads were.
 pub fn request_times(before: &Scrape, after: &Scrape) -> RequestTimes {
+    let elapsed = after.taken_at.saturating_duration_since(before.taken_at);
+    let (before, after) = (&before.page, &after.page);
     RequestTimes {
-        elapsed_ns: after.taken_at.saturating_duration_since(before.taken_at).as_nanos() as u64,
-        produce: stages(&before.page, &after.page, "Produce"),
-        fetch_consumer: stages(&before.page, &after.page, "FetchConsumer"),
+        elapsed_ns: elapsed.as_nanos() as u64,
+        produce: stages(before, after, "Produce"),
+        fetch_consumer: stages(before, after, "FetchConsumer"),
+        fetch_follower: stages(before, after, "FetchFollower"),
+        network_threads: idle::network_threads(before, after, elapsed),
+        request_handlers: idle::request_handlers(before, after, elapsed),
     }
 }
 

@@ -169,6 +169,17 @@ fn figures(result: &FleetResult) -> Vec<(String, String)> {
             ),
         ),
     ];
+    if let Some(second) = &result.by_intervals {
+        let agrees = if second.agrees { "agrees" } else { "contradicts" };
+        rows.push((
+            "the same by single intervals".to_owned(),
+            format!(
+                "{} ({}), {agrees}",
+                ratio(second.ratio),
+                span(Some(second.interval_low), Some(second.interval_high))
+            ),
+        ));
+    }
     rows.extend(elasticity(result));
     let within = if result.strata > 1 { format!(", within {} strata", result.strata) } else { String::new() };
     match result.unit {

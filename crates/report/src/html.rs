@@ -23,7 +23,7 @@ mod timeline;
 mod trial;
 mod walk;
 
-use crate::{ReportError, headline, queues, wording};
+use crate::{ReportError, brokers, headline, queues, wording};
 use askama::Template;
 use cards::{Card, Reason};
 use configuration::Configuration;
@@ -79,6 +79,7 @@ pub fn render(document: &RunDocument) -> Result<String, ReportError> {
         curves: curves::view(steps, headline.of_step),
         timelines: timeline::view(document, headline.of_second),
         stages: stages::view(steps),
+        brokers: brokers(steps),
         forest: forest::view(document),
         configuration: configuration::view(steps),
         environment: environment::view(document)?,
@@ -89,6 +90,21 @@ pub fn render(document: &RunDocument) -> Result<String, ReportError> {
         run_id: &document.run.id,
     };
     Ok(page.render()?)
+}
+
+/// What the brokers' own metrics say; none where none was read.
+fn brokers(steps: &[StepResult]) -> Option<Grid> {
+    let rows = brokers::rows(steps);
+    let cells = |row: &brokers::Row| {
+        std::iter::once(format!("#{} {}", row.index + 1, row.step.name)).chain(row.cells()).collect()
+    };
+    (!rows.is_empty()).then(|| Grid {
+        caption: brokers::HEADING.to_owned(),
+        heads: std::iter::once("setup").chain(brokers::COLUMNS).map(str::to_owned).collect(),
+        rows: rows.iter().map(cells).collect(),
+        notes: brokers::notes(&rows),
+        numeric: true,
+    })
 }
 
 #[derive(Template)]
@@ -122,6 +138,7 @@ struct Page<'d> {
     curves: Option<Curves>,
     timelines: Option<Timelines>,
     stages: Option<StageChart>,
+    brokers: Option<Grid>,
     forest: Option<Forest>,
     configuration: Option<Configuration>,
     environment: EnvironmentView,

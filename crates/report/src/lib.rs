@@ -11,6 +11,7 @@
 //! (why a figure is missing), `pairing` (published rows beside ours) and `wording` (the run, its end, its plan).
 
 mod absence;
+mod brokers;
 pub mod compare_text;
 pub mod csv;
 mod fastest;

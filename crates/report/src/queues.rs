@@ -3,7 +3,7 @@
 use crate::number::{ABSENT, rate, significant};
 use plumb_model::document::{RunDocument, StepResult};
 use plumb_model::observation::{Distribution, Latencies, SecondLatency};
-use plumb_model::queue::{QueueCourse, QueueResult};
+use plumb_model::queue::{QueueCourse, QueueLevel, QueueResult};
 use std::borrow::Cow;
 
 /// What the section is called, and what the queue is.
@@ -12,7 +12,9 @@ pub(crate) const HEADING: &str = "Producers' queue";
 pub(crate) const MEANING: &str = "messages due and not yet acknowledged, wherever they wait";
 
 /// Heads of the table's columns after the setup.
-pub(crate) const COLUMNS: [&str; 5] = ["asked/s", "achieved/s", "queue", "growth/s", "longest"];
+///
+/// `served/s` is what was acknowledged while the schedule ran: what the drain adds after it is not in it.
+pub(crate) const COLUMNS: [&str; 5] = ["asked/s", "served/s", "queue", "growth/s", "longest"];
 
 /// Whether the step is to show a queue: its times are the queue's length, and are shown nowhere as latencies.
 pub(crate) fn shows_queue(document: &RunDocument, step: &StepResult) -> bool {
@@ -50,14 +52,26 @@ pub(crate) fn all(document: &RunDocument) -> Vec<(usize, &StepResult, &QueueResu
 }
 
 /// The cells of a queue's row.
-pub(crate) fn cells(step: &StepResult, queue: &QueueResult) -> Vec<String> {
+pub(crate) fn cells(queue: &QueueResult) -> Vec<String> {
     vec![
         rate(queue.asked_per_s),
-        step.achieved_per_s.map_or_else(|| ABSENT.to_owned(), rate),
+        served_per_s(queue).map_or_else(|| ABSENT.to_owned(), rate),
         course(queue.course).to_owned(),
         growth(queue),
         rate(queue.longest.round()),
     ]
+}
+
+/// What was asked for, less what the queue grew by from the first measured second of each block to its last.
+fn served_per_s(queue: &QueueResult) -> Option<f64> {
+    let measured: Vec<&QueueLevel> = queue.levels.iter().filter(|level| !level.warm_up).collect();
+    let grown = measured.chunk_by(|a, b| a.block == b.block).filter_map(|levels| {
+        let (first, last) = (levels.first()?, levels.last()?);
+        (last.second > first.second)
+            .then(|| (last.messages - first.messages) / f64::from(last.second - first.second))
+    });
+    let grown: Vec<f64> = grown.collect();
+    (!grown.is_empty()).then(|| queue.asked_per_s - grown.iter().sum::<f64>() / grown.len() as f64)
 }
 
 fn course(course: QueueCourse) -> &'static str {
@@ -94,4 +108,30 @@ pub(crate) fn full(queue: &QueueResult) -> Option<String> {
         })
         .collect();
     (!limits.is_empty()).then(|| format!("an empty queue would be full after {}", limits.join(", or ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_served_is_without_what_the_drain_adds() {
+        let level = |block, second, messages| QueueLevel { block, second, warm_up: second == 0, messages };
+        let block =
+            |block, grows: f64| (0..5).map(move |second| level(block, second, f64::from(second) * grows));
+        let levels: Vec<QueueLevel> = block(0, 40.0).chain(block(1, 20.0)).collect();
+        let queue = QueueResult {
+            step: "s".into(),
+            asked_per_s: 200.0,
+            course: QueueCourse::Grows,
+            growth_per_s: None,
+            growth_interval: None,
+            growth_of_blocks_per_s: Vec::new(),
+            longest: 160.0,
+            limits: Vec::new(),
+            levels,
+        };
+        assert_eq!(served_per_s(&queue), Some(170.0));
+        assert_eq!(served_per_s(&QueueResult { levels: Vec::new(), ..queue }), None);
+    }
 }

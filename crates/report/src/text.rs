@@ -3,6 +3,7 @@
 //!
 //! Nothing is cut off and nothing relies on colour. Setups are numbered (`#1`) in the order of the plan.
 
+mod brokers;
 mod comparisons;
 mod install;
 mod latency;
@@ -63,6 +64,7 @@ pub fn render(document: &RunDocument, style: TextStyle, figures: Figures) -> Str
             latency::write_others(&mut page, document);
         }
         stages::write(&mut page, &document.steps);
+        brokers::write(&mut page, &document.steps);
         comparisons::write(&mut page, document);
     }
     validity::write_findings(&mut page, document);

@@ -3,7 +3,7 @@
 use crate::absence;
 use crate::number::{count, counted};
 use plumb_model::document::{RunDocument, RunState};
-use plumb_model::finding::{ComparisonVerdict, Finding, Severity, ValidityVerdict};
+use plumb_model::finding::{Comparison, ComparisonVerdict, Finding, Severity, ValidityVerdict};
 use plumb_model::observation::{Fidelity, StageName};
 
 /// The verdict's word.
@@ -21,6 +21,15 @@ pub(crate) fn verdict_meaning(verdict: ValidityVerdict) -> &'static str {
         ValidityVerdict::Valid => "Nothing was found that makes the figures mislead.",
         ValidityVerdict::Suspect => "Some figures may mislead; the reasons say which and why.",
         ValidityVerdict::Invalid => "The run does not show what it was made to show.",
+    }
+}
+
+/// What stands where no pair of setups differs.
+pub(crate) fn none_differs(comparisons: &[Comparison]) -> &'static str {
+    if comparisons.iter().all(|pair| pair.verdict == ComparisonVerdict::TooFewBlocks) {
+        "Nothing can be told: too few blocks to compare any two setups."
+    } else {
+        "None: no setup differs from another by more than the noise."
     }
 }
 

@@ -78,6 +78,7 @@ impl Record {
         let document = RunDocument {
             schema_version: SCHEMA_VERSION,
             run,
+            outcome: None,
             validity: Validity { verdict: ValidityVerdict::Invalid, reasons: Vec::new() },
             summary: Vec::new(),
             findings: Vec::new(),

@@ -57,7 +57,7 @@ pub(super) fn checks(
         before("pre_trend", pre_trend::trend(compared, question), estimate, question),
         before("placebo", pre_trend::placebo(compared, question), estimate, question),
         drift(compared, estimate, question),
-        overlap(compared, estimate),
+        overlap(compared, estimate, question),
         interference(compared, estimate, question),
         leave_one_out(compared, estimate, question),
     ]);

@@ -2,8 +2,10 @@
 
 use super::compared::Compared;
 use super::gaps::Of;
+use super::panel::{self, Second};
 use super::question::FleetQuestion;
 use super::totals::counted;
+use super::traffic::Loads;
 use plumb_stats::fleet::change::{Scale, log_change};
 use plumb_stats::fleet::design::{Design, Effect, Groups, Slope, explained};
 use plumb_stats::fleet::gone::bound;
@@ -53,6 +55,8 @@ pub(super) struct Estimate {
     pub(super) by_totals: bool,
     /// Where there is no ratio, as a group has no event left or had none.
     pub(super) gone: Option<Gone>,
+    /// The same by single intervals, where the groups' loads changed unlike; none where it cannot be told.
+    pub(super) second: Option<Second>,
 }
 
 /// What can be said without a ratio.
@@ -79,7 +83,15 @@ impl Estimate {
     pub(super) fn log_interval(&self, level: f64) -> Option<(f64, f64)> {
         let Some((log_ratio, error)) = self.log_ratio else { return self.gone?.bound };
         let reach = student_quantile(0.5 + level / 2.0, self.freedom)? * error;
-        Some((log_ratio - reach, log_ratio + reach))
+        let (low, high) = (log_ratio - reach, log_ratio + reach);
+        // Two estimates, of which each may be off where the other is not: the truth is in the one interval or in the other.
+        match self.second.filter(|second| second.agrees) {
+            Some(second) => second
+                .effect
+                .interval(level)
+                .map(|(second_low, second_high)| (low.min(second_low), high.max(second_high))),
+            None => Some((low, high)),
+        }
     }
 
     /// The interval of the elasticity.
@@ -95,6 +107,7 @@ impl Estimate {
 
     pub(super) fn smallest_detectable_ratio(&self, compared: &Compared, level: f64) -> Option<f64> {
         let (_, error) = self.log_ratio?;
+        let error = self.second.map_or(error, |second| error.max(second.effect.error));
         let enough = smallest_p(&compared.units.test, &compared.units.stratum) <= 1.0 - level;
         enough.then(|| detectable_ratio_by_error(error, self.freedom, level, POWER)).flatten()
     }
@@ -124,6 +137,11 @@ pub(super) fn estimate(compared: &Compared, question: &FleetQuestion) -> Estimat
         effect.as_ref().filter(|_| few_events(compared)).and_then(|it| by_totals(compared, &groups, it));
     let by_totals = totals.is_some();
     let effect = totals.or(effect);
+    let load_is_metric = load_is_metric(compared, &load_of_servers);
+    let went_apart = Loads::of(compared, &load_change).is_some_and(Loads::are_apart);
+    let first = effect.as_ref().and_then(|effect| effect.interval(question.level));
+    let second = first.filter(|_| went_apart && !load_is_metric && !by_totals);
+    let second = second.and_then(|first| panel::second(compared, first, question));
     Estimate {
         log_ratio: effect.as_ref().map(|effect| (effect.log_ratio, effect.error)),
         freedom: effect.as_ref().map_or(0.0, |effect| effect.freedom),
@@ -136,9 +154,10 @@ pub(super) fn estimate(compared: &Compared, question: &FleetQuestion) -> Estimat
             .map(|chance| chance.p),
         effect,
         outcome: metric_change,
-        load_is_metric: load_is_metric(compared, &load_of_servers),
+        load_is_metric,
         load_change,
         by_totals,
+        second,
         ..Estimate::default()
     }
 }

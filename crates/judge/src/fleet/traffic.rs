@@ -4,15 +4,16 @@ use super::checks::SUSPECT_P;
 use super::compared::Compared;
 use super::estimate::Estimate;
 use super::gaps::Of;
+use super::panel::Second;
 use super::question::FleetQuestion;
-use super::words::{UNUSUAL, by_chance, change, deviation, p_value, percent};
+use super::words::{DAY_S, UNUSUAL, by_chance, change, deviation, p_value, percent, ratio};
 use plumb_model::fleet::{CheckOutcome, FleetCheck};
 use plumb_stats::fleet::design::{Design, Groups};
 use plumb_stats::fleet::overlap;
 use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
 
 /// Least share of servers whose load changed by an amount that both groups have (ours).
-const OVERLAP_MIN: f64 = 0.7;
+pub(super) const OVERLAP_MIN: f64 = 0.7;
 
 /// Difference between the groups' loads from which it matters (ours).
 const APART: f64 = 1.05;
@@ -28,7 +29,7 @@ fn check(name: &str, outcome: CheckOutcome, statement: String, p: Option<f64>) -
 }
 
 /// Whether "at equal load" is within the data. Where the groups' loads changed alike there is nothing to carry over.
-pub(super) fn overlap(compared: &Compared, estimate: &Estimate) -> FleetCheck {
+pub(super) fn overlap(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
     let name = "overlap";
     if estimate.load_is_metric {
         let statement = "The load leaves nothing of the metric: the two go up and down as one, so that at equal load there is nothing to \
@@ -36,36 +37,80 @@ pub(super) fn overlap(compared: &Compared, estimate: &Estimate) -> FleetCheck {
             .to_owned();
         return check(name, CheckOutcome::Failed, statement, None);
     }
-    let share = overlap::overlap(&compared.units.test, &estimate.load_change);
-    let Some(share) = share.filter(|_| compared.adjusted) else {
+    let Some(loads) = Loads::of(compared, &estimate.load_change) else {
         let statement = "No load was given: whether the groups were loaded alike is not known.".to_owned();
         return check(name, CheckOutcome::Unknown, statement, None);
     };
-    let mean = |group: bool| {
-        let of_group =
-            estimate.load_change.iter().zip(&compared.units.test).filter(|(_, test)| **test == group);
-        let (sum, n) = of_group.fold((0.0, 0.0), |(sum, n), (load, _)| (sum + load, n + 1.0));
-        sum / n
-    };
-    let apart = (mean(true) - mean(false)).abs();
     let statement = format!(
         "The load of {} of the {} changed by an amount that both groups have",
-        percent(share),
+        percent(loads.shared),
         compared.units.words()
     );
-    if apart <= APART.ln() {
-        let statement = format!("{statement}; the groups' means are {} apart.", deviation(apart));
-        return check(name, CheckOutcome::Passed, statement, None);
+    let apart = format!("the groups' means are {} apart", deviation(loads.apart));
+    if !loads.are_apart() {
+        return check(name, CheckOutcome::Passed, format!("{statement}; {apart}."), None);
     }
-    if share >= OVERLAP_MIN {
-        return check(name, CheckOutcome::Passed, format!("{statement}."), None);
+    let (statement, else_) = match loads.shared >= OVERLAP_MIN {
+        true => (format!("{statement}."), CheckOutcome::Passed),
+        false => {
+            let past = "below that, a comparison at equal load goes past the data";
+            (
+                format!("{statement}, and {apart}. It takes {}: {past}.", percent(OVERLAP_MIN)),
+                CheckOutcome::Failed,
+            )
+        }
+    };
+    let Some(second) = estimate.second else { return check(name, else_, statement, None) };
+    let said = by_intervals(&second, question);
+    let first = estimate.ratio().map_or_else(String::new, |first| format!(" of {}", ratio(first)));
+    if !second.agrees {
+        let statement = format!("{statement} And {said}, which contradicts the one{first} by levels.");
+        return check(name, CheckOutcome::Failed, statement, None);
     }
     let statement = format!(
-        "{statement}, and the groups' means are {} apart. It takes {}: below that, a comparison at equal load goes past the data.",
-        deviation(apart),
-        percent(OVERLAP_MIN)
+        "{statement} And {said}, which agrees with the one{first} by levels; the interval given holds both."
     );
-    check(name, CheckOutcome::Failed, statement, None)
+    let outcome = if loads.shared >= OVERLAP_MIN { CheckOutcome::Passed } else { CheckOutcome::Warning };
+    check(name, outcome, statement, None)
+}
+
+/// The second estimate in words.
+fn by_intervals(second: &Second, question: &FleetQuestion) -> String {
+    let intervals = if question.interval_s == DAY_S { "days" } else { "intervals" };
+    let (low, high) = second.effect.interval(question.level).unwrap_or((f64::NAN, f64::NAN));
+    format!(
+        "by single {intervals}, most of which had loads that both groups had, the ratio is {} ({} to {})",
+        ratio(second.effect.log_ratio.exp()),
+        ratio(low.exp()),
+        ratio(high.exp())
+    )
+}
+
+/// How the groups' loads changed against each other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Loads {
+    /// Share of the units whose load changed by an amount that both groups have.
+    shared: f64,
+    /// By how much the groups' means changed differently, as a logarithm without a sign.
+    apart: f64,
+}
+
+impl Loads {
+    /// None without a load.
+    pub(super) fn of(compared: &Compared, load_change: &[f64]) -> Option<Loads> {
+        let shared = overlap::overlap(&compared.units.test, load_change).filter(|_| compared.adjusted)?;
+        let mean = |group: bool| {
+            let of_group = load_change.iter().zip(&compared.units.test).filter(|(_, test)| **test == group);
+            let (sum, n) = of_group.fold((0.0, 0.0), |(sum, n), (load, _)| (sum + load, n + 1.0));
+            sum / n
+        };
+        Some(Loads { shared, apart: (mean(true) - mean(false)).abs() })
+    }
+
+    /// Whether the groups' loads changed so unlike that it matters how the metric grows with the load.
+    pub(super) fn are_apart(self) -> bool {
+        self.apart > APART.ln()
+    }
 }
 
 /// Whether one group got the other's traffic when the change came.

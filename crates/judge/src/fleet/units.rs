@@ -59,6 +59,11 @@ impl Units {
         }
     }
 
+    /// The unit of each server that is compared.
+    pub(super) fn of_servers(&self) -> &[usize] {
+        &self.of
+    }
+
     /// Whether they are the servers.
     pub(super) fn are_servers(&self) -> bool {
         self.kind == FleetUnit::Server

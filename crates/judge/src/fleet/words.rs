@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetResult, FleetUnit, SampleKind};
 use plumb_model::trial::{Good, TrialVerdict};
 
-const DAY_S: u64 = 86_400;
+pub(super) const DAY_S: u64 = 86_400;
 
 /// Powers of the load outside of which the load is hardly what drives a metric (ours).
 pub(super) const UNUSUAL: std::ops::Range<f64> = 0.5..2.5;

@@ -24,14 +24,15 @@ const STEAL_SHARE_MAX: f64 = 0.10;
 /// `cpu some`); ours: a path at a modest rate on two quiet processors stays below a tenth.
 const PRESSURE_SHARE_MAX: f64 = 0.40;
 
-/// Share of the processors' time that other programs may use while messages go as fast as possible (ours: the kernel's
+/// Share of the processors' time that other programs may use while the load itself may fill them (ours: the kernel's
 /// own work for the run is among it).
 const OTHERS_SHARE_MAX: f64 = 0.20;
 
 fn check(case: &Case) -> Vec<Finding> {
     let findings = case.setups().flat_map(|setup| {
-        // As fast as possible, generator and brokers make each other wait: that is the load, not noise.
-        let work = if setup.saturates() { others(&setup) } else { pressure(&setup) };
+        // As fast as possible, or to show a queue, generator and brokers make each other wait: that is the load, not noise.
+        let loads_the_host = setup.saturates() || setup.shows_queue();
+        let work = if loads_the_host { others(&setup) } else { pressure(&setup) };
         [theft(&setup), work]
     });
     findings.flatten().collect()
@@ -116,8 +117,9 @@ fn theft(setup: &Setup) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::healthy::assert_found;
+    use crate::healthy::{assert_found, found, healthy};
     use plumb_model::facts::{HostDelta, Pressure};
+    use plumb_model::plan::Purpose;
 
     #[test]
     fn a_block_in_which_threads_waited_for_a_processor_half_of_the_time_is_found() {
@@ -127,6 +129,34 @@ mod tests {
             document.steps[0].blocks[1].host = Some(host);
         });
         assert!(finding.claim.contains("50 %") && finding.claim.contains("block 1"), "{}", finding.claim);
+    }
+
+    #[test]
+    fn threads_that_wait_under_a_load_that_is_to_show_a_queue_are_no_noise_and_others_work_is() {
+        let mut document = healthy();
+        document.plan.steps[0].load.purpose = Purpose::Queue;
+        let pressure = Pressure { cpu_some_ns: Some(8_000_000_000), ..Pressure::default() };
+        let cpu = CpuTime {
+            busy_ns: Some(9_000_000_000),
+            total_ns: Some(10_000_000_000),
+            steal_ns: Some(0),
+            ..CpuTime::default()
+        };
+        for block in &mut document.steps[0].blocks {
+            block.host = Some(HostDelta {
+                elapsed_ns: 10_000_000_000,
+                pressure: pressure.clone(),
+                cpu: cpu.clone(),
+                ..HostDelta::default()
+            });
+        }
+        let blocks = document.steps[0].blocks.len() as f64;
+        let instrument = &mut document.steps[0].instrument;
+        (instrument.cpu_s, instrument.broker_cpu_s) = (Some(2.0 * blocks), Some(6.0 * blocks));
+        assert_eq!(found(&document, RULE.id), []);
+        document.steps[0].instrument.broker_cpu_s = Some(2.0 * blocks);
+        let claim = &found(&document, RULE.id)[0].claim;
+        assert!(claim.starts_with("Other programs") && claim.contains("50 %"), "{claim}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A step that was to show whether a queue grows, and does not.
 
+use crate::queue::SECONDS_MIN;
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Finding, Severity};
@@ -25,12 +26,15 @@ fn finding(queue: &QueueResult) -> Option<Finding> {
     let (claim, advice) = match queue.course {
         QueueCourse::Grows | QueueCourse::KeepsUp => return None,
         QueueCourse::Unclear => (
-            "Whether the queue grows cannot be told: the blocks disagree",
+            "Whether the queue grows cannot be told: the blocks disagree".to_owned(),
             "Run more blocks, or longer ones; near the highest rate that the path holds, chance decides.",
         ),
         QueueCourse::TooShort => (
-            "Whether the queue grows cannot be told: no block is long enough for a slope",
-            "Measure at least six seconds in each block (load.duration is shared by the blocks).",
+            format!(
+                "Whether the queue grows cannot be told: {} measured in the longest block, a slope needs {SECONDS_MIN}",
+                seconds(longest_block_s(queue))
+            ),
+            "Raise load.duration: the blocks share it.",
         ),
     };
     let growths: Vec<String> =
@@ -41,6 +45,15 @@ fn finding(queue: &QueueResult) -> Option<Finding> {
             .seen("growth of each block, messages per second", seen)
             .advise(advice),
     )
+}
+
+fn longest_block_s(queue: &QueueResult) -> usize {
+    let measured = queue.levels.iter().filter(|level| !level.warm_up).collect::<Vec<_>>();
+    measured.chunk_by(|a, b| a.block == b.block).map(<[_]>::len).max().unwrap_or(0)
+}
+
+fn seconds(n: usize) -> String {
+    if n == 1 { "1 second was".to_owned() } else { format!("{n} seconds were") }
 }
 
 #[cfg(test)]
@@ -56,6 +69,11 @@ mod tests {
             let load = &mut document.plan.steps[0].load;
             (load.purpose, load.length) = (Purpose::Queue, Length::Duration(Nanos::from_secs(15)));
         });
+        let mut short = healthy();
+        short.plan.steps[0].load.purpose = Purpose::Queue;
+        short.plan.steps[0].load.length = Length::Duration(Nanos::from_secs(15));
+        let claim = &found(&short, RULE.id)[0].claim;
+        assert!(claim.contains("seconds were measured in the longest block, a slope needs 6"), "{claim}");
         let mut document = healthy();
         document.plan.steps[0].load.length = Length::Duration(Nanos::from_secs(15));
         assert_eq!(found(&document, RULE.id), []);

@@ -19,11 +19,12 @@ includeObjectNames:
   - kafka.network:type=RequestMetrics,name=RequestsPerSec,request=FetchConsumer,*
   - kafka.network:type=SocketServer,name=NetworkProcessorAvgIdlePercent
   - kafka.network:type=Processor,name=IdlePercent,*
+  - kafka.server:type=socket-server-metrics,listener=*,networkProcessor=*
   - kafka.server:type=KafkaRequestHandlerPool,*
   - kafka.server:type=BrokerTopicMetrics,*
   - kafka.log:type=LogFlushStats,*
 rules:
-  - pattern: '<>(Count|Mean|Value|OneMinuteRate): '
+  - pattern: '<>(Count|Mean|Value|OneMinuteRate|io-wait-time-ns-total): '
 "#;
 
 /// How many ports are tried: the agent does not say that a port was taken, only that it did not start.

@@ -1,4 +1,4 @@
-//! Where a broker's requests spent their time between two scrapes of its metrics, and how several such windows become one.
+//! Where a broker's requests spent their time between two scrapes of its metrics, how idle its threads were, and how several such windows become one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,11 +13,32 @@ pub struct RequestTimes {
     pub produce: RequestStages,
     /// Fetch requests of consumers. `remote` and `total` are mostly waiting for data to arrive, which is not slowness.
     pub fetch_consumer: RequestStages,
+    /// Fetch requests of followers. `remote` and `total` are mostly waiting for data to arrive, which is not slowness.
+    pub fetch_follower: RequestStages,
+    /// The network thread that had least time to spare: these threads read requests, write responses and, under TLS, decrypt
+    /// and encrypt both.
+    pub network_threads: Option<Idle>,
+    /// The request handlers that had least time to spare, those of one broker taken together.
+    pub request_handlers: Option<Idle>,
+}
+
+/// How much of a time threads had nothing to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Idle {
+    /// Their share of the time between the two scrapes, 0 to 1.
+    pub share: f64,
+    /// Which threads these are.
+    pub of: String,
+    /// Where the figure comes from.
+    pub source: String,
 }
 
 impl RequestTimes {
-    /// The times of several windows or brokers as one; absent without any.
+    /// The times of several windows or brokers as one, with the least idle threads of all; absent without any.
     pub fn merged(all: &[&RequestTimes]) -> Option<RequestTimes> {
+        let least = |of: fn(&RequestTimes) -> Option<&Idle>| {
+            all.iter().filter_map(|times| of(times)).min_by(|a, b| a.share.total_cmp(&b.share)).cloned()
+        };
         let kind = |kind: fn(&RequestTimes) -> &RequestStages| {
             let merge = |stage: fn(&RequestStages) -> Option<WindowMean>| {
                 WindowMean::merged(all.iter().filter_map(|times| stage(kind(times))))
@@ -36,6 +57,9 @@ impl RequestTimes {
             elapsed_ns: all.iter().map(|times| times.elapsed_ns).max()?,
             produce: kind(|times| &times.produce),
             fetch_consumer: kind(|times| &times.fetch_consumer),
+            fetch_follower: kind(|times| &times.fetch_follower),
+            network_threads: least(|times| times.network_threads.as_ref()),
+            request_handlers: least(|times| times.request_handlers.as_ref()),
         })
     }
 }

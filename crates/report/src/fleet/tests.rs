@@ -21,6 +21,7 @@ fn result() -> FleetResult {
         load_mean: Some(1e6),
     };
     FleetResult {
+        outcome: None,
         schema_version: FLEET_SCHEMA_VERSION,
         plumb_version: "0.0.0".to_owned(),
         metric: HOSTILE.to_owned(),
@@ -36,6 +37,7 @@ fn result() -> FleetResult {
         strata: 1,
         unit: FleetUnit::Server,
         units: BTreeMap::from([(FleetGroup::Control, 3), (FleetGroup::Test, 3)]),
+        by_intervals: None,
         effect_ratio: Some(0.0517),
         interval_low: Some(0.0404),
         interval_high: Some(0.0631),

@@ -9,6 +9,8 @@ use plumb_model::finding::{Comparison, ComparisonVerdict};
 /// The plot.
 pub(super) struct Forest {
     /// What differs by more than the noise.
+    /// What stands where none differs.
+    pub(super) none_differs: &'static str,
     pub(super) differing: Vec<ForestRow>,
     /// What does not, or could not be told.
     pub(super) others: Vec<ForestRow>,
@@ -60,6 +62,7 @@ pub(super) fn view(document: &RunDocument) -> Option<Forest> {
         comparisons.iter().partition(|comparison| comparison.verdict == ComparisonVerdict::Differs);
     let rows = |found: Vec<&Comparison>| found.into_iter().map(|c| row(document, c, &axis)).collect();
     Some(Forest {
+        none_differs: crate::wording::none_differs(&document.comparisons),
         differing: rows(differing),
         others: rows(others),
         ticks: axis.ticks().into_iter().map(|tick| (axis.place(tick), format!("×{tick}"))).collect(),

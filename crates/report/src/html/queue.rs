@@ -37,7 +37,7 @@ pub(super) fn view(document: &RunDocument) -> Option<QueueView> {
     let most = all.iter().map(|(.., queue)| queue.longest).fold(1.0, f64::max);
     let rows = all.iter().map(|(index, step, queue)| {
         let name = format!("#{} {}", index + 1, step.name);
-        std::iter::once(name).chain(queues::cells(step, queue)).collect()
+        std::iter::once(name).chain(queues::cells(queue)).collect()
     });
     let head = std::iter::once("setup").chain(queues::COLUMNS).map(str::to_owned);
     let (head, rows): (Vec<String>, Vec<Vec<String>>) = (head.collect(), rows.collect());

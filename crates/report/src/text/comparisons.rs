@@ -36,7 +36,7 @@ pub(super) fn write(page: &mut Page, document: &RunDocument) {
     write_durability(page, &pairs);
     let (differing, equal): (Vec<&Pair>, Vec<&Pair>) = pairs.iter().partition(|pair| pair.differs());
     if differing.is_empty() {
-        page.prose("  ", "None: no setup differs from another by more than the noise.", Tone::Plain);
+        page.prose("  ", wording::none_differs(comparisons), Tone::Plain);
     }
     write_rows(page, comparisons, differing.iter().chain(equal.iter().take(EQUAL_PAIRS)));
     if equal.len() > EQUAL_PAIRS {

@@ -25,7 +25,7 @@ pub(super) fn write(page: &mut Page, document: &RunDocument) {
     let mut table = Table::new("setup", columns.collect());
     for (index, step, queue) in &all {
         let name = format!("#{} {}", index + 1, step.name);
-        table.push(&name, queues::cells(step, queue), Tone::Plain);
+        table.push(&name, queues::cells(queue), Tone::Plain);
     }
     for line in table.lines(page.width, page.paint) {
         page.line(&line);

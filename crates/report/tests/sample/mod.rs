@@ -139,6 +139,7 @@ pub(crate) fn full() -> RunDocument {
             plumb_version: "0.1.0".to_owned(),
             resumed: Vec::new(),
         },
+        outcome: None,
         validity: verdicts::validity(),
         summary: verdicts::summary(),
         findings: verdicts::findings(),
@@ -159,6 +160,7 @@ pub(crate) fn full() -> RunDocument {
 pub(crate) fn killed() -> RunDocument {
     RunDocument {
         run: RunIdentity { finished_at: None, state: RunState::Running, ..full().run },
+        outcome: None,
         validity: Validity { verdict: ValidityVerdict::Invalid, reasons: Vec::new() },
         summary: Vec::new(),
         findings: Vec::new(),

@@ -136,6 +136,7 @@ fn result(names: &[&str], metrics: Vec<MetricResult>) -> TrialResult {
     TrialResult {
         schema_version: TRIAL_SCHEMA_VERSION,
         run_id: "5d1c0b7fa9e3428e".to_owned(),
+        outcome: None,
         name: "linger".to_owned(),
         seed: 7,
         arms: names

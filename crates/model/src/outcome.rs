@@ -1,0 +1,91 @@
+//! A result in one word, for scripts: `jq -r .outcome`.
+
+use crate::document::RunState;
+use crate::finding::ValidityVerdict;
+use crate::trial::{TrialResult, TrialVerdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How a run, a trial or a fleet trial came out. It follows from what else the document says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A run that is under way, or was killed.
+    Running,
+    /// A run or trial that was stopped.
+    Interrupted,
+    /// A run that ended with an error.
+    Failed,
+    /// A run whose figures do not show what it was made to show; also a trial with such a run.
+    Invalid,
+    /// A run some of whose figures may mislead.
+    Suspect,
+    /// A run without a reason against its figures.
+    Valid,
+    /// Of a trial: some arm is worse.
+    Worse,
+    /// Of a trial: no arm is worse, and of some nothing is shown.
+    Undecided,
+    /// Of a trial: an arm is better, and every other at least equivalent.
+    Better,
+    /// Of a trial: every arm is equivalent.
+    Equivalent,
+}
+
+impl Outcome {
+    /// Of a run, and of its trial where it is one.
+    pub fn of_run(state: &RunState, validity: ValidityVerdict, trial: Option<&TrialResult>) -> Outcome {
+        match (state, validity) {
+            (RunState::Running, _) => Outcome::Running,
+            (RunState::Interrupted, _) => Outcome::Interrupted,
+            (RunState::Failed { .. }, _) => Outcome::Failed,
+            (RunState::Complete, ValidityVerdict::Invalid) => Outcome::Invalid,
+            (RunState::Complete, validity) => match trial {
+                Some(trial) => Outcome::of_verdicts(trial.verdicts.iter().map(|arm| arm.verdict)),
+                None if validity == ValidityVerdict::Suspect => Outcome::Suspect,
+                None => Outcome::Valid,
+            },
+        }
+    }
+
+    /// Of the verdicts on several arms; undecided without any.
+    pub fn of_verdicts(verdicts: impl Iterator<Item = TrialVerdict>) -> Outcome {
+        let verdicts: Vec<TrialVerdict> = verdicts.collect();
+        let any = |verdict| verdicts.contains(&verdict);
+        if any(TrialVerdict::Worse) {
+            Outcome::Worse
+        } else if any(TrialVerdict::Undecided) || verdicts.is_empty() {
+            Outcome::Undecided
+        } else if any(TrialVerdict::Better) {
+            Outcome::Better
+        } else {
+            Outcome::Equivalent
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_worse_arm_is_told_before_better_ones_and_nothing_shown_before_a_gain() {
+        use TrialVerdict::{Better, Equivalent, Undecided, Worse};
+        let of = |verdicts: &[TrialVerdict]| Outcome::of_verdicts(verdicts.iter().copied());
+        assert_eq!(of(&[Better, Worse, Undecided]), Outcome::Worse);
+        assert_eq!(of(&[Better, Undecided]), Outcome::Undecided);
+        assert_eq!(of(&[Better, Equivalent]), Outcome::Better);
+        assert_eq!(of(&[Equivalent]), Outcome::Equivalent);
+        assert_eq!(of(&[]), Outcome::Undecided);
+    }
+
+    #[test]
+    fn how_a_run_ended_comes_before_what_it_showed() {
+        let of = |state: RunState, validity| Outcome::of_run(&state, validity, None);
+        assert_eq!(of(RunState::Interrupted, ValidityVerdict::Invalid), Outcome::Interrupted);
+        assert_eq!(of(RunState::Complete, ValidityVerdict::Suspect), Outcome::Suspect);
+        assert_eq!(of(RunState::Complete, ValidityVerdict::Valid), Outcome::Valid);
+        let failed = RunState::Failed { error: "e".into() };
+        assert_eq!(of(failed, ValidityVerdict::Valid), Outcome::Failed);
+    }
+}

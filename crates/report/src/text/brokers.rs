@@ -1,0 +1,26 @@
+//! What the brokers' own metrics say, a row a setup, where the topic is replicated.
+
+use super::Page;
+use super::paint::Tone;
+use super::table::{Column, Table};
+use crate::brokers;
+use plumb_model::document::StepResult;
+
+/// Nothing where no follower fetched.
+pub(super) fn write(page: &mut Page, steps: &[StepResult]) {
+    let rows = brokers::rows(steps);
+    if !brokers::replicated(&rows) {
+        return;
+    }
+    page.heading(brokers::HEADING, brokers::MEANING);
+    let mut table = Table::new("setup", brokers::COLUMNS.map(Column::number).into());
+    for row in &rows {
+        table.push(&format!("#{} {}", row.index + 1, row.step.name), row.cells(), Tone::Plain);
+    }
+    for line in table.lines(page.width, page.paint) {
+        page.line(&line);
+    }
+    for note in brokers::notes(&rows) {
+        page.prose("  - ", &note, Tone::Dim);
+    }
+}
