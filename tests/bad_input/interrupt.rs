@@ -151,13 +151,18 @@ fn interrupted_without_a_broker(driver: Driver, take_away: impl FnOnce(SinkBroke
     std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();
     let running = program.start();
     arrived(&sink, 100);
-    let _silent = take_away(sink);
+    let silent = take_away(sink);
     let ended = interrupt(running);
     let document = interrupted(&ended);
     let counts = &document["steps"][0]["counts"];
     let left = counts["sent"].as_u64().unwrap() - counts["acked"].as_u64().unwrap();
     assert_eq!(counts["unknown"], left, "{counts}");
     assert!(ended.stderr.contains("is left behind"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("within 0.2 s"), "{}", ended.stderr);
+    let last = ended.stderr.lines().last().unwrap();
+    let gone = last.starts_with("no broker of 127.0.0.1:")
+        && last.contains("; once one does, it can go on: plumb run --resume ");
+    assert_eq!(gone, silent.is_none(), "{last}");
 }
 
 on_both_drivers!(after_the_broker_died, after_the_broker_fell_silent);

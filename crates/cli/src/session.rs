@@ -16,6 +16,7 @@ mod kept;
 mod log_dirs;
 mod memory;
 mod order;
+mod reachable;
 mod read_back;
 mod resume;
 mod search;
@@ -64,7 +65,7 @@ pub(crate) struct Finished {
     pub(crate) page: PathBuf,
     /// Directories of what there is to install, one for each winner.
     pub(crate) installs: Vec<PathBuf>,
-    /// The command that goes on with the run, where it was stopped before its end.
+    /// How to go on with the run, with the command, where it was stopped before its end.
     pub(crate) way_on: Option<String>,
 }
 
@@ -76,7 +77,7 @@ impl Finished {
             printer::note(&format!("to install: {}", place.join("README.md").display()));
         }
         if let Some(command) = &self.way_on {
-            printer::note(&format!("it can go on: {command}"));
+            printer::note(command);
         }
     }
 }
@@ -175,14 +176,20 @@ fn keep_what_was_measured(dir: &RunDir, document: &RunDocument) {
         dir.discard();
     } else if dir.write_document(document).is_ok() {
         printer::note(&format!("what was measured before the error: {}", dir.path().display()));
-        printer::note(&format!("it can go on: {}", way_on(&document.plan, dir)));
+        printer::note(&way_on(&document.plan, dir));
     }
 }
 
-/// The command that goes on with a run.
+/// How to go on with a run: the command, and what has to be so before.
 fn way_on(plan: &Plan, dir: &RunDir) -> String {
     let command = if plan.trial.is_some() { "plumb trial run" } else { "plumb run" };
-    format!("{command} --resume {}", dir.path().display())
+    let command = format!("{command} --resume {}", dir.path().display());
+    match reachable::unreachable(&plan.cluster) {
+        None => format!("it can go on: {command}"),
+        Some(brokers) => {
+            format!("no broker of {brokers} takes a connection now; once one does, it can go on: {command}")
+        }
+    }
 }
 
 fn config_path(plan: &Plan) -> Option<&str> {

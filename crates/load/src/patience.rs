@@ -43,6 +43,17 @@ impl Patience {
         }
         answer
     }
+
+    /// Why there was no answer, where that is not that one exchange took too long: none came since the user asked to stop.
+    pub fn why_none(&self) -> Option<String> {
+        let used_up = self.in_vain_ns.load(Ordering::Relaxed) >= STOPPED.as_nanos() as u64;
+        used_up.then(|| {
+            let seconds = STOPPED.as_secs();
+            format!(
+                "the brokers gave no answer in the {seconds} s for which a run that is stopped waits for them"
+            )
+        })
+    }
 }
 
 #[cfg(test)]
@@ -65,7 +76,10 @@ mod tests {
         assert_eq!(patience.ask(USUAL, Ok::<_, ()>), Ok(STOPPED));
         assert_eq!(patience.of(USUAL), STOPPED);
         assert_eq!(patience.of(Duration::from_secs(1)), Duration::from_secs(1));
+        assert_eq!(patience.why_none(), None);
         patience.in_vain_ns.store(STOPPED.as_nanos() as u64, Ordering::Relaxed);
         assert_eq!(patience.of(USUAL), USED_UP);
+        let why = "the brokers gave no answer in the 4 s for which a run that is stopped waits for them";
+        assert_eq!(patience.why_none().as_deref(), Some(why));
     }
 }

@@ -7,6 +7,9 @@ use crate::error::LoadError;
 use plumb_model::plan::Properties;
 use std::time::Duration;
 
+/// The library's code where no answer came in time.
+const TIMED_OUT: &str = "_TIMED_OUT";
+
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What the cluster says of a topic.
@@ -58,7 +61,7 @@ impl Cluster {
         let partitions = i32::try_from(partitions).unwrap_or(i32::MAX);
         self.patience
             .ask(TIMEOUT, |timeout| self.client.create_topic(name, (partitions, replicas), configs, timeout))
-            .map_err(|error| LoadError::from((error, format!("create topic {name}").as_str())))?;
+            .map_err(|error| self.refused(error, &format!("create topic {name}")))?;
         Ok(OwnTopic { name: name.to_owned() })
     }
 
@@ -89,7 +92,7 @@ impl Cluster {
     pub fn topics_of_run(&self, run_id: &str) -> Result<Vec<OwnTopic>, LoadError> {
         let metadata =
             self.patience.ask(TIMEOUT, |timeout| self.client.metadata(MetadataOf::AllTopics, timeout));
-        let metadata = metadata.map_err(|error| LoadError::from((error, "list the topics")))?;
+        let metadata = metadata.map_err(|error| self.refused(error, "list the topics"))?;
         let start = format!("{}-", run_topics(run_id));
         let names = metadata.topics.into_iter().map(|topic| topic.name);
         Ok(names.filter(|name| name.starts_with(&start)).map(|name| OwnTopic { name }).collect())
@@ -100,7 +103,16 @@ impl Cluster {
         let operation = format!("delete topic {}", topic.name);
         self.patience
             .ask(TIMEOUT, |timeout| self.client.delete_topic(&topic.name, timeout))
-            .map_err(|error| LoadError::from((error, operation.as_str())))
+            .map_err(|error| self.refused(error, &operation))
+    }
+
+    /// The error of a control exchange. Once the time after a stop is used up, the last exchange's own short wait says nothing.
+    fn refused(&self, error: AdminError, operation: &str) -> LoadError {
+        let silence = if error.code == TIMED_OUT { self.patience.why_none() } else { None };
+        match silence {
+            Some(reason) => LoadError::Refused { operation: operation.to_owned(), reason },
+            None => LoadError::from((error, operation)),
+        }
     }
 
     /// Deletes a consumer group of this run, if the cluster allows that.
