@@ -2,7 +2,7 @@
 
 pub mod pairs;
 
-use crate::{queues, rates, wording};
+use crate::{ledger, queues, rates, wording};
 use plumb_model::document::{RunDocument, StepResult};
 use plumb_model::observation::{Distribution, Interval, StageName};
 
@@ -27,19 +27,19 @@ fn columns(document: &RunDocument, step: &StepResult) -> Vec<(String, String)> {
     row.put("achieved_per_s", step.achieved_per_s);
     row.put("value_bytes_mean", Some(step.value_bytes_mean));
     row.put("blocks", Some(step.blocks.len()));
-    let counts = &step.counts;
+    let counts = ledger::counted(step);
     for (name, value) in [
-        ("intended", counts.intended),
-        ("sent", counts.sent),
-        ("acked", counts.acked),
-        ("failed", counts.failed),
-        ("unknown", counts.unknown),
-        ("received", counts.received),
-        ("lost", counts.lost),
-        ("duplicated", counts.duplicated),
-        ("reordered", counts.reordered),
+        ("intended", counts.map(|it| it.intended)),
+        ("sent", counts.map(|it| it.sent)),
+        ("acked", counts.map(|it| it.acked)),
+        ("failed", counts.map(|it| it.failed)),
+        ("unknown", counts.map(|it| it.unknown)),
+        ("received", counts.map(|it| it.received)),
+        ("lost", counts.map(|it| it.lost)),
+        ("duplicated", counts.map(|it| it.duplicated)),
+        ("reordered", counts.map(|it| it.reordered)),
     ] {
-        row.put(name, Some(value));
+        row.put(name, value);
     }
     row.put("offset_delta", step.accounting.offset_delta);
     row.put("offsets_agree", step.accounting.agrees);

@@ -3,6 +3,13 @@
 use crate::headline;
 use crate::number::count;
 use plumb_model::document::{RunDocument, StepResult};
+use plumb_model::observation::Counts;
+
+/// The counts of a step that was begun: until then nothing was counted, and its zeros count nothing.
+pub(crate) fn counted(step: &StepResult) -> Option<&Counts> {
+    let begun = !step.blocks.is_empty() || !step.series.is_empty() || step.counts != Counts::default();
+    begun.then_some(&step.counts)
+}
 
 /// Everything about a step's messages that is not as it should be. Empty when intended = sent = acknowledged =
 /// received, the broker agrees as far as it could be asked, and every sample found its place in a histogram.
@@ -92,7 +99,8 @@ pub(crate) fn broker_agrees(step: &StepResult) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumb_model::observation::{Accounting, Counts};
+    use plumb_model::document::BlockResult;
+    use plumb_model::observation::Accounting;
 
     fn step(counts: Counts) -> StepResult {
         StepResult { counts, ..Default::default() }
@@ -102,6 +110,13 @@ mod tests {
     fn a_step_that_adds_up_has_nothing_to_say() {
         let all = Counts { intended: 10, sent: 10, acked: 10, received: 10, ..Default::default() };
         assert_eq!(discrepancies(&step(all)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn nothing_was_counted_before_a_step_was_begun_and_zero_after() {
+        assert_eq!(counted(&StepResult::default()), None);
+        let begun = StepResult { blocks: vec![BlockResult::default()], ..StepResult::default() };
+        assert_eq!(counted(&begun), Some(&Counts::default()));
     }
 
     #[test]

@@ -239,7 +239,7 @@ pub(super) struct LedgerView {
     /// Setup number, and what is wrong with it.
     pub(super) wrong: Vec<(usize, String)>,
     /// What holds when nothing is wrong.
-    pub(super) balance: &'static str,
+    pub(super) balance: String,
 }
 
 /// The message counts of every step.
@@ -258,9 +258,13 @@ pub(super) fn ledger(document: &RunDocument) -> LedgerView {
         "reordered",
         "broker's offsets",
     ];
+    let begun = steps.iter().filter(|step| ledger::counted(step).is_some());
     let rows = steps.iter().enumerate().map(|(index, step)| {
-        let counts = &step.counts;
         let mut row = vec![format!("#{}", index + 1)];
+        let Some(counts) = ledger::counted(step) else {
+            row.resize(heads.len(), ABSENT.to_owned());
+            return row;
+        };
         row.extend(
             [
                 counts.intended,
@@ -300,6 +304,10 @@ pub(super) fn ledger(document: &RunDocument) -> LedgerView {
             numeric: true,
         },
         wrong,
-        balance: ledger::balance(document, steps.iter()),
+        balance: match begun.clone().count() {
+            0 => "Nothing was counted: no block was measured.".to_owned(),
+            n if n == steps.len() => format!("In every setup {}.", ledger::balance(document, begun)),
+            _ => format!("In every setup that was begun {}.", ledger::balance(document, begun)),
+        },
     }
 }

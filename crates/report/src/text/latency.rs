@@ -108,8 +108,12 @@ fn published_cells(shown: &[&Figure], row: &ReferenceRow) -> Vec<String> {
 pub(super) fn write_ledger(page: &mut Page, document: &RunDocument) {
     let steps = &document.steps;
     page.heading("Messages", "");
-    let mut clean: Vec<usize> = Vec::new();
+    let (mut clean, mut not_begun) = (Vec::new(), Vec::new());
     for (index, step) in steps.iter().enumerate() {
+        if ledger::counted(step).is_none() && step.errors.is_empty() {
+            not_begun.push(index + 1);
+            continue;
+        }
         let wrong = ledger::discrepancies(step);
         if wrong.is_empty() {
             clean.push(index + 1);
@@ -122,6 +126,13 @@ pub(super) fn write_ledger(page: &mut Page, document: &RunDocument) {
                 format!("{} {} errors {}: {}", count(error.count), error.origin, error.code, error.message);
             page.prose(&format!("  !! #{}: ", index + 1), &text, Tone::Bad);
         }
+    }
+    if !not_begun.is_empty() {
+        let text = format!(
+            "{}: nothing was counted, as no block of it was measured.",
+            absence::setup_list(&not_begun)
+        );
+        page.prose("  ", &text, Tone::Dim);
     }
     if clean.is_empty() {
         return;
