@@ -133,6 +133,8 @@ struct Contract {
     level: f64,
     p: Option<f64>,
     margin: f64,
+    by_intervals: Option<Value>,
+    outcome: Option<String>,
     verdict: String,
     reason: Option<String>,
     smallest_detectable_ratio: Option<f64>,
