@@ -108,7 +108,7 @@ test-hardware: bootstrap ## what plumb says of disks and processors that are not
 	scripts/hardware-lab cargo test --release -p plumb-cli --test end_to_end hardware:: -- --include-ignored --test-threads 1 || [ $$? -eq 3 ]
 
 .PHONY: bench-fleet-scale
-bench-fleet-scale: bootstrap ## a fleet of 20,000 servers over 14 days from Parquet: Plumb beside DuckDB and pandas (5 GB of memory, minutes; BENCH_ARGS="--tools plumb,duckdb")
+bench-fleet-scale: bootstrap ## a fleet of 20,000 servers over 14 days from Parquet: Plumb beside DuckDB, Polars and pandas (5 GB of memory, minutes; BENCH_ARGS="--tools plumb,duckdb")
 	scripts/bootstrap-fleet-scale
 	cargo build --release -p plumb-cli -p plumb-bench-fleet-scale
 	"$${CARGO_TARGET_DIR:-target}/release/plumb-bench-fleet-scale" $(BENCH_ARGS)

@@ -16,15 +16,17 @@ pub(crate) enum Tool {
     /// The whole trial.
     Plumb,
     DuckDb,
+    Polars,
     Pandas,
 }
 
 impl Tool {
-    const ALL: [Tool; 5] = [Tool::Decode, Tool::Reader, Tool::Plumb, Tool::DuckDb, Tool::Pandas];
+    const ALL: [Tool; 6] =
+        [Tool::Decode, Tool::Reader, Tool::Plumb, Tool::DuckDb, Tool::Polars, Tool::Pandas];
 
     /// The one of `--tools`.
     pub(crate) fn named(word: &str) -> Option<Tool> {
-        let words = ["decode", "reader", "plumb", "duckdb", "pandas"];
+        let words = ["decode", "reader", "plumb", "duckdb", "polars", "pandas"];
         words.iter().position(|known| *known == word).map(|place| Tool::ALL[place])
     }
 
@@ -34,6 +36,7 @@ impl Tool {
             Tool::Reader => "plumb's reader",
             Tool::Plumb => "plumb trial fleet",
             Tool::DuckDb => "DuckDB",
+            Tool::Polars => "Polars",
             Tool::Pandas => "pandas",
         }
     }
@@ -42,6 +45,7 @@ impl Tool {
     fn script(self) -> Option<&'static str> {
         match self {
             Tool::DuckDb => Some("with_duckdb.py"),
+            Tool::Polars => Some("with_polars.py"),
             Tool::Pandas => Some("with_pandas.py"),
             Tool::Decode | Tool::Reader | Tool::Plumb => None,
         }
@@ -51,7 +55,7 @@ impl Tool {
         match self {
             Tool::Decode => Says::Nothing,
             Tool::Plumb => Says::Result,
-            Tool::Reader | Tool::DuckDb | Tool::Pandas => Says::Sums,
+            Tool::Reader | Tool::DuckDb | Tool::Polars | Tool::Pandas => Says::Sums,
         }
     }
 }
@@ -111,7 +115,7 @@ fn words(tool: Tool, options: &Options, file: &Path) -> Result<Option<Vec<String
             let head = [&plumb, "trial", "fleet", "--data", &file].into_iter().chain(what);
             Some(head.chain([changed_at_s.as_str(), "--output", "json"]).map(str::to_owned).collect())
         }
-        Tool::DuckDb | Tool::Pandas => {
+        Tool::DuckDb | Tool::Polars | Tool::Pandas => {
             let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("python");
             let script = tool.script().map(|script| text(&scripts.join(script)));
             options.python.as_deref().zip(script).map(|(python, script)| vec![text(python), script, file])

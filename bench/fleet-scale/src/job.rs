@@ -59,7 +59,7 @@ pub(crate) fn sums(days: usize, drops: f64, sent: f64) -> String {
     format!("{days} server-days, {drops:.0} drops, {sent:.0} sent")
 }
 
-/// Decompresses and decodes the five columns and forgets them: no reader can be faster with this library.
+/// Decompresses and decodes the five columns with the library's readers and forgets them.
 pub(crate) fn decode(path: &Path) -> Result<String, BenchError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let decoded = std::thread::scope(|scope| {

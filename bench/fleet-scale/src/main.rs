@@ -1,4 +1,4 @@
-//! How long does Plumb take for a big fleet, and how much memory? Beside DuckDB and pandas, which work out the same sums.
+//! How long does Plumb take for a big fleet, and how much memory? Beside DuckDB, Polars and pandas, which work out the same sums.
 //!
 //! Not a test: it ends with 0 whatever it finds. The file is made once and kept. Every round runs each contestant once, in
 //! an order drawn anew; all of them have to come to the same sums. Read `data.rs` for what is in the file, `contest.rs` for
@@ -17,16 +17,16 @@ use std::process::ExitCode;
 use thiserror::Error;
 
 const HELP: &str = "\
-A big fleet from one Parquet file: Plumb beside DuckDB and pandas
+A big fleet from one Parquet file: Plumb beside DuckDB, Polars and pandas
 
   --servers N     servers in the file [default: 20000]
   --days N        days in the file [default: 14]
   --order WORD    rows by time or by server [default: time]
   --rounds N      each tool runs once a round [default: 3]
-  --tools WORDS   some of decode,reader,plumb,duckdb,pandas [default: all; plumb is the whole trial, reader its sums alone]
+  --tools WORDS   some of decode,reader,plumb,duckdb,polars,pandas [default: all; plumb is the whole trial, reader its sums alone]
   --seed N        decides the order of the runs [default: 1]
   --cache DIR     where the file is kept [default: ~/.cache/plumb/fleet-scale]
-  --python FILE   a Python with duckdb, pandas and pyarrow [default: that of scripts/bootstrap-fleet-scale, if there]
+  --python FILE   a Python with duckdb, polars, pandas and pyarrow [default: that of scripts/bootstrap-fleet-scale, if there]
   --plumb FILE    the program to measure [default: target/release/plumb]";
 
 /// What went wrong.

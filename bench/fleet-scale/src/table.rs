@@ -33,7 +33,7 @@ pub(crate) fn ratios(contestants: &[Contestant], runs: &Runs) -> String {
     let of =
         |tool: Tool| contestants.iter().position(|contestant| contestant.tool == tool).map(|at| &runs[at]);
     for base in [Tool::Reader, Tool::Plumb] {
-        for other in [Tool::DuckDb, Tool::Pandas] {
+        for other in [Tool::DuckDb, Tool::Polars, Tool::Pandas] {
             let (Some(base_runs), Some(other_runs)) = (of(base), of(other)) else { continue };
             let figures: [Figure; 3] = [|run| run.wall_s, |run| run.cpu_s, |run| run.rss_mib];
             let cells = figures.map(|figure| {

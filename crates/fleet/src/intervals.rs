@@ -54,6 +54,20 @@ pub(crate) struct Intervals {
     until_ms: i64,
     /// Days met so far, ascending: the rules of a zone are asked once for each.
     known: Vec<Interval>,
+    /// The one that was asked for last: most samples are of the same.
+    last: Interval,
+    /// The moment that was asked for last: rows are often of one moment for all servers.
+    moment: Moment,
+}
+
+/// A moment with what is known of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Moment {
+    pub(crate) time_ms: i64,
+    /// Number of its interval.
+    pub(crate) interval: i32,
+    /// Whether it is neither at that one's begin nor at its end: see [`Interval::has_inside`].
+    pub(crate) inside: bool,
 }
 
 impl Intervals {
@@ -67,7 +81,14 @@ impl Intervals {
             },
         };
         let (from_ms, until_ms) = (bound(window.from, i64::MIN), bound(window.until, i64::MAX));
-        Intervals { division, from_ms, until_ms, known: Vec::new() }
+        Intervals {
+            division,
+            from_ms,
+            until_ms,
+            known: Vec::new(),
+            last: Interval::default(),
+            moment: Moment::default(),
+        }
     }
 
     /// Whether a time can be one.
@@ -85,8 +106,27 @@ impl Intervals {
         interval.start_ms >= self.from_ms && interval.end_ms <= self.until_ms
     }
 
+    /// What is known of a moment that is believed.
+    #[inline]
+    pub(crate) fn moment(&mut self, time_ms: i64) -> Moment {
+        // Nobody believes the moment 0, which is what there is before the first.
+        if self.moment.time_ms != time_ms {
+            let interval = self.of(time_ms);
+            self.moment = Moment { time_ms, interval: interval.index, inside: interval.has_inside(time_ms) };
+        }
+        self.moment
+    }
+
     /// The interval of a moment that is believed.
     pub(crate) fn of(&mut self, time_ms: i64) -> Interval {
+        if !self.last.contains(time_ms) {
+            self.last = self.find(time_ms);
+        }
+        self.last
+    }
+
+    /// The same, of a moment that the next ones are not near to.
+    pub(crate) fn find(&mut self, time_ms: i64) -> Interval {
         match &self.division {
             Division::Fixed { length_ms, anchor_ms } => {
                 fixed(*length_ms, *anchor_ms, (time_ms - anchor_ms).div_euclid(*length_ms))

@@ -13,8 +13,8 @@ use crate::rows::{Refused, Sample, SampleSink};
 use crate::servers::Servers;
 use crate::track::{Pushed, Track};
 
-/// Samples that a [`Sorter`] keeps at a time: 512 MiB.
-const KEPT_SAMPLES: usize = 16 << 20;
+/// Samples that a [`Sorter`] keeps at a time: 480 MiB.
+const KEPT_SAMPLES: usize = 12 << 20;
 
 /// The metric and the load of every server, sample by sample.
 #[derive(Debug)]
@@ -67,13 +67,21 @@ impl Tracks {
     }
 
     /// Counts what is to be told of a sample.
-    fn note(&mut self, quantity: Quantity, pushed: Pushed, server: &str, time_ms: i64) {
+    #[inline]
+    fn note<'s>(&mut self, quantity: Quantity, pushed: Pushed, server: impl Fn() -> &'s str, time_ms: i64) {
+        match quantity {
+            Quantity::Metric => self.metric_steps.steps += 1,
+            Quantity::Load => self.load_steps.steps += 1,
+        }
+        if pushed != Pushed::Counted {
+            self.tell(quantity, pushed, server(), time_ms);
+        }
+    }
+
+    #[cold]
+    fn tell(&mut self, quantity: Quantity, pushed: Pushed, server: &str, time_ms: i64) {
         let metric = quantity == Quantity::Metric;
         let steps = if metric { &mut self.metric_steps } else { &mut self.load_steps };
-        steps.steps += 1;
-        if pushed == Pushed::Counted {
-            return;
-        }
         let example = || format!("{server} at {}", written(time_ms));
         let kind = match (pushed, metric) {
             (Pushed::NoNumber, true) => Left::MetricNoNumber,
@@ -109,11 +117,12 @@ impl Tracks {
             Quantity::Load => self.load.as_mut(),
         };
         let Some(track) = track else { return Ok(()) };
-        let pushed = track.push(series, time_ms, value, &mut self.intervals);
+        let moment = self.intervals.moment(time_ms);
+        let pushed = track.push(series, moment, value, &mut self.intervals);
         if pushed == Pushed::Earlier {
             return Err(Refused::OutOfOrder);
         }
-        self.note(quantity, pushed, server, time_ms);
+        self.note(quantity, pushed, || server, time_ms);
         // The load is no reason to look for a metric.
         if quantity == Quantity::Metric {
             self.extend_span(time_ms);
@@ -128,26 +137,27 @@ impl Tracks {
 }
 
 impl SampleSink for Tracks {
+    #[inline]
     fn take(&mut self, sample: Sample, servers: &Servers) -> Result<(), Refused> {
         let Sample { time_ms, series, .. } = sample;
-        let pushed = self.metric.push(series, time_ms, sample.metric, &mut self.intervals);
-        let load =
-            self.load.as_mut().map(|load| load.push(series, time_ms, sample.load, &mut self.intervals));
+        let moment = self.intervals.moment(time_ms);
+        let pushed = self.metric.push(series, moment, sample.metric, &mut self.intervals);
+        let load = self.load.as_mut().map(|load| load.push(series, moment, sample.load, &mut self.intervals));
         let name = || &*servers.of_series(series).name;
         match pushed {
             Pushed::Earlier => return Err(Refused::OutOfOrder),
             Pushed::Repeated if load == Some(Pushed::Contradicting) => {
-                self.note(Quantity::Load, Pushed::Contradicting, name(), time_ms);
+                self.note(Quantity::Load, Pushed::Contradicting, name, time_ms);
                 return Ok(());
             }
             Pushed::Repeated | Pushed::Contradicting => {
-                self.note(Quantity::Metric, pushed, name(), time_ms);
+                self.note(Quantity::Metric, pushed, name, time_ms);
                 return Ok(());
             }
-            _ => self.note(Quantity::Metric, pushed, name(), time_ms),
+            _ => self.note(Quantity::Metric, pushed, name, time_ms),
         }
         if let Some(load) = load {
-            self.note(Quantity::Load, load, name(), time_ms);
+            self.note(Quantity::Load, load, name, time_ms);
         }
         self.extend_span(time_ms);
         Ok(())
@@ -253,7 +263,7 @@ mod tests {
                 metric: f64::from(server) + (hour % 20) as f64,
                 load: hour as f64,
                 series: server,
-                number: number as u32,
+                number: number as u64,
             })
             .collect()
     }

@@ -4,6 +4,7 @@
 //! become numbers, times and names is in `columns.rs`.
 
 mod columns;
+mod dictionary;
 mod moments;
 mod numbers;
 
@@ -234,8 +235,8 @@ impl Decoder<'_> {
         let group = reader.get_row_group(group)?;
         let schema = group.metadata().schema_descr();
         let column = |place: usize| Ok((schema.column(place), group.get_column_reader(place)?));
-        let names = |place: Option<usize>| place.map(|place| column(place).and_then(Names::new)).transpose();
-        let mut server = Names::new(column(self.places.server)?)?;
+        let names = |place: Option<usize>| place.map(|place| Names::of(&*group, place)).transpose();
+        let mut server = Names::of(&*group, self.places.server)?;
         let mut time = Moments::new(column(self.places.time)?, self.zone.clone())?;
         let mut metric = Numbers::new(column(self.places.metric)?)?;
         let mut load = self.places.load.map(|place| column(place).and_then(Numbers::new)).transpose()?;

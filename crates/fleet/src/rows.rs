@@ -18,7 +18,7 @@ pub(crate) struct Sample {
     /// That of its server, or of a part of it: see [`Servers::series`].
     pub(crate) series: u32,
     /// Number of the sample in the input, so that of two alike the first is known.
-    pub(crate) number: u32,
+    pub(crate) number: u64,
 }
 
 /// Takes samples in the order of the input.
@@ -97,6 +97,9 @@ impl Rows {
         self.learn(names, batch);
         self.left.add_many(Left::BrokenRow, batch.broken, || batch.broken_example.clone());
         self.rows += batch.broken;
+        let described = batch.site.is_some() || batch.hardware.is_some();
+        // The last time that was found to be one and asked for: the next row's is often the same.
+        let mut wanted_ms = None;
         for row in 0..batch.rows() {
             self.rows += 1;
             let local = batch.server.rows[row];
@@ -106,7 +109,7 @@ impl Rows {
             }
             let server = names.servers[local as usize];
             let time_ms = batch.time_ms[row];
-            if time_ms == NO_TIME || !Intervals::believes(time_ms) {
+            if wanted_ms != Some(time_ms) && (time_ms == NO_TIME || !Intervals::believes(time_ms)) {
                 self.left.add(Left::NoTime, || self.origins[origin as usize].place(batch.place(row)));
                 continue;
             }
@@ -116,11 +119,14 @@ impl Rows {
             if !self.servers.matters(server) {
                 continue;
             }
-            self.describe(server, row, names, batch);
-            if !self.intervals.wants(time_ms) {
+            if described {
+                self.describe(server, row, names, batch);
+            }
+            if wanted_ms != Some(time_ms) && !self.intervals.wants(time_ms) {
                 self.left.add(Left::OutsideWindow, || self.origins[origin as usize].place(batch.place(row)));
                 continue;
             }
+            wanted_ms = Some(time_ms);
             let series = match &batch.part {
                 None => server,
                 // Rows without a part's name are a part of their own.
@@ -130,8 +136,7 @@ impl Rows {
                 }
             };
             let load = batch.load.get(row).copied().unwrap_or(f64::NAN);
-            let sample =
-                Sample { time_ms, metric: batch.metric[row], load, series, number: self.rows as u32 };
+            let sample = Sample { time_ms, metric: batch.metric[row], load, series, number: self.rows };
             sink.take(sample, &self.servers)?;
         }
         Ok(())
@@ -153,6 +158,7 @@ impl Rows {
         names.hardware.extend(new(&batch.hardware));
     }
 
+    #[inline]
     fn join(
         &mut self,
         server: u32,
@@ -160,10 +166,22 @@ impl Rows {
         names: &StreamNames,
         place: (u32, u64),
     ) -> Result<(), FleetInputError> {
-        if group == NO_NAME {
+        let Some(membership) = names.groups.get(group as usize).copied() else { return Ok(()) };
+        if membership == self.servers.membership_of(server) {
             return Ok(());
         }
-        let (membership, name) = (names.groups[group as usize], &names.group_names[group as usize]);
+        self.join_anew(server, (group, membership), names, place)
+    }
+
+    #[cold]
+    fn join_anew(
+        &mut self,
+        server: u32,
+        (group, membership): (u32, Membership),
+        names: &StreamNames,
+        place: (u32, u64),
+    ) -> Result<(), FleetInputError> {
+        let name = &names.group_names[group as usize];
         self.servers.join(server, membership, name, place).map_err(|first| {
             let known = self.servers.get(server);
             let text = |(origin, row): (u32, u64)| self.origins[origin as usize].place(row);

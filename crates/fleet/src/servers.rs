@@ -48,7 +48,6 @@ pub(crate) enum Label {
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
     pub(crate) name: Box<str>,
-    pub(crate) membership: Membership,
     pub(crate) site: Box<str>,
     pub(crate) hardware: Box<str>,
     /// Its group's name in the source, and where it was met first.
@@ -64,6 +63,8 @@ pub(crate) struct Servers {
     listed: Option<ListedServers>,
     by_name: HashMap<Box<str>, u32>,
     servers: Vec<Server>,
+    /// Of each server. By themselves, as every row asks for one.
+    memberships: Vec<Membership>,
     other_groups: BTreeSet<Box<str>>,
     parts: Parts,
 }
@@ -98,6 +99,7 @@ impl Servers {
             listed,
             by_name: HashMap::new(),
             servers: Vec::new(),
+            memberships: Vec::new(),
             other_groups: BTreeSet::new(),
             parts: Parts::default(),
         })
@@ -133,15 +135,21 @@ impl Servers {
         let known = self.listed.as_ref().and_then(|listed| listed.get(name));
         self.servers.push(Server {
             name: name.into(),
-            membership: known.map_or(Membership::Unknown, |known| known.membership),
             site: known.map_or("", |known| &known.site).into(),
             hardware: known.map_or("", |known| &known.hardware).into(),
             group: "".into(),
             group_place: (0, 0),
             moved: false,
         });
+        self.memberships.push(known.map_or(Membership::Unknown, |known| known.membership));
         self.by_name.insert(name.into(), id);
         id
+    }
+
+    /// What is known of a server's group.
+    #[inline]
+    pub(crate) fn membership_of(&self, id: u32) -> Membership {
+        self.memberships[id as usize]
     }
 
     /// The number of a part's name, the same for all servers.
@@ -175,7 +183,7 @@ impl Servers {
 
     /// Whether its samples may matter: with a groups file, those of servers in neither group do not.
     pub(crate) fn matters(&self, id: u32) -> bool {
-        self.listed.is_none() || self.get(id).membership.group().is_some()
+        self.listed.is_none() || self.membership_of(id).group().is_some()
     }
 
     /// What a group's name in the source means.
@@ -196,12 +204,12 @@ impl Servers {
         name: &str,
         place: (u32, u64),
     ) -> Result<(), (u32, u64)> {
-        let server = &mut self.servers[id as usize];
-        if membership == server.membership || membership == Membership::Unknown {
+        let (server, known) = (&mut self.servers[id as usize], &mut self.memberships[id as usize]);
+        if membership == *known || membership == Membership::Unknown {
             return Ok(());
         }
-        if server.membership == Membership::Unknown {
-            (server.membership, server.group, server.group_place) = (membership, name.into(), place);
+        if *known == Membership::Unknown {
+            (*known, server.group, server.group_place) = (membership, name.into(), place);
             return Ok(());
         }
         Err(server.group_place)

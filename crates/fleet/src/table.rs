@@ -65,7 +65,7 @@ pub(crate) fn table(
     let mut servers: Vec<FleetServer> = Vec::with_capacity(kept.len());
     for server in kept {
         let known = making.rows.servers.get(server);
-        let (name, group) = (known.name.to_string(), known.membership.group());
+        let (name, group) = (known.name.to_string(), making.rows.servers.membership_of(server).group());
         let (site, hardware) = (known.site.to_string(), known.hardware.to_string());
         let (metric, mut complete) = making.values(
             request.metric_kind.kind(),
@@ -130,7 +130,7 @@ fn kept_servers(
     let mut kept = Vec::new();
     for id in ids {
         let server = rows.servers.get(id);
-        match server.membership {
+        match rows.servers.membership_of(id) {
             Membership::Control | Membership::Test if metric.has(id) => kept.push(id),
             // A server of the groups file without a usable sample is told of below.
             Membership::Control | Membership::Test => {}
@@ -159,7 +159,7 @@ fn kept_servers(
 fn both_groups(request: &FleetRequest, rows: &Rows, kept: &[u32]) -> Result<(), FleetInputError> {
     let Some(names) = rows.servers.names() else { return Ok(()) };
     for (group, membership) in [(&names.control, Membership::Control), (&names.test, Membership::Test)] {
-        if kept.iter().any(|server| rows.servers.get(*server).membership == membership) {
+        if kept.iter().any(|server| rows.servers.membership_of(*server) == membership) {
             continue;
         }
         let Some(listed) = rows.servers.listed() else {

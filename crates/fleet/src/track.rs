@@ -8,7 +8,7 @@
 //!
 //! Not for telling what of it is enough to be believed: `table.rs` does that.
 
-use crate::intervals::{Interval, Intervals};
+use crate::intervals::{Intervals, Moment};
 use plumb_model::fleet::SampleKind;
 
 /// A spacing of samples that is this many times the usual one is a gap: one sample at least is missing. Ours.
@@ -60,39 +60,49 @@ pub(crate) enum Pushed {
     Gap,
 }
 
-/// One series: of a server, or of one of its parts.
+/// No interval yet.
+const NOWHERE: i32 = i32::MIN;
+
+/// One series: of a server, or of one of its parts. What every sample touches, in one line of a processor's cache.
 #[derive(Debug, Clone)]
 struct Series {
     last_ms: i64,
     last: f64,
-    /// The last usable value of a counter and its time.
-    base_ms: i64,
-    base: f64,
-    interval: Interval,
-    cell: Cell,
     /// The usual spacing so far, by majority vote (Boyer and Moore): whatever more than half of all spacings are wins.
     step_ms: i64,
+    /// Of the interval under way.
+    sum: f64,
+    samples: u32,
+    /// Number of that interval.
+    interval: i32,
     votes: u32,
     moves: Moves,
-    done: Vec<(i32, Cell)>,
 }
 
-impl Series {
-    fn new() -> Self {
-        Series {
-            last_ms: NEVER,
-            last: f64::NAN,
-            base_ms: NEVER,
-            base: 0.0,
-            interval: Interval::default(),
-            cell: Cell::default(),
-            step_ms: 0,
-            votes: 0,
-            moves: Moves::default(),
-            done: Vec::new(),
-        }
-    }
+/// What a counter needs besides.
+#[derive(Debug, Clone)]
+struct Base {
+    /// The last usable value and its time.
+    at_ms: i64,
+    value: f64,
+    /// Of the interval under way.
+    covered_ms: i64,
+}
 
+const NEW_SERIES: Series = Series {
+    last_ms: NEVER,
+    last: f64::NAN,
+    step_ms: 0,
+    sum: 0.0,
+    samples: 0,
+    interval: NOWHERE,
+    votes: 0,
+    moves: Moves { rises: 0, falls: 0, inside: 0 },
+};
+
+const NEW_BASE: Base = Base { at_ms: NEVER, value: 0.0, covered_ms: 0 };
+
+impl Series {
     fn vote(&mut self, spacing_ms: i64) {
         if (spacing_ms - self.step_ms).abs() * STEP_TOLERANCE_SHARE <= self.step_ms {
             self.votes += 1;
@@ -100,41 +110,6 @@ impl Series {
             (self.step_ms, self.votes) = (spacing_ms, 1);
         } else {
             self.votes -= 1;
-        }
-    }
-
-    fn close(&mut self) {
-        if self.cell != Cell::default() {
-            self.done.push((self.interval.index, self.cell));
-            self.cell = Cell::default();
-        }
-    }
-
-    /// The rise since the last usable sample; `step_ms` as asked for, 0: the usual one.
-    fn rise(&mut self, time_ms: i64, value: f64, step_ms: i64, next: Option<Interval>) -> Pushed {
-        let (before_ms, before) = (self.base_ms, self.base);
-        (self.base_ms, self.base) = (time_ms, value);
-        if before_ms == NEVER {
-            return Pushed::Counted;
-        }
-        let spacing_ms = time_ms - before_ms;
-        let step_ms = if step_ms > 0 { step_ms } else { self.step_ms };
-        let middle_ms = before_ms + spacing_ms / 2;
-        let here = next.is_none_or(|_| self.interval.contains(middle_ms));
-        if next.is_some() && spacing_ms as f64 > step_ms as f64 * GAP_STEPS {
-            return Pushed::Gap;
-        }
-        let reset = value < before;
-        if !here {
-            self.close();
-            self.interval = next.unwrap_or(self.interval);
-        }
-        self.cell.sum += if reset { value } else { value - before };
-        self.cell.covered_ms += spacing_ms;
-        match reset {
-            false => Pushed::Counted,
-            true if value > before / 2.0 => Pushed::Slip,
-            true => Pushed::Reset,
         }
     }
 }
@@ -146,11 +121,16 @@ pub(crate) struct Track {
     /// As asked for; 0: the usual one of each series.
     step_ms: i64,
     series: Vec<Series>,
+    /// Of each series; empty where they are no counters.
+    bases: Vec<Base>,
+    /// The intervals of each series that are over.
+    done: Vec<Vec<(i32, Cell)>>,
 }
 
 impl Track {
     pub(crate) fn new(kind: SampleKind, step_s: Option<f64>) -> Self {
-        Track { kind, step_ms: step_s.map_or(0, |step| (step * 1000.0) as i64), series: Vec::new() }
+        let step_ms = step_s.map_or(0, |step| (step * 1000.0) as i64);
+        Track { kind, step_ms, series: Vec::new(), bases: Vec::new(), done: Vec::new() }
     }
 
     /// Takes a sample of a series; series are numbered from 0. The time is one that [`Intervals::believes`].
@@ -158,14 +138,15 @@ impl Track {
     pub(crate) fn push(
         &mut self,
         series: u32,
-        time_ms: i64,
+        moment: Moment,
         value: f64,
         intervals: &mut Intervals,
     ) -> Pushed {
         let place = series as usize;
         if place >= self.series.len() {
-            self.series.resize_with(place + 1, Series::new);
+            self.grow(place + 1);
         }
+        let Moment { time_ms, .. } = moment;
         let series = &mut self.series[place];
         if time_ms <= series.last_ms {
             return match time_ms == series.last_ms {
@@ -181,36 +162,99 @@ impl Track {
         series.moves.rises += u32::from(value > series.last);
         series.moves.falls += u32::from(value < series.last);
         (series.last_ms, series.last) = (time_ms, value);
+        // The usual: one more value of the interval under way.
+        if self.kind != SampleKind::Counter
+            && series.interval == moment.interval
+            && (0.0..f64::INFINITY).contains(&value)
+        {
+            series.samples += 1;
+            series.moves.inside += u32::from(moment.inside);
+            series.sum += value;
+            return Pushed::Counted;
+        }
+        self.unusual(place, moment, value, intervals)
+    }
+
+    /// The same for the first sample of an interval, a counter's, and what is no usable value.
+    fn unusual(&mut self, place: usize, moment: Moment, value: f64, intervals: &mut Intervals) -> Pushed {
         if !value.is_finite() {
             return Pushed::NoNumber;
         }
         if value < 0.0 && self.kind != SampleKind::Level {
             return Pushed::Negative;
         }
-        let next = if series.interval.contains(time_ms) { None } else { Some(intervals.of(time_ms)) };
         let pushed = match self.kind {
-            SampleKind::Counter => series.rise(time_ms, value, self.step_ms, next),
+            SampleKind::Counter => self.rise(place, moment, value, intervals),
             SampleKind::Increments | SampleKind::Level => Pushed::Counted,
         };
-        if let Some(next) = next.filter(|next| *next != series.interval) {
-            series.close();
-            series.interval = next;
+        if self.series[place].interval != moment.interval {
+            self.close(place);
+            self.series[place].interval = moment.interval;
         }
-        series.cell.samples += 1;
-        series.moves.inside += u32::from(series.interval.has_inside(time_ms));
+        let series = &mut self.series[place];
+        series.samples += 1;
+        series.moves.inside += u32::from(moment.inside);
         if self.kind != SampleKind::Counter {
-            series.cell.sum += value;
+            series.sum += value;
         }
         pushed
     }
 
+    #[cold]
+    fn grow(&mut self, series: usize) {
+        self.series.resize(series, NEW_SERIES);
+        self.done.resize(series, Vec::new());
+        if self.kind == SampleKind::Counter {
+            self.bases.resize(series, NEW_BASE);
+        }
+    }
+
+    /// The rise since the last usable sample, which counts in the interval of the moment halfway between the two.
+    fn rise(&mut self, place: usize, moment: Moment, value: f64, intervals: &mut Intervals) -> Pushed {
+        let (series, base) = (&self.series[place], &mut self.bases[place]);
+        let (before_ms, before) = (base.at_ms, base.value);
+        (base.at_ms, base.value) = (moment.time_ms, value);
+        if before_ms == NEVER {
+            return Pushed::Counted;
+        }
+        let spacing_ms = moment.time_ms - before_ms;
+        let step_ms = if self.step_ms > 0 { self.step_ms } else { series.step_ms };
+        let moved_on = series.interval != moment.interval;
+        if moved_on && spacing_ms as f64 > step_ms as f64 * GAP_STEPS {
+            return Pushed::Gap;
+        }
+        let reset = value < before;
+        if moved_on && intervals.find(before_ms + spacing_ms / 2).index != series.interval {
+            self.close(place);
+            self.series[place].interval = moment.interval;
+        }
+        self.series[place].sum += if reset { value } else { value - before };
+        self.bases[place].covered_ms += spacing_ms;
+        match reset {
+            false => Pushed::Counted,
+            true if value > before / 2.0 => Pushed::Slip,
+            true => Pushed::Reset,
+        }
+    }
+
+    /// Ends the interval under way of a series.
+    fn close(&mut self, place: usize) {
+        let series = &mut self.series[place];
+        let covered_ms = self.bases.get_mut(place).map_or(0, |base| std::mem::take(&mut base.covered_ms));
+        let cell = Cell { samples: series.samples, sum: series.sum, covered_ms };
+        (series.samples, series.sum) = (0, 0.0);
+        if cell != Cell::default() {
+            self.done[place].push((series.interval, cell));
+        }
+    }
+
     /// What each series gave, with its usual spacing in milliseconds (0 where there are not two samples).
-    pub(crate) fn finish(self) -> Vec<SeriesCells> {
-        let finished = self.series.into_iter().map(|mut series| {
-            series.close();
-            SeriesCells { cells: series.done, step_ms: series.step_ms, moves: series.moves }
-        });
-        finished.collect()
+    pub(crate) fn finish(mut self) -> Vec<SeriesCells> {
+        (0..self.series.len()).for_each(|place| self.close(place));
+        let finished = self.series.into_iter().zip(self.done);
+        finished
+            .map(|(series, cells)| SeriesCells { cells, step_ms: series.step_ms, moves: series.moves })
+            .collect()
     }
 }
 
@@ -253,7 +297,8 @@ mod tests {
     fn folded(kind: SampleKind, samples: &[(f64, f64)]) -> (Vec<Pushed>, Vec<(i32, Cell)>) {
         let (mut track, mut intervals) = (Track::new(kind, None), days());
         let mut push = |&(hours, value): &(f64, f64)| {
-            track.push(0, START_MS + (hours * HOUR_MS as f64) as i64, value, &mut intervals)
+            let moment = intervals.moment(START_MS + (hours * HOUR_MS as f64) as i64);
+            track.push(0, moment, value, &mut intervals)
         };
         let pushed = samples.iter().map(&mut push).collect();
         (pushed, track.finish().remove(0).cells)
@@ -341,7 +386,8 @@ mod tests {
         let (mut track, mut intervals) = (Track::new(SampleKind::Level, None), days());
         let mut time_ms = START_MS;
         for sample in 0..100_i64 {
-            track.push(0, time_ms, 1.0, &mut intervals);
+            let moment = intervals.moment(time_ms);
+            track.push(0, moment, 1.0, &mut intervals);
             time_ms += if sample % 3 == 0 { 900_000 } else { 300_000 + (sample % 7 - 3) * 1000 };
         }
         let step_ms = track.finish()[0].step_ms;

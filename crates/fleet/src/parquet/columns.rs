@@ -1,10 +1,12 @@
 //! One column of one row group, read piece by piece; and columns of names.
 
+use super::dictionary::{self, DictionaryColumn};
 use crate::batch::{NO_NAME, NameColumn};
 use ::parquet::basic::Type;
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_typed_column_reader};
 use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use ::parquet::errors::ParquetError;
+use ::parquet::file::reader::RowGroupReader;
 use ::parquet::schema::types::ColumnDescriptor;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -76,6 +78,7 @@ pub(super) struct Names {
 }
 
 enum NamesColumn {
+    Dictionary(Box<ByDictionary>),
     Text(Column<ByteArrayType>),
     Int32(Column<Int32Type>),
     Int64(Column<Int64Type>),
@@ -87,7 +90,22 @@ impl Names {
         plain && matches!(column.physical_type(), Type::BYTE_ARRAY | Type::INT32 | Type::INT64)
     }
 
-    pub(super) fn new(opened: Opened) -> Result<Self, ParquetError> {
+    /// The column at a place of a row group.
+    pub(super) fn of(group: &dyn RowGroupReader, place: usize) -> Result<Self, ParquetError> {
+        let descriptor = group.metadata().schema_descr().column(place);
+        if dictionary::is_whole(group.metadata().column(place)) {
+            let nullable = descriptor.max_def_level() > 0;
+            let column = DictionaryColumn::new(group.get_column_page_reader(place)?, nullable);
+            let by_dictionary = ByDictionary { column, numbers: Vec::new(), met: 0 };
+            return Ok(Names {
+                column: NamesColumn::Dictionary(Box::new(by_dictionary)),
+                known: KnownNames::default(),
+            });
+        }
+        Names::new((descriptor, group.get_column_reader(place)?))
+    }
+
+    fn new(opened: Opened) -> Result<Self, ParquetError> {
         let column = match opened.0.physical_type() {
             Type::BYTE_ARRAY => NamesColumn::Text(Column::new(opened)),
             Type::INT32 => NamesColumn::Int32(Column::new(opened)),
@@ -101,6 +119,7 @@ impl Names {
         let mut names = NameColumn { new: Vec::new(), rows: Vec::with_capacity(rows) };
         let known = &mut self.known;
         match &mut self.column {
+            NamesColumn::Dictionary(column) => column.next(rows, &mut names)?,
             NamesColumn::Text(column) => column.each(rows, |name| {
                 let number = name.map_or(NO_NAME, |name| known.number_of_shared(name, &mut names.new));
                 names.rows.push(number);
@@ -115,6 +134,56 @@ impl Names {
             })?,
         }
         Ok(names)
+    }
+}
+
+/// Names by their places in the row group's dictionary.
+struct ByDictionary {
+    column: DictionaryColumn,
+    /// The number of each of the dictionary's names; [`UNMET`] for one that no row had yet.
+    numbers: Vec<u32>,
+    /// Names that rows had so far.
+    met: u32,
+}
+
+/// No name is numbered so high: a dictionary is smaller.
+const UNMET: u32 = NO_NAME - 1;
+
+impl ByDictionary {
+    fn next(&mut self, rows: usize, names: &mut NameColumn) -> Result<(), ParquetError> {
+        self.column.next(rows, &mut names.rows)?;
+        self.numbers.resize(self.column.len(), UNMET);
+        let mut at = 0;
+        // Soon all names are met, and then nothing else is done for a row.
+        while let Some(unmet) = self.number(&mut names.rows[at..]) {
+            at += unmet;
+            self.meet(names.rows[at], &mut names.new);
+        }
+        Ok(())
+    }
+
+    /// Places into numbers, up to the first name that no row had yet.
+    fn number(&self, rows: &mut [u32]) -> Option<usize> {
+        for (at, row) in rows.iter_mut().enumerate() {
+            let number = self.numbers.get(*row as usize).copied().unwrap_or(NO_NAME);
+            if number == UNMET {
+                return Some(at);
+            }
+            *row = number;
+        }
+        None
+    }
+
+    /// Numbers a name at its first appearance. A dictionary has each once; two that differ in blanks are the same server's all the same.
+    #[cold]
+    fn meet(&mut self, place: u32, new: &mut Vec<Box<str>>) {
+        let name = self.column.text(place).trim_ascii();
+        let number = if name.is_empty() { NO_NAME } else { self.met };
+        if number != NO_NAME {
+            self.met += 1;
+            new.push(String::from_utf8_lossy(name).into());
+        }
+        self.numbers[place as usize] = number;
     }
 }
 
