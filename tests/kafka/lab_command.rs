@@ -27,7 +27,15 @@ fn a_lab_comes_up_is_used_with_the_file_that_it_names_and_goes_down_without_a_tr
     let run = Program::new(arguments).args(["--bootstrap", bootstrap, "--config", config]).run();
     super::assert_nothing_missing(&super::steps(&super::document(&run))[0]);
 
-    assert_eq!(lab(state.path(), &["down"]).json()[0]["id"], up[0]["id"]);
+    let refused = Program::new(["lab", "down", "lab-none"]).env("XDG_STATE_HOME", state.path()).run();
+    let id = up[0]["id"].as_str().unwrap();
+    assert_eq!(refused.code(), Some(2));
+    assert!(
+        refused.stderr.contains(&format!("there is no lab lab-none that stays; there is {id}")),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(lab(state.path(), &["down", id]).json()[0]["id"], up[0]["id"]);
     drop(take_down);
     // Its entry may stay until whoever inherited it looks at its exit code; a process that has ended has no arguments.
     assert_eq!(std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default(), b"");
@@ -48,6 +56,35 @@ fn a_lab_leaves_the_open_files_of_who_started_it_alone() {
     // Whoever held it has gone; only a broker could hold it now.
     File::open(&lock).unwrap().try_lock().unwrap();
     drop(take_down);
+}
+
+#[test]
+fn a_sink_counts_what_it_dropped_and_who_measures_against_it_loses_as_much() {
+    let words = ["lab", "sink", "--topic", "t", "--drop-every", "50", "--output", "json"];
+    let mut sink = Program::new(words).start();
+    let bootstrap = sink.wait_for("the sink's address", |sink| {
+        sink.complained().lines().find_map(|line| Some(line.split_once("bootstrap ")?.1.to_owned()))
+    });
+    let arguments =
+        ["latency", "--topic", "t", "--rate", "500", "--count", "120", "--warm-up", "0s", "--blocks", "1"];
+    let run = Program::new(arguments).args(["--bootstrap", &bootstrap, "--output", "json"]).run();
+    assert_eq!(run.code(), Some(1), "{}", run.stderr);
+    assert_eq!(run.json()["outcome"], "invalid");
+    sink.signal(rustix::process::Signal::INT);
+    let ended = sink.wait();
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    let partition = &ended.json()["partitions"][0];
+    assert_eq!(partition["dropped"], 2, "{partition}");
+    assert_eq!(run.json()["steps"][0]["counts"]["lost"], partition["dropped"]);
+}
+
+#[test]
+fn a_port_that_is_taken_is_no_sink() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let ended = Program::new(["lab", "sink", "--port", &port]).run();
+    assert_eq!(ended.code(), Some(3), "{}", ended.stderr);
+    assert!(ended.stderr.contains(&format!("cannot listen on 127.0.0.1:{port}")), "{}", ended.stderr);
 }
 
 /// A test that fails half way leaves no broker.

@@ -259,7 +259,10 @@ pub enum LabCommand {
     /// Show the labs that run
     Status(LabStatusArgs),
     /// Stop them and remove their data
-    Down(LabStatusArgs),
+    Down(LabDownArgs),
+    /// A small broker in memory for other programs' clients: it counts what it gets, and misbehaves as told
+    #[command(long_about = SINK)]
+    Sink(LabSinkArgs),
 }
 
 /// `plumb lab up`
@@ -313,7 +316,57 @@ pub enum SaslMechanism {
     Scram,
 }
 
-/// `plumb lab status`, `plumb lab down`
+/// `plumb lab down`
+#[derive(Debug, Args)]
+pub struct LabDownArgs {
+    /// Labs to stop, as `plumb lab status` names them; without any, all that stay
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value = "text")]
+    pub output: OutputFormat,
+}
+
+/// `plumb lab sink`
+#[derive(Debug, Args)]
+pub struct LabSinkArgs {
+    /// Port on 127.0.0.1; without it the system chooses a free one
+    #[arg(long)]
+    pub port: Option<u16>,
+    /// A topic that is there from the start; others appear when a client asks for them
+    #[arg(long, value_name = "NAME")]
+    pub topic: Option<String>,
+    /// Partitions of each topic
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=10_000))]
+    pub partitions: i32,
+    /// Newest bytes of each partition that stay, to be consumed; 0: nothing stays
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_bytes)]
+    pub keep: Bytes,
+    /// Every answer to a produce or fetch request comes this much later
+    #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
+    pub delay: Option<Nanos>,
+    /// Every Nth record is acknowledged and not stored: a client that counts must miss it
+    #[arg(long, value_name = "N", requires = "topic", value_parser = clap::value_parser!(u64).range(1..))]
+    pub drop_every: Option<u64>,
+    /// Every Nth record is stored twice
+    #[arg(long, value_name = "N", requires = "topic", value_parser = clap::value_parser!(u64).range(1..))]
+    pub duplicate_every: Option<u64>,
+    /// Ends by itself after this time, as by Ctrl-C
+    #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
+    pub duration: Option<Nanos>,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value = "text")]
+    pub output: OutputFormat,
+}
+
+/// What the sink is, and is not.
+const SINK: &str = "\
+A small broker in memory for other programs' clients: it counts what it gets, and misbehaves as told
+
+It speaks the Kafka protocol in the clear on 127.0.0.1, and is no Kafka: one node, no replication, no transactions, no login. With it a client's \
+     own counts and figures can be held against a truth. It prints its address at once and its counts when it ends, by Ctrl-C or --duration.";
+
+/// `plumb lab status`
 #[derive(Debug, Args)]
 pub struct LabStatusArgs {
     /// What to print on standard output

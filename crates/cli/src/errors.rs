@@ -11,6 +11,7 @@ use crate::session::{
 use plumb_fleet::FleetInputError;
 use plumb_judge::fleet::FleetError;
 use plumb_lab::kafka::{Fault, LabError};
+use plumb_lab::sink::SinkError;
 use plumb_load::LoadError;
 use plumb_model::resolve::ResolveError;
 use plumb_probe::crypto::CryptoError;
@@ -124,6 +125,9 @@ fn category_of(cause: &(dyn std::error::Error + 'static)) -> Option<Category> {
     }
     if let Some(error) = cause.downcast_ref::<HostSettingError>() {
         return Some(if error.is_usage() { Category::Usage } else { Category::Environment });
+    }
+    if cause.is::<SinkError>() {
+        return Some(Category::Environment);
     }
     if cause.is::<JournalError>() {
         return Some(Category::Environment);

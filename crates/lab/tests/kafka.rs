@@ -219,7 +219,7 @@ fn a_lab_that_was_brought_up_is_seen_by_status_and_taken_down_entirely() {
     PlainClient::connect(address, PATIENCE).unwrap().metadata(&[]).unwrap();
 
     assert!(labs.clear_leftovers().unwrap().is_empty(), "a lab that stays is no leftover");
-    assert_eq!(labs.down().unwrap()[0].id, up.id);
+    assert_eq!(labs.down(&[]).unwrap()[0].id, up.id);
     assert!(!is_running(up.brokers[0].pid));
     assert!(labs_in(root.path()).is_empty());
     assert_eq!(labs.status().unwrap(), []);

@@ -27,6 +27,14 @@ pub struct QueueResult {
     pub levels: Vec<QueueLevel>,
 }
 
+impl QueueResult {
+    /// The least and the greatest growth of a block; absent without any.
+    pub fn blocks_span(&self) -> Option<(f64, f64)> {
+        let growths = || self.growth_of_blocks_per_s.iter().copied();
+        growths().reduce(f64::min).zip(growths().reduce(f64::max))
+    }
+}
+
 /// What a queue does at a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -39,11 +39,11 @@ pub(crate) fn replicated(rows: &[Row]) -> bool {
 impl Row<'_> {
     /// One cell for each of [`COLUMNS`].
     pub(crate) fn cells(&self) -> Vec<String> {
-        let ms = |mean: Option<WindowMean>| mean.map(|mean| milliseconds(mean.mean_ns));
+        let ms = |mean: Option<WindowMean>| mean.map(|mean| tenths(mean.mean_ns));
         let cells = [
             ms(self.times.produce.total),
             ms(self.times.produce.remote),
-            without_waiting(&self.times.fetch_follower).map(milliseconds),
+            without_waiting(&self.times.fetch_follower).map(tenths),
             self.idle(|times| times.network_threads.as_ref()),
             self.idle(|times| times.request_handlers.as_ref()),
         ];
@@ -57,6 +57,11 @@ impl Row<'_> {
         let shares = shares.filter(|shares| !shares.is_empty())?;
         Some(percent(shares.iter().sum::<f64>() / shares.len() as f64))
     }
+}
+
+/// Milliseconds; more than tenths of one would claim what rounding to whole ones has taken away.
+fn tenths(ns: f64) -> String {
+    if ns < 1e8 { format!("{:.1}", ns / 1e6) } else { milliseconds(ns) }
 }
 
 /// A fetch's time at the leader but for waiting until there is something to fetch.
@@ -123,7 +128,7 @@ mod tests {
     fn a_follower_that_waits_for_data_is_not_slow_and_idle_shares_are_means_over_blocks() {
         let steps = [step([idle(0.2), idle(0.4)])];
         let rows = rows(&steps);
-        assert_eq!(rows[0].cells(), ["9.00", "7.00", "3.50", "30 %", ABSENT]);
+        assert_eq!(rows[0].cells(), ["9.0", "7.0", "3.5", "30 %", ABSENT]);
         assert!(notes(&rows)[1].contains("20 % (thread of 0.2)"), "{:?}", notes(&rows));
     }
 

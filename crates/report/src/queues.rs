@@ -1,6 +1,6 @@
 //! Whether producers' queues grew: what text and page say of it.
 
-use crate::number::{ABSENT, rate, significant};
+use crate::number::{ABSENT, count, rate, significant};
 use plumb_model::document::{RunDocument, StepResult};
 use plumb_model::observation::{Distribution, Latencies, SecondLatency};
 use plumb_model::queue::{QueueCourse, QueueLevel, QueueResult};
@@ -58,7 +58,7 @@ pub(crate) fn cells(queue: &QueueResult) -> Vec<String> {
         served_per_s(queue).map_or_else(|| ABSENT.to_owned(), rate),
         course(queue.course).to_owned(),
         growth(queue),
-        rate(queue.longest.round()),
+        count(queue.longest.round() as u64),
     ]
 }
 
@@ -83,13 +83,17 @@ fn course(course: QueueCourse) -> &'static str {
     }
 }
 
-/// `812 (780 to 845)`.
+/// `812 (780 to 845)`; of blocks that grow unlike `554 (294 to 1,070 in its blocks)`.
 fn growth(queue: &QueueResult) -> String {
     let Some(growth) = queue.growth_per_s else { return ABSENT.to_owned() };
-    let interval = queue.growth_interval.as_ref();
-    let interval = interval
-        .map(|it| format!(" ({} to {})", significant(it.low, 3), significant(it.high, 3)))
-        .unwrap_or_default();
+    let span = |low: f64, high: f64| format!("{} to {}", significant(low, 3), significant(high, 3));
+    let interval = match (&queue.growth_interval, queue.blocks_span()) {
+        (Some(it), _) if queue.course != QueueCourse::Grows || it.low > 0.0 => {
+            format!(" ({})", span(it.low, it.high))
+        }
+        (Some(_), Some((low, high))) => format!(" ({} in its blocks)", span(low, high)),
+        _ => String::new(),
+    };
     significant(growth, 3) + &interval
 }
 
@@ -103,7 +107,7 @@ pub(crate) fn full(queue: &QueueResult) -> Option<String> {
                 "{} s ({}, {} messages)",
                 significant(limit.full_after_s, 2),
                 limit.setting,
-                rate(limit.messages.round())
+                count(limit.messages.round() as u64)
             )
         })
         .collect();

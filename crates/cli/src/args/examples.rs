@@ -38,7 +38,14 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     ),
     (&["lab", "up"], &["plumb lab up", "plumb lab up --brokers 3 --tls --broker-property num.io.threads=16"]),
     (&["lab", "status"], &["plumb lab status --output json"]),
-    (&["lab", "down"], &["plumb lab down"]),
+    (&["lab", "down"], &["plumb lab down", "plumb lab down lab-8nqPBZ3o"]),
+    (
+        &["lab", "sink"],
+        &[
+            "plumb lab sink --topic t --partitions 6",
+            "plumb lab sink --topic t --drop-every 1000 --duration 1m --output json",
+        ],
+    ),
     (
         &["size"],
         &[

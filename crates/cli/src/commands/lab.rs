@@ -1,5 +1,7 @@
 //! `plumb lab`: real brokers that stay until they are taken down.
 
+mod sink;
+
 use super::End;
 use crate::args::{InterBrokerWord, LabCommand, LabUpArgs, OutputFormat, SaslMechanism};
 use crate::errors::UsageError;
@@ -17,7 +19,10 @@ pub(super) fn lab(command: &LabCommand) -> Result<End> {
             show(&[status], arguments.output, |_| "a lab is up")
         }
         LabCommand::Status(arguments) => show(&labs.status()?, arguments.output, state),
-        LabCommand::Down(arguments) => show(&labs.down()?, arguments.output, |_| "taken down"),
+        LabCommand::Down(arguments) => {
+            show(&labs.down(&arguments.names)?, arguments.output, |_| "taken down")
+        }
+        LabCommand::Sink(arguments) => sink::sink(arguments),
     }
 }
 
@@ -76,6 +81,7 @@ fn show(labs: &[LabStatus], format: OutputFormat, title: fn(&LabStatus) -> &'sta
     for lab in labs {
         let (title, version) = (title(lab), &lab.kafka_version);
         printer::out(&format!("{title}: Apache Kafka {version}, started {} s ago\n", lab.uptime_s));
+        printer::out(&format!("  name        {}\n", lab.id));
         printer::out(&format!("  bootstrap   {}\n", lab.bootstrap));
         if lab.client_properties.iter().any(|(key, _)| key.starts_with("ssl.") || key.starts_with("sasl.")) {
             printer::out(&format!("  config      {}\n", lab.client_properties_file.display()));

@@ -82,6 +82,14 @@ pub enum LabError {
         /// The property.
         key: String,
     },
+    /// No lab that stays has this name.
+    #[error("there is no lab {name} that stays; there is {}", if labs.is_empty() { "none".to_owned() } else { labs.join(", ") })]
+    NoSuchLab {
+        /// The name that was given.
+        name: String,
+        /// Those that there are.
+        labs: Vec<String>,
+    },
     /// An option with a value that cannot work.
     #[error("{option}: expected {expected}, got {got}")]
     Option {
@@ -185,6 +193,7 @@ impl LabError {
     pub fn fault(&self) -> Fault {
         match self {
             Self::NotKafka { .. }
+            | Self::NoSuchLab { .. }
             | Self::ReservedProperty { .. }
             | Self::Option { .. }
             | Self::LogDir { .. } => Fault::Usage,

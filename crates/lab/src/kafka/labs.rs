@@ -122,18 +122,26 @@ impl Labs {
         Ok(labs.iter().map(|(directory, manifest)| status_of(directory, manifest, &here)).collect())
     }
 
-    /// Takes down the labs that stay, and clears what dead owners left. Returns what the former were.
+    /// Takes down the labs that stay, or those of these names alone, and clears what dead owners left. Returns what the former were.
     ///
     /// # Errors
-    /// When a directory cannot be read or removed.
-    pub fn down(&self) -> Result<Vec<LabStatus>> {
+    /// [`LabError::NoSuchLab`] before anything is taken down, and when a directory cannot be read or removed.
+    pub fn down(&self, names: &[String]) -> Result<Vec<LabStatus>> {
         self.clear_leftovers()?;
         let here = Place::here();
+        let ours = |manifest: &Manifest| {
+            manifest.place.shares_processes_with(&here) || manifest.place.is_earlier_boot_of(&here)
+        };
+        let mut labs = self.manifests()?;
+        labs.retain(|(_, manifest)| manifest.owner.is_none() && ours(manifest));
+        let known = |name: &String| labs.iter().any(|(_, manifest)| manifest.id == *name);
+        if let Some(name) = names.iter().find(|name| !known(name)) {
+            let labs = labs.iter().map(|(_, manifest)| manifest.id.clone()).collect();
+            return Err(LabError::NoSuchLab { name: name.clone(), labs });
+        }
         let mut taken_down = Vec::new();
-        for (directory, manifest) in self.manifests()? {
-            let ours =
-                manifest.place.shares_processes_with(&here) || manifest.place.is_earlier_boot_of(&here);
-            if manifest.owner.is_none() && ours {
+        for (directory, manifest) in labs {
+            if names.is_empty() || names.contains(&manifest.id) {
                 taken_down.push(status_of(&directory, &manifest, &here));
                 clear(&directory, &manifest, &here)?;
             }

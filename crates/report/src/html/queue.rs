@@ -3,7 +3,7 @@
 use super::Key;
 use super::grid::Grid;
 use super::scale::{linear_ticks, percent};
-use crate::number::{counted, plain, rate};
+use crate::number::{count, counted, plain};
 use crate::queues;
 use plumb_model::document::RunDocument;
 use plumb_model::queue::{QueueLevel, QueueResult};
@@ -84,6 +84,6 @@ fn chart(key: Key, queue: &QueueResult, most: f64) -> QueueChart {
         blocks,
         warm_ups,
         length: counted(queue.levels.len(), "second"),
-        description: format!("up to {} messages", rate(queue.longest.round())),
+        description: format!("up to {} messages", count(queue.longest.round() as u64)),
     }
 }

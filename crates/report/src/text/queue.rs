@@ -62,6 +62,6 @@ fn course(queue: &QueueResult, width: usize) -> String {
         index + 1,
         blocks.len(),
         number::counted(levels.len(), "second"),
-        number::rate(most.round())
+        number::count(most.round() as u64)
     )
 }
