@@ -49,7 +49,7 @@ bootstrap: ## install what this machine lacks (Debian, Ubuntu)
 
 .PHONY: bench-latency-floor
 bench-latency-floor: bootstrap ## Plumb's latencies beside those of a bare librdkafka loop, on one broker
-	cargo run --release -p plumb-bench-latency-floor
+	cargo run --release -p plumb-bench-latency-floor -- $(BENCH_ARGS)
 
 .PHONY: bench-produce-cost bench-consume-cost
 bench-produce-cost: bootstrap ## what a produced message costs: Plumb beside Kafka's tool, librdkafka's and franz-go
