@@ -22,6 +22,7 @@ mod pre_trend;
 mod question;
 mod rollout;
 mod servers;
+mod stamps;
 mod strata;
 mod surge;
 #[cfg(test)]

@@ -166,7 +166,7 @@ pub struct FleetResult {
     /// Upper end.
     pub load_elasticity_high: Option<f64>,
     /// In the order in which they are read: `strata` (where servers are compared within them), `servers`, `balance`, `exposure`,
-    /// `missing`, `pre_trend`, `placebo`, `drift`, `overlap`, `interference`, `leave_one_out`, `totals` (of counts), `surge`.
+    /// `stamps` (where there is a load), `missing`, `pre_trend`, `placebo`, `drift`, `overlap`, `interference`, `leave_one_out`, `totals` (of counts), `surge`.
     pub checks: Vec<FleetCheck>,
     /// What the usual ways of looking at the same data would have said, each with why not to.
     pub naive: Vec<NaiveFigure>,

@@ -7,6 +7,7 @@ use super::missing::WereHigh;
 use super::pre_trend::{self, Before, INTERVALS_ENOUGH};
 use super::question::FleetQuestion;
 use super::servers::servers;
+use super::stamps::stamps;
 use super::strata::{self, Alone};
 use super::surge::Found;
 use super::totals::totals;
@@ -53,6 +54,9 @@ pub(super) fn checks(
         servers(compared, estimate, question),
         balance(compared, question),
         exposure(compared, question),
+    ]);
+    checks.extend(stamps(compared, question));
+    checks.extend([
         missing(compared, estimate, question),
         before("pre_trend", pre_trend::trend(compared, question), estimate, question),
         before("placebo", pre_trend::placebo(compared, question), estimate, question),

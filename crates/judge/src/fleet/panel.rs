@@ -59,7 +59,8 @@ pub(super) fn second(compared: &Compared, first: (f64, f64), question: &FleetQue
     Some(Second { effect, agrees: low <= first.1 && first.0 <= high })
 }
 
-fn cells(compared: &Compared) -> Vec<Cell> {
+/// Every interval of every server that has logarithms.
+pub(super) fn cells(compared: &Compared) -> Vec<Cell> {
     let offset = match compared.scale {
         Scale::Total { offset } => offset,
         Scale::Level => 0.0,

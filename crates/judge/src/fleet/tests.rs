@@ -10,6 +10,7 @@ mod panel;
 mod rollout;
 mod servers;
 mod sites;
+mod stamps;
 mod surge;
 mod totals;
 mod traffic;
