@@ -90,6 +90,23 @@ pub fn hodges_lehmann(differences: &[f64], level: f64) -> Option<Location> {
     })
 }
 
+/// Level of the interval whose width [`rank_spread`] takes: from 0.9 on a single far value of eight is in its ends (ours).
+const SPREAD_LEVEL: f64 = 0.8;
+
+/// The standard deviation of normal noise that makes the Hodges-Lehmann estimate as unsure as these differences do: what
+/// [`crate::power`] needs where few differences are far from all others, which move a standard deviation and hardly any rank.
+///
+/// From the width of the estimate's interval (Lehmann 1963, Annals of Mathematical Statistics 34), which is
+/// 2 z sqrt(pi / 3) sd / sqrt(n) at normal noise. That law is of many differences: of the pairs that follow from it where one in
+/// twenty (in five) is far away, 72 % (67 %) of trials show what 80 % should, so that it is to be used with what it may be at
+/// most. None with fewer than four, or one that is not finite.
+pub fn rank_spread(differences: &[f64]) -> Option<f64> {
+    let location = hodges_lehmann(differences, SPREAD_LEVEL)?;
+    let z = normal_quantile(0.5 + location.level_reached / 2.0)?;
+    let n = differences.len() as f64;
+    Some((location.high - location.low) / (2.0 * z) * (n * 3.0 / std::f64::consts::PI).sqrt())
+}
+
 /// Fewest differences for an interval at a level in 0..1: all of one sign have the chance 2^-n on each side, so 6 at 95 %.
 /// None outside that range.
 pub fn pairs_min(level: f64) -> Option<usize> {
@@ -248,6 +265,58 @@ mod tests {
             "{location:?}"
         );
         assert!((location.level_reached - 0.960_937_5).abs() < 1e-12, "{location:?}");
+    }
+
+    /// The median over 400 sets of 12 and of 40 differences each is within a tenth of the truth at normal noise, and one far value in
+    /// twelve makes it no more than half as large again, where the standard deviation is tenfold.
+    #[test]
+    fn the_spread_by_ranks_is_the_standard_deviation_and_hardly_minds_one_far_value() {
+        let mut random = Random::new(3);
+        let mut typical = |n: usize, far: f64| {
+            let mut of: Vec<f64> = (0..400)
+                .map(|_| {
+                    let mut values: Vec<f64> = (0..n).map(|_| 0.05 * random.normal()).collect();
+                    values[0] += far;
+                    rank_spread(&values).unwrap()
+                })
+                .collect();
+            of.sort_by(f64::total_cmp);
+            of[200]
+        };
+        for n in [12, 40] {
+            let seen = typical(n, 0.0);
+            assert!((seen / 0.05 - 1.0).abs() < 0.1, "{n}: {seen}");
+        }
+        let seen = typical(12, 2.0);
+        assert!((0.05..0.075).contains(&seen), "{seen}");
+        assert_eq!(rank_spread(&[0.1, 0.2, 0.3]), None);
+    }
+
+    /// Pairs of a spread of 5 %, some of them off by a factor of 1.8: so many as follow from the spread by ranks, a quarter larger as
+    /// is careful with a pilot of 12, show 5 % in 80 % of 1,000 trials (standard error 1.3 %); the standard deviation asks for
+    /// several times as many.
+    #[test]
+    fn so_many_pairs_as_follow_from_the_spread_by_ranks_show_what_they_should() {
+        let mut random = Random::new(5);
+        for far_share in [0.05, 0.1, 0.2] {
+            let mut pair = || {
+                let far = if random.unit() < far_share { 0.6 } else { 0.0 };
+                let sign = if random.unit() < 0.5 { -far } else { far };
+                sign + 0.05 * random.normal()
+            };
+            let many: Vec<f64> = (0..4_000).map(|_| pair()).collect();
+            let needed = |sd: f64| crate::power::pairs_needed(sd, 1.05, 0.95, 0.8).unwrap();
+            let pairs = needed(1.25 * rank_spread(&many).unwrap());
+            let plain = needed(crate::paired::standard_deviation(&many).unwrap());
+            assert!(2 * pairs < plain, "{far_share}: {pairs} {plain}");
+            let trials = (0..1_000).filter(|_| {
+                let differences: Vec<f64> = (0..pairs).map(|_| 1.05f64.ln() + pair()).collect();
+                signed_rank(&differences).unwrap().p_two_sided <= 0.05
+            });
+            let shown = trials.count();
+            eprintln!("{far_share}: {pairs} pairs instead of {plain}, {shown} of 1,000");
+            assert!((774..940).contains(&shown), "{far_share}: {pairs} pairs, {shown}");
+        }
     }
 
     /// R: pseudomedian of the `sleep` data's differences (Student 1908), which are tied.

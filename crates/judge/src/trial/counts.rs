@@ -136,7 +136,15 @@ fn compare(trial: &Trial, guard: &Guard, (arm, against): (&Arm, &Arm)) -> Compar
         values,
         absent: Some(said),
     };
-    Compared { result, words: guard.words, equivalence: None, units: samples.len(), sd_log: None, alarm }
+    Compared {
+        result,
+        words: guard.words,
+        equivalence: None,
+        units: samples.len(),
+        sd_log: None,
+        rank_sd_log: None,
+        alarm,
+    }
 }
 
 /// How many of how many, in the rounds that count.

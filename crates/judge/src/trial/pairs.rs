@@ -9,7 +9,7 @@ use super::{Arm, Trial, anytime, starts};
 use crate::figure::percent;
 use plumb_model::trial::{MetricResult, MetricRole, TrialMethod, TrialVerdict};
 use plumb_stats::paired::{rank_ratio, standard_deviation};
-use plumb_stats::signed_rank::pairs_min;
+use plumb_stats::signed_rank::{pairs_min, rank_spread};
 
 /// A metric compared, with what its verdict needs.
 #[derive(Debug, Clone)]
@@ -22,6 +22,8 @@ pub(crate) struct Compared {
     pub(crate) units: usize,
     /// Standard deviation of the samples' log ratios; none of fewer than two, and of counts.
     pub(crate) sd_log: Option<f64>,
+    /// The same by ranks, which a few samples far from the others hardly move.
+    pub(crate) rank_sd_log: Option<f64>,
     /// Of a count: harm that is not shown to be the arm's doing, and too much to be passed over, as a sentence.
     pub(crate) alarm: Option<String>,
 }
@@ -72,6 +74,7 @@ pub(super) fn compare(
         Unit::Pair => over_pairs(&values, levels),
     };
     let sd_log = standard_deviation(&samples);
+    let rank_sd_log = rank_spread(&samples);
     let detectable = sd_log
         .filter(|_| estimate.is_some())
         .and_then(|sd_log| unit.detectable_ratio(sd_log, samples.len(), deciding_level(trial.level, family)));
@@ -104,7 +107,15 @@ pub(super) fn compare(
         absent,
     };
     let equivalence = estimate.and_then(|estimate| estimate.equivalence);
-    Some(Compared { result, words: metric.words, equivalence, units: samples.len(), sd_log, alarm: None })
+    Some(Compared {
+        result,
+        words: metric.words,
+        equivalence,
+        units: samples.len(),
+        sd_log,
+        rank_sd_log,
+        alarm: None,
+    })
 }
 
 /// The fixed number of pairs: Hodges and Lehmann over log ratios, with the exact signed-rank interval.

@@ -84,7 +84,8 @@ pub fn power(document: &RunDocument, question: Question) -> Result<PowerResult, 
         let got = trial.unit().counted(units);
         return Err(PowerError::TooFew { metric: trial.plan.primary.clone(), got });
     };
-    let summary = summary::summary(first, decides.words, question);
+    let fewer = by_ranks(decides, question);
+    let summary = summary::summary(first, (decides.words, fewer), question);
     Ok(PowerResult {
         schema_version: POWER_SCHEMA_VERSION,
         run_id: document.run.id.clone(),
@@ -103,6 +104,24 @@ pub fn power(document: &RunDocument, question: Question) -> Result<PowerResult, 
         cautions: cautions(document, &trial),
         summary,
     })
+}
+
+/// Largest share of the standard deviation that the spread by ranks has where some pairs are far from all others (ours: then the
+/// standard deviation asks for four times the pairs that ranks need).
+const FAR_SHARE: f64 = 0.5;
+
+/// Pairs that it takes by the spread of ranks, where some pairs of the pilot are far from all others and ranks decide.
+fn by_ranks(compared: &Compared, question: Question) -> Option<usize> {
+    let (sd, ranks) = compared.sd_log.zip(compared.rank_sd_log)?;
+    if question.unit != Unit::Pair
+        || compared.result.starts.is_some()
+        || !(ranks > 0.0 && ranks <= FAR_SHARE * sd)
+    {
+        return None;
+    }
+    let high = spread_high(ranks, compared.units)?;
+    let wanted = 1.0 + question.detect.unwrap_or(question.margin);
+    question.unit.needed(high, wanted, question.deciding_level())
 }
 
 /// What speaks against the pilot: of the whole run, and of its equal arms.
@@ -178,7 +197,7 @@ fn limit(sd: f64, samples: usize, chance: f64) -> Option<f64> {
 pub struct Spread {
     /// The metric's name.
     pub metric: &'static str,
-    /// Standard deviation of the log ratios of the trial's units.
+    /// Standard deviation of the log ratios of the trial's units, or their spread by ranks where that is smaller.
     pub sd_log: f64,
     /// How many there were.
     pub units: usize,
@@ -189,7 +208,10 @@ pub fn spreads(document: &RunDocument) -> Vec<Spread> {
     let floor = Trial::of(document).map(|trial| trial.floor()).unwrap_or_default();
     let known = floor.iter().filter_map(|compared| {
         let metric = metric::find(&compared.result.name)?.name;
-        Some(Spread { metric, sd_log: compared.sd_log?, units: compared.units })
+        let sd_log = compared.sd_log?;
+        // One stall must not refuse a trial whose ranks it hardly moves.
+        let sd_log = compared.rank_sd_log.map_or(sd_log, |ranks| ranks.min(sd_log));
+        Some(Spread { metric, sd_log, units: compared.units })
     });
     known.collect()
 }

@@ -5,7 +5,12 @@ use crate::figure::{count, percent, round_percent};
 use plumb_model::power::MetricPower;
 use plumb_stats::paired::POWER;
 
-pub(super) fn summary(first: &MetricPower, words: &str, question: Question) -> Vec<String> {
+/// `fewer`: the pairs that it takes by ranks, where the spread is that of a few pairs far from all others.
+pub(super) fn summary(
+    first: &MetricPower,
+    (words, fewer): (&str, Option<usize>),
+    question: Question,
+) -> Vec<String> {
     let differ = round_percent(first.sd_log.exp() - 1.0);
     let spread = match first.starts {
         None => format!(
@@ -27,7 +32,14 @@ pub(super) fn summary(first: &MetricPower, words: &str, question: Question) -> V
         )),
         Unit::Pair | Unit::PairLookedAt => None,
     };
-    let all = [Some(spread), unit, Some(design(first, question))];
+    let far = fewer.map(|pairs| {
+        format!(
+            "A few pairs are far from all others, as when a host stalls now and then: they make the spread, and hardly move the ranks by \
+             which the trial decides, so that about {} may do if they stay as rare",
+            count(pairs as u64, "pair")
+        )
+    });
+    let all = [Some(spread), unit, Some(design(first, question)), far];
     all.into_iter().flatten().map(|sentence| format!("{sentence}.")).collect()
 }
 

@@ -88,6 +88,38 @@ fn what_speaks_against_the_pilot_is_said_before_its_numbers() {
     assert_eq!(cautions(&of_another_arm), cautions(&suspect), "an arm that is not the reference is no pilot");
 }
 
+/// The pilot's equal arms, in one pair of which the second one's p99 is sixfold.
+fn with_a_stall(pairs: u32) -> RunDocument {
+    let mut document = equal(pairs);
+    let block = &mut document.steps[2].blocks[3];
+    block.end_to_end.p99_ns = block.end_to_end.p99_ns.map(|p99| 6 * p99);
+    document
+}
+
+#[test]
+fn one_stalled_pair_is_told_with_the_fewer_pairs_that_ranks_take() {
+    let of = |document: &RunDocument| power(document, question(Unit::Pair)).unwrap();
+    let (quiet, stalled) = (of(&equal(12)), of(&with_a_stall(12)));
+    assert!(!quiet.summary.join(" ").contains("far from all others"), "{:?}", quiet.summary);
+    assert!(stalled.metrics[0].sd_log > 4.0 * quiet.metrics[0].sd_log, "{:?}", stalled.metrics[0]);
+    let said = stalled.summary.last().unwrap();
+    let words: Vec<&str> = said.split("about ").collect();
+    let fewer: u64 = words[1].split(' ').next().unwrap().replace(',', "").parse().unwrap();
+    let (plain, usual) =
+        (stalled.metrics[0].pairs_for_margin.unwrap(), quiet.metrics[0].pairs_for_margin.unwrap());
+    assert!(fewer < plain / 4 && fewer < 4 * usual, "{fewer} {plain} {usual}");
+    // Starts are judged by Student's t, which stalls move.
+    let by_starts = power(&with_a_stall(12), question(OF_TWO)).unwrap();
+    assert!(!by_starts.summary.join(" ").contains("far from all others"), "{:?}", by_starts.summary);
+}
+
+#[test]
+fn one_stalled_pair_of_the_pilot_refuses_no_trial() {
+    let of = |document: &RunDocument| spreads(document).remove(0);
+    let (quiet, stalled) = (of(&equal(12)), of(&with_a_stall(12)));
+    assert!(stalled.sd_log < 2.0 * quiet.sd_log, "{stalled:?} {quiet:?}");
+}
+
 #[test]
 fn fewer_than_two_samples_of_the_metric_that_decides_are_refused_in_its_unit() {
     let mut document = started(&[("same", 1.0)], 2);
