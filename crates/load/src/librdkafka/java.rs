@@ -57,6 +57,7 @@ const WITHOUT_MEANING: &[(&str, &str)] = &[
     ("client.dns.lookup", "the library uses all addresses of a name"),
     ("ssl.protocol", "the library negotiates the version"),
     ("ssl.enabled.protocols", "the library negotiates the version"),
+    ("socket.connection.setup.timeout.max.ms", "the library's time-out for a connection does not grow"),
     ("max.block.ms", "a send waits for room as long as it takes; the wait is in the latency"),
     ("max.poll.records", "the library hands records over one by one"),
     ("default.api.timeout.ms", "each call of the library has its own time-out"),
@@ -266,7 +267,7 @@ mod tests {
 
     #[test]
     fn java_only_keys_are_named_and_java_key_stores_refused() {
-        let content = "key.serializer=x.Y\nmax.block.ms=60000\nmetrics.num.samples=2\n";
+        let content = "key.serializer=x.Y\nmax.block.ms=60000\nsocket.connection.setup.timeout.max.ms=9\n";
         let config = read("c.properties", content).unwrap();
         assert!(config.properties.is_empty(), "{:?}", config.properties);
         assert_eq!(config.fates.len(), 3);

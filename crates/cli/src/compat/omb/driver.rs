@@ -2,6 +2,7 @@
 
 use super::draft::{Draft, Setting, quoted};
 use super::file::{Entry, Value};
+use super::workload::unknown;
 use crate::compat::fate::{Fates, Place};
 use crate::compat::java_client::{
     self, Generation, Role, Translation, is_connection, is_secret, producer_defaults,
@@ -19,6 +20,10 @@ const KNOWN: &[&str] = &[
     "producerConfig",
     "consumerConfig",
 ];
+
+/// Transactions, by the names of the forks that have them.
+const TRANSACTIONS: &[&str] =
+    &["useTransactions", "batchSize", "maxConcurrentTransactions", "requestsPerTransaction"];
 
 /// Drivers whose clients are Kafka's.
 const KAFKA_DRIVERS: &[&str] = &["KafkaBenchmarkDriver", "RedpandaBenchmarkDriver", "KopBenchmarkDriver"];
@@ -81,7 +86,15 @@ pub(super) fn translate(
     fates: &mut Fates,
 ) -> Result<Vec<String>, UsageError> {
     let existing_topic = draft.topic.iter().any(|setting| setting.key == "name");
-    let mut driver = Driver { reach, existing_topic, draft, fates, connection: Vec::new(), bootstrap: false };
+    let mut driver = Driver {
+        reach,
+        existing_topic,
+        draft,
+        fates,
+        connection: Vec::new(),
+        bootstrap: false,
+        listed: false,
+    };
     for entry in entries {
         driver.key(entry);
     }
@@ -96,6 +109,8 @@ struct Driver<'a> {
     connection: Vec<Property>,
     /// Whether an address is known.
     bootstrap: bool,
+    /// Whether the keys of a driver file were listed.
+    listed: bool,
 }
 
 impl Driver<'_> {
@@ -139,8 +154,37 @@ impl Driver<'_> {
                     self.property(&property, &[Role::Consumer]);
                 }
             }
+            "kafkaConfig" => {
+                for property in self.properties(entry) {
+                    self.property(&property, &[Role::Producer, Role::Consumer]);
+                }
+            }
+            "producerType" | "consumerType" => self.client_type(place, key, &value.to_string()),
+            "pulsarConfig" => {
+                self.fates.without_meaning(place, key, "it is for clients of Pulsar, and these are Kafka's");
+            }
+            "skipCreateTopic" if *value == Value::Scalar("false".to_owned()) => {
+                self.fates.without_meaning(place, key, "topics are made, as by default");
+            }
+            "skipCreateTopic" => {
+                let reason = "name the topic that is there with existingTopicList in the workload";
+                self.fates.refused(place, key, reason);
+            }
+            "topicPrefix" => {
+                let reason = "Plumb names its topics itself: where something on the path acts by their names, name a topic that \
+                              is there with existingTopicList in the workload; else take this key out";
+                self.fates.refused(place, key, reason);
+            }
+            "useTransactions" if *value == Value::Scalar("false".to_owned()) => {
+                self.fates.without_meaning(place, key, "producers here send none");
+            }
+            _ if TRANSACTIONS.contains(&key.as_str()) => {
+                let reason = "producers here send no transactions: without this key the load is another, so take it out only \
+                              if that is what you want";
+                self.fates.refused(place, key, reason);
+            }
             _ => {
-                let reason = format!("unknown key; a driver file for Kafka has {}", KNOWN.join(", "));
+                let reason = unknown("a driver file for Kafka", KNOWN, &mut self.listed);
                 self.fates.refused(place, key, reason);
             }
         }
@@ -153,6 +197,17 @@ impl Driver<'_> {
         } else {
             let reason =
                 format!("{class} does not speak the Kafka protocol; known are {}", KAFKA_DRIVERS.join(", "));
+            self.fates.refused(place, key, reason);
+        }
+    }
+
+    /// KoP's driver has clients of either system.
+    fn client_type(&mut self, place: &Place, key: &str, kind: &str) {
+        if kind.eq_ignore_ascii_case("kafka") {
+            self.fates.taken(place, key, "the Kafka protocol");
+        } else {
+            let reason =
+                format!("a client of {kind} does not speak the Kafka protocol, and no flag makes it so");
             self.fates.refused(place, key, reason);
         }
     }
@@ -296,7 +351,7 @@ impl Driver<'_> {
             }
             None if !self.bootstrap => {
                 return Err(UsageError::new(
-                    format!("{file}: commonConfig has no bootstrap.servers"),
+                    format!("{file}: bootstrap.servers is missing"),
                     "say where the cluster is with --bootstrap HOST:PORT,...",
                 ));
             }
@@ -341,9 +396,14 @@ impl Driver<'_> {
             return Vec::new();
         }
         let Some(config) = self.reach.config else {
-            for property in &self.connection {
-                let reason = "it says how to connect, which a scenario does not hold because of secrets: name a client \
-                              properties file to write it to with --client-config FILE";
+            for (at, property) in self.connection.iter().enumerate() {
+                let reason = match at {
+                    0 => {
+                        "it says how to connect, which a scenario does not hold because of secrets: name a client properties \
+                         file to write it to with --client-config FILE"
+                    }
+                    _ => "it says how to connect: --client-config FILE",
+                };
                 self.fates.refused(&property.place, &property.key(), reason);
             }
             return Vec::new();

@@ -7,6 +7,7 @@ mod dialect;
 mod draft;
 mod driver;
 mod file;
+mod placeholder;
 mod sizes;
 mod workload;
 
@@ -60,6 +61,8 @@ fn translate(
     request: &Request<'_>,
     fates: &mut Fates,
 ) -> Result<Import, UsageError> {
+    let (workload, placeholders) = placeholder::filled(workload);
+    let workload = &workload[..];
     let dialect = dialect::of(workload, driver, request.dialect)?;
     let mut draft = Draft::default();
     let wishes = workload::Wishes { goal: request.goal, merge_topics: request.merge_topics };
@@ -67,6 +70,7 @@ fn translate(
     // Both files are read to their ends, so that whoever has to change something is told all of it.
     let of_workload = workload::translate(workload, (dialect, wishes), &mut draft, fates);
     let of_driver = driver::translate(driver, reach, &mut draft, fates);
+    placeholders.tell(fates);
     let file = |path: &Path| path.display().to_string();
     // The workload's fates come first, each file's in the order of its lines.
     let driver_file = file(request.driver);
@@ -75,7 +79,7 @@ fn translate(
         Ok(connection) => (connection, None),
         Err(error) => (Vec::new(), Some(error)),
     };
-    if let Some(error) = obstacles(fates, of_workload.err().into_iter().chain(of_driver).collect()) {
+    if let Some(error) = obstacles(fates, of_workload.into_iter().chain(of_driver).collect()) {
         return Err(error);
     }
     draft.heading = vec![

@@ -289,8 +289,10 @@ fn keys_and_sizes_of_the_benchmark_are_translated() {
 
 #[test]
 fn a_payload_file_is_named_and_one_source_of_values_is_needed() {
-    let file = WORKLOAD.replace("useRandomizedPayloads: true", "payloadFile: payload/1Kb.data");
-    assert_eq!(planned(&file).steps[0].load.payload, Payload::File("payload/1Kb.data".into()));
+    let file = WORKLOAD.replace("useRandomizedPayloads: true", "payloadFile: Cargo.toml");
+    assert_eq!(planned(&file).steps[0].load.payload, Payload::File("Cargo.toml".into()));
+    let missing = WORKLOAD.replace("useRandomizedPayloads: true", "payloadFile: payload/1Kb.data");
+    assert!(refusal(&missing, DRIVER).contains("payloadFile: no such file here"));
     let neither = WORKLOAD.replace("useRandomizedPayloads: true\n", "");
     assert!(error(&neither, DRIVER, &request()).0.contains("payloadFile is missing"));
     let here = WORKLOAD.replace("useRandomizedPayloads: true", "payloadFile: src");
@@ -363,5 +365,92 @@ fn drivers_of_other_systems_and_files_of_other_shapes_are_refused() {
     assert!(message.contains("topics"), "{message}");
     let (message, hint) =
         error(WORKLOAD, &DRIVER.replace("  bootstrap.servers=b1:9092,b2:9092\n", ""), &request());
-    assert!(message.contains("no bootstrap.servers") && hint.contains("--bootstrap"), "{message}");
+    assert!(message.contains("bootstrap.servers is missing") && hint.contains("--bootstrap"), "{message}");
+}
+
+#[test]
+fn a_payload_file_is_found_from_the_workload_as_from_the_benchmark_s_directory() {
+    let benchmark = tempfile::tempdir().unwrap();
+    for directory in ["workloads", "payload"] {
+        fs_err::create_dir(benchmark.path().join(directory)).unwrap();
+    }
+    fs_err::write(benchmark.path().join("payload/of-mine.data"), "abc").unwrap();
+    let text = WORKLOAD.replace("useRandomizedPayloads: true", "payloadFile: payload/of-mine.data");
+    let workload = benchmark.path().join("workloads/w.yaml");
+    fs_err::write(&workload, text).unwrap();
+    let driver = benchmark.path().join("d.yaml");
+    fs_err::write(&driver, DRIVER).unwrap();
+    let request = Request { workload: &workload, driver: &driver, ..request() };
+    let Payload::File(found) =
+        plan(&super::import(&request, &mut Fates::default()).unwrap()).steps[0].load.payload.clone()
+    else {
+        panic!("values come from the file")
+    };
+    assert_eq!(fs_err::read_to_string(found).unwrap(), "abc");
+}
+
+#[test]
+fn a_missing_warm_up_does_not_hide_what_else_is_in_the_way() {
+    let workload = WORKLOAD
+        .replace("warmupDurationMinutes: 2\n", "")
+        .replace("messageSize: 1024", "messageSize: much")
+        .replace("NO_KEY", "BY_MOON");
+    let (message, _) = error(&workload, DRIVER, &request());
+    for part in ["--dialect upstream", "messageSize: much", "keyDistributor: BY_MOON"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+#[test]
+fn a_place_to_be_filled_in_has_its_default_and_says_so() {
+    let workload = WORKLOAD.replace("testDurationMinutes: 15", "testDurationMinutes: ${minutes:-7}");
+    let (import, fates) = import(&workload, DRIVER, &request());
+    assert_eq!(plan(&import).steps[0].load.length, Length::Duration(Nanos::from_secs(420)));
+    let told = "translated to load.duration: 7m: the default in ${minutes:-7}";
+    assert!(fates.text().contains(told), "{}", fates.text());
+    let without = WORKLOAD.replace("testDurationMinutes: 15", "testDurationMinutes: ${minutes}");
+    assert!(refusal(&without, DRIVER).contains("${minutes} is not a whole number"));
+}
+
+#[test]
+fn the_known_keys_are_listed_once_for_a_file() {
+    let told = refusal(&format!("{WORKLOAD}one: 1\ntwo: 2\n"), &format!("{DRIVER}three: 3\nfour: 4\n"));
+    assert_eq!(told.matches("a workload has name").count(), 1, "{told}");
+    assert_eq!(told.matches("a driver file for Kafka has name").count(), 1, "{told}");
+    assert_eq!(told.matches(": unknown key").count(), 4, "{told}");
+}
+
+#[test]
+fn kop_s_driver_is_taken_where_both_of_its_clients_are_kafka_s() {
+    let kop = "\
+name: a proxy
+driverClass: io.openmessaging.benchmark.driver.kop.KopBenchmarkDriver
+producerType: kafka
+consumerType: kafka
+pulsarConfig:
+  serviceUrl: pulsar://b1:6650
+kafkaConfig: |
+  bootstrap.servers=b1:9092
+  linger.ms=3
+";
+    let plan = plan(&import(WORKLOAD, kop, &request()).0);
+    assert_eq!(plan.steps[0].producer["linger.ms"], "3");
+    let ClusterPlan::Brokers { bootstrap, .. } = &plan.cluster else { panic!("{:?}", plan.cluster) };
+    assert_eq!(bootstrap, "b1:9092");
+    let half = refusal(WORKLOAD, &kop.replace("producerType: kafka", "producerType: pulsar"));
+    assert_eq!(half.lines().count(), 1, "{half}");
+    assert!(half.contains("producerType: a client of pulsar does not speak the Kafka protocol"), "{half}");
+}
+
+#[test]
+fn what_forks_add_is_refused_with_what_to_do() {
+    let rising = refusal(&format!("{WORKLOAD}producerStartRate: 100\n"), DRIVER);
+    assert!(rising.contains("schedule: {ramp"), "{rising}");
+    let driver = format!("{DRIVER}useTransactions: true\nskipCreateTopic: true\ntopicPrefix: t\n");
+    let told = refusal(WORKLOAD, &driver);
+    assert!(told.contains("send no transactions") && !told.contains("unknown key"), "{told}");
+    assert_eq!(told.matches("existingTopicList").count(), 2, "{told}");
+    let (_, fates) =
+        import(WORKLOAD, &format!("{DRIVER}useTransactions: false\nskipCreateTopic: false\n"), &request());
+    assert_eq!(fates.refusals(), Vec::<String>::new());
 }

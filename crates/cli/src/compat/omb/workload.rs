@@ -50,6 +50,9 @@ const KNOWN: &[&str] = &[
     "existingConsumeTopicList",
 ];
 
+/// Keys of workloads by which others of the benchmark's forks let a rate rise.
+const RISING_RATE: &[&str] = &["producerStartRate", "producerIncrementRate", "producerIncrementSeconds"];
+
 /// What the user says about the import.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wishes<'a> {
@@ -57,23 +60,23 @@ pub(super) struct Wishes<'a> {
     pub(super) merge_topics: bool,
 }
 
-/// Translates a workload into the draft.
+/// Translates a workload into the draft, to its end. Gives what is in the way and is no single key's refusal.
 pub(super) fn translate(
     entries: &[Entry],
     (dialect, wishes): (Option<Dialect>, Wishes<'_>),
     draft: &mut Draft,
     fates: &mut Fates,
-) -> Result<(), UsageError> {
+) -> Vec<UsageError> {
     let mut workload = Workload { entries, dialect, wishes, draft, fates };
     workload.refuse_unknown();
     workload.name();
-    let topics = workload.topic()?;
-    workload.clients(topics)?;
-    workload.rate()?;
-    workload.lengths()?;
-    workload.values()?;
+    let (topics, of_topic) = match workload.topic() {
+        Ok(topics) => (topics, None),
+        Err(error) => (1, Some(error)),
+    };
+    let parts = [workload.clients(topics), workload.rate(), workload.lengths(), workload.values()];
     workload.keys();
-    Ok(())
+    of_topic.into_iter().chain(parts.into_iter().filter_map(Result::err)).collect()
 }
 
 /// A workload on its way into a scenario.
@@ -132,11 +135,15 @@ impl<'a> Workload<'a> {
     }
 
     fn refuse_unknown(&mut self) {
+        let mut listed = false;
         for entry in self.entries {
             let Entry { place, key, value } = entry;
-            if !KNOWN.contains(&key.as_str()) {
-                let hint = format!("unknown key; a workload has {}", KNOWN.join(", "));
-                self.fates.refused(place, key, hint);
+            if RISING_RATE.contains(&key.as_str()) {
+                let reason = "a rate that rises is `schedule: {ramp: ...}` or `{steps: ...}` of a scenario: take these keys out, \
+                              import the rest, and write the schedule there";
+                self.fates.refused(place, key, reason);
+            } else if !KNOWN.contains(&key.as_str()) {
+                self.fates.refused(place, key, unknown("a workload", KNOWN, &mut listed));
             } else if let Some(dialect) = self.dialect.filter(|dialect| dialect.lacks(key)) {
                 let reason = format!("the {} dialect has no such key, and would not heed it", dialect.name());
                 self.fates.refused(place, key, reason);
@@ -341,6 +348,14 @@ impl<'a> Workload<'a> {
         }
         Ok(())
     }
+}
+
+/// That a key is not known. What is known stands there once for a file.
+pub(super) fn unknown(file: &str, known: &[&str], listed: &mut bool) -> String {
+    if std::mem::replace(listed, true) {
+        return "unknown key".to_owned();
+    }
+    format!("unknown key; {file} has {}", known.join(", "))
 }
 
 fn comment(place: &Place, key: &str) -> String {

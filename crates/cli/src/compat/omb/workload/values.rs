@@ -6,6 +6,7 @@ use crate::compat::omb::file::{Entry, Value};
 use crate::compat::omb::sizes;
 use crate::errors::UsageError;
 use plumb_model::units::Bytes;
+use std::path::{Path, PathBuf};
 
 /// Keys that the benchmark's distributors draw from.
 const KEYS: u32 = 10_000;
@@ -110,15 +111,32 @@ impl Workload<'_> {
 
     fn payload_file(&mut self, entry: &Entry) {
         let path = entry.value.to_string();
-        if std::path::Path::new(&path).is_dir() {
+        if Path::new(&path).is_dir() {
             let reason = "a directory: values here are cut from one file";
             self.fates.refused(&entry.place, &entry.key, reason);
             return;
         }
+        let Some(path) = Self::find(&path, &entry.place.file) else {
+            let reason = format!(
+                "no such file here, nor at the workload or in the directory above it; it ships with the benchmark: import \
+                 beside it, or write `useRandomizedPayloads: true` with a `randomBytesRatio` instead of {path}"
+            );
+            self.fates.refused(&entry.place, &entry.key, reason);
+            return;
+        };
         let value = format!("{{file: {}}}", quoted(&path));
         let note = "cut or repeated to the size; a header of each record carries Plumb's stamp";
         self.fates.translated(&entry.place, &entry.key, format!("load.payload: {value}"), note);
         self.load("payload", &value, &entry.place, &entry.key);
+    }
+
+    /// Where the file is: as it is named, as for the benchmark in its own directory, or seen from the workload, which lies in one
+    /// of that directory's own.
+    fn find(path: &str, workload: &str) -> Option<String> {
+        let beside = Path::new(workload).parent().unwrap_or(Path::new(""));
+        let places = [PathBuf::from(path), beside.join(path), beside.join("..").join(path)];
+        let found = places.into_iter().find(|place| place.is_file())?;
+        Some(found.display().to_string())
     }
 
     pub(super) fn keys(&mut self) {
