@@ -52,21 +52,21 @@ impl Courses<'_> {
         let of_server = |at: usize| {
             let at_lag = |lag: i64| correlation(&metric[at], &load[at], lag);
             let all: Option<Vec<f64>> = lags.iter().map(|lag| at_lag(*lag)).collect();
-            Some((at_lag(0)?, all?))
+            Some(Fit { at_none: at_lag(0)?, at_lags: all? })
         };
-        let servers: Vec<(f64, Vec<f64>)> = (0..metric.len()).filter_map(of_server).collect();
+        let servers: Vec<Fit> = (0..metric.len()).filter_map(of_server).collect();
         if servers.len() < SERVERS_MIN {
             return None;
         }
-        let mean =
-            |of: &dyn Fn(&(f64, Vec<f64>)) -> f64| servers.iter().map(of).sum::<f64>() / servers.len() as f64;
-        let none = mean(&|server| server.0);
-        let means = (0..lags.len()).map(|place| mean(&|server| server.1[place]));
+        let n = servers.len() as f64;
+        let none = servers.iter().map(|fit| fit.at_none).sum::<f64>() / n;
+        let means =
+            (0..lags.len()).map(|place| servers.iter().map(|fit| fit.at_lags[place]).sum::<f64>() / n);
         let (place, best) = means.enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
         if best.abs() <= none.abs() {
             return Some(Lag { intervals: 0, correlation: none, correlation_at_none: none, p: 1.0 });
         }
-        let better = |server: &(f64, Vec<f64>)| best.signum() * server.1[place] - none.signum() * server.0;
+        let better = |fit: &Fit| best.signum() * fit.at_lags[place] - none.signum() * fit.at_none;
         let differences: Vec<f64> = servers.iter().map(better).collect();
         let p = (above_0(&differences)? * lags.len() as f64).min(1.0);
         Some(Lag { intervals: lags[place], correlation: best, correlation_at_none: none, p })
@@ -97,6 +97,12 @@ impl Courses<'_> {
         }
         own
     }
+}
+
+/// One server's correlations.
+struct Fit {
+    at_none: f64,
+    at_lags: Vec<f64>,
 }
 
 /// Means of values of several kinds.
