@@ -24,7 +24,7 @@ pub(crate) fn summary(case: &Case, validity: &Validity, findings: &[Finding]) ->
     let bound = BOUNDS.iter().find_map(|id| findings.iter().find(|finding| finding.id == *id));
     let bound = joined([bound.map(|finding| finding.claim.clone()), rates::bound(case, findings)]);
     let queue = queue::sentence(case.document, case.queues);
-    let figures = joined([queue, joined([figures(case), rates::figures(case)])]);
+    let figures = joined([queue, joined([figures(case, validity), rates::figures(case)])]);
     let differences = joined([differences(case), rates::differences(case.sweeps)]);
     let opening = opening(validity);
     // The bound explains the difference: without room for a sentence of its own, it joins that one.
@@ -71,10 +71,19 @@ fn caveat(validity: &Validity) -> Option<String> {
 }
 
 /// Mean and p99 of the best and the worst setup, or of the only one.
-fn figures(case: &Case) -> Option<String> {
+fn figures(case: &Case, validity: &Validity) -> Option<String> {
+    // A setup that the path did not keep up with has no latency that means anything.
+    let voided = |setup: &Setup| {
+        let mut reasons = validity.reasons.iter();
+        reasons.any(|reason| {
+            reason.severity == Severity::Invalid
+                && reason.id == "saturated"
+                && reason.step.as_deref() == Some(setup.name())
+        })
+    };
     let mut setups: Vec<(Setup, f64)> = case
         .setups()
-        .filter(Setup::has_latency)
+        .filter(|setup| setup.has_latency() && !voided(setup))
         .filter_map(|setup| Some((setup, setup.mean_ns()?)))
         .collect();
     setups.sort_by(|a, b| a.1.total_cmp(&b.1));

@@ -189,6 +189,21 @@ fn the_summary_of_an_invalid_run_begins_with_that() {
 }
 
 #[test]
+fn the_summary_gives_no_latency_of_a_setup_that_the_path_did_not_keep_up_with() {
+    let mut document = healthy();
+    let step = &mut document.steps[1];
+    step.achieved_per_s = step.achieved_per_s.map(|rate| rate * 0.5);
+    for block in &mut step.blocks {
+        block.achieved_per_s = block.achieved_per_s.map(|rate| rate * 0.5);
+    }
+    let judged = judge(&document);
+    let saturated = judged.validity.reasons.iter().find(|reason| reason.id == "saturated");
+    assert_eq!(saturated.map(|reason| reason.severity), Some(Severity::Invalid), "{:?}", judged.validity);
+    let summary = judged.summary.join(" ");
+    assert!(!summary.contains("slowest") && !summary.contains("the highest with"), "{summary}");
+}
+
+#[test]
 fn a_suspect_run_without_confirmation_still_says_what_differs_and_why() {
     let mut document = healthy();
     for step in &mut document.steps {

@@ -26,7 +26,7 @@ fn finding(queue: &QueueResult) -> Option<Finding> {
     let (claim, advice) = match queue.course {
         QueueCourse::Grows | QueueCourse::KeepsUp => return None,
         QueueCourse::Unclear => (
-            "Whether the queue grows cannot be told: the blocks disagree".to_owned(),
+            "Whether the queue grows cannot be told: it surely does in some blocks, and in others not by more than chance".to_owned(),
             "Run more blocks, or longer ones; near the highest rate that the path holds, chance decides.",
         ),
         QueueCourse::TooShort => (
