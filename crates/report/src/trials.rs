@@ -75,6 +75,33 @@ fn with_interval(estimate: f64, interval: &str) -> String {
     if interval.is_empty() { format!("{ratio}, no interval") } else { format!("{ratio} ({interval})") }
 }
 
+/// Why the ratio is not that of the two medians beside it, where a reader would take one of them for wrong: where they lie on
+/// different sides of 1, or the medians' is not even in the interval.
+pub(crate) fn unlike_medians(result: &MetricResult) -> Option<String> {
+    let (estimate, arm, against) = (result.estimate_ratio?, result.arm_median?, result.against_median?);
+    let of_medians = arm / against;
+    if !of_medians.is_finite() || of_medians <= 0.0 {
+        return None;
+    }
+    let other_side = (of_medians - 1.0) * (estimate - 1.0) < 0.0;
+    let below = result.interval_low.is_some_and(|low| of_medians < low);
+    let above = result.interval_high.is_some_and(|high| of_medians > high);
+    let how = match result.starts {
+        Some(_) => "over starts of the brokers, each held against its own",
+        None => "over pairs, each block held against its neighbour",
+    };
+    (other_side || below || above).then(|| {
+        format!(
+            "The medians of {} and {} alone would give {}; the ratio of {} is {how}, so what changed for both arms meanwhile is not \
+             in it.",
+            result.arm,
+            result.against,
+            ratio(of_medians),
+            ratio(estimate)
+        )
+    })
+}
+
 /// A ratio on an axis: `×0.333`, `×0.5`, `×1`.
 pub(crate) fn tick(ratio: f64) -> String {
     let digits = significant(ratio, 3);
@@ -270,5 +297,29 @@ mod tests {
         assert_eq!(with_interval(0.2034, ""), "×0.203, no interval");
         assert_eq!(with_interval(0.2034, "0.150..0.360"), "×0.203 (0.150..0.360)");
         assert_eq!([0.2, 1.0, 1.0 / 3.0, 20.0, 100.0].map(tick), ["×0.2", "×1", "×0.333", "×20", "×100"]);
+    }
+
+    fn result(estimate: f64, interval: (f64, f64), medians: (f64, f64)) -> MetricResult {
+        let json = serde_json::json!({
+            "name": "end_to_end.p99", "unit": "ns", "role": "primary", "good": "lower", "arm": "b", "against": "a",
+            "estimate_ratio": estimate, "interval_low": interval.0, "interval_high": interval.1, "level": 0.95,
+            "verdict": "undecided", "smallest_detectable_ratio": null, "p": null, "p_adjusted": null,
+            "method": "signed_rank", "pairs": 12, "starts": null, "against_median": medians.0,
+            "arm_median": medians.1, "values": [], "absent": null,
+        });
+        serde_json::from_value(json).unwrap()
+    }
+
+    #[test]
+    fn a_ratio_of_pairs_that_its_medians_belie_is_explained_beside_them() {
+        let told = unlike_medians(&result(1.05, (0.97, 1.12), (4.79e6, 4.74e6))).unwrap();
+        assert!(
+            told.starts_with("The medians of b and a alone would give ×0.990; the ratio of ×1.05"),
+            "{told}"
+        );
+        assert!(told.contains("over pairs, each block held against its neighbour"), "{told}");
+        let outside = unlike_medians(&result(1.05, (1.02, 1.08), (4.0e6, 4.8e6)));
+        assert!(outside.is_some_and(|told| told.contains("×1.20")));
+        assert_eq!(unlike_medians(&result(1.05, (0.97, 1.12), (4.74e6, 4.95e6))), None);
     }
 }

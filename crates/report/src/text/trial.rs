@@ -109,6 +109,9 @@ fn write_deciding(page: &mut Page, trial: &TrialResult) {
     for absent in trials::primaries(trial).filter_map(|metric| metric.absent.as_ref()).take(1) {
         page.prose("  - ", absent, Tone::Dim);
     }
+    for unlike in trials::primaries(trial).filter_map(trials::unlike_medians) {
+        page.prose("  - ", &unlike, Tone::Dim);
+    }
 }
 
 fn tone(metric: &MetricResult) -> Tone {
