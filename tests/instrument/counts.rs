@@ -3,7 +3,8 @@
 use super::{Document, Path, TOPIC, record};
 use crate::drivers::{Driver, on_both_drivers};
 use crate::program::{Ended, Program};
-use plumb_lab::sink::Records;
+use plumb_lab::sink::{ApiKey, Apis, Records};
+use std::time::Duration;
 
 on_both_drivers!(
     records_that_vanish_after_their_acknowledgement_are_lost_and_the_run_is_invalid,
@@ -12,6 +13,7 @@ on_both_drivers!(
     records_stored_behind_their_successors_are_reordered_and_nothing_else,
     an_undisturbed_run_loses_repeats_and_swaps_nothing,
     records_that_followers_have_not_copied_are_counted_as_such_and_only_what_is_gone_is_lost,
+    records_that_are_deleted_before_they_are_read_are_counted_as_such_and_what_stays_is_received,
 );
 
 const MESSAGES: u64 = 1_000;
@@ -82,6 +84,19 @@ fn records_that_followers_have_not_copied_are_counted_as_such_and_only_what_is_g
     assert_eq!(document.count("lost"), 1, "the one that was dropped");
     assert_eq!(offset_delta(&document), 1 + MESSAGES - 1, "the log grew by all that was stored");
     assert!(document.has_reason("replication-behind"), "{:?}", document.reasons());
+}
+
+fn records_that_are_deleted_before_they_are_read_are_counted_as_such_and_what_stays_is_received(
+    driver: Driver,
+) {
+    let path = Path::new(driver);
+    // Nothing is given to consumers from the 500th message on until the log begins with the 700th.
+    path.control.stall_at_record(TOPIC, record(500), Apis::one(ApiKey::Fetch), Duration::from_millis(600));
+    path.control.delete_before_record(TOPIC, record(700));
+    let document = Document::of(&run(&path));
+    assert_eq!(document.count("acked"), MESSAGES);
+    let unread = MESSAGES - document.count("received");
+    assert!((1..=200).contains(&unread), "{unread}");
 }
 
 fn records_stored_twice_are_duplicates_and_not_received_twice(driver: Driver) {

@@ -71,6 +71,8 @@ impl Arrival<'_> {
             Ok(Admission::Store) => {}
         }
 
+        let arriving = first_in_topic..=first_in_topic + count - 1;
+        partition.log.leave_gap(faults.gap_before(self.topic, &arriving));
         let base_offset = partition.log.end() + i64::from(partition.log.held.is_some());
         let whole = !faults.touches_records_of(self.topic) && partition.log.held.is_none();
         let first = Place { in_topic: first_in_topic, in_partition: partition.counts.arrived + 1 };
@@ -91,6 +93,9 @@ impl Arrival<'_> {
                 false => partition.log.append(batch, keep),
             }
         }
+        if let Some(behind_first) = faults.deleted_before(self.topic, &arriving) {
+            partition.log.delete_below(base_offset + behind_first.cast_signed());
+        }
         partition.counts.arrived += count;
         partition.counts.batches += 1;
         partition.producers.stored(self.batch.sequence(), count, base_offset);
@@ -98,13 +103,13 @@ impl Arrival<'_> {
             base_offset,
             log_append_time_ms: stamped.then_some(self.at_ms + lie.answered_offset_ms),
             log_start: partition.log.start(),
-            show: match faults.is_replicated(self.topic, first_in_topic + count - 1) {
+            show: match faults.is_replicated(self.topic, *arriving.end()) {
                 true => show(partition, self.at, faults.visibility_delay(self.topic)),
                 false => None,
             },
         };
         topic.arrived += count;
-        for stall in core.faults.set_off(self.topic, &(first_in_topic..=first_in_topic + count - 1)) {
+        for stall in core.faults.set_off(self.topic, &arriving) {
             core.stall(stall.apis, self.at, stall.duration);
         }
         Ok(stored)

@@ -59,6 +59,17 @@ impl Control {
         self.set(|faults| faults.unreplicated_from.insert(topic.into(), record));
     }
 
+    /// Deletes all before the `record`-th record (from 1) of the topic when that one arrives, in its partition, as retention does.
+    pub fn delete_before_record(&self, topic: &str, record: u64) {
+        self.set(|faults| faults.deleted_before.insert(topic.into(), record));
+    }
+
+    /// Leaves so many offsets without a record before the batch that brings the `record`-th record (from 1) of the topic: for readers,
+    /// markers of transactions and what compaction removed look like this.
+    pub fn leave_gap_before_record(&self, topic: &str, record: u64, offsets: i64) {
+        self.set(|faults| faults.gaps.push((topic.into(), record, offsets)));
+    }
+
     /// Acknowledges these records and never stores them. The next stored record takes their place: no gap in the offsets.
     pub fn drop_records(&self, records: Records) {
         self.set(|faults| faults.records.push((RecordFault::Drop, records)));

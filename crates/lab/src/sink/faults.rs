@@ -139,6 +139,10 @@ pub(super) struct Faults {
     pub(super) visibility_delays: HashMap<String, Draws>,
     /// By topic, the first record (from 1) that no follower copies.
     pub(super) unreplicated_from: HashMap<String, u64>,
+    /// By topic, the record (from 1) with whose arrival all before it is deleted.
+    pub(super) deleted_before: HashMap<String, u64>,
+    /// Topic, record (from 1), and how many offsets before the batch that brings it no record has.
+    pub(super) gaps: Vec<(String, u64, i64)>,
     pub(super) records: Vec<(RecordFault, Records)>,
     pub(super) requests: Vec<RequestFault>,
     pub(super) partitions: Vec<PartitionFault>,
@@ -196,6 +200,18 @@ impl Faults {
     /// Whether followers copy a batch whose last record is this one of the topic.
     pub(super) fn is_replicated(&self, topic: &str, last: u64) -> bool {
         self.unreplicated_from.get(topic).is_none_or(|first| last < *first)
+    }
+
+    /// How many offsets no record has before a batch with these records of the topic. Said once.
+    pub(super) fn gap_before(&mut self, topic: &str, arriving: &RangeInclusive<u64>) -> i64 {
+        let due = self.gaps.extract_if(.., |(of, record, _)| of == topic && arriving.contains(record));
+        due.map(|(.., offsets)| offsets).sum()
+    }
+
+    /// How far behind the first of these arriving records of the topic the first is that stays.
+    pub(super) fn deleted_before(&self, topic: &str, arriving: &RangeInclusive<u64>) -> Option<u64> {
+        let record = self.deleted_before.get(topic).filter(|record| arriving.contains(record))?;
+        Some(record - arriving.start())
     }
 
     pub(super) fn throttle(&self, api: ApiKey) -> Duration {

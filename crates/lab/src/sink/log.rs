@@ -83,6 +83,19 @@ impl Log {
         }
     }
 
+    /// Deletes what lies below an offset, as retention does and as a client may ask for.
+    pub(super) fn delete_below(&mut self, offset: i64) {
+        self.start = self.start.max(offset.min(self.end));
+        while let Some(oldest) = self.batches.pop_front_if(|oldest| oldest.last < self.start) {
+            self.kept_bytes -= oldest.bytes.len();
+        }
+    }
+
+    /// Moves the end on without records for readers: there is a marker of a transaction, or what compaction removed.
+    pub(super) fn leave_gap(&mut self, offsets: i64) {
+        self.end += offsets;
+    }
+
     /// Lets readers see everything below `end`.
     pub(super) fn show(&mut self, end: i64) {
         self.visible_end = self.visible_end.max(end.min(self.end));
@@ -178,6 +191,24 @@ mod tests {
         let log = filled(Keep::Nothing, 5);
         assert_eq!((log.start(), log.end(), log.kept_bytes()), (10, 10, 0));
         assert!(log.read(10, 1).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_deleted_is_out_of_range_and_a_gap_is_passed_over() {
+        let mut log = filled(Keep::Everything, 1);
+        log.leave_gap(3);
+        log.append(&made::batch(&["c"]), Keep::Everything);
+        log.show(log.end());
+        assert_eq!(log.end(), 6);
+        assert_eq!(&log.read(2, 1).unwrap()[..8], &5_i64.to_be_bytes());
+        log.delete_below(1);
+        assert_eq!((log.start(), log.read(0, 1)), (1, Err(ResponseError::OffsetOutOfRange)));
+        assert_eq!(&log.read(1, 1).unwrap()[..8], &0_i64.to_be_bytes(), "whole batches stay");
+        let both = log.kept_bytes();
+        log.delete_below(4);
+        assert!(log.kept_bytes() < both);
+        log.delete_below(99);
+        assert_eq!((log.start(), log.kept_bytes()), (6, 0));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! event loop never waits for anything but its sockets and its clock.
 
 use plumb_wire::connection::{Connection, Transport};
-use plumb_wire::control::{ProducerId, init_producer_id};
+use plumb_wire::control::{End, ProducerId, init_producer_id, list_offsets};
 use plumb_wire::error::WireError;
 use plumb_wire::metadata::metadata;
 use std::collections::BTreeMap;
@@ -152,6 +152,28 @@ impl ClusterView {
             let _ = tell.send(transport.open(&host, port));
         });
         Opening { told }
+    }
+
+    /// Begins to ask a partition's leader where its log begins: who asked for what is not there is not told that with the refusal.
+    /// Nothing comes of it where the leader is not known or does not answer.
+    pub(super) fn ask_log_start(&self, partition: i32) -> Receiver<i64> {
+        let (tell, told) = std::sync::mpsc::channel();
+        let leaders = self.leaders();
+        let leader = usize::try_from(partition).ok().and_then(|at| *leaders.of_partition.get(at)?);
+        let Some((host, port)) = leader.and_then(|id| leaders.brokers.get(&id)).cloned() else { return told };
+        let (transport, topic, answer) = (self.transport.clone(), self.topic.clone(), self.answer);
+        // As for a connection: the thread ends with its attempt.
+        let _ = std::thread::Builder::new().name("plumb-start".to_owned()).spawn(move || {
+            let Ok(mut connection) = transport.open_within(&host, port, answer) else { return };
+            let until = Instant::now() + answer;
+            let asked = list_offsets(&mut connection, &topic, &[partition], End::Earliest, until);
+            if let Ok([start]) = asked.as_deref()
+                && start.error.is_ok()
+            {
+                let _ = tell.send(start.offset);
+            }
+        });
+        told
     }
 
     fn wait_until_wanted(&self) -> bool {

@@ -75,7 +75,7 @@ pub(super) fn receive(
 ) -> Received {
     let places = (0..shared.partitions()).map(|at| {
         let offset = i32::try_from(at).ok().and_then(|partition| shared.position(partition)).unwrap_or(0);
-        Place { offset, retry_at_ns: 0, broken: false }
+        Place::at(offset)
     });
     let reading = Reading {
         shared,
@@ -85,6 +85,7 @@ pub(super) fn receive(
         places: places.collect(),
         scratch: Decompressor::new(PLAIN_BYTES_MOST),
         received: Received::new(shared.partitions()),
+        starts_asked: 0,
         seconds,
     };
     let mut consumer = Consumer {
@@ -116,6 +117,7 @@ impl Consumer<'_, '_> {
             if self.view.version() != self.leaders.version {
                 self.follow_leaders();
             }
+            self.reading.go_on_at_log_starts();
             let must_wait = self.shared.consumers_must_wait();
             if must_wait && !holds && self.fetching.iter().all(|fetching| fetching.link.in_flight() == 0) {
                 holds = true;
@@ -202,7 +204,7 @@ impl Consumer<'_, '_> {
         let places = &self.reading.places;
         let wanted: Vec<FetchPartition> = partitions
             .iter()
-            .filter(|partition| !places[**partition].broken && places[**partition].retry_at_ns <= now)
+            .filter(|partition| places[**partition].is_wanted(now))
             .map(|partition| FetchPartition {
                 index: i32::try_from(*partition).unwrap_or(i32::MAX),
                 leader_epoch: -1,

@@ -108,13 +108,13 @@ fn partition_data(
     };
     // A client that has filled its limit with other partitions gets nothing of this one, not one batch.
     let records = if limit_bytes == 0 { Ok(bytes::Bytes::new()) } else { log.read(offset, limit_bytes) };
-    let (records, code) = match records {
-        Ok(records) => (records, 0),
-        Err(error) => (bytes::Bytes::new(), error.code()),
+    // As Kafka does it: who is refused is told nothing of the log.
+    let records = match records {
+        Ok(records) => records,
+        Err(error) => return failed(partition, error),
     };
     let data = PartitionData::default()
         .with_partition_index(partition)
-        .with_error_code(code)
         .with_high_watermark(log.visible_end())
         .with_last_stable_offset(log.visible_end())
         .with_records(Some(records));

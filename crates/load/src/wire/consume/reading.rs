@@ -10,6 +10,7 @@ use plumb_wire::compression::Decompressor;
 use plumb_wire::error::ErrorCode;
 use plumb_wire::fetch::FetchedPartition;
 use plumb_wire::record::{BatchView, RecordView, TimestampType, batches};
+use std::sync::mpsc::{Receiver, TryRecvError};
 
 /// Pause before a partition that answered with an error is asked for again.
 const RETRY_NS: u64 = 50_000_000;
@@ -19,13 +20,26 @@ const RECORD_BYTES_LEAST: u64 = 7;
 const OFFSET_OUT_OF_RANGE: ErrorCode = ErrorCode(1);
 
 /// Where a consumer is in a partition.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Place {
     pub(super) offset: i64,
     /// It is not asked for before.
-    pub(super) retry_at_ns: u64,
+    retry_at_ns: u64,
     /// Its bytes cannot be read: it is not asked for again.
-    pub(super) broken: bool,
+    broken: bool,
+    /// Where its log begins, once that is told: what was asked for is not there any more.
+    start: Option<Receiver<i64>>,
+}
+
+impl Place {
+    pub(super) fn at(offset: i64) -> Self {
+        Place { offset, retry_at_ns: 0, broken: false, start: None }
+    }
+
+    /// Whether it is to be asked for now.
+    pub(super) fn is_wanted(&self, now: u64) -> bool {
+        !self.broken && self.start.is_none() && self.retry_at_ns <= now
+    }
 }
 
 /// What reading a response needs, apart from the connection that it lies in.
@@ -36,6 +50,8 @@ pub(super) struct Reading<'b, 'a> {
     pub(super) places: Vec<Place>,
     pub(super) scratch: Decompressor,
     pub(super) received: Received,
+    /// How many logs are asked where they begin.
+    pub(super) starts_asked: usize,
     pub(super) seconds: Seconds<'b>,
 }
 
@@ -51,6 +67,27 @@ impl Reading<'_, '_> {
         self.received.errors.note("consume", &name, &format!("the broker answered {name}"));
     }
 
+    /// Goes on at the beginning of logs that began behind where they were to be read, as far as their leaders told.
+    pub(super) fn go_on_at_log_starts(&mut self) {
+        if self.starts_asked == 0 {
+            return;
+        }
+        for (at, place) in self.places.iter_mut().enumerate() {
+            let told = place.start.as_ref().map(Receiver::try_recv);
+            match told {
+                None | Some(Err(TryRecvError::Empty)) => continue,
+                Some(Ok(start)) => {
+                    place.offset = start.max(place.offset);
+                    self.shared.reached(i32::try_from(at).unwrap_or(i32::MAX), place.offset);
+                }
+                // It is refused once more, and asked for again.
+                Some(Err(TryRecvError::Disconnected)) => {}
+            }
+            place.start = None;
+            self.starts_asked -= 1;
+        }
+    }
+
     /// Reads what came of one partition.
     pub(super) fn partition(&mut self, fetched: &FetchedPartition<'_>, now: u64) {
         let Some(at) = usize::try_from(fetched.index).ok().filter(|at| *at < self.places.len()) else {
@@ -63,8 +100,9 @@ impl Reading<'_, '_> {
             } else {
                 self.note(fetched.error_code);
             }
-            if fetched.error_code == OFFSET_OUT_OF_RANGE && fetched.log_start_offset >= 0 {
-                self.places[at].offset = fetched.log_start_offset.max(self.places[at].offset);
+            if fetched.error_code == OFFSET_OUT_OF_RANGE {
+                self.places[at].start = Some(self.view.ask_log_start(fetched.index));
+                self.starts_asked += 1;
             }
             return;
         }
