@@ -11,8 +11,18 @@ on_both_drivers!(
     the_document_fits_the_published_schema_and_a_damaged_one_does_not,
 );
 
-const COUNTS: [&str; 9] =
-    ["intended", "sent", "acked", "failed", "unknown", "received", "lost", "duplicated", "reordered"];
+const COUNTS: [&str; 10] = [
+    "intended",
+    "sent",
+    "acked",
+    "failed",
+    "unknown",
+    "received",
+    "lost",
+    "removed",
+    "duplicated",
+    "reordered",
+];
 const LATENCIES: [&str; 4] = ["end_to_end", "acknowledge", "end_to_end_service", "acknowledge_service"];
 const QUANTILES: [&str; 5] = ["p50_ns", "p75_ns", "p95_ns", "p99_ns", "p999_ns"];
 const STAGES: [&str; 7] = ["slip", "produce", "publish", "commit", "catch_up", "fetch", "unexplained"];

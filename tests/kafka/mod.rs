@@ -70,7 +70,7 @@ fn assert_nothing_missing(step: &Value) {
     assert!(intended > 0);
     let expected = serde_json::json!({
         "intended": intended, "sent": intended, "acked": intended, "failed": 0, "unknown": 0,
-        "received": intended, "lost": 0, "duplicated": 0, "reordered": counts["reordered"],
+        "received": intended, "lost": 0, "removed": 0, "duplicated": 0, "reordered": counts["reordered"],
     });
     assert_eq!(*counts, expected, "{}", step["name"]);
     assert_eq!(step["accounting"]["agrees"], true, "{}: {}", step["name"], step["accounting"]);

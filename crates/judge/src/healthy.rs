@@ -261,7 +261,14 @@ fn step(name: &str, linger_ms: u64, seed: u64) -> StepResult {
 }
 
 fn counts(messages: u64) -> Counts {
-    Counts { intended: messages, sent: messages, acked: messages, received: messages, ..Counts::default() }
+    Counts {
+        intended: messages,
+        sent: messages,
+        acked: messages,
+        received: messages,
+        removed: Some(0),
+        ..Counts::default()
+    }
 }
 
 fn latency(samples: u64, mean_ns: f64) -> Distribution {

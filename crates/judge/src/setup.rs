@@ -2,7 +2,7 @@
 
 use plumb_model::document::{BlockResult, RunDocument, StepResult};
 use plumb_model::observation::{Distribution, SecondLatency, SecondRow};
-use plumb_model::plan::{Driver, LoadPlan, Mode, Plan, Properties, Schedule, StepPlan, TopicPlan};
+use plumb_model::plan::{Driver, LoadPlan, Mode, Plan, Properties, Schedule, StepPlan};
 use plumb_model::written::load_differences;
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ impl<'a> Setup<'a> {
 
     /// Whether a topic of the user's is read as it is: nothing in it is known beforehand but its length.
     pub(crate) fn reads_as_it_is(&self) -> bool {
-        !self.produces() && self.plan.is_some_and(|plan| matches!(plan.topic, TopicPlan::Existing { .. }))
+        self.plan.is_some_and(StepPlan::reads_as_it_is)
     }
 
     /// Whether messages went as fast as possible: there is no latency then, and the rate is what the step is for.

@@ -2,6 +2,7 @@
 //! began and ended, partition by partition, so that a record that is missing here and one too many there do not cancel out.
 
 use crate::verify::{RunningSet, SequenceSet};
+use std::ops::Range;
 
 /// The acknowledgements of a block, by partition.
 #[derive(Debug, Default)]
@@ -12,10 +13,21 @@ pub(crate) struct Acknowledged {
 #[derive(Debug, Default)]
 struct Partition {
     offsets: RunningSet,
-    /// Acknowledged at an offset that an earlier acknowledgement had named.
-    repeated: u64,
+    /// Of these, those of probes and of the warm-up.
+    unmeasured: RunningSet,
     /// Acknowledged without an offset: with acks=0, or as a batch that the broker had already.
     unnamed: u64,
+    /// Of these, those that were measured.
+    unnamed_measured: u64,
+}
+
+/// Acknowledged records that no consumer was given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct NotGiven {
+    /// Those that were measured.
+    pub(crate) measured: u64,
+    /// Those, measured or not, whose offset is not known.
+    pub(crate) without_offset: u64,
 }
 
 /// What acknowledgements and logs say together.
@@ -33,16 +45,20 @@ impl Acknowledged {
     /// So many records of a partition were acknowledged, the first at an offset and the others behind it; below 0 the offset
     /// is not known.
     #[inline]
-    pub(crate) fn note(&mut self, partition: i32, offset: i64, records: u64) {
+    pub(crate) fn note(&mut self, partition: i32, offset: i64, records: u64, measured: bool) {
         let Ok(at) = usize::try_from(partition) else { return };
         if self.partitions.len() <= at {
             self.partitions.resize_with(at + 1, Partition::default);
         }
         let partition = &mut self.partitions[at];
-        match u64::try_from(offset) {
-            Ok(first) if records == 1 => partition.offsets.note(first),
-            Ok(first) => partition.offsets.note_run(first, records),
-            Err(_) => partition.unnamed += records,
+        let Ok(first) = u64::try_from(offset) else {
+            partition.unnamed += records;
+            partition.unnamed_measured += if measured { records } else { 0 };
+            return;
+        };
+        partition.offsets.note_run(first, records);
+        if !measured {
+            partition.unmeasured.note_run(first, records);
         }
     }
 
@@ -51,18 +67,39 @@ impl Acknowledged {
         if self.partitions.len() < other.partitions.len() {
             self.partitions.resize_with(other.partitions.len(), Partition::default);
         }
-        for (mine, mut theirs) in self.partitions.iter_mut().zip(other.partitions) {
-            theirs.offsets.end_run();
-            mine.offsets.end_run();
+        for (mine, theirs) in self.partitions.iter_mut().zip(other.partitions) {
             mine.unnamed += theirs.unnamed;
-            mine.repeated += theirs.repeated;
-            if mine.offsets.set().len() == 0 {
-                mine.offsets = theirs.offsets;
-            } else {
-                mine.repeated += theirs.offsets.repeated();
-                mine.offsets.absorb(theirs.offsets.set());
-            }
+            mine.unnamed_measured += theirs.unnamed_measured;
+            mine.offsets.take_in(theirs.offsets);
+            mine.unmeasured.take_in(theirs.unmeasured);
         }
+    }
+
+    /// Records acknowledged in a range of a partition's offsets and not among those that were read. Where nobody names them, the
+    /// offsets that no acknowledgement names are taken to be theirs.
+    pub(crate) fn unread_of(&mut self, at: usize, read: &SequenceSet, range: &Range<u64>) -> NotGiven {
+        let unnamed = self.unnamed_of(at, read, range);
+        let Some(partition) = self.partitions.get_mut(at) else { return NotGiven::default() };
+        partition.unmeasured.end_run();
+        let named = partition.offsets.set().beyond(read, range);
+        let unmeasured = partition.unmeasured.set().beyond(read, range);
+        NotGiven {
+            measured: named.saturating_sub(unmeasured) + partition.unnamed_measured.min(unnamed),
+            without_offset: partition.unnamed.min(unnamed),
+        }
+    }
+
+    /// Offsets in a range of a partition's that no acknowledgement names and that were not read.
+    pub(crate) fn unnamed_of(&mut self, at: usize, read: &SequenceSet, range: &Range<u64>) -> u64 {
+        let nothing = SequenceSet::default();
+        let named = match self.partitions.get_mut(at) {
+            Some(partition) => {
+                partition.offsets.end_run();
+                partition.offsets.set()
+            }
+            None => &nothing,
+        };
+        (range.end - range.start).saturating_sub(named.within(range) + read.beyond(named, range))
     }
 
     /// Records acknowledged at an offset from `readable` on, and in the log, which ends at `end`: consumers could not read them when the
@@ -96,7 +133,7 @@ impl Acknowledged {
 impl Held {
     fn add(&mut self, partition: &Partition, from: u64, to: u64) {
         let offsets: &SequenceSet = partition.offsets.set();
-        let repeated = partition.repeated + partition.offsets.repeated();
+        let repeated = partition.offsets.repeated();
         let named = offsets.below(to) - offsets.below(from);
         // Where nobody names them, the records that no acknowledgement names are taken to be those.
         let left = to - from - named;
@@ -113,7 +150,7 @@ mod tests {
     fn acknowledged(notes: &[(i32, i64, u64)]) -> Acknowledged {
         let mut acknowledged = Acknowledged::default();
         for (partition, offset, records) in notes {
-            acknowledged.note(*partition, *offset, *records);
+            acknowledged.note(*partition, *offset, *records, true);
         }
         acknowledged
     }

@@ -27,7 +27,7 @@ use crate::schedule::{Due, Share, due_times};
 use crate::seconds::{Parcel, Seconds};
 use crate::wire::{self, log_ends};
 use phases::Phases;
-use plumb_model::plan::{Driver, LoadPlan, Mode, Payload, Properties, StepPlan, TopicPlan};
+use plumb_model::plan::{Driver, LoadPlan, Mode, Payload, Properties, StepPlan};
 use plumb_model::units::Nanos;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
@@ -140,7 +140,7 @@ pub fn run(
 ) -> Result<BlockOutcome, LoadError> {
     let load = &effective_load(&spec.step.load);
     // A topic of the user's that is to be read is read as it is.
-    let as_it_is = load.mode == Mode::Consume && matches!(spec.step.topic, TopicPlan::Existing { .. });
+    let as_it_is = spec.step.reads_as_it_is();
     let starts = match as_it_is {
         true => cluster.begin_offsets(spec.topic, spec.partitions)?,
         false => cluster.end_offsets(spec.topic, spec.partitions)?,
@@ -228,16 +228,18 @@ pub fn run(
         for parcel in parcels.iter() {
             phases::pass_on(parcel, sink);
         }
+        // What was appended is asked first, so that what others append meanwhile does not seem to wait for followers.
         let appended_to = appended();
+        let bounds = cluster.log_bounds(spec.topic, spec.partitions).ok();
+        let (starts_to, replicated_to) = bounds.map(|bounds| bounds.into_iter().unzip()).unzip();
         let ends = LogEnds {
             readable_from: starts.clone(),
             readable_to: ends,
             appended_from,
-            // What was appended is asked first, so that what others append meanwhile does not seem to wait for followers.
-            replicated_to: appended_to
-                .as_ref()
-                .and_then(|_| cluster.end_offsets(spec.topic, spec.partitions).ok()),
+            replicated_to: appended_to.as_ref().and(replicated_to),
             appended_to,
+            starts_to,
+            compacted: consumers > 0 && is_compacted(cluster, spec.topic),
         };
         let mut outcome = outcome::outcome(&shared, &ends, (sent, reported, received));
         outcome.drain_ns = drain_ns;
@@ -245,6 +247,11 @@ pub fn run(
     })?;
     (outcome.producer_properties, outcome.consumer_properties) = clients.effective();
     Ok(outcome)
+}
+
+/// Whether older records of a key may be removed from a topic's logs, as far as the cluster tells.
+fn is_compacted(cluster: &Cluster, topic: &str) -> bool {
+    cluster.topic_configs(topic).get("cleanup.policy").is_some_and(|policy| policy.contains("compact"))
 }
 
 /// Refuses a step whose properties the driver does not take, or whose payload file is not there, before anything is made

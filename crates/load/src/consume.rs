@@ -4,12 +4,15 @@ use crate::block::{Errors, Shared};
 use crate::seconds::Seconds;
 use crate::stamp::{Part, Reading, Stamp};
 use crate::statistics::StatisticsSum;
+use crate::unread::ReadOffsets;
 use crate::verify::Arrivals;
 
 /// What a consumer received.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
     pub(crate) arrivals: Arrivals,
+    /// Where all records lay that came, whoever sent them.
+    pub(crate) offsets: ReadOffsets,
     /// Messages behind the rate of receiving, repeats included: the measured ones; those of a backlog that is drained; where
     /// the topic is read as it is, all records.
     pub(crate) records: u64,
@@ -91,7 +94,8 @@ impl Appends {
 impl Received {
     /// Room for the records of so many partitions.
     pub(crate) fn new(partitions: usize) -> Self {
-        Received { last_received_ns: vec![0; partitions], ..Received::default() }
+        let offsets = ReadOffsets::new(partitions);
+        Received { offsets, last_received_ns: vec![0; partitions], ..Received::default() }
     }
 
     /// Notes a record.
@@ -103,6 +107,7 @@ impl Received {
         now: u64,
         seconds: &mut Seconds<'_>,
     ) {
+        self.offsets.note(record.partition, record.offset);
         let reading = Stamp::read(record.stamp_bytes);
         if shared.takes_any_run() {
             return self.note_of_any_run(shared, reading, record, (now, seconds));
@@ -146,6 +151,7 @@ impl Received {
     ) -> bool {
         match Stamp::read(record.stamp_bytes) {
             Reading::Stamped(stamp) if stamp.run == shared.run && stamp.part != Part::Probe => {
+                self.offsets.note(record.partition, record.offset);
                 self.note_counted(shared, record, &stamp, counted);
                 true
             }

@@ -23,6 +23,7 @@ mod seconds;
 pub mod stamp;
 mod statistics;
 pub mod tally;
+mod unread;
 mod verify;
 pub mod wire;
 

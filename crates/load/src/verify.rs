@@ -2,6 +2,7 @@
 //! run; with several, each sees a part of the sequences only, and a million messages take it 125 KB.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 const PAGE_BITS: u64 = 1 << 15;
 const PAGE_WORDS: usize = (PAGE_BITS / 64) as usize;
@@ -103,13 +104,26 @@ impl SequenceSet {
         full + pages.map(|(at, page)| page.below(end - at * PAGE_BITS)).sum::<u64>()
     }
 
+    /// How many numbers of the set are in a range.
+    pub(crate) fn within(&self, range: &Range<u64>) -> u64 {
+        self.below(range.end).saturating_sub(self.below(range.start))
+    }
+
     /// Numbers of the set that are not in the other.
     pub(crate) fn missing_from(&self, other: &SequenceSet) -> u64 {
-        let below = (0..self.full_below).map(|at| (at, &Page::Full));
-        below
-            .chain(self.pages.iter().map(|(at, page)| (*at, page)))
-            .map(|(at, page)| page.minus(other.page(at)))
-            .sum()
+        self.beyond(other, &(0..u64::MAX))
+    }
+
+    /// Numbers of the set in a range that are not in the other.
+    pub(crate) fn beyond(&self, other: &SequenceSet, range: &Range<u64>) -> u64 {
+        let (first, last) = (range.start / PAGE_BITS, range.end.div_ceil(PAGE_BITS));
+        let below = (first..last.min(self.full_below)).map(|at| (at, &Page::Full));
+        let above = self.pages.range(first.min(last)..last).map(|(at, page)| (*at, page));
+        let bits = |at: u64| {
+            let (start, end) = (range.start.saturating_sub(at * PAGE_BITS), range.end - at * PAGE_BITS);
+            start..end.min(PAGE_BITS)
+        };
+        below.chain(above).map(|(at, page)| page.minus(other.page(at), &bits(at))).sum()
     }
 
     fn page(&self, at: u64) -> Option<&Page> {
@@ -151,16 +165,24 @@ impl Page {
         }
     }
 
-    /// How many numbers are in this page and not in the other.
-    fn minus(&self, other: Option<&Page>) -> u64 {
-        match (self, other) {
-            (_, Some(Page::Full)) => 0,
-            (Page::Full, None) => PAGE_BITS,
-            (Page::Part { set, .. }, None) => *set,
-            (Page::Full, Some(Page::Part { set, .. })) => PAGE_BITS - set,
-            (Page::Part { words: mine, .. }, Some(Page::Part { words: theirs, .. })) => {
-                mine.iter().zip(theirs.iter()).map(|(m, t)| u64::from((m & !t).count_ones())).sum()
-            }
+    /// How many numbers are in a part of this page and not in the other.
+    fn minus(&self, other: Option<&Page>, bits: &Range<u64>) -> u64 {
+        if matches!(other, Some(Page::Full)) {
+            return 0;
+        }
+        let words = bits.start / 64..bits.end.div_ceil(64);
+        let within = |at: u64| {
+            let (start, end) = (bits.start.saturating_sub(at * 64), (bits.end - at * 64).min(64));
+            (u64::MAX << start) & (u64::MAX >> (64 - end))
+        };
+        let theirs = |at| other.map_or(0, |page| page.word(at));
+        words.map(|at| u64::from((self.word(at) & !theirs(at) & within(at)).count_ones())).sum()
+    }
+
+    fn word(&self, at: u64) -> u64 {
+        match self {
+            Page::Full => u64::MAX,
+            Page::Part { words, .. } => words[at as usize],
         }
     }
 }
@@ -178,18 +200,18 @@ impl RunningSet {
     /// Adds a number.
     #[inline]
     pub(crate) fn note(&mut self, number: u64) {
-        if self.count > 0 && self.first + self.count == number {
-            self.count += 1;
-        } else {
-            self.end_run();
-            (self.first, self.count) = (number, 1);
-        }
+        self.note_run(number, 1);
     }
 
     /// Adds the numbers from `first` on, `count` of them.
+    #[inline]
     pub(crate) fn note_run(&mut self, first: u64, count: u64) {
-        self.end_run();
-        self.repeated += self.set.insert_run(first, count);
+        if self.count > 0 && self.first + self.count == first {
+            self.count += count;
+        } else {
+            self.end_run();
+            (self.first, self.count) = (first, count);
+        }
     }
 
     /// What was noted as a run goes into the set.
@@ -200,9 +222,16 @@ impl RunningSet {
         }
     }
 
-    /// Adds all numbers of a set.
-    pub(crate) fn absorb(&mut self, other: &SequenceSet) {
-        self.repeated += self.set.absorb(other);
+    /// Takes all numbers of another in, those that were repeated there too.
+    pub(crate) fn take_in(&mut self, mut other: RunningSet) {
+        self.end_run();
+        other.end_run();
+        self.repeated += other.repeated;
+        if self.set.len() == 0 {
+            self.set = other.set;
+        } else {
+            self.repeated += self.set.absorb(&other.set);
+        }
     }
 
     /// Numbers that were added and had been there already; the last run must have ended.
@@ -421,6 +450,10 @@ mod tests {
                 prop_assert_eq!(by_run.len(), one_by_one.len());
             }
             prop_assert_eq!(by_run.missing_from(&one_by_one) + one_by_one.missing_from(&by_run), 0);
+            let nothing = SequenceSet::default();
+            for range in [0..10, 64..40_000, PAGE_BITS..2 * PAGE_BITS, 100..120_000] {
+                prop_assert_eq!(by_run.beyond(&nothing, &range), by_run.within(&range));
+            }
         }
 
         #[test]
@@ -435,6 +468,13 @@ mod tests {
             b.iter().for_each(|n| { set_b.insert(*n); });
             prop_assert_eq!(set_a.len(), plain_a.len() as u64);
             prop_assert_eq!(set_a.missing_from(&set_b), plain_a.difference(&plain_b).count() as u64);
+            let apart: Vec<u64> = plain_a.difference(&plain_b).copied().collect();
+            for range in [0..64, 63..65, 70..70, 1_000..PAGE_BITS, PAGE_BITS - 1..PAGE_BITS + 1, 5..90_001] {
+                let expected = apart.iter().filter(|number| range.contains(number)).count() as u64;
+                prop_assert_eq!(set_a.beyond(&set_b, &range), expected);
+                let expected = plain_a.iter().filter(|number| range.contains(number)).count() as u64;
+                prop_assert_eq!(set_a.within(&range), expected);
+            }
             prop_assert_eq!(set_a.absorb(&set_b), plain_a.intersection(&plain_b).count() as u64);
             prop_assert_eq!(set_a.len(), plain_a.union(&plain_b).count() as u64);
         }

@@ -118,8 +118,13 @@ pub struct Counts {
     pub unknown: u64,
     /// Distinct messages received by the consumers.
     pub received: u64,
-    /// Acknowledged and never received, beyond those that only wait to be replicated.
+    /// Acknowledged and never received, beyond those that only wait to be replicated and those that were `removed`.
     pub lost: u64,
+    /// Acknowledged and removed from the logs before a consumer was given them: by retention, on request, or by compaction. Where a topic is
+    /// read as it is, all that was deleted before it was read. Absent where nobody consumed, and where the logs could not be asked
+    /// where they begin.
+    #[serde(default)]
+    pub removed: Option<u64>,
     /// Receptions beyond the first of a message.
     pub duplicated: u64,
     /// Messages received after a later one of the same producer and partition.
@@ -140,7 +145,12 @@ pub struct Accounting {
     pub foreign: u64,
     /// Records of this run whose stamp or length was damaged.
     pub corrupt: u64,
-    /// Whether acked <= offset_delta <= acked + unknown, with nothing `missing` in any partition; without the upper bound where others
+    /// Offsets within the logs' growth that consumers passed over and no acknowledgement names: at them there is no record for consumers, but a
+    /// marker of a transaction, an aborted record, or what was deleted or compacted away. Absent where nobody consumed, and
+    /// where the logs could not be asked where they begin.
+    #[serde(default)]
+    pub gaps: Option<u64>,
+    /// Whether acked <= offset_delta <= acked + unknown + gaps, with nothing `missing` in any partition; without the upper bound where others
     /// wrote to the topic meanwhile. Absent when it cannot be told.
     pub agrees: Option<bool>,
     /// Acknowledged records that their partitions' logs do not hold: acknowledged at an offset that another record has, or

@@ -214,6 +214,13 @@ pub struct StepPlan {
     pub cluster: Option<ClusterPlan>,
 }
 
+impl StepPlan {
+    /// Whether a topic of the user's is read as it is: nothing in it is known beforehand but its length.
+    pub fn reads_as_it_is(&self) -> bool {
+        self.load.mode == Mode::Consume && matches!(self.topic, TopicPlan::Existing { .. })
+    }
+}
+
 /// The topic of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]

@@ -36,6 +36,7 @@ fn columns(document: &RunDocument, step: &StepResult) -> Vec<(String, String)> {
         ("unknown", counts.map(|it| it.unknown)),
         ("received", counts.map(|it| it.received)),
         ("lost", counts.map(|it| it.lost)),
+        ("removed", counts.and_then(|it| it.removed)),
         ("duplicated", counts.map(|it| it.duplicated)),
         ("reordered", counts.map(|it| it.reordered)),
     ] {

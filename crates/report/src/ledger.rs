@@ -25,6 +25,7 @@ pub(crate) fn discrepancies(step: &StepResult) -> Vec<String> {
     say(counts.failed, "failed");
     say(counts.unknown, "sent with unknown outcome");
     say(counts.lost, "acknowledged and never received");
+    say(counts.removed.unwrap_or(0), "removed from the logs before consumers were given them");
     say(step.accounting.unreplicated.unwrap_or(0), "in the leaders' logs, not yet copied by the followers");
     say(
         step.accounting.missing.unwrap_or(0),
@@ -36,6 +37,10 @@ pub(crate) fn discrepancies(step: &StepResult) -> Vec<String> {
     }
     say(counts.duplicated, "received more than once");
     say(counts.reordered, "received out of order");
+    say(
+        step.accounting.gaps.unwrap_or(0),
+        "offsets in the logs without a record for consumers (markers of transactions, records removed)",
+    );
     say(step.accounting.foreign, "on the topic that this run did not send");
     say(step.accounting.corrupt, "received damaged");
     for (name, latency) in [
@@ -129,6 +134,7 @@ mod tests {
             unknown: 2,
             received: 5,
             lost: 1,
+            removed: Some(16),
             duplicated: 3,
             reordered: 4,
         });
@@ -141,6 +147,7 @@ mod tests {
             agrees: Some(false),
             missing: Some(1),
             surplus: Some(15),
+            gaps: Some(17),
             ..Accounting::default()
         };
         bad.latency.end_to_end.negative = 8;
@@ -152,10 +159,12 @@ mod tests {
                 "1 failed",
                 "2 sent with unknown outcome",
                 "1 acknowledged and never received",
+                "16 removed from the logs before consumers were given them",
                 "1 acknowledged and not in the log of their partition (warm-up included)",
                 "15 in the logs and acknowledged to none of our producers (warm-up included)",
                 "3 received more than once",
                 "4 received out of order",
+                "17 offsets in the logs without a record for consumers (markers of transactions, records removed)",
                 "5 on the topic that this run did not send",
                 "7 received damaged",
                 "8 with a negative end-to-end time, outside the histogram",

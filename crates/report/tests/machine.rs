@@ -30,9 +30,9 @@ fn csv_has_units_in_its_names_quotes_where_needed_and_empty_cells_for_what_is_ab
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines.len(), 2);
     assert_eq!(
-        lines[0].split(',').take(32).collect::<Vec<_>>().join(","),
+        lines[0].split(',').take(33).collect::<Vec<_>>().join(","),
         "run_id,run_verdict,step,asked_per_s,achieved_per_s,value_bytes_mean,blocks,intended,sent,acked,failed,\
-         unknown,received,lost,duplicated,reordered,offset_delta,offsets_agree,acks,min_insync_replicas,\
+         unknown,received,lost,removed,duplicated,reordered,offset_delta,offsets_agree,acks,min_insync_replicas,\
          replication,end_to_end_samples,end_to_end_min_ns,end_to_end_mean_ns,end_to_end_mean_low_ns,\
          end_to_end_mean_high_ns,end_to_end_p50_ns,end_to_end_p75_ns,end_to_end_p95_ns,end_to_end_p99_ns,\
          end_to_end_p99_low_ns,end_to_end_p99_high_ns"
@@ -42,7 +42,7 @@ fn csv_has_units_in_its_names_quotes_where_needed_and_empty_cells_for_what_is_ab
     assert_eq!(
         lines[1],
         format!(
-            "5d1c0b7fa9e3428e,invalid,\"linger \"\"0\"\", fetch 10 ms\",100,,1024,0,3,3,2,0,1,2,0,0,0,,,,,,\
+            "5d1c0b7fa9e3428e,invalid,\"linger \"\"0\"\", fetch 10 ms\",100,,1024,0,3,3,2,0,1,2,0,,0,0,,,,,,\
              2,9090000,10000000.3{}10910000,0,0,{absent_distribution},{absent_distribution},\
              {absent_distribution},{absent_distribution}{}",
             empty(10),

@@ -1,7 +1,7 @@
 //! The settings of a run with what is known of each so far: the lines of the live view.
 
 use plumb_model::document::{BlockResult, StepResult};
-use plumb_model::plan::{Mode, Plan, StepPlan, TopicPlan};
+use plumb_model::plan::{Plan, StepPlan};
 use std::collections::BTreeMap;
 
 /// A line of the table.
@@ -96,7 +96,7 @@ pub(super) fn rate(block: &BlockResult) -> Option<f64> {
 
 /// Mean size of a value as far as it is known beforehand: not of records that others wrote.
 pub(super) fn value_bytes_planned(step: &StepPlan) -> Option<f64> {
-    let of_others = step.load.mode == Mode::Consume && matches!(step.topic, TopicPlan::Existing { .. });
+    let of_others = step.reads_as_it_is();
     (!of_others).then(|| step.load.size.mean())
 }
 

@@ -41,7 +41,7 @@ pub(super) fn settle(
 ) -> Result<()> {
     let Some(first) = plan.steps.get(index).filter(|_| plan.settle.0 > 0) else { return Ok(()) };
     // A topic of the user's that is only read gets nothing from us.
-    if first.load.mode == Mode::Consume && matches!(first.topic, TopicPlan::Existing { .. }) {
+    if first.reads_as_it_is() {
         return Ok(());
     }
     let saturating = first.load.saturating();

@@ -194,7 +194,7 @@ impl Record {
         step.slip = fold.slip();
         step.series = fold.series.clone();
         step.counts = *self.whole.entry(index).or_insert(step.counts);
-        add_counts(&mut step.counts, &fold.counts_so_far());
+        add_counts(&mut step.counts, &fold.counts_so_far(), step.blocks.is_empty());
     }
 
     /// A block is over.
@@ -220,7 +220,7 @@ impl Record {
             step.durability = durability(&step.effective);
         }
         step.counts = self.whole.remove(&index).unwrap_or(step.counts);
-        add_counts(&mut step.counts, &outcome.counts);
+        add_counts(&mut step.counts, &outcome.counts, step.blocks.is_empty());
         let span = &mut self.spans[index];
         add_span(span, &outcome);
         // A rate is messages over time; a mean of rates is not.

@@ -269,9 +269,12 @@ impl Trial<'_> {
             reasons.push(format!("{} is {:.2} ms", quantile_name(self.goal), quantile_ns as f64 / 1e6));
         }
         let counts = &block.counts;
-        for (what, number) in
-            [("failed", counts.failed), ("of unknown outcome", counts.unknown), ("lost", counts.lost)]
-        {
+        for (what, number) in [
+            ("failed", counts.failed),
+            ("of unknown outcome", counts.unknown),
+            ("lost", counts.lost),
+            ("removed from the logs before they were read", counts.removed.unwrap_or(0)),
+        ] {
             if number > 0 {
                 reasons.push(format!("{number} messages {what}"));
             }

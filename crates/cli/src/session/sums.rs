@@ -45,7 +45,8 @@ pub(super) fn throughput(step: &StepResult, span: Span, level: f64) -> Throughpu
     }
 }
 
-pub(super) fn add_counts(sum: &mut Counts, counts: &Counts) {
+/// Adds what became of a block's messages; `first`: of the step's first block.
+pub(super) fn add_counts(sum: &mut Counts, counts: &Counts, first: bool) {
     sum.intended += counts.intended;
     sum.sent += counts.sent;
     sum.acked += counts.acked;
@@ -53,6 +54,7 @@ pub(super) fn add_counts(sum: &mut Counts, counts: &Counts) {
     sum.unknown += counts.unknown;
     sum.received += counts.received;
     sum.lost += counts.lost;
+    sum.removed = add(first, sum.removed, counts.removed);
     sum.duplicated += counts.duplicated;
     sum.reordered += counts.reordered;
 }
@@ -64,15 +66,10 @@ pub(super) fn add_accounting(step: &mut StepResult, outcome: &BlockOutcome) {
     sum.unknown += block.unknown;
     sum.foreign += block.foreign;
     sum.corrupt += block.corrupt;
-    // One block that could not be asked leaves the sum unknown; one that disagrees is not outweighed.
-    let add = |so_far: Option<u64>, now: Option<u64>| match (first, so_far, now) {
-        (true, _, now) => now,
-        (false, Some(so_far), Some(now)) => Some(so_far + now),
-        (false, ..) => None,
-    };
-    sum.offset_delta = add(sum.offset_delta, block.offset_delta);
-    sum.missing = add(sum.missing, block.missing);
-    sum.surplus = add(sum.surplus, block.surplus);
+    sum.offset_delta = add(first, sum.offset_delta, block.offset_delta);
+    sum.missing = add(first, sum.missing, block.missing);
+    sum.surplus = add(first, sum.surplus, block.surplus);
+    sum.gaps = add(first, sum.gaps, block.gaps);
     // How much waits is a state, so the last block's counts; how much it grew by adds up.
     sum.unreplicated = block.unreplicated;
     sum.unreplicated_growth = match (first, sum.unreplicated_growth, block.unreplicated_growth) {
@@ -80,11 +77,21 @@ pub(super) fn add_accounting(step: &mut StepResult, outcome: &BlockOutcome) {
         (false, Some(so_far), Some(now)) => Some(so_far + now),
         (false, ..) => None,
     };
+    // One that disagrees is not outweighed.
     sum.agrees = match (first, sum.agrees, block.agrees) {
         (true, _, now) => now,
         (false, Some(so_far), Some(now)) => Some(so_far && now),
         (false, so_far, now) => so_far.filter(|agrees| !agrees).or(now.filter(|agrees| !agrees)),
     };
+}
+
+/// One block that could not be asked leaves the sum unknown.
+fn add(first: bool, so_far: Option<u64>, now: Option<u64>) -> Option<u64> {
+    match (first, so_far, now) {
+        (true, _, now) => now,
+        (false, Some(so_far), Some(now)) => Some(so_far + now),
+        (false, ..) => None,
+    }
 }
 
 /// Adds where a block's records went; `leaders` are those of its topic when it began.

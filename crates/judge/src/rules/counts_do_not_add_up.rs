@@ -43,14 +43,12 @@ fn disagreement(setup: &Setup) -> Option<Finding> {
             finding = finding.seen_against(what, got, expected);
         }
     }
-    // Compaction leaves gaps in the offsets, so that their number is not the number of records.
-    let compacted =
-        result.effective.topic.get("cleanup.policy").is_some_and(|policy| policy.contains("compact"));
-    if setup.reads_as_it_is() && accounting.agrees == Some(false) && !compacted {
+    if setup.reads_as_it_is() && accounting.agrees == Some(false) {
         let length = accounting.offset_delta.map_or("not known".to_owned(), |delta| delta.to_string());
         finding = finding
             .seen_against("records received, against the length of the log", result.counts.received.to_string(), length)
-            .advise("Markers of transactions and deleted records are in the log's length too; else a part was not read.");
+            .seen("offsets without a record for consumers", accounting.gaps.map_or("not known".to_owned(), |gaps| gaps.to_string()))
+            .advise("A part of the log was not read, or was read twice: give the step a longer drain, and look at the consumers' errors.");
     }
     if accounting.corrupt > 0 {
         finding = finding.seen_against("damaged records", accounting.corrupt.to_string(), "0");
@@ -65,7 +63,7 @@ fn explained_by_loss(setup: &Setup) -> bool {
     let accounting = &setup.result.accounting;
     let most = accounting.acked.saturating_add(accounting.unknown);
     let stored = accounting.offset_delta.map(|delta| delta.saturating_sub(accounting.foreign));
-    let explained = accounting.foreign.saturating_add(accounting.unknown);
+    let explained = explained(accounting);
     let too_many = accounting.surplus.is_some_and(|surplus| surplus > explained);
     setup.unconfirmed() && !too_many && stored.is_some_and(|stored| stored <= most)
 }
@@ -74,16 +72,23 @@ fn explained_by_loss(setup: &Setup) -> bool {
 /// there are duplicates has its own rule.
 fn explained_by_duplicates(setup: &Setup) -> bool {
     let accounting = &setup.result.accounting;
-    let known = [accounting.foreign, accounting.unknown, setup.result.counts.duplicated];
-    let known = known.into_iter().fold(0, u64::saturating_add);
+    let known = explained(accounting).saturating_add(setup.result.counts.duplicated);
     accounting.missing == Some(0) && accounting.surplus.is_some_and(|surplus| surplus <= known)
+}
+
+/// What may be in the logs beyond what was acknowledged: records of others, records of unknown outcome, and offsets at which there is
+/// no record for consumers.
+fn explained(accounting: &Accounting) -> u64 {
+    let parts = [accounting.foreign, accounting.unknown, accounting.gaps.unwrap_or(0)];
+    parts.into_iter().fold(0, u64::saturating_add)
 }
 
 /// What does not fit between the logs and what was acknowledged, as (what, got, expected).
 fn in_the_logs(accounting: &Accounting) -> Vec<(&'static str, String, String)> {
-    let most = accounting.acked.saturating_add(accounting.unknown);
+    let most =
+        accounting.acked.saturating_add(accounting.unknown).saturating_add(accounting.gaps.unwrap_or(0));
     let ours = accounting.offset_delta.map(|delta| delta.saturating_sub(accounting.foreign));
-    let explained = accounting.foreign.saturating_add(accounting.unknown);
+    let explained = explained(accounting);
     let mut out = Vec::new();
     if let Some(missing) = accounting.missing.filter(|missing| *missing > 0) {
         out.push((
@@ -212,6 +217,18 @@ mod tests {
         assert_eq!(crate::healthy::found(&document, RULE.id).len(), 1, "one more than was received");
         (document.steps[0].accounting.missing, document.steps[0].accounting.surplus) = (Some(1), Some(5));
         assert_eq!(crate::healthy::found(&document, RULE.id).len(), 1, "one is gone besides");
+    }
+
+    #[test]
+    fn offsets_without_a_record_are_no_records_too_many() {
+        let mut document = crate::healthy::healthy();
+        let accounting = &mut document.steps[0].accounting;
+        (accounting.agrees, accounting.missing) = (Some(false), Some(0));
+        (accounting.surplus, accounting.gaps) = (Some(3), Some(3));
+        assert_eq!(crate::healthy::found(&document, RULE.id), []);
+        document.steps[0].accounting.surplus = Some(4);
+        let found = crate::healthy::found(&document, RULE.id);
+        assert_eq!(found[0].evidence[0].expected.as_deref(), Some("0 to 3"));
     }
 
     #[test]

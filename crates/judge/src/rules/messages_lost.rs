@@ -38,7 +38,13 @@ fn loss(setup: &Setup, complete: bool) -> Option<Finding> {
     // A run that was stopped may not have waited for what was under way.
     let severity = if few_and_allowed || !complete { Severity::Suspect } else { Severity::Invalid };
     let lost = count(counts.lost, "message");
-    let claim = if may_wait {
+    let may_be_removed = counts.removed.is_none() && setup.consumes();
+    let claim = if may_be_removed && !may_wait {
+        format!(
+            "{lost} ({}) stored and not received; whether they are lost or were removed from the logs before they were read is not known",
+            percent(share)
+        )
+    } else if may_wait {
         format!(
             "{lost} ({}) acknowledged and not received; whether they are lost or wait for followers to copy them is not known",
             percent(share)
@@ -84,6 +90,19 @@ mod tests {
             document.steps[0].counts.lost = 20;
         });
         assert!(finding.claim.contains("is not known"), "{}", finding.claim);
+    }
+
+    #[test]
+    fn where_nobody_knows_where_the_logs_begin_nothing_is_called_lost() {
+        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+            document.steps[0].counts.removed = None;
+            document.steps[0].counts.lost = 20;
+        });
+        assert!(
+            finding.claim.contains("removed from the logs before they were read is not known"),
+            "{}",
+            finding.claim
+        );
     }
 
     #[test]

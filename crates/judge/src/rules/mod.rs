@@ -29,6 +29,7 @@ mod not_steady;
 mod queue_unclear;
 mod rebalance_in_window;
 mod reconnect_in_window;
+mod removed_before_read;
 mod replication_behind;
 mod same_device;
 mod same_host;
@@ -54,6 +55,7 @@ pub(crate) const REGISTRY: &[Rule] = &[
     counts_do_not_add_up::RULE,
     messages_lost::RULE,
     replication_behind::RULE,
+    removed_before_read::RULE,
     messages_failed::RULE,
     saturated::RULE,
     queue_unclear::RULE,

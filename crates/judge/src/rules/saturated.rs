@@ -96,7 +96,7 @@ fn saturation(setup: &Setup) -> Option<Finding> {
         Backlog {
             what: "acknowledged and not yet received",
             flows: |row| (row.acked, row.received),
-            never: counts.lost,
+            never: counts.lost.saturating_add(counts.removed.unwrap_or(0)),
         },
     ];
     let received = if setup.consumes() { backlogs.len() } else { 1 };

@@ -39,7 +39,7 @@ pub(crate) const GUARDS: [Guard; 3] = [
     Guard {
         name: "loss.lost",
         words: "acknowledged messages that were never received",
-        count: |counts| counts.lost,
+        count: |counts| counts.lost.saturating_add(counts.removed.unwrap_or(0)),
         applies: |setup| setup.produces() && setup.consumes(),
         one_is_harm: true,
     },

@@ -86,9 +86,8 @@ impl Log {
     /// Deletes what lies below an offset, as retention does and as a client may ask for.
     pub(super) fn delete_below(&mut self, offset: i64) {
         self.start = self.start.max(offset.min(self.end));
-        while let Some(oldest) = self.batches.pop_front_if(|oldest| oldest.last < self.start) {
-            self.kept_bytes -= oldest.bytes.len();
-        }
+        let gone = self.batches.partition_point(|kept| kept.last < self.start);
+        self.kept_bytes -= self.batches.drain(..gone).map(|kept| kept.bytes.len()).sum::<usize>();
     }
 
     /// Moves the end on without records for readers: there is a marker of a transaction, or what compaction removed.

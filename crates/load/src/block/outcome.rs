@@ -5,6 +5,7 @@ use crate::acknowledged::Acknowledged;
 use crate::consume::{Appends, Received};
 use crate::produce::{Reported, Sent};
 use crate::statistics::StatisticsSum;
+use crate::unread::{LogRead, ReadOffsets, Unread, unread};
 use crate::verify::{Arrivals, SequenceSet};
 use plumb_model::observation::{Accounting, AppendTimes, ClientStatistics, Counts, ErrorCount};
 use plumb_model::plan::{LoadPlan, Mode, Properties, Schedule};
@@ -112,6 +113,10 @@ pub(super) struct LogEnds {
     pub(super) appended_to: Option<Vec<i64>>,
     /// The high watermarks, asked after `appended_to`.
     pub(super) replicated_to: Option<Vec<i64>>,
+    /// The first offsets that were still there, asked with them; none when they could not be asked.
+    pub(super) starts_to: Option<Vec<i64>>,
+    /// Older records of a key may be removed.
+    pub(super) compacted: bool,
 }
 
 /// Where the logs ended before and after a block.
@@ -132,6 +137,17 @@ impl LogEnds {
                 Some(Growth { from: &self.readable_from, to, of_leaders: false })
             }
         }
+    }
+
+    /// The logs as consumers read them, which came up to these positions; none where their ends or starts could not be asked.
+    fn read_to(&self, position: impl Fn(usize) -> i64) -> Option<Vec<LogRead>> {
+        let Growth { from, to, .. } = self.grew()?;
+        let bounds = from.iter().zip(to).zip(self.starts_to.as_ref()?).enumerate();
+        let log = |(at, ((from, to), start)): (usize, ((&i64, &i64), &i64))| {
+            let compacted = self.compacted;
+            LogRead { from: *from, to: *to, start: *start, position: position(at), compacted }
+        };
+        Some(bounds.map(log).collect())
     }
 
     /// Records appended to each partition within the block.
@@ -168,6 +184,7 @@ pub(super) fn outcome(
     let (mut producer_statistics, mut consumer_statistics) =
         (StatisticsSum::default(), StatisticsSum::default());
     let mut arrivals = Arrivals::default();
+    let mut read = ReadOffsets::default();
     let mut appends = Appends::default();
     let mut accounting = Accounting::default();
     let mut rebalances = 0;
@@ -176,6 +193,7 @@ pub(super) fn outcome(
     let (mut first_received, mut last_received): (Option<u64>, Option<u64>) = (None, None);
     for mut consumer in received {
         arrivals.absorb(&mut consumer.arrivals);
+        read.absorb(consumer.offsets);
         records += consumer.records;
         received_bytes += consumer.bytes;
         first_received = [first_received, consumer.first_ns].into_iter().flatten().min();
@@ -227,11 +245,15 @@ pub(super) fn outcome(
     counts.received = arrivals.distinct();
     counts.duplicated = arrivals.duplicated();
     counts.reordered = arrivals.reordered();
+    let position = |at| i32::try_from(at).ok().and_then(|partition| shared.position(partition)).unwrap_or(0);
+    let logs = ends.read_to(position).filter(|_| shared.load.consumers > 0);
+    let unread = logs.map(|logs| unread(&mut acknowledged, &mut read, &logs));
+    take_unread(&mut counts, &mut accounting, unread, shared.takes_any_run());
     if shared.takes_any_run() {
         // Nothing was sent: the log's own length is what must come out of it.
         (counts.received, accounting.unknown) = (records, 0);
         accounting.acked = records.saturating_sub(accounting.foreign);
-        settle(&mut accounting, ends, OfBlock::Read);
+        settle(&mut accounting, ends, OfBlock::Read { removed: counts.removed.unwrap_or(0) });
         accounting.acked = 0;
     } else {
         settle(&mut accounting, ends, OfBlock::Sent);
@@ -278,13 +300,23 @@ pub(super) fn outcome(
     }
 }
 
+/// Takes from what seems lost what was deleted or compacted away before it was read. Of a topic that is read as it is nobody knows
+/// what is lost, and all that was deleted meanwhile was removed.
+fn take_unread(counts: &mut Counts, accounting: &mut Accounting, unread: Option<Unread>, as_it_is: bool) {
+    let Some(unread) = unread else { return };
+    let removed = if as_it_is { unread.deleted } else { unread.removed.min(counts.lost) };
+    counts.removed = Some(removed);
+    counts.lost = counts.lost.saturating_sub(removed);
+    accounting.gaps = Some(if as_it_is { unread.gaps.saturating_sub(removed) } else { unread.gaps });
+}
+
 /// What the log's growth is held against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OfBlock {
     /// What the block sent.
     Sent,
-    /// All that was in the log before.
-    Read,
+    /// All that was in the log before, less what was removed before it was read.
+    Read { removed: u64 },
 }
 
 /// Holds the log's growth against what was acknowledged. A high watermark that grew by too little says nothing: followers may be
@@ -300,7 +332,12 @@ fn settle(accounting: &mut Accounting, ends: &LogEnds, of_block: OfBlock) {
         let others = accounting.foreign > 0 && of_block == OfBlock::Sent;
         let ours = if others { delta } else { delta.saturating_sub(accounting.foreign) };
         let enough = accounting.acked <= ours;
-        let most = accounting.acked + accounting.unknown;
+        let removed = match of_block {
+            OfBlock::Sent => 0,
+            OfBlock::Read { removed } => removed,
+        };
+        // At a gap there is no record that anybody could have sent or been given.
+        let most = accounting.acked + accounting.unknown + accounting.gaps.unwrap_or(0) + removed;
         (enough || of_leaders).then_some(enough && (others || ours <= most))
     });
     let unreplicated = ends.unreplicated();
@@ -320,7 +357,8 @@ fn hold(accounting: &mut Accounting, ends: &LogEnds, acknowledged: &mut Acknowle
     accounting.missing = (known || certain > 0).then_some(certain);
     accounting.surplus = known.then_some(held.surplus);
     let others = accounting.foreign > 0;
-    if certain > 0 || (known && !others && held.surplus > accounting.unknown) {
+    let explained = accounting.unknown + accounting.gaps.unwrap_or(0);
+    if certain > 0 || (known && !others && held.surplus > explained) {
         accounting.agrees = Some(false);
     }
 }
@@ -397,6 +435,8 @@ mod tests {
             appended_from: Some(from.to_vec()),
             appended_to: Some(to.to_vec()),
             replicated_to: Some(to.to_vec()),
+            starts_to: Some(vec![0; from.len()]),
+            compacted: false,
         }
     }
 
@@ -416,7 +456,7 @@ mod tests {
     fn told(notes: &[(i32, i64, u64)]) -> Acknowledged {
         let mut acknowledged = Acknowledged::default();
         for (partition, offset, records) in notes {
-            acknowledged.note(*partition, *offset, *records);
+            acknowledged.note(*partition, *offset, *records, true);
         }
         acknowledged
     }
@@ -472,6 +512,47 @@ mod tests {
         settle(&mut accounting, &ends, OfBlock::Sent);
         assert_eq!((accounting.offset_delta, accounting.agrees), (Some(10), Some(true)));
         assert_eq!((accounting.unreplicated, accounting.unreplicated_growth), (Some(3), Some(3)));
+    }
+
+    #[test]
+    fn markers_that_nobody_was_given_are_no_records_too_many_and_one_more_record_is() {
+        let ends = asked(&[0], &[12]);
+        let told = || told(&[(0, 0, 5), (0, 6, 5)]);
+        let account = |gaps| {
+            let mut accounting = Accounting { acked: 10, gaps, ..Accounting::default() };
+            settle(&mut accounting, &ends, OfBlock::Sent);
+            hold(&mut accounting, &ends, &mut told());
+            (accounting.agrees, accounting.surplus)
+        };
+        assert_eq!(account(Some(2)), (Some(true), Some(2)));
+        assert_eq!(account(Some(1)), (Some(false), Some(2)));
+        assert_eq!(account(None), (Some(false), Some(2)), "where nobody consumes");
+    }
+
+    #[test]
+    fn a_log_that_is_read_as_it_is_holds_what_was_received_and_gaps_and_what_was_removed() {
+        let account = |records, unread| {
+            let (mut counts, mut accounting) = (Counts::default(), Accounting::default());
+            take_unread(&mut counts, &mut accounting, Some(unread), true);
+            accounting.acked = records;
+            let removed = counts.removed.unwrap_or(0);
+            settle(&mut accounting, &asked(&[0], &[20]), OfBlock::Read { removed });
+            (accounting.agrees, counts.removed, accounting.gaps)
+        };
+        let unread = Unread { removed: 0, deleted: 4, gaps: 7 };
+        assert_eq!(account(13, unread), (Some(true), Some(4), Some(3)));
+        assert_eq!(account(12, unread), (Some(false), Some(4), Some(3)), "one was not read");
+        assert_eq!(account(21, unread), (Some(false), Some(4), Some(3)), "some were read twice");
+    }
+
+    #[test]
+    fn what_was_removed_is_taken_from_what_seems_lost_and_the_rest_stays() {
+        let (mut counts, mut accounting) = (Counts { lost: 5, ..Counts::default() }, Accounting::default());
+        take_unread(&mut counts, &mut accounting, Some(Unread { removed: 3, deleted: 4, gaps: 1 }), false);
+        assert_eq!((counts.lost, counts.removed, accounting.gaps), (2, Some(3), Some(1)));
+        let mut unknown = Counts { lost: 5, ..Counts::default() };
+        take_unread(&mut unknown, &mut accounting, None, false);
+        assert_eq!((unknown.lost, unknown.removed), (5, None));
     }
 
     #[test]

@@ -56,6 +56,7 @@ pub(crate) fn receive(
                 // One change of the group takes partitions and gives them again: it is counted when it gives.
                 received.rebalances += u64::from(given > 0 && shared.measured_part_has_begun(now));
             }
+            EventView::PartitionEnd { partition, offset } => shared.reached(partition, offset),
             EventView::Statistics(json) => emissions.take(json, window.next(now)),
             EventView::Error { code, text, fatal } => received.errors.note_client(&code, &text, fatal),
             _ => {}

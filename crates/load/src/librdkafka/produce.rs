@@ -349,7 +349,7 @@ fn hear_report(
     match message.delivery() {
         Delivery::Acknowledged => {
             reported.acked_all += 1;
-            reported.offsets.note(message.partition(), message.offset(), 1);
+            reported.offsets.note(message.partition(), message.offset(), 1, measured);
             if stamp.part == Part::Probe {
                 shared.probe_acknowledged(message.partition());
                 return;

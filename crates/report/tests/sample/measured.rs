@@ -21,6 +21,7 @@ pub(crate) fn step(index: usize, setup: &Setup) -> StepResult {
         acked: samples,
         received: samples - lost,
         lost,
+        removed: (index != 1).then_some(0),
         ..Default::default()
     };
     let stored = samples + 5 * 200 - lost;
@@ -41,6 +42,7 @@ pub(crate) fn step(index: usize, setup: &Setup) -> StepResult {
             agrees: (index != 1).then_some(lost == 0),
             missing: None,
             surplus: None,
+            gaps: (index != 1).then_some(0),
             unreplicated: (index != 1).then_some(0),
             unreplicated_growth: (index != 1).then_some(0),
         },

@@ -21,6 +21,8 @@ pub(crate) enum EventView<'a> {
     Messages(Messages<'a>),
     /// The client's statistics, as JSON.
     Statistics(&'a str),
+    /// A consumer came to the end of a partition: the offset that the next record will have, whatever lies before it.
+    PartitionEnd { partition: i32, offset: i64 },
     /// An error of the client as a whole.
     Error { code: String, text: String, fatal: bool },
     /// A line of the client's log.
@@ -55,11 +57,7 @@ impl Event {
                     let statistics = CStr::from_ptr(sys::rd_kafka_event_stats(event));
                     EventView::Statistics(statistics.to_str().unwrap_or("{}"))
                 }
-                sys::RD_KAFKA_EVENT_ERROR => EventView::Error {
-                    code: error_name(sys::rd_kafka_event_error(event)),
-                    text: text(sys::rd_kafka_event_error_string(event)),
-                    fatal: sys::rd_kafka_event_error_is_fatal(event) != 0,
-                },
+                sys::RD_KAFKA_EVENT_ERROR => error_view(event),
                 sys::RD_KAFKA_EVENT_LOG => {
                     let (mut facility, mut line, mut level) = (ptr::null(), ptr::null(), 0);
                     sys::rd_kafka_event_log(event, &mut facility, &mut line, &mut level);
@@ -72,6 +70,29 @@ impl Event {
                 | sys::RD_KAFKA_EVENT_DELETEGROUPS_RESULT => EventView::Admin,
                 _ => EventView::Other,
             }
+        }
+    }
+}
+
+/// What an event of an error is.
+///
+/// # Safety
+/// The event is alive and of that type.
+unsafe fn error_view<'a>(event: *mut sys::rd_kafka_event_t) -> EventView<'a> {
+    // SAFETY: as the caller says; the place is ours and destroyed once.
+    unsafe {
+        let code = sys::rd_kafka_event_error(event);
+        if code == sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__PARTITION_EOF
+            && let Some(place) = NonNull::new(sys::rd_kafka_event_topic_partition(event))
+        {
+            let (partition, offset) = (place.as_ref().partition, place.as_ref().offset);
+            sys::rd_kafka_topic_partition_destroy(place.as_ptr());
+            return EventView::PartitionEnd { partition, offset };
+        }
+        EventView::Error {
+            code: error_name(code),
+            text: text(sys::rd_kafka_event_error_string(event)),
+            fatal: sys::rd_kafka_event_error_is_fatal(event) != 0,
         }
     }
 }

@@ -125,14 +125,15 @@ impl Producer<'_, '_> {
     fn acknowledge(&mut self, slot: Slot, offset: i64, now: u64) {
         let messages = slot.records() as u64;
         self.reported.acked_all += messages;
-        self.reported.offsets.note(i32::try_from(slot.partition).unwrap_or(i32::MAX), offset, messages);
+        let (partition, measured) =
+            (i32::try_from(slot.partition).unwrap_or(i32::MAX), slot.part == Part::Measured);
+        self.reported.offsets.note(partition, offset, messages, measured);
         self.shared.count_acknowledged(messages);
         self.outstanding.report(messages);
         if slot.part == Part::Probe {
-            self.shared.probe_acknowledged(i32::try_from(slot.partition).unwrap_or(i32::MAX));
+            self.shared.probe_acknowledged(partition);
             return;
         }
-        let measured = slot.part == Part::Measured;
         if measured {
             self.reported.last_ack_ns = Some(now);
             self.reported.acked_bytes += slot.value_bytes();

@@ -1,0 +1,91 @@
+//! What consumers are not given and what is no loss: records that retention deleted before they were read, and what others'
+//! transactions leave in the logs.
+
+use super::{document, lab, steps};
+use crate::drivers::{Driver, on_both_drivers};
+use crate::kafka::Broker;
+use crate::program::Program;
+use rdkafka::ClientConfig;
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
+use serde_json::Value;
+use std::time::Duration;
+
+on_both_drivers!(
+    records_that_were_deleted_before_they_were_read_are_not_lost,
+    a_topic_that_transactions_wrote_is_read_to_its_end,
+);
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A producer whose transaction has begun.
+fn in_transaction(id: &str) -> BaseProducer {
+    let mut config = ClientConfig::new();
+    config.set("bootstrap.servers", lab().plaintext_bootstrap()).set("transactional.id", id);
+    let producer: BaseProducer = config.create().unwrap();
+    producer.init_transactions(PATIENCE).unwrap();
+    producer.begin_transaction().unwrap();
+    producer
+}
+
+fn write(producer: &BaseProducer, topic: &str, records: u64) {
+    for _ in 0..records {
+        producer.send(BaseRecord::<(), str>::to(topic).partition(0).payload("of others")).unwrap();
+    }
+    producer.flush(PATIENCE).unwrap();
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value}"))
+}
+
+fn has_reason(document: &Value, id: &str) -> bool {
+    document["validity"]["reasons"].as_array().unwrap().iter().any(|reason| reason["id"] == id)
+}
+
+fn records_that_were_deleted_before_they_were_read_are_not_lost(driver: Driver) {
+    // The topic is filled first and read then. A broker of its own, which looks for what is too old at once and not after minutes.
+    let scenario = format!(
+        "driver: {driver}\nblocks: 1\nsettle: 0s\n\
+         cluster: {{lab: {{broker_properties: {{log.retention.check.interval.ms: 100, log.initial.task.delay.ms: 100}}}}}}\n\
+         topic: {{configs: {{retention.ms: 5000, segment.ms: 200}}}}\n\
+         load: {{mode: consume, duration: 9s, size: 100B, in_flight: 4, drain: 3s}}\n\
+         setups: [{{producer: {{linger.ms: 5}}}}]\n"
+    );
+    let program = Program::new(["run", "s.yaml", "--output", "json", "--out", "run"]);
+    std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();
+    let ended = program.run();
+    let document = document(&ended);
+    let counts = &steps(&document)[0]["counts"];
+    let (removed, received) = (number(&counts["removed"]), number(&counts["received"]));
+    assert!(removed > 0 && received > 0, "{counts}");
+    assert_eq!((number(&counts["acked"]), &counts["lost"]), (removed + received, &0.into()), "{counts}");
+    assert_eq!(steps(&document)[0]["accounting"]["agrees"], true);
+    assert!(has_reason(&document, "removed-before-read") && !has_reason(&document, "messages-lost"));
+}
+
+fn a_topic_that_transactions_wrote_is_read_to_its_end(driver: Driver) {
+    let bootstrap = lab().plaintext_bootstrap();
+    let topic = &format!("transactions-{driver}");
+    Broker::at(&bootstrap).create_topic(topic, 1, &[]);
+    let producer = in_transaction(topic);
+    write(&producer, topic, 5);
+    producer.commit_transaction(PATIENCE).unwrap();
+    producer.begin_transaction().unwrap();
+    write(&producer, topic, 3);
+    producer.abort_transaction(PATIENCE).unwrap();
+    producer.begin_transaction().unwrap();
+    write(&producer, topic, 7);
+    producer.commit_transaction(PATIENCE).unwrap();
+
+    let arguments = ["throughput", "--mode", "consume", "--size", "10B", "--output", "json", "--topic", topic];
+    let document =
+        document(&Program::new(arguments).args(["--driver", driver, "--bootstrap", &bootstrap]).run());
+    let step = &steps(&document)[0];
+    // librdkafka gives committed records alone, unless it is told otherwise.
+    let (given, gaps) = if driver == "wire" { (15, 3) } else { (12, 6) };
+    let blocks = step["blocks"].as_array().unwrap().len() as u64;
+    assert_eq!(number(&step["counts"]["received"]), given * blocks, "{}", step["counts"]);
+    assert_eq!(number(&step["accounting"]["gaps"]), gaps * blocks, "{}", step["accounting"]);
+    assert_eq!(step["accounting"]["agrees"], true, "{}", step["accounting"]);
+    assert!(!has_reason(&document, "counts-do-not-add-up"), "{}", document["validity"]);
+}
