@@ -157,7 +157,8 @@ impl<'a> Path<'a> {
             );
         }
         let produce = &self.requests_of(|times| &times.produce);
-        if let Some(rtt) = self.rtt.filter(|_| self.confirmed && self.acknowledged_by_the_leader_alone()) {
+        let by_the_leader = self.rtt.filter(|_| self.confirmed && self.acknowledged_by_the_leader_alone());
+        if let Some(rtt) = by_the_leader.filter(|_| self.step.producer_statistics.measured) {
             let inside = produce
                 .as_ref()
                 .and_then(|times| Some(banded(times.request_queue?).plus(banded(times.local?)).low));
@@ -196,15 +197,14 @@ impl<'a> Path<'a> {
                     "brokers' request queue and local times; without confirmations the way there is not in it",
                 )
             }
-            _ => match self.rtt.filter(|_| self.confirmed) {
-                Some(rtt) => Stage {
-                    low_ns: Some(0.0),
-                    high_ns: Some(rtt),
-                    ..absent(
-                        StageName::Publish,
-                        "somewhere in the round trip; the brokers' own times are not at hand",
-                    )
-                },
+            _ => match self.round_trip() {
+                Some(round_trip) if by_the_leader.is_some() => known(
+                    StageName::Publish,
+                    round_trip.within(self.service),
+                    Fidelity::Metrics,
+                    "client statistics: round trip of the requests; the acknowledgement's way back is in it",
+                ),
+                Some(round_trip) => within_round_trip(StageName::Publish, round_trip),
                 None => {
                     absent(StageName::Publish, "no confirmations, and the brokers' own times are not at hand")
                 }
@@ -212,11 +212,18 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Whether the driver read the times itself, and nothing but the leader's append lies between request and response.
+    /// Whether nothing but the leader's append lies between request and response.
     fn acknowledged_by_the_leader_alone(&self) -> bool {
-        let alone =
-            self.step.effective.replication == Some(1) || self.step.durability.acks.as_deref() == Some("1");
-        self.step.producer_statistics.measured && alone
+        self.step.effective.replication == Some(1) || self.step.durability.acks.as_deref() == Some("1")
+    }
+
+    /// Request written to acknowledgement read, as the client tells it. Its mean is over requests, and a large one may take longer; no message took
+    /// longer in the mean than its own stamps leave after the produce stage.
+    fn round_trip(&self) -> Option<Banded> {
+        let rtt = self.rtt.filter(|_| self.confirmed)?;
+        let acknowledged = self.step.latency.acknowledge_service.mean_ns.zip(self.produce);
+        let left = acknowledged.map_or(0.0, |(acknowledged, produce)| acknowledged - produce.mean);
+        Some(Banded { mean: rtt, low: 0.0, high: rtt.max(left) })
     }
 
     /// The twin, where it and not the step's own topic tells the append times.
@@ -251,7 +258,10 @@ impl<'a> Path<'a> {
                 "brokers' remote time of produce requests",
             ),
             _ if !all => absent(StageName::Commit, "only acks=all lets the brokers time the replication"),
-            _ => absent(StageName::Commit, "the brokers' own times are not at hand"),
+            _ => match self.round_trip() {
+                Some(round_trip) => within_round_trip(StageName::Commit, round_trip),
+                None => absent(StageName::Commit, "the brokers' own times are not at hand"),
+            },
         }
     }
 
@@ -363,11 +373,25 @@ fn divided(whole: f64, rest: f64, stages: &[Stage], step: &StepResult) -> Option
     let before = [StageName::Produce, StageName::Publish, StageName::Commit];
     let known = stages.iter().filter(|stage| before.contains(&stage.stage)).filter_map(|stage| stage.mean_ns);
     let until = (acknowledged - known.sum::<f64>()).clamp(0.0, rest);
+    let after = rest - until;
+    let trips = match step.producer_statistics.rtt_mean_ns {
+        Some(rtt) if until > 0.0 => format!(" (round trips of requests took {} in the mean)", time(rtt)),
+        _ => String::new(),
+    };
+    let parts = match (until > 0.0, after > 0.0) {
+        (true, true) => {
+            format!(
+                "{} of it were until the acknowledgement{trips} and {} after it",
+                time(until),
+                time(after)
+            )
+        }
+        (true, false) => format!("all of it was until the acknowledgement{trips}"),
+        (false, _) => "all of it was after the acknowledgement".to_owned(),
+    };
     Some(format!(
-        "by the client's own stamps {} of it were until the acknowledgement and {} after it; the brokers' request metrics, or a topic \
-         with append times (message.timestamp.type=LogAppendTime), would tell where",
-        time(until),
-        time(rest - until)
+        "by the client's own stamps {parts}; the brokers' request metrics, or a topic with append times \
+         (message.timestamp.type=LogAppendTime), would tell where"
     ))
 }
 
@@ -379,6 +403,15 @@ fn known(stage: StageName, figure: Banded, fidelity: Fidelity, source: &str) -> 
         high_ns: Some(figure.high),
         fidelity: Some(fidelity),
         source: source.to_owned(),
+    }
+}
+
+/// A stage of which only the round trip that holds it is known.
+fn within_round_trip(stage: StageName, round_trip: Banded) -> Stage {
+    Stage {
+        low_ns: Some(0.0),
+        high_ns: Some(round_trip.high),
+        ..absent(stage, "somewhere in the round trip; the brokers' own times are not at hand")
     }
 }
 
@@ -422,8 +455,29 @@ mod tests {
 
     #[test]
     fn what_the_sources_cannot_tell_is_absent_and_bounded_by_the_round_trip() {
-        let publish = find(&stages(&step(), Some(true)), StageName::Publish);
-        assert_eq!((publish.mean_ns, publish.low_ns, publish.high_ns), (None, Some(0.0), Some(800_000.0)));
+        let mut step = step();
+        step.effective.replication = Some(3);
+        for name in [StageName::Publish, StageName::Commit] {
+            let stage = find(&stages(&step, Some(true)), name);
+            assert_eq!((stage.mean_ns, stage.low_ns, stage.high_ns), (None, Some(0.0), Some(800_000.0)));
+        }
+    }
+
+    #[test]
+    fn where_the_leader_alone_acknowledges_the_clients_round_trip_is_the_publish_stage() {
+        let mut step = step();
+        let publish = find(&stages(&step, Some(true)), StageName::Publish);
+        assert_eq!((publish.mean_ns, publish.fidelity), (Some(800_000.0), Some(Fidelity::Metrics)));
+        assert_eq!((publish.low_ns, publish.high_ns), (Some(0.0), Some(800_000.0)));
+        let rest = find(&stages(&step, Some(true)), StageName::Unexplained);
+        assert!((rest.mean_ns.unwrap() - 100_000.0).abs() < 1.0, "{rest:?}");
+        // Messages lie in few large requests that take longer than most: their own stamps say so.
+        step.latency.acknowledge_service.mean_ns = Some(5_950_000.0);
+        let publish = find(&stages(&step, Some(true)), StageName::Publish);
+        assert_eq!((publish.mean_ns, publish.high_ns), (Some(800_000.0), Some(850_000.0)));
+        // Nobody waited for an answer.
+        step.durability.acks = Some("0".into());
+        assert_eq!(find(&stages(&step, Some(true)), StageName::Publish).mean_ns, None);
     }
 
     #[test]
@@ -549,7 +603,15 @@ mod tests {
         step.producer_statistics.queue_mean_ns = Some(9e6);
         let stages = stages(&step, Some(true));
         let rest = stages.iter().find(|stage| stage.stage == StageName::Unexplained).unwrap();
-        assert!(rest.source.contains("3.00 s of it were until the acknowledgement"), "{rest:?}");
+        assert!(rest.source.contains("3.00 s of it were until the acknowledgement (round trips"), "{rest:?}");
         assert!(rest.source.contains("request metrics"), "{rest:?}");
+        for (acknowledged, words) in [
+            (9e6, "all of it was after the acknowledgement;"),
+            (4_000e6, "all of it was until the acknowledgement (round trips"),
+        ] {
+            step.latency.acknowledge_service.mean_ns = Some(acknowledged);
+            let stages = super::stages(&step, Some(true));
+            assert!(find(&stages, StageName::Unexplained).source.contains(words), "{words}: {stages:?}");
+        }
     }
 }

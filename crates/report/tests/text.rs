@@ -7,6 +7,7 @@ mod sample;
 
 use plumb_model::document::RunDocument;
 use plumb_model::finding::ValidityVerdict;
+use plumb_model::observation::StageName;
 use plumb_model::trial::TrialVerdict;
 use plumb_report::rejudged::changes;
 use plumb_report::text::{Figures, TextStyle};
@@ -49,6 +50,16 @@ fn unequal_durability_is_said_before_any_difference() {
 fn what_does_not_add_up_is_marked_whatever_the_verdict() {
     let text = render(&sample::full(), PLAIN);
     assert!(text.contains("!! #6: 12 acknowledged and never received"), "{text}");
+}
+
+#[test]
+fn what_is_known_of_a_large_remainder_is_told_below_the_stages() {
+    let mut document = sample::full();
+    let rest =
+        document.steps[0].stages.iter_mut().find(|stage| stage.stage == StageName::Unexplained).unwrap();
+    rest.source = "the mean minus the stages above; all of it was after the acknowledgement".to_owned();
+    let text = render(&document, PLAIN);
+    assert!(text.contains("- unexplained of #1: all of it was after the acknowledgement"), "{text}");
 }
 
 #[test]

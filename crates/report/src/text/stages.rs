@@ -7,7 +7,7 @@ use crate::absence::Footnotes;
 use crate::number::{ABSENT, milliseconds, plus_minus_ms};
 use crate::wording;
 use plumb_model::document::StepResult;
-use plumb_model::observation::Stage;
+use plumb_model::observation::{Stage, StageName};
 
 /// Slip, produce, publish, commit, catch-up, fetch and the unexplained rest. Nothing when no step has stages.
 pub(super) fn write(page: &mut Page, steps: &[StepResult]) {
@@ -28,7 +28,13 @@ pub(super) fn write(page: &mut Page, steps: &[StepResult]) {
             let stage = step.stages.iter().find(|stage| stage.stage == *name);
             match stage.map(|stage| (stage, stage.mean_ns)) {
                 Some((stage, Some(mean))) => {
-                    cells.push(format!("{}{}", milliseconds(mean), band(stage, mean)))
+                    cells.push(format!("{}{}", milliseconds(mean), band(stage, mean)));
+                    // What more is known of a remainder stands behind what it is.
+                    if stage.stage == StageName::Unexplained
+                        && let Some((_, more)) = stage.source.split_once("; ")
+                    {
+                        notes.add(heading, index + 1, more.to_owned());
+                    }
                 }
                 Some((Stage { low_ns: Some(low), high_ns: Some(high), .. }, None)) => {
                     cells.push(format!("{}..{}", milliseconds(*low), milliseconds(*high)));
