@@ -28,25 +28,6 @@ pub(crate) fn redrawn(phi: f64, innovations: &[f64], n: usize, random: &mut Rand
     series.collect()
 }
 
-/// How many independent values know the mean as well: n / (1 + 2 (sum of the correlations at all lags)), at least 1 and at
-/// most n. The sum ends where neighbouring lags together are no longer positive and never rises (initial monotone
-/// sequence, Geyer 1992, Statistical Science 7). None as for [`lag_1`].
-pub fn effective_size(series: &[f64]) -> Option<f64> {
-    let centred = Centred::of(series)?;
-    let n = series.len();
-    let (mut sum, mut least) = (0.0, f64::INFINITY);
-    for lag in (0..n - 1).step_by(2) {
-        let pair = centred.correlation(lag) + centred.correlation(lag + 1);
-        if pair <= 0.0 {
-            break;
-        }
-        least = least.min(pair);
-        sum += least;
-    }
-    // Lag 0 is in the first pair once; the others count on both sides.
-    Some((n as f64 / (2.0 * sum - 1.0).max(1.0)).max(1.0))
-}
-
 struct Centred {
     values: Vec<f64>,
     squares: f64,
@@ -88,47 +69,25 @@ mod tests {
         assert!((lag_1(&lh).unwrap() - 0.576).abs() < 5e-4, "{:?}", lag_1(&lh));
     }
 
-    fn ar_1(n: usize, phi: f64, random: &mut Random) -> Vec<f64> {
-        let mut value = random.normal();
-        let series = (0..n).map(|_| {
-            value = phi * value + (1.0 - phi * phi).sqrt() * random.normal();
-            value
-        });
-        series.collect()
-    }
-
-    /// For AR(1) it is n (1 - phi) / (1 + phi).
-    #[test]
-    fn a_lingering_series_is_worth_what_theory_says() {
-        let mut random = Random::new(17);
-        for phi in [0.0, 0.5, 0.9] {
-            let sizes = (0..40).map(|_| effective_size(&ar_1(2_000, phi, &mut random)).unwrap());
-            let mean = sizes.sum::<f64>() / 40.0;
-            let theory = 2_000.0 * (1.0 - phi) / (1.0 + phi);
-            assert!((mean / theory - 1.0).abs() < 0.15, "phi {phi}: {mean}, theory {theory}");
-        }
-    }
-
     #[test]
     fn independent_values_pass_the_limit_about_1_time_in_20() {
         let mut random = Random::new(18);
-        let beyond =
-            (0..2_000).filter(|_| lag_1(&ar_1(24, 0.0, &mut random)).unwrap().abs() > lag_1_limit(24));
+        let beyond = (0..2_000)
+            .filter(|_| lag_1(&[(); 24].map(|()| random.normal())).unwrap().abs() > lag_1_limit(24));
         let share = beyond.count() as f64 / 2_000.0;
         assert!((0.02..=0.06).contains(&share), "{share}");
     }
 
     #[test]
-    fn a_series_to_and_fro_is_worth_no_more_than_its_length() {
+    fn a_series_to_and_fro_has_neighbours_that_differ() {
         let series: Vec<f64> = (0..50).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
         assert!(lag_1(&series).unwrap() < -0.9);
-        assert_eq!(effective_size(&series), Some(50.0));
     }
 
     #[test]
     fn what_has_no_spread_has_no_correlation() {
         assert_eq!(lag_1(&[1.0, 2.0]), None);
         assert_eq!(lag_1(&[0.1; 30]), None);
-        assert_eq!(effective_size(&[1.0, 2.0, f64::NAN]), None);
+        assert_eq!(lag_1(&[1.0, 2.0, f64::NAN]), None);
     }
 }

@@ -106,12 +106,6 @@ impl Histogram {
         mine.overflow += theirs.overflow;
     }
 
-    /// Forgets all samples and keeps the memory.
-    pub fn clear(&mut self) {
-        self.inner.reset();
-        self.exact = Exact::default();
-    }
-
     /// Samples recorded; those below zero or above one hour are not among them.
     pub fn samples(&self) -> u64 {
         self.inner.len()
@@ -214,15 +208,6 @@ mod tests {
         assert_eq!(merged, of([3, -4, 9_000, 1, i64::MAX, 70_000]));
         merged.merge(&Histogram::new());
         assert_eq!(merged.samples(), 4);
-    }
-
-    #[test]
-    fn after_clear_it_is_as_new() {
-        let mut histogram = of([1, 2, -3]);
-        histogram.clear();
-        assert_eq!(histogram, Histogram::new());
-        assert_eq!(histogram.mean_ns(), None);
-        assert_eq!(histogram.at_quantile(0.5), None);
     }
 
     #[test]

@@ -42,11 +42,6 @@ pub fn binomial_at_most(k: u64, n: u64, p: f64) -> Option<f64> {
     Binomial::new(p, n).ok().map(|law| law.cdf(k))
 }
 
-/// Probability that more than `k` of `n` independent trials, each of probability `p`, succeed.
-pub fn binomial_above(k: u64, n: u64, p: f64) -> Option<f64> {
-    Binomial::new(p, n).ok().map(|law| law.sf(k))
-}
-
 /// The smallest `k` for which at most `k` of `n` trials succeed with probability `below` or more, 0 < below < 1.
 pub fn binomial_quantile(below: f64, n: u64, p: f64) -> Option<u64> {
     let law = Binomial::new(p, n).ok()?;

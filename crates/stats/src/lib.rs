@@ -12,14 +12,11 @@
 //! and what an estimate means for a run (that is the `judge` crate).
 
 pub mod autocorrelation;
-pub mod bootstrap;
 pub mod change_point;
-pub mod counts;
 pub mod distribution;
 pub mod e_process;
 pub mod figure;
 pub mod fleet;
-pub mod harrell_davis;
 pub mod histogram;
 pub mod interval;
 pub mod knee;
@@ -29,7 +26,6 @@ pub mod paired;
 pub mod power;
 pub mod rank_sum;
 mod selection;
-pub mod sign_flip;
 pub mod signed_rank;
 #[cfg(test)]
 mod simulated;
@@ -39,6 +35,5 @@ pub mod steady;
 pub mod trend;
 pub mod variability;
 pub mod warm_up;
-pub mod welch;
 
 pub use plumb_model::random;

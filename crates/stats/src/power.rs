@@ -5,9 +5,8 @@
 //! of the level asked for, and a pair is worth 0.955: within 2 % of simulated powers of 80 % at normal noise, 7 % where only the
 //! two most extreme outcomes are significant. Noise with a heavy tail needs fewer pairs than that; so what is promised is kept.
 
-use crate::law::{normal_at_most, normal_quantile, student_quantile};
+use crate::law::{normal_quantile, student_quantile};
 use crate::signed_rank::{pairs_min, rank_of_interval};
-use statrs::function::gamma::ln_gamma;
 
 /// 3 / pi: what a signed rank is worth beside a t when noise is normal (Hodges and Lehmann 1956, Annals of Mathematical
 /// Statistics 27).
@@ -86,18 +85,6 @@ pub fn smallest_p_two_groups(a: usize, b: usize) -> f64 {
     (2.0 / ways).min(1.0)
 }
 
-/// The chance that a t test of two groups of `n` shows a true `difference` at the two-sided confidence `level`, noise of
-/// standard deviation `sd` in both. As R's `power.t.test`: the noncentral t, and only differences in the true direction
-/// count. None below 2 in a group, or outside the domain.
-pub fn two_sample_power(n: usize, difference: f64, sd: f64, level: f64) -> Option<f64> {
-    if n < 2 || !(difference.is_finite() && sd > 0.0 && sd.is_finite()) {
-        return None;
-    }
-    let freedom = 2.0 * n as f64 - 2.0;
-    let critical = student_quantile(0.5 + level / 2.0, freedom)?;
-    Some(noncentral_t_above(critical, freedom, difference.abs() / sd * (n as f64 / 2.0).sqrt()))
-}
-
 fn standard_errors(freedom: f64, level: f64, power: f64) -> Option<f64> {
     // Below an even chance the second t is negative, and the formula says that nothing at all is seen often enough.
     let domain = level > 0.0 && level < 1.0 && power >= 0.5;
@@ -132,57 +119,9 @@ fn fewest(least: usize, target: f64, detectable: impl Fn(usize) -> Option<f64>) 
     Some(above)
 }
 
-/// P(T > t) of a noncentral t: (Z + shift) / S with Z standard normal and S^2 a chi-squared over its degrees of freedom;
-/// that is P(Z > t S - shift), averaged over the law of S by Simpson's rule.
-fn noncentral_t_above(t: f64, freedom: f64, shift: f64) -> f64 {
-    const STEPS: u32 = 2_000;
-    let reach = 10.0 / (2.0 * freedom).sqrt();
-    let (low, high) = ((1.0 - reach).max(0.0), 1.0 + reach);
-    let half = freedom / 2.0;
-    let ln_constant = std::f64::consts::LN_2 + half * half.ln() - ln_gamma(half);
-    let density = |s: f64| {
-        let ln_power = if freedom == 1.0 { 0.0 } else { (freedom - 1.0) * s.ln() };
-        (ln_constant + ln_power - half * s * s).exp()
-    };
-    let width = (high - low) / f64::from(STEPS);
-    let terms = (0..=STEPS).map(|i| {
-        let s = low + width * f64::from(i);
-        let weight = if i == 0 || i == STEPS {
-            1.0
-        } else if i % 2 == 1 {
-            4.0
-        } else {
-            2.0
-        };
-        weight * density(s) * normal_at_most(shift - t * s)
-    });
-    (terms.sum::<f64>() * width / 3.0).clamp(0.0, 1.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// R: `power.t.test(n = 20, delta = 1, sd = 1)` gives 0.8689528 and `power.t.test(power = .90, delta = 1)` n = 22.02110
-    /// (the examples of its help page); the others are SciPy's `nct.sf` with the same arguments.
-    #[test]
-    fn two_sample_power_is_that_of_r() {
-        let power = |n, difference, level| two_sample_power(n, difference, 1.0, level).unwrap();
-        assert!((power(20, 1.0, 0.95) - 0.868_952_8).abs() < 1e-7);
-        assert!(power(22, 1.0, 0.95) < 0.9 && power(23, 1.0, 0.95) > 0.9);
-        assert!((power(22, 1.0, 0.95) - 0.899_713_647_5).abs() < 1e-9);
-        assert!((power(3, 2.0, 0.95) - 0.462_608_128_7).abs() < 1e-8);
-        assert!((power(2, 1.0, 0.95) - 0.091_317_784_4).abs() < 1e-8);
-        assert!((power(500, 0.2, 0.99) - 0.719_444_244_4).abs() < 1e-9);
-    }
-
-    #[test]
-    fn two_sample_power_without_an_effect_is_half_of_what_is_left_of_the_level() {
-        assert!((two_sample_power(10, 0.0, 1.0, 0.95).unwrap() - 0.025).abs() < 1e-9);
-        assert_eq!(two_sample_power(1, 1.0, 1.0, 0.95), None);
-        assert_eq!(two_sample_power(10, 1.0, 0.0, 0.95), None);
-        assert_eq!(two_sample_power(10, 1.0, 1.0, 1.0), None);
-    }
 
     /// (t + t) s sqrt(2 / N), worked out apart from this code with SciPy's `t.ppf`.
     #[test]
