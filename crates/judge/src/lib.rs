@@ -134,11 +134,6 @@ pub fn summaries() -> impl Iterator<Item = (&'static str, &'static str)> {
     registry().iter().map(|rule| (rule.id, rule.summary)).chain(probes)
 }
 
-/// The rule of an id, with its page.
-pub fn explain(id: &str) -> Option<&'static Rule> {
-    registry().iter().find(|rule| rule.id == id)
-}
-
 /// The page of an id, of either registry.
 pub fn page(id: &str) -> Option<&'static str> {
     let probes = probe_registry().iter().map(|rule| (rule.id, rule.page));

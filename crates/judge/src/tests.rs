@@ -3,7 +3,7 @@
 mod rates;
 
 use crate::healthy::{DEFAULT, LOW, healthy, with_identical_step};
-use crate::{About, END_TO_END_MEAN, END_TO_END_P99, explain, judge, probe_registry, registry};
+use crate::{About, END_TO_END_MEAN, END_TO_END_P99, judge, page, probe_registry, registry};
 use plumb_model::document::{RunDocument, RunState, StepResult};
 use plumb_model::finding::{ComparisonVerdict, Severity, ValidityVerdict};
 use plumb_model::observation::Distribution;
@@ -67,9 +67,9 @@ fn every_page_says_what_it_means_how_it_is_found_and_what_to_do() {
             assert!(rule.page.contains(heading), "the page of {} lacks {heading:?}", rule.id);
         }
         assert!(rule.page.contains(rule.id), "the page of {} does not name its id", rule.id);
-        assert_eq!(explain(rule.id).map(|found| found.id), Some(rule.id));
+        assert_eq!(page(rule.id), Some(rule.page));
     }
-    assert!(explain("no-such-finding").is_none());
+    assert!(page("no-such-finding").is_none());
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn no_finding_is_graver_than_its_rule_says() {
     let judgement = judge(&broken);
     let all = judgement.validity.reasons.iter().chain(&judgement.findings);
     for finding in all {
-        let rule = explain(&finding.id).unwrap();
+        let rule = registry().iter().find(|rule| rule.id == finding.id).unwrap();
         assert!(finding.severity <= rule.severity, "{finding:#?}");
         let about_run = judgement.validity.reasons.contains(finding);
         assert_eq!(about_run, rule.about == About::Run, "{finding:#?}");

@@ -11,8 +11,6 @@ pub struct Calibration {
     pub clock_read_ns: f64,
     /// Smallest step of the clock seen.
     pub clock_step_ns: u64,
-    /// Lateness of a plain sleep.
-    pub sleep_late: Tally,
     /// Lateness of the sleep-and-spin that sends use.
     pub wake_late: Tally,
     /// How long before a send to start spinning: what nine of ten plain sleeps are late at most.
@@ -39,7 +37,7 @@ pub fn calibrate() -> Calibration {
     let sleep_late = wake_lateness(Pace::new(0, 1.0));
     let spin_ns = sleep_late.histogram.value_at_quantile(0.9).min(MAX_SPIN_NS);
     let wake_late = wake_lateness(Pace::new(spin_ns, 1.0));
-    Calibration { clock_read_ns, clock_step_ns, sleep_late, wake_late, spin_ns }
+    Calibration { clock_read_ns, clock_step_ns, wake_late, spin_ns }
 }
 
 /// Lateness of `sends` sends on a schedule of `rate_per_s`, without the send; fewer when `stop` says so.

@@ -15,8 +15,6 @@ pub struct Tally {
     pub histogram: Histogram<u64>,
     /// Exact sum of what the histogram holds.
     pub sum_ns: u128,
-    /// Exact sum of squares, for the variance (in squared microseconds, as floating point).
-    pub sum_squares_us: f64,
     /// Smallest value in the histogram; `u64::MAX` when it is empty.
     pub min_ns: u64,
     /// Largest value in the histogram.
@@ -32,15 +30,7 @@ impl Tally {
     pub fn new() -> Self {
         let histogram = Histogram::new_with_bounds(1, RANGE_NS, DIGITS)
             .expect("the bounds are constants that the library accepts");
-        Tally {
-            histogram,
-            sum_ns: 0,
-            sum_squares_us: 0.0,
-            min_ns: u64::MAX,
-            max_ns: 0,
-            negative: 0,
-            overflow: 0,
-        }
+        Tally { histogram, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, negative: 0, overflow: 0 }
     }
 
     /// Records the time from `start_ns` to `end_ns`.
@@ -61,24 +51,8 @@ impl Tally {
         // Cannot fail: the value is in range.
         self.histogram.saturating_record_n(elapsed, times);
         self.sum_ns += u128::from(elapsed) * u128::from(times);
-        let us = elapsed as f64 / 1e3;
-        self.sum_squares_us += us * us * times as f64;
         self.min_ns = self.min_ns.min(elapsed);
         self.max_ns = self.max_ns.max(elapsed);
-    }
-
-    /// Adds what another tally recorded.
-    pub fn add(&mut self, other: &Tally) {
-        if other.is_untouched() {
-            return;
-        }
-        self.histogram.add(&other.histogram).expect("all tallies have the same bounds");
-        self.sum_ns += other.sum_ns;
-        self.sum_squares_us += other.sum_squares_us;
-        self.min_ns = self.min_ns.min(other.min_ns);
-        self.max_ns = self.max_ns.max(other.max_ns);
-        self.negative += other.negative;
-        self.overflow += other.overflow;
     }
 
     /// Empties it, keeping its memory.
@@ -87,7 +61,7 @@ impl Tally {
             return;
         }
         self.histogram.reset();
-        (self.sum_ns, self.sum_squares_us, self.min_ns, self.max_ns) = (0, 0.0, u64::MAX, 0);
+        (self.sum_ns, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
         (self.negative, self.overflow) = (0, 0);
     }
 
@@ -120,7 +94,6 @@ mod tests {
         }
         assert_eq!(at_once.histogram, one_by_one.histogram);
         assert_eq!((at_once.sum_ns, at_once.overflow), (one_by_one.sum_ns, one_by_one.overflow));
-        assert!((at_once.sum_squares_us - one_by_one.sum_squares_us).abs() < 1e-6);
     }
 
     #[test]
@@ -135,15 +108,15 @@ mod tests {
     }
 
     #[test]
-    fn adding_and_clearing_keep_the_exact_figures() {
-        let mut sum = Tally::new();
-        let mut part = Tally::new();
-        part.record(0, 7);
-        part.record(9, 1);
-        sum.add(&part);
-        sum.add(&part);
-        assert_eq!((sum.samples(), sum.sum_ns, sum.negative, sum.min_ns), (2, 14, 2, 7));
-        part.clear();
-        assert_eq!((part.samples(), part.negative, part.min_ns), (0, 0, u64::MAX));
+    fn a_cleared_tally_is_as_new() {
+        let mut tally = Tally::new();
+        tally.record(0, 7);
+        tally.record(9, 1);
+        tally.record(0, RANGE_NS + 1);
+        tally.clear();
+        let new = Tally::new();
+        assert_eq!(tally.histogram, new.histogram);
+        assert_eq!((tally.sum_ns, tally.min_ns, tally.max_ns), (new.sum_ns, new.min_ns, new.max_ns));
+        assert_eq!((tally.negative, tally.overflow), (0, 0));
     }
 }

@@ -29,11 +29,6 @@ use std::sync::Arc;
 
 pub(crate) use log_ends::log_ends;
 
-/// Name and version of the driver.
-pub fn version() -> String {
-    format!("plumb wire {}", env!("CARGO_PKG_VERSION"))
-}
-
 /// The clients of a block.
 pub(crate) struct Clients {
     producer: ProducerSettings,

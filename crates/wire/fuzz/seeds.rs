@@ -2,9 +2,6 @@
 
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::api_versions_response::ApiVersion;
-use kafka_protocol::messages::describe_log_dirs_response::{
-    DescribeLogDirsPartition, DescribeLogDirsResult, DescribeLogDirsTopic,
-};
 use kafka_protocol::messages::fetch_response::{AbortedTransaction, FetchableTopicResponse, PartitionData};
 use kafka_protocol::messages::list_offsets_response::{
     ListOffsetsPartitionResponse, ListOffsetsTopicResponse,
@@ -42,9 +39,6 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
                 seed
             })
             .collect(),
-        "describe_log_dirs" => {
-            encoded(1..=1, |_| log_dirs()).into_iter().map(|seed| seed[1..].to_vec()).collect()
-        }
         "fetch_response" => encoded(4..=11, fetch),
         "frames" => (1..4).map(frames).collect(),
         "list_offsets" => encoded(1..=5, list_offsets),
@@ -147,13 +141,6 @@ fn list_offsets(_version: i16) -> ListOffsetsResponse {
     let partition = ListOffsetsPartitionResponse::default().with_offset(88);
     let topic = ListOffsetsTopicResponse::default().with_name(topic()).with_partitions(vec![partition]);
     ListOffsetsResponse::default().with_topics(vec![topic])
-}
-
-fn log_dirs() -> DescribeLogDirsResponse {
-    let partition = DescribeLogDirsPartition::default().with_partition_size(100);
-    let topic = DescribeLogDirsTopic::default().with_name(topic()).with_partitions(vec![partition]);
-    let directory = DescribeLogDirsResult::default().with_log_dir(text("/d")).with_topics(vec![topic]);
-    DescribeLogDirsResponse::default().with_results(vec![directory])
 }
 
 fn sasl() -> Vec<Vec<u8>> {

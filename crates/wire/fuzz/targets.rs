@@ -18,10 +18,9 @@ pub const LIMIT_BYTES: usize = 1 << 20;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them; each has a file of its name in `fuzz_targets`.
-pub const ALL: [Target; 11] = [
+pub const ALL: [Target; 10] = [
     ("api_versions", api_versions),
     ("decompress", decompress),
-    ("describe_log_dirs", describe_log_dirs),
     ("fetch_response", fetch_response),
     ("frames", frames),
     ("list_offsets", list_offsets),
@@ -46,11 +45,6 @@ pub fn decompress(data: &[u8]) {
             assert!(codec == Codec::None || plain.len() <= LIMIT_BYTES);
         }
     });
-}
-
-/// The response to DescribeLogDirs.
-pub fn describe_log_dirs(data: &[u8]) {
-    let _ = control::read_log_directories("t", data);
 }
 
 /// The response to Fetch, with the records in it.
@@ -106,9 +100,8 @@ pub fn producer_id(data: &[u8]) {
 /// Batches with their records and headers.
 pub fn records(data: &[u8]) {
     DECOMPRESSOR.with_borrow_mut(|decompressor| {
-        let mut walk = record::batches(data);
         let mut walked = 0;
-        for batch in walk.by_ref().map_while(Result::ok) {
+        for batch in record::batches(data).map_while(Result::ok) {
             walked += batch.bytes().len();
             batch.crc_is_right();
             assert!(batch.next_offset() > batch.base_offset);
@@ -116,14 +109,12 @@ pub fn records(data: &[u8]) {
             let mut count = 0;
             for record in records.map_while(Result::ok) {
                 count += 1;
-                batch.timestamp_ms(&record);
                 assert!((batch.base_offset..batch.next_offset()).contains(&batch.offset(&record)));
-                let _ = record.last_header();
                 let _ = record.header(b"plumb");
             }
             assert!(count <= batch.record_count);
         }
-        assert_eq!(walked + walk.cut_off().len(), data.len());
+        assert!(walked <= data.len());
     });
 }
 

@@ -53,12 +53,6 @@ impl Connection {
         &self.client_id
     }
 
-    /// What the broker speaks.
-    #[must_use]
-    pub fn versions(&self) -> &ApiVersions {
-        &self.versions
-    }
-
     /// The highest version of a request that the broker and we speak.
     ///
     /// # Errors

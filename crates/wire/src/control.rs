@@ -1,13 +1,8 @@
-//! What is asked once and waited for: a producer id, the ends of a log, where a broker keeps its partitions.
-
-mod log_dirs;
+//! What is asked once and waited for: a producer id, and the ends of a log.
 
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
-pub use self::log_dirs::{
-    DESCRIBE_LOG_DIRS_VERSIONS, LogDirectory, PartitionSize, describe_log_dirs, read_log_directories,
-};
 use crate::connection::Connection;
 use crate::error::{ErrorCode, WireError};
 use crate::read::{Reader, Result};
@@ -33,8 +28,6 @@ pub struct ProducerId {
 pub enum End {
     /// The first offset that is still there.
     Earliest,
-    /// The high watermark: the offset that the next record visible to consumers will have.
-    Latest,
     /// The leader's own end: the offset that the next record appended will have, copied by followers or not. Asked as a
     /// replica that is there for debugging (`ListOffsetsRequest.DEBUGGING_REPLICA_ID` in Kafka's source).
     LogEnd,
@@ -103,7 +96,7 @@ pub fn list_offsets(
 
 fn write_list_offsets(version: i16, topic: &str, partitions: &[i32], end: End, out: &mut Vec<u8>) {
     let replica: i32 = match end {
-        End::Latest | End::Earliest => -1,
+        End::Earliest => -1,
         End::LogEnd => -2,
     };
     out.extend_from_slice(&replica.to_be_bytes());
@@ -115,7 +108,7 @@ fn write_list_offsets(version: i16, topic: &str, partitions: &[i32], end: End, o
     write::string(out, topic);
     write::array_length(out, partitions.len());
     let timestamp: i64 = match end {
-        End::Latest | End::LogEnd => -1,
+        End::LogEnd => -1,
         End::Earliest => -2,
     };
     for index in partitions {

@@ -13,16 +13,6 @@ use std::ops::RangeInclusive;
 /// (KIP-110).
 pub const VERSIONS: RangeInclusive<i16> = 4..=11;
 
-/// Which records are seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Isolation {
-    /// All.
-    #[default]
-    ReadUncommitted,
-    /// Those of transactions only once they are committed. The records of aborted ones are in a response all the same.
-    ReadCommitted,
-}
-
 /// What a request says besides its partitions. It is for one topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FetchHead<'a> {
@@ -38,8 +28,6 @@ pub struct FetchHead<'a> {
     pub min_bytes: i32,
     /// How many bytes a response may have; a first batch that is larger comes all the same.
     pub max_bytes: i32,
-    /// Which records are seen.
-    pub isolation: Isolation,
     /// Where from.
     pub topic: &'a str,
 }
@@ -74,10 +62,8 @@ fn body(out: &mut Vec<u8>, head: &FetchHead<'_>, partitions: impl ExactSizeItera
     out.extend_from_slice(&head.max_wait_ms.to_be_bytes());
     out.extend_from_slice(&head.min_bytes.to_be_bytes());
     out.extend_from_slice(&head.max_bytes.to_be_bytes());
-    out.push(match head.isolation {
-        Isolation::ReadUncommitted => 0,
-        Isolation::ReadCommitted => 1,
-    });
+    let read_uncommitted = 0;
+    out.push(read_uncommitted);
     if version >= 7 {
         // A full fetch that begins no session: id 0, epoch -1 (KIP-227).
         out.extend_from_slice(&0_i32.to_be_bytes());

@@ -28,14 +28,6 @@ pub struct TopicMetadata {
     pub partitions: Vec<PartitionLeader>,
 }
 
-impl TopicMetadata {
-    /// The broker of that node id.
-    #[must_use]
-    pub fn broker(&self, id: i32) -> Option<&Broker> {
-        self.brokers.iter().find(|broker| broker.id == id)
-    }
-}
-
 /// Where a broker is, as it says itself on the listener that was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broker {

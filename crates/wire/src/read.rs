@@ -125,12 +125,6 @@ impl<'a> Reader<'a> {
         Ok(*taken)
     }
 
-    /// INT8.
-    #[inline]
-    pub fn i8(&mut self, what: &'static str) -> Result<i8> {
-        self.array(what).map(i8::from_be_bytes)
-    }
-
     /// One byte.
     #[inline]
     pub fn u8(&mut self, what: &'static str) -> Result<u8> {

@@ -69,8 +69,8 @@ pub struct BatchView<'a> {
 
 /// Walks over the batches in `records`, which is what a fetch response has for a partition.
 ///
-/// A last batch that is not all there ends the walk and is no error, as brokers cut at the size that was asked for; what was left over
-/// is then in [`Batches::cut_off`]. After an error nothing more comes.
+/// A last batch that is not all there ends the walk and is no error, as brokers cut at the size that was asked for. After an error
+/// nothing more comes.
 pub fn batches(records: &[u8]) -> Batches<'_> {
     Batches { reader: Reader::new(records), ended: false }
 }
@@ -82,13 +82,7 @@ pub struct Batches<'a> {
     ended: bool,
 }
 
-impl<'a> Batches<'a> {
-    /// What was not walked over. After the last batch: the beginning of one that was cut off, or nothing. If there was no whole batch before
-    /// it, asking for the same size again will bring no more.
-    pub fn cut_off(&self) -> &'a [u8] {
-        self.reader.rest()
-    }
-}
+impl<'a> Batches<'a> {}
 
 impl<'a> Iterator for Batches<'a> {
     type Item = Result<BatchView<'a>>;
@@ -202,15 +196,6 @@ impl<'a> BatchView<'a> {
     pub fn crc_is_right(&self) -> bool {
         let mut reader = Reader::new(&self.bytes[crate::batch::CRC_AT..]);
         reader.u32("CRC") == Ok(crc32c::crc32c(&self.bytes[crate::batch::CHECKED_FROM..]))
-    }
-
-    /// The time of one of its records, milliseconds since 1970, whoever says it.
-    #[inline]
-    pub fn timestamp_ms(&self, record: &RecordView<'_>) -> i64 {
-        match self.timestamp_type {
-            TimestampType::Create => self.base_timestamp_ms.wrapping_add(record.timestamp_delta),
-            TimestampType::LogAppend => self.max_timestamp_ms,
-        }
     }
 
     /// The offset of one of its records.

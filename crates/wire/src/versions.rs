@@ -19,7 +19,6 @@ pub enum ApiKey {
     SaslHandshake = 17,
     ApiVersions = 18,
     InitProducerId = 22,
-    DescribeLogDirs = 35,
     SaslAuthenticate = 36,
 }
 

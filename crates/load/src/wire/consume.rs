@@ -17,9 +17,7 @@ use crate::payload::stamp_place;
 use crate::seconds::Seconds;
 use plumb_wire::compression::Decompressor;
 use plumb_wire::error::{Stage, WireError};
-use plumb_wire::fetch::{
-    FetchHead, FetchPartition, FetchedPartition, Isolation, VERSIONS, read_response, request,
-};
+use plumb_wire::fetch::{FetchHead, FetchPartition, FetchedPartition, VERSIONS, read_response, request};
 use plumb_wire::versions::ApiKey;
 use reading::{Place, Reading};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -225,7 +223,6 @@ impl Consumer<'_, '_> {
             max_wait_ms: self.settings.wait_ms,
             min_bytes: self.settings.min_bytes,
             max_bytes: self.settings.max_bytes,
-            isolation: Isolation::ReadUncommitted,
             topic: self.topic,
         };
         fetch.head.clear();

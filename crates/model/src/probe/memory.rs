@@ -80,16 +80,6 @@ impl MemoryKernel {
             MemoryKernel::Add | MemoryKernel::Triad => 24,
         }
     }
-
-    /// As in the document.
-    pub const fn name(self) -> &'static str {
-        match self {
-            MemoryKernel::Copy => "copy",
-            MemoryKernel::Scale => "scale",
-            MemoryKernel::Add => "add",
-            MemoryKernel::Triad => "triad",
-        }
-    }
 }
 
 /// How results are stored.

@@ -22,11 +22,6 @@ impl CompressedBatch {
         &self.bytes
     }
 
-    /// How many records are in it.
-    pub fn records(&self) -> usize {
-        self.records
-    }
-
     /// The same records with another seal, without compressing them again.
     ///
     /// # Panics

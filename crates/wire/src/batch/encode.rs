@@ -2,16 +2,6 @@
 
 use super::Place;
 
-/// What a record takes in a batch at place `offset_delta`, its own length included.
-pub fn encoded_len(
-    key: Option<&[u8]>,
-    value: &[u8],
-    headers: &[(&[u8], &[u8])],
-    offset_delta: usize,
-) -> usize {
-    Lengths::of(key, value, headers, offset_delta).with_prefix()
-}
-
 /// What a record takes at most besides the bytes of its key, its value and its headers' names and values.
 pub const fn largest_record_overhead(headers: usize) -> usize {
     // Length, offset, key length, value length and header count, and two lengths a header, each of at most five bytes;

@@ -89,12 +89,6 @@ impl FrameBuffer {
         Frame { correlation_id, body: &self.bytes[body] }
     }
 
-    /// Whether a frame has begun that is not complete.
-    #[must_use]
-    pub fn is_within_frame(&self) -> bool {
-        !self.unread.is_empty()
-    }
-
     /// The bytes that have come and are in no complete frame.
     #[must_use]
     pub fn unread(&self) -> &[u8] {
@@ -199,7 +193,7 @@ mod tests {
             let (seen, buffer) = read(&frames.concat(), pieces.into_iter().cycle());
             let expected: Vec<_> = frames.iter().map(|frame| frame[LENGTH_BYTES..].to_vec()).collect();
             prop_assert!(seen == expected);
-            prop_assert!(!buffer.is_within_frame());
+            prop_assert!(buffer.unread().is_empty());
         }
 
         #[test]
@@ -241,7 +235,7 @@ mod tests {
         let mut stream = frame(1, LIMIT);
         stream.truncate(100);
         let (seen, buffer) = read(&stream, std::iter::repeat(usize::MAX));
-        assert!(seen.is_empty() && buffer.is_within_frame());
+        assert!(seen.is_empty() && !buffer.unread().is_empty());
         assert_eq!(buffer.bytes.len(), INITIAL_BYTES);
     }
 

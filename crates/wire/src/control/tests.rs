@@ -1,18 +1,13 @@
 use bytes::{Bytes, BytesMut};
-use kafka_protocol::messages::describe_log_dirs_response::{
-    DescribeLogDirsPartition, DescribeLogDirsResult, DescribeLogDirsTopic,
-};
 use kafka_protocol::messages::list_offsets_response::{
     ListOffsetsPartitionResponse, ListOffsetsTopicResponse,
 };
 use kafka_protocol::messages::{
-    DescribeLogDirsRequest, DescribeLogDirsResponse, InitProducerIdRequest, InitProducerIdResponse,
-    ListOffsetsRequest, ListOffsetsResponse, TopicName,
+    InitProducerIdRequest, InitProducerIdResponse, ListOffsetsRequest, ListOffsetsResponse, TopicName,
 };
 use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
 use proptest::prelude::*;
 
-use super::log_dirs::write_request;
 use super::*;
 
 fn topic(name: &str) -> TopicName {
@@ -58,36 +53,6 @@ fn offsets(version: i16) -> Vec<u8> {
     encoded(&response, version)
 }
 
-fn log_directories() -> Vec<u8> {
-    let partition = |index, size| {
-        DescribeLogDirsPartition::default()
-            .with_partition_index(index)
-            .with_partition_size(size)
-            .with_offset_lag(4)
-            .with_is_future_key(index == 1)
-    };
-    let directory = |path: &'static str, error_code, topics| {
-        DescribeLogDirsResult::default()
-            .with_log_dir(StrBytes::from_static_str(path))
-            .with_error_code(error_code)
-            .with_topics(topics)
-    };
-    let in_topic =
-        |name, partitions| DescribeLogDirsTopic::default().with_name(topic(name)).with_partitions(partitions);
-    let response = DescribeLogDirsResponse::default().with_results(vec![
-        directory(
-            "/mnt/a",
-            0,
-            vec![
-                in_topic("other", vec![partition(0, 1)]),
-                in_topic("events", vec![partition(0, 1 << 40), partition(1, 7)]),
-            ],
-        ),
-        directory("/mnt/b", 56, vec![]),
-    ]);
-    encoded(&response, 1)
-}
-
 #[test]
 fn a_producer_id_is_read_as_the_protocol_crate_writes_it() {
     for version in INIT_PRODUCER_ID_VERSIONS {
@@ -120,7 +85,7 @@ fn offsets_of_the_topic_and_no_other_are_read_in_every_version() {
 
 #[test]
 fn each_end_of_a_log_is_asked_for_in_every_version_and_the_leaders_own_as_a_replica() {
-    let asked = [(End::Earliest, -2, -1), (End::Latest, -1, -1), (End::LogEnd, -1, -2)];
+    let asked = [(End::Earliest, -2, -1), (End::LogEnd, -1, -2)];
     for (version, (end, timestamp, replica)) in
         LIST_OFFSETS_VERSIONS.flat_map(|version| asked.map(|asked| (version, asked)))
     {
@@ -140,31 +105,6 @@ fn each_end_of_a_log_is_asked_for_in_every_version_and_the_leaders_own_as_a_repl
 }
 
 #[test]
-fn directories_are_listed_with_the_replicas_of_the_topic() {
-    let read = read_log_directories("events", &log_directories()).unwrap();
-    let replica =
-        |index, size_bytes| PartitionSize { index, size_bytes, offset_lag: 4, is_future: index == 1 };
-    let expected = [
-        LogDirectory {
-            path: "/mnt/a".into(),
-            error: ErrorCode::NONE,
-            partitions: vec![replica(0, 1 << 40), replica(1, 7)],
-        },
-        LogDirectory { path: "/mnt/b".into(), error: ErrorCode(56), partitions: vec![] },
-    ];
-    assert_eq!(read, expected);
-}
-
-#[test]
-fn directories_are_asked_for_by_partition() {
-    let mut out = Vec::new();
-    write_request("events", &[0, 1], &mut out);
-    let request: DescribeLogDirsRequest = decoded(out, 1);
-    let topics = request.topics.unwrap();
-    assert_eq!((&topics[0].topic, &topics[0].partitions[..]), (&topic("events"), &[0, 1][..]));
-}
-
-#[test]
 fn every_shortened_response_is_an_error() {
     for length in 0..producer_id(1).len() {
         assert!(read_producer_id(&producer_id(1)[..length]).is_err());
@@ -173,9 +113,6 @@ fn every_shortened_response_is_an_error() {
         for length in 0..offsets(version).len() {
             assert!(read_offsets(version, "events", &offsets(version)[..length]).is_err());
         }
-    }
-    for length in 0..log_directories().len() {
-        assert!(read_log_directories("events", &log_directories()[..length]).is_err());
     }
 }
 
@@ -190,7 +127,6 @@ proptest! {
             bytes
         };
         let _result = read_offsets(version, "events", &replaced(offsets(version)));
-        let _result = read_log_directories("events", &replaced(log_directories()));
         let _result = read_producer_id(&replaced(producer_id(1)));
     }
 }

@@ -18,10 +18,6 @@ impl ErrorCode {
     pub const OUT_OF_ORDER_SEQUENCE_NUMBER: Self = Self(45);
     /// The batch was appended before; its offset may be unknown by now.
     pub const DUPLICATE_SEQUENCE_NUMBER: Self = Self(46);
-    /// The user or the password is wrong.
-    pub const SASL_AUTHENTICATION_FAILED: Self = Self(58);
-    /// The batch is larger than the topic or the broker takes.
-    pub const MESSAGE_TOO_LARGE: Self = Self(10);
     /// The broker, or this listener of it, does not know the mechanism.
     pub const UNSUPPORTED_SASL_MECHANISM: Self = Self(33);
     /// Authentication where there is none, or twice.
@@ -274,9 +270,7 @@ mod tests {
     #[test]
     fn a_moved_leader_asks_for_metadata_and_a_message_that_is_too_large_does_not() {
         assert!(ErrorCode(6).asks_for_metadata() && ErrorCode(6).is_retriable());
-        assert!(
-            !ErrorCode::MESSAGE_TOO_LARGE.asks_for_metadata() && !ErrorCode::MESSAGE_TOO_LARGE.is_retriable()
-        );
+        assert!(!ErrorCode(10).asks_for_metadata() && !ErrorCode(10).is_retriable());
         assert_eq!(ErrorCode(6).to_string(), "NOT_LEADER_OR_FOLLOWER (6)");
         assert_eq!(ErrorCode(999).to_string(), "error code 999");
         assert_eq!(ErrorCode(-2).name(), None);

@@ -21,7 +21,7 @@ fn zigzag(number: i64) -> Vec<u8> {
 /// Calls everything that reads, one after the other, as the choices say.
 fn read_anything(reader: &mut Reader<'_>, choice: u8) -> Result<()> {
     match choice % 19 {
-        0 => reader.i8("i8").map(drop),
+        0 => reader.u8("u8").map(drop),
         1 => reader.i16("i16").map(drop),
         2 => reader.i32("i32").map(drop),
         3 => reader.i64("i64").map(drop),

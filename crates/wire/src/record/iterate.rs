@@ -1,6 +1,6 @@
 //! The records of one batch, one after the other.
 
-use super::header::{self, HeaderView, Headers, sized};
+use super::header::{self, Headers, sized};
 use super::short::{short_sized, short_varint};
 use crate::read::{DecodeError, Problem, Reader, Result};
 
@@ -23,19 +23,9 @@ pub struct RecordView<'a> {
 }
 
 impl<'a> RecordView<'a> {
-    /// How many headers it says that it has.
-    pub fn header_count(&self) -> usize {
-        self.header_count as usize
-    }
-
     /// Its headers.
     pub fn headers(&self) -> Headers<'a> {
         Headers::new(self.headers, self.header_count)
-    }
-
-    /// Its last header, if it has one.
-    pub fn last_header(&self) -> Result<Option<HeaderView<'a>>> {
-        self.headers().try_fold(None, |_, header| header.map(Some))
     }
 
     /// The value of its last header of this name: absent where there is none, or where its value is null.

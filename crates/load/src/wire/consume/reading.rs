@@ -120,7 +120,7 @@ impl Reading<'_, '_> {
 
     fn batch(&mut self, batch: &BatchView<'_>, (at, partition): (usize, i32), now: u64) {
         let from = self.places[at].offset;
-        let next = batch.base_offset + i64::from(batch.last_offset_delta) + 1;
+        let next = batch.next_offset();
         if next <= from {
             return;
         }
@@ -158,7 +158,8 @@ impl Reading<'_, '_> {
                     break;
                 }
             };
-            if batch.base_offset + i64::from(record.offset_delta) < from {
+            let offset = batch.offset(&record);
+            if offset < from {
                 continue;
             }
             count += 1;
@@ -167,7 +168,6 @@ impl Reading<'_, '_> {
                 Some(StampPlace::Value) => value,
                 Some(StampPlace::Header) | None => stamp_header(&record).unwrap_or(value),
             };
-            let offset = batch.base_offset + i64::from(record.offset_delta);
             let record = Record { partition, offset, stamp_bytes, value_bytes: value.len(), append_time_ms };
             if !(only_counted && self.received.note_if_counted(self.shared, &record, &mut counted)) {
                 self.received.note(self.shared, &record, now, &mut self.seconds);

@@ -56,21 +56,6 @@ impl CommitMethod {
         }
     }
 
-    /// What one commit is, in words.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            CommitMethod::Fsync => "write, fsync",
-            CommitMethod::Fdatasync => "write, fdatasync",
-            CommitMethod::Direct => "O_DIRECT write, fsync",
-            CommitMethod::Dsync => "O_DSYNC write",
-            CommitMethod::DirectDsync => "O_DIRECT and O_DSYNC write",
-            CommitMethod::SyncFileRange => "write, sync_file_range",
-            CommitMethod::IoUring => "io_uring, write linked to fsync",
-            CommitMethod::Msync => "store to mapped file, msync",
-            CommitMethod::MapSync => "store to MAP_SYNC memory, cache lines flushed",
-        }
-    }
-
     /// Whether it promises that the data outlive a loss of power, where kernel and device keep their promises.
     pub fn promises_durability(self) -> bool {
         self != CommitMethod::SyncFileRange

@@ -1,3 +1,0 @@
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| plumb_wire_fuzz::targets::describe_log_dirs(data));
