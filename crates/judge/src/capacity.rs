@@ -36,7 +36,7 @@ pub use counts::{Capacity, Count};
 pub use failure::FailureMode;
 pub use flip::{FlipTest, RAISE};
 pub use flows::Flows;
-pub use load::{DISAGREEMENT, Ingress};
+pub use load::Ingress;
 pub use machine::{CpuCost, Figure, Machine, Source};
 pub use measured::{Measured, MeasuredError, from_run};
 pub use published::{PublishedError, PublishedMachine, published};

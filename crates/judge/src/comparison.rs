@@ -16,22 +16,22 @@ use plumb_stats::paired::{PAIRS_MIN, PairedRatio, paired_ratio};
 use std::collections::BTreeMap;
 
 /// Mean of a block's end-to-end latency.
-pub const END_TO_END_MEAN: &str = "end_to_end.mean";
+pub(crate) const END_TO_END_MEAN: &str = "end_to_end.mean";
 /// Median of a block's end-to-end latency.
-pub const END_TO_END_P50: &str = "end_to_end.p50";
+pub(crate) const END_TO_END_P50: &str = "end_to_end.p50";
 /// 99th percentile of a block's end-to-end latency.
-pub const END_TO_END_P99: &str = "end_to_end.p99";
+pub(crate) const END_TO_END_P99: &str = "end_to_end.p99";
 /// Mean of a block's acknowledge latency: compared where nobody receives.
-pub const ACKNOWLEDGE_MEAN: &str = "acknowledge.mean";
+pub(crate) const ACKNOWLEDGE_MEAN: &str = "acknowledge.mean";
 /// Median of a block's acknowledge latency.
-pub const ACKNOWLEDGE_P50: &str = "acknowledge.p50";
+pub(crate) const ACKNOWLEDGE_P50: &str = "acknowledge.p50";
 /// 99th percentile of a block's acknowledge latency.
-pub const ACKNOWLEDGE_P99: &str = "acknowledge.p99";
+pub(crate) const ACKNOWLEDGE_P99: &str = "acknowledge.p99";
 
 /// Messages acknowledged per second of a block, where they went as fast as possible. The larger is the better.
-pub const PRODUCED_PER_S: &str = "throughput.produced_per_s";
+pub(crate) const PRODUCED_PER_S: &str = "throughput.produced_per_s";
 /// Messages received per second of a block, where only receiving is what the step is for. The larger is the better.
-pub const RECEIVED_PER_S: &str = "throughput.received_per_s";
+pub(crate) const RECEIVED_PER_S: &str = "throughput.received_per_s";
 
 /// Up to so many steps of equal load, each is held against each; beyond, each against the first of them (ours: all
 /// pairs of a long sweep would be so many that none could show a difference).

@@ -1,7 +1,7 @@
 //! A run document in, a judgement out: whether its figures can be used, what they say, and what differs from what.
 //!
 //! [`judge`] is a pure function of the document, so any machine can judge any run again. A rule is one file under
-//! `rules/` and one row of [`registry`]; its page under `docs/findings` is part of the program ([`explain`]).
+//! `rules/` and one row of [`registry`]; its page under `docs/findings` is part of the program ([`page`]).
 //!
 //! Not here: measuring, arithmetic on samples (the `stats` crate), and how a finding looks (the `report` crate).
 
@@ -32,12 +32,7 @@ mod healthy;
 #[cfg(test)]
 mod tests;
 
-pub use comparison::{
-    ACKNOWLEDGE_MEAN, ACKNOWLEDGE_P50, ACKNOWLEDGE_P99, END_TO_END_MEAN, END_TO_END_P50, END_TO_END_P99,
-    PRODUCED_PER_S, RECEIVED_PER_S,
-};
-use rule::Case;
-pub use rule::{About, ProbeRule, Rule};
+use rule::{About, Case, ProbeRule, Rule};
 
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Comparison, Finding, Severity, Validity, ValidityVerdict};
@@ -119,12 +114,12 @@ pub fn judge(document: &RunDocument) -> Judgement {
 }
 
 /// Every rule, in the order in which equally grave findings are listed.
-pub fn registry() -> &'static [Rule] {
+pub(crate) fn registry() -> &'static [Rule] {
     rules::REGISTRY
 }
 
 /// Every rule about a probe's document.
-pub fn probe_registry() -> &'static [ProbeRule] {
+pub(crate) fn probe_registry() -> &'static [ProbeRule] {
     crypto::RULES
 }
 

@@ -10,39 +10,35 @@ use plumb_model::sweep::SweepResult;
 
 /// A rule of judgement. Help, pages and lists come from its row.
 #[derive(Debug)]
-pub struct Rule {
+pub(crate) struct Rule {
     /// Stable identifier, as in documents; also the name of its page.
-    pub id: &'static str,
-    /// A few words.
-    pub title: &'static str,
+    pub(crate) id: &'static str,
     /// One line: what it claims.
-    pub summary: &'static str,
+    pub(crate) summary: &'static str,
     /// The page, Markdown.
-    pub page: &'static str,
+    pub(crate) page: &'static str,
     /// The gravest that its findings can be.
-    pub severity: Severity,
+    pub(crate) severity: Severity,
     /// What its findings are about.
-    pub about: About,
+    pub(crate) about: About,
     /// Finds what there is to find; silent where observations are missing.
     pub(crate) check: fn(&Case) -> Vec<Finding>,
 }
 
 /// A rule about the document of a probe: what help, pages and lists say of it. Its check takes that probe's document.
 #[derive(Debug)]
-pub struct ProbeRule {
+pub(crate) struct ProbeRule {
     /// Stable identifier, as in documents; also the name of its page.
-    pub id: &'static str,
-    /// A few words.
-    pub title: &'static str,
+    pub(crate) id: &'static str,
     /// One line: what it claims.
-    pub summary: &'static str,
+    pub(crate) summary: &'static str,
     /// The page, Markdown.
-    pub page: &'static str,
+    pub(crate) page: &'static str,
 }
 
 /// What a rule's findings are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum About {
+pub(crate) enum About {
     /// The run itself: they are the reasons of its validity.
     Run,
     /// The system under test.

@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn more_is_better_of_rates() {
         let mut pair = compared("a", "b", 2.0, ComparisonVerdict::Differs);
-        pair.metric = crate::PRODUCED_PER_S.to_owned();
+        pair.metric = crate::comparison::PRODUCED_PER_S.to_owned();
         assert_eq!(won(&[pair]), ["b"]);
     }
 

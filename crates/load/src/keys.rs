@@ -4,7 +4,7 @@ use crate::random::Random;
 use plumb_model::plan::Keys;
 
 /// Bytes of a key: eight digits behind a letter, so that keys sort and read well.
-pub const KEY_BYTES: usize = 9;
+pub(crate) const KEY_BYTES: usize = 9;
 
 /// The key of probes, where messages have keys.
 const PROBE_KEY: &[u8; KEY_BYTES] = b"probe-key";
@@ -33,7 +33,7 @@ impl KeySource {
 
     /// Takes a key that no message has, where messages have keys: a probe must be like them (a compacted topic refuses
     /// records without a key), and must not be one of them.
-    pub fn draw_probe(&mut self) {
+    pub(crate) fn draw_probe(&mut self) {
         if self.keys != Keys::None {
             self.text = *PROBE_KEY;
             self.drawn = true;

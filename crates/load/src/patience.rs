@@ -45,7 +45,7 @@ impl Patience {
     }
 
     /// Why there was no answer, where that is not that one exchange took too long: none came since the user asked to stop.
-    pub fn why_none(&self) -> Option<String> {
+    pub(crate) fn why_none(&self) -> Option<String> {
         let used_up = self.in_vain_ns.load(Ordering::Relaxed) >= STOPPED.as_nanos() as u64;
         used_up.then(|| {
             let seconds = STOPPED.as_secs();

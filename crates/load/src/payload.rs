@@ -49,7 +49,7 @@ enum Sizes {
 }
 
 /// Where the stamps of a load travel.
-pub fn stamp_place(load: &LoadPlan) -> StampPlace {
+pub(crate) fn stamp_place(load: &LoadPlan) -> StampPlace {
     match load.payload {
         Payload::Entropy(_) if load.size.smallest().as_usize() >= STAMP_BYTES => StampPlace::Value,
         _ => StampPlace::Header,
@@ -57,7 +57,7 @@ pub fn stamp_place(load: &LoadPlan) -> StampPlace {
 }
 
 /// The bytes of a payload file.
-pub fn read_payload_file(path: &str) -> Result<Vec<u8>, LoadError> {
+pub(crate) fn read_payload_file(path: &str) -> Result<Vec<u8>, LoadError> {
     let bytes = std::fs::read(path)
         .map_err(|source| LoadError::PayloadFile { path: path.to_owned(), reason: source.to_string() })?;
     if bytes.is_empty() {
@@ -105,7 +105,7 @@ impl PayloadSource {
     }
 
     /// Draws a value of the largest size.
-    pub fn draw_largest(&mut self) {
+    pub(crate) fn draw_largest(&mut self) {
         self.draw_sized(self.largest);
     }
 
@@ -138,7 +138,7 @@ impl PayloadSource {
     }
 
     /// The same, to write a stamp at its front; whatever is written there is gone with the next value.
-    pub fn current_mut(&mut self) -> &mut [u8] {
+    pub(crate) fn current_mut(&mut self) -> &mut [u8] {
         match self.drawn {
             Drawn::InPool { start, size } => {
                 if !self.is_lent {

@@ -27,7 +27,11 @@ pub enum Share {
 }
 
 /// The whole schedule of a block: an even warm-up, then the measured part.
-pub fn due_times(load: &LoadPlan, share: Share, seed: u64) -> impl Iterator<Item = Due> + Send + use<> {
+pub(crate) fn due_times(
+    load: &LoadPlan,
+    share: Share,
+    seed: u64,
+) -> impl Iterator<Item = Due> + Send + use<> {
     // Without a rate everything is due at once; who sends then goes by the clock.
     let rate_per_s = load.rate_per_s.unwrap_or(f64::INFINITY);
     let first_rate = match &load.schedule {

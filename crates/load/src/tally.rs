@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 
 /// Values above are counted as overflow: one hour.
-pub const RANGE_NS: u64 = 3_600_000_000_000;
+pub(crate) const RANGE_NS: u64 = 3_600_000_000_000;
 
 /// Significant decimal digits kept.
 pub const DIGITS: u8 = 3;
@@ -39,7 +39,7 @@ impl Tally {
     }
 
     /// Records the same time for so many.
-    pub fn record_many(&mut self, start_ns: u64, end_ns: u64, times: u64) {
+    pub(crate) fn record_many(&mut self, start_ns: u64, end_ns: u64, times: u64) {
         let Some(elapsed) = end_ns.checked_sub(start_ns) else {
             self.negative += times;
             return;

@@ -35,7 +35,7 @@ pub const METRIC_NAMES: &[&str] = &[
 pub const NOT_SET: &str = "(not set)";
 
 /// The quantile that a metric is, 0..1; none of one that is no quantile.
-pub fn metric_quantile(name: &str) -> Option<f64> {
+pub(crate) fn metric_quantile(name: &str) -> Option<f64> {
     let (_, figure) = name.split_once('.')?;
     match figure {
         "p50" => Some(0.5),

@@ -29,6 +29,5 @@ mod stream;
 pub use committers::{Committers, Prepared};
 pub use directory::{Directory, check_open_files};
 pub use error::{Fault, StorageError};
-pub use pace::LENGTHS_MAX;
 pub use recorder::CommitSample;
 pub use stream::{StreamSample, Streams};

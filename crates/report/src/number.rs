@@ -22,7 +22,7 @@ pub fn milliseconds(ns: f64) -> String {
 }
 
 /// The half width of an interval in milliseconds, two significant digits: `±0.31`.
-pub fn plus_minus_ms(half_width_ns: f64) -> String {
+pub(crate) fn plus_minus_ms(half_width_ns: f64) -> String {
     format!("±{}", significant(half_width_ns / 1e6, 2))
 }
 

@@ -128,7 +128,7 @@ impl Histogram {
     }
 
     /// The sample of a rank, 1 being the smallest, to three significant digits; absent for a rank that does not exist.
-    pub fn at_rank(&self, rank: u64) -> Option<u64> {
+    pub(crate) fn at_rank(&self, rank: u64) -> Option<u64> {
         let n = self.samples();
         (1..=n)
             .contains(&rank)

@@ -13,10 +13,10 @@ use plumb_model::observation::{Interval, IntervalMethod, SecondLatency, SecondRo
 pub const BLOCKS_MIN: usize = 3;
 
 /// Fewest batches for an interval over batch means (Schmeiser 1982, Operations Research 30: 10 to 30 are right).
-pub const BATCHES_MIN: usize = 10;
+pub(crate) const BATCHES_MIN: usize = 10;
 
 /// Most batches: longer series are joined until at most so many are left, so that batches hardly depend on each other.
-pub const BATCHES_MAX: usize = 30;
+pub(crate) const BATCHES_MAX: usize = 30;
 
 /// Consecutive samples of one block, as a mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,7 +76,7 @@ pub fn mean_interval(spread: &Spread) -> Option<Interval> {
 /// The design effect is the variance of batch means over what it would be for independent samples, or the same of
 /// batch medians if that is larger (a tail that dominates the variance hides what the middle does). With too few
 /// batches to tell, the samples count as they are.
-pub fn effective_samples(histogram: &Histogram, batches: &[Batch]) -> f64 {
+pub(crate) fn effective_samples(histogram: &Histogram, batches: &[Batch]) -> f64 {
     let effect = mean_design_effect(histogram, batches).unwrap_or(1.0);
     let effect = effect.max(median_design_effect(histogram, batches).unwrap_or(1.0)).max(1.0);
     (histogram.samples() as f64 / effect).max(1.0)
@@ -84,7 +84,7 @@ pub fn effective_samples(histogram: &Histogram, batches: &[Batch]) -> f64 {
 
 /// Interval of a quantile: the samples whose ranks enclose it with at least the level's probability. None when the
 /// effective sample size is too small for such ranks to exist.
-pub fn quantile_interval(
+pub(crate) fn quantile_interval(
     histogram: &Histogram,
     quantile: f64,
     effective: f64,
@@ -106,7 +106,7 @@ pub fn quantile_interval(
 
 /// Ranks (1 is the smallest of `n`) that enclose the quantile with at least the level's probability, each side with at
 /// most half of the rest. None when the sample is too small (for p99 at 95 %: below 368).
-pub fn quantile_ranks(n: u64, quantile: f64, level: f64) -> Option<(u64, u64)> {
+pub(crate) fn quantile_ranks(n: u64, quantile: f64, level: f64) -> Option<(u64, u64)> {
     let tail = (1.0 - level) / 2.0;
     // The quantile lies below rank r with the probability that fewer than r of n samples are below it.
     let least = binomial_quantile(tail, n, quantile)?;

@@ -11,7 +11,7 @@ pub fn student_quantile(p: f64, freedom: f64) -> Option<f64> {
 }
 
 /// Probability that a Student variable is farther from 0 than `t`, on either side.
-pub fn student_two_sided(t: f64, freedom: f64) -> Option<f64> {
+pub(crate) fn student_two_sided(t: f64, freedom: f64) -> Option<f64> {
     let law = StudentsT::new(0.0, 1.0, freedom).ok()?;
     (!t.is_nan()).then(|| (2.0 * law.cdf(-t.abs())).min(1.0))
 }
@@ -23,17 +23,17 @@ pub fn chi_squared_quantile(p: f64, freedom: f64) -> Option<f64> {
 }
 
 /// Probability that a standard normal variable is farther from 0 than `z`, on either side.
-pub fn normal_two_sided(z: f64) -> Option<f64> {
+pub(crate) fn normal_two_sided(z: f64) -> Option<f64> {
     (!z.is_nan()).then(|| (2.0 * Normal::standard().cdf(-z.abs())).min(1.0))
 }
 
 /// Probability that a standard normal variable is at most `z`.
-pub fn normal_at_most(z: f64) -> f64 {
+pub(crate) fn normal_at_most(z: f64) -> f64 {
     Normal::standard().cdf(z)
 }
 
 /// The z that a standard normal variable stays below with probability `p`, 0 < p < 1.
-pub fn normal_quantile(p: f64) -> Option<f64> {
+pub(crate) fn normal_quantile(p: f64) -> Option<f64> {
     (p > 0.0 && p < 1.0).then(|| Normal::standard().inverse_cdf(p))
 }
 
@@ -43,7 +43,7 @@ pub fn binomial_at_most(k: u64, n: u64, p: f64) -> Option<f64> {
 }
 
 /// The smallest `k` for which at most `k` of `n` trials succeed with probability `below` or more, 0 < below < 1.
-pub fn binomial_quantile(below: f64, n: u64, p: f64) -> Option<u64> {
+pub(crate) fn binomial_quantile(below: f64, n: u64, p: f64) -> Option<u64> {
     let law = Binomial::new(p, n).ok()?;
     if !(below > 0.0 && below < 1.0) {
         return None;

@@ -51,7 +51,7 @@ pub fn units_needed_of_mean(sd_log: f64, ratio: f64, level: f64, power: f64) -> 
 /// The smallest ratio above 1 between two groups of servers whose logarithms have the standard deviation `sd_log` that is
 /// shown with the chance `power`. None with fewer servers than a permutation of them needs for the level (both groups
 /// of 4 at 95 %), and as for [`detectable_ratio`].
-pub fn detectable_ratio_two_groups(
+pub(crate) fn detectable_ratio_two_groups(
     sd_log: f64,
     control: usize,
     test: usize,
@@ -80,7 +80,7 @@ pub fn servers_needed(sd_log: f64, ratio: f64, level: f64, power: f64) -> Option
 
 /// The smallest two-sided p that exchanging units between two groups can give: 2 over the number of ways to choose one of
 /// them, at most 1. Below 4 in each it is above 0.05: no difference of whatever size is significant then.
-pub fn smallest_p_two_groups(a: usize, b: usize) -> f64 {
+pub(crate) fn smallest_p_two_groups(a: usize, b: usize) -> f64 {
     let ways = (1..=a.min(b)).map(|i| (a.max(b) + i) as f64 / i as f64).product::<f64>();
     (2.0 / ways).min(1.0)
 }

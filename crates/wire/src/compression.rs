@@ -56,7 +56,7 @@ impl Codec {
     }
 
     /// The codec in a batch's attributes; none has the numbers 5 to 7.
-    pub fn of_attributes(attributes: i16) -> Option<Self> {
+    pub(crate) fn of_attributes(attributes: i16) -> Option<Self> {
         Self::ALL.get(usize::from(attributes as u16 & 7)).copied()
     }
 
@@ -197,7 +197,7 @@ pub struct Decompressor {
 }
 
 /// How much comes out at most where nothing else is said: as much as the largest response that a connection takes by itself.
-pub const USUAL_LIMIT_BYTES: usize = 128 << 20;
+pub(crate) const USUAL_LIMIT_BYTES: usize = 128 << 20;
 
 impl Default for Decompressor {
     fn default() -> Self {

@@ -10,9 +10,9 @@ use crate::versions::ApiKey;
 use crate::write;
 
 /// What we speak of InitProducerId.
-pub const INIT_PRODUCER_ID_VERSIONS: RangeInclusive<i16> = 0..=1;
+pub(crate) const INIT_PRODUCER_ID_VERSIONS: RangeInclusive<i16> = 0..=1;
 /// What we speak of ListOffsets.
-pub const LIST_OFFSETS_VERSIONS: RangeInclusive<i16> = 1..=5;
+pub(crate) const LIST_OFFSETS_VERSIONS: RangeInclusive<i16> = 1..=5;
 
 /// Under which an idempotent producer numbers its batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
     }
 
     /// NULLABLE_STRING: `None` where the length is -1.
-    pub fn nullable_string(&mut self, what: &'static str) -> Result<Option<&'a str>> {
+    pub(crate) fn nullable_string(&mut self, what: &'static str) -> Result<Option<&'a str>> {
         let start = self.clone();
         let length = self.i16(what)?;
         let Some(bytes) = self.nullable(i64::from(length), &start, what)? else { return Ok(None) };
@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
     }
 
     /// NULLABLE_BYTES, and RECORDS: `None` where the length is -1.
-    pub fn nullable_bytes(&mut self, what: &'static str) -> Result<Option<&'a [u8]>> {
+    pub(crate) fn nullable_bytes(&mut self, what: &'static str) -> Result<Option<&'a [u8]>> {
         let start = self.clone();
         let length = self.i32(what)?;
         self.nullable(i64::from(length), &start, what)
@@ -190,14 +190,18 @@ impl<'a> Reader<'a> {
 
     /// How many elements an ARRAY has that cannot be null. `least_bytes` is the size of the smallest element; a count
     /// that does not fit into what is left is an error, so it may be looped over and allocated for.
-    pub fn array_length(&mut self, least_bytes: usize, what: &'static str) -> Result<usize> {
+    pub(crate) fn array_length(&mut self, least_bytes: usize, what: &'static str) -> Result<usize> {
         let start = self.clone();
         self.nullable_array_length(least_bytes, what)?
             .ok_or_else(|| start.error(what, Problem::NegativeLength(-1)))
     }
 
     /// The same for an ARRAY that can be null: `None` where the length is -1.
-    pub fn nullable_array_length(&mut self, least_bytes: usize, what: &'static str) -> Result<Option<usize>> {
+    pub(crate) fn nullable_array_length(
+        &mut self,
+        least_bytes: usize,
+        what: &'static str,
+    ) -> Result<Option<usize>> {
         let start = self.clone();
         let length = self.i32(what)?;
         if length == -1 {
@@ -214,7 +218,7 @@ impl<'a> Reader<'a> {
 
     /// UNSIGNED_VARINT: at most five bytes.
     #[inline]
-    pub fn unsigned_varint(&mut self, what: &'static str) -> Result<u32> {
+    pub(crate) fn unsigned_varint(&mut self, what: &'static str) -> Result<u32> {
         // One byte is by far the commonest in a record.
         if let Some(&byte) = self.rest().first()
             && byte < 0x80
@@ -236,13 +240,13 @@ impl<'a> Reader<'a> {
 
     /// UNSIGNED_VARLONG: at most ten bytes.
     #[inline]
-    pub fn unsigned_varlong(&mut self, what: &'static str) -> Result<u64> {
+    pub(crate) fn unsigned_varlong(&mut self, what: &'static str) -> Result<u64> {
         self.base_128(10, what)
     }
 
     /// VARLONG: zigzag, at most ten bytes.
     #[inline]
-    pub fn varlong(&mut self, what: &'static str) -> Result<i64> {
+    pub(crate) fn varlong(&mut self, what: &'static str) -> Result<i64> {
         self.unsigned_varlong(what).map(|value| (value >> 1) as i64 ^ -((value & 1) as i64))
     }
 

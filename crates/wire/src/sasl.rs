@@ -10,9 +10,9 @@ use std::ops::RangeInclusive;
 use crate::read::{Reader, Result};
 
 /// What we speak of SaslHandshake. Version 1 is the one after which SaslAuthenticate carries the messages.
-pub const HANDSHAKE_VERSIONS: RangeInclusive<i16> = 1..=1;
+pub(crate) const HANDSHAKE_VERSIONS: RangeInclusive<i16> = 1..=1;
 /// What we speak of SaslAuthenticate.
-pub const AUTHENTICATE_VERSIONS: RangeInclusive<i16> = 0..=1;
+pub(crate) const AUTHENTICATE_VERSIONS: RangeInclusive<i16> = 0..=1;
 
 /// Who we are and how we prove it.
 #[derive(Debug, Clone)]
@@ -63,7 +63,7 @@ impl Secret {
 
     /// The password.
     #[must_use]
-    pub fn reveal(&self) -> &str {
+    pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
 }
@@ -76,7 +76,7 @@ impl fmt::Debug for Secret {
 
 /// PLAIN's only message. Neither name nor password may have a NUL in it.
 #[must_use]
-pub fn plain_message(user: &str, password: &Secret) -> Vec<u8> {
+pub(crate) fn plain_message(user: &str, password: &Secret) -> Vec<u8> {
     [b"\0", user.as_bytes(), b"\0", password.0.as_bytes()].concat()
 }
 

@@ -54,7 +54,7 @@ impl ApiVersions {
 
     /// The highest version that the broker and we speak.
     #[must_use]
-    pub fn highest_common(&self, api: ApiKey, ours: &RangeInclusive<i16>) -> Option<i16> {
+    pub(crate) fn highest_common(&self, api: ApiKey, ours: &RangeInclusive<i16>) -> Option<i16> {
         let theirs = self.range(api)?;
         let highest = *theirs.end().min(ours.end());
         (highest >= *theirs.start().max(ours.start())).then_some(highest)

@@ -3,7 +3,7 @@
 use crate::versions::ApiKey;
 
 /// The most bytes that a STRING can have.
-pub const STRING_BYTES_MAX: usize = i16::MAX as usize;
+pub(crate) const STRING_BYTES_MAX: usize = i16::MAX as usize;
 
 /// STRING. What is longer than a string can be is cut: no name in Kafka is nearly that long, and the broker refuses the cut one too.
 pub fn string(out: &mut Vec<u8>, text: &str) {
@@ -16,7 +16,7 @@ pub fn string(out: &mut Vec<u8>, text: &str) {
 }
 
 /// NULLABLE_STRING.
-pub fn nullable_string(out: &mut Vec<u8>, text: Option<&str>) {
+pub(crate) fn nullable_string(out: &mut Vec<u8>, text: Option<&str>) {
     match text {
         Some(text) => string(out, text),
         None => out.extend_from_slice(&(-1_i16).to_be_bytes()),
@@ -30,7 +30,7 @@ pub fn bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// The count before an ARRAY's elements.
-pub fn array_length(out: &mut Vec<u8>, count: usize) {
+pub(crate) fn array_length(out: &mut Vec<u8>, count: usize) {
     out.extend_from_slice(&(count as i32).to_be_bytes());
 }
 

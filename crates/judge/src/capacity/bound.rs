@@ -223,7 +223,7 @@ impl Bound {
     }
 
     /// Whether it is about a rate: of bytes, syncs or cycles, not of space, copies or numbers of things.
-    pub fn is_throughput(&self) -> bool {
+    pub(crate) fn is_throughput(&self) -> bool {
         !matches!(self.resource, Resource::Storage | Resource::Memory | Resource::Brokers)
             && !matches!(self.name, BoundName::Replicas)
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// Figures of one load that differ by more than this share of the smaller are named. Ours: rounding to two digits stays below
 /// it, and decimal taken for binary units (2.4 %) does not.
-pub const DISAGREEMENT: f64 = 0.01;
+pub(crate) const DISAGREEMENT: f64 = 0.01;
 
 /// How near a ratio must come to that of two units to be taken for their confusion.
 const NEAR_UNIT: f64 = 0.003;

@@ -6,7 +6,6 @@ use plumb_model::probe::crypto::CryptoProbe;
 
 pub(super) const RULE: ProbeRule = ProbeRule {
     id: "crypto-flags-hidden",
-    title: "Instructions are hidden",
     summary: "This host does not show instructions for encryption that its processor's family has.",
     page: include_str!("../../../../docs/findings/crypto-flags-hidden.md"),
 };

@@ -7,7 +7,6 @@ use plumb_model::probe::crypto::{Algorithm, CryptoEngine, CryptoProbe, EngineNam
 
 pub(super) const RULE: ProbeRule = ProbeRule {
     id: "crypto-in-software",
-    title: "AES without the processor's instructions",
     summary: "A library computes AES-GCM without the instructions that processors have for it.",
     page: include_str!("../../../../docs/findings/crypto-in-software.md"),
 };

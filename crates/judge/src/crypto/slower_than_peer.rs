@@ -7,7 +7,6 @@ use plumb_model::probe::crypto::{Algorithm, CryptoPeer, CryptoProbe, PeerRatio};
 
 pub(super) const RULE: ProbeRule = ProbeRule {
     id: "crypto-slower-than-peer",
-    title: "One host encrypts many times slower",
     summary: "Of two hosts, one encrypts AES at a fraction of the other's rate.",
     page: include_str!("../../../../docs/findings/crypto-slower-than-peer.md"),
 };

@@ -10,7 +10,6 @@ use plumb_stats::steady::Shape;
 
 pub(super) const RULE: Rule = Rule {
     id: "burst-credits",
-    title: "Burst credits",
     summary: "The host or its device is fast only until its credits are used up.",
     page: include_str!("../../../../docs/findings/burst-credits.md"),
     severity: Severity::Suspect,

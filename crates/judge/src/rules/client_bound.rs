@@ -9,7 +9,6 @@ use plumb_model::observation::ThreadCpu;
 
 pub(super) const RULE: Rule = Rule {
     id: "client-bound",
-    title: "Client-bound",
     summary: "The load generator's own delay or CPU is a large part of what was measured.",
     page: include_str!("../../../../docs/findings/client-bound.md"),
     severity: Severity::Invalid,

@@ -12,7 +12,6 @@ use plumb_model::plan::Driver;
 
 pub(super) const RULE: Rule = Rule {
     id: "client-queue",
-    title: "The client's own queue",
     summary: "An idempotent librdkafka held messages back in its own queue, which linger.ms does not explain.",
     page: include_str!("../../../../docs/findings/client-queue.md"),
     severity: Severity::Suspect,

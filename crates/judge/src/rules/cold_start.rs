@@ -7,7 +7,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "cold-start",
-    title: "Cold start",
     summary: "Latency came down, or the rate went up, early in the measured part: the warm-up was too short.",
     page: include_str!("../../../../docs/findings/cold-start.md"),
     severity: Severity::Suspect,

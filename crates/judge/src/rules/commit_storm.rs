@@ -8,7 +8,6 @@ use plumb_model::plan::Driver;
 
 pub(super) const RULE: Rule = Rule {
     id: "commit-storm",
-    title: "Many commits",
     summary: "Consumers committed offsets more than ten times a second each.",
     page: include_str!("../../../../docs/findings/commit-storm.md"),
     severity: Severity::Suspect,

@@ -8,7 +8,6 @@ use plumb_model::plan::Payload;
 
 pub(super) const RULE: Rule = Rule {
     id: "compression",
-    title: "Compression",
     summary: "A codec was in use: fewer bytes went out than the values have, by how random the values are.",
     page: include_str!("../../../../docs/findings/compression.md"),
     severity: Severity::Suspect,

@@ -7,7 +7,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "consumers-behind",
-    title: "Consumers behind",
     summary: "Producers were faster than consumers: the rate of producing cannot be held.",
     page: include_str!("../../../../docs/findings/consumers-behind.md"),
     severity: Severity::Note,

@@ -8,7 +8,6 @@ use plumb_model::observation::{Accounting, Distribution};
 
 pub(super) const RULE: Rule = Rule {
     id: "counts-do-not-add-up",
-    title: "Counts do not add up",
     summary: "Messages sent, acknowledged, received, recorded and stored do not agree.",
     page: include_str!("../../../../docs/findings/counts-do-not-add-up.md"),
     severity: Severity::Invalid,

@@ -5,7 +5,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "counts-not-checked",
-    title: "Counts not checked with the broker",
     summary: "The broker's offsets could not be read, so its word on what was stored is missing.",
     page: include_str!("../../../../docs/findings/counts-not-checked.md"),
     severity: Severity::Note,

@@ -6,7 +6,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "duplicates-or-reorder",
-    title: "Duplicates or wrong order",
     summary: "Messages arrived twice or after later ones.",
     page: include_str!("../../../../docs/findings/duplicates-or-reorder.md"),
     severity: Severity::Suspect,

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule = Rule {
     id: "durability",
-    title: "Durability",
     summary: "What the guarantee of a write was.",
     page: include_str!("../../../../docs/findings/durability.md"),
     severity: Severity::Note,

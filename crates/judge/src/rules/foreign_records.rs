@@ -7,7 +7,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "foreign-records",
-    title: "Foreign records",
     summary: "Somebody else wrote to the topic while it was measured.",
     page: include_str!("../../../../docs/findings/foreign-records.md"),
     severity: Severity::Suspect,

@@ -5,7 +5,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "histogram-overflow",
-    title: "Histogram overflow",
     summary: "Latencies were too long for the histogram and are missing from the quantiles.",
     page: include_str!("../../../../docs/findings/histogram-overflow.md"),
     severity: Severity::Invalid,

@@ -5,7 +5,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "host-changed",
-    title: "Host changed by a trial",
     summary: "A trial had changed settings of this host, or its commands were not undone.",
     page: include_str!("../../../../docs/findings/host-changed.md"),
     severity: Severity::Suspect,

@@ -8,7 +8,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "identical-steps-differ",
-    title: "Identical steps differ",
     summary: "Two steps with the same settings differ by more than the noise.",
     page: include_str!("../../../../docs/findings/identical-steps-differ.md"),
     severity: Severity::Suspect,

@@ -8,7 +8,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "instrument-coarse",
-    title: "Coarse instrument",
     summary: "Pacing or clock of the instrument is not small against what it measured.",
     page: include_str!("../../../../docs/findings/instrument-coarse.md"),
     severity: Severity::Suspect,

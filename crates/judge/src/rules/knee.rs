@@ -8,7 +8,6 @@ use plumb_model::sweep::{NoKnee, SweepPlace, SweepResult};
 
 pub(super) const RULE: Rule = Rule {
     id: "knee",
-    title: "Knee",
     summary: "From some number of clients on, more of them move no more messages.",
     page: include_str!("../../../../docs/findings/knee.md"),
     severity: Severity::Note,

@@ -8,7 +8,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "linger-bound",
-    title: "Linger-bound",
     summary: "Most of the latency is the client waiting for a batch to fill (linger.ms).",
     page: include_str!("../../../../docs/findings/linger-bound.md"),
     severity: Severity::Note,

@@ -8,7 +8,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "linger-explains-difference",
-    title: "Linger explains the difference",
     summary: "Two setups differ by what their clients wait for batches to fill.",
     page: include_str!("../../../../docs/findings/linger-explains-difference.md"),
     severity: Severity::Note,

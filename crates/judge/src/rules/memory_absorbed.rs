@@ -10,7 +10,6 @@ use plumb_model::plan::{ClusterPlan, LoadPlan, Mode};
 
 pub(super) const RULE: Rule = Rule {
     id: "memory-absorbed",
-    title: "Memory, not the device",
     summary: "The page cache took or gave what the log's device would have had to: the figure is memory's.",
     page: include_str!("../../../../docs/findings/memory-absorbed.md"),
     severity: Severity::Suspect,

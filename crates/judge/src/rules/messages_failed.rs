@@ -8,7 +8,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "messages-failed",
-    title: "Messages failed",
     summary: "Some messages were not delivered, or nobody knows.",
     page: include_str!("../../../../docs/findings/messages-failed.md"),
     severity: Severity::Invalid,

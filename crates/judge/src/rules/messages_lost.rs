@@ -8,7 +8,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "messages-lost",
-    title: "Messages lost",
     summary: "Messages were acknowledged and never received.",
     page: include_str!("../../../../docs/findings/messages-lost.md"),
     severity: Severity::Invalid,

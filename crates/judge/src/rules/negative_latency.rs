@@ -6,7 +6,6 @@ use plumb_model::observation::Latencies;
 
 pub(super) const RULE: Rule = Rule {
     id: "negative-latency",
-    title: "Negative latency",
     summary: "Messages seem to have arrived before they were due.",
     page: include_str!("../../../../docs/findings/negative-latency.md"),
     severity: Severity::Invalid,

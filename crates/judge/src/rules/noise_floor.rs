@@ -8,7 +8,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "noise-floor",
-    title: "Noise floor",
     summary: "What two steps with the same settings say about the run's noise.",
     page: include_str!("../../../../docs/findings/noise-floor.md"),
     severity: Severity::Note,

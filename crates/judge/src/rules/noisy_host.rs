@@ -9,7 +9,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "noisy-host",
-    title: "Noisy host",
     summary: "Other work took this host's processors: other guests, or other programs.",
     page: include_str!("../../../../docs/findings/noisy-host.md"),
     severity: Severity::Suspect,

@@ -9,7 +9,6 @@ use plumb_stats::steady::Shape;
 
 pub(super) const RULE: Rule = Rule {
     id: "not-steady",
-    title: "Not steady",
     summary: "Latency, or the rate, did not hold its level while it was measured.",
     page: include_str!("../../../../docs/findings/not-steady.md"),
     severity: Severity::Suspect,

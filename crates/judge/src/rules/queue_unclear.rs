@@ -8,7 +8,6 @@ use plumb_model::queue::{QueueCourse, QueueResult};
 
 pub(super) const RULE: Rule = Rule {
     id: "queue-unclear",
-    title: "Queue unclear",
     summary: "Whether the producers' queue grows cannot be told.",
     page: include_str!("../../../../docs/findings/queue-unclear.md"),
     severity: Severity::Suspect,

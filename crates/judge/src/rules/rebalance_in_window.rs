@@ -6,7 +6,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "rebalance-in-window",
-    title: "Rebalance in the window",
     summary: "The consumer group was rebalanced while messages were measured.",
     page: include_str!("../../../../docs/findings/rebalance-in-window.md"),
     severity: Severity::Suspect,

@@ -6,7 +6,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "reconnect-in-window",
-    title: "Reconnect in the window",
     summary: "Connections were lost or made, or requests repeated, while messages were measured.",
     page: include_str!("../../../../docs/findings/reconnect-in-window.md"),
     severity: Severity::Suspect,

@@ -7,7 +7,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "removed-before-read",
-    title: "Removed before read",
     summary: "Retention, deletion or compaction took records out of the logs before consumers were given them.",
     page: include_str!("../../../../docs/findings/removed-before-read.md"),
     severity: Severity::Suspect,

@@ -7,7 +7,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "replication-behind",
-    title: "Replication behind",
     summary: "Records are in the leaders' logs and not copied by all in-sync followers: consumers cannot read them.",
     page: include_str!("../../../../docs/findings/replication-behind.md"),
     severity: Severity::Suspect,

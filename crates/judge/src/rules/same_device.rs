@@ -8,7 +8,6 @@ use plumb_model::plan::{ClusterPlan, LogDirLayout};
 
 pub(super) const RULE: Rule = Rule {
     id: "same-device",
-    title: "One device under several names",
     summary: "Log directories that are compared lie on the same hardware.",
     page: include_str!("../../../../docs/findings/same-device.md"),
     severity: Severity::Suspect,

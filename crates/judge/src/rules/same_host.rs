@@ -6,7 +6,6 @@ use plumb_model::plan::ClusterPlan;
 
 pub(super) const RULE: Rule = Rule {
     id: "same-host",
-    title: "One host",
     summary: "Generator and broker share a machine: no network is in the figures.",
     page: include_str!("../../../../docs/findings/same-host.md"),
     severity: Severity::Note,

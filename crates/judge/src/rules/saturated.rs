@@ -10,7 +10,6 @@ use plumb_stats::trend::trend;
 
 pub(super) const RULE: Rule = Rule {
     id: "saturated",
-    title: "Saturated",
     summary: "The path could not keep up with the load: latency then measures the length of the run.",
     page: include_str!("../../../../docs/findings/saturated.md"),
     severity: Severity::Invalid,

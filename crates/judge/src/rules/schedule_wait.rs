@@ -8,7 +8,6 @@ use plumb_model::observation::Distribution;
 
 pub(super) const RULE: Rule = Rule {
     id: "schedule-wait",
-    title: "Sends waited",
     summary: "Service time hides a wait that the latency from the intended time shows.",
     page: include_str!("../../../../docs/findings/schedule-wait.md"),
     severity: Severity::Note,

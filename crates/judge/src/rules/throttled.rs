@@ -7,7 +7,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "throttled",
-    title: "Throttled",
     summary: "The broker held clients back by a quota.",
     page: include_str!("../../../../docs/findings/throttled.md"),
     severity: Severity::Suspect,

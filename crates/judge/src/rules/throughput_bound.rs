@@ -10,7 +10,6 @@ use plumb_model::plan::ClusterPlan;
 
 pub(super) const RULE: Rule = Rule {
     id: "throughput-bound",
-    title: "What bounds the rate",
     summary: "A resource was at its limit while messages went as fast as possible.",
     page: include_str!("../../../../docs/findings/throughput-bound.md"),
     severity: Severity::Note,

@@ -10,7 +10,6 @@ use plumb_stats::paired::PAIRS_MIN;
 
 pub(super) const RULE: Rule = Rule {
     id: "too-few-blocks",
-    title: "Too few blocks",
     summary: "Setups share too few rounds for a comparison, or a rate has too few for an interval.",
     page: include_str!("../../../../docs/findings/too-few-blocks.md"),
     severity: Severity::Note,

@@ -8,7 +8,6 @@ use plumb_stats::distribution::samples_needed;
 
 pub(super) const RULE: Rule = Rule {
     id: "too-few-samples",
-    title: "Too few samples",
     summary: "A headline quantile is absent because too few messages stand behind it.",
     page: include_str!("../../../../docs/findings/too-few-samples.md"),
     severity: Severity::Invalid,

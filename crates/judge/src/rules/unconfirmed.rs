@@ -6,7 +6,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "unconfirmed",
-    title: "Unconfirmed writes",
     summary: "With acks=0 nothing confirms a write: acknowledge latency is the hand-over to the socket.",
     page: include_str!("../../../../docs/findings/unconfirmed.md"),
     severity: Severity::Note,

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 pub(super) const RULE: Rule = Rule {
     id: "unequal-durability",
-    title: "Unequal durability",
     summary: "Steps with different guarantees are held against each other.",
     page: include_str!("../../../../docs/findings/unequal-durability.md"),
     severity: Severity::Note,

@@ -8,7 +8,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "unequal-records",
-    title: "Unequal records",
     summary: "Steps whose records differ in keys, content or spread are held against each other.",
     page: include_str!("../../../../docs/findings/unequal-records.md"),
     severity: Severity::Note,

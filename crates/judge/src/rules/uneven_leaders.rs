@@ -8,7 +8,6 @@ use plumb_model::plan::TopicPlan;
 
 pub(super) const RULE: Rule = Rule {
     id: "uneven-leaders",
-    title: "Uneven leaders",
     summary: "One broker led more of the topic's partitions than its share.",
     page: include_str!("../../../../docs/findings/uneven-leaders.md"),
     severity: Severity::Suspect,

@@ -8,7 +8,6 @@ use plumb_model::plan::{Driver, Keys};
 
 pub(super) const RULE: Rule = Rule {
     id: "uneven-partitions",
-    title: "Uneven partitions",
     summary: "Some partitions got far more records than others.",
     page: include_str!("../../../../docs/findings/uneven-partitions.md"),
     severity: Severity::Suspect,

@@ -7,7 +7,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "unfinished-run",
-    title: "Unfinished run",
     summary: "The run did not do all that it had planned.",
     page: include_str!("../../../../docs/findings/unfinished-run.md"),
     severity: Severity::Invalid,

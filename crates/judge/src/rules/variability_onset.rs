@@ -8,7 +8,6 @@ use plumb_model::sweep::SweepResult;
 
 pub(super) const RULE: Rule = Rule {
     id: "variability-onset",
-    title: "Variability begins",
     summary: "From some number of clients on, the rate varies more from block to block.",
     page: include_str!("../../../../docs/findings/variability-onset.md"),
     severity: Severity::Note,

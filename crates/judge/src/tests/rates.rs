@@ -1,7 +1,8 @@
 //! Runs in which messages go as fast as possible: healthy ones are valid in every mode, what is wrong is still found.
 
+use crate::comparison::{PRODUCED_PER_S, RECEIVED_PER_S};
 use crate::healthy::rates::{LIBRDKAFKA, WIRE, saturating, swept};
-use crate::{PRODUCED_PER_S, RECEIVED_PER_S, judge};
+use crate::judge;
 use plumb_model::document::{GeneratorCeiling, RunDocument};
 use plumb_model::finding::{ComparisonVerdict, Finding, Severity, ValidityVerdict};
 use plumb_model::plan::{Driver, Mode};

@@ -46,7 +46,7 @@ impl CertificateAuthority {
     ///
     /// # Errors
     /// When the system has no randomness to give.
-    pub fn issue_loopback_server(&self) -> Result<Identity> {
+    pub(crate) fn issue_loopback_server(&self) -> Result<Identity> {
         let mut params = CertificateParams::new(["127.0.0.1".to_owned(), "localhost".to_owned()])?;
         params.distinguished_name = named("plumb lab broker").distinguished_name;
         // Brokers are clients of each other as well.
@@ -59,7 +59,7 @@ impl CertificateAuthority {
     ///
     /// # Errors
     /// When the system has no randomness to give.
-    pub fn issue_client(&self, common_name: &str) -> Result<Identity> {
+    pub(crate) fn issue_client(&self, common_name: &str) -> Result<Identity> {
         let mut params = named(common_name);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         self.issue(params)

@@ -27,7 +27,7 @@ impl<T> OneOrMany<T> {
     }
 
     /// Whether this is a sweep.
-    pub fn is_sweep(&self) -> bool {
+    pub(crate) fn is_sweep(&self) -> bool {
         matches!(self, OneOrMany::Many(_))
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 const WARM_UP_SHARE: u32 = 10;
 const WARM_UP_MAX: Duration = Duration::from_millis(50);
 /// A block goes on for so many times its length at most to get the commits that it should have, whatever one commit takes.
-pub const LENGTHS_MAX: u32 = 10;
+pub(crate) const LENGTHS_MAX: u32 = 10;
 
 /// The length of a block.
 #[derive(Debug, Clone, Copy)]

@@ -26,7 +26,7 @@ impl CompressedBatch {
     ///
     /// # Panics
     /// Where nothing was sealed before.
-    pub fn reseal(&mut self, seal: &Seal) -> &[u8] {
+    pub(crate) fn reseal(&mut self, seal: &Seal) -> &[u8] {
         assert!(self.records > 0, "an empty batch cannot be sent");
         header::write(&mut self.bytes, self.records, self.codec, seal);
         &self.bytes

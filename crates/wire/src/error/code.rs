@@ -19,9 +19,9 @@ impl ErrorCode {
     /// The batch was appended before; its offset may be unknown by now.
     pub const DUPLICATE_SEQUENCE_NUMBER: Self = Self(46);
     /// The broker, or this listener of it, does not know the mechanism.
-    pub const UNSUPPORTED_SASL_MECHANISM: Self = Self(33);
+    pub(crate) const UNSUPPORTED_SASL_MECHANISM: Self = Self(33);
     /// Authentication where there is none, or twice.
-    pub const ILLEGAL_SASL_STATE: Self = Self(34);
+    pub(crate) const ILLEGAL_SASL_STATE: Self = Self(34);
 
     /// Whether it is success.
     #[inline]

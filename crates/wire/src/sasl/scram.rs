@@ -71,7 +71,7 @@ impl Scram {
 
     /// The first message.
     #[must_use]
-    pub fn first_message(&self) -> String {
+    pub(crate) fn first_message(&self) -> String {
         format!("{HEADER}{}", self.first_bare)
     }
 
@@ -79,7 +79,10 @@ impl Scram {
     ///
     /// # Errors
     /// When the message is not what the RFC says, or asks for an absurd number of iterations.
-    pub fn last_message(self, server_first: &[u8]) -> Result<(String, ServerProof), AuthenticationProblem> {
+    pub(crate) fn last_message(
+        self,
+        server_first: &[u8],
+    ) -> Result<(String, ServerProof), AuthenticationProblem> {
         let server_first = text(server_first)?;
         let (nonce, salt, iterations) = self.challenge(server_first)?;
         let mut salted = vec![0; self.hash.digest.output_len()];
