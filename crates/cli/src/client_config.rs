@@ -1,6 +1,8 @@
 //! Reads the client properties file that says how to connect.
 
 use plumb_load::librdkafka::java::{self, ClientConfig, ConfigError};
+use plumb_model::fault::{Fault, HasFault};
+use std::borrow::Cow;
 use thiserror::Error;
 
 /// A client properties file that cannot be used.
@@ -12,16 +14,21 @@ pub(crate) enum ConfigFileError {
     Content(#[from] ConfigError),
 }
 
-impl ConfigFileError {
-    pub(crate) fn hint(&self) -> &'static str {
-        match self {
+impl HasFault for ConfigFileError {
+    fn fault(&self) -> Fault {
+        Fault::User
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
             ConfigFileError::Read(_) => {
                 "--config (or cluster.config) names a client properties file, as for the Java client or librdkafka"
             }
             ConfigFileError::Content(_) => {
                 "the file says how to connect (security.protocol, sasl.*, ssl.*), with the Java client's names or librdkafka's"
             }
-        }
+        };
+        Some(hint.into())
     }
 }
 

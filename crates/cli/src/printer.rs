@@ -5,8 +5,10 @@ mod stdout;
 
 pub(crate) use looks::Looks;
 
+use plumb_model::fault::{Fault, HasFault};
 use plumb_report::text::{TextStyle, printable};
 use rustix::termios::{isatty, tcgetwinsize};
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use thiserror::Error;
@@ -54,10 +56,17 @@ pub(crate) struct StdoutError {
     source: rustix::io::Errno,
 }
 
-impl StdoutError {
-    /// The next step.
-    pub(crate) const HINT: &str =
-        "what was printed is not whole: standard output has to be open for writing, and to have room";
+impl HasFault for StdoutError {
+    fn fault(&self) -> Fault {
+        Fault::Environment
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(
+            "what was printed is not whole: standard output has to be open for writing, and to have room"
+                .into(),
+        )
+    }
 }
 
 /// How standard output fares, from the first refusal on.

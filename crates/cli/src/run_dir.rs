@@ -5,7 +5,9 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 use jiff::Timestamp;
 use plumb_model::document::{RunDocument, SCHEMA_VERSION};
+use plumb_model::fault::{Fault, HasFault};
 use plumb_stats::histogram::Histogram;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -40,20 +42,20 @@ pub(crate) enum RunDirError {
     Newer { path: PathBuf, got: u64 },
 }
 
-impl RunDirError {
-    pub(crate) fn is_usage(&self) -> bool {
+impl HasFault for RunDirError {
+    fn fault(&self) -> Fault {
         match self {
-            RunDirError::Write(_) => false,
+            RunDirError::Write(_) => Fault::Environment,
             RunDirError::Exists(_)
             | RunDirError::Read(_)
             | RunDirError::NotADocument { .. }
             | RunDirError::Busy(_)
             | RunDirError::Shortened { .. }
-            | RunDirError::Newer { .. } => true,
+            | RunDirError::Newer { .. } => Fault::User,
         }
     }
 
-    pub(crate) fn hint(&self) -> Option<String> {
+    fn hint(&self) -> Option<Cow<'static, str>> {
         let hint = match self {
             RunDirError::Write(_) => {
                 "is there space, and may you write there? --out DIR chooses another place"
@@ -66,7 +68,7 @@ impl RunDirError {
             RunDirError::Shortened { .. } => "files of the run were lost, so it cannot go on: start it anew",
             RunDirError::Newer { .. } => "a newer plumb wrote it: update this one",
         };
-        Some(hint.to_owned())
+        Some(hint.into())
     }
 }
 

@@ -1,10 +1,12 @@
 //! Reads a scenario file: strict, and with the place of every value for the plan's origins.
 
+use plumb_model::fault::{Fault, HasFault};
 use plumb_model::plan::Origin;
 use plumb_model::resolve::Sources;
 use plumb_model::scenario::Scenario;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 use thiserror::Error;
@@ -18,14 +20,19 @@ pub(crate) enum ScenarioFileError {
     Content { message: String },
 }
 
-impl ScenarioFileError {
-    pub(crate) fn hint(&self) -> Option<String> {
-        match self {
-            ScenarioFileError::Read(_) => Some("ready ones are in scenarios/".to_owned()),
-            ScenarioFileError::Content { .. } => Some(
-                "docs/reference/scenario.schema.json lists every key; scenarios/ has examples".to_owned(),
-            ),
-        }
+impl HasFault for ScenarioFileError {
+    fn fault(&self) -> Fault {
+        Fault::User
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
+            ScenarioFileError::Read(_) => "ready ones are in scenarios/",
+            ScenarioFileError::Content { .. } => {
+                "docs/reference/scenario.schema.json lists every key; scenarios/ has examples"
+            }
+        };
+        Some(hint.into())
     }
 }
 

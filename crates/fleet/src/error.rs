@@ -1,18 +1,9 @@
 //! What can go wrong with a fleet's figures, whose fault it is, and what to do next.
 
+use plumb_model::fault::{Fault, HasFault};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use thiserror::Error;
-
-/// Whose fault an error is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// The user's words, or the files that they name.
-    Usage,
-    /// This machine.
-    Environment,
-    /// The metrics server.
-    Target,
-}
 
 /// Figures that cannot be read, or not be believed.
 #[derive(Debug, Error)]
@@ -237,24 +228,33 @@ pub enum FleetInputError {
     Stopped,
 }
 
-impl FleetInputError {
-    /// Whose fault it is.
-    #[must_use]
-    pub fn fault(&self) -> Fault {
+/// Names for a message, not more than a person reads.
+fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 20;
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("{name:?}")).collect();
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+impl HasFault for FleetInputError {
+    fn fault(&self) -> Fault {
         match self {
             FleetInputError::Open { source, .. } => match source.kind() {
-                std::io::ErrorKind::NotFound | std::io::ErrorKind::IsADirectory => Fault::Usage,
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::IsADirectory => Fault::User,
                 _ => Fault::Environment,
             },
             FleetInputError::Prometheus(error) => error.fault(),
-            _ => Fault::Usage,
+            _ => Fault::User,
         }
     }
 
-    /// The next step, where one is known.
-    #[must_use]
-    pub fn hint(&self) -> Option<&'static str> {
-        Some(match self {
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
             FleetInputError::Open { .. } => "check the path and who may read it",
             FleetInputError::NoFiles => "name the CSV or Parquet files with the samples",
             FleetInputError::NoColumn { .. } => {
@@ -304,21 +304,9 @@ impl FleetInputError {
             FleetInputError::TooLarge { .. } => {
                 "choose longer intervals or a shorter window; or is a time in another unit than it looks?"
             }
-            FleetInputError::Prometheus(error) => error.hint(),
+            FleetInputError::Prometheus(error) => return error.hint(),
             FleetInputError::Stopped => return None,
-        })
-    }
-}
-
-/// Names for a message, not more than a person reads.
-fn listed(names: &[String]) -> String {
-    const SHOWN: usize = 20;
-    if names.is_empty() {
-        return "none".to_owned();
-    }
-    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("{name:?}")).collect();
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+        };
+        Some(hint.into())
     }
 }

@@ -111,6 +111,7 @@ pub(crate) fn without_mark(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plumb_model::fault::HasFault;
 
     fn read_text(text: &str) -> (Result<ListedServers, FleetInputError>, Exclusions) {
         let directory = tempfile::tempdir().unwrap();

@@ -31,7 +31,7 @@ mod track;
 mod value;
 
 pub use csv::delimiter;
-pub use error::{Fault, FleetInputError};
+pub use error::FleetInputError;
 pub use exclusions::TOO_FEW_SAMPLES;
 pub use instant::instant;
 pub use prometheus::{PrometheusError, TlsFault};

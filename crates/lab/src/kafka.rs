@@ -41,7 +41,7 @@ mod startup;
 pub use certificates::CertificateAuthority;
 pub use client::PlainClient;
 pub use cluster::LabCluster;
-pub use error::{Fault, LabError, Result};
+pub use error::{LabError, Result};
 pub use labs::{BrokerStatus, LabStatus, Labs};
 pub use log_dirs::LogDir;
 pub use options::{LabOptions, ScramMechanism, ScramUser, Step, Tls};

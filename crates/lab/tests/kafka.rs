@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use plumb_lab::kafka::{Fault, LabCluster, LabError, LabOptions, Labs, PlainClient, Step};
+use plumb_lab::kafka::{LabCluster, LabError, LabOptions, Labs, PlainClient, Step};
+use plumb_model::fault::{Fault, HasFault};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -171,7 +172,7 @@ fn a_jvm_flag_that_does_not_exist_ends_the_start_with_the_jvms_own_words() {
     let error = labs.start(&options).err().unwrap();
     assert!(matches!(error, LabError::BrokerEnded { broker: 1, .. }), "{error}");
     assert!(error.to_string().contains("Unrecognized VM option 'NoSuchFlag'"), "{error}");
-    assert_eq!(error.fault(), Fault::Usage);
+    assert_eq!(error.fault(), Fault::User);
     assert!(labs_in(root.path()).is_empty());
 }
 
@@ -184,7 +185,7 @@ fn a_broker_property_with_a_wrong_value_ends_the_start_with_kafkas_own_words() {
     };
     let error = labs.start(&options).err().unwrap();
     assert!(error.to_string().contains("Invalid value many for configuration num.io.threads"), "{error}");
-    assert_eq!(error.fault(), Fault::Usage);
+    assert_eq!(error.fault(), Fault::User);
     assert!(labs_in(root.path()).is_empty());
 }
 

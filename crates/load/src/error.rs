@@ -1,5 +1,7 @@
 //! What can go wrong while driving a path, and whose fault it is.
 
+use plumb_model::fault::{Fault, HasFault};
+use std::borrow::Cow;
 use thiserror::Error;
 
 /// What went wrong.
@@ -112,4 +114,106 @@ pub enum LoadError {
     /// The user asked to stop before anything was measured.
     #[error("stopped before anything was measured")]
     Stopped,
+}
+
+impl HasFault for LoadError {
+    fn fault(&self) -> Fault {
+        match self {
+            LoadError::Property { .. }
+            | LoadError::Properties { .. }
+            | LoadError::PayloadFile { .. }
+            | LoadError::TooLargeForProducer { .. } => Fault::User,
+            LoadError::Thread { .. } | LoadError::Stopped => Fault::Environment,
+            LoadError::UnknownTopic { .. }
+            | LoadError::Unreachable { .. }
+            | LoadError::Disconnected { .. }
+            | LoadError::Authentication { .. }
+            | LoadError::Tls { .. }
+            | LoadError::Refused { .. }
+            | LoadError::TooLarge { .. }
+            | LoadError::NotReady { .. } => Fault::Target,
+        }
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
+            LoadError::Property { .. } => "the names are librdkafka's: see its CONFIGURATION.md",
+            LoadError::UnknownTopic { .. } => {
+                "plumb does not create a topic that you name; leave it out and a topic is made and deleted for the run"
+            }
+            LoadError::Unreachable { reason, .. } if reason.contains("resolve") => {
+                "the name cannot be resolved: check --bootstrap and the host's name service"
+            }
+            LoadError::Unreachable { reason, .. } if reason.contains("refused") => {
+                "nothing listens there: check the port, and that the broker runs (`plumb lab up` starts one here)"
+            }
+            LoadError::Disconnected { .. } => {
+                "the port expects another protocol: set security.protocol (SSL for TLS, SASL_SSL for TLS and a login, \
+                 SASL_PLAINTEXT for a login alone) in a client properties file and name it with --config"
+            }
+            LoadError::Unreachable { .. } => {
+                "check the address, the port and the firewall between here and there"
+            }
+            LoadError::Properties { reason } if reason.contains(".location failed") => {
+                "is the file that this property names there, readable, and in the PEM format?"
+            }
+            LoadError::Properties { .. } => {
+                "check the client properties file (--config) and the properties under test; librdkafka's \
+                 CONFIGURATION.md explains them"
+            }
+            LoadError::Authentication { reason, .. } if reason.contains("Unsupported SASL mechanism") => {
+                "set sasl.mechanism in the client properties file (--config) to one that the broker offers"
+            }
+            LoadError::Authentication { .. } => {
+                "check sasl.mechanism, sasl.username and sasl.password in the client properties file (--config)"
+            }
+            LoadError::Tls { reason, .. } if reason.contains("plaintext") || reason.contains("PLAINTEXT") => {
+                "that port does not speak TLS: give the cluster's TLS port, or set security.protocol=PLAINTEXT \
+                 (SASL_PLAINTEXT with a login) in the client properties file"
+            }
+            LoadError::Tls { reason, .. } if reason.contains("verify") => {
+                "the broker's certificate is not signed by a known authority: set ssl.ca.location in the client properties file"
+            }
+            LoadError::Tls { .. } => "is it the TLS port, and do both sides speak the same versions of TLS?",
+            LoadError::TooLargeForProducer { .. } => {
+                "raise it (-X message.max.bytes=N, or setups[].producer), and the topic's max.message.bytes with it; or \
+                 send smaller values"
+            }
+            LoadError::TooLarge { .. } => "raise max.message.bytes of the topic, or send smaller values",
+            LoadError::PayloadFile { .. } => {
+                "load.payload.file names the file whose bytes the messages carry"
+            }
+            LoadError::Refused { reason, .. } => return refusal_hint(reason).map(Cow::from),
+            LoadError::NotReady { .. } => "does the topic have a leader and enough in-sync replicas?",
+            _ => return None,
+        };
+        Some(hint.into())
+    }
+
+    fn is_stop(&self) -> bool {
+        matches!(self, LoadError::Stopped)
+    }
+}
+
+/// What to do about an error code of the broker.
+fn refusal_hint(reason: &str) -> Option<&'static str> {
+    let hints = [
+        (
+            "TOPIC_EXCEPTION",
+            "a topic's name has letters, digits, dots, underscores and hyphens, at most 249 of them",
+        ),
+        (
+            "INVALID_CONFIG",
+            "topic.configs takes Kafka's topic configs (kafka.apache.org/documentation/#topicconfigs)",
+        ),
+        (
+            "INVALID_REPLICATION_FACTOR",
+            "a replica needs a broker of its own: lower topic.replication (--replication)",
+        ),
+        (
+            "AUTHORIZATION_FAILED",
+            "this user may not do that: have it allowed, or give a topic that exists and that it may use (--topic)",
+        ),
+    ];
+    hints.into_iter().find(|(code, _)| reason.contains(code)).map(|(_, hint)| hint)
 }

@@ -10,6 +10,7 @@ pub mod compare;
 pub mod condition;
 pub mod document;
 pub mod facts;
+pub mod fault;
 pub mod finding;
 pub mod fleet;
 pub mod observation;

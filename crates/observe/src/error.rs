@@ -1,5 +1,7 @@
 //! What can go wrong when a host or a broker is asked about itself.
 
+use plumb_model::fault::{Fault, HasFault};
+use std::borrow::Cow;
 use std::io;
 
 use thiserror::Error;
@@ -74,5 +76,24 @@ impl ObserveError {
             ObserveError::Read { path, source } => format!("cannot read {path}: {source}"),
             other => other.to_string(),
         }
+    }
+}
+
+impl HasFault for ObserveError {
+    fn fault(&self) -> Fault {
+        match self {
+            ObserveError::Read { .. }
+            | ObserveError::TooLarge { .. }
+            | ObserveError::Format { .. }
+            | ObserveError::NoProcess { .. } => Fault::Environment,
+            ObserveError::Fetch { .. } | ObserveError::Page { .. } => Fault::Target,
+        }
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        let is_page = matches!(self, ObserveError::Fetch { .. } | ObserveError::Page { .. });
+        is_page.then(|| {
+            "--metrics takes the address of a broker's JMX exporter, such as http://host:9404/metrics".into()
+        })
     }
 }

@@ -28,6 +28,6 @@ mod stream;
 
 pub use committers::{Committers, Prepared};
 pub use directory::{Directory, check_open_files};
-pub use error::{Fault, StorageError};
+pub use error::StorageError;
 pub use recorder::CommitSample;
 pub use stream::{StreamSample, Streams};

@@ -21,6 +21,7 @@ use hook::{Hook, Secrets};
 use host_setting::{HostFiles, Setting};
 use journal::{Claim, Left, Places};
 use plumb_load::LoadError;
+use plumb_model::fault::HasFault;
 use plumb_model::plan::{Plan, Properties};
 use plumb_model::trial::ArmPlan;
 use std::path::{Path, PathBuf};
@@ -63,7 +64,7 @@ pub(super) fn claim(plan: &Plan, dir: &RunDir) -> Result<Option<Claim>, JournalE
             crate::printer::note(&format!(
                 "warning: {error}: should this trial be killed, no other is told that a command `after` is still to run \
                  ({})",
-                error.hint()
+                error.hint().unwrap_or_default()
             ));
             Ok(None)
         }

@@ -2,8 +2,10 @@
 //! middle, or that swap, would be measured as a property of an arm.
 
 use anyhow::Result;
+use plumb_model::fault::{Fault, HasFault};
 use plumb_model::plan::Plan;
 use plumb_observe::{FreeMemory, HostRoot, free_memory};
+use std::borrow::Cow;
 use thiserror::Error;
 
 /// Labs that do not fit into what is free.
@@ -20,9 +22,15 @@ pub(crate) struct TooLittleMemory {
     free: FreeMemory,
 }
 
-impl TooLittleMemory {
-    pub(crate) const HINT: &str = "give the brokers less (cluster.lab.heap: 256m), leave out arms that need brokers of their own, or free some \
-         memory. Whatever is left is the page cache of the logs";
+impl HasFault for TooLittleMemory {
+    fn fault(&self) -> Fault {
+        Fault::Environment
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        Some("give the brokers less (cluster.lab.heap: 256m), leave out arms that need brokers of their own, or free some \
+         memory. Whatever is left is the page cache of the logs".into())
+    }
 }
 
 /// Refuses a plan whose labs do not fit. Nothing is said where the machine does not tell what is free.

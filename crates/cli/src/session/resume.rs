@@ -14,8 +14,10 @@ use crate::run_dir::{RunDir, RunDirError, read_document};
 use anyhow::Result;
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::facts::{Fact, HostFacts};
+use plumb_model::fault::{Fault, HasFault};
 use plumb_model::plan::{ClusterPlan, Plan, StepPlan};
 use plumb_observe::{HostRoot, SystemCommands, host_facts};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use thiserror::Error;
@@ -35,9 +37,16 @@ pub(crate) enum ResumeError {
     Damaged { path: String },
 }
 
-impl ResumeError {
-    pub(crate) fn hint(&self) -> &'static str {
+impl HasFault for ResumeError {
+    fn fault(&self) -> Fault {
         match self {
+            ResumeError::OtherCluster { .. } => Fault::Target,
+            _ => Fault::User,
+        }
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
             ResumeError::Complete { .. } => "plumb report shows it",
             ResumeError::OtherVersion { .. } => {
                 "go on with the plumb that began it: two may not measure alike. Or start it anew"
@@ -46,7 +55,8 @@ impl ResumeError {
                 "blocks of two machines or clusters cannot stand in one run: go on where it was begun, or start it anew"
             }
             ResumeError::Damaged { .. } => "start it anew; what it measured is in its report",
-        }
+        };
+        Some(hint.into())
     }
 }
 

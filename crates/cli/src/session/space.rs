@@ -4,6 +4,8 @@ use super::target::Target;
 use crate::progress::Progress;
 use anyhow::Result;
 use plumb_lab::kafka::{LabCluster, LogDir};
+use plumb_model::fault::{Fault, HasFault};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -30,9 +32,17 @@ pub(crate) struct TooLittleSpace {
     needed_bytes: u64,
 }
 
-impl TooLittleSpace {
-    pub(crate) const HINT: &str =
-        "choose a larger file system for the logs (--log-dir), a shorter --duration, or a lower --rate";
+impl HasFault for TooLittleSpace {
+    fn fault(&self) -> Fault {
+        Fault::Environment
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(
+            "choose a larger file system for the logs (--log-dir), a shorter --duration, or a lower --rate"
+                .into(),
+        )
+    }
 }
 
 /// Free bytes of each directory before a block.

@@ -1,7 +1,8 @@
 //! What can go wrong with a metrics server, whose fault it is, and what to do next.
 
 use super::tls::TlsFault;
-use crate::error::Fault;
+use plumb_model::fault::{Fault, HasFault};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -152,9 +153,37 @@ pub enum PrometheusError {
 }
 
 impl PrometheusError {
-    /// Whose fault it is.
-    #[must_use]
-    pub fn fault(&self) -> Fault {
+    /// Whether a shorter piece may go through.
+    pub(super) fn is_too_much(&self) -> bool {
+        match self {
+            PrometheusError::TooLarge { .. } => true,
+            // "query processing would load too many samples", Mimir's "the query exceeded the maximum number of ...",
+            // VictoriaMetrics' "cannot select more than ... samples".
+            PrometheusError::Refused { kind, reason } => {
+                let reason = reason.to_lowercase();
+                kind == "timeout"
+                    || ["too many samples", "maximum number", "cannot select more than", "exceeds the limit"]
+                        .iter()
+                        .any(|words| reason.contains(words))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the same question may be answered a moment later.
+    pub(super) fn is_passing(&self) -> bool {
+        matches!(
+            self,
+            PrometheusError::Connect { .. }
+                | PrometheusError::BrokeOff { .. }
+                | PrometheusError::Truncated { .. }
+                | PrometheusError::Status { status: 429 | 502..=504, .. }
+        )
+    }
+}
+
+impl HasFault for PrometheusError {
+    fn fault(&self) -> Fault {
         match self {
             PrometheusError::Connect { .. }
             | PrometheusError::Tls { .. }
@@ -166,14 +195,12 @@ impl PrometheusError {
             | PrometheusError::Truncated { .. }
             | PrometheusError::TooLarge { .. }
             | PrometheusError::Warnings { .. } => Fault::Target,
-            _ => Fault::Usage,
+            _ => Fault::User,
         }
     }
 
-    /// The next step.
-    #[must_use]
-    pub fn hint(&self) -> &'static str {
-        match self {
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
             PrometheusError::Authorities { .. } => {
                 "give a PEM file with --prometheus-ca FILE, tls_config.ca_file or the environment's SSL_CERT_FILE"
             }
@@ -235,34 +262,7 @@ impl PrometheusError {
             PrometheusError::Warnings { .. } => {
                 "have all stores answer, or accept it: what is missing then looks like gaps"
             }
-        }
-    }
-
-    /// Whether a shorter piece may go through.
-    pub(super) fn is_too_much(&self) -> bool {
-        match self {
-            PrometheusError::TooLarge { .. } => true,
-            // "query processing would load too many samples", Mimir's "the query exceeded the maximum number of ...",
-            // VictoriaMetrics' "cannot select more than ... samples".
-            PrometheusError::Refused { kind, reason } => {
-                let reason = reason.to_lowercase();
-                kind == "timeout"
-                    || ["too many samples", "maximum number", "cannot select more than", "exceeds the limit"]
-                        .iter()
-                        .any(|words| reason.contains(words))
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether the same question may be answered a moment later.
-    pub(super) fn is_passing(&self) -> bool {
-        matches!(
-            self,
-            PrometheusError::Connect { .. }
-                | PrometheusError::BrokeOff { .. }
-                | PrometheusError::Truncated { .. }
-                | PrometheusError::Status { status: 429 | 502..=504, .. }
-        )
+        };
+        Some(hint.into())
     }
 }

@@ -1,6 +1,8 @@
 //! Tables that hold nothing to compare.
 
+use plumb_model::fault::{Fault, HasFault};
 use plumb_model::fleet::FleetGroup;
+use std::borrow::Cow;
 use thiserror::Error;
 
 /// Nothing can be held against anything.
@@ -93,11 +95,20 @@ pub enum FleetError {
     },
 }
 
-impl FleetError {
-    /// The next step.
-    #[must_use]
-    pub fn hint(&self) -> &'static str {
-        match self {
+pub(super) fn name(group: FleetGroup) -> &'static str {
+    match group {
+        FleetGroup::Control => "control",
+        FleetGroup::Test => "test",
+    }
+}
+
+impl HasFault for FleetError {
+    fn fault(&self) -> Fault {
+        Fault::User
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
             FleetError::OneSided { .. } => {
                 "is --change the right moment, with its time zone, and do both groups have data from both sides of it?"
             }
@@ -116,13 +127,7 @@ impl FleetError {
             FleetError::Constant { .. } => {
                 "is it the right column, and does it count what it should? A metric that never moves shows no change"
             }
-        }
-    }
-}
-
-pub(super) fn name(group: FleetGroup) -> &'static str {
-    match group {
-        FleetGroup::Control => "control",
-        FleetGroup::Test => "test",
+        };
+        Some(hint.into())
     }
 }

@@ -1,5 +1,7 @@
 //! What can go wrong with a lab, and whose fault it is.
 
+use plumb_model::fault::{Fault, HasFault};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -176,31 +178,18 @@ pub enum LabError {
     Io(#[from] std::io::Error),
 }
 
-/// Whose fault an error is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// What the user asked for cannot be.
-    Usage,
-    /// This machine lacks something.
-    Environment,
-    /// Kafka did not do its part.
-    Target,
-}
-
-impl LabError {
-    /// Whose fault this is.
-    #[must_use]
-    pub fn fault(&self) -> Fault {
+impl HasFault for LabError {
+    fn fault(&self) -> Fault {
         match self {
             Self::NotKafka { .. }
             | Self::NoSuchLab { .. }
             | Self::ReservedProperty { .. }
             | Self::Option { .. }
-            | Self::LogDir { .. } => Fault::Usage,
+            | Self::LogDir { .. } => Fault::User,
             Self::Format { output: words, .. } | Self::BrokerEnded { log: words, .. }
                 if refuses_setting(words) =>
             {
-                Fault::Usage
+                Fault::User
             }
             Self::Format { .. }
             | Self::BrokerEnded { .. }
@@ -223,36 +212,37 @@ impl LabError {
         }
     }
 
-    /// The next step, where there is one that helps.
-    #[must_use]
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::NoJava { .. } | Self::OldJava { .. } | Self::UnknownJava { .. } => Some(
-                "install a Java 17 runtime (Debian, Ubuntu: apt-get install default-jre-headless) or set JAVA_HOME",
-            ),
-            Self::NoMaven { .. } => Some(
-                "install Maven (Debian, Ubuntu: apt-get install maven), or give an unpacked Kafka with --kafka-home",
-            ),
-            Self::Download { .. } => Some(
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
+            Self::NoJava { .. } | Self::OldJava { .. } | Self::UnknownJava { .. } => {
+                "install a Java 17 runtime (Debian, Ubuntu: apt-get install default-jre-headless) or set JAVA_HOME"
+            }
+            Self::NoMaven { .. } => {
+                "install Maven (Debian, Ubuntu: apt-get install maven), or give an unpacked Kafka with --kafka-home"
+            }
+            Self::Download { .. } => {
                 "is the network there? Maven reads its proxy and mirror from ~/.m2/settings.xml; \
-                 --kafka-home uses an unpacked Kafka instead",
-            ),
+                 --kafka-home uses an unpacked Kafka instead"
+            }
             Self::Checksum { .. } | Self::UnlistedJar { .. } => {
-                Some("a damaged or replaced download: remove it from ~/.m2/repository and try again")
+                "a damaged or replaced download: remove it from ~/.m2/repository and try again"
             }
-            Self::MissingJar { .. } => Some("remove that directory and try again: it is fetched anew"),
-            Self::ReservedProperty { .. } => Some(
-                "listeners, node ids, quorum and log.dirs come from --brokers, --tls, --sasl and --log-dir",
-            ),
-            Self::LogDir { .. } => Some(
+            Self::MissingJar { .. } => "remove that directory and try again: it is fetched anew",
+            Self::ReservedProperty { .. } => {
+                "listeners, node ids, quorum and log.dirs come from --brokers, --tls, --sasl and --log-dir"
+            }
+            Self::LogDir { .. } => {
                 "give existing directories with room that you may write in, each once, each on the device that it is \
-                 named after; a new directory is made in each and removed after the run",
-            ),
-            Self::BrokerEnded { .. } => {
-                Some("a wrong --jvm-flag or --broker-property shows in the lines above")
+                 named after; a new directory is made in each and removed after the run"
             }
-            _ => None,
-        }
+            Self::BrokerEnded { .. } => "a wrong --jvm-flag or --broker-property shows in the lines above",
+            _ => return None,
+        };
+        Some(hint.into())
+    }
+
+    fn is_stop(&self) -> bool {
+        matches!(self, Self::Interrupted)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The sink's state and life: starts the runtime thread that serves connections, and ends it.
 
+use plumb_model::fault::{Fault, HasFault};
 use std::{
     collections::BTreeMap,
     io,
@@ -319,5 +320,11 @@ impl Core {
         }
         stats.groups = self.groups.iter().map(|(id, group)| (id.clone(), group.stats())).collect();
         stats
+    }
+}
+
+impl HasFault for SinkError {
+    fn fault(&self) -> Fault {
+        Fault::Environment
     }
 }

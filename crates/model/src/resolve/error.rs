@@ -1,5 +1,6 @@
 //! Why a scenario cannot become a plan.
 
+use crate::fault::{Fault, HasFault};
 use thiserror::Error;
 
 /// A scenario that cannot become a plan. The user's fault, always.
@@ -65,4 +66,10 @@ pub enum ResolveError {
         /// Who sets it, and where to set it instead.
         reason: &'static str,
     },
+}
+
+impl HasFault for ResolveError {
+    fn fault(&self) -> Fault {
+        Fault::User
+    }
 }

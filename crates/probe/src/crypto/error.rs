@@ -1,6 +1,8 @@
 //! Why a library could not be measured. All are of this machine.
 
+use plumb_model::fault::{Fault, HasFault};
 use plumb_model::probe::crypto::EngineName;
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -72,5 +74,22 @@ impl CryptoError {
     /// An operation that should have worked.
     pub(super) fn refused(engine: EngineName, what: impl Into<String>) -> Self {
         CryptoError::Refused { engine, what: what.into() }
+    }
+}
+
+impl HasFault for CryptoError {
+    fn fault(&self) -> Fault {
+        Fault::Environment
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
+            CryptoError::NoLibrary { .. } => {
+                "install OpenSSL's shared library (libssl3), or leave --engine openssl out"
+            }
+            CryptoError::NoJava { .. } => "set JAVA_HOME to the broker's Java, or leave --engine jvm out",
+            _ => "leave that --engine out: the others do not need it",
+        };
+        Some(hint.into())
     }
 }

@@ -2,8 +2,10 @@
 
 #![expect(unsafe_code, reason = "mapping memory and binding it to a node are system calls on addresses")]
 
+use plumb_model::fault::{Fault, HasFault};
 use plumb_model::probe::Pages;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use std::borrow::Cow;
 use std::ptr::{NonNull, null_mut};
 use thiserror::Error;
 
@@ -39,6 +41,16 @@ pub enum MemoryError {
         /// The kernel's word.
         source: std::io::Error,
     },
+}
+
+impl HasFault for MemoryError {
+    fn fault(&self) -> Fault {
+        Fault::Environment
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        matches!(self, MemoryError::Map { .. }).then(|| "give a smaller --array and --largest".into())
+    }
 }
 
 /// Zeroed memory of this process; unmapped when dropped.

@@ -2,6 +2,7 @@
 
 use crate::cpus::allowed;
 use plumb_model::facts::NumaNode;
+use plumb_model::fault::{Fault, HasFault};
 use plumb_model::probe::ProbedNode;
 use thiserror::Error;
 
@@ -42,6 +43,12 @@ pub enum NodesError {
         /// Its word.
         source: std::io::Error,
     },
+}
+
+impl HasFault for NodesError {
+    fn fault(&self) -> Fault {
+        Fault::Environment
+    }
 }
 
 /// The kernel's notation, `0-15,32-47`.

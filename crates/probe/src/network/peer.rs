@@ -2,6 +2,8 @@
 
 use super::protocol::{Asked, GREETING_BYTES, NoGreeting, Role, Status, VERSION, greeting, read_answer};
 use super::wire::{Over, Wire, open};
+use plumb_model::fault::{Fault, HasFault};
+use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;
@@ -80,6 +82,53 @@ pub enum NetworkError {
         /// The kernel's word.
         source: std::io::Error,
     },
+}
+
+impl HasFault for NetworkError {
+    fn fault(&self) -> Fault {
+        match self {
+            NetworkError::Listen { .. } => Fault::Environment,
+            _ => Fault::Target,
+        }
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
+        let hint = match self {
+            NetworkError::Listen { source, .. } => match source.kind() {
+                AddrInUse => {
+                    "another program has that port: end it, or give another one (ADDR:PORT; port 0 takes a free one)"
+                }
+                AddrNotAvailable => {
+                    "this host has no such address: `ip address` shows those it has, and 0.0.0.0 takes all of them"
+                }
+                PermissionDenied => "ports below 1024 are for root: give a higher one (ADDR:PORT)",
+                _ => "--listen takes an address of this host, such as 0.0.0.0 or 192.0.2.7:7586",
+            },
+            NetworkError::Connect { source, .. }
+                if source.kind() == std::io::ErrorKind::NetworkUnreachable =>
+            {
+                "no interface leads there: is it up? In a network namespace of its own even loopback begins down (ip link set lo up)"
+            }
+            NetworkError::Connect { .. } => {
+                "does `plumb probe network --listen ADDR` run there, on an address that can be reached from here?"
+            }
+            NetworkError::Foreign { .. } => "the port is another program's; --listen prints its own",
+            NetworkError::Version { .. } => "use the same version of plumb on both sides",
+            NetworkError::Busy { .. } => "wait until it is done, or listen on another port",
+            NetworkError::Silent { .. } => {
+                "is that host or the way to it overloaded? Smaller --sizes need less of it; else the port is another program's"
+            }
+            NetworkError::Altered { .. } => {
+                "no figure of it can be believed: the port is another program's, or something on the way answers in its stead or \
+             changes data"
+            }
+            NetworkError::Stopped | NetworkError::Broken { .. } => {
+                "was the listener ended, or does something on the way cut long streams?"
+            }
+        };
+        Some(hint.into())
+    }
 }
 
 fn words(got_bytes: usize) -> String {

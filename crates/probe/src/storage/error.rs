@@ -1,17 +1,10 @@
 //! What can go wrong with a directory that is probed, whose fault it is, and what to do next.
 
+use plumb_model::fault::{Fault, HasFault};
 use rustix::io::Errno;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use thiserror::Error;
-
-/// Whose fault an error is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// The user's words.
-    Usage,
-    /// This machine.
-    Environment,
-}
 
 /// A directory that cannot be probed, or not to the end.
 #[derive(Debug, Error)]
@@ -149,21 +142,21 @@ impl StorageError {
             errno => StorageError::Other { path, doing, errno },
         }
     }
+}
 
-    /// Whose fault it is.
-    pub fn fault(&self) -> Fault {
+impl HasFault for StorageError {
+    fn fault(&self) -> Fault {
         match self {
             StorageError::NoSuchPath { .. }
             | StorageError::RawDevice { .. }
             | StorageError::NotADirectory { .. }
-            | StorageError::NoFiles { .. } => Fault::Usage,
+            | StorageError::NoFiles { .. } => Fault::User,
             _ => Fault::Environment,
         }
     }
 
-    /// The next step.
-    pub fn hint(&self) -> &'static str {
-        match self {
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
             StorageError::NoSuchPath { .. } => {
                 "give a directory that exists: PATH is where the files of the probe go"
             }
@@ -199,7 +192,8 @@ impl StorageError {
                 "another --method or --block; without --method every way that is possible here is measured"
             }
             StorageError::Thread { .. } => "fewer --committers, or a higher limit of processes (ulimit -u)",
-        }
+        };
+        Some(hint.into())
     }
 }
 

@@ -3,8 +3,10 @@
 //! It runs in a group of its own: Ctrl-C, which a terminal sends to all that it started, is the trial's to handle.
 
 use plumb_load::librdkafka::{REDACTED, is_secret};
+use plumb_model::fault::{Fault, HasFault};
 use plumb_model::plan::Properties;
 use rustix::process::{Pid, Signal, kill_process_group};
+use std::borrow::Cow;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -40,9 +42,18 @@ pub(crate) enum HookError {
     Stopped,
 }
 
-impl HookError {
-    pub(crate) const HINT: &str = "it runs by `sh -c` where plumb was started, with PLUMB_ARM, PLUMB_PAIR and \
-                                   PLUMB_BOOTSTRAP set: try it by hand";
+impl HasFault for HookError {
+    fn fault(&self) -> Fault {
+        Fault::Environment
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(
+            "it runs by `sh -c` where plumb was started, with PLUMB_ARM, PLUMB_PAIR and \
+                                   PLUMB_BOOTSTRAP set: try it by hand"
+                .into(),
+        )
+    }
 }
 
 /// A command with what it is told.

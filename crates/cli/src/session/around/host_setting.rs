@@ -1,6 +1,8 @@
 //! A kernel setting of this host: found by its name, read, written, and read back.
 
 use super::way_back;
+use plumb_model::fault::{Fault, HasFault};
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -45,15 +47,17 @@ pub(crate) enum HostSettingError {
     Twice { name: String, other: String },
 }
 
-impl HostSettingError {
-    /// Whether the words are wrong, and not this machine.
-    pub(crate) fn is_usage(&self) -> bool {
+impl HasFault for HostSettingError {
+    fn fault(&self) -> Fault {
         use HostSettingError::{Name, Twice, Value};
-        matches!(self, Name { .. } | Value { .. } | Twice { .. })
+        match self {
+            Name { .. } | Value { .. } | Twice { .. } => Fault::User,
+            _ => Fault::Environment,
+        }
     }
 
-    pub(crate) fn hint(&self) -> &'static str {
-        match self {
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
             HostSettingError::Name { .. } | HostSettingError::Value { .. } => {
                 "write it as {net.ipv4.tcp_slow_start_after_idle: 0} or {/sys/kernel/mm/transparent_hugepage/enabled: never}"
             }
@@ -68,7 +72,8 @@ impl HostSettingError {
             HostSettingError::Refused { .. } | HostSettingError::NotInEffect { .. } => {
                 "write the value by hand and see what the kernel makes of it; what was changed has been put back"
             }
-        }
+        };
+        Some(hint.into())
     }
 }
 
@@ -257,6 +262,6 @@ mod tests {
     fn a_value_of_several_lines_is_refused() {
         let (_root, files) = host("proc/sys/vm/swappiness", "60\n");
         let error = Setting::new("vm.swappiness").unwrap().check(&files, "1\n2").unwrap_err();
-        assert!(error.is_usage(), "{error}");
+        assert_eq!(error.fault(), Fault::User, "{error}");
     }
 }

@@ -6,8 +6,10 @@
 
 use crate::lock::Lock;
 use crate::run_dir::RunDir;
+use plumb_model::fault::{Fault, HasFault};
 use plumb_model::plan::Properties;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -30,9 +32,13 @@ pub(crate) enum JournalError {
     },
 }
 
-impl JournalError {
-    pub(crate) fn hint(&self) -> String {
-        match self {
+impl HasFault for JournalError {
+    fn fault(&self) -> Fault {
+        Fault::Environment
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
             JournalError::Busy { .. } => "wait until it ends, or stop it".to_owned(),
             JournalError::Left { run, gone: false, .. } => {
                 format!("plumb trial run --resume {run} puts them back and goes on with it")
@@ -44,7 +50,8 @@ impl JournalError {
                 "run the trial as root. A user who may change these settings needs a place that is theirs: a login sets \
                  XDG_RUNTIME_DIR, and {VARIABLE} can name a directory that every trial on this host may write"
             ),
-        }
+        };
+        Some(hint.into())
     }
 }
 
@@ -265,8 +272,8 @@ mod tests {
             let left =
                 "before it: vm.swappiness = 60; perhaps to be run: the command after a block of \"low\"";
             assert!(error.to_string().ends_with(left), "{error}");
-            assert!(error.hint().contains("plumb trial run --resume"), "{}", error.hint());
-            assert!(error.hint().contains("/one puts them back"), "{}", error.hint());
+            assert!(error.hint().unwrap().contains("plumb trial run --resume"), "{}", error.hint().unwrap());
+            assert!(error.hint().unwrap().contains("/one puts them back"), "{}", error.hint().unwrap());
         }
         dir.remove_state("undo.json").unwrap();
         check(&host.places()).unwrap();
@@ -280,7 +287,7 @@ mod tests {
         std::fs::remove_dir_all(host.root.path().join("one")).unwrap();
         let error = check(&host.places()).unwrap_err();
         assert!(error.to_string().contains("vm.swappiness = 60"), "{error}");
-        assert!(error.hint().contains("by hand, then remove"), "{}", error.hint());
+        assert!(error.hint().unwrap().contains("by hand, then remove"), "{}", error.hint().unwrap());
     }
 
     #[test]

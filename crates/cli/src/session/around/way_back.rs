@@ -98,6 +98,7 @@ fn reset_by(setting: &Setting, files: &HostFiles) -> Result<Vec<Setting>, HostSe
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plumb_model::fault::{Fault, HasFault};
 
     /// A host with these files.
     fn host(content: &[(&str, &str)]) -> (tempfile::TempDir, HostFiles) {
@@ -149,7 +150,7 @@ mod tests {
         let (_root, files) = host(&[("proc/sys/vm/dirty_bytes", "0\n"), ("proc/sys/vm/dirty_ratio", "0\n")]);
         let error = check(&Setting::new("vm.dirty_bytes").unwrap(), &files).unwrap_err();
         assert!(error.to_string().contains("could not be put back"), "{error}");
-        assert!(!error.is_usage());
+        assert_eq!(error.fault(), Fault::Environment);
     }
 
     #[test]
@@ -193,7 +194,8 @@ mod tests {
         let settings = |names: [&str; 2]| names.map(|name| Setting::new(name).unwrap());
         for names in [["vm.dirty_bytes", "vm.dirty_ratio"], ["vm.swappiness", "/proc/sys/vm/swappiness"]] {
             let error = check_together(&settings(names)).unwrap_err();
-            assert!(error.is_usage() && error.to_string().contains(names[0]), "{error}");
+            assert_eq!(error.fault(), Fault::User, "{error}");
+            assert!(error.to_string().contains(names[0]), "{error}");
         }
         check_together(&settings(["vm.dirty_bytes", "vm.dirty_background_ratio"])).unwrap();
     }
