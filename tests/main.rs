@@ -6,6 +6,7 @@
 
 mod architecture;
 mod bad_input;
+mod broker_metrics;
 mod compare;
 mod compat;
 mod devices;

@@ -187,7 +187,7 @@ pub struct LatencyArgs {
     /// Client properties (security), as for the Java client or librdkafka
     #[arg(long, value_name = "FILE", requires = "bootstrap")]
     pub config: Option<String>,
-    /// Where a broker serves its metrics in Prometheus' format (JMX exporter); once for each broker
+    /// Where a broker serves its metrics in Prometheus' format (JMX exporter), http or https; once for each broker
     #[arg(long, value_name = "URL", requires = "bootstrap")]
     pub metrics: Vec<String>,
     /// A client property under test; `producer.` or `consumer.` in front limits it to one side

@@ -15,6 +15,7 @@ mod fold;
 mod kept;
 mod log_dirs;
 mod memory;
+mod metrics;
 mod order;
 mod reachable;
 mod read_back;

@@ -91,9 +91,19 @@ impl HasFault for ObserveError {
     }
 
     fn hint(&self) -> Option<Cow<'static, str>> {
-        let is_page = matches!(self, ObserveError::Fetch { .. } | ObserveError::Page { .. });
-        is_page.then(|| {
-            "--metrics takes the address of a broker's JMX exporter, such as http://host:9404/metrics".into()
-        })
+        let hint = match self {
+            ObserveError::Fetch { source: HttpError::Status { status: 401 | 403 }, .. } => {
+                "that page is not for everybody: PLUMB_METRICS_USER and PLUMB_METRICS_PASSWORD in the environment are the login"
+            }
+            ObserveError::Fetch { source: HttpError::Tls { .. } | HttpError::Authorities { .. }, .. } => {
+                "is it https there, by the name in its certificate? The environment's SSL_CERT_FILE names the authority of \
+                 one of your own"
+            }
+            ObserveError::Fetch { .. } | ObserveError::Page { .. } => {
+                "--metrics takes the address of a broker's JMX exporter, such as http://host:9404/metrics"
+            }
+            _ => return None,
+        };
+        Some(hint.into())
     }
 }

@@ -1,28 +1,67 @@
-//! Fetches one page over plain HTTP/1.1: enough for a metrics exporter on loopback or in a trusted network.
+//! Fetches one page over HTTP, plain or by TLS, and with a login where the page is not for everybody.
 //!
-//! One connection for each page, one deadline for all of it (only the resolution of a name is not under it), a limit on
-//! the size. No TLS, no redirects, no passwords: those need a real client, and get an error that says so.
+//! One connection for each page, one deadline for all of it, a limit on the size of headers and body. A redirect is not
+//! followed, so that a login goes nowhere else, and the environment's proxy is not used. A server's certificate is always checked.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
-use std::time::{Duration, Instant};
-
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use std::fmt;
+use std::io::{self, Read as _};
+use std::sync::Arc;
+use std::time::Duration;
 use thiserror::Error;
+use ureq::http::Uri;
+use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
+use ureq::{Agent, Error as Fault};
 
 /// Fifty times the page of a broker with a catch-all rule.
 const BODY_LIMIT_BYTES: u64 = 64 << 20;
 
-/// Status line and headers, and likewise the trailers of a chunked body.
-const HEAD_LIMIT_BYTES: u64 = 64 << 10;
+/// Status line and headers.
+const HEAD_LIMIT_BYTES: usize = 64 << 10;
+
+/// Who asks, by HTTP's basic authentication (RFC 7617).
+#[derive(Clone, PartialEq, Eq)]
+pub struct Login {
+    /// Name; without a colon.
+    pub user: String,
+    /// Password.
+    pub password: String,
+}
+
+impl fmt::Debug for Login {
+    /// Without the password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Login").field("user", &self.user).finish_non_exhaustive()
+    }
+}
+
+impl Login {
+    fn encoded(&self) -> String {
+        BASE64.encode(format!("{}:{}", self.user, self.password))
+    }
+
+    /// A text of the server's without what it was sent and might send back.
+    pub(crate) fn removed_from(&self, text: &str) -> String {
+        let secrets = [self.encoded(), self.password.clone()].into_iter().filter(|secret| !secret.is_empty());
+        secrets.fold(text.to_owned(), |text, secret| text.replace(&secret, "[redacted]"))
+    }
+}
 
 /// A page that could not be fetched.
 #[derive(Debug, Error)]
 pub enum HttpError {
     /// Usage: the URL is not one that can be fetched here.
-    #[error("expected http://HOST[:PORT][/PATH] without user and password, got {got:?}")]
+    #[error("expected http://HOST[:PORT][/PATH] or https://... without user and password, got {got:?}")]
     Url {
         /// The URL, as far as it may be shown.
         got: String,
+    },
+    /// Environment: no authority is known here that could have signed a server's certificate.
+    #[error("no certificates of authorities are known here: {reason}")]
+    Authorities {
+        /// Why.
+        reason: String,
     },
     /// Target: no connection, or it broke.
     #[error("connection to {host}")]
@@ -32,6 +71,14 @@ pub enum HttpError {
         /// What the system said.
         #[source]
         source: io::Error,
+    },
+    /// Target: no encryption, or the server is not trusted.
+    #[error("no TLS connection to {host}: {reason}")]
+    Tls {
+        /// Host and port.
+        host: String,
+        /// The library's words.
+        reason: String,
     },
     /// Target: the page was not there in time.
     #[error("no answer from {host} within {limit_ms} ms")]
@@ -47,13 +94,13 @@ pub enum HttpError {
         /// Status code.
         status: u16,
     },
-    /// Target: the answer is not HTTP/1.
-    #[error("expected {expected} in the HTTP answer, got {got:?}")]
+    /// Target: the answer is not HTTP/1, or not whole.
+    #[error("expected a whole HTTP/1.1 answer from {host}: {reason}")]
     Protocol {
-        /// What should have come.
-        expected: &'static str,
-        /// What came.
-        got: String,
+        /// Host and port.
+        host: String,
+        /// The library's words.
+        reason: String,
     },
     /// Target: the page is larger than any broker's.
     #[error("expected at most {limit_bytes} bytes, got more")]
@@ -64,305 +111,133 @@ pub enum HttpError {
 }
 
 /// The text of the page at `url`; bytes that are no UTF-8 are replaced.
-pub(crate) fn get(url: &str, timeout: Duration) -> Result<String, HttpError> {
+pub(crate) fn get(url: &str, login: Option<&Login>, timeout: Duration) -> Result<String, HttpError> {
     let target = Target::parse(url)?;
-    let deadline = Instant::now() + timeout;
-    let fault = |source: io::Error| match source.kind() {
-        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
-            HttpError::TimedOut { host: target.host.to_owned(), limit_ms: timeout.as_millis() }
-        }
-        _ => HttpError::Connection { host: target.host.to_owned(), source },
-    };
-    let mut stream = connect(target.host, target.port, deadline).map_err(fault)?;
-    stream.write_all(target.request().as_bytes()).map_err(fault)?;
-    let mut reader = BufReader::new(BeforeDeadline { stream, deadline });
-    let body = read_answer(&mut reader, BODY_LIMIT_BYTES).map_err(|error| match error {
-        AnswerError::Io(source) => fault(source),
-        AnswerError::Http(error) => error,
-    })?;
+    let roots = if target.encrypted { roots_of_system()? } else { Vec::new() };
+    let body = Fetch { target, login, roots, timeout, limit_bytes: BODY_LIMIT_BYTES }.body()?;
     Ok(String::from_utf8_lossy(&body).into_owned())
 }
 
-/// A URL in parts.
+/// A URL that can be fetched.
 #[derive(Debug, PartialEq)]
-struct Target<'a> {
-    /// Host as written, with the port if one is.
-    authority: &'a str,
-    /// Host without brackets.
-    host: &'a str,
-    port: u16,
-    /// Path and query.
-    path: &'a str,
+struct Target {
+    uri: Uri,
+    /// Host and port, for messages.
+    host: String,
+    encrypted: bool,
 }
 
-impl<'a> Target<'a> {
-    fn parse(url: &'a str) -> Result<Self, HttpError> {
+impl Target {
+    fn parse(url: &str) -> Result<Self, HttpError> {
         // What stands before an @ is a password and is not repeated.
         let fault =
             || HttpError::Url { got: url.rsplit('@').next().unwrap_or(url).chars().take(200).collect() };
-        let visible = url.bytes().all(|byte| byte.is_ascii_graphic());
-        let rest = url.strip_prefix("http://").filter(|_| visible).ok_or_else(fault)?;
-        let rest = rest.split('#').next().unwrap_or(rest);
-        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-        let (host, port) = match authority.strip_prefix('[') {
-            Some(inside) => inside.split_once(']').ok_or_else(fault)?,
-            None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
+        let uri: Uri = url.parse().map_err(|_| fault())?;
+        let encrypted = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => return Err(fault()),
         };
-        let port = match port.strip_prefix(':') {
-            Some(digits) => digits.parse().map_err(|_| fault())?,
-            None if port.is_empty() => 80,
-            None => return Err(fault()),
-        };
-        if host.is_empty() || authority.contains('@') {
+        let authority = uri.authority().ok_or_else(fault)?;
+        let port_is_none = authority.port_u16().is_none() && authority.as_str() != authority.host();
+        if authority.as_str().contains('@') || authority.host().is_empty() || port_is_none {
             return Err(fault());
         }
-        Ok(Target { authority, host, port, path })
-    }
-
-    fn request(&self) -> String {
-        let slash = if self.path.starts_with('/') { "" } else { "/" };
-        format!(
-            "GET {slash}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: plumb\r\nAccept: text/plain;version=0.0.4\r\n\
-             Accept-Encoding: identity\r\nConnection: close\r\n\r\n",
-            self.path, self.authority
-        )
+        let host = authority.to_string();
+        Ok(Target { uri, host, encrypted })
     }
 }
 
-fn connect(host: &str, port: u16, deadline: Instant) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, remaining(deadline)?) {
-            Ok(stream) => {
-                stream.set_write_timeout(Some(remaining(deadline)?))?;
-                return Ok(stream);
+/// The authorities of this system, or of the environment's `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+fn roots_of_system() -> Result<Vec<Certificate<'static>>, HttpError> {
+    let found = rustls_native_certs::load_native_certs();
+    if found.certs.is_empty() {
+        let reason = found.errors.first().map_or("none was found".to_owned(), ToString::to_string);
+        return Err(HttpError::Authorities { reason });
+    }
+    Ok(found.certs.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect())
+}
+
+/// One page with all that it takes to have it.
+struct Fetch<'a> {
+    target: Target,
+    login: Option<&'a Login>,
+    roots: Vec<Certificate<'static>>,
+    timeout: Duration,
+    limit_bytes: u64,
+}
+
+impl Fetch<'_> {
+    fn body(&self) -> Result<Vec<u8>, HttpError> {
+        let mut request = self.agent().get(&self.target.uri).header("Connection", "close");
+        if let Some(login) = self.login {
+            request = request.header("Authorization", format!("Basic {}", login.encoded()));
+        }
+        let mut response = request.call().map_err(|error| self.fault(error))?;
+        let status = response.status().as_u16();
+        if status != 200 {
+            return Err(HttpError::Status { status });
+        }
+        // The library's own limit counts what comes, before a compression that was not asked for is undone.
+        let mut body = Vec::new();
+        let mut reader = response.body_mut().as_reader().take(self.limit_bytes.saturating_add(1));
+        reader.read_to_end(&mut body).map_err(|error| self.fault(error.into()))?;
+        match body.len() as u64 > self.limit_bytes {
+            true => Err(HttpError::TooLarge { limit_bytes: self.limit_bytes }),
+            false => Ok(body),
+        }
+    }
+
+    fn agent(&self) -> Agent {
+        let tls = TlsConfig::builder()
+            .provider(TlsProvider::Rustls)
+            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .root_certs(RootCerts::Specific(Arc::new(self.roots.clone())));
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(self.timeout))
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .max_response_header_size(HEAD_LIMIT_BYTES)
+            .max_idle_connections(0)
+            .proxy(None)
+            .user_agent("plumb")
+            .accept("text/plain;version=0.0.4")
+            .accept_encoding("identity")
+            .tls_config(tls.build());
+        config.build().new_agent()
+    }
+
+    fn fault(&self, error: Fault) -> HttpError {
+        let host = self.target.host.clone();
+        match error {
+            Fault::Timeout(_) => HttpError::TimedOut { host, limit_ms: self.timeout.as_millis() },
+            Fault::Rustls(cause) => HttpError::Tls { host, reason: cause.to_string() },
+            Fault::Tls(words) => HttpError::Tls { host, reason: words.to_owned() },
+            Fault::Io(source) => self.io_fault(source),
+            Fault::HostNotFound => {
+                let source = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+                HttpError::Connection { host, source }
             }
-            Err(error) => last = error,
+            other => HttpError::Protocol { host, reason: other.to_string().chars().take(200).collect() },
         }
     }
-    Err(last)
-}
 
-fn remaining(deadline: Instant) -> io::Result<Duration> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
-}
-
-/// A stream that nobody can keep open by dripping bytes.
-struct BeforeDeadline {
-    stream: TcpStream,
-    deadline: Instant,
-}
-
-impl Read for BeforeDeadline {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(Some(remaining(self.deadline)?))?;
-        self.stream.read(buffer)
-    }
-}
-
-/// What went wrong in reading an answer.
-#[derive(Debug)]
-enum AnswerError {
-    Io(io::Error),
-    Http(HttpError),
-}
-
-impl From<io::Error> for AnswerError {
-    fn from(error: io::Error) -> Self {
-        AnswerError::Io(error)
-    }
-}
-
-impl From<HttpError> for AnswerError {
-    fn from(error: HttpError) -> Self {
-        AnswerError::Http(error)
-    }
-}
-
-fn unexpected(expected: &'static str, got: &str) -> AnswerError {
-    HttpError::Protocol { expected, got: got.chars().take(80).collect() }.into()
-}
-
-/// How the end of a body is known (RFC 9112, section 6.3).
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum BodyLength {
-    Chunked,
-    Known(u64),
-    UntilClosed,
-}
-
-/// Body of an answer with status 200.
-fn read_answer(reader: &mut impl BufRead, limit_bytes: u64) -> Result<Vec<u8>, AnswerError> {
-    let mut left = HEAD_LIMIT_BYTES;
-    let status_line = read_line(reader, &mut left)?;
-    let status = status_line.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1)?.parse().ok());
-    match status {
-        Some(200) => {}
-        Some(status) => return Err(HttpError::Status { status }.into()),
-        None => return Err(unexpected("HTTP/1.1 and a status", &status_line)),
-    }
-    let too_large = || HttpError::TooLarge { limit_bytes };
-    match read_headers(reader, &mut left)? {
-        BodyLength::Chunked => read_chunks(reader, limit_bytes),
-        BodyLength::Known(length) if length > limit_bytes => Err(too_large().into()),
-        BodyLength::Known(length) => read_exactly(reader, length),
-        BodyLength::UntilClosed => {
-            let mut body = Vec::new();
-            reader.take(limit_bytes.saturating_add(1)).read_to_end(&mut body)?;
-            if body.len() as u64 > limit_bytes { Err(too_large().into()) } else { Ok(body) }
-        }
-    }
-}
-
-fn read_headers(reader: &mut impl BufRead, left: &mut u64) -> Result<BodyLength, AnswerError> {
-    let mut length = BodyLength::UntilClosed;
-    loop {
-        let line = read_line(reader, left)?;
-        if line.is_empty() {
-            return Ok(length);
-        }
-        let (name, value) = line.split_once(':').ok_or_else(|| unexpected("a header", &line))?;
-        let value = value.trim();
-        if name.eq_ignore_ascii_case("transfer-encoding") {
-            if !value.eq_ignore_ascii_case("chunked") {
-                return Err(unexpected("the transfer encoding chunked", value));
+    fn io_fault(&self, source: io::Error) -> HttpError {
+        let host = self.target.host.clone();
+        let tls = source.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+        match (tls, source.kind()) {
+            (Some(cause), _) => HttpError::Tls { host, reason: cause.to_string() },
+            (None, io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
+                HttpError::TimedOut { host, limit_ms: self.timeout.as_millis() }
             }
-            length = BodyLength::Chunked;
-        } else if name.eq_ignore_ascii_case("content-length") && length != BodyLength::Chunked {
-            length = BodyLength::Known(value.parse().map_err(|_| unexpected("a content length", value))?);
-        } else if name.eq_ignore_ascii_case("content-encoding") && !value.eq_ignore_ascii_case("identity") {
-            return Err(unexpected("no content encoding", value));
+            (None, io::ErrorKind::UnexpectedEof) => {
+                HttpError::Protocol { host, reason: "the connection ended before it".to_owned() }
+            }
+            (None, _) => HttpError::Connection { host, source },
         }
-    }
-}
-
-/// Chunks, each after its size in hexadecimal digits; size 0 and trailers end them.
-fn read_chunks(reader: &mut impl BufRead, limit_bytes: u64) -> Result<Vec<u8>, AnswerError> {
-    let mut body = Vec::new();
-    loop {
-        let mut left = HEAD_LIMIT_BYTES;
-        let line = read_line(reader, &mut left)?;
-        let digits = line.split(';').next().unwrap_or_default().trim();
-        let size = u64::from_str_radix(digits, 16).map_err(|_| unexpected("the size of a chunk", &line))?;
-        if size == 0 {
-            while !read_line(reader, &mut left)?.is_empty() {}
-            return Ok(body);
-        }
-        if size > limit_bytes - body.len() as u64 {
-            return Err(HttpError::TooLarge { limit_bytes }.into());
-        }
-        body.extend(read_exactly(reader, size)?);
-        let end = read_line(reader, &mut left)?;
-        if !end.is_empty() {
-            return Err(unexpected("the end of a chunk", &end));
-        }
-    }
-}
-
-fn read_exactly(reader: &mut impl BufRead, length: u64) -> Result<Vec<u8>, AnswerError> {
-    let mut body = Vec::new();
-    reader.take(length).read_to_end(&mut body)?;
-    match body.len() as u64 == length {
-        true => Ok(body),
-        false => Err(unexpected("the whole body", &format!("{} of {length} bytes", body.len()))),
-    }
-}
-
-/// A line without its end; `left` is what may still be read.
-fn read_line(reader: &mut impl BufRead, left: &mut u64) -> Result<String, AnswerError> {
-    let mut bytes = Vec::new();
-    reader.take(*left).read_until(b'\n', &mut bytes)?;
-    *left -= bytes.len() as u64;
-    let line = String::from_utf8_lossy(&bytes);
-    match line.strip_suffix('\n') {
-        Some(line) => Ok(line.strip_suffix('\r').unwrap_or(line).to_owned()),
-        None => Err(unexpected("a whole line", &line)),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn answer(text: &str) -> Result<String, AnswerError> {
-        read_answer(&mut text.as_bytes(), 20).map(|body| String::from_utf8(body).unwrap())
-    }
-
-    fn error(text: &str) -> String {
-        match answer(text) {
-            Err(AnswerError::Http(error)) => error.to_string(),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn a_body_ends_at_its_length_at_its_last_chunk_or_with_the_connection() {
-        assert_eq!(answer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcdef").unwrap(), "abc");
-        assert_eq!(answer("HTTP/1.0 200 OK\r\n\r\nabcdef").unwrap(), "abcdef");
-        let chunks = "HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\nContent-Length: 9\r\n\r\n\
-                      3;x=y\r\nabc\r\nA\r\n0123456789\r\n0\r\nTrailer: t\r\n\r\nrest";
-        assert_eq!(answer(chunks).unwrap(), "abc0123456789");
-    }
-
-    #[test]
-    fn a_body_that_is_cut_short_is_an_error_not_a_shorter_page() {
-        let short = error("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc");
-        assert_eq!(short, "expected the whole body in the HTTP answer, got \"3 of 9 bytes\"");
-        let short = error("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
-        assert_eq!(short, "expected a whole line in the HTTP answer, got \"\"");
-    }
-
-    #[test]
-    fn a_body_above_the_limit_is_refused_in_every_form() {
-        let limit = "expected at most 20 bytes, got more";
-        assert_eq!(error("HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n"), limit);
-        assert_eq!(error("HTTP/1.1 200 OK\r\n\r\n0123456789012345678901"), limit);
-        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-        assert_eq!(error(&format!("{chunked}FFFFFFFFFFFFFFFF\r\n")), limit);
-        assert_eq!(error(&format!("{chunked}5\r\n01234\r\n10\r\n")), limit);
-    }
-
-    #[test]
-    fn a_status_other_than_200_and_another_protocol_are_named() {
-        assert_eq!(error("HTTP/1.1 404 Not Found\r\n\r\n"), "expected status 200, got 404");
-        assert!(error("SSH-2.0-OpenSSH\r\n").contains("HTTP/1.1 and a status"));
-    }
-
-    #[test]
-    fn a_url_is_split_and_a_password_is_refused_without_being_repeated() {
-        let target = Target::parse("http://[::1]:9404/metrics?name=a#b").unwrap();
-        let parts = Target { authority: "[::1]:9404", host: "::1", port: 9404, path: "/metrics?name=a" };
-        assert_eq!(target, parts);
-        assert_eq!(Target::parse("http://broker").unwrap().port, 80);
-        assert!(Target::parse("http://broker?a=b").unwrap().request().starts_with("GET /?a=b HTTP/1.1\r\n"));
-        let refused = Target::parse("http://user:secret@broker/metrics").unwrap_err().to_string();
-        assert!(refused.contains("broker/metrics") && !refused.contains("secret"), "{refused}");
-        for bad in ["https://a", "http://", "http://a:b", "http://a:70000", "http://[::1", "http://a b/"] {
-            assert!(Target::parse(bad).is_err(), "{bad}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_hostile_server_gets_an_error_or_a_bounded_body(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            if let Ok(body) = read_answer(&mut bytes.as_slice(), 50) {
-                prop_assert!(body.len() <= 50);
-            }
-        }
-
-        #[test]
-        fn an_almost_right_answer_gets_an_error_or_a_bounded_body(text in "(?s)HTTP/1.1 200 OK\r\n((Transfer-Encoding: chunked|Content-Length: [0-9]{1,22}|.{0,8})\r\n){0,3}\r\n([0-9a-f]{0,17}\r\n.{0,9}\r\n){0,4}") {
-            if let Ok(body) = read_answer(&mut text.as_bytes(), 50) {
-                prop_assert!(body.len() <= 50);
-            }
-        }
-
-        #[test]
-        fn any_url_is_a_target_or_an_error(url in "(http://)?.{0,40}") {
-            let _ = Target::parse(&url);
-        }
-    }
-}
+mod tests;

@@ -47,7 +47,7 @@ pub use cpu_clock::process_cpu_ns;
 pub use crypto_cpu::crypto_cpu;
 pub use error::ObserveError;
 pub use facts::{FreeMemory, clock_sources, free_memory, host_facts};
-pub use http::HttpError;
+pub use http::{HttpError, Login};
 pub use listeners::listening_process;
 pub use prometheus::{MetricSample, MetricsPage, PageError};
 pub use requests::{Scrape, request_times, scrape};

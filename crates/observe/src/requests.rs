@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use plumb_model::facts::{RequestStages, RequestTimes, WindowMean};
 
-use crate::{MetricsPage, ObserveError, http, idle};
+use crate::{Login, MetricsPage, ObserveError, PageError, http, idle};
 
 const MEAN: &str = "kafka_network_RequestMetrics_Mean";
 const COUNT: &str = "kafka_network_RequestMetrics_Count";
@@ -33,13 +33,18 @@ pub struct Scrape {
     pub page: MetricsPage,
 }
 
-/// Reads the metrics page at `url` (`http://HOST:PORT/metrics`), all of it within `timeout`.
-pub fn scrape(url: &str, timeout: Duration) -> Result<Scrape, ObserveError> {
+/// Reads the metrics page at `url` (`http://HOST:PORT/metrics`, or https), all of it within `timeout`.
+pub fn scrape(url: &str, login: Option<&Login>, timeout: Duration) -> Result<Scrape, ObserveError> {
     let taken_at = Instant::now();
     // A URL with a password is refused by the fetch, and must not be shown here either.
     let shown = || url.split('@').next_back().unwrap_or(url).to_owned();
-    let text = http::get(url, timeout).map_err(|source| ObserveError::Fetch { url: shown(), source })?;
-    let page = MetricsPage::parse(&text).map_err(|source| ObserveError::Page { url: shown(), source })?;
+    let text =
+        http::get(url, login, timeout).map_err(|source| ObserveError::Fetch { url: shown(), source })?;
+    let page = MetricsPage::parse(&text).map_err(|source| {
+        // A page may send back what it was asked with.
+        let got = login.map_or(source.got.clone(), |login| login.removed_from(&source.got));
+        ObserveError::Page { url: shown(), source: PageError { got, ..source } }
+    })?;
     Ok(Scrape { taken_at, page })
 }
 

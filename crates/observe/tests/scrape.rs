@@ -64,8 +64,8 @@ fn two_pages_of_a_broker_give_the_mean_of_the_time_between_them() {
     let before = include_str!("fixtures/broker-before.txt");
     let after = include_str!("fixtures/broker-after.txt");
     let (url, server) = serve(vec![answers(plain(before)), answers(chunked(after))]);
-    let before = scrape(&url, PATIENT).unwrap();
-    let after = scrape(&url, PATIENT).unwrap();
+    let before = scrape(&url, None, PATIENT).unwrap();
+    let after = scrape(&url, None, PATIENT).unwrap();
     let times = request_times(&before, &after);
 
     // 500 requests with a sum of 600 ms, then 1500 with a sum of 1350 ms.
@@ -76,7 +76,8 @@ fn two_pages_of_a_broker_give_the_mean_of_the_time_between_them() {
     assert_eq!(times.fetch_consumer.total, None, "no fetch ended between the scrapes");
     assert!(times.elapsed_ns > 0);
     let requests = server.join().unwrap();
-    assert!(requests[0].starts_with("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:"), "{}", requests[0]);
+    assert!(requests[0].starts_with("GET /metrics HTTP/1.1\r\n"), "{}", requests[0]);
+    assert!(requests[0].contains("host: 127.0.0.1:"), "{}", requests[0]);
     assert!(requests[0].contains("version=0.0.4"), "{}", requests[0]);
 }
 
@@ -88,7 +89,7 @@ fn a_server_that_keeps_the_connection_open_does_not_hold_up_the_page() {
         assert_eq!(stream.read(&mut [0]).unwrap(), 0);
     }]);
     let started = Instant::now();
-    assert_eq!(scrape(&url, PATIENT).unwrap().page.samples.len(), 1);
+    assert_eq!(scrape(&url, None, PATIENT).unwrap().page.samples.len(), 1);
     assert!(started.elapsed() < PATIENT);
     server.join().unwrap();
 }
@@ -96,30 +97,35 @@ fn a_server_that_keeps_the_connection_open_does_not_hold_up_the_page() {
 #[test]
 fn a_server_that_drips_or_says_nothing_is_given_up_at_the_limit() {
     let limit = Duration::from_millis(60);
-    let (url, server) = serve(vec![|stream: &mut TcpStream| {
-        // Ends when the other side has closed.
-        while stream.write_all(b"HTTP/1.1").is_ok() {
-            thread::sleep(Duration::from_millis(2));
-        }
-    }]);
-    let error = chain(&scrape(&url, limit).unwrap_err());
-    assert!(error.ends_with("within 60 ms"), "{error}");
-    server.join().unwrap();
+    let drips = ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\n\r\n"];
+    for (begin, drop) in drips.into_iter().zip(["", "X: y\r\n", "a 1\n"]) {
+        let (url, server) = serve(vec![move |stream: &mut TcpStream| {
+            let _ = stream.write_all(begin.as_bytes());
+            // Ends when the other side has closed.
+            while !drop.is_empty() && stream.write_all(drop.as_bytes()).is_ok() {
+                thread::sleep(Duration::from_millis(2));
+            }
+            let _ = stream.read(&mut [0]);
+        }]);
+        let error = chain(&scrape(&url, None, limit).unwrap_err());
+        assert!(error.ends_with("within 60 ms"), "{drop:?}: {error}");
+        server.join().unwrap();
+    }
 }
 
 #[test]
 fn a_page_that_is_not_metrics_and_a_port_that_nobody_has_are_told_apart() {
     let html = "HTTP/1.1 200 OK\r\n\r\n<html>hello</html>".to_owned();
     let (url, server) = serve(vec![answers(html)]);
-    let error = chain(&scrape(&url, PATIENT).unwrap_err());
+    let error = chain(&scrape(&url, None, PATIENT).unwrap_err());
     assert!(error.contains("is not a page of Prometheus metrics: line 1: expected a metric name"), "{error}");
     server.join().unwrap();
-    let error = chain(&scrape(&url, PATIENT).unwrap_err());
+    let error = chain(&scrape(&url, None, PATIENT).unwrap_err());
     assert!(error.contains("Connection refused"), "{error}");
 }
 
 #[test]
 fn a_password_in_the_url_is_refused_and_not_repeated() {
-    let error = chain(&scrape("http://me:hunter2@127.0.0.1:1/metrics", PATIENT).unwrap_err());
+    let error = chain(&scrape("http://me:hunter2@127.0.0.1:1/metrics", None, PATIENT).unwrap_err());
     assert!(error.contains("without user and password") && !error.contains("hunter2"), "{error}");
 }

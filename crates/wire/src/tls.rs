@@ -19,16 +19,7 @@ use rustls::{AlertDescription, CertificateError, ClientConfig, RootCertStore};
 use self::verifier::Lenient;
 use crate::error::{TlsProblem, WireError};
 
-/// Where distributions keep the authorities that they trust, most common first.
-const SYSTEM_BUNDLES: &[&str] = &[
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
-
-/// Where OpenSSL of these distributions looks for authorities under hashed names.
+/// Where OpenSSL of common distributions looks for authorities under hashed names.
 const SYSTEM_DIRECTORIES: [&str; 2] = ["/etc/ssl/certs", "/etc/pki/tls/certs"];
 
 /// How to connect by TLS.
@@ -192,16 +183,13 @@ fn roots(trust: &Trust) -> Result<RootCertStore, WireError> {
 }
 
 fn of_distribution() -> Result<Vec<CertificateDer<'static>>, WireError> {
-    let bundle = SYSTEM_BUNDLES.iter().map(Path::new).find(|path| path.exists()).ok_or_else(|| {
-        let looked_at = SYSTEM_BUNDLES.join(", ");
-        settings(
-            "certificate authorities of the system",
-            format!("expected one of {looked_at}, got none (ssl.ca.location names another)"),
-        )
-    })?;
-    let (certificates, _) =
-        Pem::File(bundle.to_owned()).certificates("certificate authorities of the system")?;
-    Ok(certificates)
+    let found = rustls_native_certs::load_native_certs();
+    if found.certs.is_empty() {
+        let why = found.errors.first().map_or("found none".to_owned(), ToString::to_string);
+        let problem = format!("{why} (ssl.ca.location names others)");
+        return Err(settings("certificate authorities of the system", problem));
+    }
+    Ok(found.certs)
 }
 
 /// The authorities of the environment, as OpenSSL's SSL_CTX_set_default_verify_paths(3) has them: `SSL_CERT_FILE` is a file,

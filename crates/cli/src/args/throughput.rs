@@ -27,7 +27,7 @@ pub struct ThroughputArgs {
     /// Client properties (security), as for the Java client or librdkafka
     #[arg(long, value_name = "FILE", requires = "bootstrap", help_heading = CLUSTER)]
     pub config: Option<String>,
-    /// Where a broker serves its metrics in Prometheus' format (JMX exporter); once for each broker
+    /// Where a broker serves its metrics in Prometheus' format (JMX exporter), http or https; once for each broker
     #[arg(long, value_name = "URL", requires = "bootstrap", help_heading = CLUSTER)]
     pub metrics: Vec<String>,
     /// A directory for the lab's logs, by the name under which results show it; once for each device, the reference of the others first

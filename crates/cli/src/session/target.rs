@@ -7,18 +7,14 @@ use plumb_load::librdkafka::admin::{OwnTopic, Replicas, TopicShape, run_topics};
 use plumb_load::librdkafka::connect::{Cluster, connect};
 use plumb_model::facts::LogDirectory;
 use plumb_model::plan::{ClusterPlan, Plan, TopicPlan};
-use plumb_observe::scrape;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use super::log_dirs::LogDirs;
+use super::metrics::{self, BrokerMetrics};
 use crate::errors::UsageError;
-
-/// Longest wait for a broker's metrics.
-pub(super) const METRICS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The path under test. Dropping it deletes the topics that it made and takes its lab down.
 pub(super) struct Target {
@@ -27,8 +23,7 @@ pub(super) struct Target {
     /// The topics in use, by the end of their name.
     shapes: BTreeMap<String, TopicShape>,
     run_id: String,
-    /// Where the brokers serve their metrics; empty when they do not.
-    pub(super) metrics: Vec<String>,
+    pub(super) metrics: BrokerMetrics,
     pub(super) cluster: Cluster,
     /// Where a lab keeps its logs; empty for brokers that were there.
     pub(super) log_dirs: LogDirs,
@@ -47,10 +42,11 @@ impl Target {
     ) -> Result<Self> {
         let (lab, bootstrap, properties, metrics) = match plan {
             ClusterPlan::Brokers { bootstrap, metrics, .. } => {
-                for url in metrics {
-                    scrape(url, METRICS_TIMEOUT)?;
+                let metrics = BrokerMetrics::of_brokers(metrics.clone())?;
+                for url in &metrics.urls {
+                    metrics.read(url, metrics::TIMEOUT)?;
                 }
-                (None, bootstrap.clone(), security.clone(), metrics.clone())
+                (None, bootstrap.clone(), security.clone(), metrics)
             }
             ClusterPlan::Lab { .. } => {
                 let lab = LabCluster::start(&lab_options(plan, stop, progress)?)?;
@@ -62,7 +58,7 @@ impl Target {
                     ));
                     Vec::new()
                 });
-                (Some(lab), bootstrap, properties, metrics)
+                (Some(lab), bootstrap, properties, BrokerMetrics::of_lab(metrics))
             }
         };
         progress.note("connecting");

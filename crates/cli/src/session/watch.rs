@@ -1,20 +1,23 @@
 //! What is read beside a block: our own threads, the brokers where they run here, the host, the brokers' request times.
 
 use super::cpu::{CpuBySecond, CpuReading};
-use super::target::{METRICS_TIMEOUT, Target};
+use super::metrics::{self, BrokerMetrics};
+use super::target::Target;
 use plumb_load::patience::Patience;
 use plumb_model::facts::{HostDelta, ProcessIo, ProcessUsage, RequestTimes};
 use plumb_observe::{
     HostRoot, HostSample, Scrape, ThreadsSample, host_delta, is_local_address, listening_process,
-    process_usage, request_times, sample_host, sample_threads, scrape,
+    process_usage, request_times, sample_host, sample_threads,
 };
 use std::net::ToSocketAddrs;
 
 /// Readings of one block.
 pub(super) struct Watch {
     root: HostRoot,
-    /// Where the brokers serve their metrics; read before and after the block, never within it.
-    metrics: Vec<(String, Option<Scrape>)>,
+    /// Read before and after the block, never within it.
+    metrics: BrokerMetrics,
+    /// The reading before the block, in the order of the brokers.
+    metrics_before: Vec<Option<Scrape>>,
     broker_pids: Vec<u32>,
     before: Option<Reading>,
     after: Option<Reading>,
@@ -43,8 +46,9 @@ pub(super) struct Watched {
 impl Watch {
     pub(super) fn begin(target: &Target) -> Self {
         let lab = target.lab.as_ref();
-        let metrics =
-            target.metrics.iter().map(|url| (url.clone(), scrape(url, METRICS_TIMEOUT).ok())).collect();
+        let metrics = target.metrics.clone();
+        let metrics_before =
+            metrics.urls.iter().map(|url| metrics.read(url, metrics::TIMEOUT).ok()).collect();
         let root = HostRoot::default();
         let pids = lab.map(plumb_lab::kafka::LabCluster::broker_pids);
         let broker_pids = match pids {
@@ -52,7 +56,7 @@ impl Watch {
             None => listeners(&root, target).unwrap_or_default(),
         };
         let (cpu, patience) = (CpuBySecond::default(), target.cluster.patience.clone());
-        Watch { root, metrics, broker_pids, before: None, after: None, cpu, patience }
+        Watch { root, metrics, metrics_before, broker_pids, before: None, after: None, cpu, patience }
     }
 
     pub(super) fn measured_part_begins(&mut self) {
@@ -80,7 +84,7 @@ impl Watch {
     }
 
     pub(super) fn end(self) -> Watched {
-        let request_times = merged_times(&self.metrics, &self.patience);
+        let request_times = merged_times(&self.metrics, &self.metrics_before, &self.patience);
         let mut watched = Watched { request_times, cpu: self.cpu, ..Watched::default() };
         let Some((before, after)) = self.before.zip(self.after) else { return watched };
         watched.own = before.own.zip(after.own).map(|(before, after)| process_usage(&before, &after));
@@ -114,9 +118,14 @@ fn listeners(root: &HostRoot, target: &Target) -> Option<Vec<u32>> {
 }
 
 /// The request times of all brokers between the scrape before the block and one now; absent when any is missing.
-fn merged_times(metrics: &[(String, Option<Scrape>)], patience: &Patience) -> Option<RequestTimes> {
-    let now = |url: &str| patience.ask(METRICS_TIMEOUT, |timeout| scrape(url, timeout)).ok();
+fn merged_times(
+    metrics: &BrokerMetrics,
+    before: &[Option<Scrape>],
+    patience: &Patience,
+) -> Option<RequestTimes> {
+    let now = |url: &str| patience.ask(metrics::TIMEOUT, |timeout| metrics.read(url, timeout)).ok();
+    let both = metrics.urls.iter().zip(before);
     let times: Option<Vec<RequestTimes>> =
-        metrics.iter().map(|(url, before)| Some(request_times(before.as_ref()?, &now(url)?))).collect();
+        both.map(|(url, before)| Some(request_times(before.as_ref()?, &now(url)?))).collect();
     RequestTimes::merged(&times?.iter().collect::<Vec<_>>())
 }

@@ -6,6 +6,7 @@ use super::error::PrometheusError;
 use super::query::Question;
 use super::tls;
 use crate::request::PrometheusSource;
+use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 use ureq::{Agent, Error, Timeout};
@@ -28,6 +29,7 @@ pub(super) struct Client {
     /// What must not be in any message: a server may send back what it was sent.
     secrets: Vec<String>,
     timeout_s: u64,
+    limit_bytes: u64,
 }
 
 impl Client {
@@ -57,6 +59,7 @@ impl Client {
             headers: settings.headers,
             secrets: settings.secrets,
             timeout_s: source.timeout_s,
+            limit_bytes: ANSWER_LIMIT_BYTES,
         })
     }
 
@@ -83,13 +86,13 @@ impl Client {
         let form = question.form.iter().map(|(name, value)| (*name, value.as_str()));
         let mut response = request.send_form(form).map_err(|error| self.fault(error))?;
         let status = response.status().as_u16();
-        let body = response.body_mut().with_config().limit(ANSWER_LIMIT_BYTES).read_to_vec();
-        let body = body.map_err(|error| match error {
-            Error::Io(error) if error.kind() != std::io::ErrorKind::TimedOut => {
-                PrometheusError::BrokeOff { address: self.address.clone(), reason: error.to_string() }
-            }
-            other => self.fault(other),
-        })?;
+        let body =
+            read_bounded(response.body_mut().as_reader(), self.limit_bytes).map_err(|error| match error {
+                Error::Io(error) if error.kind() != std::io::ErrorKind::TimedOut => {
+                    PrometheusError::BrokeOff { address: self.address.clone(), reason: error.to_string() }
+                }
+                other => self.fault(other),
+            })?;
         match answer::parse(&body) {
             // Errors come with a status of their own and say more than it. A query that takes the server too long has that of a server
             // that is away.
@@ -137,6 +140,16 @@ impl Client {
     }
 }
 
+/// All of it. The library's own limit counts what comes, before compression is undone: a small answer could fill the memory.
+fn read_bounded(body: impl Read, limit_bytes: u64) -> Result<Vec<u8>, Error> {
+    let mut read = Vec::new();
+    body.take(limit_bytes.saturating_add(1)).read_to_end(&mut read)?;
+    match read.len() as u64 > limit_bytes {
+        true => Err(Error::BodyExceedsLimit(limit_bytes)),
+        false => Ok(read),
+    }
+}
+
 /// An address with a scheme and a host, and without a password: arguments are seen by everybody on a machine.
 fn checked(url: &str) -> Result<String, PrometheusError> {
     let fault = |problem| Err(PrometheusError::Address { problem });
@@ -159,6 +172,34 @@ fn checked(url: &str) -> Result<String, PrometheusError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write as _;
+
+    /// 4,000 times the figure 0, by gzip.
+    const BOMB: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xed\xc1\x31\x01\x00\x00\x00\xc2\xa0\x4a\xeb\x9f\xce\x18\x3e\x40\x01\x00\x00\x00\x6f\x03\x1d\x96\xee\xfa\xa0\x0f\x00\x00";
+
+    #[test]
+    fn the_limit_is_on_what_an_answer_becomes_and_not_on_what_it_was_compressed_to() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let (mut request, mut byte) = (Vec::new(), [0]);
+            while !request.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap() == 1 {
+                request.push(byte[0]);
+            }
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n",
+                BOMB.len()
+            );
+            stream.write_all(&[head.as_bytes(), BOMB].concat()).unwrap();
+        });
+        let agent = Agent::config_builder().proxy(None).build().new_agent();
+        let (headers, secrets) = (Vec::new(), Vec::new());
+        let client = Client { agent, address, headers, secrets, timeout_s: 20, limit_bytes: 1_000 };
+        let asked = client.ask_once(&Question { endpoint: "query", form: Vec::new() });
+        assert!(matches!(asked, Err(PrometheusError::TooLarge { limit_bytes: 1_000 })), "{asked:?}");
+        server.join().unwrap();
+    }
 
     #[test]
     fn an_address_has_a_scheme_a_host_and_no_password() {

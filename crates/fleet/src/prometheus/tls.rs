@@ -11,14 +11,6 @@ use std::sync::Arc;
 use thiserror::Error;
 use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, TlsProvider, parse_pem};
 
-/// Where systems keep the certificates of authorities; the environment's SSL_CERT_FILE names another.
-const SYSTEM_BUNDLES: [&str; 4] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
-
 /// Why a server is not trusted, or no encryption comes about.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TlsFault {
@@ -80,21 +72,26 @@ pub(super) fn fault(error: &ureq::Error) -> Option<TlsFault> {
     })
 }
 
-/// Certificates of the authorities: of the flag, else of the configuration, else of the environment or the system.
+/// Certificates of the authorities: of the flag, else of the configuration, else of the environment's `SSL_CERT_FILE` or the system.
 fn roots(settings: &Settings, flag: Option<&Path>) -> Result<Vec<Certificate<'static>>, PrometheusError> {
     let named = || std::env::var_os("SSL_CERT_FILE").map(PathBuf::from);
-    let of_system = || SYSTEM_BUNDLES.map(PathBuf::from).into_iter().find(|path| path.exists());
     let path = flag.map(Path::to_owned).or_else(|| settings.authorities.clone()).or_else(named);
-    let path = path.or_else(of_system).ok_or_else(|| PrometheusError::Authorities {
-        path: PathBuf::from(SYSTEM_BUNDLES[0]),
-        reason: "this system has none, there or elsewhere".to_owned(),
-    })?;
+    let Some(path) = path else { return roots_of_system() };
     let fault = |reason: String| PrometheusError::Authorities { path: path.clone(), reason };
     let roots = certificates(&std::fs::read(&path).map_err(|error| fault(error.to_string()))?);
     if roots.is_empty() {
         return Err(fault("expected PEM certificates, found none".to_owned()));
     }
     Ok(roots)
+}
+
+fn roots_of_system() -> Result<Vec<Certificate<'static>>, PrometheusError> {
+    let found = rustls_native_certs::load_native_certs();
+    if found.certs.is_empty() {
+        let reason = found.errors.first().map_or("this system has none".to_owned(), ToString::to_string);
+        return Err(PrometheusError::Authorities { path: PathBuf::from("/etc/ssl/certs"), reason });
+    }
+    Ok(found.certs.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect())
 }
 
 /// This client's certificate with its key, tried out: the library would panic on a key that is another certificate's.

@@ -83,6 +83,7 @@ impl Hook<'_> {
             .env("PLUMB_ARM", self.arm)
             .env("PLUMB_PAIR", self.pair.to_string())
             .env("PLUMB_BOOTSTRAP", self.bootstrap)
+            .env_remove(super::super::metrics::PASSWORD)
             .stdin(Stdio::null())
             .stdout(first)
             .stderr(second)

@@ -1,0 +1,109 @@
+//! Brokers' metrics that are served by TLS and to those who log in only: they are read, and the login is told nowhere.
+
+use crate::program::{Ended, Program};
+use plumb_lab::sink::{SinkBroker, SinkOptions};
+use rustls::pki_types::PrivateKeyDer;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// base64 of `monitor:hunter2-hunter2` (RFC 7617).
+const ENCODED: &str = "bW9uaXRvcjpodW50ZXIyLWh1bnRlcjI=";
+const PASSWORD: &str = "hunter2-hunter2";
+
+/// Serves an exporter's page over TLS to whoever has the login, for as long as this process lives; where it is, and its
+/// certificate, PEM.
+fn exporter() -> (String, String) {
+    let own = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let key = PrivateKeyDer::try_from(own.signing_key.serialize_der()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![own.cert.der().clone()], key)
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/metrics", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut connection = rustls::ServerConnection::new(config.clone()).unwrap();
+            let mut stream = stream.unwrap();
+            let mut tls = rustls::Stream::new(&mut connection, &mut stream);
+            let (mut head, mut byte) = (Vec::new(), [0]);
+            while !head.ends_with(b"\r\n\r\n") && tls.read(&mut byte).unwrap_or(0) == 1 {
+                head.push(byte[0]);
+            }
+            let is_known = String::from_utf8_lossy(&head).contains(&format!("Basic {ENCODED}"));
+            let status = if is_known { "200 OK" } else { "401 Unauthorized" };
+            let page = "kafka_network_RequestMetrics_Count{name=\"TotalTimeMs\",request=\"Produce\"} 1\n";
+            let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", page.len());
+            let _ = tls.write_all(format!("{head}{page}").as_bytes());
+        }
+    });
+    (url, own.cert.pem())
+}
+
+/// A measurement on a sink whose metrics are there, of somebody who knows the certificate and has the password given.
+fn run(sink: &SinkBroker, url: &str, certificate: &str, password: Option<&str>) -> Ended {
+    let program = Program::new(["latency", "--rate", "100", "--count", "20", "--warm-up", "0s"]).args([
+        "--bootstrap",
+        &sink.bootstrap(),
+        "--metrics",
+        url,
+        "--out",
+        "run",
+    ]);
+    let authority = program.directory().join("ca.pem");
+    std::fs::write(&authority, certificate).unwrap();
+    let program = program.env("SSL_CERT_FILE", &authority);
+    match password {
+        None => program.run(),
+        Some(password) => {
+            program.env("PLUMB_METRICS_USER", "monitor").env("PLUMB_METRICS_PASSWORD", password).run()
+        }
+    }
+}
+
+/// All files below a directory.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn metrics_behind_tls_and_a_login_are_read_and_the_password_is_in_no_file_and_no_message() {
+    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
+    let (url, certificate) = exporter();
+
+    let ended = run(&sink, &url, &certificate, Some(PASSWORD));
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    let document = std::fs::read_to_string(ended.path("run/run.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert!(document["steps"][0]["blocks"][0]["request_times"].is_object(), "both pages were read");
+    let kept = files(&ended.path("run")).into_iter().map(|path| std::fs::read(path).unwrap());
+    let told = [ended.stdout.clone().into_bytes(), ended.stderr.clone().into_bytes()];
+    for text in kept.chain(told) {
+        let text = String::from_utf8_lossy(&text);
+        assert!(!text.contains(PASSWORD) && !text.contains(ENCODED));
+    }
+
+    for password in [None, Some("wrong-wrong")] {
+        let ended = run(&sink, &url, &certificate, password);
+        assert_eq!(ended.code(), Some(4), "{}", ended.stderr);
+        for part in
+            ["expected status 200, got 401", "hint: that page is not for everybody: PLUMB_METRICS_USER"]
+        {
+            assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+        }
+        assert!(!ended.stderr.contains("wrong-wrong"), "{}", ended.stderr);
+    }
+
+    let stranger = rcgen::generate_simple_self_signed(["other".to_owned()]).unwrap().cert.pem();
+    let ended = run(&sink, &url, &stranger, Some(PASSWORD));
+    assert_eq!(ended.code(), Some(4), "{}", ended.stderr);
+    assert!(ended.stderr.contains("no TLS connection to 127.0.0.1:"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("SSL_CERT_FILE names the authority"), "{}", ended.stderr);
+}
