@@ -15,6 +15,7 @@ mod figure;
 pub mod fleet;
 mod linger;
 mod queue;
+mod replication;
 mod rule;
 mod rules;
 pub mod search;

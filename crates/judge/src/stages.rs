@@ -5,9 +5,10 @@
 //!
 //! Sources: our own stamps (one clock); the client's statistics (exact window means of `int_latency`, `outbuf_latency`
 //! and `rtt`); the broker's append times (whole milliseconds, clock offset bounded by sending and receiving); the brokers'
-//! request metrics (Kafka rounds each value to whole milliseconds, hence +-0.5 ms).
+//! request metrics (Kafka rounds each value to whole milliseconds, hence +-0.5 ms); the leaders' word on how many records wait for followers.
 
 use crate::figure::time;
+use crate::replication::FollowerWait;
 use plumb_model::document::{BlockResult, StepResult};
 use plumb_model::facts::{RequestStages, RequestTimes, WindowMean};
 use plumb_model::observation::{Fidelity, Stage, StageName, Twin};
@@ -250,18 +251,31 @@ impl<'a> Path<'a> {
             );
         }
         let all = matches!(self.step.durability.acks.as_deref(), Some("all" | "-1"));
-        match self.requests_of(|times| &times.produce).and_then(|times| times.remote) {
-            Some(remote) if all => known(
+        let remote = self.requests_of(|times| &times.produce).and_then(|times| times.remote);
+        if let Some(remote) = remote.filter(|_| all) {
+            return known(
                 StageName::Commit,
                 banded(remote).within(self.service),
                 Fidelity::Metrics,
                 "brokers' remote time of produce requests",
-            ),
-            _ if !all => absent(StageName::Commit, "only acks=all lets the brokers time the replication"),
-            _ => match self.round_trip() {
-                Some(round_trip) => within_round_trip(StageName::Commit, round_trip),
-                None => absent(StageName::Commit, "the brokers' own times are not at hand"),
-            },
+            );
+        }
+        if let Some(FollowerWait { mean_ns: mean, low_ns: low, high_ns: high, samples, .. }) =
+            FollowerWait::of(&self.step.blocks)
+        {
+            return known(
+                StageName::Commit,
+                Banded { mean, low, high }.within(self.service),
+                Fidelity::Metrics,
+                &format!(
+                    "records that waited for followers, asked of the leaders {samples} times, over the rate (Little's law)"
+                ),
+            );
+        }
+        match self.round_trip().filter(|_| all) {
+            Some(round_trip) => within_round_trip(StageName::Commit, round_trip),
+            None if all => absent(StageName::Commit, "the brokers' own times are not at hand"),
+            None => absent(StageName::Commit, "only acks=all lets the brokers time the replication"),
         }
     }
 

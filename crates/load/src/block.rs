@@ -25,12 +25,12 @@ use crate::produce::{Course, Outstanding, Reported, Saturating, Sent};
 use crate::random::Random;
 use crate::schedule::{Due, Share, due_times};
 use crate::seconds::{Parcel, Seconds};
-use crate::wire::{self, log_ends};
+use crate::wire::{self, LeaderEnds, Logs};
 use phases::Phases;
 use plumb_model::plan::{Driver, LoadPlan, Mode, Payload, Properties, StepPlan};
 use plumb_model::units::Nanos;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, Sender};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 /// What a block needs to know.
@@ -56,6 +56,9 @@ pub struct BlockSpec<'a> {
 
 /// Time between the last preparation and the first send.
 const LEAD_NS: u64 = 5_000_000;
+
+/// Part of the block's random numbers that no producer has.
+const PART_OF_WATCH: u64 = u64::MAX;
 
 /// What a producer of either driver is to do.
 pub(crate) struct ProducerJob<'b, 'a> {
@@ -145,8 +148,12 @@ pub fn run(
         true => cluster.begin_offsets(spec.topic, spec.partitions)?,
         false => cluster.end_offsets(spec.topic, spec.partitions)?,
     };
-    let appended = || (!as_it_is).then(|| log_ends(cluster, spec.topic, spec.partitions)).flatten();
-    let appended_from = appended();
+    let logs = Logs { cluster, topic: spec.topic, partitions: spec.partitions };
+    let ask_leaders = || (!as_it_is).then(|| LeaderEnds::ask(logs)).flatten();
+    let leaders_from = ask_leaders();
+    // A single replica is never behind itself.
+    let is_replicated = || cluster.topic_shape(spec.topic).is_ok_and(|shape| shape.replication > 1);
+    let watches_replication = leaders_from.is_some() && is_replicated();
     let producers = if as_it_is { 0 } else { load.producers as usize };
     let consumers = load.consumers as usize;
     let shared = Shared::new(spec.run, load, stop, (&starts, as_it_is));
@@ -190,6 +197,14 @@ pub fn run(
             starters.push(begin);
         }
         drop(out);
+        let (watched, over) = std::sync::mpsc::channel();
+        let mut watches = Vec::new();
+        if watches_replication {
+            let (shared, random) = (&shared, Random::for_part(spec.seed, PART_OF_WATCH));
+            watches.push(spawn(scope, "plumb-followers".to_owned(), move || {
+                wire::watch(logs, shared, random, &over)
+            })?);
+        }
         let mut phases = Phases {
             cluster,
             spec,
@@ -212,6 +227,8 @@ pub fn run(
         sink.observe(Observation::ScheduleBegins);
         phases.follow(&senders, &parcels, sink);
         let mut ends = phases.drain(&parcels, sink);
+        // Measured records may wait for followers until now.
+        drop::<Sender<()>>(watched);
         let (drain_ns, cut_off) = (phases.drain_ns(), phases.is_under_way());
         shared.finish_producers();
         let (sent, mut reported): (Vec<Sent>, Vec<Reported>) = join_all(senders)?.into_iter().unzip();
@@ -228,21 +245,19 @@ pub fn run(
         for parcel in parcels.iter() {
             phases::pass_on(parcel, sink);
         }
-        // What was appended is asked first, so that what others append meanwhile does not seem to wait for followers.
-        let appended_to = appended();
-        let bounds = cluster.log_bounds(spec.topic, spec.partitions).ok();
-        let (starts_to, replicated_to) = bounds.map(|bounds| bounds.into_iter().unzip()).unzip();
+        let replication_lag = join_all(watches)?.into_iter().flatten().next();
+        let leaders_to = ask_leaders();
         let ends = LogEnds {
             readable_from: starts.clone(),
             readable_to: ends,
-            appended_from,
-            replicated_to: appended_to.as_ref().and(replicated_to),
-            appended_to,
-            starts_to,
+            leaders_from,
+            leaders_to,
+            starts_to: cluster.begin_offsets(spec.topic, spec.partitions).ok(),
             compacted: consumers > 0 && is_compacted(cluster, spec.topic),
         };
         let mut outcome = outcome::outcome(&shared, &ends, (sent, reported, received));
         outcome.drain_ns = drain_ns;
+        outcome.replication_lag = replication_lag;
         Ok::<_, LoadError>(outcome)
     })?;
     (outcome.producer_properties, outcome.consumer_properties) = clients.effective();

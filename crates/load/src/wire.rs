@@ -6,9 +6,10 @@
 
 mod cluster;
 mod consume;
+mod leaders;
 mod link;
-mod log_ends;
 mod produce;
+mod replication;
 mod security;
 mod settings;
 mod slot;
@@ -27,7 +28,8 @@ use settings::{ConsumerSettings, ProducerSettings};
 use std::error::Error;
 use std::sync::Arc;
 
-pub(crate) use log_ends::log_ends;
+pub(crate) use leaders::{LeaderEnds, Logs};
+pub(crate) use replication::watch;
 
 /// The clients of a block.
 pub(crate) struct Clients {

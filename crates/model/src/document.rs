@@ -7,8 +7,8 @@
 use crate::facts::{HostDelta, HostFacts, LogDirectory, ProcessIo, RequestTimes, UntilDevice};
 use crate::finding::{Comparison, Finding, Validity};
 use crate::observation::{
-    Accounting, AppendTimes, ClientStatistics, Counts, Distribution, ErrorCount, Latencies, SecondRow,
-    Spread, Stage, StepInstrument, Throughput, Twin,
+    Accounting, AppendTimes, ClientStatistics, Counts, Distribution, ErrorCount, Latencies, ReplicationLag,
+    SecondRow, Spread, Stage, StepInstrument, Throughput, Twin,
 };
 use crate::outcome::Outcome;
 use crate::plan::{Driver, Plan, Properties};
@@ -200,6 +200,10 @@ pub struct BlockResult {
     pub catch_up_at_most_ns: Option<f64>,
     /// Append times of the broker's clock.
     pub append_times: Option<AppendTimes>,
+    /// How far the followers were behind in its measured part; absent with one replica, where nothing was sent, and where
+    /// the leaders could not be asked.
+    #[serde(default)]
+    pub replication_lag: Option<ReplicationLag>,
     /// The brokers' own request times over the whole block, warm-up included.
     pub request_times: Option<RequestTimes>,
     /// What happened on the generating host in its measured part.

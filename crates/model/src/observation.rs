@@ -172,6 +172,28 @@ pub struct Accounting {
     pub unreplicated_growth: Option<i64>,
 }
 
+/// How far in-sync followers were behind their leaders, asked again and again at random moments from the begin of a block's measured part until all of it
+/// was received, or the drain was over.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplicationLag {
+    /// Moments at which all leaders answered.
+    pub samples: u64,
+    /// Moments at which one did not.
+    pub missed: u64,
+    /// Records appended at the leaders and not yet copied by all in-sync followers: mean over the samples, at least
+    pub records_least: f64,
+    /// and at most: followers go on copying while the leaders are asked.
+    pub records_most: f64,
+    /// Standard error of that mean, from the spread of the samples.
+    pub records_standard_error: f64,
+    /// The highest of the samples.
+    pub records_highest: u64,
+    /// The longest time for which one record was seen to wait, at least: it was there at one sample and still not copied at a later one.
+    pub longest_wait_ns: u64,
+    /// Records appended a second, by anyone, from the first sample to the last.
+    pub appended_per_s: f64,
+}
+
 /// How the records of a step lie over partitions and brokers, warm-up and start probes included.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {

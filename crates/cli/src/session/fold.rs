@@ -315,6 +315,7 @@ impl StepFold {
             acknowledge: block_figures(&self.block_times.acknowledge.response, |row| &row.acknowledge),
             catch_up_at_most_ns: outcome.catch_up_at_most_ns,
             append_times: outcome.append_times,
+            replication_lag: outcome.replication_lag,
             slip_mean_ns: self.block_times.slip.mean_ns(),
             queue_full_waits: Some(outcome.queue_full_waits),
             ..BlockResult::default()

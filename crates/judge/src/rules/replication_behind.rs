@@ -1,13 +1,14 @@
 //! Followers that have not copied what the leaders appended: acknowledged (acks=1, acks=0) and not to be read yet.
 
-use crate::figure::{count, percent, rate};
+use crate::figure::{count, percent, rate, time};
+use crate::replication::FollowerWait;
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "replication-behind",
-    summary: "Records are in the leaders' logs and not copied by all in-sync followers: consumers cannot read them.",
+    summary: "Records in the leaders' logs wait long for followers to copy them: consumers cannot read them before.",
     page: include_str!("../../../../docs/findings/replication-behind.md"),
     severity: Severity::Suspect,
     about: About::Run,
@@ -16,9 +17,42 @@ pub(super) const RULE: Rule = Rule {
 
 /// So many unread messages hide the p99 of those that were read.
 const SHARE_THAT_HIDES_P99: f64 = 0.01;
+/// A follower that keeps up copies within milliseconds; a record that waits so long waits for one that does not (ours).
+const LONG_WAIT_NS: u64 = 1_000_000_000;
 
 fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| behind(&setup)).collect()
+    case.setups().filter_map(|setup| behind(&setup).or_else(|| late(&setup))).map(advised).collect()
+}
+
+fn advised(finding: Finding) -> Finding {
+    finding
+        .advise("Look for the follower that is slow or gone: its fetch rate, its disk, its network, its CPU.")
+        .advise("With acks=all the same lag would be in the acknowledge latency; with acks=1 it is what a leader that fails would lose.")
+}
+
+/// Followers that were late and had caught up when the blocks ended.
+fn late(setup: &Setup) -> Option<Finding> {
+    let wait = long_wait(setup)?;
+    let claim = format!(
+        "followers were late: a record waited {} or longer for them to copy it, and no consumer could read it before; nothing of that is lost",
+        time(wait.longest_ns as f64)
+    );
+    Some(seen_wait(about_step(RULE.id, Severity::Suspect, setup.name(), claim), wait))
+}
+
+fn long_wait(setup: &Setup) -> Option<FollowerWait> {
+    FollowerWait::of(&setup.result.blocks).filter(|wait| wait.longest_ns >= LONG_WAIT_NS)
+}
+
+fn seen_wait(finding: Finding, wait: FollowerWait) -> Finding {
+    let asked = match wait.missed {
+        0 => format!("the leaders were asked {} times", wait.samples),
+        missed => format!("the leaders answered {} times and not {missed} times", wait.samples),
+    };
+    finding
+        .seen_against("longest wait of one record, at least", time(wait.longest_ns as f64), "below 1.00 s")
+        .seen("most records that waited at one time", count(wait.records_highest, "record"))
+        .seen("mean wait of all records", format!("{} ({asked})", time(wait.mean_ns)))
 }
 
 fn behind(setup: &Setup) -> Option<Finding> {
@@ -50,17 +84,43 @@ fn behind(setup: &Setup) -> Option<Finding> {
             finding = finding.seen("the same, a second", rate(growth as f64 / seconds));
         }
     }
-    Some(
-        finding
-            .advise("Look for the follower that is slow or gone: its fetch rate, its disk, its network, its CPU.")
-            .advise("With acks=all the same lag would be in the acknowledge latency; with acks=1 it is what a leader that fails would lose."),
-    )
+    Some(match long_wait(setup) {
+        Some(wait) => seen_wait(finding, wait),
+        None => finding,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::healthy::{assert_found, found, healthy};
+    use plumb_model::observation::ReplicationLag;
+
+    fn lag(longest_wait_ns: u64) -> ReplicationLag {
+        ReplicationLag {
+            samples: 40,
+            missed: 2,
+            records_least: 100.0,
+            records_most: 100.0,
+            records_standard_error: 5.0,
+            records_highest: 900,
+            longest_wait_ns,
+            appended_per_s: 200.0,
+        }
+    }
+
+    #[test]
+    fn followers_that_were_late_and_caught_up_are_told_and_those_that_copy_within_a_second_are_not() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            document.steps[0].blocks[0].replication_lag = Some(lag(5_500_000_000));
+        });
+        assert!(finding.claim.contains("a record waited 5.50 s or longer"), "{}", finding.claim);
+        let mean = finding.evidence.iter().find(|evidence| evidence.what.starts_with("mean wait")).unwrap();
+        assert!(mean.value.starts_with("500 ms"), "{mean:?}");
+        let mut document = healthy();
+        document.steps[0].blocks[0].replication_lag = Some(lag(900_000_000));
+        assert_eq!(found(&document, RULE.id), []);
+    }
 
     #[test]
     fn what_followers_have_not_copied_is_no_loss_and_spoils_end_to_end_figures_where_it_is_much() {

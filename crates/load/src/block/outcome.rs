@@ -7,7 +7,10 @@ use crate::produce::{Reported, Sent};
 use crate::statistics::StatisticsSum;
 use crate::unread::{LogRead, ReadOffsets, Unread, unread};
 use crate::verify::{Arrivals, SequenceSet};
-use plumb_model::observation::{Accounting, AppendTimes, ClientStatistics, Counts, ErrorCount};
+use crate::wire::LeaderEnds;
+use plumb_model::observation::{
+    Accounting, AppendTimes, ClientStatistics, Counts, ErrorCount, ReplicationLag,
+};
 use plumb_model::plan::{LoadPlan, Mode, Properties, Schedule};
 use std::collections::BTreeMap;
 
@@ -44,6 +47,8 @@ pub struct BlockOutcome {
     pub drain_ns: Option<u64>,
     /// What the broker's append times say, where the topic keeps them.
     pub append_times: Option<AppendTimes>,
+    /// How far the followers were behind in the measured part; none with one replica, and where it could not be asked.
+    pub replication_lag: Option<ReplicationLag>,
     /// Mean over the received messages of the longest time for which the consumer may have been busy with older ones.
     pub catch_up_at_most_ns: Option<f64>,
     /// Times that a send waited for room in the client's queue.
@@ -107,12 +112,10 @@ pub(super) struct LogEnds {
     pub(super) readable_from: Vec<i64>,
     /// The same at the end; none when it could not be asked.
     pub(super) readable_to: Option<Vec<i64>>,
-    /// What the leaders had appended by then; none when they could not be asked.
-    pub(super) appended_from: Option<Vec<i64>>,
+    /// The leaders' own word before the block; none when they could not be asked.
+    pub(super) leaders_from: Option<LeaderEnds>,
     /// The same at the end.
-    pub(super) appended_to: Option<Vec<i64>>,
-    /// The high watermarks, asked after `appended_to`.
-    pub(super) replicated_to: Option<Vec<i64>>,
+    pub(super) leaders_to: Option<LeaderEnds>,
     /// The first offsets that were still there, asked with them; none when they could not be asked.
     pub(super) starts_to: Option<Vec<i64>>,
     /// Older records of a key may be removed.
@@ -130,8 +133,8 @@ struct Growth<'e> {
 impl LogEnds {
     /// What the logs grew by: the leaders' own word, or else the high watermarks'.
     fn grew(&self) -> Option<Growth<'_>> {
-        match self.appended_from.as_ref().zip(self.appended_to.as_ref()) {
-            Some((from, to)) => Some(Growth { from, to, of_leaders: true }),
+        match self.leaders_from.as_ref().zip(self.leaders_to.as_ref()) {
+            Some((from, to)) => Some(Growth { from: &from.appended, to: &to.appended, of_leaders: true }),
             None => {
                 let to = self.readable_to.as_ref()?;
                 Some(Growth { from: &self.readable_from, to, of_leaders: false })
@@ -152,21 +155,14 @@ impl LogEnds {
 
     /// Records appended to each partition within the block.
     fn by_partition(&self) -> Option<Vec<u64>> {
-        let (from, to) = match self.appended_from.as_ref().zip(self.appended_to.as_ref()) {
-            Some(ends) => ends,
-            None => (&self.readable_from, self.readable_to.as_ref()?),
-        };
+        let Growth { from, to, .. } = self.grew()?;
         Some(from.iter().zip(to).map(|(from, to)| (to - from).max(0).unsigned_abs()).collect())
     }
 
     /// Records that no consumer could read yet at the end, and at the beginning.
     fn unreplicated(&self) -> Option<(u64, u64)> {
-        let waiting = |readable: &[i64], appended: &[i64]| {
-            let each = readable.iter().zip(appended).map(|(readable, end)| (end - readable).max(0));
-            each.sum::<i64>().unsigned_abs()
-        };
-        let before = waiting(&self.readable_from, self.appended_from.as_ref()?);
-        Some((waiting(self.replicated_to.as_ref()?, self.appended_to.as_ref()?), before))
+        let now = self.leaders_to.as_ref()?.unreplicated();
+        Some((now, self.leaders_from.as_ref()?.unreplicated()))
     }
 }
 
@@ -261,8 +257,9 @@ pub(super) fn outcome(
         // Acknowledged, in the leader's log and not to be read yet: that is no loss, also where followers copied it after the
         // consumers had been told how far to read. Which messages wait is not known one by one, so as many of the missing as
         // wait are taken to be those.
-        let ends = ends.readable_to.as_ref().zip(ends.appended_to.as_ref());
-        let waited = ends.map_or(0, |(readable, end)| acknowledged.not_readable(readable, end));
+        let ends = ends.readable_to.as_ref().zip(ends.leaders_to.as_ref());
+        let waited =
+            ends.map_or(0, |(readable, leaders)| acknowledged.not_readable(readable, &leaders.appended));
         counts.lost -= counts.lost.min(accounting.unreplicated.unwrap_or(0).max(waited));
     }
     let receiving_from = match shared.load.mode {
@@ -292,6 +289,7 @@ pub(super) fn outcome(
         receiving_ns,
         drain_ns: None,
         append_times: append_times(&appends),
+        replication_lag: None,
         catch_up_at_most_ns: (counts.received > 0).then(|| catch_up_sum_ns / counts.received as f64),
         queue_full_waits,
         errors: errors.list(),
@@ -428,13 +426,16 @@ mod tests {
         assert_eq!(planned_ns(&load(Schedule::Poisson), None, None, 0), 0);
     }
 
+    fn copied(ends: &[i64]) -> LeaderEnds {
+        LeaderEnds { appended: ends.to_vec(), replicated: ends.to_vec() }
+    }
+
     fn asked(from: &[i64], to: &[i64]) -> LogEnds {
         LogEnds {
             readable_from: from.to_vec(),
             readable_to: Some(to.to_vec()),
-            appended_from: Some(from.to_vec()),
-            appended_to: Some(to.to_vec()),
-            replicated_to: Some(to.to_vec()),
+            leaders_from: Some(copied(from)),
+            leaders_to: Some(copied(to)),
             starts_to: Some(vec![0; from.len()]),
             compacted: false,
         }
@@ -478,7 +479,7 @@ mod tests {
     fn a_high_watermark_proves_a_loss_only_by_an_offset_that_two_records_have() {
         let mut accounting = Accounting { acked: 10, ..Accounting::default() };
         let mut ends = asked(&[0], &[8]);
-        (ends.appended_from, ends.appended_to) = (None, None);
+        (ends.leaders_from, ends.leaders_to) = (None, None);
         settle(&mut accounting, &ends, OfBlock::Sent);
         hold(&mut accounting, &ends, &mut told(&[(0, 0, 10)]));
         assert_eq!((accounting.agrees, accounting.missing, accounting.surplus), (None, None, None));
@@ -507,8 +508,8 @@ mod tests {
     fn what_followers_have_not_copied_is_in_the_log_and_waits() {
         let mut accounting = Accounting { acked: 10, ..Accounting::default() };
         let mut ends = asked(&[0, 0], &[5, 5]);
-        ends.replicated_to = Some(vec![5, 2]);
-        ends.readable_to = ends.replicated_to.clone();
+        ends.leaders_to = Some(LeaderEnds { appended: vec![5, 5], replicated: vec![5, 2] });
+        ends.readable_to = Some(vec![5, 2]);
         settle(&mut accounting, &ends, OfBlock::Sent);
         assert_eq!((accounting.offset_delta, accounting.agrees), (Some(10), Some(true)));
         assert_eq!((accounting.unreplicated, accounting.unreplicated_growth), (Some(3), Some(3)));
@@ -559,7 +560,7 @@ mod tests {
     fn a_high_watermark_alone_confirms_and_never_accuses() {
         let mut accounting = Accounting { acked: 10, ..Accounting::default() };
         let mut ends = asked(&[0, 0], &[5, 5]);
-        (ends.appended_from, ends.appended_to) = (None, None);
+        (ends.leaders_from, ends.leaders_to) = (None, None);
         settle(&mut accounting, &ends, OfBlock::Sent);
         assert_eq!((accounting.agrees, accounting.unreplicated), (Some(true), None));
         ends.readable_to = Some(vec![5, 2]);

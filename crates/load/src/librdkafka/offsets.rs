@@ -30,17 +30,12 @@ impl Cluster {
         self.of_each(topic, partitions, |(_, high)| high)
     }
 
-    /// First offset that is still there, and end offset, of each partition.
-    pub(crate) fn log_bounds(&self, topic: &str, partitions: usize) -> Result<Vec<(i64, i64)>, LoadError> {
-        self.of_each(topic, partitions, |bounds| bounds)
-    }
-
-    fn of_each<T>(
+    fn of_each(
         &self,
         topic: &str,
         partitions: usize,
-        which: fn((i64, i64)) -> T,
-    ) -> Result<Vec<T>, LoadError> {
+        which: fn((i64, i64)) -> i64,
+    ) -> Result<Vec<i64>, LoadError> {
         let watermarks = |at| self.watermarks(topic, i32::try_from(at).unwrap_or(i32::MAX));
         (0..partitions).map(|at| watermarks(at).map(which)).collect()
     }

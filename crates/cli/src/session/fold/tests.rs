@@ -56,6 +56,7 @@ fn outcome(seconds: u64) -> BlockOutcome {
         receiving_ns: None,
         drain_ns: None,
         append_times: None,
+        replication_lag: None,
         catch_up_at_most_ns: None,
         queue_full_waits: 0,
         errors: Vec::new(),
