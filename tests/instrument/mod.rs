@@ -10,6 +10,7 @@ mod conditions;
 mod contract;
 mod counts;
 mod delay;
+mod followers;
 mod killed;
 mod logs;
 mod long_run;

@@ -331,7 +331,8 @@ pub struct SecondLatency {
 }
 
 /// What the client says of itself over the measured part, summed over the run's handles of one role. From librdkafka's
-/// statistics (STATISTICS.md; window means are exact, percentiles are not merged), or from the wire driver's own times.
+/// statistics (STATISTICS.md; window means are exact, percentiles are not merged; a producer's until its messages were acknowledged),
+/// or from the wire driver's own times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientStatistics {
     /// The times were read at each message and request of the measured part, not told by a library's windows; all means

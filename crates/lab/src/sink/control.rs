@@ -48,13 +48,14 @@ impl Control {
         self.set(|faults| faults.answer_delays.push((apis, Draws::new(delay))));
     }
 
-    /// Lets readers see each batch of the topic only so much after its arrival, in order. Acknowledged at once.
+    /// Lets readers see each batch of the topic only so much after its arrival, in order, as a follower does that is late by so much.
+    /// Acknowledged at once. The topic has a second replica then.
     pub fn delay_visibility(&self, topic: &str, delay: Delay) {
         self.set(|faults| faults.visibility_delays.insert(topic.into(), Draws::new(delay)));
     }
 
     /// Lets the high watermark stay behind the log's end from the `record`-th record (from 1) of the topic on, as a follower does
-    /// that is in sync and has stopped: appended, acknowledged, and not to be read.
+    /// that is in sync and has stopped: appended, acknowledged, and not to be read. The topic has a second replica then.
     pub fn stop_replication_at_record(&self, topic: &str, record: u64) {
         self.set(|faults| faults.unreplicated_from.insert(topic.into(), record));
     }

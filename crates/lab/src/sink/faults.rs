@@ -197,6 +197,11 @@ impl Faults {
         self.visibility_delays.get_mut(topic).map_or(Duration::ZERO, Draws::draw)
     }
 
+    /// Whether the topic has a follower, which is late or stops.
+    pub(super) fn has_follower(&self, topic: &str) -> bool {
+        self.visibility_delays.contains_key(topic) || self.unreplicated_from.contains_key(topic)
+    }
+
     /// Whether followers copy a batch whose last record is this one of the topic.
     pub(super) fn is_replicated(&self, topic: &str, last: u64) -> bool {
         self.unreplicated_from.get(topic).is_none_or(|first| last < *first)

@@ -299,9 +299,15 @@ impl<'a> Shared<'a> {
         holding >= self.assigned.len().min(self.positions.len())
     }
 
-    /// Follows the windows of a client's statistics.
-    pub(crate) fn window(&self) -> Window<'_, 'a> {
-        Window { shared: self, last_ns: 0 }
+    /// Follows the windows of a consumer's statistics: those of the measured part.
+    pub(crate) fn windows_of_consumer(&self) -> Windows<'_, 'a> {
+        Windows { shared: self, last_ns: 0, with_drain: false }
+    }
+
+    /// Follows the windows of a producer's statistics: those in which it sends measured messages, and these may wait in its queue
+    /// beyond the measured part.
+    pub(crate) fn windows_of_producer(&self) -> Windows<'_, 'a> {
+        Windows { shared: self, last_ns: 0, with_drain: true }
     }
 
     pub(crate) fn partitions(&self) -> usize {
@@ -396,17 +402,19 @@ fn mark(flags: &[AtomicBool], partition: i32) {
     }
 }
 
-/// Tells which windows of the statistics lie in the measured part.
+/// Tells which windows of a client's statistics are measured.
 #[derive(Debug)]
-pub(crate) struct Window<'b, 'a> {
+pub(crate) struct Windows<'b, 'a> {
     shared: &'b Shared<'a>,
     last_ns: u64,
+    with_drain: bool,
 }
 
-impl Window<'_, '_> {
-    /// Whether the window from the last emission to this one lies in the measured part.
+impl Windows<'_, '_> {
+    /// Whether the window from the last emission to this one is measured as a whole.
     pub(crate) fn next(&mut self, now_ns: u64) -> bool {
-        let inside = self.shared.in_measured_part(self.last_ns) && self.shared.in_measured_part(now_ns);
+        let begun = self.shared.measured_part_has_begun(self.last_ns);
+        let inside = begun && (self.with_drain || self.shared.in_measured_part(now_ns));
         self.last_ns = now_ns;
         inside
     }

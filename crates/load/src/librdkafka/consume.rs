@@ -20,7 +20,7 @@ pub(crate) fn receive(
     mut seconds: Seconds<'_>,
 ) -> Received {
     let mut received = Received::new(shared.partitions());
-    let mut window = shared.window();
+    let mut windows = shared.windows_of_consumer();
     let mut emissions = Emissions::default();
     let mut holds = false;
     while !shared.finished() {
@@ -57,7 +57,7 @@ pub(crate) fn receive(
                 received.rebalances += u64::from(given > 0 && shared.measured_part_has_begun(now));
             }
             EventView::PartitionEnd { partition, offset } => shared.reached(partition, offset),
-            EventView::Statistics(json) => emissions.take(json, window.next(now)),
+            EventView::Statistics(json) => emissions.take(json, windows.next(now)),
             EventView::Error { code, text, fatal } => received.errors.note_client(&code, &text, fatal),
             _ => {}
         }

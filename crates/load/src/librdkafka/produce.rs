@@ -301,7 +301,7 @@ pub(crate) fn hear_reports(
     mut seconds: Seconds<'_>,
 ) -> Reported {
     let mut reported = Reported::default();
-    let mut window = shared.window();
+    let mut windows = shared.windows_of_producer();
     let mut emissions = Emissions::default();
     while !shared.producers_finished() {
         let Some(event) = client.poll(Duration::from_millis(50)) else {
@@ -324,7 +324,7 @@ pub(crate) fn hear_reports(
                     sender.unpark();
                 }
             }
-            EventView::Statistics(json) => emissions.take(json, window.next(now)),
+            EventView::Statistics(json) => emissions.take(json, windows.next(now)),
             EventView::Error { code, text, fatal } => reported.errors.note_client(&code, &text, fatal),
             _ => {}
         }

@@ -54,7 +54,11 @@ pub(super) fn answer(call: &Call, request: MetadataRequest) -> Result<Reply, Req
     let topics = {
         let core = &mut *call.broker.core();
         match &request.topics {
-            None => core.topics.iter().map(|(name, topic)| described(call, name, topic)).collect(),
+            None => {
+                let described =
+                    |(name, topic): (&str, _)| described(call, name, topic, core.faults.has_follower(name));
+                core.topics.iter().map(described).collect()
+            }
             Some(asked) => asked
                 .iter()
                 .map(|asked| {
@@ -98,23 +102,29 @@ fn found(
         let _ = core.topics.create(&name, options.partitions);
     }
     match core.topics.get(&name) {
-        Some(topic) => described(call, &name, topic),
+        Some(topic) => described(call, &name, topic, core.faults.has_follower(&name)),
         None => MetadataResponseTopic::default()
             .with_name(Some(TopicName(StrBytes::from_string(name))))
             .with_error_code(call.code(Err(ResponseError::UnknownTopicOrPartition))),
     }
 }
 
-fn described(call: &Call, name: &str, topic: &Topic) -> MetadataResponseTopic {
+/// Node id of the follower of a topic that has one.
+const FOLLOWER: i32 = NODE + 1;
+
+fn described(call: &Call, name: &str, topic: &Topic, followed: bool) -> MetadataResponseTopic {
     let code = call.code(Ok(()));
-    let node = vec![BrokerId(NODE)];
+    let mut replicas = vec![BrokerId(NODE)];
+    if followed {
+        replicas.push(BrokerId(FOLLOWER));
+    }
     let partition = |number| {
         MetadataResponsePartition::default()
             .with_partition_index(number)
             .with_leader_id(BrokerId(NODE))
             .with_leader_epoch(LEADER_EPOCH)
-            .with_replica_nodes(node.clone())
-            .with_isr_nodes(node.clone())
+            .with_replica_nodes(replicas.clone())
+            .with_isr_nodes(replicas.clone())
     };
     MetadataResponseTopic::default()
         .with_error_code(code)
