@@ -1,6 +1,7 @@
 //! What is generated, listed or shipped is what the program has. `PLUMB_BLESS=1` writes the generated files anew.
 
 use crate::program::Program;
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +32,76 @@ fn the_published_schemas_are_those_of_the_program() {
     }
     let names: BTreeSet<String> = schemas.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(files("docs/reference", ".schema.json"), names);
+}
+
+/// Ends of names, or parts of them, that say what a fraction is counted in.
+const UNITS: [&str; 18] = [
+    "ns", "us", "ms", "s", "bytes", "mhz", "ppm", "percent", "ratio", "share", "p", "level", "log", "per",
+    "mean", "messages", "records", "load",
+];
+
+/// Fractions whose name has no unit: they have none, or that of the figure beside which they stand, which names it.
+const WITHOUT_UNIT: [&str; 24] = [
+    // Of the figure that they belong to.
+    "a_median",
+    "b_median",
+    "against_median",
+    "arm_median",
+    "median",
+    "metric_median",
+    "interval_low",
+    "interval_high",
+    "within_low",
+    "within_high",
+    "low",
+    "high",
+    "lowest",
+    "highest",
+    "least",
+    "most",
+    "longest",
+    "at",
+    // Without any.
+    "detect",
+    "entropy",
+    "exponent",
+    "margin",
+    "power",
+    "quantile",
+];
+/// The same, of the variation of blocks.
+const VARIATIONS: [&str; 3] = ["variation", "variation_before", "variation_after"];
+
+/// Names of the fractions in a schema.
+fn fractions(schema: &Value, names: &mut BTreeSet<String>) {
+    let is_fraction = |property: &Value| match &property["type"] {
+        Value::Array(types) => types.iter().any(|name| name == "number"),
+        name => name == "number",
+    };
+    match schema {
+        Value::Object(entries) => {
+            if let Some(Value::Object(properties)) = entries.get("properties") {
+                let named = properties.iter().filter(|(_, property)| is_fraction(property));
+                names.extend(named.map(|(name, _)| name.clone()));
+            }
+            entries.values().for_each(|entry| fractions(entry, names));
+        }
+        Value::Array(entries) => entries.iter().for_each(|entry| fractions(entry, names)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_fraction_in_a_document_names_its_unit_or_is_known_to_have_none() {
+    let mut names = BTreeSet::new();
+    for (_, schema) in plumb_cli::schema::schemas() {
+        fractions(&serde_json::from_str(&schema).unwrap(), &mut names);
+    }
+    assert!(names.len() > 100, "{names:?}");
+    names.retain(|name| !name.split('_').any(|part| UNITS.contains(&part)));
+    let known: BTreeSet<String> =
+        WITHOUT_UNIT.iter().chain(&VARIATIONS).map(|name| (*name).to_owned()).collect();
+    assert_eq!(names, known, "a new name needs a unit, one that is gone goes here too");
 }
 
 #[test]

@@ -60,6 +60,7 @@ fn records_that_were_deleted_before_they_were_read_are_not_lost(driver: Driver) 
     assert!(removed > 0 && received > 0, "{counts}");
     assert_eq!((number(&counts["acked"]), &counts["lost"]), (removed + received, &0.into()), "{counts}");
     assert_eq!(steps(&document)[0]["accounting"]["agrees"], true);
+    assert!(number(&steps(&document)[0]["accounting"]["deleted"]) >= removed);
     assert!(has_reason(&document, "removed-before-read") && !has_reason(&document, "messages-lost"));
 }
 

@@ -144,8 +144,10 @@ pub fn run(
     let load = &effective_load(&spec.step.load);
     // A topic of the user's that is to be read is read as it is.
     let as_it_is = spec.step.reads_as_it_is();
+    let begin_offsets = || cluster.begin_offsets(spec.topic, spec.partitions);
+    let starts_from = begin_offsets()?;
     let starts = match as_it_is {
-        true => cluster.begin_offsets(spec.topic, spec.partitions)?,
+        true => starts_from.clone(),
         false => cluster.end_offsets(spec.topic, spec.partitions)?,
     };
     let logs = Logs { cluster, topic: spec.topic, partitions: spec.partitions };
@@ -252,7 +254,8 @@ pub fn run(
             readable_to: ends,
             leaders_from,
             leaders_to,
-            starts_to: cluster.begin_offsets(spec.topic, spec.partitions).ok(),
+            starts_from: Some(starts_from),
+            starts_to: begin_offsets().ok(),
             compacted: consumers > 0 && is_compacted(cluster, spec.topic),
         };
         let mut outcome = outcome::outcome(&shared, &ends, (sent, reported, received));

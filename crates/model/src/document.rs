@@ -372,6 +372,10 @@ pub struct ClusterFacts {
     pub version: Option<String>,
     /// `security.protocol` in use.
     pub security_protocol: Option<String>,
+    /// Shortest time to open a TCP connection to each broker before the run, in the order of `brokers`: a round trip of the network. Absent for
+    /// one that gave no answer; empty where all brokers are on this host.
+    #[serde(default)]
+    pub connect_ns: Vec<Option<u64>>,
 }
 
 /// What was done with one key of a client properties file.

@@ -150,6 +150,10 @@ pub struct Accounting {
     /// where the logs could not be asked where they begin.
     #[serde(default)]
     pub gaps: Option<u64>,
+    /// Offsets by which the logs' beginnings moved within the blocks, summed over partitions: what retention or a request deleted while they ran.
+    /// Absent when the logs could not be asked where they begin.
+    #[serde(default)]
+    pub deleted: Option<u64>,
     /// Whether acked <= offset_delta <= acked + unknown + gaps, with nothing `missing` in any partition; without the upper bound where others
     /// wrote to the topic meanwhile. Absent when it cannot be told.
     pub agrees: Option<bool>,

@@ -281,6 +281,10 @@ fn cluster_facts(target: &Target, here: Option<&[bool]>) -> ClusterFacts {
         on_this_host: here.map(|here| here.contains(&true)),
         version: target.lab.as_ref().map(|lab| format!("Apache Kafka {}", lab.kafka_version())),
         security_protocol: target.cluster.properties.get("security.protocol").cloned(),
+        connect_ns: match here {
+            Some(here) if here.iter().all(|here| *here) => Vec::new(),
+            _ => target.connect_ns(),
+        },
     }
 }
 

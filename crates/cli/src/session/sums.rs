@@ -70,6 +70,7 @@ pub(super) fn add_accounting(step: &mut StepResult, outcome: &BlockOutcome) {
     sum.missing = add(first, sum.missing, block.missing);
     sum.surplus = add(first, sum.surplus, block.surplus);
     sum.gaps = add(first, sum.gaps, block.gaps);
+    sum.deleted = add(first, sum.deleted, block.deleted);
     // How much waits is a state, so the last block's counts; how much it grew by adds up.
     sum.unreplicated = block.unreplicated;
     sum.unreplicated_growth = match (first, sum.unreplicated_growth, block.unreplicated_growth) {

@@ -7,14 +7,19 @@ use plumb_load::librdkafka::admin::{OwnTopic, Replicas, TopicShape, run_topics};
 use plumb_load::librdkafka::connect::{Cluster, connect};
 use plumb_model::facts::LogDirectory;
 use plumb_model::plan::{ClusterPlan, Plan, TopicPlan};
+use plumb_observe::shortest_connects;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use super::log_dirs::LogDirs;
 use super::metrics::{self, BrokerMetrics};
 use crate::errors::UsageError;
+
+/// Longest wait for a broker to take a connection whose time is measured.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// The path under test. Dropping it deletes the topics that it made and takes its lab down.
 pub(super) struct Target {
@@ -140,18 +145,26 @@ impl Target {
         words.filter(|word| is_setting(word, &self.asked_jvm_flags)).collect()
     }
 
+    /// Addresses of each broker; none where its name does not resolve.
+    fn addresses_by_broker(&self) -> impl Iterator<Item = Vec<SocketAddr>> {
+        self.cluster.brokers.iter().map(|(_, host, port)| {
+            let port = u16::try_from(*port).unwrap_or(0);
+            (host.as_str(), port).to_socket_addrs().map(Iterator::collect).unwrap_or_default()
+        })
+    }
+
     /// Addresses of the brokers, as far as their names resolve.
     pub(super) fn addresses(&self) -> Vec<IpAddr> {
-        let resolve = |(_, host, port): &(i32, String, i32)| {
-            let port = u16::try_from(*port).unwrap_or(0);
-            (host.as_str(), port).to_socket_addrs().map(|found| found.map(|address| address.ip()).collect())
-        };
-        self.cluster
-            .brokers
-            .iter()
-            .filter_map(|broker| resolve(broker).ok())
-            .flat_map(|found: Vec<_>| found)
-            .collect()
+        self.addresses_by_broker().flatten().map(|address| address.ip()).collect()
+    }
+
+    /// Shortest time to open a connection to each broker.
+    pub(super) fn connect_ns(&self) -> Vec<Option<u64>> {
+        let first: Vec<Option<SocketAddr>> =
+            self.addresses_by_broker().map(|found| found.first().copied()).collect();
+        let connects = shortest_connects(&first, CONNECT_PATIENCE);
+        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        connects.into_iter().map(|time| time.map(ns)).collect()
     }
 }
 

@@ -9,8 +9,10 @@ mod compression;
 mod consumers_behind;
 mod counts_do_not_add_up;
 mod counts_not_checked;
+mod deleted_meanwhile;
 mod duplicates_or_reorder;
 mod durability;
+mod far_broker;
 mod foreign_records;
 mod histogram_overflow;
 mod host_changed;
@@ -40,6 +42,7 @@ mod throughput_bound;
 mod too_few_blocks;
 mod too_few_samples;
 mod unconfirmed;
+mod unencrypted;
 mod unequal_durability;
 mod unequal_records;
 mod uneven_leaders;
@@ -87,7 +90,10 @@ pub(crate) const REGISTRY: &[Rule] = &[
     compression::RULE,
     schedule_wait::RULE,
     too_few_blocks::RULE,
+    deleted_meanwhile::RULE,
+    far_broker::RULE,
     same_host::RULE,
+    unencrypted::RULE,
     durability::RULE,
     counts_not_checked::RULE,
     throughput_bound::RULE,

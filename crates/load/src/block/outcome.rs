@@ -116,7 +116,9 @@ pub(super) struct LogEnds {
     pub(super) leaders_from: Option<LeaderEnds>,
     /// The same at the end.
     pub(super) leaders_to: Option<LeaderEnds>,
-    /// The first offsets that were still there, asked with them; none when they could not be asked.
+    /// The first offsets that were there before the block; none when they could not be asked.
+    pub(super) starts_from: Option<Vec<i64>>,
+    /// The same at the end.
     pub(super) starts_to: Option<Vec<i64>>,
     /// Older records of a key may be removed.
     pub(super) compacted: bool,
@@ -151,6 +153,12 @@ impl LogEnds {
             LogRead { from: *from, to: *to, start: *start, position: position(at), compacted }
         };
         Some(bounds.map(log).collect())
+    }
+
+    /// Offsets by which the logs' beginnings moved.
+    fn deleted(&self) -> Option<u64> {
+        let moved = between(self.starts_from.as_ref()?, self.starts_to.as_ref()?);
+        Some(moved.max(0).unsigned_abs())
     }
 
     /// Records appended to each partition within the block.
@@ -339,6 +347,7 @@ fn settle(accounting: &mut Accounting, ends: &LogEnds, of_block: OfBlock) {
         (enough || of_leaders).then_some(enough && (others || ours <= most))
     });
     let unreplicated = ends.unreplicated();
+    accounting.deleted = ends.deleted();
     accounting.unreplicated = unreplicated.map(|(now, _)| now);
     accounting.unreplicated_growth =
         unreplicated.map(|(now, before)| now.cast_signed() - before.cast_signed());
@@ -436,6 +445,7 @@ mod tests {
             readable_to: Some(to.to_vec()),
             leaders_from: Some(copied(from)),
             leaders_to: Some(copied(to)),
+            starts_from: Some(vec![0; from.len()]),
             starts_to: Some(vec![0; from.len()]),
             compacted: false,
         }
@@ -447,11 +457,24 @@ mod tests {
         settle(&mut accounting, &asked(&[5, 0], &[10, 6]), OfBlock::Sent);
         assert_eq!((accounting.offset_delta, accounting.agrees), (Some(11), Some(false)));
         assert_eq!((accounting.unreplicated, accounting.unreplicated_growth), (Some(0), Some(0)));
+        assert_eq!(accounting.deleted, Some(0));
         accounting.foreign = 1;
         settle(&mut accounting, &asked(&[5, 0], &[10, 6]), OfBlock::Sent);
         assert_eq!(accounting.agrees, Some(true));
         settle(&mut accounting, &LogEnds::default(), OfBlock::Sent);
         assert_eq!(accounting.agrees, None);
+    }
+
+    #[test]
+    fn what_is_deleted_meanwhile_is_what_the_beginnings_moved_by() {
+        let mut accounting = Accounting { acked: 10, ..Accounting::default() };
+        let mut ends = asked(&[5, 0], &[10, 5]);
+        (ends.starts_from, ends.starts_to) = (Some(vec![1, 0]), Some(vec![4, 0]));
+        settle(&mut accounting, &ends, OfBlock::Sent);
+        assert_eq!((accounting.deleted, accounting.agrees), (Some(3), Some(true)));
+        ends.starts_from = None;
+        settle(&mut accounting, &ends, OfBlock::Sent);
+        assert_eq!(accounting.deleted, None);
     }
 
     fn told(notes: &[(i32, i64, u64)]) -> Acknowledged {

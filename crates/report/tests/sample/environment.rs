@@ -15,6 +15,7 @@ pub(crate) fn environment() -> Environment {
             on_this_host: Some(true),
             version: Some("4.3.0".to_owned()),
             security_protocol: Some("PLAINTEXT".to_owned()),
+            connect_ns: Vec::new(),
         },
         config_keys: vec![
             fate("security.protocol", 1, KeyFate::Passed),
