@@ -28,6 +28,8 @@ pub struct ProducerId {
 pub enum End {
     /// The first offset that is still there.
     Earliest,
+    /// The high watermark: the offset that the next record visible to consumers will have.
+    HighWatermark,
     /// The leader's own end: the offset that the next record appended will have, copied by followers or not. Asked as a
     /// replica that is there for debugging (`ListOffsetsRequest.DEBUGGING_REPLICA_ID` in Kafka's source).
     LogEnd,
@@ -96,7 +98,7 @@ pub fn list_offsets(
 
 fn write_list_offsets(version: i16, topic: &str, partitions: &[i32], end: End, out: &mut Vec<u8>) {
     let replica: i32 = match end {
-        End::Earliest => -1,
+        End::HighWatermark | End::Earliest => -1,
         End::LogEnd => -2,
     };
     out.extend_from_slice(&replica.to_be_bytes());
@@ -108,7 +110,7 @@ fn write_list_offsets(version: i16, topic: &str, partitions: &[i32], end: End, o
     write::string(out, topic);
     write::array_length(out, partitions.len());
     let timestamp: i64 = match end {
-        End::LogEnd => -1,
+        End::HighWatermark | End::LogEnd => -1,
         End::Earliest => -2,
     };
     for index in partitions {

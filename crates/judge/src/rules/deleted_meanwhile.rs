@@ -7,7 +7,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "deleted-meanwhile",
-    title: "Deleted meanwhile",
     summary: "The broker deleted records of the topic while the blocks ran: that work is in the figures.",
     page: include_str!("../../../../docs/findings/deleted-meanwhile.md"),
     severity: Severity::Note,

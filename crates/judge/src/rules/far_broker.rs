@@ -6,7 +6,6 @@ use plumb_model::finding::{Finding, Severity};
 
 pub(super) const RULE: Rule = Rule {
     id: "far-broker",
-    title: "A broker farther away",
     summary: "The network's round trip to one broker is longer than to another.",
     page: include_str!("../../../../docs/findings/far-broker.md"),
     severity: Severity::Note,
@@ -37,7 +36,7 @@ fn check(case: &Case) -> Vec<Finding> {
     let claim = format!(
         "Brokers are at unequal distances, {} to the nearest and {}: latencies are a mixture, by which broker leads the partition",
         time(nearest),
-        list(far),
+        list(&far),
     );
     let each = away.iter().map(|(broker, ns)| format!("{broker} {}", time(*ns)));
     vec![

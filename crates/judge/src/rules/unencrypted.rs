@@ -6,7 +6,6 @@ use plumb_model::plan::ClusterPlan;
 
 pub(super) const RULE: Rule = Rule {
     id: "unencrypted",
-    title: "Not encrypted",
     summary: "The cluster was reached without TLS: figures of clients that use it are others.",
     page: include_str!("../../../../docs/findings/unencrypted.md"),
     severity: Severity::Note,

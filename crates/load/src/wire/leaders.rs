@@ -100,7 +100,10 @@ impl LeaderEnds {
     /// None when any of them cannot be had.
     pub(crate) fn ask(logs: Logs<'_>) -> Option<Self> {
         let mut leaders = Leaders::connect(logs, ANSWER)?;
-        Some(LeaderEnds { appended: leaders.ends(End::LogEnd)?, replicated: leaders.ends(End::Latest)? })
+        Some(LeaderEnds {
+            appended: leaders.ends(End::LogEnd)?,
+            replicated: leaders.ends(End::HighWatermark)?,
+        })
     }
 
     /// Records that no consumer can read yet.

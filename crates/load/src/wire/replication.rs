@@ -84,11 +84,11 @@ pub(crate) fn watch(
 }
 
 fn ask(leaders: &mut Leaders<'_>) -> Option<Answers> {
-    let copied_before = leaders.ends(End::Latest)?;
+    let copied_before = leaders.ends(End::HighWatermark)?;
     let asked_ns = now_ns();
     let appended = leaders.ends(End::LogEnd)?;
     let at_ns = asked_ns.midpoint(now_ns());
-    let copied_after = leaders.ends(End::Latest)?;
+    let copied_after = leaders.ends(End::HighWatermark)?;
     Some(Answers { at_ns, copied_before, appended, copied_after })
 }
 

@@ -43,6 +43,7 @@ pub(crate) fn step(index: usize, setup: &Setup) -> StepResult {
             missing: None,
             surplus: None,
             gaps: (index != 1).then_some(0),
+            deleted: Some(0),
             unreplicated: (index != 1).then_some(0),
             unreplicated_growth: (index != 1).then_some(0),
         },
