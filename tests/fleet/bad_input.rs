@@ -107,6 +107,22 @@ fn same(row: &Row<'_>) -> Option<String> {
     Some(row.line.to_owned())
 }
 
+/// Once `1,182` was read as 1, and forty percent more drops were called ninety percent less.
+#[test]
+fn a_number_with_a_thousands_separator_that_is_the_delimiter_is_refused_with_its_line() {
+    let scene =
+        Scene::with(
+            |row| if row.server == 3 && row.day == 16 { row.with(DROPS, "1,182") } else { same(row) },
+        );
+    let ended = scene.run(&COLUMNS);
+    assert_eq!(ended.code(), Some(2), "{}", ended.stdout);
+    assert!(ended.stderr.contains("fields, where the header has"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("1182, not 1,182"), "{}", ended.stderr);
+    // A delimiter at the end of each line is no field.
+    let scene = Scene::with(|row| Some(format!("{},", row.line)));
+    assert_ne!(scene.run(&COLUMNS).code(), Some(2));
+}
+
 #[test]
 fn servers_without_a_sample_or_a_group_are_counted() {
     let scene = Scene::with(same);

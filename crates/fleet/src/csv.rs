@@ -58,7 +58,16 @@ pub(crate) fn read(
     loop {
         match reader.read_byte_record(&mut record) {
             Ok(false) => break,
-            Ok(true) => lines.add(&record, line_of(&record, reader.position().line()), zone)?,
+            Ok(true) => {
+                let line = line_of(&record, reader.position().line());
+                let fields = record.len();
+                // A delimiter at the end of a line is no field.
+                if record.iter().skip(header.len()).any(|cell| !cell.trim_ascii().is_empty()) {
+                    let (path, expected) = (path.to_owned(), header.len());
+                    return Err(FleetInputError::MoreFields { path, line, fields, expected }.into());
+                }
+                lines.add(&record, line, zone)?;
+            }
             Err(error) => return Err(damaged(path, &error).into()),
         }
         if lines.batch.rows() >= BATCH_ROWS {

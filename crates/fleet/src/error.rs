@@ -75,6 +75,18 @@ pub enum FleetInputError {
         /// What the reader says.
         reason: String,
     },
+    /// A line of a CSV file has more fields than its header: which of them are meant is not known.
+    #[error("{path}:{line}: {fields} fields, where the header has {expected}", path = path.display())]
+    MoreFields {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: u64,
+        /// Its fields.
+        fields: usize,
+        /// Those of the header.
+        expected: usize,
+    },
     /// So many rows are unusable that the file is probably not what the flags say.
     #[error("{unusable} of {rows} rows cannot be used, such as {example}; expected at most 5 %")]
     TooManyUnusable {
@@ -270,6 +282,9 @@ impl HasFault for FleetInputError {
                 "name another column, or write the file with this one converted"
             }
             FleetInputError::Damaged { .. } => "was it written to its end, and copied whole?",
+            FleetInputError::MoreFields { .. } => {
+                "is a number written with a thousands separator that is also the delimiter? Write it without (1182, not 1,182), or in quotes and with a point only"
+            }
             FleetInputError::TooManyUnusable { .. } => {
                 "are these the right columns? Times are RFC 3339, local dates and times, or numbers since 1970; \
                  numbers have a point and no thousands separators"

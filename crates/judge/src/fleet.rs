@@ -17,6 +17,7 @@ mod gaps;
 mod lost;
 mod missing;
 mod naive;
+mod one_day;
 mod panel;
 mod pre_trend;
 mod question;

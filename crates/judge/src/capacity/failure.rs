@@ -44,11 +44,12 @@ pub(super) fn modes(case: &Case, bounds: &[Bound], physics: u64, plan: u64) -> V
             plan_carries: left > 0 && rounded_up(needed) <= left,
         }
     };
-    let mut modes =
-        vec![mode("one broker", physics.max(rounded_up(broker) + 1), plan.saturating_sub(1), broker)];
+    let of_broker = physics.max(rounded_up(broker) + 1);
+    let mut modes = vec![mode("one broker", of_broker, plan.saturating_sub(1), broker)];
     if zones > 1 {
         let survivors_of = |exact: f64| rounded_up(exact * zones as f64 / (zones - 1) as f64);
-        let brokers = physics.max(survivors_of(zone)).div_ceil(zones) * zones;
+        // Who is to bear the loss of a zone has to bear that of a broker in it.
+        let brokers = of_broker.max(survivors_of(zone)).div_ceil(zones) * zones;
         modes.push(mode("one zone", brokers, plan - plan / zones, zone));
     }
     modes

@@ -60,7 +60,11 @@ pub fn from_run(document: &RunDocument, step: Option<&str>) -> Result<Measured, 
     let ingress = bytes_per_s(result).filter(|_| brokers > 0).map(|bytes_per_s| bytes_per_s / brokers as f64);
     machine.proven_ingress_bytes_per_s = ingress.map(|value| figure(value, words::rate(value)));
     machine.proven_replication = Some(replication);
-    if let Some(broker_cpu_s) = result.instrument.broker_cpu_s {
+    let cpus = document.environment.host.as_ref().and_then(|host| host.logical_cpus.value().copied());
+    let idle = result.instrument.broker_cpu_s.and_then(|cpu_s| idle(result, plan, cpu_s, cpus?));
+    if let Some(caution) = idle {
+        cautions.push(caution);
+    } else if let Some(broker_cpu_s) = result.instrument.broker_cpu_s {
         let s_per_gb = broker_cpu_s / (result.counts.acked as f64 * result.value_bytes_mean / GB);
         machine.cpu = Some(CpuCost {
             s_per_gb: figure(s_per_gb, format!("{} CPU seconds per GB", three(s_per_gb))),
@@ -84,6 +88,25 @@ pub fn from_run(document: &RunDocument, step: Option<&str>) -> Result<Measured, 
             host.memory_total_bytes.value().map(|total| figure(*total as f64, words::bytes(*total as f64)));
     }
     Ok(Measured { machine, step: result.name.clone(), verdict, cautions })
+}
+
+/// Share of their host's CPUs from which what brokers take is the price of bytes (ours). Below it the price of a broker that does next to nothing, and
+/// of requests with a record or two, is divided by few bytes: at 200 records a second that was a hundred times what the same broker took at its limit.
+const CPU_SHARE_MIN: f64 = 0.25;
+
+/// Why CPU time per byte is not taken from a step at a rate that leaves its brokers idle; none where it is.
+fn idle(result: &StepResult, plan: Option<&StepPlan>, broker_cpu_s: f64, cpus: u32) -> Option<String> {
+    let rate = plan.and_then(|plan| plan.load.rate_per_s)?;
+    let measured_s = result.counts.acked as f64 / result.achieved_per_s?;
+    let share = broker_cpu_s / (measured_s * f64::from(cpus));
+    (share < CPU_SHARE_MIN).then(|| {
+        format!(
+            "At {} messages a second the run's brokers used {:.0} % of their host's CPUs: what a byte costs brokers at work is not known from \
+             it, and neither is the CPU bound. A run of plumb throughput tells it.",
+            three(rate),
+            share * 100.0
+        )
+    })
 }
 
 fn chosen<'a>(document: &'a RunDocument, step: Option<&str>) -> Result<&'a StepResult, MeasuredError> {
@@ -159,6 +182,7 @@ fn word(verdict: ValidityVerdict) -> &'static str {
 mod tests {
     use super::*;
     use crate::healthy::{DEFAULT, LOW, healthy};
+    use plumb_model::facts::{Fact, HostFacts};
 
     #[test]
     fn the_step_with_the_most_bytes_per_second_speaks_unless_one_is_named() {
@@ -186,6 +210,30 @@ mod tests {
         );
         // 6 CPU seconds over 2 GB.
         assert_eq!(measured.machine.cpu.unwrap().s_per_gb.value, 3.0);
+    }
+
+    #[test]
+    fn brokers_that_were_idle_do_not_tell_what_a_byte_costs() {
+        let mut run = healthy();
+        let mut host = HostFacts::default();
+        host.logical_cpus = Fact::Known { value: 2, source: "test".to_owned() };
+        run.environment.host = Some(host);
+        run.steps[0].achieved_per_s = Some(200.0);
+        run.steps[0].counts.acked = 6_000;
+        // 30 s of two processors, of which a quarter is 15 s.
+        for (broker_cpu_s, told) in [(7.5, false), (14.9, false), (15.1, true)] {
+            run.steps[0].instrument.broker_cpu_s = Some(broker_cpu_s);
+            let measured = from_run(&run, Some(LOW)).unwrap();
+            assert_eq!(measured.machine.cpu.is_some(), told, "{broker_cpu_s}");
+            let cautioned = measured
+                .cautions
+                .iter()
+                .any(|caution| caution.contains("A run of plumb throughput tells it"));
+            assert_eq!(cautioned, !told, "{:?}", measured.cautions);
+        }
+        run.steps[0].instrument.broker_cpu_s = Some(7.5);
+        run.plan.steps.iter_mut().for_each(|step| step.load.rate_per_s = None);
+        assert!(from_run(&run, Some(LOW)).unwrap().machine.cpu.is_some(), "as fast as it goes is at work");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::compared::Compared;
 use super::estimate::Estimate;
 use super::follow::follow;
 use super::missing::WereHigh;
+use super::one_day::one_day;
 use super::pre_trend::{self, Before, INTERVALS_ENOUGH};
 use super::question::FleetQuestion;
 use super::servers::servers;
@@ -20,7 +21,7 @@ use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
 use plumb_stats::fleet::without::{left_out, outliers};
 
 /// Checks that make a verdict impossible when they fail.
-pub(super) const DECISIVE: [&str; 10] = [
+pub(super) const DECISIVE: [&str; 11] = [
     "strata",
     "site",
     "servers",
@@ -30,6 +31,7 @@ pub(super) const DECISIVE: [&str; 10] = [
     "pre_trend",
     "placebo",
     "drift",
+    "one_day",
     "totals",
 ];
 
@@ -58,6 +60,7 @@ pub(super) fn checks(
     checks.extend(stamps(compared, question));
     checks.extend([
         missing(compared, estimate, question),
+        one_day(compared, estimate, question),
         before("pre_trend", pre_trend::trend(compared, question), estimate, question),
         before("placebo", pre_trend::placebo(compared, question), estimate, question),
         drift(compared, estimate, question),

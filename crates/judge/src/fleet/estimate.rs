@@ -6,6 +6,7 @@ use super::panel::{self, Second};
 use super::question::FleetQuestion;
 use super::totals::counted;
 use super::traffic::Loads;
+use plumb_model::fleet::FleetServer;
 use plumb_stats::fleet::change::{Scale, log_change};
 use plumb_stats::fleet::design::{Design, Effect, Groups, Slope, explained};
 use plumb_stats::fleet::gone::bound;
@@ -113,32 +114,57 @@ impl Estimate {
     }
 }
 
-pub(super) fn estimate(compared: &Compared, question: &FleetQuestion) -> Estimate {
-    let change = |of: &dyn Fn(&plumb_model::fleet::FleetServer, &[usize]) -> Option<f64>| {
-        // Servers without levels were left out.
-        let servers = compared.servers.iter();
-        let change = servers.map(|server| Some(of(server, &compared.after)? - of(server, &compared.before)?));
-        change.map(|change| change.unwrap_or(f64::NAN)).collect::<Vec<f64>>()
-    };
-    let units = &compared.units;
-    let metric_change = units.mean(&change(&|server, intervals| compared.metric_level(server, intervals)));
-    let load_of_servers = match compared.adjusted {
-        true => change(&|server, intervals| compared.load_level(server, intervals)),
-        false => Vec::new(),
-    };
-    let load_change = if compared.adjusted { units.mean(&load_of_servers) } else { Vec::new() };
-    let load = compared.adjusted.then_some(load_change.as_slice());
-    let groups = Groups { test: &units.test, stratum: &units.stratum, load };
-    if zero_heavy(compared) {
-        return of_shares(compared, &groups, load_change.clone(), question);
+/// What became of each server and unit, as logarithms.
+struct Changes {
+    metric: Vec<f64>,
+    /// Empty without load, as is the next.
+    load: Vec<f64>,
+    load_of_servers: Vec<f64>,
+}
+
+impl Changes {
+    /// From some intervals to others.
+    fn of(compared: &Compared, before: &[usize], after: &[usize]) -> Self {
+        let change = |of: &dyn Fn(&FleetServer, &[usize]) -> Option<f64>| {
+            // Servers without levels were left out.
+            let change = compared.servers.iter().map(|server| Some(of(server, after)? - of(server, before)?));
+            change.map(|change| change.unwrap_or(f64::NAN)).collect::<Vec<f64>>()
+        };
+        let units = &compared.units;
+        let metric = units.mean(&change(&|server, intervals| compared.metric_level(server, intervals)));
+        let load_of_servers = match compared.adjusted {
+            true => change(&|server, intervals| compared.load_level(server, intervals)),
+            false => Vec::new(),
+        };
+        let load = if compared.adjusted { units.mean(&load_of_servers) } else { Vec::new() };
+        Changes { metric, load, load_of_servers }
     }
-    let effect = Design::new(&groups).and_then(|design| design.effect(&metric_change));
+
+    fn groups<'c>(&'c self, compared: &'c Compared) -> Groups<'c> {
+        let load = compared.adjusted.then_some(self.load.as_slice());
+        Groups { test: &compared.units.test, stratum: &compared.units.stratum, load }
+    }
+}
+
+/// The effect by logarithms, from some intervals to others.
+pub(super) fn effect_of(compared: &Compared, before: &[usize], after: &[usize]) -> Option<Effect> {
+    let changes = Changes::of(compared, before, after);
+    Design::new(&changes.groups(compared))?.effect(&changes.metric)
+}
+
+pub(super) fn estimate(compared: &Compared, question: &FleetQuestion) -> Estimate {
+    let changes = Changes::of(compared, &compared.before, &compared.after);
+    let groups = changes.groups(compared);
+    if zero_heavy(compared) {
+        return of_shares(compared, &groups, changes.load.clone(), question);
+    }
+    let effect = Design::new(&groups).and_then(|design| design.effect(&changes.metric));
     let totals =
         effect.as_ref().filter(|_| few_events(compared)).and_then(|it| by_totals(compared, &groups, it));
     let by_totals = totals.is_some();
     let effect = totals.or(effect);
-    let load_is_metric = load_is_metric(compared, &load_of_servers);
-    let went_apart = Loads::of(compared, &load_change).is_some_and(Loads::are_apart);
+    let load_is_metric = load_is_metric(compared, &changes.load_of_servers);
+    let went_apart = Loads::of(compared, &changes.load).is_some_and(Loads::are_apart);
     let first = effect.as_ref().and_then(|effect| effect.interval(question.level));
     let second = first.filter(|_| went_apart && !load_is_metric && !by_totals);
     let second = second.and_then(|first| panel::second(compared, first, question));
@@ -150,12 +176,12 @@ pub(super) fn estimate(compared: &Compared, question: &FleetQuestion) -> Estimat
         // Without noise there is nothing that chance could do.
         p: effect
             .as_ref()
-            .and_then(|_| chance(&groups, &metric_change, DRAWN, question.seed))
+            .and_then(|_| chance(&groups, &changes.metric, DRAWN, question.seed))
             .map(|chance| chance.p),
         effect,
-        outcome: metric_change,
+        outcome: changes.metric,
         load_is_metric,
-        load_change,
+        load_change: changes.load,
         by_totals,
         second,
         ..Estimate::default()

@@ -6,6 +6,7 @@ mod few;
 mod gaps;
 mod gone;
 mod lost;
+mod one_day;
 mod panel;
 mod rollout;
 mod servers;

@@ -56,7 +56,7 @@ mod tests {
         document.steps[0].accounting.deleted = Some(5_000);
         document.steps[0].effective.topic.insert("retention.bytes".to_owned(), "1000000".to_owned());
         let finding = one(&document, RULE.id);
-        assert!(finding.claim.contains("5,000 records were deleted"), "{}", finding.claim);
+        assert!(finding.claim.contains("5000 records were deleted"), "{}", finding.claim);
         assert!(
             finding.evidence.iter().any(|seen| seen.what == "retention.bytes" && seen.value == "1000000")
         );

@@ -63,8 +63,8 @@ mod tests {
     #[test]
     fn a_broker_in_another_zone_is_named_with_its_distance() {
         let finding = one(&away([Some(150), Some(160), Some(900)]), RULE.id);
-        assert!(finding.claim.contains("150 µs to the nearest and c:1 900 µs:"), "{}", finding.claim);
-        assert_eq!(finding.evidence[0].value, "a:1 150 µs, b:1 160 µs, c:1 900 µs");
+        assert!(finding.claim.contains("150 us to the nearest and c:1 900 us:"), "{}", finding.claim);
+        assert_eq!(finding.evidence[0].value, "a:1 150 us, b:1 160 us, c:1 900 us");
     }
 
     #[test]
