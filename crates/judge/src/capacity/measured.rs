@@ -215,8 +215,8 @@ mod tests {
     #[test]
     fn brokers_that_were_idle_do_not_tell_what_a_byte_costs() {
         let mut run = healthy();
-        let mut host = HostFacts::default();
-        host.logical_cpus = Fact::Known { value: 2, source: "test".to_owned() };
+        let logical_cpus = Fact::Known { value: 2, source: "test".to_owned() };
+        let host = HostFacts { logical_cpus, ..HostFacts::default() };
         run.environment.host = Some(host);
         run.steps[0].achieved_per_s = Some(200.0);
         run.steps[0].counts.acked = 6_000;
