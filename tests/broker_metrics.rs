@@ -107,3 +107,17 @@ fn metrics_behind_tls_and_a_login_are_read_and_the_password_is_in_no_file_and_no
     assert!(ended.stderr.contains("no TLS connection to 127.0.0.1:"), "{}", ended.stderr);
     assert!(ended.stderr.contains("SSL_CERT_FILE names the authority"), "{}", ended.stderr);
 }
+
+#[test]
+fn a_password_in_an_address_is_refused_at_its_flag_and_not_repeated() {
+    let program = Program::new(["latency", "--rate", "100", "--count", "20", "--bootstrap", "127.0.0.1:1"]);
+    let ended = program.args(["--metrics", "https://monitor:hunter2-hunter2@127.0.0.1:2/metrics"]).run();
+    assert_eq!(ended.code(), Some(2), "{}", ended.stderr);
+    let message = "error: --metrics: cluster.metrics cannot be set here: an address with a password in it";
+    assert!(
+        ended.stderr.starts_with(message) && ended.stderr.contains("PLUMB_METRICS_USER"),
+        "{}",
+        ended.stderr
+    );
+    assert!(!ended.stderr.contains(PASSWORD) && !ended.path("runs").exists(), "{}", ended.stderr);
+}

@@ -86,6 +86,8 @@ impl HasFault for ObserveError {
             | ObserveError::TooLarge { .. }
             | ObserveError::Format { .. }
             | ObserveError::NoProcess { .. } => Fault::Environment,
+            ObserveError::Fetch { source: HttpError::Url { .. }, .. } => Fault::User,
+            ObserveError::Fetch { source: HttpError::Authorities { .. }, .. } => Fault::Environment,
             ObserveError::Fetch { .. } | ObserveError::Page { .. } => Fault::Target,
         }
     }
@@ -95,7 +97,10 @@ impl HasFault for ObserveError {
             ObserveError::Fetch { source: HttpError::Status { status: 401 | 403 }, .. } => {
                 "that page is not for everybody: PLUMB_METRICS_USER and PLUMB_METRICS_PASSWORD in the environment are the login"
             }
-            ObserveError::Fetch { source: HttpError::Tls { .. } | HttpError::Authorities { .. }, .. } => {
+            ObserveError::Fetch { source: HttpError::Authorities { .. }, .. } => {
+                "name a file of authorities, PEM, in the environment's SSL_CERT_FILE"
+            }
+            ObserveError::Fetch { source: HttpError::Tls { .. }, .. } => {
                 "is it https there, by the name in its certificate? The environment's SSL_CERT_FILE names the authority of \
                  one of your own"
             }

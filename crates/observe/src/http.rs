@@ -5,8 +5,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use rustls_native_certs::CertificateResult;
 use std::fmt;
 use std::io::{self, Read as _};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
@@ -148,9 +150,16 @@ impl Target {
     }
 }
 
-/// The authorities of this system, or of the environment's `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+/// The authorities of the environment's `SSL_CERT_FILE` and `SSL_CERT_DIR`, else those of this system. A file that is named has to have
+/// one at least.
 fn roots_of_system() -> Result<Vec<Certificate<'static>>, HttpError> {
-    let found = rustls_native_certs::load_native_certs();
+    if let Some(file) = std::env::var_os("SSL_CERT_FILE") {
+        roots(rustls_native_certs::load_certs_from_paths(Some(Path::new(&file)), None))?;
+    }
+    roots(rustls_native_certs::load_native_certs())
+}
+
+fn roots(found: CertificateResult) -> Result<Vec<Certificate<'static>>, HttpError> {
     if found.certs.is_empty() {
         let reason = found.errors.first().map_or("none was found".to_owned(), ToString::to_string);
         return Err(HttpError::Authorities { reason });

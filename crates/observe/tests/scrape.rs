@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use plumb_model::facts::WindowMean;
+use plumb_model::fault::{Fault, HasFault};
 use plumb_observe::{ObserveError, request_times, scrape};
 
 const PATIENT: Duration = Duration::from_secs(20);
@@ -120,8 +121,10 @@ fn a_page_that_is_not_metrics_and_a_port_that_nobody_has_are_told_apart() {
     let error = chain(&scrape(&url, None, PATIENT).unwrap_err());
     assert!(error.contains("is not a page of Prometheus metrics: line 1: expected a metric name"), "{error}");
     server.join().unwrap();
-    let error = chain(&scrape(&url, None, PATIENT).unwrap_err());
-    assert!(error.contains("Connection refused"), "{error}");
+    let refused = scrape(&url, None, PATIENT).unwrap_err();
+    assert!(chain(&refused).contains("Connection refused"), "{refused}");
+    let no_url = scrape("broker:9404/metrics", None, PATIENT).unwrap_err();
+    assert_eq!((refused.fault(), no_url.fault()), (Fault::Target, Fault::User));
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub(super) fn cluster(words: Option<&ClusterWords>, trail: &mut Trail) -> Result
             if words.metrics.iter().any(|url| url.contains('@')) {
                 let reason = "an address with a password in it would be kept in the run's document; the environment's \
                               PLUMB_METRICS_USER and PLUMB_METRICS_PASSWORD are the login";
+                let origin = trail.sources.get("cluster.metrics");
+                let place = origin.map_or(place, |origin| format!("{origin}: "));
                 return Err(ResolveError::Reserved { place, path: "cluster.metrics".into(), reason });
             }
             let written = (!words.metrics.is_empty()).then(|| words.metrics.clone());

@@ -146,6 +146,18 @@ fn a_page_comes_over_tls_from_a_server_that_is_trusted_and_from_no_other() {
 }
 
 #[test]
+fn a_file_of_authorities_that_is_not_there_or_has_none_is_named() {
+    let empty = tempfile::NamedTempFile::new().unwrap();
+    let of = |path: &Path| roots(rustls_native_certs::load_certs_from_paths(Some(path), None));
+    let error = of(Path::new("/no/such/ca.pem")).unwrap_err().to_string();
+    assert!(error.contains("/no/such/ca.pem"), "{error}");
+    assert!(of(empty.path()).is_err());
+    let own = rcgen::generate_simple_self_signed(["own".to_owned()]).unwrap();
+    std::fs::write(empty.path(), own.cert.pem()).unwrap();
+    assert_eq!(of(empty.path()).unwrap().len(), 1);
+}
+
+#[test]
 fn a_url_has_a_scheme_a_host_and_a_port_and_a_password_is_refused_without_being_repeated() {
     for (good, host, encrypted) in [
         ("http://[::1]:9404/metrics?name=a#b", "[::1]:9404", false),
