@@ -12,6 +12,7 @@ mod advice;
 pub mod assumptions;
 mod bound;
 mod bounds;
+mod clusters;
 mod counts;
 mod failure;
 mod flip;
@@ -32,6 +33,7 @@ pub use assumptions::{Assumed, Assumptions};
 pub use bound::{
     Bound, BoundName, Growth, Input, Known, Limit, Need, Planned, Resource, Slack, Standing, Unit,
 };
+pub use clusters::Clusters;
 pub use counts::{Capacity, Count};
 pub use failure::FailureMode;
 pub use flip::{FlipTest, RAISE};

@@ -72,6 +72,9 @@ pub struct SizeArgs {
     /// Brokers that are there already: how full each bound is
     #[arg(long, value_name = "N", help_heading = CLUSTER)]
     pub brokers: Option<u64>,
+    /// Most brokers that one cluster is to have, by your vendor's limit or your own: the plan is told in clusters
+    #[arg(long, value_name = "N", help_heading = CLUSTER)]
+    pub brokers_per_cluster: Option<u64>,
 
     /// A published machine type, or `list`
     #[arg(long, value_name = "NAME", help_heading = MACHINE)]

@@ -1,6 +1,7 @@
 //! From bounds to the counts of brokers: the largest decides, and what is left of the others is said.
 
 use super::bound::{Bound, BoundName, Need, Slack, Standing, Unit};
+use super::clusters::{Clusters, clusters};
 use super::failure::{self, FailureMode};
 use super::flip::{self, FlipTest};
 use super::flows::{Flows, flows};
@@ -17,6 +18,8 @@ pub struct Capacity {
     pub physics: Count,
     /// With headroom.
     pub plan: Count,
+    /// The plan in clusters; absent where the target does not say how many brokers one may have.
+    pub clusters: Option<Clusters>,
     /// So many brokers bear the share of the load that a run has already put on one; no bound, but proof.
     pub proven_brokers: Option<u64>,
     /// Brokers that the target says are there.
@@ -85,6 +88,7 @@ pub(super) fn capacity(case: &Case) -> Result<Capacity, CapacityError> {
     let mut capacity = Capacity {
         physics: count(physics_brokers, physics, &bounds),
         plan: count(plan_brokers, plan, &bounds),
+        clusters: clusters(case, plan_brokers),
         proven_brokers: proven(case),
         stated,
         cross_zone: cross_zone(case),

@@ -37,6 +37,8 @@ pub struct Target {
     pub tiered: bool,
     /// Brokers that are there already, to see how full each bound is.
     pub brokers: Option<u64>,
+    /// Most brokers that one cluster is to have.
+    pub brokers_per_cluster: Option<u64>,
     /// Names of the fields above that nobody gave: the value is the usual one, not the user's.
     pub defaulted: Vec<String>,
 }
@@ -105,6 +107,7 @@ impl Default for Target {
             reserve: Reserve::Zone,
             tiered: false,
             brokers: None,
+            brokers_per_cluster: None,
             defaulted: Vec::new(),
         }
     }
@@ -127,6 +130,14 @@ impl Target {
         in_range("the number of connections", self.connections.map(|n| n as f64), "1 or more", |n| n >= 1.0)?;
         in_range("the number of zones", Some(f64::from(self.zones)), "1 or more", |n| n >= 1.0)?;
         in_range("the number of brokers", self.brokers.map(|n| n as f64), "1 or more", |n| n >= 1.0)?;
+        let least = u64::from(self.replication.max(self.zones)) + u64::from(self.reserve == Reserve::Broker);
+        if let Some(got) = self.brokers_per_cluster.filter(|most| *most < least) {
+            return Err(CapacityError::OutOfRange {
+                what: "the number of brokers in a cluster",
+                got: got as f64,
+                expected: "as many as there are copies and zones, and one more where a broker is in reserve",
+            });
+        }
         match (self.reserve, self.zones) {
             (Reserve::Zone, 1) => Err(CapacityError::OneZone),
             _ => Ok(()),

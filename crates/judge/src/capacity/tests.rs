@@ -462,3 +462,28 @@ fn what_cannot_be_is_refused() {
         size(&Target { load: load(1e9), ..Target::default() }, &broken, &Assumptions::default()).is_err()
     );
 }
+
+#[test]
+fn a_plan_in_clusters_has_the_load_dealt_evenly_and_a_reserve_in_each() {
+    // 100 GB/s at 100 MB/s for each broker of three copies: 3,000 by physics.
+    let machine = Machine { disk_bytes_per_s: given(100.0 * MB), ..Machine::default() };
+    let target = Target { load: load(1e11), reserve: Reserve::Nothing, ..Target::default() };
+    let whole = one(&target, &machine);
+    assert_eq!(whole.clusters, None, "nobody said how many brokers a cluster may have");
+    let limit = Target { brokers_per_cluster: Some(60), ..target.clone() };
+    let Clusters { clusters, brokers_each, brokers } = one(&limit, &machine).clusters.unwrap();
+    assert_eq!(clusters, whole.plan.brokers.div_ceil(60));
+    assert!(
+        brokers_each <= 60 && brokers_each % 3 == 0 && brokers >= whole.plan.brokers,
+        "{brokers_each} {brokers}"
+    );
+    // 61 are 60 by three zones; one of each cluster is in reserve.
+    let reserve = Target { brokers_per_cluster: Some(61), reserve: Reserve::Broker, ..target.clone() };
+    let one_more = one(&Target { reserve: Reserve::Broker, ..target.clone() }, &machine).plan.brokers;
+    let Clusters { clusters, brokers_each, .. } = one(&reserve, &machine).clusters.unwrap();
+    assert_eq!((clusters, brokers_each <= 60), ((one_more - 1).div_ceil(59), true));
+    for too_few in [0, 2] {
+        let target = Target { brokers_per_cluster: Some(too_few), ..target.clone() };
+        assert!(size(&target, &machine, &Assumptions::default()).is_err(), "{too_few}");
+    }
+}

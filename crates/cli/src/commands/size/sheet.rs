@@ -5,8 +5,8 @@ use crate::printer;
 use anyhow::Result;
 use plumb_judge::capacity::words::{bytes, count, rate, three};
 use plumb_judge::capacity::{
-    Assumptions, Bound, BoundName, Capacity, Count, CrossZone, Flush, Input, Known, Need, RAISE, Reading,
-    Sizing, Source, Standing, Target, Tls, Unit,
+    Assumptions, Bound, BoundName, Capacity, Clusters, Count, CrossZone, Flush, Input, Known, Need, RAISE,
+    Reading, Sizing, Source, Standing, Target, Tls, Unit,
 };
 use plumb_report::number::{self, ABSENT};
 use plumb_report::size_text::{self, Body, Column, Section, Sheet};
@@ -107,6 +107,12 @@ fn counts(capacity: &Capacity, of: &str, zones: u32) -> Section {
         row("physics", at_least(capacity.physics.brokers), physics(capacity)),
         row("plan", at_least(capacity.plan.brokers), plan(capacity, zones)),
     ];
+    if let Some(Clusters { clusters, brokers_each, brokers }) = capacity.clusters {
+        let s = if clusters == 1 { "" } else { "s" };
+        let why =
+            format!("{} cluster{s} of {} brokers", number::count(clusters), number::count(brokers_each));
+        rows.push(row("in clusters", at_least(brokers), why));
+    }
     if let Some(proven) = capacity.proven_brokers {
         let why = "each then bears what the run already put on one broker: no bound, but proof".to_owned();
         rows.push(row("proven", number::count(proven), why));

@@ -32,6 +32,7 @@ pub(super) fn target(arguments: &SizeArgs) -> Target {
         reserve: or(arguments.reserve.map(Into::into), usual.reserve, "reserve", &mut defaulted),
         tiered: arguments.tiered,
         brokers: arguments.brokers,
+        brokers_per_cluster: arguments.brokers_per_cluster,
         defaulted,
     }
 }

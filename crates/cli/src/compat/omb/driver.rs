@@ -264,7 +264,16 @@ impl Driver<'_> {
     fn property(&mut self, property: &Property, roles: &[Role]) {
         let Property { place, name, value, .. } = property;
         let key = property.key();
-        if name == "bootstrap.servers" {
+        let replaced = match name.as_str() {
+            "bootstrap.servers" => self.reach.bootstrap.is_some(),
+            name if is_connection(name) => self.reach.config.is_some(),
+            name => name.starts_with("client."),
+        };
+        if is_placeholder(value) && !replaced {
+            let reason = "`${...}` is filled in by the benchmark's deployment, not by a client: write what it stands for, and what is \
+                          secret or says how to connect into a client properties file (--config)";
+            self.fates.refused(place, &key, reason);
+        } else if name == "bootstrap.servers" {
             self.bootstrap_servers(property);
         } else if is_connection(name) {
             self.connection.push(property.clone());
@@ -432,4 +441,9 @@ impl Driver<'_> {
 /// A value as properties text has it.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t")
+}
+
+/// Whether a value has a part that somebody was to fill in.
+fn is_placeholder(value: &str) -> bool {
+    value.split_once("${").is_some_and(|(_, rest)| rest.contains('}'))
 }

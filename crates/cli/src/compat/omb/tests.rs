@@ -454,3 +454,16 @@ fn what_forks_add_is_refused_with_what_to_do() {
         import(WORKLOAD, &format!("{DRIVER}useTransactions: false\nskipCreateTopic: false\n"), &request());
     assert_eq!(fates.refusals(), Vec::<String>::new());
 }
+
+#[test]
+fn what_a_deployment_was_to_fill_in_is_refused_where_nothing_takes_its_place() {
+    let jaas = "  sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username=\"u\" password=\"${TOKEN}\";\n";
+    let driver = DRIVER.replace("  acks=all\n", &format!("  acks=all\n  sasl.mechanism=PLAIN\n{jaas}"));
+    assert_ne!(driver, DRIVER);
+    let told = refusal(WORKLOAD, &driver);
+    assert!(
+        told.contains("`${...}` is filled in by the benchmark's deployment") && told.contains("--config"),
+        "{told}"
+    );
+    assert!(!told.contains("TOKEN"), "{told}");
+}
