@@ -67,23 +67,22 @@ pub(crate) fn table(
         let known = making.rows.servers.get(server);
         let (name, group) = (known.name.to_string(), making.rows.servers.membership_of(server).group());
         let (site, hardware) = (known.site.to_string(), known.hardware.to_string());
-        let (metric, mut complete) = making.values(
+        let (metric, metric_basis) = making.values(
             request.metric_kind.kind(),
             metric_step_ms,
             metric.of(server),
             &intervals,
             Some(&name),
         );
-        let load = load.as_ref().map_or(Vec::new(), |load| {
-            let (values, shares) =
+        let (load, load_basis) = load.as_ref().map_or_else(Default::default, |load| {
+            let (values, basis) =
                 making.values(request.load_kind.kind(), load_step_ms, load.of(server), &intervals, None);
             if values.iter().all(Option::is_none) && metric.iter().any(Option::is_some) {
                 making.rows.left.add(Left::NoLoad, || name.clone());
             }
-            complete.iter_mut().zip(shares).for_each(|(complete, share)| *complete = complete.min(share));
-            values
+            (values, basis)
         });
-        servers.push(FleetServer { name, group, site, hardware, metric, load, complete });
+        servers.push(FleetServer { name, group, site, hardware, metric, load, metric_basis, load_basis });
     }
     servers.sort_by(|one, other| one.name.cmp(&other.name));
     let intervals_start_s = intervals.iter().map(|interval| interval.start_ms.div_euclid(1000)).collect();

@@ -27,8 +27,12 @@ pub(crate) struct Cell {
     pub(crate) samples: u32,
     /// Their sum; of a counter, of its rises.
     pub(crate) sum: f64,
+    /// The highest of them; of a counter, the highest rise of a usual spacing.
+    pub(crate) peak: f64,
     /// Of a counter: time between the samples whose rises are counted.
     pub(crate) covered_ms: i64,
+    /// Of a counter: how often it began again.
+    pub(crate) restarts: u32,
 }
 
 /// How a series went from each sample to the next, and where in their intervals its samples are.
@@ -72,6 +76,7 @@ struct Series {
     step_ms: i64,
     /// Of the interval under way.
     sum: f64,
+    peak: f64,
     samples: u32,
     /// Number of that interval.
     interval: i32,
@@ -87,6 +92,7 @@ struct Base {
     value: f64,
     /// Of the interval under way.
     covered_ms: i64,
+    restarts: u32,
 }
 
 const NEW_SERIES: Series = Series {
@@ -94,13 +100,14 @@ const NEW_SERIES: Series = Series {
     last: f64::NAN,
     step_ms: 0,
     sum: 0.0,
+    peak: 0.0,
     samples: 0,
     interval: NOWHERE,
     votes: 0,
     moves: Moves { rises: 0, falls: 0, inside: 0 },
 };
 
-const NEW_BASE: Base = Base { at_ms: NEVER, value: 0.0, covered_ms: 0 };
+const NEW_BASE: Base = Base { at_ms: NEVER, value: 0.0, covered_ms: 0, restarts: 0 };
 
 impl Series {
     fn vote(&mut self, spacing_ms: i64) {
@@ -170,6 +177,7 @@ impl Track {
             series.samples += 1;
             series.moves.inside += u32::from(moment.inside);
             series.sum += value;
+            series.peak = series.peak.max(value);
             return Pushed::Counted;
         }
         self.unusual(place, moment, value, intervals)
@@ -196,6 +204,7 @@ impl Track {
         series.moves.inside += u32::from(moment.inside);
         if self.kind != SampleKind::Counter {
             series.sum += value;
+            series.peak = series.peak.max(value);
         }
         pushed
     }
@@ -228,8 +237,13 @@ impl Track {
             self.close(place);
             self.series[place].interval = moment.interval;
         }
-        self.series[place].sum += if reset { value } else { value - before };
-        self.bases[place].covered_ms += spacing_ms;
+        let rise = if reset { value } else { value - before };
+        let series = &mut self.series[place];
+        series.sum += rise;
+        series.peak = series.peak.max(rise * step_ms as f64 / spacing_ms as f64);
+        let base = &mut self.bases[place];
+        base.covered_ms += spacing_ms;
+        base.restarts += u32::from(reset);
         match reset {
             false => Pushed::Counted,
             true if value > before / 2.0 => Pushed::Slip,
@@ -240,9 +254,12 @@ impl Track {
     /// Ends the interval under way of a series.
     fn close(&mut self, place: usize) {
         let series = &mut self.series[place];
-        let covered_ms = self.bases.get_mut(place).map_or(0, |base| std::mem::take(&mut base.covered_ms));
-        let cell = Cell { samples: series.samples, sum: series.sum, covered_ms };
-        (series.samples, series.sum) = (0, 0.0);
+        let (covered_ms, restarts) = self.bases.get_mut(place).map_or((0, 0), |base| {
+            (std::mem::take(&mut base.covered_ms), std::mem::take(&mut base.restarts))
+        });
+        let Series { samples, sum, peak, .. } = *series;
+        let cell = Cell { samples, sum, peak, covered_ms, restarts };
+        (series.samples, series.sum, series.peak) = (0, 0.0, 0.0);
         if cell != Cell::default() {
             self.done[place].push((series.interval, cell));
         }
@@ -313,8 +330,8 @@ mod tests {
         for kind in [SampleKind::Increments, SampleKind::Level] {
             let (pushed, cells) = folded(kind, &[(0.0, 1.0), (12.0, 2.0), (24.0, 4.0)]);
             assert_eq!(pushed, [Pushed::Counted; 3]);
-            let cell = |samples, sum| Cell { samples, sum, covered_ms: 0 };
-            assert_eq!(cells, [(20_000, cell(2, 3.0)), (20_001, cell(1, 4.0))]);
+            let cell = |samples, sum, peak| Cell { samples, sum, peak, ..Cell::default() };
+            assert_eq!(cells, [(20_000, cell(2, 3.0, 2.0)), (20_001, cell(1, 4.0, 4.0))]);
         }
     }
 
@@ -325,15 +342,24 @@ mod tests {
             pushed,
             [Pushed::Counted, Pushed::Counted, Pushed::Reset, Pushed::Counted, Pushed::Counted]
         );
-        assert_eq!(cells, [(20_000, Cell { samples: 5, sum: 13.0, covered_ms: 4 * HOUR_MS })]);
+        assert_eq!(
+            cells,
+            [(20_000, Cell { samples: 5, sum: 13.0, peak: 5.0, covered_ms: 4 * HOUR_MS, restarts: 1 })]
+        );
     }
 
     #[test]
     fn a_rise_up_to_midnight_counts_in_the_day_that_ends() {
         let values: Vec<f64> = (0..=25).map(f64::from).collect();
         let (_, cells) = folded(SampleKind::Counter, &hourly(&values));
-        assert_eq!(cells[0], (20_000, Cell { samples: 24, sum: 24.0, covered_ms: DAY_MS }));
-        assert_eq!(cells[1], (20_001, Cell { samples: 2, sum: 1.0, covered_ms: HOUR_MS }));
+        assert_eq!(
+            cells[0],
+            (20_000, Cell { samples: 24, sum: 24.0, peak: 1.0, covered_ms: DAY_MS, restarts: 0 })
+        );
+        assert_eq!(
+            cells[1],
+            (20_001, Cell { samples: 2, sum: 1.0, peak: 1.0, covered_ms: HOUR_MS, restarts: 0 })
+        );
     }
 
     #[test]
@@ -353,8 +379,11 @@ mod tests {
         );
         assert_eq!(pushed[3], Pushed::Counted);
         assert_eq!(pushed[5], Pushed::Gap);
-        assert_eq!(cells[0].1, Cell { samples: 5, sum: 9.0, covered_ms: 9 * HOUR_MS });
-        assert_eq!(cells[1].1, Cell { samples: 2, sum: 1.0, covered_ms: HOUR_MS });
+        assert_eq!(
+            cells[0].1,
+            Cell { samples: 5, sum: 9.0, peak: 1.0, covered_ms: 9 * HOUR_MS, restarts: 0 }
+        );
+        assert_eq!(cells[1].1, Cell { samples: 2, sum: 1.0, peak: 1.0, covered_ms: HOUR_MS, restarts: 0 });
     }
 
     #[test]
@@ -363,7 +392,10 @@ mod tests {
             folded(SampleKind::Counter, &hourly(&[1.0, f64::NAN, 4.0, -1.0, f64::INFINITY, 6.0]));
         use Pushed::{Counted, Negative, NoNumber};
         assert_eq!(pushed, [Counted, NoNumber, Counted, Negative, NoNumber, Counted]);
-        assert_eq!(cells[0].1, Cell { samples: 3, sum: 5.0, covered_ms: 5 * HOUR_MS });
+        assert_eq!(
+            cells[0].1,
+            Cell { samples: 3, sum: 5.0, peak: 1.5, covered_ms: 5 * HOUR_MS, restarts: 0 }
+        );
     }
 
     #[test]

@@ -11,15 +11,22 @@ const ENOUGH_SHARE: f64 = 0.5;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Value {
     pub(crate) figure: Option<f64>,
-    /// Share of the samples that were there.
-    pub(crate) share: f64,
+    /// Share of the interval that it rests on.
+    pub(crate) covered: f64,
+    /// The highest sample over the mean one; none where there is no mean above 0.
+    pub(crate) peak: Option<f64>,
     /// Whether samples are missing and the rest stands for them.
     pub(crate) scaled: bool,
 }
 
 impl Value {
-    /// Of the series of one server: counts add up; levels of several series never get here.
-    pub(crate) fn of(kind: SampleKind, cells: &[Cell], interval: &Interval, step_ms: f64) -> Self {
+    /// Of the series of one server, of which there are `parts` in all: counts add up; levels of several series never get here.
+    pub(crate) fn of(
+        kind: SampleKind,
+        (cells, parts): (&[Cell], usize),
+        interval: &Interval,
+        step_ms: f64,
+    ) -> Self {
         let length_ms = interval.length_ms() as f64;
         let expected = length_ms / step_ms;
         let share_of = |cell: &Cell| {
@@ -46,10 +53,21 @@ impl Value {
             SampleKind::Increments => share < 1.0,
             SampleKind::Counter => (1.0 - seen) * length_ms > step_ms * GAP_STEPS,
         };
+        let known = |cell: &Cell| match kind {
+            SampleKind::Level | SampleKind::Increments => share_of(cell),
+            SampleKind::Counter if length_ms - cell.covered_ms as f64 <= step_ms * GAP_STEPS => 1.0,
+            SampleKind::Counter => covered(cell).min(1.0),
+        };
+        let mean = |cell: &Cell| match kind {
+            SampleKind::Level | SampleKind::Increments => cell.sum / f64::from(cell.samples),
+            SampleKind::Counter => cell.sum * step_ms / cell.covered_ms as f64,
+        };
+        let peak = cells.iter().map(|cell| cell.peak).sum::<f64>() / cells.iter().map(mean).sum::<f64>();
         let enough = share >= ENOUGH_SHARE && seen >= ENOUGH_SHARE;
         Value {
             figure: enough.then_some(figure),
-            share: if gap { share.min(seen) } else { share },
+            covered: cells.iter().map(known).sum::<f64>() / parts.max(1) as f64,
+            peak: Some(peak).filter(|peak| peak.is_finite() && *peak >= 1.0),
             scaled: gap,
         }
     }
@@ -68,18 +86,18 @@ mod tests {
     const DAY: Interval = Interval { index: 0, start_ms: 0, end_ms: 24 * HOUR_MS };
 
     fn value(kind: SampleKind, samples: u32, sum: f64, covered_hours: i64) -> Value {
-        let cell = Cell { samples, sum, covered_ms: covered_hours * HOUR_MS };
-        Value::of(kind, &[cell], &DAY, HOUR_MS as f64)
+        let cell = Cell { samples, sum, covered_ms: covered_hours * HOUR_MS, ..Cell::default() };
+        Value::of(kind, (&[cell], 1), &DAY, HOUR_MS as f64)
     }
 
     #[test]
     fn counts_of_a_part_stand_for_the_whole_and_levels_stay() {
-        let value_of = |figure, share, scaled| Value { figure: Some(figure), share, scaled };
+        let value_of = |figure, covered, scaled| Value { figure: Some(figure), covered, peak: None, scaled };
         assert_eq!(value(SampleKind::Increments, 24, 48.0, 0), value_of(48.0, 1.0, false));
         assert_eq!(value(SampleKind::Increments, 18, 36.0, 0), value_of(48.0, 0.75, true));
         assert_eq!(value(SampleKind::Level, 18, 36.0, 0), value_of(2.0, 0.75, false));
         // A counter's rises over a gap within the day are known.
-        assert_eq!(value(SampleKind::Counter, 18, 48.0, 24), value_of(48.0, 0.75, false));
+        assert_eq!(value(SampleKind::Counter, 18, 48.0, 24), value_of(48.0, 1.0, false));
         assert_eq!(value(SampleKind::Counter, 18, 36.0, 18), value_of(48.0, 0.75, true));
     }
 
@@ -89,14 +107,14 @@ mod tests {
             assert!(value(kind, 12, 12.0, 12).figure.is_some(), "{kind:?}");
             assert_eq!(value(kind, 11, 11.0, 11).figure, None, "{kind:?}");
         }
-        assert_eq!(Value::of(SampleKind::Level, &[], &DAY, HOUR_MS as f64).figure, None);
+        assert_eq!(Value::of(SampleKind::Level, (&[], 1), &DAY, HOUR_MS as f64).figure, None);
     }
 
     #[test]
     fn a_step_that_does_not_divide_the_interval_leaves_nothing_missing() {
         // 24 h of 7 minutes are 205.7 samples.
-        let cell = Cell { samples: 205, sum: 205.0, covered_ms: 0 };
-        let value = Value::of(SampleKind::Increments, &[cell], &DAY, 420_000.0);
-        assert_eq!(value, Value { figure: Some(205.0), share: 1.0, scaled: false });
+        let cell = Cell { samples: 205, sum: 205.0, peak: 1.0, ..Cell::default() };
+        let value = Value::of(SampleKind::Increments, (&[cell], 1), &DAY, 420_000.0);
+        assert_eq!(value, Value { figure: Some(205.0), covered: 1.0, peak: Some(1.0), scaled: false });
     }
 }

@@ -142,7 +142,7 @@ fn assert_right(table: &FleetTable, what: &str) {
     assert_eq!(table.intervals_start_s, [start_s, start_s + 86_400, start_s + 172_800], "{what}");
     let metric: Vec<_> = table.servers.iter().map(|server| server.metric.as_slice()).collect();
     assert_eq!(metric, [[Some(24.0); 3], [Some(48.0); 3], [Some(72.0); 3]], "{what}");
-    assert_eq!(table.servers[2].complete, [0.875; 3], "{what}");
+    assert_eq!(table.servers[2].metric_basis.covered, [0.875; 3], "{what}");
     let missing = table.exclusions.iter().find(|left| left.what.contains("empty or no number")).unwrap();
     assert_eq!((missing.count, missing.example.as_str()), (9, "server-2 at 2026-03-01T00:00:00Z"), "{what}");
 }

@@ -14,6 +14,7 @@ mod error;
 mod estimate;
 mod follow;
 mod gaps;
+mod hidden;
 mod lost;
 mod missing;
 mod naive;

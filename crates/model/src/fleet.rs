@@ -75,8 +75,24 @@ pub struct FleetServer {
     pub metric: Vec<Option<f64>>,
     /// The load in each interval, likewise; empty when no load was given.
     pub load: Vec<Option<f64>>,
-    /// Share of the samples expected in each interval that were there, 0..1: the smaller one of metric and load.
-    pub complete: Vec<f32>,
+    /// What the metric's values rest on.
+    pub metric_basis: FleetBasis,
+    /// What those of the load rest on.
+    pub load_basis: FleetBasis,
+}
+
+/// What the values of one quantity of a server rest on. Where nothing is known of it, it is empty.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FleetBasis {
+    /// Share of each interval that its value rests on, 0..1: of its samples, with those of parts that are not there; of a counter, of
+    /// the time between the samples whose rises are known.
+    pub covered: Vec<f32>,
+    /// Of counters: how often they restarted in each interval. Empty for everything else.
+    pub restarts: Vec<u32>,
+    /// Samples that an interval has when none is missing, those of all parts together.
+    pub samples: f64,
+    /// The highest sample over the mean one of its interval: the median of the intervals that samples cover whole, else of all.
+    pub peak: Option<f64>,
 }
 
 /// Something that was left out or mended, with how often.
@@ -166,7 +182,8 @@ pub struct FleetResult {
     /// Upper end.
     pub load_elasticity_high: Option<f64>,
     /// In the order in which they are read: `strata` (where servers are compared within them), `servers`, `balance`, `exposure`,
-    /// `stamps` (where there is a load), `missing`, `pre_trend`, `placebo`, `drift`, `overlap`, `interference`, `leave_one_out`, `totals` (of counts), `surge`.
+    /// `stamps` (where there is a load), `missing`, `coverage`, `pre_trend`, `placebo`, `drift`, `overlap`, `interference`, `leave_one_out`,
+    /// `one_day`, `restarts` (of counters), `totals` (of counts), `surge`.
     pub checks: Vec<FleetCheck>,
     /// What the usual ways of looking at the same data would have said, each with why not to.
     pub naive: Vec<NaiveFigure>,

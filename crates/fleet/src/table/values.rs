@@ -9,7 +9,7 @@ use crate::request::{FleetInterval, FleetRequest};
 use crate::rows::Rows;
 use crate::track::{Cell, SeriesCells};
 use crate::value::Value;
-use plumb_model::fleet::SampleKind;
+use plumb_model::fleet::{FleetBasis, SampleKind};
 
 /// Less than this share of an interval may be missing at the begin or the end of all samples. Ours.
 const PART_SHARE: f64 = 0.01;
@@ -156,7 +156,7 @@ impl Making<'_> {
             || (interval.end_ms - last_ms) as f64 > self.step_ms * (1.0 + STEP_TOLERANCE) + little_ms
     }
 
-    /// A server's values with the shares of the samples that they rest on. `name`: to be counted under; the metric has it.
+    /// A server's values with what they rest on. `name`: to be counted under; the metric has it.
     pub(super) fn values(
         &mut self,
         kind: SampleKind,
@@ -164,7 +164,7 @@ impl Making<'_> {
         series: Vec<&SeriesCells>,
         intervals: &[Interval],
         name: Option<&str>,
-    ) -> (Vec<Option<f64>>, Vec<f32>) {
+    ) -> (Vec<Option<f64>>, FleetBasis) {
         let own_ms = series.iter().map(|series| series.step_ms).filter(|step_ms| *step_ms > 0).min();
         let differs = |own_ms: &i64| (*own_ms as f64 - usual_ms).abs() > usual_ms * STEP_TOLERANCE;
         let other_ms = own_ms.filter(|own_ms| self.request.step_s.is_none() && differs(own_ms));
@@ -174,7 +174,11 @@ impl Making<'_> {
             self.rows.left.add(Left::OtherStep, example);
         }
         let mut read = vec![0; series.len()];
-        let mut found = (Vec::with_capacity(intervals.len()), Vec::with_capacity(intervals.len()));
+        let mut figures = Vec::with_capacity(intervals.len());
+        let mut basis = FleetBasis { covered: Vec::with_capacity(intervals.len()), ..FleetBasis::default() };
+        let usual = usual_length_ms(self.request) as f64 / step_ms;
+        basis.samples = usual * series.len() as f64;
+        let mut peaks = Vec::with_capacity(intervals.len());
         for interval in intervals {
             let cells = series.iter().zip(&mut read).map(|(series, read)| {
                 // Both ascend: what is before this interval is left behind.
@@ -184,7 +188,7 @@ impl Making<'_> {
                 series.cells.get(*read).filter(|(index, _)| *index == interval.index).map(|(_, cell)| *cell)
             });
             let cells: Vec<Cell> = cells.flatten().collect();
-            let value = Value::of(kind, &cells, interval, step_ms);
+            let value = Value::of(kind, (&cells, series.len()), interval, step_ms);
             if let Some(name) = name {
                 let example = || format!("{name} from {}", written(interval.start_ms));
                 if value.figure.is_none() {
@@ -195,9 +199,22 @@ impl Making<'_> {
                     self.rows.left.add(Left::Scaled, example);
                 }
             }
-            found.0.push(value.figure);
-            found.1.push(value.share as f32);
+            if kind == SampleKind::Counter {
+                basis.restarts.push(cells.iter().map(|cell| cell.restarts).sum());
+            }
+            peaks.extend(value.peak.map(|peak| (value.covered >= 1.0, peak)));
+            figures.push(value.figure);
+            basis.covered.push(value.covered as f32);
         }
-        found
+        basis.peak = usual_peak(peaks);
+        (figures, basis)
     }
+}
+
+/// The median of the peaks of intervals that samples cover whole, else of all.
+fn usual_peak(peaks: Vec<(bool, f64)>) -> Option<f64> {
+    let whole = peaks.iter().any(|(whole, _)| *whole);
+    let mut peaks: Vec<f64> = peaks.into_iter().filter(|it| it.0 == whole).map(|it| it.1).collect();
+    peaks.sort_by(f64::total_cmp);
+    peaks.get(peaks.len() / 2).copied()
 }

@@ -11,7 +11,7 @@ fn increments_are_summed_by_server_and_day() {
     assert_eq!(names, ["a", "b"]);
     assert_eq!(table.servers[0].metric, [Some(6.0), Some(22.0), Some(38.0)]);
     assert_eq!(table.servers[1].metric, [Some(4.0); 3]);
-    assert_eq!(table.servers[1].complete, [1.0; 3]);
+    assert_eq!(table.servers[1].metric_basis.covered, [1.0; 3]);
     assert_eq!(table.servers[0].load, []);
     assert_eq!(table.exclusions, []);
 }
@@ -22,7 +22,7 @@ fn levels_are_averaged_and_empty_cells_are_missing_not_0() {
         format!("{HEADER}{}", six_hourly("a", 2, f64::from)).replace(",2\n", ",\n").replace(",5\n", ",NaN\n");
     let table = Scene::new(SampleKind::Level).samples(&text).table();
     assert_eq!(table.servers[0].metric, [Some(4.0 / 3.0), Some((4.0 + 6.0 + 7.0) / 3.0)]);
-    assert_eq!(table.servers[0].complete, [0.75; 2]);
+    assert_eq!(table.servers[0].metric_basis.covered, [0.75; 2]);
     assert_eq!(left(&table, "empty or no number").unwrap(), (2, "a at 2026-03-01T12:00:00Z".to_owned()));
 }
 
@@ -61,7 +61,7 @@ fn an_interval_with_less_than_half_of_its_samples_has_no_value_and_one_with_more
     let text = text.lines().filter(without).collect::<Vec<_>>().join("\n");
     let table = Scene::new(SampleKind::Increments).samples(&text).table();
     assert_eq!(table.servers[0].metric, [Some(24.0); 3]);
-    assert_eq!(table.servers[0].complete, [1.0, 0.75, 1.0]);
+    assert_eq!(table.servers[0].metric_basis.covered, [1.0, 0.75, 1.0]);
     assert_eq!(table.servers[1].metric, [Some(24.0), None, Some(24.0)]);
     assert_eq!(left(&table, "with gaps").unwrap(), (1, "a from 2026-03-02T00:00:00Z".to_owned()));
     assert_eq!(left(&table, "less than half").unwrap(), (1, "b from 2026-03-02T00:00:00Z".to_owned()));
@@ -91,7 +91,7 @@ fn days_follow_the_zone_through_the_change_of_daylight_time() {
     scene.request.window.zone = TimeZone::get("Europe/Berlin").unwrap();
     let table = scene.table();
     assert_eq!(table.servers[0].metric, [Some(24.0), Some(23.0), Some(24.0)]);
-    assert_eq!(table.servers[0].complete, [1.0; 3]);
+    assert_eq!(table.servers[0].metric_basis.covered, [1.0; 3]);
     assert_eq!(table.exclusions, []);
 }
 
@@ -148,11 +148,11 @@ fn a_server_with_another_spacing_is_judged_by_its_own_and_told() {
     let mut scene = Scene::new(SampleKind::Increments).samples(&text);
     let table = scene.table();
     assert_eq!(table.servers[2].metric, [Some(6.0); 2]);
-    assert_eq!(table.servers[2].complete, [1.0; 2]);
+    assert_eq!(table.servers[2].metric_basis.covered, [1.0; 2]);
     assert_eq!(left(&table, "further apart").unwrap(), (1, "c: 43200 s, not 21600 s".to_owned()));
     // Told what the spacing is, half of the samples are missing.
     scene.request.step_s = Some(21_600.0);
-    assert_eq!(scene.table().servers[2].complete, [0.5; 2]);
+    assert_eq!(scene.table().servers[2].metric_basis.covered, [0.5; 2]);
 }
 
 #[test]

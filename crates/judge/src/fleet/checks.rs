@@ -3,6 +3,7 @@
 use super::compared::Compared;
 use super::estimate::Estimate;
 use super::follow::follow;
+use super::hidden::{coverage, restarts};
 use super::missing::WereHigh;
 use super::one_day::one_day;
 use super::pre_trend::{self, Before, INTERVALS_ENOUGH};
@@ -21,11 +22,13 @@ use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
 use plumb_stats::fleet::without::{left_out, outliers};
 
 /// Checks that make a verdict impossible when they fail.
-pub(super) const DECISIVE: [&str; 11] = [
+pub(super) const DECISIVE: [&str; 13] = [
     "strata",
     "site",
     "servers",
     "missing",
+    "coverage",
+    "restarts",
     "overlap",
     "interference",
     "pre_trend",
@@ -60,6 +63,7 @@ pub(super) fn checks(
     checks.extend(stamps(compared, question));
     checks.extend([
         missing(compared, estimate, question),
+        coverage(compared, estimate, question),
         one_day(compared, estimate, question),
         before("pre_trend", pre_trend::trend(compared, question), estimate, question),
         before("placebo", pre_trend::placebo(compared, question), estimate, question),
@@ -68,6 +72,7 @@ pub(super) fn checks(
         interference(compared, estimate, question),
         leave_one_out(compared, estimate, question),
     ]);
+    checks.extend(restarts(compared, estimate, question));
     // A level has no total.
     if question.metric_kind != SampleKind::Level {
         checks.push(totals(compared, estimate, question));

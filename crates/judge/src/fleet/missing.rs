@@ -50,7 +50,7 @@ impl MissingValues {
     /// Outcome, statement and p.
     pub(super) fn found(&self, were_high: &dyn Fn() -> WereHigh) -> (CheckOutcome, String, Option<f64>) {
         if self.test == 0.0 && self.control == 0.0 {
-            return (CheckOutcome::Passed, "No value is missing.".to_owned(), None);
+            return (CheckOutcome::Passed, "Every server has a value in every interval.".to_owned(), None);
         }
         let said = format!(
             "{} of the test group's values are missing, {} of the control group's",

@@ -5,6 +5,7 @@ mod drift;
 mod few;
 mod gaps;
 mod gone;
+mod hidden;
 mod lost;
 mod one_day;
 mod panel;
@@ -71,7 +72,7 @@ impl Fleet {
                 hardware: String::new(),
                 metric,
                 load,
-                complete: vec![1.0; DAYS],
+                ..FleetServer::default()
             }
         });
         FleetTable {

@@ -10,7 +10,6 @@ fn known_from(before: usize, fleet: &Fleet) -> FleetResult {
     for server in &mut table.servers {
         server.metric.drain(..out);
         server.load.drain(..out);
-        server.complete.drain(..out);
     }
     result(&table, &question()).unwrap()
 }

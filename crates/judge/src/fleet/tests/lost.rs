@@ -91,7 +91,7 @@ fn one_server_that_dies_is_a_warning_and_as_many_in_both_groups_are_chance() {
     let both = result(&table, &question()).unwrap();
     assert_eq!(check(&both, "missing").outcome, CheckOutcome::Passed, "{:?}", both.checks);
     let none = result(&after_the_change(0, silent), &question()).unwrap();
-    assert_eq!(check(&none, "missing").statement, "No value is missing.");
+    assert_eq!(check(&none, "missing").statement, "Every server has a value in every interval.");
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn table(case: &Case, seed: u64) -> FleetTable {
             hardware: String::new(),
             metric,
             load,
-            complete: vec![1.0; DAYS],
+            ..FleetServer::default()
         }
     });
     let servers = servers.collect();

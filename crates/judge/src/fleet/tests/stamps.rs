@@ -59,7 +59,7 @@ fn table(case: Hourly, seed: u64) -> FleetTable {
             hardware: String::new(),
             metric: (0..HOURS).map(metric).collect(),
             load: (0..HOURS).map(|place| Some((1e6 * load(at(place)).exp()).round())).collect(),
-            complete: vec![1.0; HOURS],
+            ..FleetServer::default()
         }
     });
     FleetTable {
@@ -109,7 +109,6 @@ fn hours_without_values_do_not_move_the_lag() {
         for server in &mut table.servers {
             server.metric.remove(at);
             server.load.remove(at);
-            server.complete.remove(at);
         }
     }
     let found = stamps_of(&table);
