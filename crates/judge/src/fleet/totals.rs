@@ -74,6 +74,15 @@ pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQ
         );
         return found(CheckOutcome::Failed, statement);
     }
+    if shown && !within && first * second.log_ratio < 0.0 {
+        let statement = format!(
+            "{said}. That is too uncertain to contradict the ratio of {}, and points the other way: a few {} may count more by as much \
+             as all others count less. Look at those that changed unlike the others.",
+            ratio(first.exp()),
+            compared.units.words()
+        );
+        return found(CheckOutcome::Warning, statement);
+    }
     if apart && (first - second.log_ratio).abs() > limit {
         let statement = format!(
             "{said}: the change does not do the same to {1} with many {0} as to those with few.",

@@ -80,3 +80,24 @@ fn one_server_with_most_of_the_drops_does_not_take_a_verdict_away() {
     let result = result(&table, &question()).unwrap();
     assert_eq!(result.verdict, TrialVerdict::Better, "{:#?}", result.checks);
 }
+
+#[test]
+fn totals_that_point_the_other_way_do_not_agree() {
+    let fewer = |test: bool, day: usize| if test && day >= BEFORE { 0.6 } else { 1.0 };
+    for seed in 0..4 {
+        let mut table = Fleet { servers: 60, seed, drops: fewer, ..USUAL }.table();
+        // Of five test servers the drops are ninefold.
+        for server in table.servers.iter_mut().filter(|it| it.group == Some(FleetGroup::Test)).take(5) {
+            server.metric[BEFORE..].iter_mut().flatten().for_each(|drops| *drops *= 9.0 / 0.6);
+        }
+        let result = result(&table, &question()).unwrap();
+        let found = check(&result, "totals");
+        assert!(
+            result.interval_high.unwrap() < 1.0,
+            "of a typical server there are fewer: {:?}",
+            result.interval_high
+        );
+        assert!(found.outcome == CheckOutcome::Warning || found.outcome == CheckOutcome::Failed, "{found:?}");
+        assert!(!found.statement.contains("agrees"), "{found:?}");
+    }
+}
