@@ -202,7 +202,7 @@ fn the_result_has_the_published_fields_and_no_others() {
     for servers in [3, 12] {
         let (result, _) = judged(&Fleet { servers, load_after: 1.6, ..Fleet::default() }, &[]);
         let contract: Contract = serde_json::from_value(result.clone()).unwrap();
-        assert!(contract.summary.len() <= 3 && contract.checks.len() == 14 && contract.naive.len() == 5);
+        assert!(contract.summary.len() <= 3 && contract.checks.len() == 15 && contract.naive.len() == 5);
         let schemas = plumb_cli::schema::schemas();
         let (_, schema) = schemas.iter().find(|(name, _)| *name == "fleet-result.schema.json").unwrap();
         let schema: Value = serde_json::from_str(schema).unwrap();
