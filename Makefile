@@ -16,7 +16,7 @@ demo: bootstrap ## start a real Kafka broker here, run the latency experiment on
 	$(TARGET)/release/plumb demo
 
 test: lint ## everything that has to hold: format, lints, all tests
-	cargo test --workspace
+	cargo test --workspace --no-fail-fast
 
 build: bootstrap ## the program, optimised, into target/release or CARGO_TARGET_DIR
 	cargo build --release -p plumb-cli
