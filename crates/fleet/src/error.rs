@@ -283,7 +283,7 @@ impl HasFault for FleetInputError {
             }
             FleetInputError::Damaged { .. } => "was it written to its end, and copied whole?",
             FleetInputError::MoreFields { .. } => {
-                "is a number written with a thousands separator that is also the delimiter? Write it without (1182, not 1,182), or in quotes and with a point only"
+                "is a number written with a thousands separator that is also the delimiter? Write it without: 1182, not 1,182"
             }
             FleetInputError::TooManyUnusable { .. } => {
                 "are these the right columns? Times are RFC 3339, local dates and times, or numbers since 1970; \

@@ -26,18 +26,19 @@ impl FollowerWait {
     /// None where no block was asked, and where nothing was appended.
     pub(crate) fn of(blocks: &[BlockResult]) -> Option<Self> {
         let lags: Vec<ReplicationLag> = blocks.iter().filter_map(|block| block.replication_lag).collect();
-        let samples: u64 = lags.iter().map(|lag| lag.samples).sum();
+        // A log that was cut back tells no rate.
+        let rated: Vec<&ReplicationLag> = lags.iter().filter(|lag| lag.appended_per_s >= 0.0).collect();
         let sum = |figure: fn(&ReplicationLag) -> f64| {
-            lags.iter().map(|lag| figure(lag) * lag.samples as f64).sum::<f64>()
+            rated.iter().map(|lag| figure(lag) * lag.samples as f64).sum::<f64>()
         };
         let appended = sum(|lag| lag.appended_per_s);
-        let errors = lags.iter().map(|lag| (lag.records_standard_error * lag.samples as f64).powi(2));
+        let errors = rated.iter().map(|lag| (lag.records_standard_error * lag.samples as f64).powi(2));
         let error = STANDARD_ERRORS * errors.sum::<f64>().sqrt();
         let (least, most) = (sum(|lag| lag.records_least), sum(|lag| lag.records_most));
         // Little's law: records that wait are records appended a second times the time that each waits.
         let wait_ns = |records: f64| records.max(0.0) / appended * 1e9;
         (appended > 0.0).then(|| FollowerWait {
-            samples,
+            samples: rated.iter().map(|lag| lag.samples).sum(),
             missed: lags.iter().map(|lag| lag.missed).sum(),
             mean_ns: wait_ns(f64::midpoint(least, most)),
             low_ns: wait_ns(least - error),
@@ -85,6 +86,13 @@ mod tests {
         block.replication_lag.as_mut().unwrap().records_standard_error = 2.0;
         let wait = FollowerWait::of(&[block]).unwrap();
         assert!((wait.low_ns - 6.08e6).abs() < 1.0 && (wait.high_ns - 13.92e6).abs() < 1.0);
+    }
+
+    #[test]
+    fn a_block_whose_log_was_cut_back_has_no_part_in_the_mean() {
+        let blocks = [block(10, (20.0, 20.0), 1000.0), block(10, (500.0, 500.0), -100.0)];
+        let wait = FollowerWait::of(&blocks).unwrap();
+        assert_eq!((wait.mean_ns, wait.samples, wait.records_highest), (20e6, 10, 500));
     }
 
     #[test]

@@ -128,6 +128,12 @@ impl<'a> Setup<'a> {
         Some(messages as f64 / self.rate_per_s()?).filter(|time| *time > 0.0)
     }
 
+    /// Time for which all blocks together sent, warm-up included; absent where no rate tells it.
+    pub(crate) fn sending_s(&self) -> Option<f64> {
+        let warm_up_s = self.load().map_or(0.0, |load| load.warm_up.0 as f64 / 1e9);
+        Some(self.measured_s()? + warm_up_s * self.result.blocks.len() as f64)
+    }
+
     /// The latency that the step is for: end to end, or acknowledge where nobody receives.
     pub(crate) fn headline(&self) -> &'a Distribution {
         let latency = &self.result.latency;

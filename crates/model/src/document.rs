@@ -200,7 +200,7 @@ pub struct BlockResult {
     pub catch_up_at_most_ns: Option<f64>,
     /// Append times of the broker's clock.
     pub append_times: Option<AppendTimes>,
-    /// How far the followers were behind in its measured part; absent with one replica, where nothing was sent, and where
+    /// How far the followers were behind from the begin of its measured part until it was drained; absent with one replica, where nothing was sent, and where
     /// the leaders could not be asked.
     #[serde(default)]
     pub replication_lag: Option<ReplicationLag>,

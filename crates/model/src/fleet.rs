@@ -182,8 +182,8 @@ pub struct FleetResult {
     /// Upper end.
     pub load_elasticity_high: Option<f64>,
     /// In the order in which they are read: `strata` (where servers are compared within them), `servers`, `balance`, `exposure`,
-    /// `stamps` (where there is a load), `missing`, `coverage`, `pre_trend`, `placebo`, `drift`, `overlap`, `interference`, `leave_one_out`,
-    /// `one_day`, `restarts` (of counters), `totals` (of counts), `surge`.
+    /// `stamps` (where there is a load), `missing`, `coverage`, `one_day`, `pre_trend`, `placebo`, `drift`, `overlap`,
+    /// `interference`, `leave_one_out`, `restarts` (of counters), `totals` (of counts), `surge`.
     pub checks: Vec<FleetCheck>,
     /// What the usual ways of looking at the same data would have said, each with why not to.
     pub naive: Vec<NaiveFigure>,

@@ -14,8 +14,7 @@ const DAY_S: i64 = 86_400;
 /// Fewest days on a side of the change for one of them to be unlike the others (ours).
 const DAYS_MIN: usize = 3;
 
-/// How many times as far as the others, by their root mean square, a day moves the effect that is unlike them (ours: of days of one kind
-/// hardly one in ten thousand).
+/// How many times as far as the others, by their root mean square, a day moves the effect that is unlike them (ours).
 const UNLIKE: f64 = 4.0;
 
 /// The intervals that are compared, by side and day.
@@ -58,7 +57,8 @@ pub(super) fn one_day(compared: &Compared, estimate: &Estimate, question: &Fleet
         return check(name, CheckOutcome::Passed, statement, None);
     };
     let statement = format!(
-        "One day makes the difference: without that from {} the ratio is {} ({} to {}), which shows none, and no other day moves it so far. \
+        "One day makes the difference: without that from {} the ratio is {} ({} to {}), which shows none, and the other days move it less than a \
+         quarter as far, by their root mean square. \
          What happened then in one of the groups? Leave the day out of the data if it has nothing to do with the change.",
         moment(compared.starts_s[first]),
         ratio(log_ratio.exp()),

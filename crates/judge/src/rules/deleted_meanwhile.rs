@@ -1,6 +1,6 @@
 //! Logs of which the broker deleted records while they were written or read.
 
-use crate::figure::{count, rate};
+use crate::figure::count;
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Finding, Severity};
@@ -34,9 +34,6 @@ fn deleted(setup: &Setup) -> Option<Finding> {
         deleted.to_string(),
         "0",
     );
-    if let Some(seconds) = setup.measured_s().filter(|seconds| *seconds > 0.0) {
-        finding = finding.seen("for each second measured", rate(deleted as f64 / seconds));
-    }
     for name in CONFIGS {
         if let Some(value) = setup.result.effective.topic.get(name) {
             finding = finding.seen(name, value);

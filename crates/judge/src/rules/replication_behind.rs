@@ -78,10 +78,10 @@ fn behind(setup: &Setup) -> Option<Finding> {
         count(waiting, "record"),
         "0",
     );
-    if let Some((growth, seconds)) = accounting.unreplicated_growth.zip(setup.measured_s()) {
+    if let Some((growth, seconds)) = accounting.unreplicated_growth.zip(setup.sending_s()) {
         finding = finding.seen("its growth within the blocks", format!("{growth} records"));
         if growth > 0 && seconds > 0.0 {
-            finding = finding.seen("the same, a second", rate(growth as f64 / seconds));
+            finding = finding.seen("the same, for each second of sending", rate(growth as f64 / seconds));
         }
     }
     Some(match long_wait(setup) {
@@ -132,7 +132,9 @@ mod tests {
         });
         assert!(finding.claim.contains("nothing of that is lost"), "{}", finding.claim);
         assert!(finding.claim.contains("25 % of the messages"), "{}", finding.claim);
-        assert!(finding.evidence.iter().any(|evidence| evidence.what == "the same, a second"));
+        assert!(
+            finding.evidence.iter().any(|evidence| evidence.what == "the same, for each second of sending")
+        );
     }
 
     #[test]

@@ -104,7 +104,8 @@ impl Heard {
         self.waiting.resize(appended.len(), None);
         for ((record, copied), end) in self.waiting.iter_mut().zip(copied_after).zip(appended) {
             match *record {
-                Some(Waiting { end, since_ns }) if *copied < end => {
+                // A record that the log no longer has, as it was cut back, waits for nobody.
+                Some(Waiting { end: of_record, since_ns }) if *copied < of_record && of_record <= *end => {
                     self.longest_wait_ns = self.longest_wait_ns.max(at_ns.saturating_sub(since_ns));
                 }
                 _ => *record = (copied < end).then_some(Waiting { end: *end, since_ns: *at_ns }),
@@ -169,6 +170,18 @@ mod tests {
         let stops =
             heard(&[(1, [0, 5], [10, 5]), (2, [5, 5], [20, 5]), (4, [9, 5], [30, 5]), (5, [31, 5], [31, 5])]);
         assert_eq!(stops.summary().unwrap().longest_wait_ns, 3 * S);
+    }
+
+    #[test]
+    fn a_record_that_was_cut_off_waits_no_longer() {
+        // At 3 s another leader has less than was appended before.
+        let cut = heard(&[
+            (1, [50, 0], [100, 0]),
+            (2, [60, 0], [110, 0]),
+            (3, [60, 0], [60, 0]),
+            (9, [70, 0], [75, 0]),
+        ]);
+        assert_eq!(cut.summary().unwrap().longest_wait_ns, S);
     }
 
     #[test]
