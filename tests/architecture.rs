@@ -17,7 +17,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("judge", &["model", "stats"]),
     ("lab", &["model"]),
     ("report", &["model", "stats"]),
-    ("cli", &["model", "stats", "wire", "load", "probe", "observe", "fleet", "judge", "lab", "report"]),
+    ("session", &["model", "stats", "load", "observe", "judge", "lab"]),
+    ("cli", &["model", "stats", "load", "probe", "observe", "fleet", "judge", "lab", "session", "report"]),
 ];
 
 /// A bench drives what it measures from outside: it may lean on every crate, and no crate on it.

@@ -18,13 +18,13 @@ mod trial;
 
 use crate::args::{Arguments, Command, OutputArgs, OutputFormat};
 use crate::conditions::Conditions;
-use crate::session::{self, Finished};
-use crate::{printer, progress, run_dir, stop};
+use crate::{handed_over, printer, progress, stop};
 use anyhow::Result;
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::finding::ValidityVerdict;
 use plumb_model::plan::Plan;
 use plumb_report::text::Figures;
+use plumb_session::{Finished, run_dir};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -84,14 +84,15 @@ fn carry_out(plan: Plan, output: &OutputArgs) -> Result<End> {
     }
     let stop = stop::flag()?;
     let conditions = Conditions::new(&output.conditions)?;
-    let finished = session::run(plan, output.out.as_deref(), &stop)?;
+    let finished = plumb_session::run(plan, output.out.as_deref(), &stop, &progress::watcher())?;
     ended(&finished, output, conditions)
 }
 
 /// Shows a run that is over, and holds the user's conditions against it.
 fn ended(finished: &Finished, output: &OutputArgs, conditions: Conditions) -> Result<End> {
+    let handed_over = handed_over::write(finished)?;
     show(&finished.document, output.output)?;
-    finished.say_what_is_there();
+    handed_over.say();
     let passes = conditions.hold(&finished.document)?;
     Ok(end_of(&finished.document).unless(passes))
 }
@@ -99,7 +100,7 @@ fn ended(finished: &Finished, output: &OutputArgs, conditions: Conditions) -> Re
 /// Shows a plan.
 fn dry_run(plan: &Plan, (format, out): (OutputFormat, Option<&Path>)) -> Result<End> {
     // What a run would refuse is refused here too.
-    session::check(plan)?;
+    plumb_session::check(plan)?;
     out.map_or(Ok(()), run_dir::refuse_taken)?;
     match format {
         OutputFormat::Json => printer::out(&format!("{}\n", serde_json::to_string_pretty(plan)?)),
@@ -118,7 +119,7 @@ fn dry_run(plan: &Plan, (format, out): (OutputFormat, Option<&Path>)) -> Result<
 fn carry_on(directory: &Path, output: &OutputArgs) -> Result<End> {
     let stop = stop::flag()?;
     let conditions = Conditions::new(&output.conditions)?;
-    let finished = session::resume(directory, &stop)?;
+    let finished = plumb_session::resume(directory, &stop, &progress::watcher())?;
     ended(&finished, output, conditions)
 }
 

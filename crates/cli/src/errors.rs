@@ -2,30 +2,31 @@
 //!
 //! Each error says itself whose fault it is ([`HasFault`]); here is the list of those that can reach the user.
 
-use crate::client_config::ConfigFileError;
 use crate::near;
 use crate::printer::StdoutError;
-use crate::run_dir::RunDirError;
 use crate::scenario_file::ScenarioFileError;
-use crate::session::{
-    HookError, HostSettingError, JournalError, ResumeError, TooLittleMemory, TooLittleSpace,
-};
 use plumb_fleet::{FleetInputError, PrometheusError};
 use plumb_judge::fleet::FleetError;
 use plumb_lab::kafka::LabError;
 use plumb_lab::sink::SinkError;
 use plumb_load::LoadError;
-use plumb_model::fault::{Fault, HasFault};
+pub(crate) use plumb_model::fault::UsageError;
+use plumb_model::fault::{self, Fault, HasFault};
 use plumb_model::resolve::ResolveError;
 use plumb_observe::ObserveError;
 use plumb_probe::crypto::CryptoError;
 use plumb_probe::memory::{MemoryError, NodesError};
 use plumb_probe::network::NetworkError;
 use plumb_probe::storage::StorageError;
+use plumb_session::client_config::ConfigFileError;
+use plumb_session::run_dir::RunDirError;
+use plumb_session::{
+    DamagedHistogram, HookError, HostSettingError, JournalError, ResumeError, SessionError, TooLittleMemory,
+    TooLittleSpace,
+};
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::process::ExitCode;
-use thiserror::Error;
 
 /// An error as one that says whose fault it is, if it is of a certain type.
 type AsKind = for<'e> fn(&'e (dyn StdError + 'static)) -> Option<&'e dyn HasFault>;
@@ -50,6 +51,8 @@ const KINDS: &[AsKind] = &[
     kind::<JournalError>,
     kind::<TooLittleSpace>,
     kind::<TooLittleMemory>,
+    kind::<DamagedHistogram>,
+    kind::<SessionError>,
     kind::<StorageError>,
     kind::<CryptoError>,
     kind::<NetworkError>,
@@ -75,55 +78,14 @@ const fn exit_code(fault: Fault) -> u8 {
     }
 }
 
-/// Something that the user asked for cannot be.
-#[derive(Debug, Error)]
-#[error("{message}")]
-pub(crate) struct UsageError {
-    pub(crate) message: String,
-    pub(crate) hint: Option<String>,
-}
-
-impl UsageError {
-    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        UsageError { message: message.into(), hint: Some(hint.into()) }
-    }
-}
-
-impl HasFault for UsageError {
-    fn fault(&self) -> Fault {
-        Fault::User
-    }
-
-    fn hint(&self) -> Option<Cow<'static, str>> {
-        self.hint.clone().map(Cow::from)
-    }
-}
-
 /// Prints the error with its causes and a hint, and gives the exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    crate::printer::error(&chain(error), hint(error).as_deref());
-    ExitCode::from(exit_code(fault(error)))
-}
-
-/// The error and its causes, without what a cause repeats.
-pub(crate) fn chain(error: &anyhow::Error) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for cause in error.chain() {
-        let text = cause.to_string();
-        if !lines.iter().any(|line| line.contains(&text)) {
-            lines.push(text);
-        }
-    }
-    lines
-}
-
-/// Whether the error is the user's own request to stop.
-pub(crate) fn is_stop(error: &anyhow::Error) -> bool {
-    error.chain().filter_map(faulty).any(HasFault::is_stop)
+    crate::printer::error(&fault::chain(error.as_ref()), hint(error).as_deref());
+    ExitCode::from(exit_code(fault_of(error)))
 }
 
 /// Of the first cause that says so; what nobody answers for is Plumb's own.
-fn fault(error: &anyhow::Error) -> Fault {
+fn fault_of(error: &anyhow::Error) -> Fault {
     error.chain().find_map(faulty).map_or(Fault::Program, HasFault::fault)
 }
 
@@ -131,7 +93,8 @@ fn fault(error: &anyhow::Error) -> Fault {
 pub(crate) fn hint(error: &anyhow::Error) -> Option<Cow<'static, str>> {
     error.chain().find_map(|cause| {
         let hint = faulty(cause)?.hint()?;
-        let meant = cause.downcast_ref().and_then(meant_property);
+        let part = cause.downcast_ref().map_or(cause, SessionError::of_part);
+        let meant = part.downcast_ref().and_then(meant_property);
         Some(meant.map_or(hint.clone(), |meant| format!("{meant} {hint}").into()))
     })
 }
@@ -182,10 +145,13 @@ mod tests {
     fn the_first_cause_that_says_so_is_at_fault_and_what_nobody_answers_for_is_plumbs_own() {
         let refused = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
         let error = anyhow::Error::new(RunDirError::Read(refused)).context("an outer word");
-        assert_eq!(exit_code(fault(&error)), 2);
+        assert_eq!(exit_code(fault_of(&error)), 2);
         assert!(hint(&error).unwrap().contains("run.json"));
         let refused = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
-        assert_eq!((exit_code(fault(&refused.into())), exit_code(fault(&anyhow::anyhow!("what?")))), (3, 5));
+        assert_eq!(
+            (exit_code(fault_of(&refused.into())), exit_code(fault_of(&anyhow::anyhow!("what?")))),
+            (3, 5)
+        );
     }
 
     #[test]
@@ -197,11 +163,5 @@ mod tests {
         let names = "the names are librdkafka's: see its CONFIGURATION.md";
         assert_eq!(of("No such configuration property"), format!("did you mean linger.ms? {names}"));
         assert_eq!(of("a number is expected"), names);
-    }
-
-    #[test]
-    fn a_request_to_stop_is_told_from_a_fault() {
-        assert!(is_stop(&LoadError::Stopped.into()) && is_stop(&LabError::Interrupted.into()));
-        assert!(!is_stop(&LoadError::Thread { reason: String::new() }.into()));
     }
 }

@@ -1,8 +1,8 @@
 //! Writes what an experiment hands over: a directory of files for each winner.
 
-use crate::run_dir::{RunDirError, file_name};
 use plumb_model::document::RunDocument;
 use plumb_report::install::{Install, installs};
+use plumb_session::run_dir::{RunDirError, file_name};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 

@@ -4,10 +4,10 @@
 //! `run.json` is not touched. A run that has not ended keeps what was said when it was last written: its figures are under way.
 
 use crate::printer;
-use crate::run_dir::{RunDirError, read_document};
 use plumb_judge::judge;
 use plumb_model::document::{RunDocument, RunState};
 use plumb_report::rejudged::changes;
+use plumb_session::run_dir::{RunDirError, read_document};
 use std::path::Path;
 
 /// Reads a run and judges it. A verdict that is now another one is told on standard error.

@@ -1,28 +1,23 @@
-//! The program: arguments, settings, the session that runs a plan, and what is printed.
+//! The program: arguments, settings, screens, and what is printed.
 //!
 //! The only crate that reads arguments and the environment, prints, and decides exit codes. A command turns its words
-//! into a [`plumb_model::plan::Plan`]; [`session`] runs it; the report crate renders the document.
+//! into a [`plumb_model::plan::Plan`]; [`plumb_session`] runs it and tells `progress` what happens; the report crate renders the document.
 
 pub mod args;
-mod cache;
-mod client_config;
 mod client_properties;
 mod commands;
 mod compat;
 mod conditions;
 mod errors;
+mod handed_over;
 mod inherited;
 mod install_dir;
 mod judged;
-mod lock;
 mod near;
 mod printer;
 mod progress;
-mod reference;
-mod run_dir;
 mod scenario_file;
 pub mod schema;
-mod session;
 mod stop;
 
 use clap::FromArgMatches;

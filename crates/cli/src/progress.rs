@@ -1,7 +1,7 @@
 //! What a person sees on standard error while a run goes on: where it is, and how long it will take.
 //!
 //! On a terminal one line that moves, and under it a table of the settings where there are several; elsewhere a line for
-//! each block. It takes what a block observes like any other sink and owns nothing.
+//! each block. It is a watcher of the session like any other and owns nothing.
 
 pub(crate) mod steps;
 mod table;
@@ -13,10 +13,9 @@ use plumb_load::observation::{Measure, SecondPart};
 use plumb_load::schedule::Share;
 use plumb_model::document::{BlockResult, RunDocument};
 use plumb_model::plan::{Plan, StepPlan};
-use plumb_model::units::Nanos;
+use plumb_session::{Event, Watcher};
 use std::io::IsTerminal;
-use std::sync::Mutex;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use table::{Table, figures, rate, value_bytes_planned};
 
@@ -30,13 +29,37 @@ const TRIALS_ON_THE_WAY: f64 = 16.0;
 const LINES_FREE: usize = 3;
 const LINES_USUAL: usize = 20;
 
-/// The progress of a run.
+/// Who is to watch a session, so that the user sees it.
+pub(crate) fn watcher() -> Arc<dyn Watcher> {
+    Arc::new(Progress::default())
+}
+
+/// The progress of a run, from the moment at which it begins.
+#[derive(Debug, Default)]
+struct Progress {
+    view: OnceLock<View>,
+}
+
+impl Watcher for Progress {
+    fn event(&self, event: &Event<'_>) {
+        match event {
+            Event::Begins(document) => {
+                self.view.get_or_init(|| View::new(document));
+            }
+            Event::Note(what) => printer::note(what),
+            event => {
+                if let Some(view) = self.view.get() {
+                    view.event(event);
+                }
+            }
+        }
+    }
+}
+
+/// What is seen.
 #[derive(Debug)]
-pub(crate) struct Progress {
+struct View {
     bar: ProgressBar,
-    blocks: u64,
-    /// In a trial: how many blocks a round has, one of each arm and one of the reference again.
-    round: Option<u64>,
     terminal: bool,
     /// What the first line says, and the table under it.
     shown: Mutex<(String, Option<Table>)>,
@@ -69,8 +92,8 @@ pub(crate) fn estimate_s(plan: &Plan) -> f64 {
     starts * paths * before + plan.steps.iter().map(step_s).sum::<f64>()
 }
 
-impl Progress {
-    pub(crate) fn new(document: &RunDocument) -> Self {
+impl View {
+    fn new(document: &RunDocument) -> Self {
         let plan = &document.plan;
         let terminal = std::io::stderr().is_terminal() && !printer::quiet();
         let blocks = u64::from(plan.blocks) * plan.steps.len() as u64;
@@ -83,9 +106,8 @@ impl Progress {
         let style = ProgressStyle::with_template("{spinner} {elapsed}/{len}s {msg}").ok();
         bar.set_style(style.unwrap_or_else(ProgressStyle::default_spinner));
         bar.enable_steady_tick(Duration::from_millis(120));
-        let round = plan.trial.as_ref().map(|_| plan.steps.len() as u64);
         let what = match plan.goal {
-            None if round.is_some() => {
+            None if plan.trial.is_some() => {
                 let most = if until_decided(plan) { "at most " } else { "" };
                 format!("{most}{} pairs, {blocks} blocks, about", plan.blocks)
             }
@@ -99,11 +121,24 @@ impl Progress {
             printer::remark(&format!("plumb: {} in {what} {time}{kept}", plan.name));
         }
         let table = (plan.steps.len() > 1).then(|| Table::new(plan, &document.steps));
-        Progress { bar, blocks, round, terminal, shown: Mutex::new((String::new(), table)) }
+        View { bar, terminal, shown: Mutex::new((String::new(), table)) }
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        match event {
+            Event::Phase(what) => self.phase(what),
+            Event::Lab(step) => self.lab(*step),
+            Event::Block { title, step, share } => self.block(title, *step, share),
+            Event::Second(part) => self.second(part),
+            Event::BlockDone { title, step, plan, block } => self.block_done(title, *step, plan, block),
+            Event::Tried { title, outcome } => self.tried(title, outcome),
+            Event::Ends => self.bar.finish_and_clear(),
+            Event::Begins(_) | Event::Note(_) => {}
+        }
     }
 
     /// Says what happens now.
-    pub(crate) fn note(&self, what: &str) {
+    fn phase(&self, what: &str) {
         self.change(|line, _| {
             *line = what.to_owned();
             true
@@ -127,35 +162,23 @@ impl Progress {
         self.bar.set_message(text);
     }
 
-    /// Where a lab tells what it is about to do.
-    pub(crate) fn lab_steps(&self) -> Sender<Step> {
-        let (steps, told) = channel();
-        let bar = self.bar.clone();
-        let terminal = self.terminal;
-        std::thread::spawn(move || {
-            for step in told {
-                let what = match step {
-                    Step::Fetching => "fetching Apache Kafka (58 MB, once)",
-                    Step::Archiving => "preparing its classes (about 8 s, once)",
-                    Step::Formatting => "formatting storage",
-                    Step::Starting => "starting Apache Kafka",
-                    Step::Probing => "waiting until it works",
-                };
-                bar.set_message(what);
-                if !terminal && matches!(step, Step::Fetching | Step::Archiving) {
-                    printer::remark(&format!("plumb: {what}"));
-                }
-            }
-        });
-        steps
-    }
-
-    pub(crate) fn settle(&self, time: Nanos) {
-        self.note(&format!("warming the cluster up for {time}, not measured"));
+    /// Says what a lab is about to do.
+    fn lab(&self, step: Step) {
+        let what = match step {
+            Step::Fetching => "fetching Apache Kafka (58 MB, once)",
+            Step::Archiving => "preparing its classes (about 8 s, once)",
+            Step::Formatting => "formatting storage",
+            Step::Starting => "starting Apache Kafka",
+            Step::Probing => "waiting until it works",
+        };
+        self.bar.set_message(what);
+        if !self.terminal && matches!(step, Step::Fetching | Step::Archiving) {
+            printer::remark(&format!("plumb: {what}"));
+        }
     }
 
     /// A block of a step begins.
-    pub(crate) fn block(&self, title: &str, step: usize, share: &Share) {
+    fn block(&self, title: &str, step: usize, share: &Share) {
         let what = match share {
             Share::Count(count) => format!("{count} messages"),
             Share::Time(time) => format!("{:.1} s", time.as_secs_f64()),
@@ -169,7 +192,7 @@ impl Progress {
         });
     }
 
-    pub(crate) fn second(&self, part: &SecondPart) {
+    fn second(&self, part: &SecondPart) {
         if part.measure == Measure::EndToEnd && part.response.samples() > 0 && !part.warm_up {
             let p50_ms = part.response.histogram.value_at_quantile(0.5) as f64 / 1e6;
             self.change(|line, _| {
@@ -184,20 +207,7 @@ impl Progress {
         }
     }
 
-    /// What a block is called while it runs.
-    pub(crate) fn title(&self, position: u32, step: &StepPlan) -> String {
-        let position = u64::from(position);
-        match self.round {
-            None => format!("block {}/{}  {}", position + 1, self.blocks, step.name),
-            Some(round) => {
-                let (pair, pairs) = (position / round + 1, self.blocks / round);
-                format!("pair {pair}/{pairs}, block {}/{round}  {}", position % round + 1, step.name)
-            }
-        }
-    }
-
-    pub(crate) fn block_done(&self, title: &str, step: (usize, &StepPlan), block: &BlockResult) {
-        let (index, step) = step;
+    fn block_done(&self, title: &str, index: usize, step: &StepPlan, block: &BlockResult) {
         self.change(|_, table| {
             if let Some(table) = table {
                 table.end(index, block);
@@ -216,16 +226,12 @@ impl Progress {
         printer::remark(&format!("plumb: {title}: {what}"));
     }
 
-    /// A trial of a search is over.
-    pub(crate) fn trial_done(&self, title: &str, what: &str) {
-        self.note(&format!("{title}: {what}"));
+    /// A rate of a search was tried.
+    fn tried(&self, title: &str, what: &str) {
+        self.phase(&format!("{title}: {what}"));
         if !self.terminal {
             printer::remark(&format!("plumb: {title}: {what}"));
         }
-    }
-
-    pub(crate) fn end(&self) {
-        self.bar.finish_and_clear();
     }
 }
 

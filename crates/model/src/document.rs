@@ -66,6 +66,18 @@ pub struct RunDocument {
     pub plan: Plan,
 }
 
+impl RunDocument {
+    /// As it is kept and printed: indented, with a newline at its end. Absent figures are `null`.
+    ///
+    /// # Errors
+    /// The serializer's, which no document should cause.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        Ok(text)
+    }
+}
+
 /// Which run, when, by what, and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunIdentity {

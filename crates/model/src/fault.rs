@@ -4,6 +4,8 @@
 //! the program's (`crates/cli/src/errors.rs`).
 
 use std::borrow::Cow;
+use std::error::Error;
+use thiserror::Error as ThisError;
 
 /// Whose fault an error is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +34,45 @@ pub trait HasFault: std::error::Error {
     fn is_stop(&self) -> bool {
         false
     }
+}
+
+/// Something that the user asked for cannot be.
+#[derive(Debug, ThisError)]
+#[error("{message}")]
+pub struct UsageError {
+    /// What cannot be, and why.
+    pub message: String,
+    /// What to do instead.
+    pub hint: Option<String>,
+}
+
+impl UsageError {
+    /// An error with the way out of it.
+    pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        UsageError { message: message.into(), hint: Some(hint.into()) }
+    }
+}
+
+impl HasFault for UsageError {
+    fn fault(&self) -> Fault {
+        Fault::User
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        self.hint.clone().map(Cow::from)
+    }
+}
+
+/// The error and its causes, outermost first, without what a cause repeats.
+pub fn chain(error: &(dyn Error + 'static)) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for cause in std::iter::successors(Some(error), |&error| error.source()) {
+        let text = cause.to_string();
+        if !lines.iter().any(|line| line.contains(&text)) {
+            lines.push(text);
+        }
+    }
+    lines
 }
 
 /// What the operating system refuses.

@@ -8,7 +8,5 @@ use plumb_model::document::RunDocument;
 /// # Errors
 /// [`ReportError::Json`] when serialisation fails, which no document should cause.
 pub fn render(document: &RunDocument) -> Result<String, ReportError> {
-    let mut text = serde_json::to_string_pretty(document)?;
-    text.push('\n');
-    Ok(text)
+    Ok(document.to_json()?)
 }

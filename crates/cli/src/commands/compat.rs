@@ -6,13 +6,13 @@ use crate::compat::perf_test::producer::Files;
 use crate::compat::perf_test::{consumer, producer};
 use crate::compat::seconds::Seconds;
 use crate::errors::UsageError;
-use crate::session::{self, Finished};
-use crate::{printer, stop};
+use crate::{handed_over, printer, progress, stop};
 use anyhow::{Result, anyhow};
 use plumb_model::finding::{Finding, Severity};
 use plumb_model::plan::{Driver, Origin};
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::Scenario;
+use plumb_session::Finished;
 
 pub(super) fn compat(arguments: &CompatArgs) -> Result<End> {
     match &arguments.tool {
@@ -22,19 +22,20 @@ pub(super) fn compat(arguments: &CompatArgs) -> Result<End> {
             let files = Files { config: config.as_deref(), payload: payload.as_deref() };
             let (scenario, notes) = producer::scenario(tool, arguments.driver, files)?;
             let finished = run(&scenario, &notes, arguments)?;
-            let Finished { document, page, .. } = &finished;
+            let handed_over = handed_over::write(&finished)?;
+            let Finished { document, dir, .. } = &finished;
             let step = &document.steps[0];
-            let directory = page.parent().unwrap_or(page);
-            let seconds = Seconds::read(directory, step);
+            let seconds = Seconds::read(dir.path(), step);
             printer::out(&producer::output(step, &seconds, tool.reporting_interval));
             say(&producer::corrections(step), &document.findings);
-            finished.say_what_is_there();
+            handed_over.say();
             Ok(end_of(document))
         }
         Tool::KafkaConsumerPerfTest(tool) => {
             let config = config(tool.command_config.as_deref())?;
             let (scenario, notes) = consumer::scenario(tool, arguments.driver, config.as_deref())?;
             let finished = run(&scenario, &notes, arguments)?;
+            let handed_over = handed_over::write(&finished)?;
             let document = &finished.document;
             let step = &document.steps[0];
             let Some((row, corrections)) = consumer::output(step, tool) else {
@@ -42,7 +43,7 @@ pub(super) fn compat(arguments: &CompatArgs) -> Result<End> {
             };
             printer::out(&row);
             say(&corrections, &document.findings);
-            finished.say_what_is_there();
+            handed_over.say();
             Ok(end_of(document))
         }
     }
@@ -84,7 +85,7 @@ fn run(scenario: &Scenario, notes: &[String], arguments: &CompatArgs) -> Result<
             "plumb: the load is driven by Plumb's own client, wire; --driver librdkafka uses that library";
         printer::note(note);
     }
-    session::run(plan, arguments.out.as_deref(), &stop::flag()?)
+    Ok(plumb_session::run(plan, arguments.out.as_deref(), &stop::flag()?, &progress::watcher())?)
 }
 
 /// What the lines leave out, and what makes their figures doubtful.

@@ -5,7 +5,7 @@ use crate::args::{ImportArgs, ImportFrom, ImportOmbArgs, OutputFormat};
 use crate::compat::fate::Fates;
 use crate::compat::omb::{self, Import, Request};
 use crate::errors::UsageError;
-use crate::{printer, scenario_file, session};
+use crate::{printer, scenario_file};
 use anyhow::{Context, Result};
 use fs_err::os::unix::fs::OpenOptionsExt;
 use plumb_model::plan::{Driver, Origin, Plan, Properties};
@@ -69,7 +69,7 @@ fn import_omb(arguments: &ImportOmbArgs) -> Result<End> {
         return carry_out(plan, &arguments.output);
     }
     // What a run would refuse is refused here too.
-    session::check(&plan)?;
+    plumb_session::check(&plan)?;
     if as_json {
         let table = json!({ "scenario": import.text, "keys": fates.0 });
         printer::out(&format!("{}\n", serde_json::to_string_pretty(&table)?));

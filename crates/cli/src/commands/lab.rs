@@ -5,11 +5,10 @@ mod sink;
 use super::End;
 use crate::args::{InterBrokerWord, LabCommand, LabUpArgs, OutputFormat, SaslMechanism};
 use crate::errors::UsageError;
-use crate::session::heap_mib;
 use crate::{printer, stop};
 use anyhow::Result;
 use plumb_lab::kafka::{LabOptions, LabStatus, Labs, ScramUser, Tls};
-use plumb_model::plan::InterBroker;
+use plumb_model::plan::{InterBroker, heap_mib};
 
 pub(super) fn lab(command: &LabCommand) -> Result<End> {
     let labs = Labs::of_user()?;

@@ -4,7 +4,6 @@ use super::property::place;
 use super::{End, carry_on, carry_out};
 use crate::args::{ModeWord, ThroughputArgs};
 use crate::errors::UsageError;
-use crate::session;
 use anyhow::Result;
 use plumb_model::plan::{Driver, LogDirLayout, Mode, Origin};
 use plumb_model::resolve::{Sources, resolve};
@@ -28,7 +27,7 @@ pub(super) fn throughput(arguments: &ThroughputArgs) -> Result<End> {
         return carry_on(directory, &arguments.output);
     }
     if arguments.calibrate && !arguments.output.dry_run {
-        session::forget_ceilings();
+        plumb_session::forget_ceilings();
     }
     let (scenario, sources) = scenario(arguments)?;
     carry_out(resolve(&scenario, &sources)?, &arguments.output)

@@ -90,9 +90,9 @@ fn aligned(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_dir::{RunDir, interval};
     use jiff::Timestamp;
     use plumb_model::observation::SecondLatency;
+    use plumb_session::run_dir::{RunDir, interval};
     use std::time::{Duration, SystemTime};
 
     fn row(second: u32, warm_up: bool, samples: u64) -> SecondRow {

@@ -1,20 +1,29 @@
 //! The labs that a plan starts, and the memory that they take of this machine.
 
 use super::{ClusterPlan, Plan};
+use crate::fault::UsageError;
 
 /// What a broker's JVM takes beside its heap: classes, compiled code, threads, the collector's own tables. By the account of
 /// Java 17 itself, Kafka 4.3 has 196 MiB of it after some seconds of load; more clients take more (ours).
 const BESIDE_HEAP_BYTES: u64 = 256 << 20;
 
-/// A heap in MiB, as the JVM writes it: `512m`, `2g`. None for other text.
-pub fn heap_mib(text: &str) -> Option<u32> {
-    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    let number: u32 = number.parse().ok()?;
-    match unit {
-        "m" | "M" => Some(number),
-        "g" | "G" => number.checked_mul(1024),
-        _ => None,
-    }
+/// A heap in MiB, as the JVM writes it: `512m`, `2g`.
+///
+/// # Errors
+/// [`UsageError`] for other text.
+pub fn heap_mib(text: &str) -> Result<u32, UsageError> {
+    let read = || {
+        let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+        let number: u32 = number.parse().ok()?;
+        match unit {
+            "m" | "M" => Some(number),
+            "g" | "G" => number.checked_mul(1024),
+            _ => None,
+        }
+    };
+    read().ok_or_else(|| {
+        UsageError::new(format!("{text:?} is not a heap size"), "write it as the JVM does: 512m or 2g")
+    })
 }
 
 impl Plan {
@@ -39,7 +48,7 @@ impl ClusterPlan {
     pub fn memory_bytes(&self) -> Option<u64> {
         match self {
             ClusterPlan::Lab { brokers, heap, .. } => {
-                let heap_bytes = u64::from(heap_mib(heap)?) << 20;
+                let heap_bytes = u64::from(heap_mib(heap).ok()?) << 20;
                 u64::from(*brokers).checked_mul(heap_bytes + BESIDE_HEAP_BYTES)
             }
             ClusterPlan::Brokers { .. } => Some(0),
@@ -53,9 +62,9 @@ mod tests {
 
     #[test]
     fn a_heap_is_read_as_the_jvm_writes_it() {
-        assert_eq!((heap_mib("512m"), heap_mib("2g"), heap_mib("1G")), (Some(512), Some(2048), Some(1024)));
+        assert_eq!(["512m", "2g", "1G"].map(|text| heap_mib(text).unwrap()), [512, 2048, 1024]);
         for wrong in ["", "m", "512", "5t", "-1m", "9999999g", "1\u{e9}"] {
-            assert_eq!(heap_mib(wrong), None, "{wrong}");
+            assert!(heap_mib(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -5,7 +5,6 @@ use crate::args::probe::{ClockArgs, ProbeOutput};
 use crate::commands::End;
 use crate::printer;
 use crate::progress::steps::Steps;
-use crate::session::histogram_of;
 use crate::stop;
 use anyhow::Result;
 use plumb_load::calibrate;
@@ -15,6 +14,7 @@ use plumb_model::probe::{
 };
 use plumb_observe::{HostRoot, clock_sources};
 use plumb_probe::clock::{ClockCost, TimerCase, TimerTimes, across_cpus, kernel_sync, read_costs, wake_ups};
+use plumb_session::histogram_of;
 use plumb_stats::distribution::figures;
 use plumb_stats::figure::figure;
 use plumb_stats::interval::Spread;

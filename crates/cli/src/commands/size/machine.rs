@@ -3,7 +3,7 @@
 use super::LIST;
 use crate::args::size::{Said, SizeArgs, SizeOutput};
 use crate::errors::UsageError;
-use crate::{printer, run_dir};
+use crate::printer;
 use anyhow::Result;
 use plumb_judge::capacity::{CpuCost, Figure, Machine, Measured, PublishedMachine, from_run, published};
 use plumb_model::finding::ValidityVerdict;
@@ -26,7 +26,7 @@ pub(super) fn known(arguments: &SizeArgs) -> Result<Known> {
     let mut cautions = Vec::new();
     let mut verdict = None;
     if let Some(path) = &arguments.from {
-        let document = run_dir::read_document(path)?;
+        let document = plumb_session::run_dir::read_document(path)?;
         let measured = from_run(&document, arguments.step.as_deref()).map_err(|error| {
             UsageError::new(error.to_string(), "--step NAME takes another of the run's steps")
         })?;

@@ -4,7 +4,6 @@
 //! A setup is what the reference is: its settings and load, the length of a block, the cluster, this host's processor, and whether
 //! its brokers are started anew within a trial. A spread is kept in the unit of the trial that saw it.
 
-use crate::cache;
 use crate::errors::UsageError;
 use plumb_judge::trial::power::{Hopeless, Question, Spread, hopeless, spreads};
 use plumb_judge::trial::{Unit, comparisons};
@@ -62,7 +61,7 @@ pub(super) fn keep(document: &RunDocument) {
     if spreads.is_empty() {
         return;
     }
-    let mut kept: Kept = cache::read(FILE);
+    let mut kept: Kept = plumb_session::cache::read(FILE);
     if disturbed && kept.pilots.iter().any(|pilot| pilot.setup == setup && !pilot.disturbed) {
         return;
     }
@@ -78,13 +77,13 @@ pub(super) fn keep(document: &RunDocument) {
     kept.pilots.push(pilot);
     let surplus = kept.pilots.len().saturating_sub(KEPT_MOST);
     kept.pilots.drain(..surplus);
-    cache::write(FILE, &kept);
+    plumb_session::cache::write(FILE, &kept);
 }
 
 /// Refuses a trial whose pairs, on this very setup, leave unseen even what is many margins large.
 pub(super) fn refuse_hopeless(plan: &Plan) -> Result<(), UsageError> {
     let Some(trial) = &plan.trial else { return Ok(()) };
-    let kept: Kept = cache::read(FILE);
+    let kept: Kept = plumb_session::cache::read(FILE);
     if kept.pilots.is_empty() {
         return Ok(());
     }

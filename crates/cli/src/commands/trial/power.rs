@@ -5,8 +5,7 @@ use super::{pilots, seed};
 use crate::args::CompareOutput;
 use crate::args::trial::TrialPowerArgs;
 use crate::errors::UsageError;
-use crate::session;
-use crate::{judged, printer, progress, scenario_file, stop};
+use crate::{handed_over, judged, printer, progress, scenario_file, stop};
 use anyhow::Result;
 use plumb_judge::trial::power::{PowerError, Question, power as design};
 use plumb_judge::trial::{Unit, comparisons};
@@ -114,9 +113,9 @@ fn pilot(arguments: &TrialPowerArgs) -> Result<(RunDocument, Plan)> {
     sources.insert("trial.restart_every".to_owned(), Origin::Derived { reason });
     let stop = stop::flag()?;
     let pilot = equal_arms(resolve(&scenario, &sources)?);
-    let finished = session::run(pilot, arguments.out.as_deref(), &stop)?;
+    let finished = plumb_session::run(pilot, arguments.out.as_deref(), &stop, &progress::watcher())?;
     pilots::keep(&finished.document);
-    finished.say_what_is_there();
+    handed_over::write(&finished)?.say();
     Ok((finished.document, planned))
 }
 

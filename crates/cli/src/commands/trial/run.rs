@@ -5,8 +5,7 @@ use super::{pilots, seed};
 use crate::args::OutputFormat;
 use crate::args::trial::{FailWord, JudgedArgs, TrialRunArgs};
 use crate::errors::UsageError;
-use crate::session::{self, Finished};
-use crate::{printer, scenario_file, stop};
+use crate::{handed_over, printer, progress, scenario_file, stop};
 use anyhow::Result;
 use plumb_judge::trial::{Unit, comparisons, deciding_level};
 use plumb_model::document::{RunDocument, RunState};
@@ -16,6 +15,7 @@ use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{Scenario, TrialWords};
 use plumb_model::trial::TrialVerdict;
 use plumb_report::text::Figures;
+use plumb_session::Finished;
 use std::path::Path;
 
 /// Pairs of a quick trial at least: two more than the fewest with which two arms can be told apart at 95 %.
@@ -26,7 +26,10 @@ const QUICK_SPARE: u32 = 2;
 pub(super) fn run(arguments: &TrialRunArgs) -> Result<End> {
     let judged = &arguments.judged;
     match &arguments.resume {
-        Some(directory) => finish(&session::resume(directory, &stop::flag()?)?, judged, arguments.output),
+        Some(directory) => {
+            let finished = plumb_session::resume(directory, &stop::flag()?, &progress::watcher())?;
+            finish(&finished, judged, arguments.output)
+        }
         None => {
             let plan = plan(arguments)?;
             if arguments.dry_run {
@@ -43,13 +46,14 @@ pub(super) fn carry_out(
     judged: &JudgedArgs,
     (format, out): (OutputFormat, Option<&Path>),
 ) -> Result<End> {
-    finish(&session::run(plan, out, &stop::flag()?)?, judged, format)
+    finish(&plumb_session::run(plan, out, &stop::flag()?, &progress::watcher())?, judged, format)
 }
 
 fn finish(finished: &Finished, judged: &JudgedArgs, format: OutputFormat) -> Result<End> {
     pilots::keep(&finished.document);
+    let handed_over = handed_over::write(finished)?;
     show(&finished.document, format)?;
-    finished.say_what_is_there();
+    handed_over.say();
     Ok(end_of(&finished.document, &judged.fail_on))
 }
 

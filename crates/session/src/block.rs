@@ -1,0 +1,161 @@
+//! One block of one step: its topic, its clients, what is read beside it, and what it comes to in the document.
+
+use super::devices;
+use super::document::{Record, timestamp};
+use super::fold::StepFold;
+use super::order::Slot;
+use super::space::Space;
+use super::target::Target;
+use super::watch::Watch;
+use crate::context::RunContext;
+use crate::error::Result;
+use crate::run_dir::{RunDir, RunDirError};
+use crate::watcher::Event;
+use jiff::Timestamp;
+use plumb_load::block::{self, BlockSpec};
+use plumb_load::observation::Observation;
+use plumb_load::random::Random;
+use plumb_load::schedule::Share;
+use plumb_model::plan::{Mode, StepPlan, TopicPlan};
+use std::time::{Duration, Instant};
+
+/// Time between two writings of the document while a block runs.
+const WRITE_EVERY: Duration = Duration::from_secs(3);
+/// At least so many times as long as writing took passes before it is written again.
+const WRITE_RARITY: u32 = 200;
+
+/// What a block is.
+pub(super) struct Job<'a> {
+    pub(super) step: &'a StepPlan,
+    pub(super) slot: Slot,
+    pub(super) share: Share,
+    /// The plan's seed.
+    pub(super) seed: u64,
+    pub(super) spin_ns: u64,
+    /// Whether it is under way for all to see: its figures so far go into the run's document.
+    pub(super) shown: bool,
+    /// What a person sees of it while it runs.
+    pub(super) title: String,
+    /// Ends the name of its topic.
+    pub(super) topic: String,
+    /// Whether the topic is the block's alone, and goes with it.
+    pub(super) own_topic: bool,
+    /// How often the brokers had been started anew.
+    pub(super) broker_start: u32,
+    /// How often the run went on: what a block sent before must not be taken for what it sends again.
+    pub(super) resumed: usize,
+}
+
+/// Where a block runs, and what its figures go into.
+pub(super) struct Place<'a> {
+    pub(super) record: &'a mut Record,
+    pub(super) fold: &'a mut StepFold,
+    pub(super) dir: &'a mut RunDir,
+    pub(super) target: &'a mut Target,
+    pub(super) space: &'a mut Space,
+    pub(super) context: &'a RunContext,
+}
+
+/// Ends the names of topics. A block that writes as much as it can, or reads all there is, has a topic of its own, so that
+/// every block meets the same disk; others of a step share one.
+pub(super) fn topic(step: &StepPlan, slot: Slot, resumed: usize) -> String {
+    let mut name = (slot.index + 1).to_string();
+    if has_own_topic(step) {
+        name.push_str(&format!("-{}", slot.position));
+    }
+    if resumed > 0 {
+        name.push_str(&format!("-r{resumed}"));
+    }
+    name
+}
+
+/// Whether each block of a step has a topic of its own.
+pub(super) fn has_own_topic(step: &StepPlan) -> bool {
+    let fills = step.load.saturating() || matches!(step.load.mode, Mode::Consume | Mode::Backlog(_));
+    fills && matches!(step.topic, TopicPlan::Own { .. })
+}
+
+/// Runs a block. False when the user stopped it before its first measured message: nothing is noted of it then.
+pub(super) fn run(job: &Job<'_>, place: &mut Place<'_>) -> Result<bool> {
+    let Place { record, fold, dir, target, space, context } = place;
+    let (step, slot) = (job.step, job.slot);
+    let room = match job.own_topic {
+        true => Some(space.wait_for_room(target, context)?),
+        false => None,
+    };
+    let topic = target.topic(&job.topic, &step.topic)?;
+    let part = u64::from(slot.position) + ((job.resumed as u64) << 32);
+    let group = format!("plumb-{}-{}-{part}", record.document.run.id, slot.index + 1);
+    // What a later index of the document means is the document's own: a scratch has one step.
+    let index = if record.document.steps.len() == 1 { 0 } else { slot.index };
+    let spec = BlockSpec {
+        run: Random::for_part(record.run_number(), part).bits(),
+        group: &group,
+        step,
+        topic: &topic.name,
+        partitions: topic.leaders.len(),
+        share: job.share,
+        seed: Random::for_part(job.seed, u64::from(slot.position) + 1_000).bits(),
+        spin_ns: job.spin_ns,
+    };
+    let until_device = devices::until_device(&spec, target, context)?;
+    let started_at = Timestamp::now();
+    context.tell(&Event::Block { title: &job.title, step: slot.index, share: &spec.share });
+    let mut watch = Watch::begin(target);
+    fold.begin_block(slot.round);
+    let mut write_error = None;
+    let mut next_write = Instant::now() + WRITE_EVERY;
+    let result = {
+        let mut sink = |observation: Observation<'_>| match observation {
+            Observation::ScheduleBegins => fold.schedule_begins(),
+            Observation::MeasuredPartBegins => watch.measured_part_begins(),
+            Observation::SecondBegins(second) => watch.second_begins(second),
+            Observation::MeasuredPartEnds => watch.measured_part_ends(),
+            Observation::Second(part) => {
+                context.tell(&Event::Second(part));
+                let mut keep = || -> Result<(), RunDirError> {
+                    fold.take(part, dir)?;
+                    let begun = Instant::now();
+                    if job.shown && begun >= next_write {
+                        record.in_progress(index, fold);
+                        dir.write_progress(&record.document)?;
+                        // The longer it takes, the rarer it comes: it must not be what is measured.
+                        next_write = Instant::now() + WRITE_EVERY.max(begun.elapsed() * WRITE_RARITY);
+                    }
+                    Ok(())
+                };
+                if write_error.is_none() {
+                    write_error = keep().err();
+                }
+            }
+        };
+        block::run(&target.cluster, &spec, &context.stop, &mut sink)
+    };
+    target.cluster.delete_group(&group);
+    if let Some(error) = write_error {
+        return Err(error.into());
+    }
+    let outcome = match result {
+        // A stop before the first measured message leaves nothing to note.
+        Err(plumb_load::LoadError::Stopped) => return Ok(false),
+        other => other?,
+    };
+    let watched = watch.end();
+    let mut block = fold.end_block(&outcome, &watched.cpu, dir)?;
+    block.position = slot.position;
+    block.cut_short = outcome.stopped;
+    block.started_at = timestamp(started_at);
+    block.request_times = watched.request_times.clone();
+    block.host = watched.host.clone();
+    block.broker_io = watched.broker_io;
+    block.client_cpu_s = watched.own.as_ref().and_then(|own| own.cpu_ns).map(|ns| ns as f64 / 1e9);
+    block.broker_cpu_s = watched.broker_cpu_s;
+    block.broker_start = job.broker_start;
+    block.until_device = until_device;
+    record.block_done(index, fold, (block, outcome, watched), (target, &topic));
+    if let Some(room) = room {
+        space.note_use(target, &room);
+        target.delete(&job.topic);
+    }
+    Ok(true)
+}

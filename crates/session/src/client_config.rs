@@ -1,0 +1,41 @@
+//! Reads the client properties file that says how to connect.
+
+use plumb_load::librdkafka::java::{self, ClientConfig, ConfigError};
+use plumb_model::fault::{Fault, HasFault};
+use std::borrow::Cow;
+use thiserror::Error;
+
+/// A client properties file that cannot be used.
+#[derive(Debug, Error)]
+#[expect(missing_docs, reason = "each variant's message says what it is")]
+pub enum ConfigFileError {
+    #[error("cannot read the client properties file")]
+    Read(#[from] std::io::Error),
+    #[error(transparent)]
+    Content(#[from] ConfigError),
+}
+
+impl HasFault for ConfigFileError {
+    fn fault(&self) -> Fault {
+        Fault::User
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
+            ConfigFileError::Read(_) => {
+                "--config (or cluster.config) names a client properties file, as for the Java client or librdkafka"
+            }
+            ConfigFileError::Content(_) => {
+                "the file says how to connect (security.protocol, sasl.*, ssl.*), with the Java client's names or librdkafka's"
+            }
+        };
+        Some(hint.into())
+    }
+}
+
+/// Reads a client properties file; none is an empty one.
+pub fn read(path: Option<&str>) -> Result<ClientConfig, ConfigFileError> {
+    let Some(path) = path else { return Ok(ClientConfig::default()) };
+    let content = fs_err::read_to_string(path)?;
+    Ok(java::read(path, &content)?)
+}

@@ -1,0 +1,47 @@
+//! What every part of a session needs of its surroundings.
+
+use crate::watcher::{Event, Watcher};
+use plumb_model::plan::Properties;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How to connect, whether to stop, and who is told what happens.
+#[derive(Clone)]
+pub(crate) struct RunContext {
+    /// Client properties that say how to connect.
+    pub(crate) security: Properties,
+    /// Set once the user wants the run to end.
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) watcher: Arc<dyn Watcher>,
+}
+
+impl RunContext {
+    pub(crate) fn new(security: Properties, stop: &Arc<AtomicBool>, watcher: &Arc<dyn Watcher>) -> Self {
+        RunContext { security, stop: Arc::clone(stop), watcher: Arc::clone(watcher) }
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn tell(&self, event: &Event<'_>) {
+        self.watcher.event(event);
+    }
+
+    /// Says what is done from now on.
+    pub(crate) fn phase(&self, what: &str) {
+        self.tell(&Event::Phase(what));
+    }
+
+    /// Says what the user has to know.
+    pub(crate) fn note(&self, what: &str) {
+        self.tell(&Event::Note(what));
+    }
+}
+
+impl fmt::Debug for RunContext {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("RunContext").field("stop", &self.stop).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,107 @@
+//! Why a session cannot go on.
+
+use crate::around::{HookError, HostSettingError, JournalError};
+use crate::client_config::ConfigFileError;
+use crate::kept::DamagedHistogram;
+use crate::memory::TooLittleMemory;
+use crate::resume::ResumeError;
+use crate::run_dir::RunDirError;
+use crate::space::TooLittleSpace;
+use plumb_lab::kafka::LabError;
+use plumb_lab::sink::SinkError;
+use plumb_load::LoadError;
+use plumb_model::fault::{Fault, HasFault, UsageError};
+use plumb_observe::ObserveError;
+use std::borrow::Cow;
+use std::error::Error;
+use thiserror::Error as ThisError;
+
+/// What a session's functions give.
+pub(crate) type Result<T, E = SessionError> = std::result::Result<T, E>;
+
+/// Any error that ends a session: each is one of the part that met it, and says itself whose fault it is.
+#[derive(Debug, ThisError)]
+#[expect(missing_docs, reason = "each variant is the error that it holds")]
+pub enum SessionError {
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+    #[error(transparent)]
+    ConfigFile(#[from] ConfigFileError),
+    #[error(transparent)]
+    RunDir(#[from] RunDirError),
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    #[error(transparent)]
+    Sink(#[from] SinkError),
+    #[error(transparent)]
+    Observe(#[from] ObserveError),
+    #[error(transparent)]
+    HostSetting(#[from] HostSettingError),
+    #[error(transparent)]
+    Hook(#[from] HookError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    TooLittleSpace(#[from] TooLittleSpace),
+    #[error(transparent)]
+    TooLittleMemory(#[from] TooLittleMemory),
+    #[error(transparent)]
+    DamagedHistogram(#[from] DamagedHistogram),
+}
+
+impl SessionError {
+    /// The error of the part that met it.
+    #[must_use]
+    pub fn of_part(&self) -> &(dyn Error + 'static) {
+        self.part()
+    }
+
+    fn part(&self) -> &(dyn HasFault + 'static) {
+        match self {
+            SessionError::Usage(error) => error,
+            SessionError::ConfigFile(error) => error,
+            SessionError::RunDir(error) => error,
+            SessionError::Resume(error) => error,
+            SessionError::Load(error) => error,
+            SessionError::Lab(error) => error,
+            SessionError::Sink(error) => error,
+            SessionError::Observe(error) => error,
+            SessionError::HostSetting(error) => error,
+            SessionError::Hook(error) => error,
+            SessionError::Journal(error) => error,
+            SessionError::TooLittleSpace(error) => error,
+            SessionError::TooLittleMemory(error) => error,
+            SessionError::DamagedHistogram(error) => error,
+        }
+    }
+}
+
+impl HasFault for SessionError {
+    fn fault(&self) -> Fault {
+        self.part().fault()
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        self.part().hint()
+    }
+
+    fn is_stop(&self) -> bool {
+        self.part().is_stop()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_to_stop_is_told_from_a_fault() {
+        let is_stop = |error: SessionError| error.is_stop();
+        assert!(is_stop(LoadError::Stopped.into()) && is_stop(LabError::Interrupted.into()));
+        assert!(!is_stop(LoadError::Thread { reason: String::new() }.into()));
+    }
+}

@@ -1,0 +1,50 @@
+//! The engine: runs a plan, keeps its document true, and tells whoever watches what happens.
+//!
+//! [`run`] carries a plan out from its first to its last block; [`resume`] goes on with one that was stopped or killed. All
+//! that is measured goes into the run's directory ([`run_dir`]). Everything that a person or another program may want to know
+//! meanwhile is an [`Event`] for a [`Watcher`]: the session prints nothing, reads no arguments and renders no page, which
+//! are the program's. Start at `run.rs`; one block is `block.rs`.
+
+pub mod cache;
+pub mod client_config;
+pub mod reference;
+pub mod run_dir;
+
+mod around;
+mod beside;
+mod block;
+mod ceiling;
+mod context;
+mod cpu;
+mod devices;
+mod document;
+mod error;
+mod fold;
+mod kept;
+mod lock;
+mod log_dirs;
+mod memory;
+mod metrics;
+mod order;
+mod reachable;
+mod read_back;
+mod resume;
+mod run;
+mod search;
+mod space;
+mod sums;
+mod target;
+mod targets;
+mod watch;
+mod watcher;
+
+pub use around::{HookError, HostSettingError, JournalError};
+pub use ceiling::forget as forget_ceilings;
+pub use error::SessionError;
+pub use fold::histogram_of;
+pub use kept::DamagedHistogram;
+pub use memory::TooLittleMemory;
+pub use resume::ResumeError;
+pub use run::{Finished, check, resume, run};
+pub use space::TooLittleSpace;
+pub use watcher::{Event, Watcher};
