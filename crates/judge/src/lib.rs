@@ -21,6 +21,7 @@ mod rules;
 pub mod search;
 mod setup;
 pub mod stages;
+mod stall;
 mod steadiness;
 pub mod storage;
 mod summary;

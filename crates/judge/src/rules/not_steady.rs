@@ -1,8 +1,10 @@
-//! Growth, steps and swings of latency, or of the rate, within the blocks of a step, and blocks on different levels.
+//! Growth, steps and swings of latency, or of the rate, within the blocks of a step, blocks on different levels, and figures that
+//! rest on a stall.
 
-use crate::figure::{change, digits, list, rate, time};
+use crate::figure::{change, digits, list, percent, rate, time};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use crate::stall::{Stall, spoiled};
 use crate::steadiness::{Measure, Moment, Unsteadiness, unsteadiness};
 use plumb_model::finding::{Finding, Severity};
 use plumb_stats::steady::Shape;
@@ -18,7 +20,38 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(case: &Case) -> Vec<Finding> {
     let seed = case.document.plan.seed;
-    case.setups().flat_map(|setup| [finding(&setup, seed), between_blocks(&setup)]).flatten().collect()
+    let each = |setup: Setup| [finding(&setup, seed), between_blocks(&setup), stalled(&setup)];
+    case.setups().flat_map(each).flatten().collect()
+}
+
+/// Figures that are the length of one or two stalls.
+fn stalled(setup: &Setup) -> Option<Finding> {
+    let spoiled = spoiled(setup)?;
+    let each = |stall: &Stall| {
+        format!(
+            "for {} in block {} (seconds {} to {})",
+            time(stall.length_ns as f64),
+            stall.block,
+            stall.from_s,
+            stall.until_s
+        )
+    };
+    let stalls = list(&spoiled.stalls.iter().map(each).collect::<Vec<_>>());
+    let names = list(&spoiled.figures.iter().map(|(what, _)| (*what).to_owned()).collect::<Vec<_>>());
+    let rest = if spoiled.figures.len() == 1 { "rests" } else { "rest" };
+    let on = if spoiled.stalls.len() == 1 { "that stall" } else { "these stalls" };
+    let claim = format!("Messages stood still {stalls}: {names} {rest} on {on} alone");
+    let mut finding = about_step(RULE.id, Severity::Suspect, setup.name(), claim);
+    for (what, ns) in &spoiled.figures {
+        let without = format!("at most {} in all other seconds", time(spoiled.slowest_else_ns as f64));
+        finding = finding.seen_against(*what, time(*ns as f64), without);
+    }
+    Some(
+        finding
+            .seen("share of the mean that messages of the stall have", percent(spoiled.share_of_mean))
+            .advise("Look at what the brokers, the network and this host did in these seconds.")
+            .advise("How often the path stalls, one or two stalls cannot tell: run for as long as several would take, or repeat the run."),
+    )
 }
 
 /// Blocks whose levels are this far apart were not measured on one and the same path (ours).
@@ -130,6 +163,7 @@ fn course(found: &Unsteadiness) -> String {
 mod tests {
     use super::*;
     use crate::healthy::{assert_found, found, healthy, set_levels};
+    use plumb_model::document::RunDocument;
     use plumb_model::plan::Schedule;
     use plumb_model::units::Nanos;
 
@@ -216,6 +250,66 @@ mod tests {
     fn one_slow_second_is_not_a_change_of_level() {
         let mut document = healthy();
         set_levels(&mut document, |_, second, level| if second == 9 { level * 20.0 } else { level });
+        assert_eq!(found(&document, RULE.id), []);
+    }
+
+    /// The path stops when `stop_s` of a block have gone, and for `stall_s`: what is due meanwhile comes in the second after.
+    fn stall(document: &mut RunDocument, in_block: u32, stop_s: u32, stall_s: u32) {
+        let ns = u64::from(stall_s) * 1_000_000_000;
+        let step = &mut document.steps[0];
+        let held = stop_s..stop_s + stall_s;
+        step.series.retain(|row| row.block != in_block || !held.contains(&row.second));
+        let after =
+            step.series.iter_mut().find(|row| row.block == in_block && row.second == held.end).unwrap();
+        let late = &mut after.end_to_end;
+        late.samples += 100 * u64::from(stall_s);
+        (late.mean_ns, late.max_ns) = (Some(ns as f64 / 2.0), Some(ns));
+        let whole = &mut step.latency.end_to_end;
+        // 600 of 10,000 messages were due in the stall.
+        (whole.p95_ns, whole.p99_ns) = (Some(ns / 6), Some(ns * 5 / 6));
+        whole.p999_ns = Some(ns * 59 / 60);
+        whole.max_ns = whole.max_ns.max(Some(ns));
+    }
+
+    #[test]
+    fn a_stall_of_6_s_in_one_block_that_makes_the_quantiles_is_told_with_its_seconds() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| stall(document, 2, 9, 6));
+        assert_eq!(
+            finding.claim,
+            "Messages stood still for 6.00 s in block 2 (seconds 9 to 15): p95, p99, p99.9 and maximum rest on that stall alone."
+        );
+        let mean = finding.evidence.last().unwrap();
+        assert!(mean.what.starts_with("share of the mean") && mean.value.starts_with("99"), "{mean:?}");
+    }
+
+    #[test]
+    fn two_stalls_are_told_each_and_three_are_the_tail_of_the_path() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            stall(document, 1, 5, 4);
+            stall(document, 3, 12, 6);
+        });
+        assert!(
+            finding.claim.contains("for 6.00 s in block 3 (seconds 12 to 18) and for 4.00 s in block 1"),
+            "{}",
+            finding.claim
+        );
+        let mut document = healthy();
+        (0..3).for_each(|block| stall(&mut document, block, 9, 6));
+        assert_eq!(found(&document, RULE.id), []);
+    }
+
+    #[test]
+    fn a_pause_that_makes_the_maximum_alone_and_a_stall_of_a_load_without_latency_are_not_told() {
+        let mut document = healthy();
+        let row = document.steps[0].series.iter_mut().find(|row| row.second == 9).unwrap();
+        row.end_to_end.max_ns = Some(300_000_000);
+        let whole = &mut document.steps[0].latency.end_to_end;
+        (whole.p999_ns, whole.max_ns) = (Some(1_200_000), Some(300_000_000));
+        assert_eq!(found(&document, RULE.id), []);
+        let mut document = healthy();
+        stall(&mut document, 2, 9, 6);
+        document.plan.steps[0].load.schedule =
+            Schedule::Ramp { from_per_s: 50.0, to_per_s: 150.0, over: Nanos::from_secs(20) };
         assert_eq!(found(&document, RULE.id), []);
     }
 
