@@ -6,7 +6,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build install lint bootstrap simulations msrv
+.PHONY: help demo test test-timing build install lint bootstrap simulations msrv
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,8 +15,20 @@ demo: bootstrap ## start a real Kafka broker here, run the latency experiment on
 	cargo build --release -p plumb-cli
 	$(TARGET)/release/plumb demo
 
-test: lint ## everything that has to hold: format, lints, all tests
-	cargo test --workspace --no-fail-fast
+# Most tests wait for brokers, so that more of them at once than there are processors end earlier; more than twice as many make
+# some fail by their load alone. What asserts exact times runs last, one after another.
+TEST_THREADS ?= $(shell threads=$$(nproc); [ "$$threads" -ge 4 ] || threads=4; echo "$$threads")
+
+test: lint ## everything that has to hold: format, lints, all tests (TEST_THREADS at once: as many as processors, at least 4)
+	scripts/bootstrap-prometheus
+	cargo test --workspace --no-fail-fast -- --test-threads $(TEST_THREADS) --skip timing:: || failed=1; \
+	$(TEST_TIMING) && [ -z "$$failed" ]
+
+# Of the whole workspace, as above: for one package alone its libraries would be built again.
+TEST_TIMING = cargo test --workspace --test end_to_end timing:: -- --test-threads 1
+
+test-timing: bootstrap ## only the tests of exact times, on a machine that does nothing else (minutes)
+	$(TEST_TIMING)
 
 build: bootstrap ## the program, optimised, into target/release or CARGO_TARGET_DIR
 	cargo build --release -p plumb-cli
@@ -78,6 +90,16 @@ trials: bootstrap ## trials on real brokers whose truth is known, on a machine t
 .PHONY: faults
 faults: bootstrap ## brokers killed and restarted under load, with both drivers (minutes)
 	cargo test -p plumb-cli --test end_to_end faults:: -- --include-ignored --test-threads 1
+
+# One in a hundred of all mutants of these crates (MUTANTS_SHARD), or those of the files in MUTANTS. Each is built and tested by
+# the unit tests of its crate.
+MUTANTS_SHARD ?= $(if $(MUTANTS),0/1,0/100)
+
+.PHONY: mutants
+mutants: bootstrap ## whether unit tests notice changed code: 1 in 100 mutants of judge, load, model, fleet, or MUTANTS='FILE...' (half an hour; MUTANTS_SHARD=1/100 are others)
+	scripts/bootstrap-mutants
+	PATH="$${XDG_CACHE_HOME:-$$HOME/.cache}/plumb/mutants/bin:$$PATH" cargo mutants -p plumb-judge -p plumb-load -p plumb-model -p plumb-fleet \
+	  $(addprefix --file ,$(MUTANTS)) --shard $(MUTANTS_SHARD) --sharding round-robin --jobs 1 --timeout 120 --output $(TARGET) -- --lib
 
 .PHONY: fuzz
 fuzz: ## every decoder of bytes from the network on made-up bytes, FUZZ_S seconds each (60; needs nightly and cargo-fuzz)

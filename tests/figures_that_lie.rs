@@ -64,7 +64,7 @@ fn macro_names(line: &str) -> impl Iterator<Item = String> + '_ {
     words.filter(|word| !word.is_empty() && !word.starts_with('#')).map(str::to_owned)
 }
 
-/// The module that a source file is: `judge::rules::saturated`, `instrument::stall`.
+/// The module that a source file is: `judge::rules::saturated`, `timing::stall`.
 fn module_of(file: &Path) -> String {
     let parts = file.with_extension("");
     let parts = parts.iter().map(|part| part.to_str().unwrap());

@@ -27,4 +27,5 @@ mod program;
 mod references;
 mod size;
 mod throughput;
+mod timing;
 mod trial;

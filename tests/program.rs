@@ -55,7 +55,8 @@ impl Program {
     pub(crate) fn under(mut self, wrapper: &[&str]) -> Self {
         let mut command = Command::new(wrapper[0]);
         command.args(&wrapper[1..]).arg(self.command.get_program()).args(self.command.get_args());
-        command.current_dir(self.directory.path()).env("NO_COLOR", "1");
+        command.current_dir(self.directory.path());
+        command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         self.command = command;
         self

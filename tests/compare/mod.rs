@@ -17,11 +17,12 @@ arms:
   fast: {producer: {linger.ms: 8}}
 ";
 
-/// A trial of six pairs into `run`, its cache in a directory of its own.
+/// A trial of six pairs into `run`, apart from what other trials on this host keep.
 fn trial(sink: &SinkBroker, cache: &Path) -> Program {
     let program = Program::new(["trial", "run", "s.yaml", "--output", "json", "--out", "run"]);
     std::fs::write(program.directory().join("s.yaml"), LINGER).unwrap();
-    program.args(["--bootstrap", &sink.bootstrap()]).env("XDG_CACHE_HOME", cache)
+    let program = program.args(["--bootstrap", &sink.bootstrap()]);
+    program.env("XDG_CACHE_HOME", cache).env("PLUMB_RUNTIME_DIR", cache.join("journal"))
 }
 
 fn sink() -> SinkBroker {

@@ -9,17 +9,14 @@ mod client_queue;
 mod conditions;
 mod contract;
 mod counts;
-mod delay;
 mod followers;
 mod killed;
 mod logs;
 mod long_run;
-mod modes;
+pub(crate) mod modes;
 mod outcomes;
-mod proof;
 mod queue;
 mod records;
-mod stall;
 mod validity;
 
 use crate::drivers::Driver;
@@ -29,21 +26,21 @@ use serde_json::Value;
 use std::collections::HashMap;
 
 /// The topic of every path, made before the run so that faults can name it.
-const TOPIC: &str = "events";
+pub(crate) const TOPIC: &str = "events";
 /// Requests with one message each, nothing that waits for more.
 const AT_ONCE: [&str; 6] =
     ["-X", "producer.acks=1", "-X", "producer.linger.ms=0", "-X", "socket.nagle.disable=true"];
 
 /// A sink broker with one topic, and the driver that drives it.
 #[derive(Debug)]
-struct Path {
+pub(crate) struct Path {
     driver: Driver,
     sink: SinkBroker,
-    control: Control,
+    pub(crate) control: Control,
 }
 
 impl Path {
-    fn new(driver: Driver) -> Self {
+    pub(crate) fn new(driver: Driver) -> Self {
         let sink = SinkBroker::start(SinkOptions::default()).unwrap();
         let control = sink.control();
         control.create_topic(TOPIC, 1, &HashMap::new()).unwrap();
@@ -51,7 +48,7 @@ impl Path {
     }
 
     /// A run against it: so many messages, so many a second, in one block, no warm-up.
-    fn latency(&self, rate_per_s: u32, count: u32) -> Program {
+    pub(crate) fn latency(&self, rate_per_s: u32, count: u32) -> Program {
         let (bootstrap, rate, count) = (self.sink.bootstrap(), rate_per_s.to_string(), count.to_string());
         Program::new(["latency", "--bootstrap", &bootstrap, "--topic", TOPIC])
             .args(["--driver", self.driver])
@@ -72,33 +69,33 @@ impl Path {
 }
 
 /// The sink's number of a measured message, counted from 0.
-fn record(message: u64) -> u64 {
+pub(crate) fn record(message: u64) -> u64 {
     message + 2
 }
 
 /// The document of a run of one step, read as a stranger would: by the names that the contract promises.
 #[derive(Debug)]
-struct Document(Value);
+pub(crate) struct Document(Value);
 
 impl Document {
-    fn of(ended: &Ended) -> Self {
+    pub(crate) fn of(ended: &Ended) -> Self {
         Document(ended.json())
     }
 
-    fn at(&self, pointer: &str) -> &Value {
+    pub(crate) fn at(&self, pointer: &str) -> &Value {
         self.0.pointer(pointer).unwrap_or_else(|| panic!("no {pointer} in {:#}", self.0))
     }
 
-    fn count(&self, name: &str) -> u64 {
+    pub(crate) fn count(&self, name: &str) -> u64 {
         self.at(&format!("/steps/0/counts/{name}")).as_u64().unwrap()
     }
 
     /// A figure of one of the four latencies, in milliseconds.
-    fn latency_ms(&self, latency: &str, figure: &str) -> f64 {
+    pub(crate) fn latency_ms(&self, latency: &str, figure: &str) -> f64 {
         self.at(&format!("/steps/0/latency/{latency}/{figure}_ns")).as_f64().unwrap() / 1e6
     }
 
-    fn slip_ms(&self, figure: &str) -> f64 {
+    pub(crate) fn slip_ms(&self, figure: &str) -> f64 {
         self.at(&format!("/steps/0/slip/{figure}_ns")).as_f64().unwrap() / 1e6
     }
 
@@ -109,6 +106,15 @@ impl Document {
     fn reasons(&self) -> Vec<&str> {
         let reasons = self.at("/validity/reasons").as_array().unwrap();
         reasons.iter().map(|reason| reason["id"].as_str().unwrap()).collect()
+    }
+
+    /// What the reason of this id alone makes of the run, whatever else a busy machine adds to it.
+    fn severity(&self, id: &str) -> &str {
+        let reasons = self.at("/validity/reasons").as_array().unwrap();
+        let reason = reasons.iter().find(|reason| reason["id"] == id);
+        reason
+            .and_then(|reason| reason["severity"].as_str())
+            .unwrap_or_else(|| panic!("no {id} in {reasons:?}"))
     }
 
     fn has_reason(&self, id: &str) -> bool {

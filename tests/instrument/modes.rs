@@ -1,11 +1,9 @@
 //! Saturating loads, topics that are filled and read, topics of others, backlogs: every message is counted, whoever counts.
 
-use super::proof::{Verdict, holds, within};
 use super::{Document, Path, TOPIC};
 use crate::drivers::{Driver, on_both_drivers};
 use crate::program::Program;
 use plumb_lab::kafka::PlainClient;
-use plumb_lab::sink::{ApiKey, Apis};
 use std::time::Duration;
 
 on_both_drivers!(
@@ -14,11 +12,10 @@ on_both_drivers!(
     producers_alone_are_held_against_the_log,
     a_topic_that_is_filled_is_read_to_its_end,
     a_topic_of_others_is_read_as_it_is,
-    a_backlog_of_a_known_delay_drains_in_that_time,
 );
 
 /// A run of one step on the path's topic.
-fn run(path: &Path, load: &str) -> Document {
+pub(crate) fn run(path: &Path, load: &str) -> Document {
     let bootstrap = path.sink.bootstrap();
     let scenario = format!(
         "cluster: {{bootstrap: \"{bootstrap}\"}}\n\
@@ -45,7 +42,7 @@ fn assert_all_sent(path: &Path, document: &Document) -> u64 {
     sent
 }
 
-fn assert_all_received(document: &Document, messages: u64) {
+pub(crate) fn assert_all_received(document: &Document, messages: u64) {
     assert_eq!(document.count("received"), messages);
     assert_eq!((document.count("duplicated"), document.count("reordered")), (0, 0));
 }
@@ -105,25 +102,4 @@ fn a_topic_of_others_is_read_as_it_is(driver: Driver) {
     assert!((95.0..=100.0).contains(&value_bytes), "{value_bytes}");
     assert_eq!(document.count("lost"), 0);
     assert_eq!(document.at("/steps/0/accounting/agrees"), true);
-}
-
-fn a_backlog_of_a_known_delay_drains_in_that_time(driver: Driver) {
-    const RATE_PER_S: u64 = 2_000;
-    const BACKLOG_S: u64 = 1;
-    const STALL: Duration = Duration::from_millis(1_500);
-    let drains = || -> Verdict {
-        let path = Path::new(driver);
-        // Nobody is answered from the record on at which the consumers are released.
-        let first = 1 + RATE_PER_S * BACKLOG_S;
-        path.control.stall_at_record(TOPIC, first, Apis::one(ApiKey::Fetch), STALL);
-        let backlog = RATE_PER_S * BACKLOG_S * 100;
-        let load = format!("rate: {RATE_PER_S}, mode: {{backlog: {backlog}}}, duration: 3s");
-        let document = run(&path, &load);
-        let sent = document.count("sent");
-        assert_eq!((document.count("acked"), document.count("lost")), (sent, 0));
-        assert_all_received(&document, sent);
-        let drain_ms = 1e3 * document.at("/steps/0/throughput/drain_s").as_f64().unwrap();
-        within("drain", drain_ms, STALL.as_secs_f64() * 1e3, 200.0)
-    };
-    holds(drains);
 }

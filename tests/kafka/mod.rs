@@ -6,7 +6,6 @@
 mod broker;
 mod existing_topic;
 mod lab_command;
-mod latency;
 mod load_shapes;
 mod modes;
 mod secured;
@@ -40,7 +39,7 @@ pub(crate) fn lab() -> &'static LabCluster {
 }
 
 /// `plumb run` of this scenario with a driver against the plaintext listener, as far as it may succeed.
-fn run_scenario(driver: Driver, scenario: &str) -> Ended {
+pub(crate) fn run_scenario(driver: Driver, scenario: &str) -> Ended {
     let bootstrap = lab().plaintext_bootstrap();
     let program =
         Program::new(["run", "s.yaml", "--output", "json", "--out", "run", "--bootstrap", &bootstrap]);
@@ -51,7 +50,7 @@ fn run_scenario(driver: Driver, scenario: &str) -> Ended {
 
 /// The document of a run that was carried out to its end. On a busy machine its figures may not be fit for use, which
 /// the exit code then says; what these tests assert does not depend on that.
-fn document(ended: &Ended) -> Value {
+pub(crate) fn document(ended: &Ended) -> Value {
     let document = ended.json();
     assert_eq!(document["run"]["state"]["kind"], "complete", "{}", ended.stderr);
     let is_invalid = document["validity"]["verdict"] == "invalid";
@@ -59,12 +58,12 @@ fn document(ended: &Ended) -> Value {
     document
 }
 
-fn steps(document: &Value) -> &[Value] {
+pub(crate) fn steps(document: &Value) -> &[Value] {
     document["steps"].as_array().unwrap()
 }
 
 /// Every message was sent, acknowledged, stored and received once, and the broker's offsets agree.
-fn assert_nothing_missing(step: &Value) {
+pub(crate) fn assert_nothing_missing(step: &Value) {
     let counts = &step["counts"];
     let intended = counts["intended"].as_u64().unwrap();
     assert!(intended > 0);

@@ -1,7 +1,7 @@
 //! A trial that ends early: what was measured is judged over whole pairs, and it goes on where it stopped.
 
-use super::{LINGER, blocks, document, sink, trial};
-use crate::program::{Program, Running};
+use super::{LINGER, blocks, document, resume, sink, trial};
+use crate::program::Running;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -27,9 +27,7 @@ fn a_trial_stopped_in_its_second_round_tells_the_first_and_goes_on() {
     assert_eq!(document(&stopped.path("run"))["run"]["state"]["kind"], "interrupted");
 
     let run = stopped.path("run");
-    let resumed = Program::new(["trial".as_ref(), "run".as_ref(), "--resume".as_ref(), run.as_os_str()])
-        .args(["--output", "json"])
-        .run();
+    let resumed = resume(&run).run();
     let result = resumed.json();
     let counted = result["pairs"].as_u64().unwrap() + result["excluded"].as_array().unwrap().len() as u64;
     assert_eq!(counted, 3, "{}", resumed.stderr);
@@ -60,9 +58,7 @@ fn a_trial_killed_half_way_keeps_what_was_done_to_the_last_digit() {
     };
     let of_fast = blocks(&kept, "fast").iter().filter(|block| in_all(&block["block"]));
     let before: Vec<Value> = of_fast.cloned().collect();
-    let resumed = Program::new(["trial".as_ref(), "run".as_ref(), "--resume".as_ref(), run.as_os_str()])
-        .args(["--output", "json"])
-        .run();
+    let resumed = resume(&run).run();
     let document = document(&run);
     assert_eq!(document["run"]["state"]["kind"], "complete", "{}", resumed.stderr);
     only_whole_rounds_were_kept(&document);

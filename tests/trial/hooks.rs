@@ -1,6 +1,6 @@
 //! Commands and host settings around blocks: in order, undone however a block ends, also by the part that goes on.
 
-use super::{LINGER, blocks, document, sink, trial};
+use super::{LINGER, apart, blocks, document, sink, trial};
 use crate::program::Program;
 use plumb_lab::sink::SinkBroker;
 use rustix::process::Signal;
@@ -76,8 +76,7 @@ fn what_a_command_prints_on_the_way_back_after_a_kill_is_told_without_secrets() 
 /// The program in the directory of an earlier one, with its journal.
 fn within(directory: &Path, arguments: &[&str]) -> Program {
     let script = "cd \"$0\" && exec \"$@\"";
-    let program = Program::new(arguments).under(&["sh", "-c", script, directory.to_str().unwrap()]);
-    program.env("PLUMB_RUNTIME_DIR", directory.join("journal"))
+    apart(Program::new(arguments), directory).under(&["sh", "-c", script, directory.to_str().unwrap()])
 }
 
 /// Arms whose second has a command after its blocks that fails as long as `broken` is there.
@@ -167,9 +166,7 @@ fn a_terminal_that_goes_away_stops_the_trial_and_what_it_changed_is_undone() {
 fn who_ignores_the_terminals_end_is_not_stopped_by_it() {
     let sink = sink();
     let script = "trap '' HUP; exec \"$@\"";
-    let program = trial(&sink, HOOKED).under(&["sh", "-c", script, "sh"]);
-    let journal = program.directory().join("journal");
-    let mut running = program.env("PLUMB_RUNTIME_DIR", journal).start();
+    let mut running = trial(&sink, HOOKED).under(&["sh", "-c", script, "sh"]).start();
     running.wait_for("a block with commands", |running| running.path("run/undo.json").exists().then_some(()));
     running.signal(Signal::HUP);
     let ended = running.wait();
@@ -185,10 +182,7 @@ fn with_hostname(value: &str) -> String {
 /// The program within a script, in a UTS namespace of its own.
 fn in_a_namespace(sink: &SinkBroker, script: &str) -> Program {
     let wrapper = ["unshare", "--uts", "sh", "-c", script, "sh"];
-    let program = trial(sink, &with_hostname("plumb-changed")).under(&wrapper);
-    // The name is changed in the namespace alone, so it is no business of other trials on this host.
-    let journal = program.directory().join("journal");
-    program.env("PLUMB_RUNTIME_DIR", journal)
+    trial(sink, &with_hostname("plumb-changed")).under(&wrapper)
 }
 
 #[test]

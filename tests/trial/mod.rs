@@ -30,12 +30,19 @@ arms:
 fn trial(sink: &SinkBroker, scenario: &str) -> Program {
     let program = Program::new(["trial", "run", "s.yaml", "--output", "json", "--out", "run"]);
     std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();
-    // Commands and settings of one test are no business of another's trial, nor is what it showed of equal arms.
-    let (journal, cache) = (program.directory().join("journal"), program.directory().join("cache"));
-    program
-        .args(["--bootstrap", &sink.bootstrap(), "--level", "0.75", "--pairs", "3"])
-        .env("PLUMB_RUNTIME_DIR", journal)
-        .env("XDG_CACHE_HOME", cache)
+    let directory = program.directory().to_owned();
+    apart(program, &directory).args(["--bootstrap", &sink.bootstrap(), "--level", "0.75", "--pairs", "3"])
+}
+
+/// Commands and settings of a trial in `directory` are no business of another test's, nor is what it showed of equal arms.
+fn apart(program: Program, directory: &Path) -> Program {
+    program.env("PLUMB_RUNTIME_DIR", directory.join("journal")).env("XDG_CACHE_HOME", directory.join("cache"))
+}
+
+/// The trial of `run` goes on where it stopped, as JSON.
+fn resume(run: &Path) -> Program {
+    let program = Program::new(["trial".as_ref(), "run".as_ref(), "--resume".as_ref(), run.as_os_str()]);
+    apart(program, run.parent().unwrap()).args(["--output", "json"])
 }
 
 fn document(run: &Path) -> Value {

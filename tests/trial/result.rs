@@ -1,6 +1,6 @@
 //! What a trial prints and keeps: rounds in random order, blocks of equal length, a verdict with its figures.
 
-use super::{LINGER, blocks, document, sink, trial};
+use super::{LINGER, apart, blocks, document, sink, trial};
 use crate::program::Program;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -114,11 +114,9 @@ fn two_settings_are_held_against_each_other_from_flags_alone() {
     ];
     let program =
         Program::new(flags).args(["--vs", "linger.ms=0", "--pairs", "3", "--level", "0.75", "--out", "run"]);
-    let (journal, cache) = (program.directory().join("journal"), program.directory().join("cache"));
-    let ended = program
+    let directory = program.directory().to_owned();
+    let ended = apart(program, &directory)
         .args(["--primary", "end_to_end.mean", "--output", "json", "--bootstrap", &sink.bootstrap()])
-        .env("PLUMB_RUNTIME_DIR", journal)
-        .env("XDG_CACHE_HOME", cache)
         .run();
     let result = ended.json();
     let arms: Vec<&str> =

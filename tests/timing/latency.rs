@@ -1,8 +1,7 @@
 //! The everyday measurement: figures that add up, and the reason for them.
 
-use super::{assert_nothing_missing, document, lab, run_scenario, steps};
 use crate::drivers::{Driver, on_both_drivers};
-use crate::kafka::Broker;
+use crate::kafka::{Broker, assert_nothing_missing, document, lab, run_scenario, steps};
 use crate::program::Program;
 use serde_json::Value;
 

@@ -14,8 +14,8 @@
 //! what it could not send in time, misses the waits.
 
 use super::proof::{Verdict, at_most, holds, within};
-use super::{Document, Path, TOPIC, record};
 use crate::drivers::{Driver, on_both_drivers};
+use crate::instrument::{Document, Path, TOPIC, record};
 use plumb_lab::sink::Apis;
 use serde_json::Value;
 use std::time::Duration;

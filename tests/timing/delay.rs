@@ -5,8 +5,8 @@
 //! path's own.
 
 use super::proof::{Verdict, at_most, holds, within};
-use super::{Document, Path, TOPIC};
 use crate::drivers::{Driver, on_both_drivers};
+use crate::instrument::{Document, Path, TOPIC};
 use plumb_lab::sink::{ApiKey, Apis, Delay};
 use std::time::Duration;
 
