@@ -181,4 +181,29 @@ mod tests {
         }
         assert_eq!(EXCLUSIONS.len(), Left::Warning as usize + 1);
     }
+
+    #[test]
+    fn each_kind_is_counted_with_the_example_of_its_first() {
+        let mut left = Exclusions::new();
+        left.add(Left::MetricReset, || "first".to_owned());
+        left.add(Left::MetricReset, || panic!("an example is made once"));
+        left.add_many(Left::MetricGap, 5, || "gap".to_owned());
+        left.add_many(Left::NoServer, 0, || panic!("there is none"));
+        assert_eq!((left.count(Left::MetricReset), left.example(Left::MetricReset)), (2, "first"));
+        let mut other = Exclusions::new();
+        other.add(Left::MetricReset, || "other".to_owned());
+        other.add(Left::BrokenRow, || "broken".to_owned());
+        left.merge(other);
+        let rows: Vec<(String, u64, String)> =
+            left.into_rows().into_iter().map(|row| (row.what, row.count, row.example)).collect();
+        let row = |what: &str, count, example: &str| (what.to_owned(), count, example.to_owned());
+        assert_eq!(
+            rows,
+            [
+                row("rows that cannot be read", 1, "broken"),
+                row("resets of the metric's counters", 3, "first"),
+                row("rises of the metric's counters over a gap between two intervals", 5, "gap"),
+            ]
+        );
+    }
 }

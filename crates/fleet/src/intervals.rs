@@ -232,4 +232,53 @@ mod tests {
         assert_eq!(hours.of(change - 1).index, -1);
         assert_eq!(hours.at(-1).end_ms, change);
     }
+
+    #[test]
+    fn times_are_believed_from_1971_until_2200() {
+        let believed = |text| Intervals::believes(ms(text));
+        assert!(!believed("1970-12-31T23:59:59.999Z") && believed("1971-01-01T00:00:00Z"));
+        assert!(believed("2199-12-31T23:59:59.999Z") && !believed("2200-01-01T00:00:00Z"));
+    }
+
+    #[test]
+    fn what_was_asked_for_begins_at_its_begin_and_ends_before_its_end() {
+        let (from, until) = ("2026-03-01T00:00:00Z", "2026-03-03T00:00:00Z");
+        let mut days = Intervals::new(&FleetWindow {
+            from: Some(from.parse().unwrap()),
+            until: Some(until.parse().unwrap()),
+            ..window(FleetInterval::Days, "UTC", None)
+        });
+        assert!(!days.wants(ms(from) - 1) && days.wants(ms(from)));
+        assert!(days.wants(ms(until) - 1) && !days.wants(ms(until)));
+        let whole = |time_ms| {
+            let day = days.of(time_ms);
+            days.wants_all(&day)
+        };
+        let days_of = [ms(from) - 1, ms(from), ms(until) - 1, ms(until)].map(whole);
+        assert_eq!(days_of, [false, true, true, false]);
+    }
+
+    #[test]
+    fn a_hundredth_of_an_interval_from_its_ends_is_at_them() {
+        let hundred = Interval { index: 0, start_ms: 1_000, end_ms: 11_000 };
+        let inside = [1_000, 1_100, 1_101, 6_000, 10_899, 10_900, 11_000].map(|at| hundred.has_inside(at));
+        assert_eq!(inside, [false, false, true, true, true, false, false]);
+    }
+
+    #[test]
+    fn a_moment_is_known_with_its_interval_and_where_in_it_it_is() {
+        let mut hours = Intervals::new(&window(FleetInterval::Seconds(10), "UTC", None));
+        for (time_ms, interval, inside) in [
+            (1_000_000_000_000, 100_000_000, false),
+            (1_000_000_005_000, 100_000_000, true),
+            (999_999_999_999, 99_999_999, false),
+        ] {
+            assert_eq!(hours.moment(time_ms), Moment { time_ms, interval, inside });
+            assert_eq!(hours.moment(time_ms), Moment { time_ms, interval, inside }, "and once more");
+        }
+        assert_eq!(
+            hours.at(99_999_999),
+            Interval { index: 99_999_999, start_ms: 999_999_990_000, end_ms: 1_000_000_000_000 }
+        );
+    }
 }

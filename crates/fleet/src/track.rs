@@ -425,4 +425,67 @@ mod tests {
         let step_ms = track.finish()[0].step_ms;
         assert!((270_000..=330_000).contains(&step_ms), "{step_ms}");
     }
+
+    #[test]
+    fn a_fall_to_more_than_half_of_the_count_is_a_slip_and_to_half_or_less_a_restart() {
+        let fell_to = |value| folded(SampleKind::Counter, &hourly(&[0.0, 100.0, value])).0[2];
+        assert_eq!([fell_to(50.0), fell_to(50.1)], [Pushed::Reset, Pushed::Slip]);
+        assert_eq!([fell_to(99.0), fell_to(100.0)], [Pushed::Slip, Pushed::Counted], "equal is no fall");
+        let (_, cells) = folded(SampleKind::Counter, &hourly(&[0.0, 100.0, 60.0]));
+        assert_eq!((cells[0].1.sum, cells[0].1.restarts), (160.0, 1), "a slip counts from 0, too");
+    }
+
+    #[test]
+    fn a_spacing_of_one_and_a_half_steps_over_midnight_is_no_gap_and_a_longer_one_is() {
+        let over_midnight = |hours: f64| {
+            let samples = [(20.0, 0.0), (21.0, 1.0), (22.0, 2.0), (23.0, 3.0), (23.0 + hours, 9.0)];
+            let (pushed, cells) = folded(SampleKind::Counter, &samples);
+            (pushed[4], cells.iter().map(|(_, cell)| cell.sum).sum::<f64>())
+        };
+        assert_eq!(over_midnight(1.5), (Pushed::Counted, 9.0));
+        assert_eq!(over_midnight(1.6), (Pushed::Gap, 3.0));
+    }
+
+    #[test]
+    fn what_is_a_gap_goes_by_the_step_that_was_asked_for() {
+        let of_step = |step_s: Option<f64>| {
+            let (mut track, mut intervals) = (Track::new(SampleKind::Counter, step_s), days());
+            let mut push = |hours: i64, value: f64| {
+                let moment = intervals.moment(START_MS + hours * HOUR_MS);
+                track.push(0, moment, value, &mut intervals)
+            };
+            [(20, 0.0), (21, 1.0), (25, 5.0)].map(|(hours, value)| push(hours, value))[2]
+        };
+        assert_eq!(of_step(None), Pushed::Gap);
+        assert_eq!([of_step(Some(3_600.0)), of_step(Some(4.0 * 3_600.0))], [Pushed::Gap, Pushed::Counted]);
+    }
+
+    #[test]
+    fn rises_falls_and_samples_within_an_interval_are_counted_of_each_series() {
+        let (mut track, mut intervals) = (Track::new(SampleKind::Level, None), days());
+        for (series, hours, value) in [
+            (0, 0.0, 1.0),
+            (1, 12.0, 9.0),
+            (0, 12.0, 2.0),
+            (0, 24.0, 2.0),
+            (0, 36.0, 1.0),
+            (1, 36.0, f64::NAN),
+        ] {
+            let moment = intervals.moment(START_MS + (hours * HOUR_MS as f64) as i64);
+            track.push(series, moment, value, &mut intervals);
+        }
+        let series = track.finish();
+        assert_eq!(series[0].moves, Moves { rises: 1, falls: 1, inside: 2 });
+        assert_eq!(series[1].moves, Moves { rises: 0, falls: 0, inside: 1 });
+        assert_eq!([series[0].samples(), series[1].samples()], [4, 1]);
+        assert_eq!(series[0].step_ms, 12 * HOUR_MS);
+    }
+
+    #[test]
+    fn a_missing_number_comes_again_as_it_was() {
+        let (pushed, _) = folded(SampleKind::Level, &[(1.0, f64::NAN), (1.0, f64::NAN), (1.0, 2.0)]);
+        assert_eq!(pushed, [Pushed::NoNumber, Pushed::Repeated, Pushed::Contradicting]);
+        let (pushed, _) = folded(SampleKind::Increments, &[(1.0, 1.0), (2.0, -1.0), (3.0, f64::INFINITY)]);
+        assert_eq!(pushed, [Pushed::Counted, Pushed::Negative, Pushed::NoNumber]);
+    }
 }

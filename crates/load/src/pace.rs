@@ -56,3 +56,40 @@ pub(crate) fn sharpen_timers() {
     // Without the permission the slack stays as it is; the measured slip then shows it.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spinning_is_bounded_by_its_most_and_by_a_fifth_of_the_gap_between_sends() {
+        assert_eq!(Pace::new(60_000, 100.0).spin_ns(), 60_000);
+        assert_eq!(Pace::new(5_000_000, 100.0).spin_ns(), MAX_SPIN_NS);
+        assert_eq!(Pace::new(60_000, 10_000.0).spin_ns(), 20_000);
+        assert_eq!(Pace::new(60_000, f64::INFINITY).spin_ns(), 0);
+    }
+
+    #[test]
+    fn a_send_is_never_early_whether_it_is_slept_or_spun_for() {
+        for spin_ns in [0, MAX_SPIN_NS] {
+            let due_ns = now_ns() + 300_000;
+            assert!(Pace::new(spin_ns, 10.0).wait(due_ns, |_| false));
+            assert!(now_ns() >= due_ns, "{spin_ns}");
+        }
+    }
+
+    #[test]
+    fn a_stop_ends_the_wait_also_of_a_sender_that_is_behind() {
+        let pace = Pace::new(0, 10.0);
+        let far_ns = now_ns() + 3_600_000_000_000;
+        assert!(!pace.wait(far_ns, |_| true));
+        assert!(!pace.wait(0, |_| true));
+        assert!(pace.wait(0, |_| false));
+        // The first look says go on, the second stop: the sleep between them ends long before the send is due.
+        let mut looks = 0;
+        assert!(!pace.wait(far_ns, |_| {
+            looks += 1;
+            looks == 2
+        }));
+    }
+}

@@ -129,3 +129,52 @@ fn certificates(pem: &[u8]) -> Vec<Certificate<'static>> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    /// The fault of a certificate, as the library tells it while it connects, and while it reads.
+    fn of(certificate: CertificateError) -> TlsFault {
+        let cause = || rustls::Error::InvalidCertificate(certificate.clone());
+        let reading = ureq::Error::Io(io::Error::new(io::ErrorKind::InvalidData, cause()));
+        let told = fault(&ureq::Error::Rustls(cause())).unwrap();
+        assert_eq!(fault(&reading).as_ref(), Some(&told));
+        told
+    }
+
+    #[test]
+    fn a_signature_that_is_wrong_or_of_nobody_known_is_the_authoritys_fault() {
+        assert_eq!(of(CertificateError::UnknownIssuer), TlsFault::Authority);
+        assert_eq!(of(CertificateError::BadSignature), TlsFault::Authority);
+    }
+
+    #[test]
+    fn a_certificate_that_is_too_old_or_too_young_is_times_fault() {
+        use rustls::pki_types::UnixTime;
+        let [time, not_before, not_after] = [(); 3].map(|()| UnixTime::now());
+        assert_eq!(of(CertificateError::Expired), TlsFault::Time);
+        assert_eq!(of(CertificateError::ExpiredContext { time, not_after }), TlsFault::Time);
+        assert_eq!(of(CertificateError::NotValidYet), TlsFault::Time);
+        assert_eq!(of(CertificateError::NotValidYetContext { time, not_before }), TlsFault::Time);
+    }
+
+    #[test]
+    fn a_certificate_of_another_name_is_told_as_such_and_any_other_fault_in_the_librarys_words() {
+        assert_eq!(of(CertificateError::NotValidForName), TlsFault::Name);
+        let TlsFault::Other(words) = of(CertificateError::Revoked) else { panic!() };
+        assert!(words.starts_with("its certificate is not valid: "), "{words}");
+    }
+
+    #[test]
+    fn what_is_not_of_encryption_is_no_fault_of_it() {
+        assert_eq!(fault(&ureq::Error::Io(io::Error::other("broken pipe"))), None);
+        assert_eq!(fault(&ureq::Error::Io(io::ErrorKind::BrokenPipe.into())), None);
+        assert_eq!(fault(&ureq::Error::HostNotFound), None);
+        assert_eq!(fault(&ureq::Error::Tls("no")), Some(TlsFault::Other("no".to_owned())));
+        let plain = rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType);
+        let told = fault(&ureq::Error::Rustls(plain));
+        assert_eq!(told, Some(TlsFault::Other("it does not speak TLS there".to_owned())));
+    }
+}

@@ -211,3 +211,172 @@ fn undecided(trial: &Trial, compared: &Compared) -> String {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::tests::trials::trial_of;
+    use plumb_model::document::RunDocument;
+    use plumb_model::finding::{Finding, ValidityVerdict};
+
+    const MARGIN: f64 = 0.03;
+
+    /// A trial of two arms whose primary metric is the 99th percentile, where less is better.
+    fn document() -> RunDocument {
+        trial_of(&[("arm", 0.5)], 12, 1)
+    }
+
+    /// A comparison of this ratio and adjusted p.
+    fn compared(trial: &Trial, role: MetricRole, (good, ratio, p): (Good, f64, f64)) -> Compared {
+        let pairs = (&trial.arms[1], &trial.arms[0]);
+        let mut compared = compare(trial, (trial.primary().unwrap(), role), pairs, 1).unwrap();
+        let result = &mut compared.result;
+        (result.good, result.estimate_ratio, result.p, result.p_adjusted) =
+            (good, Some(ratio), Some(p), Some(p));
+        compared.equivalence = None;
+        alone(trial, compared)
+    }
+
+    fn verdict_of(good: Good, ratio: f64, p: f64) -> TrialVerdict {
+        let document = document();
+        let trial = Trial::of(&document).unwrap();
+        compared(&trial, MetricRole::Primary, (good, ratio, p)).result.verdict
+    }
+
+    #[test]
+    fn less_is_better_of_a_latency_and_worse_of_a_rate() {
+        assert_eq!(verdict_of(Good::Lower, 0.8, 0.01), TrialVerdict::Better);
+        assert_eq!(verdict_of(Good::Lower, 1.2, 0.01), TrialVerdict::Worse);
+        assert_eq!(verdict_of(Good::Higher, 0.8, 0.01), TrialVerdict::Worse);
+        assert_eq!(verdict_of(Good::Higher, 1.2, 0.01), TrialVerdict::Better);
+    }
+
+    #[test]
+    fn a_p_of_exactly_alpha_decides_and_a_larger_one_or_a_ratio_of_one_does_not() {
+        assert_eq!(verdict_of(Good::Lower, 0.8, 0.05), TrialVerdict::Better);
+        assert_eq!(verdict_of(Good::Lower, 0.8, 0.0501), TrialVerdict::Undecided);
+        assert_eq!(verdict_of(Good::Lower, 1.0, 0.01), TrialVerdict::Undecided);
+    }
+
+    #[test]
+    fn equivalent_is_what_lies_within_the_margin_at_both_ends() {
+        let document = document();
+        let trial = Trial::of(&document).unwrap();
+        assert_eq!(trial.plan.margin, MARGIN);
+        let verdict = |interval| {
+            let mut compared = compared(&trial, MetricRole::Primary, (Good::Lower, 0.99, 0.01));
+            compared.equivalence = interval;
+            alone(&trial, compared).result.verdict
+        };
+        let (low, high) = (1.0 / (1.0 + MARGIN), 1.0 + MARGIN);
+        assert_eq!(verdict(Some((low, high))), TrialVerdict::Equivalent);
+        assert_eq!(verdict(Some((low - 1e-6, high))), TrialVerdict::Better);
+        assert_eq!(verdict(Some((low, high + 1e-6))), TrialVerdict::Better);
+        assert_eq!(verdict(None), TrialVerdict::Better);
+    }
+
+    #[test]
+    fn a_comparison_of_counts_keeps_its_own_verdict() {
+        let document = document();
+        let trial = Trial::of(&document).unwrap();
+        let mut counts = compared(&trial, MetricRole::Guardrail, (Good::Lower, 0.8, 0.01));
+        (counts.result.method, counts.result.verdict) = (TrialMethod::Counts, TrialVerdict::Worse);
+        assert_eq!(alone(&trial, counts).result.verdict, TrialVerdict::Worse);
+    }
+
+    fn healthy() -> Validity {
+        Validity { verdict: ValidityVerdict::Valid, reasons: Vec::new() }
+    }
+
+    /// The vetoes of an arm whose primary metric has this ratio, and whose guardrail is of this kind.
+    fn vetoes(primary: f64, guardrail: (Good, f64, f64)) -> Vec<String> {
+        let document = document();
+        let trial = Trial::of(&document).unwrap();
+        let primary = compared(&trial, MetricRole::Primary, (Good::Lower, primary, 0.001));
+        let guardrail = compared(&trial, MetricRole::Guardrail, guardrail);
+        let arms = (&trial.arms[1], &trial.arms[0]);
+        let verdict = arm_verdict(&trial, arms, &[&primary, &guardrail], &healthy());
+        assert_eq!(verdict.verdict == TrialVerdict::Undecided, !verdict.vetoes.is_empty(), "{verdict:?}");
+        assert_eq!(verdict.reason.as_ref(), verdict.vetoes.first());
+        verdict.vetoes
+    }
+
+    #[test]
+    fn a_guardrail_of_which_more_is_better_vetoes_where_it_falls() {
+        let [veto] = &vetoes(0.5, (Good::Higher, 0.9, 0.001))[..] else { panic!() };
+        assert!(veto.starts_with("\"arm\" is worse by the ") && veto.contains("-10"), "{veto}");
+        assert!(vetoes(0.5, (Good::Higher, 1.1, 0.001)).is_empty(), "more of it is no harm");
+        assert_eq!(vetoes(0.5, (Good::Lower, 1.1, 0.001)).len(), 1);
+        assert!(vetoes(0.5, (Good::Lower, 0.9, 0.001)).is_empty());
+    }
+
+    #[test]
+    fn a_guardrail_within_the_margin_or_by_chance_takes_nothing_away() {
+        for good in [Good::Lower, Good::Higher] {
+            let harm = |by: f64| if good == Good::Lower { 1.0 + by } else { 1.0 / (1.0 + by) };
+            assert!(vetoes(0.5, (good, harm(MARGIN - 0.001), 0.001)).is_empty());
+            assert_eq!(vetoes(0.5, (good, harm(MARGIN + 0.001), 0.001)).len(), 1);
+            assert!(vetoes(0.5, (good, harm(0.5), 0.2)).is_empty());
+        }
+    }
+
+    #[test]
+    fn an_arm_that_is_worse_stays_worse_whatever_its_guardrails_say() {
+        assert!(vetoes(2.0, (Good::Lower, 3.0, 0.001)).is_empty());
+    }
+
+    /// What is left of a verdict by this ratio or interval where a step has this reason against it.
+    fn left(of: TrialVerdict, reason: (&str, Severity, Option<usize>)) -> TrialVerdict {
+        let document = document();
+        let trial = Trial::of(&document).unwrap();
+        let ratio = if of == TrialVerdict::Worse { 2.0 } else { 0.5 };
+        let mut primary = compared(&trial, MetricRole::Primary, (Good::Lower, ratio, 0.001));
+        primary.result.verdict = of;
+        let (id, severity, step) = reason;
+        let reason = Finding {
+            id: id.to_owned(),
+            severity,
+            step: step.map(|step| document.steps[step].name.clone()),
+            claim: "It is so.".to_owned(),
+            evidence: Vec::new(),
+            advice: Vec::new(),
+        };
+        let validity = Validity { verdict: ValidityVerdict::Invalid, reasons: vec![reason] };
+        let arms = (&trial.arms[1], &trial.arms[0]);
+        let verdict = arm_verdict(&trial, arms, &[&primary], &validity);
+        if let [veto] = &verdict.vetoes[..] {
+            assert!(
+                veto.starts_with("the figures are not fit for use") && veto.ends_with(": It is so"),
+                "{veto}"
+            );
+        }
+        verdict.verdict
+    }
+
+    #[test]
+    fn arms_are_not_equivalent_where_either_is_harmed_by_itself() {
+        let (reference, arm, again) = (Some(0), Some(1), Some(2));
+        for id in OWN_HARM {
+            let left = |of, step| left(of, (id, Severity::Invalid, step));
+            assert_eq!(left(TrialVerdict::Equivalent, reference), TrialVerdict::Undecided);
+            assert_eq!(left(TrialVerdict::Equivalent, arm), TrialVerdict::Undecided);
+            assert_eq!(left(TrialVerdict::Equivalent, again), TrialVerdict::Equivalent);
+            // What is better is flattered by its own harm alone, and what is worse by the other's.
+            assert_eq!(left(TrialVerdict::Better, reference), TrialVerdict::Better);
+            assert_eq!(left(TrialVerdict::Better, arm), TrialVerdict::Undecided);
+            assert_eq!(left(TrialVerdict::Worse, reference), TrialVerdict::Undecided);
+            assert_eq!(left(TrialVerdict::Worse, arm), TrialVerdict::Worse);
+        }
+    }
+
+    #[test]
+    fn any_other_fault_of_an_arm_or_of_the_whole_run_leaves_nothing_and_a_doubt_leaves_all() {
+        for of in [TrialVerdict::Better, TrialVerdict::Worse, TrialVerdict::Equivalent] {
+            for step in [Some(0), Some(1), None] {
+                assert_eq!(left(of, ("client-bound", Severity::Invalid, step)), TrialVerdict::Undecided);
+                assert_eq!(left(of, ("client-bound", Severity::Suspect, step)), of);
+            }
+            assert_eq!(left(of, ("client-bound", Severity::Invalid, Some(2))), of);
+        }
+    }
+}

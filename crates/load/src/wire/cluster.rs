@@ -222,6 +222,30 @@ impl ClusterView {
     }
 }
 
+#[cfg(test)]
+impl ClusterView {
+    /// A cluster that nobody has asked: no partition has a leader.
+    pub(super) fn unasked((topic, partitions): (&str, usize)) -> Self {
+        ClusterView {
+            transport: Transport::new(Default::default()).unwrap(),
+            bootstrap: Vec::new(),
+            answer: ANSWER,
+            topic: topic.to_owned(),
+            partitions,
+            leaders: Mutex::default(),
+            version: AtomicU64::new(0),
+            wanted: Mutex::new(false),
+            woken: Condvar::new(),
+            ended: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether somebody needs a newer answer.
+    pub(super) fn is_wanted(&self) -> bool {
+        *self.wanted.lock().unwrap()
+    }
+}
+
 /// Whether the same question may be answered a moment later.
 fn may_pass(error: &WireError) -> bool {
     match error {

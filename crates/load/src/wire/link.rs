@@ -223,6 +223,22 @@ impl<P: Piece> Link<P> {
     }
 }
 
+#[cfg(test)]
+impl<P: Piece> Link<P> {
+    /// As if these pieces had been written in one request from the first to the last of these times; not begun without them.
+    pub(super) fn put_under_way(&mut self, pieces: Vec<P>, written: Option<(u64, u64)>) {
+        let (first_byte_ns, last_byte_ns) = written.unwrap_or_default();
+        let written = usize::from(written.is_some());
+        self.in_flight.push_back(Request {
+            pieces,
+            written,
+            first_byte_ns,
+            last_byte_ns,
+            ..Request::default()
+        });
+    }
+}
+
 /// What of a request is not written yet.
 fn gather<'r, P: Piece>(request: &'r Request<P>, slices: &mut [IoSlice<'r>; PIECES_MOST]) -> usize {
     let mut skip = request.written;

@@ -257,3 +257,81 @@ impl LoadPlan {
         *self == LoadPlan { length: self.length, ..other.clone() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mix(parts: &[(u64, u32)]) -> SizePlan {
+        let part = |(size, weight): &(u64, u32)| WeightedSize { size: Bytes(*size), weight: *weight };
+        SizePlan::Mix(parts.iter().map(part).collect())
+    }
+
+    #[test]
+    fn the_mean_of_a_mix_of_sizes_is_by_weight_and_its_ends_are_not() {
+        let mix = mix(&[(100, 9), (1_000, 1)]);
+        assert_eq!(mix.mean(), 190.0);
+        assert_eq!((mix.smallest(), mix.largest()), (Bytes(100), Bytes(1_000)));
+        let fixed = SizePlan::Fixed(Bytes(300));
+        assert_eq!((fixed.mean(), fixed.smallest(), fixed.largest()), (300.0, Bytes(300), Bytes(300)));
+    }
+
+    #[test]
+    fn a_schedules_own_rate_is_its_mean_over_time() {
+        let hold = |rate_per_s, seconds| RateStep { rate_per_s, hold: Nanos::from_secs(seconds) };
+        let steps = Schedule::Steps(vec![hold(100.0, 30), hold(500.0, 10)]);
+        assert_eq!(steps.own_rate_per_s(), Some(200.0));
+        let ramp = Schedule::Ramp { from_per_s: 100.0, to_per_s: 500.0, over: Nanos::from_secs(60) };
+        assert_eq!(ramp.own_rate_per_s(), Some(300.0));
+        for schedule in
+            [Schedule::Constant, Schedule::Saturating, Schedule::Poisson, Schedule::Burst { messages: 3 }]
+        {
+            assert_eq!(schedule.own_rate_per_s(), None, "{schedule:?}");
+        }
+    }
+
+    /// A constant load of this length.
+    fn load(length: Length, rate_per_s: Option<f64>) -> LoadPlan {
+        LoadPlan {
+            purpose: Purpose::Path,
+            rate_per_s,
+            mode: Mode::Mixed,
+            schedule: if rate_per_s.is_some() { Schedule::Constant } else { Schedule::Saturating },
+            length,
+            warm_up: Nanos::from_secs(2),
+            drain: Nanos::from_secs(10),
+            producers: 1,
+            consumers: 1,
+            size: SizePlan::Fixed(Bytes(100)),
+            keys: Keys::None,
+            headers: BTreeMap::new(),
+            payload: Payload::Entropy(1.0),
+            in_flight: None,
+            until_device: false,
+        }
+    }
+
+    #[test]
+    fn of_count_and_time_the_rate_tells_the_other_and_without_a_rate_it_stays_unknown() {
+        let (count, time) = (Length::Count(1_500), Length::Duration(Nanos::from_secs(3)));
+        let amounts = |length, rate| {
+            let load = load(length, rate);
+            (load.messages(), load.planned_s(), load.saturating())
+        };
+        assert_eq!(amounts(count, Some(500.0)), (Some(1_500), Some(3.0), false));
+        assert_eq!(amounts(time, Some(500.0)), (Some(1_500), Some(3.0), false));
+        assert_eq!(amounts(count, None), (Some(1_500), None, true));
+        assert_eq!(amounts(time, None), (None, Some(3.0), true));
+    }
+
+    #[test]
+    fn loads_of_another_length_are_the_same_and_of_another_rate_or_purpose_are_not() {
+        let of = |length| load(length, Some(500.0));
+        let long = of(Length::Count(90));
+        assert!(long.same_but_length(&of(Length::Duration(Nanos::from_secs(3)))));
+        assert!(!long.same_but_length(&load(Length::Count(90), Some(501.0))));
+        let queue = LoadPlan { purpose: Purpose::Queue, ..of(Length::Count(90)) };
+        assert!(!long.same_but_length(&queue));
+        assert_eq!((long.shows_queue(), queue.shows_queue()), (false, true));
+    }
+}

@@ -1,3 +1,5 @@
+mod loads;
+
 use super::*;
 use crate::plan::{Length, SizePlan, TopicPlan};
 use crate::scenario::{

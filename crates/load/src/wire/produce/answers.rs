@@ -47,7 +47,7 @@ impl Producer<'_, '_> {
         let throttle_ms = throttle_ms.map_err(|source| connection.undecodable(ApiKey::Produce, source))?;
         let now = now_ns();
         let expected = link.oldest_correlation();
-        let Some(mut request) = link.take_oldest().filter(|_| expected == Some(correlation)) else {
+        let Some(request) = link.take_oldest().filter(|_| expected == Some(correlation)) else {
             return Err(WireError::Correlation {
                 broker: format!("broker {}", link.broker),
                 api: ApiKey::Produce,
@@ -55,12 +55,23 @@ impl Producer<'_, '_> {
                 got: correlation,
             });
         };
+        self.be_quiet(at, throttle_ms, now);
+        self.take_answers(at, request, now);
+        Ok(true)
+    }
+
+    /// The broker may have asked for silence.
+    fn be_quiet(&mut self, at: usize, throttle_ms: i32, now: u64) {
         if throttle_ms > 0 {
-            link.quiet_until_ns = now + u64::from(throttle_ms.unsigned_abs()) * 1_000_000;
+            self.links[at].quiet_until_ns = now + u64::from(throttle_ms.unsigned_abs()) * 1_000_000;
             if self.shared.in_measured_part(now) {
                 self.reported.statistics.take_throttle(u64::from(throttle_ms.unsigned_abs()));
             }
         }
+    }
+
+    /// What became of the batches of a request, by the answers at hand.
+    fn take_answers(&mut self, at: usize, mut request: Request<Batch>, now: u64) {
         self.note_times(&request, Some(now));
         for Batch { slot, .. } in request.pieces.drain(..) {
             let partition = slot.partition;
@@ -72,7 +83,6 @@ impl Producer<'_, '_> {
             self.take_answer(slot, (code, offset), now);
         }
         self.links[at].keep(request);
-        Ok(true)
     }
 
     /// With acks=0 nothing answers: what was written is all that is known.
@@ -263,3 +273,6 @@ impl Producer<'_, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
