@@ -108,21 +108,28 @@ impl FromStr for Condition {
         let text = text.trim();
         let error = |what: &str| {
             format!(
-                "{text:?} is no condition: {what}; write it as 'p99>20ms', 'acknowledge mean>=5ms', 'achieved<1000' or 'lost>0'"
+                "{text:?} is no condition: {what}; write it as 'p99>20ms', 'acknowledge mean>=5ms', 'achieved/s<1000' or 'lost>0'"
             )
         };
         let at = text.find(['<', '>']).ok_or_else(|| error("it has neither < nor >"))?;
-        let (figure, rest) = text.split_at(at);
+        let (figure_words, rest) = text.split_at(at);
+        let figure_words = figure_words.trim();
         let (side, limit) = match rest.as_bytes() {
             [b'>', b'=', ..] => (Side::AtOrAbove, &rest[2..]),
             [b'>', ..] => (Side::Above, &rest[1..]),
             [b'<', b'=', ..] => (Side::AtOrBelow, &rest[2..]),
             _ => (Side::Below, &rest[1..]),
         };
-        let figure = figure_of(figure.trim()).ok_or_else(|| {
-            error("its figure is none of min, p50, p75, p95, p99, p99.9, max, mean (of end_to_end or acknowledge), achieved, received, lost, failed, duplicated")
+        let figure = figure_of(figure_words).ok_or_else(|| {
+            error("its figure is none of min, p50, p75, p95, p99, p99.9, max, mean (of end_to_end or acknowledge), achieved/s, received/s, lost, failed, duplicated")
         })?;
         let limit = limit.trim();
+        // The table has a count of that name: a bare number may mean it.
+        if figure_words == "received" && !limit.ends_with("/s") {
+            return Err(error(
+                "received is compared as a rate, 'received/s'; of messages that did not arrive there is 'lost'",
+            ));
+        }
         let limit = match figure {
             ConditionFigure::Latency(..) => {
                 let time: Nanos = limit.parse().map_err(|_| error("its limit is no time such as 20ms"))?;
@@ -145,8 +152,8 @@ fn not_negative(number: Option<f64>) -> Option<f64> {
 fn figure_of(words: &str) -> Option<ConditionFigure> {
     let parts: Vec<&str> = words.split_whitespace().collect();
     let (latency, figure) = match parts.as_slice() {
-        ["achieved"] => return Some(ConditionFigure::Achieved),
-        ["received"] => return Some(ConditionFigure::Received),
+        ["achieved" | "achieved/s"] => return Some(ConditionFigure::Achieved),
+        ["received" | "received/s"] => return Some(ConditionFigure::Received),
         ["lost"] => return Some(ConditionFigure::Lost),
         ["failed"] => return Some(ConditionFigure::Failed),
         ["duplicated"] => return Some(ConditionFigure::Duplicated),
@@ -179,6 +186,7 @@ mod tests {
             (parsed.figure, parsed.side, parsed.limit),
             (ConditionFigure::Achieved, Side::Below, 1000.0)
         );
+        assert_eq!("received/s<1.6M".parse::<Condition>().unwrap().figure, ConditionFigure::Received);
         assert_eq!("received<1.6M/s".parse::<Condition>().unwrap().limit, 1.6e6);
     }
 
@@ -195,6 +203,7 @@ mod tests {
             "end to end p99>3ms",
             ">3ms",
             "achieved<-1",
+            "received<1000",
         ] {
             let error = text.parse::<Condition>().unwrap_err();
             assert!(error.contains("write it as 'p99>20ms'"), "{text}: {error}");

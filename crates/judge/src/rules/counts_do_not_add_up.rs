@@ -1,5 +1,6 @@
 //! Whether every message is accounted for, by the client's counts, the histograms and the broker's offsets.
 
+use crate::figure::count;
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::{AfterWarmUp, StepResult};
@@ -21,23 +22,12 @@ fn check(case: &Case) -> Vec<Finding> {
 
 fn disagreement(setup: &Setup) -> Option<Finding> {
     let result = setup.result;
-    let mut finding = about_step(
-        RULE.id,
-        Severity::Invalid,
-        setup.name(),
-        "Messages are missing from the counts or appear in them twice: no figure of this step can be trusted",
-    );
-    // As fast as possible there is no latency to record; where nobody produces, what was stored came before.
-    let sums = sums(result);
-    let recorded = if setup.saturates() { &sums[..1] } else { &sums[..] };
-    for (what, got, expected) in recorded {
-        if got != expected {
-            finding = finding.seen_against(*what, got.to_string(), expected.to_string());
-        }
+    let mut finding = about_step(RULE.id, Severity::Invalid, setup.name(), claim(setup));
+    for (what, got, expected) in wrong_sums(setup) {
+        finding = finding.seen_against(what, got.to_string(), expected.to_string());
     }
     let accounting = &result.accounting;
-    let disagrees = setup.produces() && accounting.agrees == Some(false);
-    if disagrees && !explained_by_loss(setup) && !explained_by_duplicates(setup) {
+    if logs_disagree(setup) {
         for (what, got, expected) in in_the_logs(accounting) {
             finding = finding.seen_against(what, got, expected);
         }
@@ -55,6 +45,36 @@ fn disagreement(setup: &Setup) -> Option<Finding> {
     let finding = finding
         .advise("Look at errors and retries of this step; if there are none, this is a fault of the instrument: report it.");
     (!finding.evidence.is_empty()).then_some(finding)
+}
+
+/// What is wrong, and which figures it leaves. Where every sum of the program's own holds and nothing is in the logs that should not be, what
+/// the logs miss is exact: each acknowledgement named its record's offset.
+fn claim(setup: &Setup) -> String {
+    let accounting = &setup.result.accounting;
+    let too_many = accounting.surplus.is_none_or(|surplus| surplus > explained(accounting));
+    let by_offsets =
+        logs_disagree(setup) && !too_many && accounting.corrupt == 0 && wrong_sums(setup).is_empty();
+    match accounting.missing.filter(|missing| *missing > 0 && by_offsets) {
+        Some(missing) => format!(
+            "{} acknowledged and not in the logs; that count is exact, by the offsets that were acknowledged, and so are the others of this \
+             step; its rates and latencies are not to be used, as they are of messages that are gone too",
+            count(missing, "message")
+        ),
+        None => "Messages are missing from the counts or appear in them twice: no figure of this step can be trusted".to_owned(),
+    }
+}
+
+/// Sums of the program's own that are wrong, as (what, got, expected). As fast as possible there is no latency to record.
+fn wrong_sums(setup: &Setup) -> Vec<(&'static str, u64, u64)> {
+    let kept = if setup.saturates() { 1 } else { usize::MAX };
+    sums(setup.result).into_iter().take(kept).filter(|(_, got, expected)| got != expected).collect()
+}
+
+/// Whether the logs are at odds with what was acknowledged, in a way that no other rule tells. Where nobody produces, what was stored
+/// came before.
+fn logs_disagree(setup: &Setup) -> bool {
+    let disagrees = setup.produces() && setup.result.accounting.agrees == Some(false);
+    disagrees && !explained_by_loss(setup) && !explained_by_duplicates(setup)
 }
 
 /// With acks=0 an acknowledgement is no promise: less in the log than "acknowledged" is loss, which has its own rule.
@@ -202,6 +222,25 @@ mod tests {
                 ("in the logs, and acknowledged to none of our producers", "30"),
             ]
         );
+    }
+
+    #[test]
+    fn loss_that_offsets_prove_is_an_exact_count_and_a_wrong_sum_besides_takes_that_back() {
+        let lost = |document: &mut plumb_model::document::RunDocument| {
+            let accounting = &mut document.steps[0].accounting;
+            (accounting.agrees, accounting.missing, accounting.surplus) = (Some(false), Some(30), Some(0));
+        };
+        let finding = assert_found(RULE.id, Severity::Invalid, lost);
+        assert!(
+            finding.claim.starts_with("30 messages acknowledged and not in the logs; that count is exact"),
+            "{}",
+            finding.claim
+        );
+        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+            lost(document);
+            document.steps[0].counts.sent += 1;
+        });
+        assert!(finding.claim.contains("no figure of this step can be trusted"), "{}", finding.claim);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Growth, steps and swings of latency, or of the rate, within the blocks of a step, blocks on different levels, and figures that
 //! rest on a stall.
 
-use crate::figure::{change, digits, list, percent, rate, time};
+use crate::figure::{change, digits, list, percents, rate, time};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use crate::stall::{Stall, spoiled};
@@ -46,9 +46,10 @@ fn stalled(setup: &Setup) -> Option<Finding> {
         let without = format!("at most {} in all other seconds", time(spoiled.slowest_else_ns as f64));
         finding = finding.seen_against(*what, time(*ns as f64), without);
     }
+    let [of_mean, _] = percents(spoiled.share_of_mean, 1.0);
     Some(
         finding
-            .seen("share of the mean that messages of the stall have", percent(spoiled.share_of_mean))
+            .seen("share of the mean that messages of the stall have", of_mean)
             .advise("Look at what the brokers, the network and this host did in these seconds.")
             .advise("How often the path stalls, one or two stalls cannot tell: run for as long as several would take, or repeat the run."),
     )
