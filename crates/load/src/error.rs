@@ -211,6 +211,11 @@ fn refusal_hint(reason: &str) -> Option<&'static str> {
             "a replica needs a broker of its own: lower topic.replication (--replication)",
         ),
         (
+            "INVALID_SESSION_TIMEOUT",
+            "the broker takes sessions of group.min.session.timeout.ms (6 s by default) to group.max.session.timeout.ms: set \
+             session.timeout.ms between them",
+        ),
+        (
             "AUTHORIZATION_FAILED",
             "this user may not do that: have it allowed, or give a topic that exists and that it may use (--topic)",
         ),

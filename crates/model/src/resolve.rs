@@ -14,6 +14,7 @@ mod pace;
 mod properties;
 mod sweep;
 mod topic;
+mod topic_configs;
 mod trail;
 mod trial;
 
@@ -70,6 +71,7 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
                 log_dirs::note_each(&step, &at, &mut trail.origins);
             }
             large_values::make_room(&mut step, &at, &mut trail.origins);
+            topic_configs::check(&step, &at, &trail)?;
             steps.push(step);
         }
     }

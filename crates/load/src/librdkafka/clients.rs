@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// Windows of the client's statistics.
 const STATISTICS_MS: &str = "200";
+/// The property that makes a producer one of transactions.
+const TRANSACTIONAL_ID: &str = "transactional.id";
 /// Longest wait for the library to end its clients (ours). It takes milliseconds, and tens of seconds when brokers are gone that a
 /// consumer would say goodbye to.
 const END: Duration = Duration::from_secs(60);
@@ -118,9 +120,37 @@ impl Drop for Clients {
 pub(crate) fn check(step: &StepPlan, security: &Properties) -> Result<(), LoadError> {
     for (role, own) in [(Role::Producer, &step.producer), (Role::Consumer, &step.consumer)] {
         let client = Client::new(role, &properties(role, step, "plumb-check", security))?;
-        numbers_are_whole(own, &client.effective())?;
+        let effective = client.effective();
+        numbers_are_whole(own, &effective)?;
+        if role == Role::Producer {
+            sends_outside_transactions(own)?;
+            largest_value_fits(step, &effective)?;
+        }
     }
     Ok(())
+}
+
+/// Refuses an id for transactions: a producer that has one sends nothing outside of them, and no load here begins one.
+fn sends_outside_transactions(own: &Properties) -> Result<(), LoadError> {
+    let Some(value) = own.get(TRANSACTIONAL_ID).filter(|value| !value.is_empty()) else { return Ok(()) };
+    Err(LoadError::Property {
+        key: TRANSACTIONAL_ID.to_owned(),
+        value: value.clone(),
+        reason: "the load is sent outside of transactions, which a producer with this property refuses"
+            .to_owned(),
+    })
+}
+
+/// Refuses values that the library would not take from us.
+fn largest_value_fits(step: &StepPlan, effective: &Properties) -> Result<(), LoadError> {
+    let limit = effective.get("message.max.bytes").and_then(|limit| limit.parse::<u64>().ok());
+    let bytes = step.load.size.largest().0;
+    match limit {
+        Some(limit) if bytes > limit && !step.reads_as_it_is() => {
+            Err(LoadError::TooLargeForProducer { bytes })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a number that the library understood only in part: of `3ms` it takes the 3, and of `5.7` where it wants a whole number
@@ -187,6 +217,19 @@ mod tests {
             let refusal = checked(key, value).unwrap_err();
             assert!(refusal.contains(&format!("would take it as {taken}:")), "{key}={value}: {refusal}");
         }
+    }
+
+    #[test]
+    fn a_producer_that_could_send_nothing_is_refused_before_the_run() {
+        assert!(checked("transactional.id", "mine").unwrap_err().contains("outside of transactions"));
+        assert_eq!(checked("transactional.id", ""), Ok(()));
+        assert!(checked("message.max.bytes", "1000").is_ok());
+        let mut step = crate::wire::sample::step();
+        step.load.size = plumb_model::plan::SizePlan::Fixed(plumb_model::units::Bytes(2_000_000));
+        assert_eq!(
+            check(&step, &Properties::new()),
+            Err(LoadError::TooLargeForProducer { bytes: 2_000_000 })
+        );
     }
 
     #[test]

@@ -5,12 +5,17 @@ use super::{Client, EventView, Message};
 use crate::block::Shared;
 use crate::clock::now_ns;
 use crate::consume::{Received, Record};
+use crate::error::LoadError;
 use crate::patience::Patience;
 use crate::seconds::Seconds;
 use std::time::Duration;
 
 /// Longest wait for the group to let a consumer go.
 const CLOSE: Duration = Duration::from_secs(5);
+
+/// What a broker says to a member that it will not let in, however often it is asked.
+const JOIN_REFUSALS: [&str; 3] =
+    ["INVALID_SESSION_TIMEOUT", "INCONSISTENT_GROUP_PROTOCOL", "GROUP_AUTHORIZATION_FAILED"];
 
 /// Receives until the block ends, then leaves the group.
 pub(crate) fn receive(
@@ -58,7 +63,10 @@ pub(crate) fn receive(
             }
             EventView::PartitionEnd { partition, offset } => shared.reached(partition, offset),
             EventView::Statistics(json) => emissions.take(json, windows.next(now)),
-            EventView::Error { code, text, fatal } => received.errors.note_client(&code, &text, fatal),
+            EventView::Error { code, text, fatal } => {
+                refused_to_join(shared, &code, &text);
+                received.errors.note_client(&code, &text, fatal);
+            }
             _ => {}
         }
         seconds.pass(now);
@@ -68,6 +76,16 @@ pub(crate) fn receive(
     leave(client, patience);
     received.statistics = emissions.sum;
     received
+}
+
+/// Ends a block whose consumers the broker does not let into their group: no wait changes that.
+fn refused_to_join(shared: &Shared<'_>, code: &str, text: &str) {
+    if JOIN_REFUSALS.contains(&code) {
+        let reason = format!("{text} ({code})");
+        shared.fail(LoadError::Refused { operation: "join the consumers' group".to_owned(), reason });
+    } else {
+        shared.note_trouble(text.to_owned());
+    }
 }
 
 fn note_message(

@@ -1,10 +1,11 @@
 mod loads;
 
 use super::*;
-use crate::plan::{Length, SizePlan, TopicPlan};
+use crate::plan::{Keys, Length, SizePlan, TopicPlan};
 use crate::scenario::{
     ClusterWords, LabWords, LoadWords, LogDirsWords, OneOrMany, RateWords, Scalar, SizeWords,
 };
+use crate::units::Bytes;
 
 fn base() -> Scenario {
     Scenario {
@@ -239,4 +240,31 @@ fn a_property_is_set_by_one_of_its_names_only() {
     assert!(
         matches!(&error, ResolveError::Reserved { path, .. } if path == "producer.queue.buffering.max.ms")
     );
+}
+
+/// The base with configs of its topic.
+fn with_configs(configs: &[(&str, &str)]) -> Scenario {
+    let mut scenario = base();
+    for (key, value) in configs {
+        let value = OneOrMany::One(Scalar((*value).to_owned()));
+        scenario.topic.configs.insert((*key).to_owned(), value);
+    }
+    scenario
+}
+
+#[test]
+fn a_topic_that_would_take_none_of_the_records_is_refused() {
+    let refusal = |scenario: &Scenario| resolve(scenario, &Sources::new()).unwrap_err().to_string();
+    let mut compacted = with_configs(&[("cleanup.policy", "compact,delete")]);
+    assert!(refusal(&compacted).contains("only records that have a key"), "{}", refusal(&compacted));
+    compacted.load.keys = Some(Keys::RoundRobin { count: 10 });
+    resolve(&compacted, &Sources::new()).unwrap();
+    let mut narrow = with_configs(&[("max.message.bytes", "500")]);
+    narrow.load.size = Some(OneOrMany::One(SizeWords(SizePlan::Fixed(Bytes(1_000)))));
+    assert!(refusal(&narrow).contains("more than 1000, the largest value"), "{}", refusal(&narrow));
+    narrow.setups = vec![SetupWords {
+        producer: [("compression.codec".into(), OneOrMany::One(Scalar("lz4".into())))].into(),
+        ..SetupWords::default()
+    }];
+    resolve(&narrow, &Sources::new()).unwrap();
 }
