@@ -78,7 +78,7 @@ fn a_topic_that_transactions_wrote_is_read_to_its_end(driver: Driver) {
     write(&producer, topic, 7);
     producer.commit_transaction(PATIENCE).unwrap();
 
-    let arguments = ["throughput", "--mode", "consume", "--size", "10B", "--output", "json", "--topic", topic];
+    let arguments = ["throughput", "--mode", "consume", "--output", "json", "--topic", topic];
     let document =
         document(&Program::new(arguments).args(["--driver", driver, "--bootstrap", &bootstrap]).run());
     let step = &steps(&document)[0];

@@ -5,7 +5,7 @@ use crate::headline;
 use crate::number::{ABSENT, count, milliseconds, rate, significant};
 use plumb_model::document::{ReferenceRatio, ReferenceTable, RunDocument, StepResult};
 use plumb_model::observation::Interval;
-use plumb_model::plan::{Driver, LoadPlan, Mode, SizePlan, StepPlan};
+use plumb_model::plan::{Driver, Mode, SizePlan, StepPlan};
 use plumb_model::sweep::{NoKnee, SweepOver, SweepPlace, SweepRate, SweepResult};
 
 /// What these figures are, to stand beside their heading.
@@ -31,7 +31,7 @@ pub(crate) struct Row<'d> {
 
 const COLUMNS: [Column; 14] = [
     text("driver", "the client", |row| Some(driver(row.plan.driver).to_owned())),
-    text("size", "of a value", |row| Some(size(&row.plan.load))),
+    text("size", "of a value", size),
     number("prod.", "producers", |row| row.produces().then(|| count(row.plan.load.producers.into()))),
     number("cons.", "consumers", |row| row.receives().then(|| count(row.plan.load.consumers.into()))),
     Column {
@@ -169,10 +169,15 @@ pub(crate) fn driver(driver: Driver) -> &'static str {
     }
 }
 
-fn size(load: &LoadPlan) -> String {
-    match &load.size {
-        SizePlan::Fixed(size) => size.to_string(),
-        SizePlan::Mix(_) => format!("mix, {} B", rate(load.size.mean())),
+/// Size of the values: as planned, and of records that were there their mean as read.
+fn size(row: &Row) -> Option<String> {
+    match &row.plan.load.size {
+        _ if row.plan.reads_as_it_is() => {
+            let any = row.step.counts.received > 0;
+            any.then(|| format!("mean {} B", rate(row.step.value_bytes_mean)))
+        }
+        SizePlan::Fixed(size) => Some(size.to_string()),
+        SizePlan::Mix(_) => Some(format!("mix, {} B", rate(row.plan.load.size.mean()))),
     }
 }
 

@@ -19,8 +19,8 @@ use plumb_load::librdkafka::admin::TopicShape;
 use plumb_load::librdkafka::java::ClientConfig;
 use plumb_load::random::Random;
 use plumb_model::document::{
-    BlockResult, ClusterFacts, Effective, Environment, Instrument, Resumption, RunDocument, RunIdentity,
-    RunState, SCHEMA_VERSION, StepResult,
+    BlockResult, ClusterFacts, Durability, Effective, Environment, Instrument, Resumption, RunDocument,
+    RunIdentity, RunState, SCHEMA_VERSION, StepResult,
 };
 use plumb_model::finding::{Validity, ValidityVerdict};
 use plumb_model::observation::{Counts, Twin};
@@ -206,7 +206,8 @@ impl Record {
         (target, topic): (&Target, &TopicShape),
     ) {
         let same_clock = self.same_clock;
-        let load = self.document.plan.steps[index].load.clone();
+        let plan = &self.document.plan.steps[index];
+        let (load, reads_only) = (plan.load.clone(), plan.reads_as_it_is());
         if self.unseen.remove(&index) {
             let now = effective(&outcome, target, topic);
             for change in differences(&self.document.steps[index].effective, &now) {
@@ -217,7 +218,10 @@ impl Record {
         if step.blocks.is_empty() {
             let host = std::mem::take(&mut step.effective.host);
             step.effective = Effective { host, ..effective(&outcome, target, topic) };
-            step.durability = durability(&step.effective);
+            step.durability = match reads_only {
+                true => Durability::default(),
+                false => durability(&step.effective),
+            };
         }
         step.counts = self.whole.remove(&index).unwrap_or(step.counts);
         add_counts(&mut step.counts, &outcome.counts, step.blocks.is_empty());

@@ -46,8 +46,8 @@ pub struct ThroughputArgs {
     #[arg(long, help_heading = CLUSTER)]
     pub topic: Option<String>,
 
-    /// Size of each value: 1KiB, or a list such as 100B,1KiB,240KiB
-    #[arg(long, value_name = "SIZES", required_unless_present = "resume", value_parser = parse_sizes, help_heading = LOAD)]
+    /// Size of each value: 1KiB, or a list such as 100B,1KiB,240KiB; of a topic that is only read, the records tell it
+    #[arg(long, value_name = "SIZES", value_parser = parse_sizes, help_heading = LOAD)]
     pub size: Option<OneOrMany<SizeWords>>,
     /// The client that drives it: wire (Plumb's own), librdkafka, or both [default: wire]
     #[arg(long, value_name = "DRIVER", value_parser = parse_drivers, help_heading = LOAD)]

@@ -109,6 +109,15 @@ fn mode(arguments: &ThroughputArgs) -> Result<Mode, UsageError> {
         let hint = "give each directory a name of its own";
         return Err(UsageError::new(format!("two log directories are called {name:?}"), hint));
     }
+    let only_reads = word == ModeWord::Consume && arguments.topic.is_some();
+    if arguments.size.is_none() && !only_reads {
+        let hint = "say how large values are: --size 1KiB, or a list such as 100B,1KiB,240KiB";
+        return Err(UsageError::new("--size is missing", hint));
+    }
+    if arguments.size.is_some() && only_reads {
+        let hint = "leave --size out: the topic's records have the size that they have";
+        return Err(UsageError::new("--size says nothing of a topic that is only read", hint));
+    }
     Ok(match word {
         ModeWord::Produce => Mode::Produce,
         ModeWord::Consume => Mode::Consume,
