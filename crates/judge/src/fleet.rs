@@ -15,6 +15,7 @@ mod estimate;
 mod follow;
 mod gaps;
 mod hidden;
+mod leave_out;
 mod lost;
 mod missing;
 mod naive;

@@ -3,7 +3,7 @@
 //! The server is the unit of analysis, never the sample: a server's days share its hardware, its customers and its moment.
 //! [`change`] makes one number of a server (how its metric changed, on a logarithmic scale), [`design`] holds the groups
 //! against each other at equal load, [`permutation`] says how often chance alone does as much. [`pre_trend`], [`drift`], [`overlap`],
-//! [`surge`] and [`without`] look for what would make that comparison wrong, [`totals`] is a second opinion on counts, [`panel`] one on surges, [`lag`] looks for stamps that do not belong together, [`zero_heavy`] is for metrics that are mostly 0, [`gone`] for those that a change takes away altogether,
+//! [`surge`], [`without`] and [`outliers`] look for what would make that comparison wrong, [`totals`] is a second opinion on counts, [`panel`] one on surges, [`lag`] looks for stamps that do not belong together, [`zero_heavy`] is for metrics that are mostly 0, [`gone`] for those that a change takes away altogether,
 //! [`lost`] is for servers that the change takes out, [`course`] for those with gaps, [`naive`] has what not to do, and [`assign`] makes the groups beforehand.
 //!
 //! Not here: reading figures, and what a result means for a fleet (the `judge` crate).
@@ -18,6 +18,7 @@ pub mod gone;
 pub mod lag;
 pub mod lost;
 pub mod naive;
+pub mod outliers;
 pub mod overlap;
 pub mod panel;
 pub mod permutation;

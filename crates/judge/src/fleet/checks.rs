@@ -4,6 +4,7 @@ use super::compared::Compared;
 use super::estimate::Estimate;
 use super::follow::follow;
 use super::hidden::{coverage, restarts};
+use super::leave_out::leave_one_out;
 use super::missing::WereHigh;
 use super::one_day::one_day;
 use super::pre_trend::{self, Before, INTERVALS_ENOUGH};
@@ -15,14 +16,13 @@ use super::surge::Found;
 use super::totals::totals;
 use super::traffic::{ALARM_P, interference, overlap};
 use super::units::Units;
-use super::words::{by_chance, change, count, percent, ratio};
+use super::words::{by_chance, change, count, percent};
 use plumb_model::fleet::{CheckOutcome, FleetCheck, FleetUnit, SampleKind};
 use plumb_stats::fleet::design::{Design, Groups};
 use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
-use plumb_stats::fleet::without::{left_out, outliers};
 
 /// Checks that make a verdict impossible when they fail.
-pub(super) const DECISIVE: [&str; 13] = [
+pub(super) const DECISIVE: [&str; 14] = [
     "strata",
     "site",
     "servers",
@@ -35,6 +35,7 @@ pub(super) const DECISIVE: [&str; 13] = [
     "placebo",
     "drift",
     "one_day",
+    "leave_one_out",
     "totals",
 ];
 
@@ -274,73 +275,6 @@ fn explains(drift: f64, estimate: &Estimate, question: &FleetQuestion) -> bool {
     estimate
         .log_interval(question.level)
         .is_some_and(|(low, high)| (low > 0.0 && low - drift <= 0.0) || (high < 0.0 && high - drift >= 0.0))
-}
-
-/// Whether the effect is one server's.
-fn leave_one_out(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
-    let name = "leave_one_out";
-    let (word, words) = (compared.units.word(), compared.units.words());
-    let left = estimate.effect.as_ref().and_then(left_out);
-    if estimate.log_ratio.is_some() && estimate.freedom == 0.0 {
-        let statement =
-            format!("Without one of the {words} there is no effect to tell: it hangs on that {word} alone.");
-        return check(name, CheckOutcome::Warning, statement, None);
-    }
-    let (Some(left), Some((low, high))) = (left, estimate.log_interval(question.level)) else {
-        let statement = format!("There is no effect to look at without each {word}.");
-        return check(name, CheckOutcome::Unknown, statement, None);
-    };
-    if let Some(statement) = apart(compared, estimate, question) {
-        return check(name, CheckOutcome::Warning, statement, None);
-    }
-    let most = &compared.units.names[left.most];
-    let said = format!(
-        "Without any one {word} the ratio is between {} and {}; {most} moves it most",
-        ratio(left.low.exp()),
-        ratio(left.high.exp()),
-    );
-    let shown = low > 0.0 || high < 0.0;
-    let turned = left.low < 0.0 && left.high > 0.0;
-    if !(low..=high).contains(&left.without_most) || (shown && turned) {
-        let statement = format!("{said}. The effect hangs on that {word}: look at it.");
-        return check(name, CheckOutcome::Warning, statement, None);
-    }
-    check(name, CheckOutcome::Passed, format!("{said}."), None)
-}
-
-/// Names servers that changed unlike all others, with what the others show.
-pub(super) fn apart(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Option<String> {
-    let units = &compared.units;
-    let effect = estimate.effect.as_ref().filter(|_| !estimate.by_totals)?;
-    let apart = outliers(&units.test, effect, ALARM_P);
-    let most = *apart.iter().max_by(|a, b| effect.rest[**a].abs().total_cmp(&effect.rest[**b].abs()))?;
-    let kept: Vec<usize> = (0..units.test.len()).filter(|at| !apart.contains(at)).collect();
-    let test: Vec<bool> = kept.iter().map(|at| units.test[*at]).collect();
-    let stratum: Vec<u32> = kept.iter().map(|at| units.stratum[*at]).collect();
-    let of = |values: &[f64]| kept.iter().map(|at| values[*at]).collect::<Vec<f64>>();
-    let (outcome, load) = (of(&estimate.outcome), compared.adjusted.then(|| of(&estimate.load_change)));
-    let groups = Groups { test: &test, stratum: &stratum, load: load.as_deref() };
-    let others = Design::new(&groups).and_then(|design| design.effect(&outcome));
-    let interval = others.as_ref().and_then(|others| others.interval(question.level));
-    let shown = others.zip(interval).map_or_else(String::new, |(others, (low, high))| {
-        format!(
-            " Without {} the ratio is {} ({} to {}).",
-            if apart.len() == 1 { "it" } else { "them" },
-            ratio(others.log_ratio.exp()),
-            ratio(low.exp()),
-            ratio(high.exp())
-        )
-    });
-    let also = match apart.len() {
-        1 => String::new(),
-        n => format!(", and {} more", n - 1),
-    };
-    Some(format!(
-        "{}{also} changed unlike the others of the group: {} beyond them.{shown} Look at what happened there before leaving it out: if the change \
-         did that, it is part of the answer.",
-        units.names[most],
-        change(effect.rest[most].exp()),
-    ))
 }
 
 fn surged(surge: Option<&Found>) -> FleetCheck {

@@ -1,8 +1,9 @@
 //! What the estimate and the checks come to.
 
-use super::checks::{self, DECISIVE};
+use super::checks::DECISIVE;
 use super::compared::Compared;
 use super::estimate::{Estimate, POWER};
+use super::leave_out::Apart;
 use super::question::FleetQuestion;
 use super::words::{change, count, p_value, ratio};
 use plumb_model::fleet::{CheckOutcome, FleetCheck, ServersNeeded};
@@ -78,7 +79,10 @@ pub(super) fn weigh(
     }
     // Why comes first, and what another size would show after it: one server far out widens the interval of all, and of whole sites
     // there are few.
-    let why = [checks::apart(compared, estimate, question), whole_units(compared)];
+    let why = [
+        Apart::of(compared, estimate).map(|apart| apart.statement(compared, question)),
+        whole_units(compared),
+    ];
     let too_small = too_small(compared, estimate, question, &needed);
     undecided(why.into_iter().flatten().chain([too_small]).collect::<Vec<_>>().join(" "))
 }

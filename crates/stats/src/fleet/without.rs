@@ -1,7 +1,6 @@
 //! How much the result hangs on one server.
 
 use super::design::Effect;
-use crate::law::student_two_sided;
 
 /// The effect without each server in turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,45 +31,10 @@ pub fn left_out(effect: &Effect) -> Option<LeftOut> {
     })
 }
 
-/// Servers that changed unlike the others of their group, by their places: what is left of each over the spread of the others
-/// (studentised residuals; Cook and Weisberg 1982), by Student's t with an allowance for as many servers as there are (Bonferroni).
-/// Of each group by itself, as a change may make its servers differ more.
-pub fn outliers(test: &[bool], effect: &Effect, alpha: f64) -> Vec<usize> {
-    let sums = [false, true].map(|of| {
-        let of_group = effect.rest.iter().zip(test).filter(|(_, test)| **test == of);
-        of_group.fold((0.0, 0.0), |(sum, n), (rest, _)| (sum + rest * rest, n + 1.0))
-    });
-    let limit = alpha / effect.rest.len() as f64;
-    let apart = |at: &usize| {
-        let (squares, n) = sums[usize::from(test[*at])];
-        let (rest, freedom) = (effect.rest[*at], n - 2.0);
-        // The others' squares about their own mean: without this server the mean moves, too.
-        let own = rest * rest * n / (n - 1.0);
-        let t = rest * (n / (n - 1.0)).sqrt() / ((squares - own).max(0.0) / freedom).sqrt();
-        freedom >= 2.0 && student_two_sided(t, freedom).is_some_and(|p| p <= limit)
-    };
-    (0..test.len()).filter(apart).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fleet::design::{Design, Groups};
-
-    #[test]
-    fn a_server_that_hides_the_effect_by_being_unlike_the_others_is_found() {
-        let test: Vec<bool> = (0..20).map(|place| place < 10).collect();
-        let noise = |place: usize| 0.1 * ((place * 7 % 10) as f64 - 4.5) / 4.5;
-        let mut outcome: Vec<f64> =
-            (0..20).map(|place| noise(place) - if place < 10 { 0.3 } else { 0.0 }).collect();
-        let groups = Groups { test: &test, stratum: &[0; 20], load: None };
-        let of = |outcome: &[f64]| Design::new(&groups).unwrap().effect(outcome).unwrap();
-        assert_eq!(outliers(&test, &of(&outcome), 0.01), Vec::<usize>::new());
-        outcome[4] += 4.6;
-        let hidden = of(&outcome);
-        assert!(hidden.p().unwrap() > 0.05);
-        assert_eq!(outliers(&test, &hidden, 0.01), [4]);
-    }
 
     #[test]
     fn the_server_that_makes_the_difference_is_named() {

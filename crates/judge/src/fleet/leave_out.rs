@@ -1,0 +1,117 @@
+//! Whether the effect is that of one server, or of a few that changed unlike all others of their group.
+
+use super::checks::check;
+use super::compared::Compared;
+use super::estimate::Estimate;
+use super::question::FleetQuestion;
+use super::traffic::ALARM_P;
+use super::words::{change, ratio};
+use plumb_model::fleet::{CheckOutcome, FleetCheck};
+use plumb_stats::fleet::design::{Effect, Groups};
+use plumb_stats::fleet::outliers::{Outliers, outliers};
+use plumb_stats::fleet::without::left_out;
+
+/// Servers that are named; of more there is the number (ours: what one looks at).
+const NAMED_MOST: usize = 5;
+
+/// Servers that changed unlike all others of their group.
+#[derive(Debug)]
+pub(super) struct Apart(Outliers);
+
+pub(super) fn leave_one_out(
+    compared: &Compared,
+    estimate: &Estimate,
+    question: &FleetQuestion,
+) -> FleetCheck {
+    let name = "leave_one_out";
+    let (word, words) = (compared.units.word(), compared.units.words());
+    let left = estimate.effect.as_ref().and_then(left_out);
+    if estimate.log_ratio.is_some() && estimate.freedom == 0.0 {
+        let statement =
+            format!("Without one of the {words} there is no effect to tell: it hangs on that {word} alone.");
+        return check(name, CheckOutcome::Warning, statement, None);
+    }
+    let (Some(left), Some((low, high))) = (left, estimate.log_interval(question.level)) else {
+        let statement = format!("There is no effect to look at without each {word}.");
+        return check(name, CheckOutcome::Unknown, statement, None);
+    };
+    if let Some(apart) = Apart::of(compared, estimate) {
+        let outcome = match apart.carry(estimate, question) {
+            true => CheckOutcome::Failed,
+            false => CheckOutcome::Warning,
+        };
+        return check(name, outcome, apart.statement(compared, question), None);
+    }
+    let most = &compared.units.names[left.most];
+    let said = format!(
+        "Without any one {word} the ratio is between {} and {}; {most} moves it most",
+        ratio(left.low.exp()),
+        ratio(left.high.exp()),
+    );
+    let shown = low > 0.0 || high < 0.0;
+    let turned = left.low < 0.0 && left.high > 0.0;
+    if !(low..=high).contains(&left.without_most) || (shown && turned) {
+        let statement = format!("{said}. The effect hangs on that {word}: look at it.");
+        return check(name, CheckOutcome::Warning, statement, None);
+    }
+    check(name, CheckOutcome::Passed, format!("{said}."), None)
+}
+
+impl Apart {
+    /// None where there is no such server, or servers count too few events for logarithms.
+    pub(super) fn of(compared: &Compared, estimate: &Estimate) -> Option<Apart> {
+        estimate.effect.as_ref().filter(|_| !estimate.by_totals)?;
+        let units = &compared.units;
+        let load = compared.adjusted.then_some(estimate.load_change.as_slice());
+        let groups = Groups { test: &units.test, stratum: &units.stratum, load };
+        let found = outliers(&groups, &estimate.outcome, ALARM_P);
+        (!found.found.is_empty()).then_some(Apart(found))
+    }
+
+    /// Whether what all servers show together, a difference or equivalence, is not what the others show.
+    fn carry(&self, estimate: &Estimate, question: &FleetQuestion) -> bool {
+        let Some(all) = estimate.log_interval(question.level) else { return false };
+        let others = |level: f64| self.0.others.as_ref().and_then(|others| others.interval(level));
+        let direction = |(low, high): (f64, f64)| i8::from(low > 0.0) - i8::from(high < 0.0);
+        if direction(all) != 0 {
+            return others(question.level).is_none_or(|of_others| direction(of_others) != direction(all));
+        }
+        let limit = (1.0 + question.margin).ln();
+        let within = |(low, high): (f64, f64)| low > -limit && high < limit;
+        let inner = 2.0 * question.level - 1.0;
+        estimate.log_interval(inner).is_some_and(within) && !others(inner).is_some_and(within)
+    }
+
+    /// Names them, with what the others show.
+    pub(super) fn statement(&self, compared: &Compared, question: &FleetQuestion) -> String {
+        let found = &self.0.found;
+        let name = |(at, beyond): &(usize, Option<f64>)| {
+            let name = &compared.units.names[*at];
+            beyond.map_or_else(|| name.clone(), |beyond| format!("{name} ({})", change(beyond.exp())))
+        };
+        let named: Vec<String> = found.iter().take(NAMED_MOST).map(name).collect();
+        let more = match found.len().saturating_sub(NAMED_MOST) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        let them = if found.len() == 1 { "it" } else { "them" };
+        format!(
+            "{}{more} changed unlike the others of the group.{} Look at what happened there before leaving {them} out: if the change did \
+             that, it is part of the answer.",
+            named.join(", "),
+            self.0.others.as_ref().map_or_else(String::new, |others| without(them, others, question)),
+        )
+    }
+}
+
+/// ` Without them the ratio is 0.98 (0.93 to 1.04), which shows no difference.`
+fn without(them: &str, others: &Effect, question: &FleetQuestion) -> String {
+    let Some((low, high)) = others.interval(question.level) else { return String::new() };
+    let none = if low <= 0.0 && high >= 0.0 { ", which shows no difference" } else { "" };
+    format!(
+        " Without {them} the ratio is {} ({} to {}){none}.",
+        ratio(others.log_ratio.exp()),
+        ratio(low.exp()),
+        ratio(high.exp())
+    )
+}
