@@ -7,6 +7,7 @@ use crate::groups::without_mark;
 use crate::instant::instant;
 use crate::request::FleetColumns;
 use crate::rows::Refused;
+use crate::text::text;
 use ::csv::{ByteRecord, Error, ReaderBuilder};
 use jiff::tz::TimeZone;
 use std::collections::HashMap;
@@ -42,7 +43,7 @@ pub(crate) fn read(
     let file = File::open(path).map_err(|source| opening(path, source))?;
     let size = file.metadata().map_or(0, |file| file.len()).max(1) as f64;
     let mut file = BufReader::with_capacity(1 << 20, file);
-    let delimiter = delimiter(&mut file).map_err(|source| opening(path, source))?;
+    let delimiter = delimiter(path, &mut file)?;
     let mut reader = ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(file);
     let header = reader.byte_headers().map_err(|error| damaged(path, &error))?;
     let header: Vec<String> =
@@ -99,9 +100,10 @@ pub(crate) fn line_of(record: &ByteRecord, next: u64) -> u64 {
 ///
 /// # Errors
 ///
-/// What reading the file's begin ends with.
-pub fn delimiter(file: &mut BufReader<File>) -> std::io::Result<u8> {
-    let shown = file.fill_buf()?;
+/// What reading the file's begin ends with, and a file that is no text.
+pub fn delimiter(path: &Path, file: &mut BufReader<File>) -> Result<u8, FleetInputError> {
+    let shown = file.fill_buf().map_err(|source| opening(path, source))?;
+    text(path, shown)?;
     let shown = &shown[..shown.len().min(HEADER_LIMIT_BYTES as usize)];
     let header = shown.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let count = |delimiter: &u8| header.iter().filter(|byte| *byte == delimiter).count();

@@ -75,6 +75,26 @@ pub enum FleetInputError {
         /// What the reader says.
         reason: String,
     },
+    /// Packed, or in another encoding of text.
+    #[error("{path} is {what}, and is not read as such", path = path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// What its first bytes say.
+        what: &'static str,
+        /// What makes text of it.
+        mend: &'static str,
+    },
+    /// A Parquet column that needs a library that is not here.
+    #[error("{path}: the column {column} is compressed with {compression}, which is not read", path = path.display())]
+    Compression {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// As the format calls it.
+        compression: String,
+    },
     /// A line of a CSV file has more fields than its header: which of them are meant is not known.
     #[error("{path}:{line}: {fields} fields, where the header has {expected}", path = path.display())]
     MoreFields {
@@ -282,6 +302,10 @@ impl HasFault for FleetInputError {
                 "name another column, or write the file with this one converted"
             }
             FleetInputError::Damaged { .. } => "was it written to its end, and copied whole?",
+            FleetInputError::NotText { mend, .. } => mend,
+            FleetInputError::Compression { .. } => {
+                "write it with Zstandard, Snappy, gzip, LZ4 or without compression"
+            }
             FleetInputError::MoreFields { .. } => {
                 "is a number written with a thousands separator that is also the delimiter? Write it without: 1182, not 1,182"
             }

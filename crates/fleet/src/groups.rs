@@ -35,7 +35,7 @@ pub(crate) fn read(
 ) -> Result<ListedServers, FleetInputError> {
     let unreadable = |source| FleetInputError::Open { path: path.to_owned(), source };
     let mut file = BufReader::new(File::open(path).map_err(unreadable)?);
-    let delimiter = delimiter(&mut file).map_err(unreadable)?;
+    let delimiter = delimiter(path, &mut file)?;
     let damaged = |error: ::csv::Error| FleetInputError::Damaged {
         path: path.to_owned(),
         format: "CSV",

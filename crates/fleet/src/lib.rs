@@ -27,6 +27,7 @@ mod request;
 mod rows;
 mod servers;
 mod table;
+mod text;
 mod track;
 mod value;
 

@@ -13,6 +13,7 @@ use crate::error::FleetInputError;
 use crate::files::{BatchSink, opening};
 use crate::request::FleetColumns;
 use crate::rows::Refused;
+use ::parquet::basic::Compression;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use columns::Names;
@@ -47,6 +48,7 @@ pub(crate) fn read(
     let file = File::open(path).map_err(|source| opening(path, source))?;
     let reader = SerializedFileReader::new(file).map_err(|error| damaged(path, &error))?;
     let places = Places::find(path, columns, &reader)?;
+    places.readable(path, &reader)?;
     let groups = reader.num_row_groups();
     let rows = reader.metadata().file_metadata().num_rows().max(1) as f64;
     let threads = thread::available_parallelism().map_or(1, usize::from).clamp(1, THREADS).min(groups.max(1));
@@ -192,6 +194,29 @@ impl Places {
             site: names(&columns.site, "site")?,
             hardware: names(&columns.hardware, "hardware")?,
         })
+    }
+}
+
+impl Places {
+    fn all(&self) -> impl Iterator<Item = usize> {
+        let needed = [self.server, self.time, self.metric].map(Some);
+        needed.into_iter().chain([self.load, self.part, self.group, self.site, self.hardware]).flatten()
+    }
+
+    /// Whether the columns are compressed in a way that is read here: such a file is whole.
+    fn readable(&self, path: &Path, reader: &SerializedFileReader<File>) -> Result<(), FleetInputError> {
+        for group in reader.metadata().row_groups() {
+            for column in self.all().map(|place| group.column(place)) {
+                let compression = match column.compression() {
+                    Compression::BROTLI(_) => "Brotli",
+                    Compression::LZO => "LZO",
+                    _ => continue,
+                };
+                let (column, compression) = (column.column_descr().name().to_owned(), compression.to_owned());
+                return Err(FleetInputError::Compression { path: path.to_owned(), column, compression });
+            }
+        }
+        Ok(())
     }
 }
 

@@ -48,6 +48,10 @@ pub(crate) fn table(
     let metric = of_servers(Quantity::Metric, tracks.metric.finish(), &tracks.metric_steps)?;
     let load = tracks.load.map(|load| of_servers(Quantity::Load, load.finish(), &tracks.load_steps));
     let load = load.transpose()?;
+    if metric.series.iter().all(|series| series.cells.is_empty()) {
+        let reason = format!("it is empty or no number in the {} rows that were read", rows.rows);
+        return Err(FleetInputError::NoSamples { quantity: "metric", reason });
+    }
     let kept = kept_servers(request, &mut rows, &metric)?;
     if let Some(load) = &load
         && !kept.iter().any(|server| load.has(*server))

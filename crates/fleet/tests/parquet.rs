@@ -319,6 +319,26 @@ fn small_file() -> Vec<u8> {
     std::fs::read(&path).unwrap()
 }
 
+/// The codec of a column is behind its path in the file's last part.
+#[test]
+fn a_codec_that_is_not_read_is_called_so_and_the_file_not_damaged() {
+    let mut bytes = small_file();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("brotli.parquet");
+    let before = [b"\x19\x18\x05drops\x15".as_slice(), &[2]].concat();
+    let places: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(&before)).collect();
+    assert_eq!(places.len(), 3, "one for each row group");
+    places.into_iter().for_each(|at| bytes[at + before.len() - 1] = 8);
+    std::fs::write(&path, &bytes).unwrap();
+    let error = table(&request(&path)).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("brotli.parquet: the column drops is compressed with Brotli, which is not read"),
+        "{error}"
+    );
+}
+
 #[test]
 fn a_file_that_is_cut_short_anywhere_is_an_error() {
     let whole = small_file();

@@ -48,6 +48,16 @@ fn files_that_are_not_there_empty_or_of_another_kind_are_errors_that_name_them()
     );
     let scene = Scene::new(SampleKind::Level).samples(HEADER);
     assert!(scene.error().contains("no usable sample of the metric: there are no rows"), "{}", scene.error());
+    let empty = Scene::new(SampleKind::Level)
+        .samples(&format!("{HEADER}a,2026-01-01,\nb,2026-01-01,\nb,2026-01-02,\n"))
+        .groups("server,group\na,control\nb,test\n");
+    assert!(
+        empty.error().contains(
+            "no usable sample of the metric: it is empty or no number in the 3 rows that were read"
+        ),
+        "{}",
+        empty.error()
+    );
     let twice = Scene::new(SampleKind::Level).samples("server,time,drops,drops\n");
     assert!(twice.error().contains("has the column \"drops\" 2 times"), "{}", twice.error());
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

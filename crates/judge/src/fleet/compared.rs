@@ -72,6 +72,7 @@ impl<'t> Compared<'t> {
         let adjusted = question.load.is_some();
         let in_groups: Vec<&FleetServer> =
             table.servers.iter().filter(|server| server.group.is_some()).collect();
+        anything(&in_groups, question)?;
         let kind = kind(&in_groups, question.metric_kind);
         unusable(&in_groups, kind, &mut exclusions);
         let mut compared = Compared {
@@ -298,6 +299,28 @@ impl<'t> Compared<'t> {
         }
         Ok(())
     }
+}
+
+/// Whether each group has any value of the metric, and any load.
+fn anything(servers: &[&FleetServer], question: &FleetQuestion) -> Result<(), FleetError> {
+    for group in [FleetGroup::Control, FleetGroup::Test] {
+        let of_group = || servers.iter().filter(|server| server.group == Some(group));
+        if of_group().next().is_none() {
+            continue;
+        }
+        let metric = of_group().flat_map(|server| server.metric.iter().flatten()).any(believed);
+        let mut loads =
+            of_group().flat_map(|server| server.load.iter().flatten()).filter(|it| believed(it)).peekable();
+        let load = question.load.clone();
+        let no_values = |quantity| Err(FleetError::NoValues { quantity, group });
+        match load {
+            _ if !metric => return no_values(question.metric.clone()),
+            Some(load) if loads.peek().is_none() => return no_values(load),
+            Some(load) if loads.all(|load| *load == 0.0) => return Err(FleetError::NoLoad { load, group }),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// A level that is often 0, such as the length of a queue, is a mean like that of counts: leaving its zeros out would leave out the good times.

@@ -80,6 +80,22 @@ pub enum FleetError {
         /// Servers in the table.
         seen: u32,
     },
+    /// A column, or a query, that holds nothing.
+    #[error("{quantity} has no value that can be used in any interval of any server of the {} group", name(*group))]
+    NoValues {
+        /// The metric's or the load's name.
+        quantity: String,
+        /// The group.
+        group: FleetGroup,
+    },
+    /// A load by which nothing can be adjusted.
+    #[error("{load} is 0 in every interval of every server of the {} group; expected the load that they bear", name(*group))]
+    NoLoad {
+        /// The load's name.
+        load: String,
+        /// The group.
+        group: FleetGroup,
+    },
     /// A stuck exporter, or a metric that does not happen.
     #[error(
         "{quantity} of the {} group is {value} in every interval of every server; expected values that change",
@@ -123,6 +139,12 @@ impl HasFault for FleetError {
             }
             FleetError::FleetTooSmall { .. } => {
                 "--fleet-size is of all servers, with those of both groups; without it, those that have figures are the fleet"
+            }
+            FleetError::NoValues { .. } => {
+                "is it the right column or query, and is it filled in for these servers?"
+            }
+            FleetError::NoLoad { .. } => {
+                "is it the right column or query? Without --load nothing is adjusted, and the result says so"
             }
             FleetError::Constant { .. } => {
                 "is it the right column, and does it count what it should? A metric that never moves shows no change"

@@ -301,7 +301,21 @@ fn tables_without_anything_to_compare_say_what_they_lack() {
 
     let mut gone = table;
     gone.servers.iter_mut().filter(test).for_each(|server| server.load.fill(None));
+    let none_of = |quantity: &str| {
+        let (quantity, group) = (quantity.to_owned(), FleetGroup::Test);
+        FleetError::NoValues { quantity, group }
+    };
+    assert_eq!(result(&gone, &question()).unwrap_err(), none_of("packets"));
+    gone.servers.iter_mut().filter(test).for_each(|server| server.load.fill(Some(0.0)));
     let error = result(&gone, &question()).unwrap_err();
+    assert_eq!(error, FleetError::NoLoad { load: "packets".to_owned(), group: FleetGroup::Test });
+    gone.servers.iter_mut().filter(test).for_each(|server| server.metric.fill(None));
+    assert_eq!(result(&gone, &question()).unwrap_err(), none_of("drops"));
+
+    let mut unlike = USUAL.table();
+    unlike.servers.iter_mut().filter(test).for_each(|server| server.metric[..BEFORE - 4].fill(None));
+    unlike.servers.iter_mut().filter(test).for_each(|server| server.load[BEFORE - 4..BEFORE].fill(Some(0.0)));
+    let error = result(&unlike, &question()).unwrap_err();
     assert!(matches!(error, FleetError::EmptyGroup { group: FleetGroup::Test, named: 40 }), "{error}");
 }
 

@@ -73,7 +73,7 @@ fn usage(error: &AssignError) -> UsageError {
 /// The servers, by name; a name twice is an error, as it would be in both groups.
 fn inventory(path: &Path) -> Result<Vec<FleetServer>> {
     let mut file = BufReader::new(fs_err::File::open(path)?.into_parts().0);
-    let delimiter = plumb_fleet::delimiter(&mut file)?;
+    let delimiter = plumb_fleet::delimiter(path, &mut file)?;
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(file);
     let unreadable = |error: csv::Error| {
         UsageError::new(
