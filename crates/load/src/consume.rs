@@ -262,20 +262,4 @@ fn note_times(stamp: &Stamp, now: u64, seconds: &mut Seconds<'_>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_bounds_of_the_clock_offset_enclose_the_truth() {
-        // Broker clock ahead by 7 ms; sent at t, appended 0.4 ms later, received 0.9 ms after sending.
-        let offset = 7_000_000;
-        let mut appends = Appends::default();
-        for sent in (0..50_000_000i64).step_by(770_000) {
-            let append_broker_ms = (sent + 400_000 + offset) / MILLISECOND_NS;
-            appends.note(sent, sent + 900_000, append_broker_ms);
-        }
-        let (low, high) = (appends.offset_low_ns.unwrap(), appends.offset_high_ns.unwrap());
-        assert!(low <= offset && offset <= high, "{low} {high}");
-        assert!(high - low <= 1_000_000, "{low} {high}");
-    }
-}
+mod tests;

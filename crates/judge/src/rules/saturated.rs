@@ -479,4 +479,72 @@ mod tests {
         document.steps[0].series.iter_mut().for_each(|row| row.received = 0);
         assert_eq!(found(&document, RULE.id), []);
     }
+
+    /// A block whose acknowledgements fall behind by three messages a second, and whose outcomes are these.
+    fn behind(counts: impl Fn(&mut plumb_model::observation::Counts)) -> bool {
+        let mut document = healthy();
+        let step = &mut document.steps[0];
+        counts(&mut step.counts);
+        for row in step.series.iter_mut().filter(|row| row.block == 3) {
+            row.acked = row.acked.saturating_sub(3);
+        }
+        !found(&document, RULE.id).is_empty()
+    }
+
+    #[test]
+    fn a_few_unknown_outcomes_are_no_excuse_for_a_growing_backlog_but_for_so_many_messages() {
+        // Of 10,000 that were sent 50 may be what a broken connection leaves; the last third is 39 behind the first.
+        assert!(behind(|_| ()));
+        assert!(behind(|counts| counts.unknown = 28));
+        assert!(!behind(|counts| counts.unknown = 50));
+        assert!(!behind(|counts| counts.unknown = 5_000), "and more count as those few");
+        assert!(!behind(|counts| counts.failed = 50), "what failed will never be acknowledged");
+    }
+
+    #[test]
+    fn the_share_of_the_rate_that_counts_as_reached_is_the_limit_itself() {
+        let short = |rate| {
+            let mut document = healthy();
+            reach(&mut document.steps[0], rate);
+            found(&document, RULE.id).len()
+        };
+        assert_eq!([short(99.5), short(99.49)], [0, 1]);
+    }
+
+    #[test]
+    fn a_majority_of_blocks_that_kept_up_outvotes_the_rest_and_half_of_them_do_not() {
+        let short = |slow: usize| {
+            let mut document = healthy();
+            let step = &mut document.steps[0];
+            step.achieved_per_s = Some(98.0);
+            step.blocks.truncate(4);
+            for block in &mut step.blocks[..slow] {
+                block.achieved_per_s = Some(90.0);
+            }
+            found(&document, RULE.id).len()
+        };
+        assert_eq!([short(1), short(2), short(3)], [0, 1, 1]);
+    }
+
+    #[test]
+    fn a_rise_must_be_large_and_steady_to_be_a_growth() {
+        let ramp = |step: f64| (0..9).map(|second| f64::from(second) * step).collect::<Vec<_>>();
+        assert_eq!(growing(&ramp(2.0), 12.0), Some((2.0, 14.0)));
+        assert_eq!(growing(&ramp(2.0), 12.1), None, "too small");
+        assert_eq!(growing(&ramp(-2.0), -100.0), None, "it falls");
+        assert_eq!(growing(&ramp(2.0)[..5], 1.0), None, "too short");
+        let jagged = [0.0, 9.0, 0.0, 9.0, 0.0, 9.0, 9.0, 0.0, 9.0];
+        assert_eq!(growing(&jagged, 1.0), None, "by chance");
+    }
+
+    #[test]
+    fn sends_that_waited_for_a_queue_are_told_with_what_was_found_and_alone_are_nothing() {
+        let mut document = healthy();
+        document.steps[0].instrument.queue_full_waits = 7;
+        assert_eq!(found(&document, RULE.id), []);
+        reach(&mut document.steps[0], 90.0);
+        let finding = crate::healthy::one(&document, RULE.id);
+        let told = finding.evidence.last().unwrap();
+        assert_eq!((told.what.as_str(), told.value.as_str()), ("sends that waited for a full queue", "7"));
+    }
 }

@@ -4,6 +4,7 @@ use crate::comparison::{PRODUCED_PER_S, RECEIVED_PER_S};
 use crate::healthy::rates::{LIBRDKAFKA, WIRE, saturating, swept};
 use crate::judge;
 use plumb_model::document::{GeneratorCeiling, RunDocument};
+use plumb_model::facts::Fact;
 use plumb_model::finding::{ComparisonVerdict, Finding, Severity, ValidityVerdict};
 use plumb_model::plan::{Driver, Mode};
 use plumb_model::sweep::NoKnee;
@@ -194,6 +195,53 @@ fn a_generator_near_its_ceiling_or_with_a_thread_near_one_cpu_is_client_bound() 
     assert_eq!(one(&full, "client-bound").step.as_deref(), Some(LIBRDKAFKA));
     assert!(one(&full, "throughput-bound").claim.contains("the load generator"));
     assert!(judge(&full).summary[2].contains("thread producer-0 used 97 % of a CPU"));
+}
+
+/// A saturating run whose generator's ceiling is so much on a CPU, on a host with so many.
+fn with_ceiling(per_core: f64, value_bytes: u64, cpus: Option<u32>) -> RunDocument {
+    let mut document = saturating(Mode::Produce);
+    let measured_at = "2026-01-01T00:00:00Z".to_owned();
+    let ceiling = GeneratorCeiling {
+        driver: Driver::Wire,
+        value_bytes,
+        messages_per_s_per_core: per_core,
+        measured_at,
+    };
+    document.instrument.ceilings.push(ceiling);
+    let host = document.environment.host.as_mut().unwrap();
+    host.logical_cpus = cpus.map_or_else(|| Fact::unknown("test"), |cpus| Fact::known(cpus, "test"));
+    document
+}
+
+#[test]
+fn a_generators_ceiling_is_of_as_many_cpus_as_it_has_threads_and_the_host_has() {
+    // Four producers at 200,000 messages/s.
+    let is_near = |per_core, cpus| !found(&with_ceiling(per_core, 1_000, cpus), "client-bound").is_empty();
+    assert!(!is_near(70_000.0, Some(8)) && !is_near(70_000.0, Some(4)));
+    assert!(is_near(70_000.0, Some(3)), "three CPUs carry 210,000");
+    assert!(is_near(110_000.0, Some(2)) && !is_near(130_000.0, Some(2)));
+    assert!(!is_near(70_000.0, None), "as many as it has threads, where nobody knows");
+}
+
+#[test]
+fn four_fifths_of_a_ceiling_is_not_near_it_and_more_is() {
+    let near = |share: f64| {
+        let mut document = with_ceiling(100_000.0, 1_000, Some(8));
+        document.steps[0].throughput.produced_per_s = Some(share * 400_000.0);
+        !found(&document, "client-bound").is_empty()
+    };
+    assert!(!near(0.795) && near(0.81));
+}
+
+#[test]
+fn a_ceiling_of_values_of_another_size_says_nothing() {
+    let is_near = |bytes| !found(&with_ceiling(10_000.0, bytes, Some(8)), "client-bound").is_empty();
+    assert!(is_near(950) && is_near(1_050));
+    assert!(!is_near(949) && !is_near(1_051));
+    let mut other = with_ceiling(10_000.0, 1_000, Some(8));
+    other.instrument.ceilings[0].driver = Driver::Librdkafka;
+    assert_eq!(found(&other, "client-bound")[0].step.as_deref(), Some(LIBRDKAFKA));
+    assert_eq!(found(&with_ceiling(0.0, 1_000, Some(8)), "client-bound"), [], "nothing was measured");
 }
 
 #[test]

@@ -145,3 +145,32 @@ fn error(plan: &Plan, path: &str, got: String, expected: String, reason: &'stati
     };
     ResolveError::OutOfBounds { place, path, got, expected, reason }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::{Sources, resolve};
+    use serde_json::json;
+
+    /// The path that a refusal of a trial's plan names.
+    fn named(path: &str, until_decided: bool) -> String {
+        let scenario = json!({
+            "cluster": "lab",
+            "load": {"rate": 50, "count": 100_000},
+            "arms": {"a": {"producer": {"linger.ms": 0}}, "b": {"producer": {"linger.ms": 5}}},
+        });
+        let mut plan = resolve(&serde_json::from_value(scenario).unwrap(), &Sources::new()).unwrap();
+        plan.trial.as_mut().unwrap().until_decided = until_decided;
+        match error(&plan, path, String::new(), String::new(), "") {
+            ResolveError::OutOfBounds { path, .. } => path,
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn the_blocks_of_a_trial_are_its_pairs_and_everything_else_has_its_own_name() {
+        assert_eq!([named("blocks", false), named("blocks", true)], ["trial.pairs", "trial.max_pairs"]);
+        assert_eq!([named("level", false), named("level", true)], ["level", "level"]);
+        assert_eq!(named("steps.0.load.rate_per_s", true), "load.rate");
+    }
+}

@@ -183,3 +183,6 @@ impl Reading<'_, '_> {
 fn stamp_header<'m>(record: &RecordView<'m>) -> Option<&'m [u8]> {
     record.header(STAMP_HEADER.as_bytes()).ok().flatten()
 }
+
+#[cfg(test)]
+mod tests;
