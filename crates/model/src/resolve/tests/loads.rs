@@ -119,6 +119,17 @@ fn a_queue_is_watched_of_producers_at_a_constant_rate_alone() {
 }
 
 #[test]
+fn a_search_for_a_goal_has_no_rate_of_its_own_and_watches_no_queue() {
+    let goal = json!({"goal": "p99=20ms"});
+    let searched = |load: Value| plan(&load, &goal).map(|plan| plan.steps[0].load.rate_per_s);
+    assert_eq!(searched(json!({})), Ok(None));
+    let refusal = searched(json!({"rate": 50})).unwrap_err();
+    assert!(refusal.contains("load.rate and goal"), "{refusal}");
+    let refusal = searched(json!({"purpose": "queue"})).unwrap_err();
+    assert!(refusal.contains("load.purpose and goal"), "{refusal}");
+}
+
+#[test]
 fn the_stamps_header_is_taken_and_ten_more_there_may_be() {
     let headers = |names: &[String]| {
         let headers: serde_json::Map<String, Value> =
