@@ -38,6 +38,32 @@ fn a_random_schedule_is_as_long_as_it_came_out() {
     assert_eq!(planned_ns(&load(Schedule::Poisson), None, None, 0), 0);
 }
 
+#[test]
+fn a_single_message_lasts_as_long_as_the_gap_of_its_rate() {
+    assert_eq!(planned_ns(&load(Schedule::Poisson), Some(5), Some(5), 1), 10_000_000);
+    assert_eq!(planned_ns(&load(Schedule::Poisson), Some(5), Some(15), 2), 20);
+}
+
+#[test]
+fn append_times_are_a_mean_with_both_bounds_and_nothing_without_a_sample() {
+    let appends = Appends { samples: 4, sum_ns: 10.0, offset_low_ns: Some(-3), offset_high_ns: Some(5) };
+    let times = append_times(&appends).unwrap();
+    assert_eq!((times.samples, times.floor_minus_sent_mean_ns), (4, 2.5));
+    assert_eq!((times.clock_offset_low_ns, times.clock_offset_high_ns), (-3, 5));
+    assert_eq!(append_times(&Appends::default()), None);
+}
+
+#[test]
+fn a_record_that_nobody_was_told_of_accuses_unless_others_write_there() {
+    let agrees = |foreign| {
+        let mut accounting = Accounting { acked: 5, foreign, ..Accounting::default() };
+        hold(&mut accounting, &asked(&[0], &[6]), &mut told(&[(0, 0, 5)]));
+        (accounting.agrees, accounting.surplus)
+    };
+    assert_eq!(agrees(0), (Some(false), Some(1)));
+    assert_eq!(agrees(1), (None, Some(1)));
+}
+
 fn copied(ends: &[i64]) -> LeaderEnds {
     LeaderEnds { appended: ends.to_vec(), replicated: ends.to_vec() }
 }

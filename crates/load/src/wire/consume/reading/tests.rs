@@ -8,6 +8,8 @@ use crate::random::Random;
 use crate::stamp::{Part, Stamp};
 use crate::wire::sample::step;
 use crate::wire::slot::{Content, Slot};
+use plumb_model::plan::{LoadPlan, SizePlan};
+use plumb_model::units::Bytes;
 use plumb_wire::batch::Seal;
 use std::sync::atomic::AtomicBool;
 
@@ -39,9 +41,12 @@ fn with(offset: i64, test: impl FnOnce(&mut Reading<'_, '_>)) {
 
 /// A batch of so many measured records, the first at an offset; their sequences are their offsets.
 fn batch(first_offset: u64, records: u64) -> Vec<u8> {
-    let load = step().load;
+    batch_of(&step().load, first_offset, records)
+}
+
+fn batch_of(load: &LoadPlan, first_offset: u64, records: u64) -> Vec<u8> {
     let keys = KeySource::new(load.keys, Random::new(1));
-    let mut content = Content::new(&load, (keys, PayloadSource::new(&load, Random::new(2)).unwrap()), 100);
+    let mut content = Content::new(load, (keys, PayloadSource::new(load, Random::new(2)).unwrap()), 100);
     let mut slot = Slot::new(100_000, &content);
     slot.begin(&content, PARTITION, Part::Measured);
     for sequence in first_offset..first_offset + records {
@@ -97,6 +102,7 @@ fn each_record_of_a_response_is_counted_and_the_partition_goes_on_behind_it() {
         assert_eq!(counted(reading), (5, 5, 0, 5));
         assert_eq!(reading.shared.position(1), Some(5));
         assert_eq!((reading.received.records, reading.received.bytes), (5, 500));
+        assert_eq!(reading.received.appends.samples, 0, "their times are the client's");
         let second = reading.seconds.at(NOW_NS, false);
         assert_eq!((second.received, second.response.max_ns), (5, NOW_NS - SENT_NS));
     });
@@ -218,4 +224,17 @@ fn an_answer_with_an_error_as_a_whole_is_noted() {
         reading.answered(ErrorCode(29));
         assert!(errors(reading).contains("AUTHORIZATION"));
     });
+}
+
+#[test]
+fn stamps_of_values_that_are_too_small_for_them_are_read_from_their_header() {
+    let small = LoadPlan { size: SizePlan::Fixed(Bytes(10)), ..step().load };
+    for place in [Some(StampPlace::Header), None] {
+        with(0, |reading| {
+            reading.stamp_place = place;
+            read(reading, &batch_of(&small, 0, 3));
+            assert_eq!(counted(reading), (3, 3, 0, 3));
+            assert_eq!((reading.received.bytes, reading.received.foreign), (30, 0));
+        });
+    }
 }
