@@ -58,7 +58,7 @@ pub enum CapacityError {
         got: &'static str,
     },
     /// A figure outside what can be.
-    #[error("{what} is {got}; expected {expected}")]
+    #[error("{what} is {}; expected {expected}", plain(*got))]
     OutOfRange {
         /// Which figure.
         what: &'static str,
@@ -70,6 +70,11 @@ pub enum CapacityError {
     /// One zone has nobody to take over.
     #[error("a zone cannot be held in reserve where there is only one zone")]
     OneZone,
+}
+
+/// A figure as it was given, without the hundreds of digits of one that is far out.
+fn plain(got: f64) -> String {
+    if got.abs() < 1e15 && (got == 0.0 || got.abs() >= 1e-6) { got.to_string() } else { format!("{got:e}") }
 }
 
 /// What a target needs of brokers of one kind.

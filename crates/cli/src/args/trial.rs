@@ -83,7 +83,7 @@ pub struct JudgedArgs {
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub margin: Option<MarginWords>,
     /// Confidence level of every interval [default: 0.95]
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
     pub level: Option<f64>,
     /// The metric that decides [default: end_to_end.p99, where blocks are long enough for it]
     #[arg(long, value_name = "METRIC")]
@@ -142,7 +142,7 @@ pub struct TrialPowerArgs {
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub margin: Option<MarginWords>,
     /// Confidence level of the trial that is meant [default: the scenario's]
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
     pub level: Option<f64>,
     /// Show no design with more pairs
     #[arg(long, value_name = "N", default_value_t = 100)]
@@ -194,4 +194,12 @@ impl From<VerdictWord> for TrialVerdict {
             VerdictWord::Worse => TrialVerdict::Worse,
         }
     }
+}
+
+/// A confidence level. The interval of equivalence has the level 2 x level - 1, which has to be one; and beyond 99.9 % neither samples nor
+/// digits of a figure carry it.
+fn level(text: &str) -> Result<f64, String> {
+    let in_range = |level: &f64| *level > 0.5 && *level <= 0.999;
+    let read = text.parse().ok().filter(in_range);
+    read.ok_or_else(|| "a confidence level is above 0.5 and at most 0.999, such as 0.95".to_owned())
 }

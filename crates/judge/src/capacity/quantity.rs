@@ -33,7 +33,8 @@ const BYTES: &[(&str, f64)] = &[
     ("EiB", 1_152_921_504_606_846_976.0),
 ];
 
-const BITS: &[(&str, f64)] = &[("kbit", 125.0), ("Mbit", 125e3), ("Gbit", 125e6), ("Tbit", 125e9)];
+const BITS: &[(&str, f64)] =
+    &[("bit", 0.125), ("kbit", 125.0), ("Mbit", 125e3), ("Gbit", 125e6), ("Tbit", 125e9)];
 
 const PERIODS: &[(&str, f64)] = &[("s", 1.0), ("min", 60.0), ("h", 3600.0), ("day", 86_400.0)];
 
@@ -117,6 +118,7 @@ mod tests {
     fn quantities_are_read_in_the_units_that_people_use() {
         assert_eq!(byte_rate("500MiB/s"), Ok(524_288_000.0));
         assert_eq!(byte_rate("10Gbit/s"), Ok(1.25e9));
+        assert_eq!(byte_rate("1000000000bit/s"), Ok(1.25e8));
         assert_eq!(byte_rate("800 GB/s"), Ok(8e11));
         assert_eq!(byte_rate("1EB/s"), Ok(1e18));
         assert_eq!(rate("1.6M/s"), Ok(1.6e6));

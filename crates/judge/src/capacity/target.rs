@@ -113,6 +113,12 @@ impl Default for Target {
     }
 }
 
+/// The smallest compression ratio (ours): data that does not shrink grows by a few percent in any codec, and a smaller figure is the
+/// ratio turned round.
+const COMPRESSION_LEAST: f64 = 0.9;
+const COMPRESSION: &str =
+    "0.9 or more: bytes before compression over bytes after it, so 2 for data that shrinks to half";
+
 impl Target {
     pub(super) fn check(&self) -> Result<(), CapacityError> {
         let positive = "more than 0";
@@ -120,10 +126,16 @@ impl Target {
         in_range("messages/s", load.messages_per_s, positive, |n| n > 0.0)?;
         in_range("the size of a message", load.message_bytes, positive, |n| n > 0.0)?;
         in_range("bytes/s", load.bytes_per_s, positive, |n| n > 0.0)?;
-        in_range("the compression ratio", Some(self.compression_ratio), positive, |n| n > 0.0)?;
-        in_range("the peak factor", Some(self.peak_factor), "1 or more: peak over mean", |n| n >= 1.0)?;
+        in_range("the compression ratio", Some(self.compression_ratio), COMPRESSION, |n| {
+            n >= COMPRESSION_LEAST
+        })?;
+        in_range("the peak factor", Some(self.peak_factor), "1 to 1e6: peak over mean", |n| {
+            (1.0..=1e6).contains(&n)
+        })?;
         in_range("the replication factor", Some(f64::from(self.replication)), "1 or more", |n| n >= 1.0)?;
-        in_range("the number of consumer groups", Some(self.groups), "0 or more", |n| n >= 0.0)?;
+        in_range("the number of consumer groups", Some(self.groups), "0 to 1e6", |n| {
+            (0.0..=1e6).contains(&n)
+        })?;
         in_range("the retention", self.retention_s, positive, |n| n > 0.0)?;
         in_range("the batch", self.batch_bytes, positive, |n| n > 0.0)?;
         in_range("the number of partitions", self.partitions.map(|n| n as f64), "1 or more", |n| n >= 1.0)?;

@@ -450,6 +450,10 @@ fn what_cannot_be_is_refused() {
         refused(target)
     };
     assert!(matches!(of(|target| target.peak_factor = 0.5), CapacityError::OutOfRange { .. }));
+    let turned_round = of(|target| target.compression_ratio = 0.5).to_string();
+    assert!(turned_round.contains("2 for data that shrinks to half"), "{turned_round}");
+    let groups = of(|target| target.groups = 1e300).to_string();
+    assert_eq!(groups, "the number of consumer groups is 1e300; expected 0 to 1e6");
     assert!(matches!(of(|target| target.replication = 0), CapacityError::OutOfRange { .. }));
     assert!(matches!(of(|target| target.groups = -1.0), CapacityError::OutOfRange { .. }));
     assert!(matches!(

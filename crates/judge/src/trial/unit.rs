@@ -18,8 +18,8 @@ const COST_OF_LOOKING: f64 = 1.7;
 pub(super) const STARTS_MIN: usize = 2;
 
 /// Numbers of samples that are shown before a trial.
-const PAIRS_SHOWN: [usize; 11] = [6, 8, 12, 16, 20, 30, 40, 60, 100, 200, 400];
-const STARTS_SHOWN: [usize; 11] = [3, 4, 6, 8, 12, 16, 20, 30, 50, 100, 200];
+const PAIRS_SHOWN: &[usize] = &[6, 8, 12, 16, 20, 30, 40, 60, 100];
+const STARTS_SHOWN: &[usize] = &[3, 4, 6, 8, 12, 16, 20, 30, 50, 100];
 
 /// One sample of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +112,10 @@ impl Unit {
             Unit::Start { .. } => STARTS_SHOWN,
         };
         let fits = |units: &usize| self.pairs_in(*units) <= u64::from(pairs_max);
-        all.into_iter().filter(fits).collect()
+        // Beyond those of the list, each twice the one before.
+        let last = all.last().copied().unwrap_or(1);
+        let doubled = std::iter::successors(Some(last * 2), |units| units.checked_mul(2));
+        all.iter().copied().chain(doubled).take_while(fits).collect()
     }
 
     /// A number of it within a sentence: `12 pairs`, `6 starts`.

@@ -1,10 +1,10 @@
 //! The words of `plumb trial fleet`.
 
-use super::VerdictWord;
+use super::{VerdictWord, level};
 use clap::{ArgGroup, Args, ValueEnum};
 use plumb_model::fleet::SampleKind;
 use plumb_model::scenario::MarginWords;
-use plumb_model::units::Nanos;
+use plumb_model::units::{Nanos, UnitError};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -132,7 +132,7 @@ pub struct FleetArgs {
     #[arg(long, value_name = "TIME", help_heading = FIGURES)]
     pub until: Option<String>,
     /// Time between two samples of a server [default: as the samples are]
-    #[arg(long, value_name = "TIME", help_heading = FIGURES)]
+    #[arg(long, value_name = "TIME", value_parser = positive_time, help_heading = FIGURES)]
     pub step: Option<Nanos>,
 
     /// The server's name
@@ -208,7 +208,7 @@ pub struct FleetArgs {
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, default_value = "3%", help_heading = QUESTION)]
     pub margin: MarginWords,
     /// Confidence level of every interval
-    #[arg(long, value_name = "LEVEL", default_value_t = 0.95, help_heading = QUESTION)]
+    #[arg(long, value_name = "LEVEL", default_value_t = 0.95, value_parser = level, help_heading = QUESTION)]
     pub level: f64,
     /// A surge of load that is known: FROM/UNTIL, or FROM/ to the end [default: looked for in the load]
     #[arg(long, value_name = "FROM/UNTIL", help_heading = QUESTION)]
@@ -239,6 +239,12 @@ pub struct FleetArgs {
     /// Directory for the page and the result; with --assign, for the groups file
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+/// A time that is not nothing.
+fn positive_time(text: &str) -> Result<Nanos, String> {
+    let time: Nanos = text.parse().map_err(|error: UnitError| error.to_string())?;
+    if time.0 > 0 { Ok(time) } else { Err("expected a time above 0, such as 15s".to_owned()) }
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use crate::printer;
 use anyhow::Result;
 use plumb_judge::capacity::words::{bytes, count, rate, three};
 use plumb_judge::capacity::{
-    Assumptions, Bound, BoundName, Capacity, Clusters, Count, CrossZone, Flush, Input, Known, Need, RAISE,
-    Reading, Sizing, Source, Standing, Target, Tls, Unit,
+    Assumptions, Bound, BoundName, Capacity, Clusters, Count, CrossZone, FailureMode, Flush, Input, Known,
+    Need, RAISE, Reading, Sizing, Source, Standing, Target, Tls, Unit,
 };
 use plumb_report::number::{self, ABSENT};
 use plumb_report::size_text::{self, Body, Column, Section, Sheet};
@@ -22,7 +22,7 @@ pub(super) fn sheet(sizing: &Sizing) -> Sheet {
         } else {
             String::new()
         };
-        answers.push(counts(&reading.capacity, &of, sizing.target.zones));
+        answers.push(counts(&reading.capacity, &of, &sizing.target));
         sections.push(bounds(&reading.capacity, &of));
         sections.push(flows(&reading.capacity));
         sections.extend(reading.capacity.cross_zone.map(cross_zone));
@@ -96,7 +96,8 @@ fn encryption_and_syncs(target: &Target) -> String {
 }
 
 /// The answer.
-fn counts(capacity: &Capacity, of: &str, zones: u32) -> Section {
+fn counts(capacity: &Capacity, of: &str, target: &Target) -> Section {
+    let zones = target.zones;
     let row = |name: &str, brokers: String, why: String| vec![name.to_owned(), brokers, why];
     let lower_bound = !capacity.physics.unknown_bounds.is_empty();
     let at_least = |brokers: u64| {
@@ -127,20 +128,32 @@ fn counts(capacity: &Capacity, of: &str, zones: u32) -> Section {
         rows.push(row("stated", number::count(stated.brokers), why));
     }
     for mode in &capacity.failure_modes {
-        let carries = if mode.plan_carries { "carry it" } else { "do NOT carry it" };
         let fullest = mode
             .fullest
             .zip(mode.fullest_share)
             .map(|(name, share)| format!(", {} at {}", name.words(), share_words(share)));
         let why = format!(
-            "by physics; of the plan's brokers {} are left and {carries}{}",
+            "by physics; of the plan's brokers {} are left{}{}",
             number::count(mode.plan_brokers_left),
+            survivors(capacity, mode, target),
             fullest.unwrap_or_default()
         );
         rows.push(row(&format!("{} down", mode.down), at_least(mode.physics_brokers), why));
     }
     let columns = vec![Column::text(""), Column::number("brokers"), Column::text("")];
     section("Brokers", of, Body::Table { columns, rows })
+}
+
+/// What those that are left can do. Nothing is said of a load that no number of brokers carries.
+fn survivors(capacity: &Capacity, mode: &FailureMode, target: &Target) -> &'static str {
+    match (capacity.unreachable.is_empty(), mode.plan_carries) {
+        (false, _) => "",
+        (true, false) => " and do NOT carry the load",
+        (true, true) if target.replication == 1 => {
+            " and carry what is written to them; what the others held has no other copy"
+        }
+        (true, true) => " and carry the load",
+    }
 }
 
 fn physics(capacity: &Capacity) -> String {

@@ -40,7 +40,12 @@ pub(super) fn power(arguments: &TrialPowerArgs) -> Result<End> {
         pair_s: Some(progress::estimate_s(&planned) / f64::from(planned.blocks.max(1))),
     };
     check(&question)?;
-    let result = design(&document, question).map_err(|error| refused(&error))?;
+    let mut result = design(&document, question).map_err(|error| refused(&error))?;
+    if arguments.from.is_some() && plan.arms.len() == 1 {
+        let caution = "The times are those of the reference and its repetition, which is all that this run had: each arm of the \
+                       trial that is meant adds its blocks.";
+        result.cautions.push(caution.to_owned());
+    }
     printer::out(&match arguments.output {
         CompareOutput::Text => plumb_report::power_text::render(&result, printer::style()),
         CompareOutput::Json => format!("{}\n", serde_json::to_string_pretty(&result)?),
@@ -63,10 +68,6 @@ fn refused(error: &PowerError) -> UsageError {
 }
 
 fn check(question: &Question) -> Result<(), UsageError> {
-    if !(question.level > 0.5 && question.level < 1.0) {
-        let message = format!("a level of {} is none", question.level);
-        return Err(UsageError::new(message, "--level takes a value above 0.5 and below 1, such as 0.95"));
-    }
     let shares = [("--margin", Some(question.margin)), ("--detect", question.detect)];
     match shares.into_iter().find(|(_, share)| share.is_some_and(|share| share <= 0.0)) {
         Some((flag, _)) => Err(UsageError::new(

@@ -42,11 +42,6 @@ fn optional(flag: &str, text: Option<&str>, zone: &TimeZone) -> Result<Option<Ti
 pub(super) fn question(arguments: &FleetArgs, zone: &TimeZone) -> Result<FleetQuestion, UsageError> {
     let change = arguments.change.as_deref().unwrap_or_default();
     let metric = metric(arguments)?;
-    // The interval of equivalence has the level 2 x level - 1, which has to be one.
-    if !(arguments.level > 0.5 && arguments.level < 1.0) {
-        let message = format!("--level {} is no confidence level", arguments.level);
-        return Err(UsageError::new(message, "expected more than 0.5 and less than 1, such as 0.95"));
-    }
     let margin = arguments.margin.0;
     if !(0.0..1.0).contains(&margin) {
         let message = format!("--margin {margin} is no margin");
