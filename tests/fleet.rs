@@ -231,7 +231,6 @@ fn what_cannot_be_compared_is_an_error_with_a_next_step() {
     let with = |flag: &'static str, value: &'static str| [&COLUMNS, [flag, value].as_slice()].concat();
     failed(&with("--time-zone", "Mars/Olympus"), "--time-zone \"Mars/Olympus\" is not known");
     failed(&with("--strata", "site"), "--strata site: no server's site is known");
-    failed(&with("--level", "95"), "--level 95 is no confidence level");
     failed(&with("--surge", "2026-01-16"), "has no end");
     failed(
         &with("--surge", "2026-03-01/2026-03-02"),
@@ -344,4 +343,19 @@ fn the_guide_shows_what_the_program_prints() {
         }
     }
     assert!(commands >= 2, "{commands}");
+}
+
+#[test]
+fn a_level_that_no_figure_carries_and_a_step_of_nothing_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = Fleet::default().write(directory.path());
+    for (flag, value, said) in [
+        ("--level", "95", "at most 0.999"),
+        ("--level", "0.9999999", "at most 0.999"),
+        ("--step", "0s", "a time above 0"),
+    ] {
+        let ended = trial(&file, &[&COLUMNS, [flag, value].as_slice()].concat());
+        assert_eq!(ended.code(), Some(2), "{flag} {value}: {}", ended.stderr);
+        assert!(ended.stderr.contains(said), "{flag} {value}: {}", ended.stderr);
+    }
 }

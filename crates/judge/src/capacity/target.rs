@@ -129,9 +129,7 @@ impl Target {
         in_range("the compression ratio", Some(self.compression_ratio), COMPRESSION, |n| {
             n >= COMPRESSION_LEAST
         })?;
-        in_range("the peak factor", Some(self.peak_factor), "1 to 1e6: peak over mean", |n| {
-            (1.0..=1e6).contains(&n)
-        })?;
+        in_range("the peak factor", Some(self.peak_factor), "1 or more: peak over mean", |n| n >= 1.0)?;
         in_range("the replication factor", Some(f64::from(self.replication)), "1 or more", |n| n >= 1.0)?;
         in_range("the number of consumer groups", Some(self.groups), "0 to 1e6", |n| {
             (0.0..=1e6).contains(&n)
