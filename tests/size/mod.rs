@@ -111,7 +111,7 @@ fn what_cannot_be_ends_as_a_usage_error_that_says_what_can() {
         ("--bytes 10Gb/s", "bits are written out"),
         ("--bytes 0B/s", "more than 0"),
         ("--bytes 1GB/s --peak 0.5", "1 or more"),
-        ("--bytes 1GB/s --groups nan", "0 or more"),
+        ("--bytes 1GB/s --groups nan", "0 to 1e6"),
         ("--bytes 1GB/s --zones 1", "--reserve broker"),
         ("--bytes 1GB/s --utilisation 2", "at most 1"),
         ("--bytes 1GB/s --machine m9", "m5.large"),
