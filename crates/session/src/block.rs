@@ -4,9 +4,9 @@ use super::devices;
 use super::document::{Record, timestamp};
 use super::fold::StepFold;
 use super::order::Slot;
+use super::readings::BlockReader;
 use super::space::Space;
 use super::target::Target;
-use super::watch::Watch;
 use crate::context::RunContext;
 use crate::error::Result;
 use crate::run_dir::{RunDir, RunDirError};
@@ -101,16 +101,16 @@ pub(super) fn run(job: &Job<'_>, place: &mut Place<'_>) -> Result<bool> {
     let until_device = devices::until_device(&spec, target, context)?;
     let started_at = Timestamp::now();
     context.tell(&Event::Block { title: &job.title, step: slot.index, share: &spec.share });
-    let mut watch = Watch::begin(target);
+    let mut reader = BlockReader::begin(target);
     fold.begin_block(slot.round);
     let mut write_error = None;
     let mut next_write = Instant::now() + WRITE_EVERY;
     let result = {
         let mut sink = |observation: Observation<'_>| match observation {
             Observation::ScheduleBegins => fold.schedule_begins(),
-            Observation::MeasuredPartBegins => watch.measured_part_begins(),
-            Observation::SecondBegins(second) => watch.second_begins(second),
-            Observation::MeasuredPartEnds => watch.measured_part_ends(),
+            Observation::MeasuredPartBegins => reader.measured_part_begins(),
+            Observation::SecondBegins(second) => reader.second_begins(second),
+            Observation::MeasuredPartEnds => reader.measured_part_ends(),
             Observation::Second(part) => {
                 context.tell(&Event::Second(part));
                 let mut keep = || -> Result<(), RunDirError> {
@@ -140,19 +140,19 @@ pub(super) fn run(job: &Job<'_>, place: &mut Place<'_>) -> Result<bool> {
         Err(plumb_load::LoadError::Stopped) => return Ok(false),
         other => other?,
     };
-    let watched = watch.end();
-    let mut block = fold.end_block(&outcome, &watched.cpu, dir)?;
+    let readings = reader.end();
+    let mut block = fold.end_block(&outcome, &readings.cpu, dir)?;
     block.position = slot.position;
     block.cut_short = outcome.stopped;
     block.started_at = timestamp(started_at);
-    block.request_times = watched.request_times.clone();
-    block.host = watched.host.clone();
-    block.broker_io = watched.broker_io;
-    block.client_cpu_s = watched.own.as_ref().and_then(|own| own.cpu_ns).map(|ns| ns as f64 / 1e9);
-    block.broker_cpu_s = watched.broker_cpu_s;
+    block.request_times = readings.request_times.clone();
+    block.host = readings.host.clone();
+    block.broker_io = readings.broker_io;
+    block.client_cpu_s = readings.own.as_ref().and_then(|own| own.cpu_ns).map(|ns| ns as f64 / 1e9);
+    block.broker_cpu_s = readings.broker_cpu_s;
     block.broker_start = job.broker_start;
     block.until_device = until_device;
-    record.block_done(index, fold, (block, outcome, watched), (target, &topic));
+    record.block_done(index, fold, (block, outcome, readings), (target, &topic));
     if let Some(room) = room {
         space.note_use(target, &room);
         target.delete(&job.topic);

@@ -1,14 +1,14 @@
 //! Keeps the run document true while the run goes on.
 
+use super::checkpoint::Span;
 use super::fold::{StepFold, per_s};
-use super::kept::Span;
 use super::read_back::{differences, durability, effective};
+use super::readings::BlockReadings;
 use super::sums::{
     add_accounting, add_counts, add_errors, add_instrument, add_span, add_spread, merge_statistics,
     throughput,
 };
 use super::target::Target;
-use super::watch::Watched;
 use crate::error::Result;
 use jiff::Timestamp;
 use plumb_judge::judge;
@@ -202,7 +202,7 @@ impl Record {
         &mut self,
         index: usize,
         fold: &StepFold,
-        (block, outcome, watched): (BlockResult, BlockOutcome, Watched),
+        (block, outcome, watched): (BlockResult, BlockOutcome, BlockReadings),
         (target, topic): (&Target, &TopicShape),
     ) {
         let same_clock = self.same_clock;

@@ -1,8 +1,8 @@
 //! Why a session cannot go on.
 
-use crate::around::{HookError, HostSettingError, JournalError};
+use crate::arm_changes::{HookError, HostSettingError, JournalError};
+use crate::checkpoint::DamagedHistogram;
 use crate::client_config::ConfigFileError;
-use crate::kept::DamagedHistogram;
 use crate::memory::TooLittleMemory;
 use crate::resume::ResumeError;
 use crate::run_dir::RunDirError;

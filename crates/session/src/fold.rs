@@ -3,20 +3,20 @@
 //! A second stays open for a while, because its parts come from several threads; then its figures are made, its
 //! histograms are written to the logs, and their memory is given back: a long run's memory stays flat.
 
-mod head;
+mod beginning;
 mod logs;
 #[cfg(test)]
 mod tests;
 mod times;
 
-pub(super) use head::SECONDS_MOST;
+pub(super) use beginning::SECONDS_MOST;
 pub use times::histogram_of;
 
+use super::checkpoint::DamagedHistogram;
 use super::cpu::CpuBySecond;
-use super::kept::DamagedHistogram;
 use crate::error::Result;
 use crate::run_dir::{RunDir, RunDirError};
-use head::Head;
+use beginning::Beginning;
 use logs::Logs;
 use plumb_load::BlockOutcome;
 use plumb_load::observation::{Measure, SecondPart};
@@ -29,7 +29,7 @@ use plumb_stats::interval::{Batch, Spread, batches};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
-use times::{KeptTimes, Recorded, Times, second_latency};
+use times::{Recorded, Times, TimesState, second_latency};
 
 /// Seconds for which a second's parts are waited for after it ended.
 const OPEN_SECONDS: u32 = 3;
@@ -38,7 +38,7 @@ const OPEN_SECONDS: u32 = 3;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct FoldState {
     #[serde(flatten)]
-    times: KeptTimes,
+    times: TimesState,
     /// Bytes of each log, by its name.
     pub(super) log_bytes: BTreeMap<String, u64>,
 }
@@ -73,7 +73,7 @@ pub(crate) struct StepFold {
     open: BTreeMap<(u32, bool), OpenSecond>,
     pub(crate) series: Vec<SecondRow>,
     /// In a trial, the beginning of the block under way: its warm-up is left out when the block is over.
-    head: Option<Head>,
+    head: Option<Beginning>,
 }
 
 impl StepFold {
@@ -99,7 +99,7 @@ impl StepFold {
 
     /// The same for a block of a trial: what of its beginning is warm-up, beyond the planned one, is in no figure and no log.
     pub(crate) fn leaving_warm_up_out(self) -> Self {
-        StepFold { head: Some(Head::default()), logs: self.logs.after_each_block(), ..self }
+        StepFold { head: Some(Beginning::default()), logs: self.logs.after_each_block(), ..self }
     }
 
     /// The fold of a step as it was kept; `result` is the step in the document.
@@ -165,7 +165,7 @@ impl StepFold {
         self.block = block;
         self.block_times = Times::default();
         self.logs.begin_block();
-        self.head = self.head.take().map(|_| Head::default());
+        self.head = self.head.take().map(|_| Beginning::default());
     }
 
     /// Takes what one thread saw in one second.
@@ -227,7 +227,7 @@ impl StepFold {
         // The second in which the measured part ends is not a whole one.
         let last = u32::try_from((begun + measured).as_secs().saturating_sub(1)).unwrap_or(u32::MAX);
         let own: Vec<SecondRow> = self.series.iter().filter(|row| row.block == self.block).cloned().collect();
-        let first = head::first_that_counts(&own, last).unwrap_or(0);
+        let first = beginning::first_that_counts(&own, last).unwrap_or(0);
         let (held, recorded) = head.release(first)?;
         held.iter().for_each(|times| self.add(times));
         let cut = self.series.iter_mut().filter(|row| row.block == self.block && row.second < first);

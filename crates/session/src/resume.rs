@@ -4,9 +4,9 @@
 //! A block counts as done when it is in its step's kept file; a block that was under way is run anew, at its place in the
 //! order and with its seeds. In a trial the whole round is: blocks hours apart, or on different starts of brokers, are no pair.
 
+use super::checkpoint::{self, CandidateCheckpoint, Span, StepCheckpoint};
 use super::document::Record;
 use super::fold::StepFold;
-use super::kept::{self, KeptCandidate, KeptStep, Span};
 use super::search::{Candidate, candidate_stem};
 use super::space::Space;
 use crate::context::RunContext;
@@ -93,8 +93,8 @@ pub(super) fn open(path: &Path, context: RunContext) -> Result<Run> {
     }
     let dir = RunDir::reopen(directory, &log_bytes)?;
     for stem in taken_back {
-        dir.remove_state(&kept::file(&stem))?;
-        dir.rename_state(&kept::file_before(&stem), &kept::file(&stem))?;
+        dir.remove_state(&checkpoint::file(&stem))?;
+        dir.rename_state(&checkpoint::file_before(&stem), &checkpoint::file(&stem))?;
     }
     run(document, steps, dir, context)
 }
@@ -102,7 +102,7 @@ pub(super) fn open(path: &Path, context: RunContext) -> Result<Run> {
 /// The run as it was after the last block of each step.
 fn run(
     mut document: RunDocument,
-    steps: Vec<Option<KeptStep>>,
+    steps: Vec<Option<StepCheckpoint>>,
     dir: RunDir,
     context: RunContext,
 ) -> Result<Run> {
@@ -129,7 +129,7 @@ fn run(
     }
     let record = Record::resumed(document, spans);
     let level = record.document.plan.level;
-    let restore = |(index, kept): (usize, Vec<KeptCandidate>)| -> Result<Vec<Candidate>> {
+    let restore = |(index, kept): (usize, Vec<CandidateCheckpoint>)| -> Result<Vec<Candidate>> {
         let mut all = Vec::new();
         for candidate in kept {
             let rate_per_s = candidate.rate_per_s;
@@ -220,15 +220,15 @@ fn kept_steps(
     document: &RunDocument,
     directory: &Path,
     context: &RunContext,
-) -> Result<(Vec<Option<KeptStep>>, Vec<String>)> {
-    let read = |(plan, name): (&StepPlan, String)| -> Result<Option<KeptStep>> {
+) -> Result<(Vec<Option<StepCheckpoint>>, Vec<String>)> {
+    let read = |(plan, name): (&StepPlan, String)| -> Result<Option<StepCheckpoint>> {
         let path = directory.join(name);
         let text = match fs_err::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             text => text.map_err(RunDirError::Read)?,
         };
         let damaged = || ResumeError::Damaged { path: path.display().to_string() };
-        let step: KeptStep = serde_json::from_slice(&text).map_err(|_| damaged())?;
+        let step: StepCheckpoint = serde_json::from_slice(&text).map_err(|_| damaged())?;
         if step.run != document.run.id || step.result.name != plan.name {
             return Err(damaged().into());
         }
@@ -237,9 +237,9 @@ fn kept_steps(
     let (mut steps, mut stems) = (Vec::new(), Vec::new());
     for (index, plan) in document.plan.steps.iter().enumerate() {
         let stem = stem(index, plan);
-        let step = match read((plan, kept::file(&stem)))? {
+        let step = match read((plan, checkpoint::file(&stem)))? {
             // Killed between putting the former aside and writing the next.
-            None => read((plan, kept::file_before(&stem)))?,
+            None => read((plan, checkpoint::file_before(&stem)))?,
             step => step,
         };
         steps.push(step);
@@ -250,7 +250,7 @@ fn kept_steps(
         let broken = broken_rounds(&steps);
         for ((step, stem), plan) in steps.iter_mut().zip(stems).zip(&document.plan.steps) {
             if step.as_ref().is_some_and(|step| rounds(step).any(|round| broken.contains(&round))) {
-                *step = read((plan, kept::file_before(&stem)))?;
+                *step = read((plan, checkpoint::file_before(&stem)))?;
                 taken_back.push(stem);
             }
         }
@@ -267,13 +267,13 @@ fn kept_steps(
     Ok((steps, taken_back))
 }
 
-fn rounds(step: &KeptStep) -> impl Iterator<Item = u32> {
+fn rounds(step: &StepCheckpoint) -> impl Iterator<Item = u32> {
     step.result.blocks.iter().map(|block| block.block)
 }
 
 /// Rounds in which some step has a block and another has none.
-fn broken_rounds(steps: &[Option<KeptStep>]) -> BTreeSet<u32> {
-    let of = |step: &Option<KeptStep>| -> BTreeSet<u32> { step.iter().flat_map(rounds).collect() };
+fn broken_rounds(steps: &[Option<StepCheckpoint>]) -> BTreeSet<u32> {
+    let of = |step: &Option<StepCheckpoint>| -> BTreeSet<u32> { step.iter().flat_map(rounds).collect() };
     let any: BTreeSet<u32> = steps.iter().flat_map(of).collect();
     any.into_iter().filter(|round| !steps.iter().all(|step| of(step).contains(round))).collect()
 }

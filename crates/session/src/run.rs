@@ -4,10 +4,10 @@
 //! that is killed leaves one that loads; what it had done by then is kept beside it, so that it can go on. What the run
 //! made on the cluster (topics, groups) it deletes, however it ends.
 
-use crate::around::{self, Around};
-use crate::beside::{self, RunPart};
+use crate::arm_changes::{self, ArmChanges};
 use crate::block::{self, Job, Place};
 use crate::ceiling;
+use crate::checkpoint::{self, StepCheckpoint};
 use crate::client_config;
 use crate::context::RunContext;
 use crate::document::Record;
@@ -15,7 +15,6 @@ use crate::error::Result;
 #[cfg(doc)]
 use crate::error::SessionError;
 use crate::fold::StepFold;
-use crate::kept::{self, KeptStep};
 use crate::memory;
 use crate::order::{Slot, order, share};
 use crate::reachable;
@@ -25,6 +24,7 @@ use crate::search::Candidate;
 use crate::space::Space;
 use crate::target::{self, Target};
 use crate::targets::Targets;
+use crate::unmeasured::{self, RunPart};
 use crate::watcher::{Event, Watcher};
 use jiff::Timestamp;
 use plumb_load::calibrate::calibrate;
@@ -97,7 +97,7 @@ pub fn run(
 /// [`SessionError`], as for [`run`]; [`ResumeError`](crate::ResumeError) where it cannot go on.
 pub fn resume(directory: &Path, stop: &Arc<AtomicBool>, watcher: &Arc<dyn Watcher>) -> Result<Finished> {
     resumption::check_host(directory)?;
-    around::put_right(resumption::directory(directory), watcher)?;
+    arm_changes::put_right(resumption::directory(directory), watcher)?;
     let mut run = resumption::open(directory, RunContext::new(Properties::new(), stop, watcher))?;
     run.context.security = check(&run.record.document.plan)?.properties;
     run.carry()
@@ -114,14 +114,14 @@ pub fn check(plan: &Plan) -> Result<ClientConfig> {
     }
     target::check(plan)?;
     memory::check(plan)?;
-    around::check(plan)?;
+    arm_changes::check(plan)?;
     Ok(config)
 }
 
 /// A run that failed keeps its document when it measured something, and leaves nothing when it did not.
 fn keep_what_was_measured(dir: &RunDir, document: &RunDocument, context: &RunContext) {
     let nothing = |step: &StepResult| step.series.is_empty() && step.search.is_none();
-    let nothing_to_undo = !around::is_left(dir);
+    let nothing_to_undo = !arm_changes::is_left(dir);
     if nothing_to_undo && document.run.resumed.is_empty() && document.steps.iter().all(nothing) {
         dir.discard();
     } else if dir.write_document(document).is_ok() {
@@ -194,11 +194,11 @@ impl Run {
     /// Everything between the first and the last word of the document.
     fn measure(&mut self) -> Result<()> {
         let plan = self.record.document.plan.clone();
-        let _claim = around::claim(&plan, &self.dir, &self.context)?;
+        let _claim = arm_changes::claim(&plan, &self.dir, &self.context)?;
         self.record.describe_host();
         if plan.trial.is_none() {
             let changed = &mut self.record.document.environment.changed_by_trial;
-            *changed = changed.take().or_else(around::changed_by_others);
+            *changed = changed.take().or_else(arm_changes::changed_by_others);
         }
         // Whoever goes on with the run has to know its host before it undoes anything there.
         self.dir.write_document(&self.record.document)?;
@@ -224,7 +224,7 @@ impl Run {
             if self.record.document.steps[index].twin.is_some() {
                 continue;
             }
-            if let Some(times) = beside::twin(&plan, index, &part, targets.of(index), &self.context)? {
+            if let Some(times) = unmeasured::twin(&plan, index, &part, targets.of(index), &self.context)? {
                 self.record.twin_done(index, times);
                 self.keep(index)?;
             }
@@ -305,16 +305,16 @@ impl Run {
     ) -> Result<()> {
         let broker_start = targets.broker_start;
         let target = targets.of(slot.index);
-        let around = match around::arm(plan, slot.index) {
+        let changes = match arm_changes::arm(plan, slot.index) {
             None => None,
             Some(arm) => {
-                Some(Around::enter(arm, slot.round, &target.cluster.bootstrap, &self.dir, &self.context)?)
+                Some(ArmChanges::enter(arm, slot.round, &target.cluster.bootstrap, &self.dir, &self.context)?)
             }
         };
-        self.record.document.steps[slot.index].effective.host = around::host_settings(plan);
+        self.record.document.steps[slot.index].effective.host = arm_changes::host_settings(plan);
         let job = Job { broker_start, ..self.job(plan, slot, spin_ns) };
         let done = self.block(&job, target);
-        let undone = around.map_or(Ok(()), Around::leave);
+        let undone = changes.map_or(Ok(()), ArmChanges::leave);
         match (done, undone) {
             (Err(error), Err(left)) if error.is_stop() => Err(left),
             (Err(error), Err(left)) => {
@@ -373,7 +373,7 @@ impl Run {
             return Ok(());
         }
         let fold = &self.folds[index];
-        let step = KeptStep {
+        let step = StepCheckpoint {
             run: self.record.document.run.id.clone(),
             result: result.clone(),
             span: self.record.spans[index],
@@ -381,17 +381,17 @@ impl Run {
             candidates: self.candidates[index].iter().map(|candidate| candidate.kept(&self.dir)).collect(),
         };
         if self.record.document.plan.trial.is_some() {
-            self.dir.rename_state(&kept::file(fold.stem()), &kept::file_before(fold.stem()))?;
+            self.dir.rename_state(&checkpoint::file(fold.stem()), &checkpoint::file_before(fold.stem()))?;
         }
-        kept::write(&self.dir, fold.stem(), &step)?;
+        checkpoint::write(&self.dir, fold.stem(), &step)?;
         Ok(())
     }
 
     /// A complete run does not go on.
     fn forget_state(&self) -> Result<()> {
         for fold in &self.folds {
-            self.dir.remove_state(&kept::file(fold.stem()))?;
-            self.dir.remove_state(&kept::file_before(fold.stem()))?;
+            self.dir.remove_state(&checkpoint::file(fold.stem()))?;
+            self.dir.remove_state(&checkpoint::file_before(fold.stem()))?;
         }
         Ok(())
     }

@@ -4,9 +4,9 @@
 //! step; those of the highest rate that held become the step's figures.
 
 use super::block::{self, Job, Place};
+use super::checkpoint::CandidateCheckpoint;
 use super::document::{Record, empty_result};
 use super::fold::StepFold;
-use super::kept::KeptCandidate;
 use super::order::Slot;
 use super::run::{Run, stem};
 use super::target::Target;
@@ -49,8 +49,8 @@ pub(super) struct Candidate {
 
 impl Candidate {
     /// As it is kept.
-    pub(super) fn kept(&self, dir: &RunDir) -> KeptCandidate {
-        KeptCandidate {
+    pub(super) fn kept(&self, dir: &RunDir) -> CandidateCheckpoint {
+        CandidateCheckpoint {
             rate_per_s: self.rate_per_s,
             result: self.record.document.steps[0].clone(),
             span: self.record.spans[0],

@@ -1,8 +1,8 @@
 //! What blocks add up to: counts, the broker's word, statistics, rates, what the instrument cost.
 
+use super::checkpoint::Span;
 use super::fold::per_s;
-use super::kept::Span;
-use super::watch::Watched;
+use super::readings::BlockReadings;
 use plumb_load::BlockOutcome;
 use plumb_model::document::StepResult;
 use plumb_model::facts::ThreadUsage;
@@ -162,7 +162,7 @@ pub(super) fn add_errors(sum: &mut Vec<ErrorCount>, errors: &[ErrorCount]) {
 
 pub(super) fn add_instrument(
     step: &mut StepResult,
-    (watched, outcome): (&Watched, &BlockOutcome),
+    (watched, outcome): (&BlockReadings, &BlockOutcome),
     span: Span,
 ) {
     let first = step.blocks.is_empty();

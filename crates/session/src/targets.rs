@@ -4,9 +4,9 @@
 //! neighbours in time, and all of them are started anew together: what one start of a JVM has and another has not is then in
 //! every arm alike, and in the noise floor.
 
-use super::beside::{self, RunPart};
 use super::resume;
 use super::target::Target;
+use super::unmeasured::{self, RunPart};
 use crate::context::RunContext;
 use crate::error::Result;
 use plumb_model::document::RunDocument;
@@ -77,7 +77,7 @@ impl Targets {
     pub(super) fn settle(&mut self, plan: &Plan, part: &RunPart, context: &RunContext) -> Result<()> {
         for at in 0..self.all.len() {
             let Some(step) = self.of_step.iter().position(|target| *target == at) else { continue };
-            beside::settle(plan, step, part, &mut self.all[at], context)?;
+            unmeasured::settle(plan, step, part, &mut self.all[at], context)?;
         }
         Ok(())
     }

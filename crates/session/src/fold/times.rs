@@ -1,7 +1,7 @@
 //! The times that a second, a block or a step has seen, by measure. Not their figures: those are made by the statistics
 //! crate.
 
-use super::super::kept::{DamagedHistogram, KeptHistogram};
+use super::super::checkpoint::{DamagedHistogram, HistogramState};
 use plumb_load::observation::{Measure, SecondPart};
 use plumb_load::tally::Tally;
 use plumb_model::observation::SecondLatency;
@@ -29,11 +29,11 @@ pub(super) struct Times {
 
 /// The same as it is kept: small where few different times were seen.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct KeptTimes {
+pub(super) struct TimesState {
     /// Response and service time.
-    end_to_end: [KeptHistogram; 2],
-    acknowledge: [KeptHistogram; 2],
-    slip: KeptHistogram,
+    end_to_end: [HistogramState; 2],
+    acknowledge: [HistogramState; 2],
+    slip: HistogramState,
 }
 
 /// How many times were recorded, whatever they were.
@@ -82,17 +82,17 @@ impl Times {
     }
 }
 
-impl KeptTimes {
+impl TimesState {
     /// How many times were recorded, end to end and to the acknowledgement.
     pub(super) fn recorded(&self) -> Recorded {
         Recorded { end_to_end: self.end_to_end[0].recorded(), acknowledge: self.acknowledge[0].recorded() }
     }
 }
 
-impl From<&Times> for KeptTimes {
+impl From<&Times> for TimesState {
     fn from(times: &Times) -> Self {
         let pair = |pair: &Pair| [(&pair.response).into(), (&pair.service).into()];
-        KeptTimes {
+        TimesState {
             end_to_end: pair(&times.end_to_end),
             acknowledge: pair(&times.acknowledge),
             slip: (&times.slip).into(),
@@ -100,11 +100,11 @@ impl From<&Times> for KeptTimes {
     }
 }
 
-impl TryFrom<&KeptTimes> for Times {
+impl TryFrom<&TimesState> for Times {
     type Error = DamagedHistogram;
 
-    fn try_from(kept: &KeptTimes) -> Result<Times, DamagedHistogram> {
-        let pair = |[response, service]: &[KeptHistogram; 2]| -> Result<Pair, DamagedHistogram> {
+    fn try_from(kept: &TimesState) -> Result<Times, DamagedHistogram> {
+        let pair = |[response, service]: &[HistogramState; 2]| -> Result<Pair, DamagedHistogram> {
             Ok(Pair { response: response.try_into()?, service: service.try_into()? })
         };
         Ok(Times {

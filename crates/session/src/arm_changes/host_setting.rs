@@ -1,6 +1,6 @@
 //! A kernel setting of this host: found by its name, read, written, and read back.
 
-use super::way_back;
+use super::inverse;
 use plumb_model::fault::{Fault, HasFault};
 use std::borrow::Cow;
 use std::io;
@@ -43,7 +43,7 @@ pub enum HostSettingError {
     #[error(
         "host setting {name} could not be put back: the kernel does not take {part} = {value} again, as it is now"
     )]
-    NoWayBack { name: String, part: String, value: String },
+    NoInverse { name: String, part: String, value: String },
     #[error("host settings {name} and {other} of one arm: each undoes the other")]
     Twice { name: String, other: String },
 }
@@ -66,7 +66,7 @@ impl HasFault for HostSettingError {
                 "`sysctl -a` lists what this kernel has; a module may have to be loaded"
             }
             HostSettingError::Permission { .. } => "run the trial as root, or leave `host` out of its arms",
-            HostSettingError::NoWayBack { .. } => {
+            HostSettingError::NoInverse { .. } => {
                 "a trial changes only what it can put back: set it by hand for the whole trial, or in an arm's `before` with its way back in `after`"
             }
             HostSettingError::Twice { .. } => "leave one of them out: they are two names of one limit",
@@ -145,7 +145,7 @@ impl Setting {
         self.read(files)?;
         let opened = fs_err::OpenOptions::new().write(true).open(files.locate(&self.path));
         opened.map_err(|source| self.permission(source))?;
-        way_back::check(self, files)
+        inverse::check(self, files)
     }
 
     /// What it is now: of a file that lists the choices, the one in brackets.

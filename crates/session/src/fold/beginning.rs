@@ -3,9 +3,9 @@
 //!
 //! Each second is kept as its buckets that are not empty, so that what is held stays small beside whole histograms.
 
-use super::super::kept::DamagedHistogram;
+use super::super::checkpoint::DamagedHistogram;
 use super::SecondRow;
-use super::times::{KeptTimes, Recorded, Times};
+use super::times::{Recorded, Times, TimesState};
 use plumb_stats::warm_up::warm_up;
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ pub(in super::super) const SECONDS_MOST: usize = 240;
 
 /// The seconds held back, by their number.
 #[derive(Debug, Default)]
-pub(super) struct Head {
-    seconds: BTreeMap<u32, Vec<KeptTimes>>,
+pub(super) struct Beginning {
+    seconds: BTreeMap<u32, Vec<TimesState>>,
 }
 
-impl Head {
+impl Beginning {
     /// Holds a second's part back. False where it is too late in the block for that.
     pub(super) fn hold(&mut self, second: u32, times: &Times) -> bool {
         if !self.seconds.contains_key(&second) && self.seconds.len() >= SECONDS_MOST {
@@ -33,7 +33,7 @@ impl Head {
         let mut warm_up = std::mem::take(&mut self.seconds);
         let kept = warm_up.split_off(&from);
         let mut cut = Recorded::default();
-        for recorded in warm_up.values().flatten().map(KeptTimes::recorded) {
+        for recorded in warm_up.values().flatten().map(TimesState::recorded) {
             cut.end_to_end += recorded.end_to_end;
             cut.acknowledge += recorded.acknowledge;
         }

@@ -16,7 +16,7 @@ const HALVES: [[&str; 2]; 3] = [
 const SCHEDULER: &str = "queue/scheduler";
 
 /// What to write, in this order, to have a setting as it is now.
-pub(super) fn way_back(
+pub(super) fn inverse(
     setting: &Setting,
     files: &HostFiles,
 ) -> Result<Vec<(Setting, String)>, HostSettingError> {
@@ -35,11 +35,11 @@ pub(super) fn way_back(
 
 /// Refuses a setting that could not be put back: what is to be written then is written now, where it changes nothing.
 pub(super) fn check(setting: &Setting, files: &HostFiles) -> Result<(), HostSettingError> {
-    for (part, value) in way_back(setting, files)? {
+    for (part, value) in inverse(setting, files)? {
         // A share of 0 that is in force is no way back: the kernel takes it for no change and leaves the amount.
         let stays = halves(setting)?.is_some() && value == "0";
         if stays || part.write(files, &value).is_err() {
-            return Err(HostSettingError::NoWayBack { name: setting.name.clone(), part: part.name, value });
+            return Err(HostSettingError::NoInverse { name: setting.name.clone(), part: part.name, value });
         }
     }
     Ok(())
@@ -113,7 +113,7 @@ mod tests {
     }
 
     fn back(name: &str, files: &HostFiles) -> Vec<(String, String)> {
-        let back = way_back(&Setting::new(name).unwrap(), files).unwrap();
+        let back = inverse(&Setting::new(name).unwrap(), files).unwrap();
         back.into_iter().map(|(setting, value)| (setting.name, value)).collect()
     }
 
@@ -161,7 +161,7 @@ mod tests {
             .unwrap();
         check(&Setting::new("vm.other").unwrap(), &files).unwrap();
         let error = check(&Setting::new("vm.odd").unwrap(), &files).unwrap_err();
-        assert!(matches!(error, HostSettingError::NoWayBack { .. }), "{error}");
+        assert!(matches!(error, HostSettingError::NoInverse { .. }), "{error}");
     }
 
     #[test]

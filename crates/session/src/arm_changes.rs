@@ -1,4 +1,4 @@
-//! What an arm of a trial changes around each of its blocks, and its way back: kernel settings of this host, and commands
+//! What an arm of a trial changes around each of its blocks, and how that is undone: kernel settings of this host, and commands
 //! of the user's.
 //!
 //! What is to be undone is on disk before it is done, so that a trial which is killed can be put right by the next one that
@@ -6,9 +6,9 @@
 
 mod hook;
 mod host_setting;
+mod inverse;
 mod journal;
 mod undo;
-mod way_back;
 
 pub use hook::HookError;
 pub use host_setting::HostSettingError;
@@ -43,7 +43,7 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
             setting.check(&HostFiles::default(), value)?;
         }
         let settings: Vec<Setting> = changes.into_iter().map(|(setting, _)| setting).collect();
-        way_back::check_together(&settings)?;
+        inverse::check_together(&settings)?;
     }
     Ok(())
 }
@@ -90,7 +90,7 @@ fn arms(plan: &Plan) -> impl Iterator<Item = &ArmPlan> {
 /// What puts the settings of this host back that any arm changes.
 fn ways_back(plan: &Plan) -> Properties {
     let settings = arms(plan).flat_map(|arm| arm.host.keys()).filter_map(|name| Setting::new(name).ok());
-    let back = settings.filter_map(|setting| way_back::way_back(&setting, &HostFiles::default()).ok());
+    let back = settings.filter_map(|setting| inverse::inverse(&setting, &HostFiles::default()).ok());
     back.flatten().map(|(setting, value)| (setting.name, value)).collect()
 }
 
@@ -116,16 +116,16 @@ pub(super) fn host_settings(plan: &Plan) -> Properties {
     names.filter_map(read).collect()
 }
 
-/// A block's surroundings, made as its arm wants them. They are undone by [`Around::leave`], and at the latest when this is
+/// A block's surroundings, made as its arm wants them. They are undone by [`ArmChanges::leave`], and at the latest when this is
 /// dropped.
-pub(super) struct Around {
+pub(super) struct ArmChanges {
     undo: Option<Undo>,
     place: PathBuf,
     secrets: Secrets,
     watcher: Arc<dyn Watcher>,
 }
 
-impl Around {
+impl ArmChanges {
     /// Makes them. No message repeats a secret of the client's properties.
     pub(super) fn enter(
         arm: &ArmPlan,
@@ -134,7 +134,7 @@ impl Around {
         dir: &RunDir,
         context: &RunContext,
     ) -> Result<Self> {
-        let mut around = Around {
+        let mut made = ArmChanges {
             undo: None,
             place: dir.path().to_owned(),
             secrets: Secrets::of(&context.security),
@@ -143,7 +143,7 @@ impl Around {
         let files = HostFiles::default();
         if let Some(undo) = Undo::of(arm, round, bootstrap, &files)? {
             undo.write(dir)?;
-            around.undo = Some(undo);
+            made.undo = Some(undo);
         }
         let changes = undo::changes(arm)?;
         for (setting, value) in &changes {
@@ -155,12 +155,12 @@ impl Around {
         }
         if let Some(command) = &arm.before {
             let hook = Hook { when: "before", command, arm: &arm.name, pair: round + 1, bootstrap };
-            match hook.run(Some(&context.stop), &around.secrets) {
+            match hook.run(Some(&context.stop), &made.secrets) {
                 Err(HookError::Stopped) => return Err(LoadError::Stopped.into()),
                 ended => ended?,
             }
         }
-        Ok(around)
+        Ok(made)
     }
 
     /// Undoes them.
@@ -169,14 +169,14 @@ impl Around {
     }
 }
 
-impl Around {
+impl ArmChanges {
     fn undo(&mut self) -> Result<()> {
         let Some(undo) = self.undo.take() else { return Ok(()) };
         undo.carry_out(&HostFiles::default(), &self.place, &self.secrets, &*self.watcher)
     }
 }
 
-impl Drop for Around {
+impl Drop for ArmChanges {
     fn drop(&mut self) {
         // The error that brought it here is the one to tell; this one must not be lost either.
         if let Err(error) = self.undo() {

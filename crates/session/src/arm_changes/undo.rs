@@ -2,7 +2,7 @@
 
 use super::hook::{Hook, Secrets};
 use super::host_setting::{HostFiles, HostSettingError, Setting};
-use super::way_back::{self, way_back};
+use super::inverse::{self, inverse};
 use crate::error::{Result, SessionError};
 use crate::resume::ResumeError;
 use crate::run_dir::{RunDir, RunDirError};
@@ -35,7 +35,7 @@ impl Undo {
         }
         let mut settings: Vec<(String, String)> = Vec::new();
         for (setting, _) in changes(arm)?.iter().rev() {
-            for (part, value) in way_back(setting, files)? {
+            for (part, value) in inverse(setting, files)? {
                 // What one reset has to be put back after it.
                 settings.retain(|(name, _)| *name != part.name);
                 settings.push((part.name, value));
@@ -119,7 +119,7 @@ pub(super) fn changes(arm: &ArmPlan) -> Result<Vec<(Setting, &str)>, HostSetting
     for (name, value) in &arm.host {
         changes.push((Setting::new(name)?, value.as_str()));
     }
-    changes.sort_by_key(|(setting, _)| !way_back::resets_others(setting));
+    changes.sort_by_key(|(setting, _)| !inverse::resets_others(setting));
     Ok(changes)
 }
 

@@ -12,7 +12,7 @@ use plumb_observe::{
 use std::net::ToSocketAddrs;
 
 /// Readings of one block.
-pub(super) struct Watch {
+pub(super) struct BlockReader {
     root: HostRoot,
     /// Read before and after the block, never within it.
     metrics: BrokerMetrics,
@@ -34,7 +34,7 @@ struct Reading {
 
 /// What a block's readings amount to.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Watched {
+pub(super) struct BlockReadings {
     pub(super) own: Option<ProcessUsage>,
     pub(super) cpu: CpuBySecond,
     pub(super) broker_cpu_s: Option<f64>,
@@ -43,7 +43,7 @@ pub(super) struct Watched {
     pub(super) request_times: Option<RequestTimes>,
 }
 
-impl Watch {
+impl BlockReader {
     pub(super) fn begin(target: &Target) -> Self {
         let lab = target.lab.as_ref();
         let metrics = target.metrics.clone();
@@ -56,7 +56,7 @@ impl Watch {
             None => listeners(&root, target).unwrap_or_default(),
         };
         let (cpu, patience) = (CpuBySecond::default(), target.cluster.patience.clone());
-        Watch { root, metrics, metrics_before, broker_pids, before: None, after: None, cpu, patience }
+        BlockReader { root, metrics, metrics_before, broker_pids, before: None, after: None, cpu, patience }
     }
 
     pub(super) fn measured_part_begins(&mut self) {
@@ -83,9 +83,9 @@ impl Watch {
         }
     }
 
-    pub(super) fn end(self) -> Watched {
+    pub(super) fn end(self) -> BlockReadings {
         let request_times = merged_times(&self.metrics, &self.metrics_before, &self.patience);
-        let mut watched = Watched { request_times, cpu: self.cpu, ..Watched::default() };
+        let mut watched = BlockReadings { request_times, cpu: self.cpu, ..BlockReadings::default() };
         let Some((before, after)) = self.before.zip(self.after) else { return watched };
         watched.own = before.own.zip(after.own).map(|(before, after)| process_usage(&before, &after));
         watched.host = before.host.zip(after.host).map(|(before, after)| host_delta(&before, &after));

@@ -16,7 +16,7 @@ use thiserror::Error;
 
 /// A step after one of its blocks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct KeptStep {
+pub(super) struct StepCheckpoint {
     /// The run that it belongs to.
     pub(super) run: String,
     /// The step in the document.
@@ -25,12 +25,12 @@ pub(super) struct KeptStep {
     pub(super) fold: FoldState,
     /// Settings that were tried on the way to the result, with what they came to: those of a search.
     #[serde(default)]
-    pub(super) candidates: Vec<KeptCandidate>,
+    pub(super) candidates: Vec<CandidateCheckpoint>,
 }
 
 /// The full-length runs at one rate of a search.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct KeptCandidate {
+pub(super) struct CandidateCheckpoint {
     pub(super) rate_per_s: f64,
     pub(super) result: StepResult,
     pub(super) span: Span,
@@ -59,14 +59,14 @@ pub(super) fn file_before(stem: &str) -> String {
 }
 
 /// Keeps a step.
-pub(super) fn write(dir: &RunDir, stem: &str, step: &KeptStep) -> Result<(), RunDirError> {
+pub(super) fn write(dir: &RunDir, stem: &str, step: &StepCheckpoint) -> Result<(), RunDirError> {
     let json = serde_json::to_vec(step).map_err(|error| RunDirError::Write(std::io::Error::other(error)))?;
     dir.write_state(&file(stem), &json)
 }
 
 /// A histogram as text: what each bucket holds, and the exact account beside it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct KeptHistogram {
+pub(super) struct HistogramState {
     /// A value of each bucket that is not empty, with its count.
     buckets: Vec<(u64, u64)>,
     /// As text, because JSON numbers end before it does.
@@ -88,18 +88,18 @@ impl HasFault for DamagedHistogram {
     }
 }
 
-impl KeptHistogram {
+impl HistogramState {
     /// Times that were recorded, those below zero and beyond the range among them.
     pub(super) fn recorded(&self) -> u64 {
         self.buckets.iter().map(|(_, count)| count).sum::<u64>() + self.negative + self.overflow
     }
 }
 
-impl From<&Histogram> for KeptHistogram {
+impl From<&Histogram> for HistogramState {
     fn from(histogram: &Histogram) -> Self {
         let (inner, exact) = (histogram.inner(), histogram.exact());
         let bucket = |value: u64| inner.lowest_equivalent(value);
-        KeptHistogram {
+        HistogramState {
             buckets: inner
                 .iter_recorded()
                 .map(|step| (bucket(step.value_iterated_to()), step.count_at_value()))
@@ -113,10 +113,10 @@ impl From<&Histogram> for KeptHistogram {
     }
 }
 
-impl TryFrom<&KeptHistogram> for Histogram {
+impl TryFrom<&HistogramState> for Histogram {
     type Error = DamagedHistogram;
 
-    fn try_from(kept: &KeptHistogram) -> Result<Histogram, DamagedHistogram> {
+    fn try_from(kept: &HistogramState) -> Result<Histogram, DamagedHistogram> {
         let mut inner = hdrhistogram::Histogram::<u64>::new_with_bounds(1, TIME_MAX_NS, DIGITS)
             .expect("constant bounds are in order");
         for (value, count) in &kept.buckets {
@@ -144,8 +144,8 @@ mod tests {
             histogram.record_ns(time);
         }
         for (histogram, recorded) in [(Histogram::new(), 0), (histogram, 8)] {
-            let text = serde_json::to_string(&KeptHistogram::from(&histogram)).unwrap();
-            let kept: KeptHistogram = serde_json::from_str(&text).unwrap();
+            let text = serde_json::to_string(&HistogramState::from(&histogram)).unwrap();
+            let kept: HistogramState = serde_json::from_str(&text).unwrap();
             assert_eq!(kept.recorded(), recorded);
             assert_eq!(Histogram::try_from(&kept).ok(), Some(histogram));
         }
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_damaged_histogram_is_refused() {
-        let mut kept = KeptHistogram::from(&Histogram::new());
+        let mut kept = HistogramState::from(&Histogram::new());
         kept.buckets.push((5, 1));
         assert!(Histogram::try_from(&kept).is_err());
     }
