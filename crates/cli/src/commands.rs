@@ -18,6 +18,7 @@ mod trial;
 
 use crate::args::{Arguments, Command, OutputArgs, OutputFormat};
 use crate::conditions::Conditions;
+use crate::progress::Estimate;
 use crate::{handed_over, printer, progress, stop};
 use anyhow::Result;
 use plumb_model::document::{RunDocument, RunState};
@@ -106,10 +107,7 @@ fn dry_run(plan: &Plan, (format, out): (OutputFormat, Option<&Path>)) -> Result<
         OutputFormat::Json => printer::out(&format!("{}\n", serde_json::to_string_pretty(plan)?)),
         OutputFormat::Text | OutputFormat::Csv => {
             printer::out(&plumb_report::plan_text::render(plan, printer::style()));
-            printer::remark(&format!(
-                "It would take about {}.",
-                progress::duration(progress::estimate_s(plan))
-            ));
+            printer::remark(&format!("It would take {}.", Estimate::of(plan)));
         }
     }
     Ok(End::Done)

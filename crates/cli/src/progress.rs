@@ -3,8 +3,11 @@
 //! On a terminal one line that moves, and under it a table of the settings where there are several; elsewhere a line for
 //! each block. It is a watcher of the session like any other and owns nothing.
 
+mod estimate;
 pub(crate) mod steps;
 mod table;
+
+pub(crate) use estimate::Estimate;
 
 use crate::printer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -19,12 +22,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use table::{Table, figures, rate, value_bytes_planned};
 
-/// Clients, groups and readings around each block, measured on two cores with one broker here.
-const BLOCK_OVERHEAD_S: f64 = 0.8;
-/// Starting a lab whose jars are there.
-const LAB_START_S: f64 = 4.0;
-/// Trials of a search before the full-length ones: up to about a million messages a second, and down again.
-const TRIALS_ON_THE_WAY: f64 = 16.0;
 /// Lines of a terminal that the table leaves free, and how many it takes where its height is not known.
 const LINES_FREE: usize = 3;
 const LINES_USUAL: usize = 20;
@@ -65,33 +62,6 @@ struct View {
     shown: Mutex<(String, Option<Table>)>,
 }
 
-/// Seconds that a plan takes.
-pub(crate) fn estimate_s(plan: &Plan) -> f64 {
-    let blocks = f64::from(plan.blocks);
-    let searched_s = |step: &StepPlan| {
-        let full_s = step.load.planned_s().unwrap_or(0.0);
-        let around_s = step.load.warm_up.as_secs_f64() + BLOCK_OVERHEAD_S;
-        TRIALS_ON_THE_WAY * ((full_s / 4.0).max(2.0).min(full_s) + around_s)
-            + 2.0 * blocks * (full_s + around_s)
-    };
-    let step_s = |step: &StepPlan| {
-        if plan.goal.is_some() {
-            return searched_s(step);
-        }
-        let measured = step.load.planned_s().unwrap_or(0.0);
-        let twin_s = |rate: f64| 1.0 + (plan.twin as f64 / rate).min(10.0);
-        let twin = step.load.rate_per_s.filter(|_| plan.twin > 0).map_or(0.0, twin_s);
-        measured + twin + blocks * (step.load.warm_up.as_secs_f64() + BLOCK_OVERHEAD_S)
-    };
-    let lab = matches!(plan.cluster, plumb_model::plan::ClusterPlan::Lab { .. });
-    let own = plan.steps.iter().filter(|step| step.cluster.is_some()).count();
-    let paths = (own + usize::from(own < plan.steps.len())) as f64;
-    let every = plan.trial.as_ref().map_or(0, |trial| trial.restart_every);
-    let starts = if every > 0 { f64::from(plan.blocks.div_ceil(every)) } else { 1.0 };
-    let before = plan.settle.as_secs_f64() + if lab { LAB_START_S } else { 0.0 };
-    starts * paths * before + plan.steps.iter().map(step_s).sum::<f64>()
-}
-
 impl View {
     fn new(document: &RunDocument) -> Self {
         let plan = &document.plan;
@@ -99,26 +69,31 @@ impl View {
         let blocks = u64::from(plan.blocks) * plan.steps.len() as u64;
         let done: usize = document.steps.iter().map(|step| step.blocks.len()).sum();
         let left = (blocks.saturating_sub(done as u64)) as f64 / blocks.max(1) as f64;
-        let estimate_s = estimate_s(plan) * left;
+        let estimate = Estimate::of(plan).times(left);
         let target =
             if printer::quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(Some(estimate_s.ceil() as u64), target);
-        let style = ProgressStyle::with_template("{spinner} {elapsed}/{len}s {msg}").ok();
-        bar.set_style(style.unwrap_or_else(ProgressStyle::default_spinner));
+        let bar = ProgressBar::with_draw_target(Some(estimate.s.ceil() as u64), target);
+        let style = ProgressStyle::with_template(match estimate.depends_on_path {
+            false => "{spinner} {elapsed}/{len}s {msg}",
+            true => "{spinner} {elapsed} {msg}",
+        });
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
         bar.enable_steady_tick(Duration::from_millis(120));
         let what = match plan.goal {
             None if plan.trial.is_some() => {
                 let most = if until_decided(plan) { "at most " } else { "" };
-                format!("{most}{} pairs, {blocks} blocks, about", plan.blocks)
+                format!("{most}{} pairs, {blocks} blocks, {estimate}", plan.blocks)
             }
-            Some(_) => format!("a search for each of {} settings, at least", plan.steps.len()),
-            None => format!("{blocks} block{}, about", if blocks == 1 { "" } else { "s" }),
+            Some(_) => {
+                let time = duration(estimate.s);
+                format!("a search for each of {} settings, at least {time}", plan.steps.len())
+            }
+            None => format!("{blocks} block{}, {estimate}", if blocks == 1 { "" } else { "s" }),
         };
         let kept = if done > 0 { format!(", {done} of them done") } else { String::new() };
-        let time = duration(estimate_s);
         // On a terminal the line that moves tells the time as well, but a long one is said before it begins.
         if !terminal || plan.steps.len() > 1 {
-            printer::remark(&format!("plumb: {} in {what} {time}{kept}", plan.name));
+            printer::remark(&format!("plumb: {} in {what}{kept}", plan.name));
         }
         let table = (plan.steps.len() > 1).then(|| Table::new(plan, &document.steps));
         View { bar, terminal, shown: Mutex::new((String::new(), table)) }
@@ -221,6 +196,7 @@ impl View {
         let latency = &block.end_to_end;
         let what = match rate(block) {
             Some(rate) if latency.samples == 0 => figures(rate, value_bytes_planned(step)),
+            None if latency.samples == 0 => "no message came through".to_owned(),
             _ => format!("mean {}, p50 {}", ms(latency.mean_ns), ms(latency.p50_ns.map(|ns| ns as f64))),
         };
         printer::remark(&format!("plumb: {title}: {what}"));

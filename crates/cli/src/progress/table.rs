@@ -2,6 +2,7 @@
 
 use plumb_model::document::{BlockResult, StepResult};
 use plumb_model::plan::{Plan, StepPlan};
+use plumb_report::number::significant;
 use std::collections::BTreeMap;
 
 /// A line of the table.
@@ -102,22 +103,9 @@ pub(super) fn value_bytes_planned(step: &StepPlan) -> Option<f64> {
 
 /// A rate for people, in messages and in bytes where their size is known.
 pub(super) fn figures(per_s: f64, value_bytes_mean: Option<f64>) -> String {
-    let bytes =
-        value_bytes_mean.map(|bytes| format!(", {:.1} MB/s", per_s * bytes / 1e6)).unwrap_or_default();
-    format!("{} messages/s{bytes}", grouped(per_s))
-}
-
-/// A whole number with its thousands apart.
-fn grouped(number: f64) -> String {
-    let digits = format!("{number:.0}");
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    let bytes = value_bytes_mean
+        .map_or(String::new(), |bytes| format!(", {} MB/s", significant(per_s * bytes / 1e6, 3)));
+    format!("{} messages/s{bytes}", significant(per_s, 3))
 }
 
 #[cfg(test)]
@@ -138,7 +126,12 @@ mod tests {
         assert!(!table.second(1, 9));
         assert!(!table.second(0, 534_567));
         assert!(table.second(2, 9));
-        assert_eq!(table.lines(1), ["> producers 1  0/5  1,234,567 messages/s, 1234.6 MB/s"]);
+        assert_eq!(table.lines(1), ["> producers 1  0/5  1,234,567 messages/s, 1,235 MB/s"]);
+    }
+
+    #[test]
+    fn a_rate_below_one_is_no_zero() {
+        assert_eq!(figures(0.5, Some(100.0)), "0.500 messages/s, 0.0000500 MB/s");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::{pilots, seed};
 use crate::args::CompareOutput;
 use crate::args::trial::TrialPowerArgs;
 use crate::errors::UsageError;
+use crate::progress::Estimate;
 use crate::{handed_over, judged, printer, progress, scenario_file, stop};
 use anyhow::Result;
 use plumb_judge::trial::power::{PowerError, Question, power as design};
@@ -37,7 +38,7 @@ pub(super) fn power(arguments: &TrialPowerArgs) -> Result<End> {
         margin: arguments.margin.map_or(plan.margin, |margin| margin.0),
         detect: arguments.detect.map(|detect| detect.0),
         pairs_max: arguments.pairs_max,
-        pair_s: Some(progress::estimate_s(&planned) / f64::from(planned.blocks.max(1))),
+        pair_s: Estimate::of(&planned).known_s().map(|s| s / f64::from(planned.blocks.max(1))),
     };
     check(&question)?;
     let mut result = design(&document, question).map_err(|error| refused(&error))?;
