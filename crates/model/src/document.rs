@@ -192,6 +192,13 @@ pub struct BlockResult {
     pub cut_short: bool,
     /// UTC, RFC 3339.
     pub started_at: String,
+    /// UTC, RFC 3339 to the millisecond: when its first message was due, with which the seconds of its rows in the step's
+    /// series begin. Absent in documents of earlier versions.
+    #[serde(default)]
+    pub seconds_from: Option<String>,
+    /// From there to its measured part; absent where that never began, and in documents of earlier versions.
+    #[serde(default)]
+    pub measured_after_s: Option<f64>,
     /// What became of its measured messages.
     pub counts: Counts,
     /// Rate reached.

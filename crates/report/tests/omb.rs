@@ -65,6 +65,21 @@ fn a_window_is_ten_whole_seconds_and_its_quantiles_are_of_all_their_messages() {
 }
 
 #[test]
+fn what_ran_to_its_end_has_the_windows_in_which_little_was_due_or_nothing() {
+    let (mut document, _) = document();
+    // A message in seconds 2 and 20: what is between them, and what comes after, has no row.
+    let step = &mut document.steps[0];
+    step.series.retain(|row| [2, 20].contains(&row.second));
+    step.series.iter_mut().for_each(|row| (row.acked, row.received) = (1, 1));
+    assert_eq!(result(&document, &[])["publishRate"], json!([0.1, 0.1]));
+    document.steps[0].series.pop();
+    assert_eq!(result(&document, &[])["publishRate"], json!([0.1, 0.0]));
+    document.steps[0].blocks[0].cut_short = true;
+    let stopped = result(&document, &[]);
+    assert_eq!(stopped["publishRate"].as_array().map(Vec::len), Some(1), "what was stopped has no more");
+}
+
+#[test]
 fn what_is_not_known_is_empty_and_the_reason_is_told() {
     let (document, _) = document();
     let result = result(&document, &[]);

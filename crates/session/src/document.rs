@@ -56,6 +56,12 @@ pub(super) fn timestamp(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
+/// A time of the epoch, to the millisecond.
+pub(super) fn instant(epoch_ns: i64) -> Option<String> {
+    let time = Timestamp::from_nanosecond(i128::from(epoch_ns)).ok()?;
+    Some(time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
+}
+
 impl Record {
     /// A document of a run about which nothing is known but its plan.
     pub(super) fn new(plan: Plan, started: Timestamp, config: &ClientConfig) -> Result<Self> {

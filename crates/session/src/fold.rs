@@ -14,6 +14,7 @@ pub use times::histogram_of;
 
 use super::checkpoint::DamagedHistogram;
 use super::cpu::CpuBySecond;
+use super::document::instant;
 use crate::error::Result;
 use crate::run_dir::{RunDir, RunDirError};
 use beginning::Beginning;
@@ -222,7 +223,7 @@ impl StepFold {
     /// In a trial, leaves out what of the block's beginning was a warm-up.
     fn leave_warm_up_out(&mut self, outcome: &BlockOutcome) -> Result<Option<Cut>> {
         let Some(head) = &mut self.head else { return Ok(None) };
-        let begun = Duration::from_nanos(outcome.measured_after_ns);
+        let begun = Duration::from_nanos(outcome.measured_after_ns.unwrap_or(0));
         let measured = Duration::from_nanos(outcome.measured_ns.max(outcome.receiving_ns.unwrap_or(0)));
         // The second in which the measured part ends is not a whole one.
         let last = u32::try_from((begun + measured).as_secs().saturating_sub(1)).unwrap_or(u32::MAX);
@@ -298,6 +299,8 @@ impl StepFold {
         };
         Ok(BlockResult {
             block: self.block,
+            seconds_from: instant(outcome.seconds_from_epoch_ns),
+            measured_after_s: outcome.measured_after_ns.map(|ns| ns as f64 / 1e9),
             counts: outcome.counts,
             achieved_per_s: match cut {
                 Some(cut) => self.rate_without(cut, outcome.measured_ns, |row| row.acked),

@@ -25,8 +25,10 @@ pub struct BlockOutcome {
     pub accounting: Accounting,
     /// By how much each partition's log grew, over the whole block; none when it could not be asked.
     pub partition_records: Option<Vec<u64>>,
-    /// From the block's first intended send, with which its seconds begin, to its measured part.
-    pub measured_after_ns: u64,
+    /// When its seconds begin, with the first intended send: of the epoch.
+    pub seconds_from_epoch_ns: i64,
+    /// From there to its measured part; none where that never began.
+    pub measured_after_ns: Option<u64>,
     /// From the first measured due time to the last measured acknowledgement; no shorter than the schedule.
     pub measured_ns: u64,
     /// The schedule's own length.
@@ -285,7 +287,8 @@ pub(super) fn outcome(
         counts,
         accounting,
         partition_records: ends.by_partition(),
-        measured_after_ns: shared.measured_from_ns().saturating_sub(shared.start_ns()),
+        seconds_from_epoch_ns: shared.epoch_ns(shared.start_ns()),
+        measured_after_ns: shared.measured_after_ns(),
         // What fills a topic to be read is no throughput.
         measured_ns: if sending_counts { planned_ns.max(until_last_ack) } else { 0 },
         planned_ns,

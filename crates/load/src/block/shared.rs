@@ -163,6 +163,12 @@ impl<'a> Shared<'a> {
         self.measured_from_ns.load(Ordering::Acquire)
     }
 
+    /// From the block's start to its measured part; none where that has not begun.
+    pub(crate) fn measured_after_ns(&self) -> Option<u64> {
+        let from_ns = Some(self.measured_from_ns()).filter(|from_ns| *from_ns != u64::MAX)?;
+        Some(from_ns.saturating_sub(self.start_ns()))
+    }
+
     /// Takes on up to `wanted` of the block's `total` measured messages; returns how many.
     pub(crate) fn claim(&self, wanted: u64, total: u64) -> u64 {
         let before = self.claimed.fetch_add(wanted, Ordering::Relaxed);

@@ -58,8 +58,8 @@ fn notes(step: &StepResult, saturating: bool, seconds: SecondHistograms<'_>) -> 
         "all messages are in the end-to-end latency, also those below a millisecond, which the benchmark leaves out".to_owned(),
     ];
     if saturating {
-        let reason = "messages went out as fast as possible: publishLatency is how long the client's own queue is, not how fast \
-                      the path is; queue_mean_ms has the mean time in the queue";
+        let reason = "messages went out as fast as possible: publishLatency is that at full load: the time in the client's own \
+                      queue, of which queue_mean_ms has the mean, and that of as many requests under way as the client allows";
         notes.push(reason.to_owned());
         return notes;
     }

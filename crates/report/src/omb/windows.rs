@@ -3,6 +3,7 @@
 use super::SecondHistograms;
 use plumb_model::document::RunDocument;
 use plumb_model::observation::SecondRow;
+use plumb_model::plan::Mode;
 use plumb_stats::histogram::Histogram;
 use std::collections::BTreeSet;
 
@@ -39,6 +40,10 @@ pub(super) fn of(document: &RunDocument, index: usize, seconds: SecondHistograms
             .collect();
         let Some(last) = rows.iter().map(|(_, row)| row.second).max() else { continue };
         let length_s = planned_s.unwrap_or(last - begins);
+        // A second without a message has no row: what ran to its end has all that was planned. What was stopped, or reads until
+        // nothing is left, has no rows for the rest.
+        let ended = step.blocks.iter().any(|result| result.block == block && !result.cut_short);
+        let to_its_end = ended && planned_s.is_some() && load.mode != Mode::Consume;
         let mut behind = 0i64;
         let mut made = 0;
         for number in 0..length_s / WINDOW_S {
@@ -48,8 +53,7 @@ pub(super) fn of(document: &RunDocument, index: usize, seconds: SecondHistograms
                 .filter(|(_, row)| (start..start + WINDOW_S).contains(&row.second))
                 .copied()
                 .collect();
-            // A run that was stopped has no rows for the rest.
-            if part.is_empty() || start + WINDOW_S > last + 1 {
+            if !to_its_end && start + WINDOW_S > last + 1 {
                 break;
             }
             windows.push(window(&part, f64::from(WINDOW_S), seconds, &mut behind));

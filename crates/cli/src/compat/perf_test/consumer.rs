@@ -2,6 +2,7 @@
 
 use super::lines::{self, CONSUMER_HEADER, Consumed, DETAILED_HEADER, Interval};
 use super::properties::{self, ToolProperties};
+use super::windows::{Last, windows};
 use crate::args::{ConsumerPerfArgs, ConsumerPerfRefused};
 use crate::compat::java_client::Role;
 use crate::errors::UsageError;
@@ -12,6 +13,9 @@ use plumb_model::plan::{Driver, Mode};
 use plumb_model::scenario::{ClusterWords, LoadWords, OneOrMany, Scalar, Scenario, SetupWords, TopicWords};
 use plumb_model::units::Nanos;
 use std::time::Duration;
+
+/// Seconds from which on a rate is one of the path (ours, as long as the rows of the series).
+const RATE_FROM_S: f64 = 1.0;
 
 /// The tool's flags as a scenario, with what to know of them. `config` is the content of --command-config.
 pub(crate) fn scenario(
@@ -154,66 +158,117 @@ pub(crate) fn without_rate(received: u64, arguments: &ConsumerPerfArgs) -> Usage
 
 /// What the tool prints of a run, and what to know of it; none when nothing was received, or in no time.
 pub(crate) fn output(step: &StepResult, arguments: &ConsumerPerfArgs) -> Option<(String, Vec<String>)> {
-    let records = step.counts.received;
-    let per_s = step.throughput.received_per_s.filter(|rate| *rate > 0.0)?;
-    let bytes_per_s = step.throughput.received_bytes_per_s?;
-    let elapsed_s = records as f64 / per_s;
-    let start: Timestamp = step.blocks.first()?.started_at.parse().ok()?;
+    let reading = Reading::of(step)?;
     let format = strftime(&arguments.date_format)?;
-    let time = |at: Timestamp| at.to_zoned(TimeZone::system()).strftime(&format).to_string();
-    let consumed = Consumed {
-        start: time(start),
-        end: time(start + Duration::from_secs_f64(elapsed_s)),
-        records,
-        bytes: bytes_per_s * elapsed_s,
-        elapsed_s,
+    let time = |second: f64| {
+        let at = reading.seconds_from + Duration::from_secs_f64(second);
+        at.to_zoned(TimeZone::system()).strftime(&format).to_string()
     };
-    let header = if arguments.hide_header { "" } else { CONSUMER_HEADER };
+    let notes = notes(step, &reading, arguments);
+    let header = match arguments.show_detailed_stats {
+        _ if arguments.hide_header => "",
+        true => DETAILED_HEADER,
+        false => CONSUMER_HEADER,
+    };
+    let rows = match arguments.show_detailed_stats {
+        true => detailed(step, &reading, arguments.reporting_interval, time),
+        false => lines::row(&Consumed {
+            start: time(reading.begun_s),
+            end: time(reading.ended_s),
+            records: reading.records,
+            bytes: reading.bytes_per_record * reading.records as f64,
+            elapsed_s: reading.ended_s - reading.begun_s,
+        }),
+    };
+    Some((format!("{header}{rows}"), notes))
+}
+
+/// When what was read.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    /// When the block's seconds begin.
+    seconds_from: Timestamp,
+    /// From there to the release of the consumer, and to its last record.
+    begun_s: f64,
+    ended_s: f64,
+    records: u64,
+    bytes_per_record: f64,
+}
+
+impl Reading {
+    fn of(step: &StepResult) -> Option<Self> {
+        let records = step.counts.received;
+        let per_s = step.throughput.received_per_s.filter(|rate| *rate > 0.0)?;
+        let block = step.blocks.first()?;
+        let begun_s = block.measured_after_s?;
+        Some(Reading {
+            seconds_from: block.seconds_from.as_ref()?.parse().ok()?,
+            begun_s,
+            ended_s: begun_s + records as f64 / per_s,
+            records,
+            bytes_per_record: step.throughput.received_bytes_per_s? / per_s,
+        })
+    }
+}
+
+/// A row for each interval with records, in place of the one of the whole. The last ends with the last record.
+fn detailed(step: &StepResult, reading: &Reading, interval_ms: u64, time: impl Fn(f64) -> String) -> String {
+    let mut out = String::new();
+    let (mut records, mut from_s) = (0, reading.begun_s);
+    for window in windows(&step.series, interval_ms, Last::Counts) {
+        let grown: u64 = step.series[window.rows].iter().map(|row| row.received).sum();
+        let to_s = f64::from(window.to).min(reading.ended_s);
+        let length_s = to_s - from_s;
+        if grown == 0 || length_s <= 0.0 {
+            continue;
+        }
+        records += grown;
+        from_s = to_s;
+        let interval = Interval { records, grown, length_s, bytes_per_record: reading.bytes_per_record };
+        out += &lines::detailed(&time(to_s), &interval);
+    }
+    out
+}
+
+/// What to know of a reading.
+fn notes(step: &StepResult, reading: &Reading, arguments: &ConsumerPerfArgs) -> Vec<String> {
+    let (records, counts) = (reading.records, &step.counts);
+    let missing = step.accounting.offset_delta.map(|delta| delta.saturating_sub(records));
     let mut notes =
         vec!["the time begins when the group has settled: rebalance.time.ms is 0, and fetch.* are those of the whole".to_owned()];
-    if records < arguments.num_records {
+    let elapsed_s = reading.ended_s - reading.begun_s;
+    if elapsed_s < RATE_FROM_S {
+        notes.push(format!(
+            "all {records} records came within {:.1} ms: rates of less than a second are more of the client's first fetches than \
+             of the path; read a topic with more in it",
+            elapsed_s * 1e3
+        ));
+    }
+    let asked = arguments.num_records;
+    if records > asked {
+        notes.push(format!("--num-records is {asked}, and all {records} records of the topic were read"));
+    } else if records < asked && missing == Some(0) {
+        notes.push(format!(
+            "the topic has {records} records and not {asked}: the reading ended with the topic, where the tool waits out its \
+             --timeout ({} ms, which are in its rates) and warns of it",
+            arguments.timeout
+        ));
+    } else if records < asked && !step.blocks.iter().any(|block| block.cut_short) {
         // The tool's own words.
         notes.push(format!(
             "WARNING: Exiting before consuming the expected number of records: timeout ({} ms) exceeded. You can use the \
              --timeout option to increase the timeout.",
             arguments.timeout
         ));
-    } else if records > arguments.num_records {
-        notes.push(format!(
-            "--num-records is {}, and all {records} records of the topic were read",
-            arguments.num_records
-        ));
     }
-    let counts = &step.counts;
     notes.push(format!(
         "{} records of the log are missing, {} came twice, {} out of order, {} are damaged",
-        step.accounting
-            .offset_delta
-            .map_or("an unknown number of".to_owned(), |delta| { delta.saturating_sub(records).to_string() }),
+        missing.map_or("an unknown number of".to_owned(), |missing| missing.to_string()),
         counts.duplicated,
         counts.reordered,
         step.accounting.corrupt,
     ));
-    if !arguments.show_detailed_stats {
-        return Some((format!("{header}{}", lines::row(&consumed)), notes));
-    }
-    let mut out = if arguments.hide_header { String::new() } else { DETAILED_HEADER.to_owned() };
-    let per_line = usize::try_from(arguments.reporting_interval.div_ceil(1_000)).unwrap_or(usize::MAX);
-    let bytes_per_record = bytes_per_s / per_s;
-    let (mut records, mut seconds) = (0, 0.0);
-    for rows in step.series.chunks(per_line) {
-        let grown: u64 = rows.iter().map(|row| row.received).sum();
-        // The last interval ends when the last record came.
-        let length_s = (rows.len() as f64).min(elapsed_s - seconds).max(0.0);
-        if grown == 0 || length_s == 0.0 {
-            continue;
-        }
-        records += grown;
-        seconds += length_s;
-        let interval = Interval { records, grown, length_s, bytes_per_record };
-        out += &lines::detailed(&time(start + Duration::from_secs_f64(seconds)), &interval);
-    }
-    Some((out, notes))
+    notes
 }
 
 #[cfg(test)]
@@ -266,42 +321,89 @@ mod tests {
         assert_eq!(of("--include t --messages 500 --broker-list b:1").0, of(NEW).0);
     }
 
-    #[test]
-    fn detailed_rows_are_of_intervals_and_end_with_the_last_record() {
+    /// So many records of 1 MiB at 200 a second, released 0.25 s after the block's seconds began.
+    fn read(records: u64, series: &[(u32, u64)]) -> StepResult {
         let mut step = StepResult::default();
-        step.counts.received = 500;
+        step.counts.received = records;
+        step.accounting.offset_delta = Some(records);
         step.throughput.received_per_s = Some(200.0);
         step.throughput.received_bytes_per_s = Some(200.0 * 1_048_576.0);
-        let at = "2026-11-21T14:33:33Z".to_owned();
-        step.blocks.push(BlockResult { started_at: at, ..BlockResult::default() });
-        let row = |second, received| SecondRow { second, received, ..SecondRow::default() };
-        step.series = vec![row(0, 200), row(1, 200), row(2, 100)];
-        let line = format!("{NEW} --show-detailed-stats --reporting-interval 2000 --date-format ss");
-        let out = output(&step, &arguments(&line)).unwrap().0;
-        let lines: Vec<&str> = out.lines().collect();
-        assert_eq!(lines[0], DETAILED_HEADER.trim_end());
-        assert_eq!(lines[1], "35, 0, 400.0000, 200.0000, 400, 200.0000, 0, 2000, 200.0000, 200.0000");
-        assert_eq!(lines[2], "35, 0, 500.0000, 200.0000, 500, 200.0000, 0, 500, 200.0000, 200.0000");
-        assert_eq!(lines.len(), 3, "and no row of the whole, as in the tool");
+        step.blocks.push(BlockResult {
+            started_at: "2026-11-21T14:33:32Z".into(),
+            seconds_from: Some("2026-11-21T14:33:33.241Z".into()),
+            measured_after_s: Some(0.25),
+            ..BlockResult::default()
+        });
+        let row = |(second, received): &(u32, u64)| SecondRow {
+            second: *second,
+            received: *received,
+            ..SecondRow::default()
+        };
+        step.series = series.iter().map(row).collect();
+        step
     }
 
     #[test]
-    fn the_row_is_of_what_was_received_and_too_few_records_are_told_as_the_tool_does() {
-        let mut step = StepResult::default();
-        step.counts.received = 400;
-        step.throughput.received_per_s = Some(200.0);
-        step.throughput.received_bytes_per_s = Some(200.0 * 1_048_576.0);
-        step.blocks
-            .push(BlockResult { started_at: "2026-11-21T14:33:33.241Z".into(), ..BlockResult::default() });
-        let (out, notes) = output(&step, &arguments(NEW)).unwrap();
+    fn the_row_begins_with_the_release_and_ends_with_the_last_record_to_the_millisecond() {
+        let (out, _) = output(&read(400, &[]), &arguments(&format!("{NEW} --date-format ss:SSS"))).unwrap();
         let row = out.lines().nth(1).unwrap();
-        assert!(row.ends_with(", 400.0000, 200.0000, 400, 200.0000, 0, 2000, 200.0000, 200.0000"), "{row}");
-        assert!(notes[1].starts_with("WARNING: Exiting before consuming"), "{notes:?}");
-        let bare = output(&step, &arguments(&format!("{NEW} --hide-header"))).unwrap().0;
+        assert_eq!(row, "33:491, 35:491, 400.0000, 200.0000, 400, 200.0000, 0, 2000, 200.0000, 200.0000");
+        let bare = output(&read(400, &[]), &arguments(&format!("{NEW} --hide-header"))).unwrap().0;
         assert_eq!(bare.lines().count(), 1);
         assert!(
             output(&StepResult::default(), &arguments(NEW)).is_none(),
             "nothing received is no row of zeros"
         );
+    }
+
+    #[test]
+    fn detailed_rows_are_of_intervals_and_end_with_the_last_record() {
+        let line = format!("{NEW} --show-detailed-stats --reporting-interval 2000 --date-format ss:SSS");
+        let rows = |series| -> Vec<String> {
+            output(&read(500, series), &arguments(&line)).unwrap().0.lines().map(str::to_owned).collect()
+        };
+        assert_eq!(
+            rows(&[(0, 150), (1, 200), (2, 150)]),
+            [
+                DETAILED_HEADER.trim_end(),
+                "35:241, 0, 350.0000, 200.0000, 350, 200.0000, 0, 1750, 200.0000, 200.0000",
+                "35:991, 0, 500.0000, 200.0000, 500, 200.0000, 0, 750, 200.0000, 200.0000",
+            ],
+            "and no row of the whole, as in the tool"
+        );
+        // Nothing came in the first two seconds: they are time of the first row, and not left out.
+        assert_eq!(
+            rows(&[(2, 500)])[1..],
+            ["35:991, 0, 500.0000, 200.0000, 500, 200.0000, 0, 2500, 200.0000, 200.0000"]
+        );
+    }
+
+    #[test]
+    fn the_timeout_is_blamed_only_where_it_passed() {
+        let notes = |step: &StepResult| output(step, &arguments(NEW)).unwrap().1.join("\n");
+        let short = read(400, &[]);
+        let told = notes(&short);
+        assert!(
+            told.contains("the topic has 400 records and not 500") && !told.contains("WARNING"),
+            "{told}"
+        );
+        let mut stuck = read(400, &[]);
+        stuck.accounting.offset_delta = Some(450);
+        let told = notes(&stuck);
+        assert!(
+            told.contains("WARNING: Exiting before consuming")
+                && told.contains("50 records of the log are missing")
+        );
+        stuck.blocks[0].cut_short = true;
+        assert!(!notes(&stuck).contains("WARNING"), "who stopped it knows why");
+        let told = notes(&read(500, &[]));
+        assert!(!told.contains("WARNING") && !told.contains("the topic has"), "{told}");
+    }
+
+    #[test]
+    fn rates_of_less_than_a_second_are_told_to_be() {
+        let notes = |records| output(&read(records, &[]), &arguments(NEW)).unwrap().1.join("\n");
+        assert!(notes(100).contains("all 100 records came within 500.0 ms"));
+        assert!(!notes(400).contains("came within"));
     }
 }

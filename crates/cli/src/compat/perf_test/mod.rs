@@ -7,3 +7,4 @@ pub(crate) mod consumer;
 pub(crate) mod lines;
 pub(crate) mod producer;
 mod properties;
+mod windows;

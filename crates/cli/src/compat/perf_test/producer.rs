@@ -2,6 +2,7 @@
 
 use super::lines::{self, Percentiles, Sent};
 use super::properties::{self, ToolProperties};
+use super::windows::{Last, windows};
 use crate::args::{ProducerPerfArgs, ProducerPerfRefused};
 use crate::compat::java_client::{Generation, Role, producer_defaults};
 use crate::compat::seconds::Seconds;
@@ -19,6 +20,9 @@ const DRAIN: Nanos = Nanos(120_000_000_000);
 /// What codecs that code letters by their frequency make of the tool's random capital letters, as a share of random bytes.
 /// The others find nothing to take away.
 const LETTERS: f64 = 0.61;
+
+/// Share of the time to the acknowledgement from which on the queue makes it (ours: half).
+const QUEUE_MOSTLY: f64 = 0.5;
 
 /// What is in the files that the flags name.
 #[derive(Debug, Clone, Copy, Default)]
@@ -170,16 +174,17 @@ fn refuse(given: &ProducerPerfRefused) -> Result<(), UsageError> {
 /// What the tool prints of a run: progress lines and the last line.
 pub(crate) fn output(step: &StepResult, seconds: &Seconds, interval_ms: u64) -> String {
     let bytes = step.value_bytes_mean;
+    let most_ms = ms(step.latency.acknowledge_service.max_ns.map(|ns| ns as f64));
     let mut out = String::new();
-    let per_line = usize::try_from(interval_ms.div_ceil(1_000)).unwrap_or(usize::MAX);
-    let rows: Vec<_> = step.series.iter().zip(&seconds.acknowledge_service).collect();
-    let whole_lines = rows.len().saturating_sub(1) / per_line;
-    for line in rows.chunks(per_line).take(whole_lines) {
-        let records: u64 = line.iter().map(|(row, _)| row.acked).sum();
-        let mut service = Histogram::new();
-        line.iter().filter_map(|(_, histogram)| histogram.as_ref()).for_each(|second| service.merge(second));
-        let records_per_s = records as f64 / line.len() as f64;
-        let (mean_ms, max_ms) = (ms(service.mean_ns()), ms(service.exact().max_ns.map(|ns| ns as f64)));
+    for window in windows(&step.series, interval_ms, Last::LeftOut) {
+        let Some(service) = seconds.acknowledge_service.get(window.rows.clone()) else { break };
+        let records: u64 = step.series[window.rows].iter().map(|row| row.acked).sum();
+        let mut times = Histogram::new();
+        service.iter().flatten().for_each(|second| times.merge(second));
+        let records_per_s = records as f64 / f64::from(window.to - window.from);
+        // The seconds' times come out of buckets, whose upper end may lie above the largest time of all.
+        let max_ms = ms(times.exact().max_ns.map(|ns| ns as f64)).map(|ms| ms.min(most_ms.unwrap_or(ms)));
+        let mean_ms = ms(times.mean_ns()).map(|ms| ms.min(max_ms.unwrap_or(ms)));
         let sent = Sent { records, records_per_s, bytes_per_s: records_per_s * bytes, mean_ms, max_ms };
         out += &lines::progress(&sent);
     }
@@ -191,9 +196,12 @@ pub(crate) fn output(step: &StepResult, seconds: &Seconds, interval_ms: u64) -> 
         records_per_s,
         bytes_per_s: records_per_s * bytes,
         mean_ms: ms(service.mean_ns),
-        max_ms: ms(service.max_ns.map(|ns| ns as f64)),
+        max_ms: most_ms,
     };
-    let of = |quantile: f64| whole.at_quantile(quantile).map(|ns| (ns as f64 / 1e6).round() as u64);
+    let of = |quantile: f64| {
+        let ms = ms(whole.at_quantile(quantile).map(|ns| ns as f64))?;
+        Some(ms.min(most_ms.unwrap_or(ms)).round() as u64)
+    };
     let percentiles = Percentiles { p50_ms: of(0.5), p95_ms: of(0.95), p99_ms: of(0.99), p999_ms: of(0.999) };
     out + &lines::last(&sent, &percentiles)
 }
@@ -202,13 +210,7 @@ pub(crate) fn output(step: &StepResult, seconds: &Seconds, interval_ms: u64) -> 
 pub(crate) fn corrections(step: &StepResult) -> Vec<String> {
     let mut notes = Vec::new();
     if step.asked_per_s.is_none() {
-        let queue = step.producer_statistics.queue_mean_ns;
-        notes.push(format!(
-            "as fast as possible: the latency of the line is how long the client's own queue is, not how fast the path is; \
-             mean time in the queue {}. Give a --throughput that the path keeps up \
-             with to measure latency",
-            shown(ms(queue))
-        ));
+        notes.push(at_full_load(step));
     } else {
         let corrected = &step.latency.acknowledge;
         let interval = corrected.mean_interval.map_or(String::new(), |interval| {
@@ -242,6 +244,27 @@ pub(crate) fn corrections(step: &StepResult) -> Vec<String> {
         step.accounting.offset_delta.map_or("an unknown number".to_owned(), |delta| delta.to_string()),
     ));
     notes
+}
+
+/// What the line's latency is where nothing paces the records.
+fn at_full_load(step: &StepResult) -> String {
+    let service = step.latency.acknowledge_service.mean_ns;
+    let queue = step.producer_statistics.queue_mean_ns;
+    let times =
+        format!("mean {}, mean time in the client's own queue {}", shown(ms(service)), shown(ms(queue)));
+    let what = match service.zip(queue) {
+        None => "the latency of the line is that at full load, with whatever waits in the client's own queue",
+        Some((service, queue)) if queue >= QUEUE_MOSTLY * service => {
+            "the latency of the line is mostly how long the client's own queue is, not how fast the path is"
+        }
+        Some(_) => {
+            "the latency of the line is that at full load, with as many requests under way as the client allows, not that of a \
+             path with room"
+        }
+    };
+    format!(
+        "as fast as possible: {what} ({times}). Give a --throughput that the path keeps up with to measure latency"
+    )
 }
 
 fn ms(ns: Option<f64>) -> Option<f64> {
@@ -385,10 +408,66 @@ mod tests {
         );
     }
 
+    fn second_with(at: u32, count: usize) -> (SecondRow, Option<Histogram>) {
+        second(at, &vec![2; count])
+    }
+
+    fn step_of(rows: Vec<(SecondRow, Option<Histogram>)>) -> (StepResult, Seconds) {
+        let (series, acknowledge_service): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+        let step = StepResult { series, value_bytes_mean: 100.0, ..StepResult::default() };
+        (step, Seconds { acknowledge_service, ..Seconds::default() })
+    }
+
     #[test]
-    fn under_saturation_the_time_in_the_queue_is_told() {
-        let mut step = StepResult { achieved_per_s: Some(9.0), ..StepResult::default() };
-        step.producer_statistics.queue_mean_ns = Some(5e6);
-        assert!(corrections(&step)[0].contains("mean time in the queue 5.00 ms"));
+    fn seconds_without_a_record_count_in_a_lines_rate() {
+        // One record every two seconds.
+        let (step, seconds) = step_of((0..12).step_by(2).map(|at| second_with(at, 1)).collect());
+        let rates = |interval_ms| -> Vec<String> {
+            let out = output(&step, &seconds, interval_ms);
+            let progress = out.lines().filter(|line| !line.contains("50th"));
+            progress.map(|line| line.split(" (").next().unwrap().to_owned()).collect()
+        };
+        assert_eq!(rates(2_000), vec!["1 records sent, 0.5 records/sec"; 5]);
+        assert_eq!(rates(5_000), ["3 records sent, 0.6 records/sec", "2 records sent, 0.4 records/sec"]);
+        // A line needs a record: the interval goes on until one comes.
+        assert_eq!(
+            rates(1_000),
+            [&["1 records sent, 1.0 records/sec"][..], &["1 records sent, 0.5 records/sec"; 4]].concat()
+        );
+    }
+
+    #[test]
+    fn no_interval_and_no_percentile_is_above_the_largest_time_of_all() {
+        // A log keeps 692.94 ms as the upper end of their bucket.
+        let mut in_bucket = Histogram::new();
+        in_bucket.record_ns(694_500_000);
+        let row = |second| SecondRow { second, acked: 1, ..SecondRow::default() };
+        let (mut step, seconds) = step_of(vec![(row(0), Some(in_bucket)), (row(1), None)]);
+        step.latency.acknowledge_service =
+            Distribution { mean_ns: Some(692.94e6), max_ns: Some(692_940_000), ..Distribution::default() };
+        let out = output(&step, &seconds, 1_000);
+        let lines: Vec<&str> = out.lines().collect();
+        assert!(lines[0].ends_with("692.9 ms avg latency, 692.9 ms max latency."), "{out}");
+        assert!(lines[1].contains("692.94 ms max latency, 693 ms 50th"), "{out}");
+    }
+
+    #[test]
+    fn as_fast_as_possible_the_queue_is_blamed_only_where_the_time_passed_in_it() {
+        let note = |service_ms: Option<f64>, queue_ms: Option<f64>| {
+            let mut step = StepResult { achieved_per_s: Some(9.0), ..StepResult::default() };
+            step.latency.acknowledge_service.mean_ns = service_ms.map(|ms| ms * 1e6);
+            step.producer_statistics.queue_mean_ns = queue_ms.map(|ms| ms * 1e6);
+            corrections(&step).remove(0)
+        };
+        let queued = note(Some(337.71), Some(349.11));
+        assert!(queued.contains("mostly how long the client's own queue is"), "{queued}");
+        assert!(
+            queued.contains("(mean 337.71 ms, mean time in the client's own queue 349.11 ms)"),
+            "{queued}"
+        );
+        let in_flight = note(Some(0.72), Some(0.02));
+        assert!(in_flight.contains("as many requests under way as the client allows"), "{in_flight}");
+        assert!(!in_flight.contains("mostly"), "{in_flight}");
+        assert!(note(Some(5.0), None).contains("own queue not known"));
     }
 }
