@@ -95,7 +95,7 @@ fn what_was_sent_acknowledged_and_received_adds_up() {
     assert_eq!((outcome.accounting.surplus, outcome.accounting.gaps), (Some(0), Some(0)));
     assert_eq!((outcome.acked_bytes, outcome.received_bytes, outcome.received_messages), (1_000, 1_000, 10));
     assert_eq!(outcome.partition_records, Some(vec![11]));
-    assert_eq!(outcome.measured_after_ns, 2 * SECOND_NS);
+    assert_eq!(outcome.measured_after_ns, Some(2 * SECOND_NS));
     assert!(!outcome.stopped);
 }
 
