@@ -383,6 +383,28 @@ mod tests {
     }
 
     #[test]
+    fn a_rise_counts_from_the_least_that_is_asked_on() {
+        let levels: Vec<f64> = (0..30).map(f64::from).collect();
+        let (early, late) = growing(&levels, 1.0).unwrap();
+        assert_eq!(growing(&levels, late - early), Some((early, late)));
+        assert_eq!(growing(&levels, late - early + 0.1), None);
+        assert_eq!(growing(&levels.into_iter().rev().collect::<Vec<f64>>(), 1.0), None);
+    }
+
+    #[test]
+    fn a_warm_up_that_was_slow_excuses_no_shortfall() {
+        let mut document = ended_with(&[98; 16]);
+        let row = document.steps[0].series[0].clone();
+        let slow = plumb_model::observation::SecondLatency {
+            p50_ns: Some(5_000_000_000),
+            ..row.acknowledge.clone()
+        };
+        let warm_up = SecondRow { warm_up: true, acknowledge: slow, ..row };
+        document.steps[0].series.insert(0, warm_up);
+        assert_eq!(found(&document, RULE.id).len(), 1);
+    }
+
+    #[test]
     fn a_host_whose_threads_wait_is_said_first() {
         use plumb_model::facts::{HostDelta, Pressure};
         let finding = assert_found(RULE.id, Severity::Invalid, |document| {
