@@ -72,7 +72,11 @@ impl<'t> Compared<'t> {
         let adjusted = question.load.is_some();
         let in_groups: Vec<&FleetServer> =
             table.servers.iter().filter(|server| server.group.is_some()).collect();
-        anything(&in_groups, question)?;
+        // Where samples were left out and no value is left of anything, they are the cause, and no single column.
+        let any = |server: &&FleetServer| server.metric.iter().chain(&server.load).any(Option::is_some);
+        if exclusions.is_empty() || in_groups.iter().any(any) {
+            anything(&in_groups, question)?;
+        }
         let kind = kind(&in_groups, question.metric_kind);
         unusable(&in_groups, kind, &mut exclusions);
         let mut compared = Compared {
