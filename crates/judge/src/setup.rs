@@ -244,6 +244,11 @@ impl<'a> Setup<'a> {
         self.plan.map(|plan| &plan.load)
     }
 
+    /// A block for people, who count from 1: `block 2 of 5`, of this setup's own.
+    pub(crate) fn block_words(&self, block: u32) -> String {
+        format!("block {} of {}", block + 1, self.result.blocks.len().max(block as usize + 1))
+    }
+
     /// Blocks that ran; a document without blocks has one.
     pub(crate) fn blocks(&self) -> f64 {
         self.result.blocks.len().max(1) as f64

@@ -107,7 +107,7 @@ fn not_reached(step: &StepResult, log: &Log) -> Option<Finding> {
     };
     let claim = format!(
         "The load before block {} was to go on until {} is the limit, and {why}",
-        block.block,
+        block.block + 1,
         log.device()
     );
     let mut finding = about_step(RULE.id, Severity::Suspect, &step.name, claim);
@@ -467,7 +467,7 @@ mod tests {
         let finding = only(&document);
         assert_eq!(
             finding.claim,
-            "The load before block 2 was to go on until nvme is the limit, and it was not within 600 s."
+            "The load before block 3 was to go on until nvme is the limit, and it was not within 600 s."
         );
     }
 }

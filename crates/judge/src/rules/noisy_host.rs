@@ -80,8 +80,9 @@ fn pressure(setup: &Setup) -> Option<Finding> {
     let (block, share) = waits(setup)?;
     let [seen, limit] = percents(share, PRESSURE_SHARE_MAX);
     let claim = format!(
-        "Threads of this host waited for a processor in {} of the time of block {block}",
-        percent(share)
+        "Threads of this host waited for a processor in {} of the time of {}",
+        percent(share),
+        setup.block_words(block)
     );
     Some(
         about_step(RULE.id, Severity::Suspect, setup.name(), claim)
@@ -103,8 +104,9 @@ fn theft(setup: &Setup) -> Option<Finding> {
     }
     let [seen, limit] = percents(share, STEAL_SHARE_MAX);
     let claim = format!(
-        "The hypervisor took {} of the processors' time from this host in block {block}",
-        percent(share)
+        "The hypervisor took {} of the processors' time from this host in {}",
+        percent(share),
+        setup.block_words(block)
     );
     Some(
         about_step(RULE.id, Severity::Suspect, setup.name(), claim)
@@ -127,7 +129,7 @@ mod tests {
             let host = HostDelta { elapsed_ns: 10_000, pressure, ..HostDelta::default() };
             document.steps[0].blocks[1].host = Some(host);
         });
-        assert!(finding.claim.contains("50 %") && finding.claim.contains("block 1"), "{}", finding.claim);
+        assert!(finding.claim.contains("50 %") && finding.claim.contains("block 2 of"), "{}", finding.claim);
     }
 
     #[test]
@@ -164,6 +166,6 @@ mod tests {
             let cpu = CpuTime { steal_ns: Some(2_000), total_ns: Some(10_000), ..CpuTime::default() };
             document.steps[0].blocks[3].host = Some(HostDelta { cpu, ..HostDelta::default() });
         });
-        assert!(finding.claim.contains("20 %") && finding.claim.contains("block 3"), "{}", finding.claim);
+        assert!(finding.claim.contains("20 %") && finding.claim.contains("block 4 of"), "{}", finding.claim);
     }
 }

@@ -29,9 +29,9 @@ fn stalled(setup: &Setup) -> Option<Finding> {
     let spoiled = spoiled(setup)?;
     let each = |stall: &Stall| {
         format!(
-            "for {} in block {} (seconds {} to {})",
+            "for {} in {} (seconds {} to {})",
             time(stall.length_ns as f64),
-            stall.block,
+            setup.block_words(stall.block),
             stall.from_s,
             stall.until_s
         )
@@ -100,7 +100,7 @@ fn spread(figures: Vec<f64>) -> Option<(f64, f64, f64)> {
 fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
     let found = unsteadiness(setup, seed).filter(|found| found.cold_start_s().is_none())?;
     let place = match found.moment {
-        Moment::Block(block) => format!("in block {block}"),
+        Moment::Block(block) => format!("in {}", setup.block_words(block)),
         Moment::EveryBlock => "in the mean of the blocks".to_owned(),
     };
     let claim = format!(
@@ -179,7 +179,7 @@ mod tests {
             );
         });
         assert!(
-            finding.claim.contains("changed its level") && finding.claim.contains("in block 2"),
+            finding.claim.contains("changed its level") && finding.claim.contains("in block 3 of 5"),
             "{}",
             finding.claim
         );
@@ -277,7 +277,7 @@ mod tests {
         let finding = assert_found(RULE.id, Severity::Suspect, |document| stall(document, 2, 9, 6));
         assert_eq!(
             finding.claim,
-            "Messages stood still for 6.00 s in block 2 (seconds 9 to 15): p95, p99, p99.9 and maximum rest on that stall alone."
+            "Messages stood still for 6.00 s in block 3 of 5 (seconds 9 to 15): p95, p99, p99.9 and maximum rest on that stall alone."
         );
         let mean = finding.evidence.last().unwrap();
         assert!(mean.what.starts_with("share of the mean") && mean.value.starts_with("99"), "{mean:?}");
@@ -290,7 +290,9 @@ mod tests {
             stall(document, 3, 12, 6);
         });
         assert!(
-            finding.claim.contains("for 6.00 s in block 3 (seconds 12 to 18) and for 4.00 s in block 1"),
+            finding
+                .claim
+                .contains("for 6.00 s in block 4 of 5 (seconds 12 to 18) and for 4.00 s in block 2 of 5"),
             "{}",
             finding.claim
         );

@@ -64,7 +64,10 @@ fn saturation(setup: &Setup) -> Option<Finding> {
         || SLOW.to_owned(),
         |(block, share)| {
             let share = percent(share);
-            format!("threads of this host waited for a processor in {share} of the time of block {block}, and {SLOW}")
+            format!(
+                "threads of this host waited for a processor in {share} of the time of {}, and {SLOW}",
+                setup.block_words(block)
+            )
         },
     );
     let mut finding = about_step(RULE.id, Severity::Invalid, setup.name(), claim);
