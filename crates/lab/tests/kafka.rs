@@ -147,6 +147,16 @@ fn three_brokers_form_one_cluster_and_replicate() {
 }
 
 #[test]
+fn a_lab_of_which_no_broker_is_left_says_so() {
+    let (_root, labs) = own_labs();
+    let lab = labs.start(&LabOptions::default()).unwrap();
+    lab.check_running().unwrap();
+    let pid = rustix::process::Pid::from_raw(lab.broker_pids()[0]).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    wait_until("the broker has ended", || matches!(lab.check_running(), Err(LabError::AllEnded { .. })));
+}
+
+#[test]
 fn data_goes_to_the_given_log_directories_and_nothing_else_in_them_is_touched() {
     let (_root, labs) = own_labs();
     let [first, second] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];

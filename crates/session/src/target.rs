@@ -128,6 +128,11 @@ impl Target {
         Ok(())
     }
 
+    /// Refuses to go on with a lab of which no broker is left: what cannot be asked of it any more is not the cause.
+    pub(super) fn check_lab(&self) -> Result<()> {
+        Ok(self.lab.as_ref().map_or(Ok(()), LabCluster::check_running)?)
+    }
+
     /// Replicas of the topic's partitions in each log directory of the lab; empty when they cannot be looked at.
     pub(super) fn log_dirs(&self, topic: &str) -> BTreeMap<String, u32> {
         self.log_dirs.partitions_of(topic)

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use super::broker::{self, Broker};
 use super::configuration::BrokerPlan;
@@ -88,6 +89,18 @@ impl LabCluster {
     #[must_use]
     pub fn broker_pids(&self) -> Vec<i32> {
         self.brokers.iter().map(|broker| broker.process.pid).collect()
+    }
+
+    /// Refuses to go on with a lab of which no broker is left.
+    ///
+    /// # Errors
+    /// [`LabError::AllEnded`] with the brokers' last words.
+    pub fn check_running(&self) -> Result<()> {
+        if self.brokers.iter().any(|broker| !broker.process.has_ended_within(Duration::ZERO)) {
+            return Ok(());
+        }
+        let log = self.brokers.iter().map(Broker::last_words).collect::<Vec<_>>().join("\n");
+        Err(LabError::AllEnded { log })
     }
 
     /// Where the brokers keep their logs: the directories given, in their order, or the lab's own.

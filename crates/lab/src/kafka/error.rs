@@ -138,6 +138,12 @@ pub enum LabError {
         /// The last lines of its console and log.
         log: String,
     },
+    /// Nobody is left of a lab that ran.
+    #[error("every broker of the lab has ended\n{log}")]
+    AllEnded {
+        /// The last lines of their consoles and logs.
+        log: String,
+    },
     /// The brokers run but do not work.
     #[error("the brokers were not ready after {} s: {reason}\n{log}", waited.as_secs())]
     NotReady {
@@ -193,6 +199,7 @@ impl HasFault for LabError {
             }
             Self::Format { .. }
             | Self::BrokerEnded { .. }
+            | Self::AllEnded { .. }
             | Self::NotReady { .. }
             | Self::Agent { .. }
             | Self::Client(_) => Fault::Target,
@@ -236,6 +243,9 @@ impl HasFault for LabError {
                  named after; a new directory is made in each and removed after the run"
             }
             Self::BrokerEnded { .. } => "a wrong --jvm-flag or --broker-property shows in the lines above",
+            Self::AllEnded { .. } => {
+                "the lines above are their last; without any they were killed, perhaps for want of memory (dmesg tells)"
+            }
             _ => return None,
         };
         Some(hint.into())
