@@ -112,7 +112,7 @@ fn stalls(setup: &Setup, rows: &[&SecondRow]) -> Vec<Stall> {
         if stalls.iter().any(|stall| stall.has(row)) {
             continue;
         }
-        let from_s = row.second.saturating_sub(length_ns.div_ceil(1_000_000_000) as u32);
+        let from_s = first_due_s(rows, row, length_ns);
         // What gathered meanwhile comes over the seconds after it.
         let mut until_s = row.second;
         while rows.iter().any(|next| {
@@ -126,6 +126,18 @@ fn stalls(setup: &Setup, rows: &[&SecondRow]) -> Vec<Stall> {
     }
     stalls
 }
+
+/// Second in which a message was due that came in this one after this wait. When in its second it came is not known, so it is
+/// one of two: the later, where that is the last in which anything came before.
+fn first_due_s(rows: &[&SecondRow], came: &SecondRow, wait_ns: u64) -> u32 {
+    let before = |wait_s: u64| u64::from(came.second).saturating_sub(wait_s) as u32;
+    let [earlier, later] = [wait_ns.div_ceil(NS_PER_S), wait_ns / NS_PER_S].map(before);
+    let of_block = rows.iter().filter(|row| row.block == came.block && row.second < came.second);
+    let last_before = of_block.map(|row| row.second).max();
+    if last_before == Some(later) { later } else { earlier }
+}
+
+const NS_PER_S: u64 = 1_000_000_000;
 
 impl Stall {
     fn has(&self, row: &SecondRow) -> bool {

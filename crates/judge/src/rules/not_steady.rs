@@ -280,7 +280,37 @@ mod tests {
             "Messages stood still for 6.00 s in block 3 of 5 (seconds 9 to 15): p95, p99, p99.9 and maximum rest on that stall alone."
         );
         let mean = finding.evidence.last().unwrap();
-        assert!(mean.what.starts_with("share of the mean") && mean.value.starts_with("99"), "{mean:?}");
+        assert!(mean.what.starts_with("share of the mean") && mean.value.starts_with("99."), "{mean:?}");
+    }
+
+    /// As seen of a broker that was stopped from second 9.64 of a block to second 15.65.
+    #[test]
+    fn a_stall_that_begins_within_a_second_is_told_from_that_second_on() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            stall(document, 2, 10, 5);
+            let after =
+                document.steps[0].series.iter_mut().find(|row| row.block == 2 && row.second == 15).unwrap();
+            after.end_to_end.max_ns = Some(6_007_774_677);
+            document.steps[0].latency.end_to_end.max_ns = Some(6_007_774_677);
+        });
+        assert!(finding.claim.contains("for 6.01 s in block 3 of 5 (seconds 9 to 15)"), "{}", finding.claim);
+    }
+
+    /// Others came through meanwhile, so the first of those that waited may have been due in the second before.
+    #[test]
+    fn a_stall_of_some_messages_is_told_from_the_earliest_second_that_it_can_have_begun_in() {
+        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            let rows = document.steps[0].series.clone();
+            stall(document, 2, 10, 5);
+            let held = rows.into_iter().filter(|row| row.block == 2 && (10..15).contains(&row.second));
+            document.steps[0].series.extend(held);
+            document.steps[0].series.sort_by_key(|row| (row.block, row.second));
+            let after =
+                document.steps[0].series.iter_mut().find(|row| row.block == 2 && row.second == 15).unwrap();
+            after.end_to_end.max_ns = Some(6_007_774_677);
+            document.steps[0].latency.end_to_end.max_ns = Some(6_007_774_677);
+        });
+        assert!(finding.claim.contains("for 6.01 s in block 3 of 5 (seconds 8 to 15)"), "{}", finding.claim);
     }
 
     #[test]
