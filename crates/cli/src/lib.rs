@@ -1,6 +1,6 @@
 //! The program: arguments, settings, screens, and what is printed.
 //!
-//! The only crate that reads arguments and the environment, prints, and decides exit codes. A command turns its words
+//! The only crate that reads arguments, prints, and decides exit codes. A command turns its words
 //! into a [`plumb_model::plan::Plan`]; [`plumb_session`] runs it and tells `progress` what happens; the report crate renders the document.
 
 pub mod args;

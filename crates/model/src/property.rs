@@ -16,6 +16,32 @@ const SAME: &[(&str, &str)] = &[
 /// Words for values, each list of one meaning: truth as librdkafka takes it, and acks as Kafka has them.
 const WORDS: &[&[&str]] = &[&["true", "t", "1"], &["false", "f", "0"], &["all", "-1"]];
 
+/// Properties that say who a client or broker is, or where it and its files are.
+const IDENTITY: &[&str] = &[
+    "group.id",
+    "client.id",
+    "bootstrap.servers",
+    "metadata.broker.list",
+    "log.dir",
+    "log.dirs",
+    "metadata.log.dir",
+    "listeners",
+    "advertised.listeners",
+    "controller.quorum.voters",
+    "controller.quorum.bootstrap.servers",
+    "ssl.ca.location",
+    "ssl.keystore.location",
+    "ssl.truststore.location",
+    "broker.id",
+    "node.id",
+];
+
+/// Whether a property says who or where a client or broker is, and not how it works: it differs between blocks and labs that
+/// are set up alike.
+pub fn is_identity(name: &str) -> bool {
+    IDENTITY.contains(&name)
+}
+
 /// The usual name of a property, whichever of its names it is given by.
 pub fn usual_name(name: &str) -> &str {
     SAME.iter().find(|(_, other)| *other == name).map_or(name, |(usual, _)| usual)
@@ -47,6 +73,16 @@ pub fn readable<'v>(name: &str, value: &'v str) -> &'v str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_and_where_is_identity_and_how_it_works_is_not() {
+        for name in ["group.id", "bootstrap.servers", "log.dirs", "node.id"] {
+            assert!(is_identity(name), "{name}");
+        }
+        for name in ["linger.ms", "log.segment.bytes", "group.instance.id.prefix"] {
+            assert!(!is_identity(name), "{name}");
+        }
+    }
 
     #[test]
     fn what_is_never_flushed_is_said_so_and_no_other_large_number() {

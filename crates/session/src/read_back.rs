@@ -5,6 +5,7 @@ use plumb_load::BlockOutcome;
 use plumb_load::librdkafka::admin::TopicShape;
 use plumb_model::document::{Durability, Effective};
 use plumb_model::plan::Properties;
+use plumb_model::property::is_identity;
 use std::collections::BTreeSet;
 
 pub(super) fn effective(outcome: &BlockOutcome, target: &Target, topic: &TopicShape) -> Effective {
@@ -43,7 +44,7 @@ pub(super) fn differences(before: &Effective, now: &Effective) -> Vec<String> {
         let differs = keys.into_iter().filter(|key| before.get(*key) != now.get(*key));
         let word = |value: Option<&String>| value.cloned().unwrap_or_else(|| "absent".to_owned());
         differs
-            .filter(|key| !EACH_TIME_ANEW.contains(&key.as_str()))
+            .filter(|key| !is_identity(key))
             .map(|key| format!("{role} {key} was {}, is {}", word(before.get(key)), word(now.get(key))))
             .collect()
     };
@@ -56,22 +57,3 @@ pub(super) fn differences(before: &Effective, now: &Effective) -> Vec<String> {
     }
     all
 }
-
-/// Settings that say where a run's own clients and brokers are.
-const EACH_TIME_ANEW: &[&str] = &[
-    "group.id",
-    "bootstrap.servers",
-    "metadata.broker.list",
-    "log.dir",
-    "log.dirs",
-    "metadata.log.dir",
-    "listeners",
-    "advertised.listeners",
-    "controller.quorum.voters",
-    "controller.quorum.bootstrap.servers",
-    "ssl.ca.location",
-    "ssl.keystore.location",
-    "ssl.truststore.location",
-    "broker.id",
-    "node.id",
-];

@@ -9,10 +9,12 @@ use super::document::Record;
 use super::fold::StepFold;
 use super::search::{Candidate, candidate_stem};
 use super::space::Space;
+use crate::arm_changes;
 use crate::context::RunContext;
 use crate::error::Result;
 use crate::run::{Run, stem};
 use crate::run_dir::{RunDir, RunDirError, read_document};
+use crate::watcher::Watcher;
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::facts::{Fact, HostFacts};
 use plumb_model::fault::{Fault, HasFault};
@@ -21,6 +23,8 @@ use plumb_observe::{HostRoot, SystemCommands, host_facts};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use thiserror::Error;
 
 /// A run that cannot go on.
@@ -63,8 +67,8 @@ impl HasFault for ResumeError {
                 "blocks of two machines or clusters cannot stand in one run: go on where it was begun, or start it anew"
             }
             ResumeError::UndoDamaged { .. } => {
-                "put the host's settings back by hand (the run's plan names them, its environment says what they were), then \
-                 remove the file"
+                "put the host's settings back by hand, then remove the file: host-settings.json in /run/plumb (or \
+                 PLUMB_RUNTIME_DIR, or plumb below XDG_RUNTIME_DIR) says what they were"
             }
             ResumeError::Damaged { .. } => "start it anew; what it measured is in its report",
         };
@@ -73,18 +77,23 @@ impl HasFault for ResumeError {
 }
 
 /// A run's directory. The document itself may be named, as everywhere.
-pub(super) fn directory(path: &Path) -> &Path {
+fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !path.is_dir() => parent,
         _ => path,
     }
 }
 
-/// Opens a run's directory to go on with it.
-pub(super) fn open(path: &Path, context: RunContext) -> Result<Run> {
+/// Opens a run's directory to go on with it. What cannot be carried out is refused before anything is touched; then the host's
+/// settings that a killed part left changed are put right.
+pub(super) fn open(path: &Path, stop: &Arc<AtomicBool>, watcher: &Arc<dyn Watcher>) -> Result<Run> {
     let document = read_document(path)?;
     let directory = directory(path);
     check(&document, directory)?;
+    check_host(&document, directory)?;
+    let security = crate::check(&document.plan)?.properties;
+    let context = RunContext::new(security, stop, watcher);
+    arm_changes::put_right(directory, watcher)?;
     let (steps, taken_back) = kept_steps(&document, directory, &context)?;
     let mut log_bytes = BTreeMap::new();
     for step in steps.iter().flatten() {
@@ -164,9 +173,8 @@ fn check(document: &RunDocument, directory: &Path) -> Result<(), ResumeError> {
 
 /// A run goes on where it was begun. This comes before anything is undone: on another host that would be a change, and the way
 /// back would be lost.
-pub(super) fn check_host(path: &Path) -> Result<()> {
-    let document = read_document(path)?;
-    let path = directory(path).display().to_string();
+fn check_host(document: &RunDocument, directory: &Path) -> Result<()> {
+    let path = directory.display().to_string();
     let Some(before) = &document.environment.host else { return Ok(()) };
     let now = host_facts(&HostRoot::default(), &SystemCommands::default());
     for (what, expected, got) in identity(before, &now) {

@@ -31,7 +31,7 @@ use plumb_load::calibrate::calibrate;
 use plumb_load::librdkafka::java::ClientConfig;
 use plumb_model::document::{RunDocument, RunState, StepResult};
 use plumb_model::fault::{HasFault, chain};
-use plumb_model::plan::{ClusterPlan, Plan, Properties, StepPlan};
+use plumb_model::plan::{ClusterPlan, Plan, StepPlan};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -96,11 +96,7 @@ pub fn run(
 /// # Errors
 /// [`SessionError`], as for [`run`]; [`ResumeError`](crate::ResumeError) where it cannot go on.
 pub fn resume(directory: &Path, stop: &Arc<AtomicBool>, watcher: &Arc<dyn Watcher>) -> Result<Finished> {
-    resumption::check_host(directory)?;
-    arm_changes::put_right(resumption::directory(directory), watcher)?;
-    let mut run = resumption::open(directory, RunContext::new(Properties::new(), stop, watcher))?;
-    run.context.security = check(&run.record.document.plan)?.properties;
-    run.carry()
+    resumption::open(directory, stop, watcher)?.carry()
 }
 
 /// Refuses what cannot be carried out here, before anything is made or started. The client properties file of the plan.

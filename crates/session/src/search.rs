@@ -110,6 +110,7 @@ impl Run {
                     if over {
                         return Ok(());
                     }
+                    target.check_lab()?;
                     self.keep(index)?;
                     self.dir.write_document(&self.record.document)?;
                 }

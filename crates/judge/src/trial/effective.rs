@@ -5,30 +5,10 @@ use super::Arm;
 use crate::setup::Setup;
 use plumb_model::document::Effective;
 use plumb_model::plan::Properties;
-use plumb_model::property::{readable, same_value, usual_name};
+use plumb_model::property::{is_identity, readable, same_value, usual_name};
 use plumb_model::trial::NOT_SET;
 use plumb_model::written::load_differences;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Settings that say where clients and brokers of a run are, or who they are; they differ in every block or lab.
-const EACH_ITS_OWN: &[&str] = &[
-    "group.id",
-    "client.id",
-    "bootstrap.servers",
-    "metadata.broker.list",
-    "log.dir",
-    "log.dirs",
-    "metadata.log.dir",
-    "listeners",
-    "advertised.listeners",
-    "controller.quorum.voters",
-    "controller.quorum.bootstrap.servers",
-    "ssl.ca.location",
-    "ssl.keystore.location",
-    "ssl.truststore.location",
-    "broker.id",
-    "node.id",
-];
 
 /// Effective settings of the arm that differ from the reference's, as `path: value`.
 pub(super) fn differences(reference: &Arm, arm: &Arm) -> BTreeMap<String, String> {
@@ -54,7 +34,7 @@ fn found(reference: &Setup, arm: &Setup) -> BTreeMap<String, String> {
         if a.is_empty() || b.is_empty() {
             continue;
         }
-        let keys = a.keys().chain(b.keys()).filter(|key| !EACH_ITS_OWN.contains(&key.as_str()));
+        let keys = a.keys().chain(b.keys()).filter(|key| !is_identity(key));
         for key in keys.filter(|key| a.get(*key) != b.get(*key)) {
             let value = b.get(key).map_or("absent", |value| readable(key, value)).to_owned();
             found.insert(format!("{role}.{key}"), value);
@@ -143,7 +123,7 @@ fn same_where_told((path, asked): (&str, &str), a: &Effective, b: &Effective) ->
         (Some(a), Some(b)) => a == b && !same_value(asked, &b),
         // A client tells a setting under another of its names, so only whether anything differs can be told.
         (None, None) => {
-            let keys = a.keys().chain(b.keys()).filter(|key| !EACH_ITS_OWN.contains(&key.as_str()));
+            let keys = a.keys().chain(b.keys()).filter(|key| !is_identity(key));
             keys.into_iter().all(|key| a.get(key) == b.get(key))
         }
         _ => false,

@@ -177,6 +177,15 @@ mod tests {
 
     /// By hand with quantiles of Student's t: 6 starts (2.570582 + 0.919544) / sqrt(6) = 1.42484 standard deviations.
     #[test]
+    fn designs_are_shown_up_to_the_pairs_that_are_asked_for() {
+        assert_eq!(Unit::Pair.shown(20), [6, 8, 12, 16, 20]);
+        assert_eq!(Unit::Pair.shown(450), [6, 8, 12, 16, 20, 30, 40, 60, 100, 200, 400]);
+        assert_eq!(Unit::Start { pairs: 2 }.shown(16), [3, 4, 6, 8]);
+        assert_eq!(Unit::Start { pairs: 2 }.shown(400).last(), Some(&200));
+        assert!(Unit::Pair.shown(5).is_empty());
+    }
+
+    #[test]
     fn six_starts_show_less_than_the_twelve_pairs_on_them_and_that_is_what_is_said() {
         let by_starts = OF_TWO.detectable_ratio(0.1, OF_TWO.in_pairs(12), 0.95).unwrap();
         assert!((by_starts.ln() - 0.142_484).abs() < 1e-5, "{by_starts}");

@@ -52,7 +52,23 @@ impl ClusterView {
         (topic, partitions): (&str, usize),
         answer: Duration,
     ) -> Result<Self, WireError> {
-        let view = ClusterView {
+        let view = ClusterView::unasked(transport, bootstrap, (topic, partitions), answer);
+        let mut connection = view.connect()?;
+        if !view.ask(&mut connection)? {
+            // A broker of several may hear of a new topic later than its leaders.
+            view.ask_again();
+        }
+        Ok(view)
+    }
+
+    /// The same before anybody was asked: no partition has a leader.
+    fn unasked(
+        transport: Transport,
+        bootstrap: Vec<(String, u16)>,
+        (topic, partitions): (&str, usize),
+        answer: Duration,
+    ) -> Self {
+        ClusterView {
             transport,
             bootstrap,
             answer,
@@ -63,13 +79,7 @@ impl ClusterView {
             wanted: Mutex::new(false),
             woken: Condvar::new(),
             ended: AtomicBool::new(false),
-        };
-        let mut connection = view.connect()?;
-        if !view.ask(&mut connection)? {
-            // A broker of several may hear of a new topic later than its leaders.
-            view.ask_again();
         }
-        Ok(view)
     }
 
     /// What was heard last.
@@ -224,20 +234,9 @@ impl ClusterView {
 
 #[cfg(test)]
 impl ClusterView {
-    /// A cluster that nobody has asked: no partition has a leader.
-    pub(super) fn unasked((topic, partitions): (&str, usize)) -> Self {
-        ClusterView {
-            transport: Transport::new(Default::default()).unwrap(),
-            bootstrap: Vec::new(),
-            answer: ANSWER,
-            topic: topic.to_owned(),
-            partitions,
-            leaders: Mutex::default(),
-            version: AtomicU64::new(0),
-            wanted: Mutex::new(false),
-            woken: Condvar::new(),
-            ended: AtomicBool::new(false),
-        }
+    /// A cluster without brokers that nobody has asked.
+    pub(super) fn nowhere(topic: (&str, usize)) -> Self {
+        ClusterView::unasked(Transport::new(Default::default()).unwrap(), Vec::new(), topic, ANSWER)
     }
 
     /// Whether somebody needs a newer answer.

@@ -25,7 +25,7 @@ fn with(offset: i64, test: impl FnOnce(&mut Reading<'_, '_>)) {
     let shared = Shared::new(RUN, &load, &stop, (&[0, 0], false));
     shared.begin(0);
     shared.measure_from(0);
-    let view = ClusterView::unasked(("topic", 2));
+    let view = ClusterView::nowhere(("topic", 2));
     let (out, _parcels) = std::sync::mpsc::channel();
     test(&mut Reading {
         shared: &shared,

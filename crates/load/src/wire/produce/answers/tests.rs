@@ -39,7 +39,7 @@ fn with(change: impl FnOnce(&mut ProducerSettings), test: impl FnOnce(&mut Produ
     let shared = Shared::new(RUN, &step.load, &stop, (&[0, 0], false));
     shared.begin(0);
     shared.measure_from(0);
-    let view = ClusterView::unasked(("topic", 2));
+    let view = ClusterView::nowhere(("topic", 2));
     let outstanding = Outstanding::default();
     let (out, _parcels) = std::sync::mpsc::channel();
     let seconds = |measure| Seconds::new(measure, shared.clock_start(), out.clone());
