@@ -2,15 +2,29 @@
 
 use plumb_model::observation::Interval;
 
-/// A time in the unit that fits: `3.1 us`, `5.02 ms`, `1.2 s`. A sign is kept.
+/// A time in the unit that fits: `3.14 us`, `5.02 ms`, `1.20 s`. A sign is kept.
 pub(crate) fn time(time_ns: f64) -> String {
-    let (value, unit) = match time_ns.abs() {
-        t if t < 1e3 => (time_ns, "ns"),
-        t if t < 1e6 => (time_ns / 1e3, "us"),
-        t if t < 1e9 => (time_ns / 1e6, "ms"),
-        _ => (time_ns / 1e9, "s"),
-    };
-    format!("{} {unit}", digits(value))
+    let unit = TimeUnit::fitting(time_ns);
+    format!("{} {}", digits(time_ns / unit.ns), unit.sign)
+}
+
+/// A unit of time and its length.
+struct TimeUnit {
+    ns: f64,
+    sign: &'static str,
+}
+
+impl TimeUnit {
+    /// The unit in which the time has at most three digits before the point once it is rounded:
+    /// 999.7 us is written `1.00 ms`, as 1,000.3 us is.
+    fn fitting(time_ns: f64) -> TimeUnit {
+        match time_ns.abs() {
+            t if t < 999.5 => TimeUnit { ns: 1.0, sign: "ns" },
+            t if t < 999.5e3 => TimeUnit { ns: 1e3, sign: "us" },
+            t if t < 999.5e6 => TimeUnit { ns: 1e6, sign: "ms" },
+            _ => TimeUnit { ns: 1e9, sign: "s" },
+        }
+    }
 }
 
 /// A time in milliseconds without its unit, for `5.0 of 5.6 ms`.
@@ -20,20 +34,16 @@ pub(crate) fn ms(time_ns: f64) -> String {
 
 /// An interval of times in the unit that fits its upper end: `5.01-5.09 ms`.
 pub(crate) fn time_interval(interval: &Interval) -> String {
-    let (unit_ns, unit) = match interval.high {
-        t if t < 1e3 => (1.0, "ns"),
-        t if t < 1e6 => (1e3, "us"),
-        t if t < 1e9 => (1e6, "ms"),
-        _ => (1e9, "s"),
-    };
-    format!("{}-{} {unit}", digits(interval.low / unit_ns), digits(interval.high / unit_ns))
+    let unit = TimeUnit::fitting(interval.high);
+    format!("{}-{} {}", digits(interval.low / unit.ns), digits(interval.high / unit.ns), unit.sign)
 }
 
 /// A number with two or three digits that matter.
 pub(crate) fn digits(value: f64) -> String {
     match value.abs() {
-        v if v < 10.0 => format!("{value:.2}"),
-        v if v < 100.0 => format!("{value:.1}"),
+        // The bounds are those of the rounded value: 9.996 is written 10.0, not 10.00.
+        v if v < 9.995 => format!("{value:.2}"),
+        v if v < 99.95 => format!("{value:.1}"),
         _ => format!("{value:.0}"),
     }
 }
@@ -163,6 +173,20 @@ mod tests {
     fn times_take_the_unit_that_fits() {
         let written = [12.0, 3_140.0, 5_020_000.0, -45_600_000.0, 1.2e9].map(time);
         assert_eq!(written, ["12.0 ns", "3.14 us", "5.02 ms", "-45.6 ms", "1.20 s"]);
+    }
+
+    #[test]
+    fn a_time_that_is_rounded_up_to_the_next_unit_is_written_in_it() {
+        let written = [999.7, 999_700.0, -999_700.0, 999_700_000.0].map(time);
+        assert_eq!(written, ["1.00 us", "1.00 ms", "-1.00 ms", "1.00 s"]);
+        assert_eq!([999_400.0, 9_996.0, 99_960.0].map(time), ["999 us", "10.0 us", "100 us"]);
+        let interval = Interval {
+            low: 998_000.0,
+            high: 999_700.0,
+            level: 0.95,
+            method: plumb_model::observation::IntervalMethod::Blocks,
+        };
+        assert_eq!(time_interval(&interval), "1.00-1.00 ms");
     }
 
     #[test]
