@@ -84,16 +84,17 @@ fn directory(path: &Path) -> &Path {
     }
 }
 
-/// Opens a run's directory to go on with it. What cannot be carried out is refused before anything is touched; then the host's
-/// settings that a killed part left changed are put right.
+/// Opens a run's directory to go on with it. A run that is over, of another version or of another host is refused before
+/// anything is touched; then what a killed part left changed on this host is put right, and only then the plan is checked: its
+/// check refuses a host with such changes.
 pub(super) fn open(path: &Path, stop: &Arc<AtomicBool>, watcher: &Arc<dyn Watcher>) -> Result<Run> {
     let document = read_document(path)?;
     let directory = directory(path);
     check(&document, directory)?;
     check_host(&document, directory)?;
+    arm_changes::put_right(directory, watcher)?;
     let security = crate::check(&document.plan)?.properties;
     let context = RunContext::new(security, stop, watcher);
-    arm_changes::put_right(directory, watcher)?;
     let (steps, taken_back) = kept_steps(&document, directory, &context)?;
     let mut log_bytes = BTreeMap::new();
     for step in steps.iter().flatten() {
