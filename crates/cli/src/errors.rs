@@ -21,9 +21,9 @@ use plumb_probe::storage::StorageError;
 use plumb_session::client_config::ConfigFileError;
 use plumb_session::run_dir::RunDirError;
 use plumb_session::{
-    DamagedHistogram, HookError, HostSettingError, JournalError, ResumeError, SessionError, TooLittleMemory,
-    TooLittleSpace,
+    HookError, HostSettingError, JournalError, ResumeError, SessionError, TooLittleMemory, TooLittleSpace,
 };
+use plumb_stats::histogram::HistogramError;
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::process::ExitCode;
@@ -51,7 +51,7 @@ const KINDS: &[AsKind] = &[
     kind::<JournalError>,
     kind::<TooLittleSpace>,
     kind::<TooLittleMemory>,
-    kind::<DamagedHistogram>,
+    kind::<HistogramError>,
     kind::<SessionError>,
     kind::<StorageError>,
     kind::<CryptoError>,

@@ -168,8 +168,10 @@ impl View {
     }
 
     fn second(&self, part: &SecondPart) {
-        if part.measure == Measure::EndToEnd && part.response.samples() > 0 && !part.warm_up {
-            let p50_ms = part.response.histogram.value_at_quantile(0.5) as f64 / 1e6;
+        let median_ns =
+            part.response.at_quantile(0.5).filter(|_| part.measure == Measure::EndToEnd && !part.warm_up);
+        if let Some(p50_ns) = median_ns {
+            let p50_ms = p50_ns as f64 / 1e6;
             self.change(|line, _| {
                 let stem = line.split("  now p50").next().unwrap_or_default();
                 *line = format!("{stem}  now p50 {p50_ms:.2} ms");

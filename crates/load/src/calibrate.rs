@@ -2,7 +2,7 @@
 
 use crate::clock::now_ns;
 use crate::pace::{MAX_SPIN_NS, Pace, sharpen_timers};
-use crate::tally::Tally;
+use plumb_stats::histogram::Histogram;
 
 /// The instrument's own quality.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub struct Calibration {
     /// Smallest step of the clock seen.
     pub clock_step_ns: u64,
     /// Lateness of the sleep-and-spin that sends use.
-    pub wake_late: Tally,
+    pub wake_late: Histogram,
     /// How long before a send to start spinning: what nine of ten plain sleeps are late at most.
     pub spin_ns: u64,
 }
@@ -23,7 +23,7 @@ pub struct Paced {
     /// How long before a send the sleep ended: the pace shortens it when the sends are close together.
     pub spin_ns: u64,
     /// How late each send would have gone out.
-    pub late: Tally,
+    pub late: Histogram,
 }
 
 const CLOCK_READS: u32 = 20_000;
@@ -35,7 +35,7 @@ pub fn calibrate() -> Calibration {
     sharpen_timers();
     let (clock_read_ns, clock_step_ns) = clock_quality();
     let sleep_late = wake_lateness(Pace::new(0, 1.0));
-    let spin_ns = sleep_late.histogram.value_at_quantile(0.9).min(MAX_SPIN_NS);
+    let spin_ns = sleep_late.at_quantile(0.9).unwrap_or(0).min(MAX_SPIN_NS);
     let wake_late = wake_lateness(Pace::new(spin_ns, 1.0));
     Calibration { clock_read_ns, clock_step_ns, wake_late, spin_ns }
 }
@@ -45,14 +45,14 @@ pub fn pacing(rate_per_s: f64, spin_ns: u64, sends: u64, mut stop: impl FnMut() 
     sharpen_timers();
     let pace = Pace::new(spin_ns, rate_per_s);
     let gap_ns = 1e9 / rate_per_s;
-    let mut late = Tally::new();
+    let mut late = Histogram::new();
     let start = now_ns() + gap_ns as u64;
     for send in 0..sends {
         let due = start + (send as f64 * gap_ns) as u64;
         if !pace.wait(due, |_| stop()) {
             break;
         }
-        late.record(due, now_ns());
+        late.record_span(due, now_ns());
     }
     Paced { spin_ns: pace.spin_ns(), late }
 }
@@ -71,13 +71,13 @@ fn clock_quality() -> (f64, u64) {
     ((last - start) as f64 / f64::from(CLOCK_READS), step)
 }
 
-fn wake_lateness(pace: Pace) -> Tally {
-    let mut late = Tally::new();
+fn wake_lateness(pace: Pace) -> Histogram {
+    let mut late = Histogram::new();
     let mut due = now_ns();
     for _ in 0..WAKES {
         due = now_ns().max(due) + WAKE_GAP_NS;
         pace.wait(due, |_| false);
-        late.record(due, now_ns());
+        late.record_span(due, now_ns());
     }
     late
 }

@@ -257,8 +257,8 @@ impl Received {
 fn note_times(stamp: &Stamp, now: u64, seconds: &mut Seconds<'_>) {
     let second = seconds.at(now, stamp.part != Part::Measured);
     second.received += 1;
-    second.response.record(stamp.intended_ns, now);
-    second.service.record(stamp.sent_ns, now);
+    second.response.record_span(stamp.intended_ns, now);
+    second.service.record_span(stamp.sent_ns, now);
 }
 
 #[cfg(test)]

@@ -22,7 +22,6 @@ pub mod schedule;
 mod seconds;
 pub mod stamp;
 mod statistics;
-pub mod tally;
 mod unread;
 mod verify;
 pub mod wire;

@@ -1,6 +1,6 @@
 //! What a block pushes while it runs, and who takes it.
 
-use crate::tally::Tally;
+use plumb_stats::histogram::Histogram;
 
 /// Whoever takes what a running block observes: a recorder, a live view, a web page. All are equal.
 pub trait Sink {
@@ -43,10 +43,10 @@ pub struct SecondPart {
     /// First receptions.
     pub received: u64,
     /// From intended time.
-    pub response: Tally,
+    pub response: Histogram,
     /// From actual send time.
-    pub service: Tally,
-    /// Which of the measures the tallies hold.
+    pub service: Histogram,
+    /// Which of the measures the histograms hold.
     pub measure: Measure,
 }
 
@@ -70,8 +70,8 @@ impl SecondPart {
             sent: 0,
             acked: 0,
             received: 0,
-            response: Tally::new(),
-            service: Tally::new(),
+            response: Histogram::new(),
+            service: Histogram::new(),
             measure,
         }
     }

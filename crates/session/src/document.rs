@@ -187,7 +187,7 @@ impl Record {
         self.document.instrument = Instrument {
             clock_read_ns: Some(calibration.clock_read_ns),
             clock_step_ns: Some(calibration.clock_step_ns),
-            wake_late: distribution(&super::fold::histogram_of(&calibration.wake_late), &spread),
+            wake_late: distribution(&calibration.wake_late, &spread),
             spin_ns: calibration.spin_ns,
             ceilings: std::mem::take(&mut self.document.instrument.ceilings),
         };

@@ -1,7 +1,6 @@
 //! Why a session cannot go on.
 
 use crate::arm_changes::{HookError, HostSettingError, JournalError};
-use crate::checkpoint::DamagedHistogram;
 use crate::client_config::ConfigFileError;
 use crate::memory::TooLittleMemory;
 use crate::resume::ResumeError;
@@ -12,6 +11,7 @@ use plumb_lab::sink::SinkError;
 use plumb_load::LoadError;
 use plumb_model::fault::{Fault, HasFault, UsageError};
 use plumb_observe::ObserveError;
+use plumb_stats::histogram::HistogramError;
 use std::borrow::Cow;
 use std::error::Error;
 use thiserror::Error as ThisError;
@@ -50,7 +50,7 @@ pub enum SessionError {
     #[error(transparent)]
     TooLittleMemory(#[from] TooLittleMemory),
     #[error(transparent)]
-    DamagedHistogram(#[from] DamagedHistogram),
+    DamagedHistogram(#[from] HistogramError),
 }
 
 impl SessionError {

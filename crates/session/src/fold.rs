@@ -10,9 +10,7 @@ mod tests;
 mod times;
 
 pub(super) use beginning::SECONDS_MOST;
-pub use times::histogram_of;
 
-use super::checkpoint::DamagedHistogram;
 use super::cpu::CpuBySecond;
 use super::document::instant;
 use crate::error::Result;
@@ -25,7 +23,7 @@ use plumb_model::document::{AfterWarmUp, BlockResult, StepResult};
 use plumb_model::observation::{Counts, Distribution, Latencies, SecondLatency, SecondRow};
 use plumb_model::plan::GoalLatency;
 use plumb_stats::distribution::{distribution, figures};
-use plumb_stats::histogram::Histogram;
+use plumb_stats::histogram::{Histogram, HistogramError};
 use plumb_stats::interval::{Batch, Spread, batches};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -109,7 +107,7 @@ impl StepFold {
         stem: String,
         state: &FoldState,
         result: &StepResult,
-    ) -> Result<Self, DamagedHistogram> {
+    ) -> Result<Self, HistogramError> {
         Ok(StepFold {
             times: (&state.times).try_into()?,
             series: result.series.clone(),
@@ -180,8 +178,7 @@ impl StepFold {
         second.row.acked += part.acked;
         second.row.received += part.received;
         if part.measure == Measure::Slip {
-            let most = (part.response.samples() > 0).then_some(part.response.max_ns);
-            second.row.slip_max_ns = second.row.slip_max_ns.max(most);
+            second.row.slip_max_ns = second.row.slip_max_ns.max(part.response.exact().max_ns);
         }
         second.times.add(part);
         Ok(())

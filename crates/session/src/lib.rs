@@ -40,9 +40,7 @@ mod watcher;
 
 pub use arm_changes::{HookError, HostSettingError, JournalError};
 pub use ceiling::forget as forget_ceilings;
-pub use checkpoint::DamagedHistogram;
 pub use error::SessionError;
-pub use fold::histogram_of;
 pub use memory::TooLittleMemory;
 pub use resume::ResumeError;
 pub use run::{Finished, check, resume, run};

@@ -10,7 +10,7 @@ use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use plumb_model::document::StepResult;
 use plumb_model::observation::SecondRow;
-use plumb_stats::histogram::{Exact, Histogram};
+use plumb_stats::histogram::Histogram;
 use std::path::Path;
 
 /// A histogram for each row of a step's series, or none where that second had no sample.
@@ -59,14 +59,7 @@ fn entries(log: &[u8]) -> Option<Vec<Histogram>> {
         let LogEntry::Interval(entry) = entry.ok()? else { continue };
         let bytes = STANDARD.decode(entry.encoded_histogram()).ok()?;
         let inner: hdrhistogram::Histogram<u64> = deserializer.deserialize(&mut &bytes[..]).ok()?;
-        // The log keeps buckets: the ends and the sum are as exact as those.
-        let exact = Exact {
-            sum_ns: (inner.mean() * inner.len() as f64).round() as u128,
-            min_ns: (!inner.is_empty()).then(|| inner.min()),
-            max_ns: (!inner.is_empty()).then(|| inner.max()),
-            ..Exact::default()
-        };
-        histograms.push(Histogram::from_parts(&inner, exact).ok()?);
+        histograms.push(Histogram::from_buckets(&inner).ok()?);
     }
     Some(histograms)
 }

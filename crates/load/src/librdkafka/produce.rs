@@ -125,7 +125,7 @@ impl<'a> Sender<'a> {
             if let Some(at_ns) = at_ns {
                 let second = slips.at(at_ns, !due.measured);
                 second.sent += 1;
-                second.response.record(due_ns, at_ns);
+                second.response.record_span(due_ns, at_ns);
             }
         }
         // Of a run that was stopped nobody knows what would have become of the rest.
@@ -364,9 +364,9 @@ fn hear_report(
             // Without a schedule there is no time at which a message was due, and from its send it is the length of the queue that
             // the sender itself keeps full: other tools print that.
             if !shared.saturating {
-                second.response.record(stamp.intended_ns, now);
+                second.response.record_span(stamp.intended_ns, now);
             }
-            second.service.record(stamp.sent_ns, now);
+            second.service.record_span(stamp.sent_ns, now);
         }
         Delivery::Failed { code, text } => {
             reported.failed += u64::from(measured);

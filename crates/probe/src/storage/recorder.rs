@@ -1,25 +1,16 @@
-//! What a committer notes of its commits: a histogram, the exact sum and extremes, and the seconds.
+//! What a committer notes of its commits: their times, and the seconds.
 
 use super::pace::Window;
-use hdrhistogram::Histogram;
 use plumb_model::probe::storage::CommitSecond;
+use plumb_stats::histogram::Histogram;
 
-/// Largest time that is told apart: one hour.
-const TIME_MAX_NS: u64 = 3_600_000_000_000;
-const DIGITS: u8 = 3;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// What all committers of a block measured, over one time that is the same for all.
 #[derive(Debug, Clone)]
 pub struct CommitSample {
-    /// Times of the commits that ended in that time, three significant digits.
-    pub histogram: Histogram<u64>,
-    /// Their exact sum.
-    pub sum_ns: u128,
-    /// The smallest; absent without commits.
-    pub min_ns: Option<u64>,
-    /// The largest.
-    pub max_ns: Option<u64>,
+    /// Times of the commits that ended in that time.
+    pub times: Histogram,
     /// That time: from the end of one commit of the first committer to the end of a later one of it. One committer's time
     /// stands still while a full file is replaced.
     pub elapsed_ns: u64,
@@ -34,22 +25,12 @@ pub struct CommitSample {
 impl CommitSample {
     /// Nothing measured yet.
     pub fn empty() -> Self {
-        CommitSample {
-            histogram: Histogram::new_with_bounds(1, TIME_MAX_NS, DIGITS)
-                .expect("constant bounds are in order"),
-            sum_ns: 0,
-            min_ns: None,
-            max_ns: None,
-            elapsed_ns: 0,
-            seconds: Vec::new(),
-            cpu_ns: 0,
-            made: 0,
-        }
+        CommitSample { times: Histogram::new(), elapsed_ns: 0, seconds: Vec::new(), cpu_ns: 0, made: 0 }
     }
 
     /// Commits.
     pub fn commits(&self) -> u64 {
-        self.histogram.len()
+        self.times.recorded()
     }
 
     /// Commits per second of all committers together.
@@ -59,10 +40,7 @@ impl CommitSample {
 
     /// Notes a commit that took so long and ended so long after the begin of the time that counts.
     fn commit(&mut self, took_ns: u64, at_ns: u64) {
-        self.histogram.saturating_record(took_ns);
-        self.sum_ns += u128::from(took_ns);
-        self.min_ns = Some(self.min_ns.map_or(took_ns, |least| least.min(took_ns)));
-        self.max_ns = Some(self.max_ns.map_or(took_ns, |most| most.max(took_ns)));
+        self.times.record_span(0, took_ns);
         let second = (at_ns / SECOND_NS) as usize;
         if second >= self.seconds.len() {
             self.seconds.resize(second + 1, CommitSecond::default());
@@ -74,10 +52,7 @@ impl CommitSample {
 
     /// Adds another committer of the same block.
     pub(super) fn add(&mut self, other: &CommitSample) {
-        self.histogram.add(&other.histogram).expect("all have the same bounds");
-        self.sum_ns += other.sum_ns;
-        self.min_ns = self.min_ns.into_iter().chain(other.min_ns).min();
-        self.max_ns = self.max_ns.max(other.max_ns);
+        self.times.merge(&other.times);
         self.elapsed_ns = self.elapsed_ns.max(other.elapsed_ns);
         self.cpu_ns += other.cpu_ns;
         self.made += other.made;
@@ -156,7 +131,8 @@ mod tests {
         let mut sample = first.end(&window);
         sample.add(&second.end(&window));
         assert_eq!((sample.commits(), sample.made), (4, 7));
-        assert_eq!((sample.sum_ns, sample.min_ns, sample.max_ns), (100, Some(10), Some(40)));
+        let exact = sample.times.exact();
+        assert_eq!((exact.sum_ns, exact.min_ns, exact.max_ns), (100, Some(10), Some(40)));
         assert_eq!((sample.elapsed_ns, sample.rate_per_s()), (3 * SECOND_NS, 4.0 / 3.0));
         let seconds: Vec<_> = sample.seconds.iter().map(|second| (second.commits, second.max_ns)).collect();
         assert_eq!(seconds, [(2, Some(20)), (1, Some(30)), (0, None), (1, Some(40))]);
@@ -170,6 +146,6 @@ mod tests {
         account.commit(3, 9, &window);
         window.give_up();
         let sample = account.end(&window);
-        assert_eq!((sample.commits(), sample.min_ns, sample.rate_per_s(), sample.made), (0, None, 0.0, 1));
+        assert_eq!((sample.commits(), sample.rate_per_s(), sample.made), (0, 0.0, 1));
     }
 }

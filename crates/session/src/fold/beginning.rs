@@ -3,9 +3,9 @@
 //!
 //! Each second is kept as its buckets that are not empty, so that what is held stays small beside whole histograms.
 
-use super::super::checkpoint::DamagedHistogram;
 use super::SecondRow;
 use super::times::{Recorded, Times, TimesState};
+use plumb_stats::histogram::HistogramError;
 use plumb_stats::warm_up::warm_up;
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl Beginning {
     }
 
     /// Gives back what was held from a second on, and how much there was before it: that is warm-up.
-    pub(super) fn release(&mut self, from: u32) -> Result<(Vec<Times>, Recorded), DamagedHistogram> {
+    pub(super) fn release(&mut self, from: u32) -> Result<(Vec<Times>, Recorded), HistogramError> {
         let mut warm_up = std::mem::take(&mut self.seconds);
         let kept = warm_up.split_off(&from);
         let mut cut = Recorded::default();
@@ -37,8 +37,7 @@ impl Beginning {
             cut.end_to_end += recorded.end_to_end;
             cut.acknowledge += recorded.acknowledge;
         }
-        let kept: Result<Vec<Times>, DamagedHistogram> =
-            kept.values().flatten().map(Times::try_from).collect();
+        let kept: Result<Vec<Times>, HistogramError> = kept.values().flatten().map(Times::try_from).collect();
         Ok((kept?, cut))
     }
 }

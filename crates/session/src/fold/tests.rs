@@ -11,8 +11,8 @@ fn part(second: u32, warm_up: bool, times_ns: &[u64]) -> SecondPart {
     part.warm_up = warm_up;
     part.received = times_ns.len() as u64;
     for time in times_ns {
-        part.response.record(0, *time);
-        part.service.record(0, *time);
+        part.response.record_span(0, *time);
+        part.service.record_span(0, *time);
     }
     part
 }

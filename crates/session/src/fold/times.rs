@@ -1,11 +1,9 @@
 //! The times that a second, a block or a step has seen, by measure. Not their figures: those are made by the statistics
 //! crate.
 
-use super::super::checkpoint::{DamagedHistogram, HistogramState};
 use plumb_load::observation::{Measure, SecondPart};
-use plumb_load::tally::Tally;
 use plumb_model::observation::SecondLatency;
-use plumb_stats::histogram::{Exact, Histogram};
+use plumb_stats::histogram::{CompactHistogram, Histogram, HistogramError};
 use serde::{Deserialize, Serialize};
 
 /// Fewest samples of a second for its median and its 99th percentile.
@@ -31,9 +29,9 @@ pub(super) struct Times {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct TimesState {
     /// Response and service time.
-    end_to_end: [HistogramState; 2],
-    acknowledge: [HistogramState; 2],
-    slip: HistogramState,
+    end_to_end: [CompactHistogram; 2],
+    acknowledge: [CompactHistogram; 2],
+    slip: CompactHistogram,
 }
 
 /// How many times were recorded, whatever they were.
@@ -45,8 +43,8 @@ pub(super) struct Recorded {
 
 impl Pair {
     fn add(&mut self, part: &SecondPart) {
-        self.response.merge(&histogram_of(&part.response));
-        self.service.merge(&histogram_of(&part.service));
+        self.response.merge(&part.response);
+        self.service.merge(&part.service);
     }
 
     fn merge(&mut self, other: &Pair) {
@@ -59,7 +57,7 @@ impl Times {
     /// Takes what one thread saw in one second.
     pub(super) fn add(&mut self, part: &SecondPart) {
         match part.measure {
-            Measure::Slip => self.slip.merge(&histogram_of(&part.response)),
+            Measure::Slip => self.slip.merge(&part.response),
             Measure::Acknowledge => self.acknowledge.add(part),
             Measure::EndToEnd => self.end_to_end.add(part),
         }
@@ -101,10 +99,10 @@ impl From<&Times> for TimesState {
 }
 
 impl TryFrom<&TimesState> for Times {
-    type Error = DamagedHistogram;
+    type Error = HistogramError;
 
-    fn try_from(kept: &TimesState) -> Result<Times, DamagedHistogram> {
-        let pair = |[response, service]: &[HistogramState; 2]| -> Result<Pair, DamagedHistogram> {
+    fn try_from(kept: &TimesState) -> Result<Times, HistogramError> {
+        let pair = |[response, service]: &[CompactHistogram; 2]| -> Result<Pair, HistogramError> {
             Ok(Pair { response: response.try_into()?, service: service.try_into()? })
         };
         Ok(Times {
@@ -113,20 +111,6 @@ impl TryFrom<&TimesState> for Times {
             slip: (&kept.slip).try_into()?,
         })
     }
-}
-
-/// A recorder's tally as a histogram of the statistics crate.
-pub fn histogram_of(tally: &Tally) -> Histogram {
-    let any = tally.samples() > 0;
-    let exact = Exact {
-        sum_ns: tally.sum_ns,
-        min_ns: any.then_some(tally.min_ns),
-        max_ns: any.then_some(tally.max_ns),
-        negative: tally.negative,
-        overflow: tally.overflow,
-    };
-    Histogram::from_parts(&tally.histogram, exact)
-        .expect("both keep times up to one hour and the same samples")
 }
 
 /// A second's figures of one latency.

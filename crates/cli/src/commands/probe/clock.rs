@@ -14,7 +14,6 @@ use plumb_model::probe::{
 };
 use plumb_observe::{HostRoot, clock_sources};
 use plumb_probe::clock::{ClockCost, TimerCase, TimerTimes, across_cpus, kernel_sync, read_costs, wake_ups};
-use plumb_session::histogram_of;
 use plumb_stats::distribution::figures;
 use plumb_stats::figure::figure;
 use plumb_stats::interval::Spread;
@@ -116,7 +115,7 @@ fn pacing(each_s: f64, stop: &AtomicBool) -> Vec<PacingRow> {
     let row = |rate_per_s: f64| {
         let sends = (rate_per_s * each_s).ceil() as u64;
         let paced = calibrate::pacing(rate_per_s, spin_ns, sends, || stop.load(Relaxed));
-        PacingRow { rate_per_s, spin_ns: paced.spin_ns, late: figures(&histogram_of(&paced.late), &spread) }
+        PacingRow { rate_per_s, spin_ns: paced.spin_ns, late: figures(&paced.late, &spread) }
     };
     RATES_PER_S.map(row).into()
 }

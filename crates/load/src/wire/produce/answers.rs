@@ -160,11 +160,11 @@ impl Producer<'_, '_> {
         // Without a schedule there is no time at which a message was due. From when its batch was begun it is the length of the
         // queue that the sender itself keeps full: other tools print that.
         if self.shared.saturating {
-            second.service.record_many(slot.opened_ns, now, messages);
+            second.service.record_spans(slot.opened_ns, now, messages);
         } else {
             for stamp in slot.stamps(&self.content) {
-                second.response.record(stamp.intended_ns, now);
-                second.service.record(stamp.sent_ns, now);
+                second.response.record_span(stamp.intended_ns, now);
+                second.service.record_span(stamp.sent_ns, now);
             }
         }
         self.free(slot);

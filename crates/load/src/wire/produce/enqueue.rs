@@ -59,7 +59,7 @@ impl Producer<'_, '_> {
                 return Enqueued::Nothing;
             }
             schedule.next();
-            self.slips.at(now, !due.measured).response.record(due_ns, now);
+            self.slips.at(now, !due.measured).response.record_span(due_ns, now);
         }
         Enqueued::More
     }

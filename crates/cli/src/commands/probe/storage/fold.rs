@@ -7,7 +7,7 @@ use plumb_model::probe::storage::{
 };
 use plumb_probe::storage::{CommitSample, StreamSample};
 use plumb_stats::distribution::supported;
-use plumb_stats::histogram::{Exact, Histogram};
+use plumb_stats::histogram::Histogram;
 
 /// Why a case has no figures when nothing is wrong with it.
 const STOPPED: &str = "the probe ended before its first block";
@@ -71,11 +71,7 @@ impl CommitFold {
         if sample.commits() == 0 {
             return;
         }
-        let exact =
-            Exact { sum_ns: sample.sum_ns, min_ns: sample.min_ns, max_ns: sample.max_ns, ..Exact::default() };
-        // A commit of more than an hour has no place in it.
-        let Ok(histogram) = Histogram::from_parts(&sample.histogram, exact) else { return };
-        self.histogram.merge(&histogram);
+        self.histogram.merge(&sample.times);
         self.cpu_ns += sample.cpu_ns;
         self.made += sample.made;
         self.device = self.device.zip(device).map(|(mine, new)| DeviceWork {
@@ -242,10 +238,7 @@ mod tests {
         let mut fold = CommitFold::new(case);
         let mut sample =
             CommitSample { made: 60, elapsed_ns: 500_000_000, cpu_ns: 400, ..CommitSample::empty() };
-        (sample.sum_ns, sample.min_ns, sample.max_ns) = (20_000, Some(1_000), Some(1_000));
-        for _ in 0..20 {
-            sample.histogram.record(1_000).unwrap();
-        }
+        sample.times.record_spans(0, 1_000, 20);
         fold.block(at(0), sample, Some(DeviceWork { writes: 240, flushes: Some(60) }));
         let result = fold.result();
         assert_eq!((result.rate_per_s, result.cpu_ns_per_commit), (Some(40.0), Some(20.0)));
