@@ -166,8 +166,10 @@ fn files_with_names_go_however_it_ends_and_with_them_what_a_killed_probe_left() 
         let Some(ended) = in_namespace(overlay, &words) else { return };
         assert_eq!(ended.stdout, ".plumb-probe-of-mine\n", "{how}: {}", ended.stderr);
     }
+    // In the foreground timeout(1) kills the probe alone and waits until it has ended; else it is killed with it, and the next
+    // probe may start, and end, while the killed one still waits for a commit with its files locked.
     let killed = format!(
-        "{{ timeout -s KILL 1 \"$0\" \"$@\" --duration 600s; ls -A small | wc -l; \"$0\" \"$@\" {short} > out; ls -A small; }}"
+        "{{ timeout --foreground -s KILL 1 \"$0\" \"$@\" --duration 600s; ls -A small | wc -l; \"$0\" \"$@\" {short} > out; ls -A small; }}"
     );
     let Some(ended) = in_namespace(overlay, &killed) else { return };
     let left: Vec<&str> = ended.stdout.lines().map(str::trim).collect();

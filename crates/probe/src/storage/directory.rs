@@ -87,8 +87,9 @@ impl Directory {
     }
 
     /// Whose word ends also what takes long before the first block, the filling of files.
-    pub fn stopped_by(self, stop: &Arc<AtomicBool>) -> Self {
-        Directory { stop: Arc::clone(stop), ..self }
+    pub fn stopped_by(mut self, stop: &Arc<AtomicBool>) -> Self {
+        self.stop = Arc::clone(stop);
+        self
     }
 
     pub(super) fn is_stopped(&self) -> bool {
@@ -156,10 +157,31 @@ impl Directory {
     }
 }
 
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // A process that was killed has its files, and their locks, until the commits under way are done: it may have ended
+        // only after this directory was opened.
+        left_over::remove(&self.handle);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::Write;
+
+    #[test]
+    fn files_of_a_probe_that_ended_only_while_the_next_one_ran_are_removed_at_its_end() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join(".plumb-probe-4194305-7");
+        let ending = std::fs::File::create(&path).unwrap();
+        ending.try_lock_shared().unwrap();
+        let directory = Directory::open(place.path()).unwrap();
+        assert!(path.exists(), "its process still has it");
+        drop(ending);
+        drop(directory);
+        assert!(!path.exists());
+    }
 
     #[test]
     fn a_file_is_linked_while_it_is_open_unless_that_makes_no_difference_here() {

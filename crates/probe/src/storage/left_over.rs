@@ -2,7 +2,7 @@
 //!
 //! A file with a name is removed when it is closed, however the probe ends short of being killed at once. Its process holds a
 //! lock on it as long as it lives, whichever name space of processes it is in: a file of ours that nobody has locked belongs
-//! to nobody, and the next probe of the directory removes it.
+//! to nobody, and the next probe of the directory removes it: when it opens the directory, and again when it is done with it.
 
 use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, flock, fstat, openat, unlinkat};
 use rustix::io::Errno;
