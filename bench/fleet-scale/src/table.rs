@@ -2,6 +2,7 @@
 
 use crate::contest::{Contestant, Runs, Tool};
 use crate::meter::Spent;
+use plumb_stats::median::median;
 use plumb_stats::paired::{PairedRatio, paired_ratio};
 
 /// Level of every interval.
@@ -14,11 +15,12 @@ type Figure = fn(&Spent) -> f64;
 pub(crate) fn costs(contestants: &[Contestant], runs: &Runs, rows: u64) -> String {
     let mut lines = vec![format!("\n{:18} {:>9} {:>9} {:>10} {:>11}", "", "wall", "CPU", "memory", "rows/s")];
     for (contestant, own) in contestants.iter().zip(runs) {
-        let wall_s = median(own, |run| run.wall_s);
+        let middle = |figure: Figure| median(own.iter().map(figure)).unwrap_or(f64::NAN);
+        let wall_s = middle(|run| run.wall_s);
         lines.push(format!(
             "{:18} {wall_s:>7.2} s {:>7.2} s {:>6.0} MiB {:>9.1} M",
             contestant.tool.name(),
-            median(own, |run| run.cpu_s),
+            middle(|run| run.cpu_s),
             own.iter().map(|run| run.rss_mib).fold(0.0, f64::max),
             rows as f64 / wall_s / 1e6,
         ));
@@ -56,14 +58,4 @@ fn cell(ratio: Option<PairedRatio>) -> String {
         || "too few rounds".to_owned(),
         |it| format!("{:.2} ({:.2}-{:.2})", it.ratio, it.low, it.high),
     )
-}
-
-fn median(runs: &[Spent], figure: Figure) -> f64 {
-    let mut figures: Vec<f64> = runs.iter().map(figure).collect();
-    figures.sort_by(f64::total_cmp);
-    match figures.len() {
-        0 => f64::NAN,
-        count if count % 2 == 1 => figures[count / 2],
-        count => (figures[count / 2 - 1] + figures[count / 2]) / 2.0,
-    }
 }

@@ -4,6 +4,7 @@
 use crate::Device;
 use crate::methods::{Pair, Rival};
 use crate::run::{Cpu, Run};
+use plumb_stats::median::median;
 use plumb_stats::paired::{RankRatio, rank_ratio};
 
 const LEVEL: f64 = 0.95;
@@ -130,17 +131,6 @@ fn interval(ratio: Option<&RankRatio>) -> String {
 
 fn rounded(value: Option<f64>, decimals: usize) -> String {
     value.map_or("-".to_owned(), |value| format!("{value:.decimals$}"))
-}
-
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut sorted: Vec<f64> = values.collect();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(sorted[middle]),
-        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
-    }
 }
 
 #[cfg(test)]

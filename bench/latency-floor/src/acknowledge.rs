@@ -5,9 +5,9 @@ use crate::arguments::{Measured, Options};
 use crate::error::BenchError;
 use crate::figures::Run;
 use crate::rounds::Bench;
-use crate::table::median;
 use crate::{bare, java, plumb};
 use plumb_bench_frame::say;
+use plumb_stats::median::median;
 use plumb_stats::paired::paired_ratio;
 use plumb_stats::random::Random;
 use std::fmt::Write as _;
@@ -127,7 +127,12 @@ fn summary(taking_part: &[Contestant], rounds: &[Vec<(Contestant, Run)>], option
                 Some(r) => format!("{:.2}  {:.2}-{:.2}", r.ratio, r.low, r.high),
                 None => "too few rounds".to_owned(),
             };
-            let _ = writeln!(text, "  {:18} {:10.0}   {ratio}", contestant.name(), median(&ours));
+            let _ = writeln!(
+                text,
+                "  {:18} {:10.0}   {ratio}",
+                contestant.name(),
+                median(ours).unwrap_or(f64::NAN)
+            );
         }
     }
     text

@@ -3,6 +3,7 @@
 use crate::arguments::{Load, VALUE_BYTES};
 use crate::figures::{Figures, Run};
 use crate::rounds::{Contestant, Round};
+use plumb_stats::median::median;
 use plumb_stats::paired::paired_ratio;
 use std::fmt::Write as _;
 
@@ -65,12 +66,12 @@ pub(crate) fn summary(rounds: &[Round], load: &Load) -> String {
     line(&mut text, ("CPU, measured part", "us/msg", rounds), |run| run.measured_cpu_us);
     line(&mut text, ("CPU, whole process", "s", rounds), |run| run.whole_cpu_s);
     let means: Vec<f64> = rounds.iter().filter_map(|round| Some(round.java.as_ref()?.mean_us)).collect();
-    if !means.is_empty() {
+    if let Some(mean) = median(means) {
         let _ = writeln!(
             text,
             "\nEndToEndLatency: mean {:.0} us. It waits for each message before it sends the next, counts its cold first one, and\n\
              prints whole milliseconds; only its mean is a figure, and not of the same load.",
-            median(&means)
+            mean
         );
     }
     let _ = write!(text, "\n{}", goal(rounds));
@@ -89,8 +90,8 @@ fn line(text: &mut String, (name, unit, rounds): (&str, &str, &[Round]), figure:
     let _ = writeln!(
         text,
         "{name:24} {:9.digits$} {:9.digits$} {unit:7}   {ratio}",
-        median(&plumb),
-        median(&bare)
+        median(plumb).unwrap_or(f64::NAN),
+        median(bare).unwrap_or(f64::NAN)
     );
 }
 
@@ -106,17 +107,6 @@ fn goal(rounds: &[Round]) -> String {
         (false, _, false) => "not met",
     };
     goal + verdict
-}
-
-pub(crate) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => f64::NAN,
-        count if count % 2 == 1 => sorted[middle],
-        _ => f64::midpoint(sorted[middle - 1], sorted[middle]),
-    }
 }
 
 #[cfg(test)]

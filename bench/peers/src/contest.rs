@@ -8,7 +8,7 @@ use crate::rounds;
 use crate::run::{Order, Run, measure};
 use crate::table::{figure, maybe, percent};
 use crate::tool::{Entry, Tool};
-use crate::verdict::median;
+use plumb_stats::median::median;
 use plumb_stats::random::Random;
 use serde::Serialize;
 use std::time::Instant;

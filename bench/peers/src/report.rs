@@ -4,7 +4,8 @@ use crate::contest::Cell;
 use crate::job::{Acks, Work};
 use crate::run::Run;
 use crate::table::{Table, figure, maybe, percent};
-use crate::verdict::{Goal, Ratio, median};
+use crate::verdict::{Goal, Ratio};
+use plumb_stats::median::median;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -100,18 +100,6 @@ impl Verdict {
     }
 }
 
-/// The middle value, or the mean of the two in the middle; none of none.
-pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let mut sorted: Vec<f64> = values.into_iter().collect();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        count if count % 2 == 1 => Some(sorted[middle]),
-        _ => Some(f64::midpoint(sorted[middle - 1], sorted[middle])),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,12 +122,5 @@ mod tests {
     #[test]
     fn two_rounds_decide_nothing() {
         assert_eq!(verdict(&[0.1, 0.1], Goal::AtMost(1.0)), Verdict::Undecided);
-    }
-
-    #[test]
-    fn the_median_of_an_even_number_lies_between_the_middle_two() {
-        assert_eq!(median([4.0, 1.0, 2.0, 3.0]), Some(2.5));
-        assert_eq!(median([3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median([]), None);
     }
 }

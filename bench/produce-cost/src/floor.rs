@@ -8,7 +8,7 @@ use plumb_bench_peers::BenchError;
 use plumb_bench_peers::report::{CellReport, Row};
 use plumb_bench_peers::table::{Table, figure, maybe};
 use plumb_bench_peers::tool::plumb::Driver;
-use plumb_bench_peers::verdict::median;
+use plumb_stats::median::median;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::io::{Read, Write};

@@ -5,6 +5,7 @@
 
 use crate::setup::Setup;
 use plumb_model::observation::SecondRow;
+use plumb_stats::median::median;
 
 /// How much longer a stall is than the slowest message of an ordinary second (ours).
 const RATIO_MIN: f64 = 10.0;
@@ -99,10 +100,9 @@ fn rest_on(setup: &Setup, rows: &[&SecondRow], stalls: &[Stall]) -> Option<Spoil
 /// All stalls of a step, the longest first.
 fn stalls(setup: &Setup, rows: &[&SecondRow]) -> Vec<Stall> {
     let slowest = |row: &SecondRow| setup.headline_of_second(row).max_ns;
-    let mut ordinary: Vec<u64> = rows.iter().filter_map(|row| slowest(row)).collect();
-    ordinary.sort_unstable();
-    let Some(median) = ordinary.get(ordinary.len() / 2) else { return Vec::new() };
-    let least = ((*median as f64 * RATIO_MIN) as u64).max(LENGTH_NS_MIN);
+    let ordinary = median(rows.iter().filter_map(|row| slowest(row)).map(|ns| ns as f64));
+    let Some(ordinary) = ordinary else { return Vec::new() };
+    let least = ((ordinary * RATIO_MIN) as u64).max(LENGTH_NS_MIN);
     let mut late: Vec<&SecondRow> =
         rows.iter().copied().filter(|row| slowest(row).is_some_and(|ns| ns >= least)).collect();
     late.sort_by_key(|row| std::cmp::Reverse(slowest(row)));

@@ -6,6 +6,7 @@
 
 use crate::figure::{rate, time};
 use crate::setup::{Setup, by_block};
+use plumb_stats::median::median;
 use plumb_stats::steady::{Change, POINTS_MIN, largest_change};
 use std::collections::BTreeMap;
 
@@ -132,7 +133,7 @@ fn latencies(setup: &Setup) -> BTreeMap<u32, Vec<(u32, f64)>> {
         let second = setup.headline_of_second(row);
         // The median, where there is one: a single slow message is not a change of level.
         let level = second.p50_ns.map(|p50| p50 as f64).or(second.mean_ns)?;
-        (!row.warm_up && level > 0.0 && second.samples >= usual / 2).then(|| level.ln())
+        (!row.warm_up && level > 0.0 && second.samples as f64 >= usual / 2.0).then(|| level.ln())
     })
 }
 
@@ -161,12 +162,10 @@ fn fill_silence(rows: &mut Vec<(u32, f64)>) {
 }
 
 /// Median of the samples per second.
-fn usual_samples(setup: &Setup) -> u64 {
+fn usual_samples(setup: &Setup) -> f64 {
     let measured = setup.result.series.iter().filter(|row| !row.warm_up);
-    let mut samples: Vec<u64> =
-        measured.map(|row| setup.headline_of_second(row).samples).filter(|samples| *samples > 0).collect();
-    samples.sort_unstable();
-    samples.get(samples.len() / 2).copied().unwrap_or(0)
+    let samples = measured.map(|row| setup.headline_of_second(row).samples).filter(|samples| *samples > 0);
+    median(samples.map(|samples| samples as f64)).unwrap_or(0.0)
 }
 
 /// Second by second, the mean of all blocks: every second that every block has.

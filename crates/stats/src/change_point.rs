@@ -7,6 +7,7 @@
 //! [`crate::steady`], nor for a block's beginning, which is [`crate::warm_up`].
 
 use crate::autocorrelation::{lag_1, lag_1_limit};
+use crate::median::median;
 use crate::random::Random;
 use crate::rank_sum::shift;
 
@@ -96,7 +97,7 @@ fn described(series: &[f64], mut splits: Vec<(usize, f64)>, rule: &ChangeRule) -
                 let from = if i == 0 { 0 } else { splits[i - 1].0 };
                 let to = splits.get(i + 1).map_or(series.len(), |next| next.0);
                 let (left, right) = (&series[from..index], &series[index..to]);
-                let (before, after) = (median(left), median(right));
+                let [before, after] = [left, right].map(level);
                 // The estimate does not depend on the level; 95 % can always be reached from 4 against 4 on.
                 let shift = shift(left, right, 0.95).map_or(after - before, |location| location.estimate);
                 ChangePoint { index, before, after, shift, p }
@@ -149,9 +150,9 @@ fn neighbours_correlation(part: &[f64], split: usize) -> Option<f64> {
     let corrected = |r: f64, n: usize| r + (1.0 + 3.0 * r.max(0.0)) / n as f64;
     let windows: Vec<f64> = part.chunks_exact(WINDOW).filter_map(lag_1).collect();
     if windows.len() >= WINDOWS_MIN {
-        return Some(corrected(median(&windows), WINDOW));
+        return Some(corrected(level(&windows), WINDOW));
     }
-    let levels = [median(&part[..split]), median(&part[split..])];
+    let levels = [&part[..split], &part[split..]].map(level);
     let rest: Vec<f64> = part.iter().enumerate().map(|(i, x)| x - levels[usize::from(i >= split)]).collect();
     lag_1(&rest).map(|r| corrected(r, part.len()))
 }
@@ -251,11 +252,9 @@ impl RankTree {
     }
 }
 
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let n = sorted.len();
-    (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0
+/// The median of a segment, which is not empty.
+fn level(segment: &[f64]) -> f64 {
+    median(segment.iter().copied()).unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

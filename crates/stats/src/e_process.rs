@@ -6,6 +6,8 @@
 //! 38). Stopping when an interval made for a fixed number of pairs leaves 0 out has no such promise: the more one looks, the
 //! surer it happens. What it costs is pairs: about 1.7 times as many as a fixed number would take (our simulations).
 
+use crate::median::median_of_sorted;
+
 /// Largest share of the stake that is bet. Any share is valid; with this one differences of 10 to 20 % in blocks that vary by
 /// 10 % are decided after the fewest pairs (our simulations of shares from 0.3 to 0.9).
 const BET: f64 = 0.75;
@@ -81,7 +83,7 @@ impl SignEProcess {
     pub fn push(&mut self, difference: f64) -> f64 {
         let size = difference.abs();
         if size > 0.0 && size.is_finite() {
-            let usual = median(&self.sizes).unwrap_or(size);
+            let usual = median_of_sorted(&self.sizes).unwrap_or(size);
             let win = BET * difference.signum() * (size / (FULL_AT * usual)).min(1.0);
             self.up.bet(win);
             self.down.bet(-win);
@@ -101,11 +103,6 @@ impl SignEProcess {
     pub fn anytime_p(&self) -> f64 {
         1.0 / self.highest
     }
-}
-
-fn median(sorted: &[f64]) -> Option<f64> {
-    let n = sorted.len();
-    (n > 0).then(|| (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! and by any amount. Blocks have to be taken in an order that nothing else follows; then they are as good as independent.
 
 use crate::interval::quantile_ranks;
+use crate::median::median_of_sorted;
 use plumb_model::observation::{Interval, IntervalMethod};
 use plumb_model::probe::Figure;
 
@@ -22,7 +23,7 @@ pub fn figure(blocks: &[f64], level: f64) -> Option<Figure> {
         method: IntervalMethod::OrderStatistics,
     });
     Some(Figure {
-        median: (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0,
+        median: median_of_sorted(&sorted)?,
         interval,
         lowest: sorted[0],
         highest: sorted[n - 1],

@@ -6,6 +6,7 @@
 
 use crate::histogram::Histogram;
 use crate::law::{binomial_at_most, binomial_quantile, student_quantile};
+use crate::median::median;
 use plumb_model::observation::{Interval, IntervalMethod, SecondLatency, SecondRow};
 
 /// Fewest blocks for an interval over block means (ours): two give t = 12.7 at 95 %, an interval nine times as wide as
@@ -155,10 +156,8 @@ fn chunks(batches: &[Batch]) -> Vec<Batch> {
 fn joined(batches: &[Batch]) -> Vec<Batch> {
     let mut joined = chunks(batches);
     // A remainder, or a second cut short, would count as much as a whole batch: below half the usual it is left out.
-    let mut samples: Vec<u64> = joined.iter().map(|batch| batch.samples).collect();
-    samples.sort_unstable();
-    let usual = samples.get(samples.len() / 2).copied().unwrap_or(0);
-    joined.retain(|batch| batch.samples >= usual.div_ceil(2));
+    let usual = median(joined.iter().map(|batch| batch.samples as f64)).unwrap_or(0.0);
+    joined.retain(|batch| batch.samples as f64 >= usual / 2.0);
     joined
 }
 

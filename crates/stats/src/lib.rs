@@ -21,6 +21,7 @@ pub mod histogram;
 pub mod interval;
 pub mod knee;
 pub mod law;
+pub mod median;
 pub mod multiple;
 pub mod paired;
 pub mod power;

@@ -198,8 +198,7 @@ impl Differences {
 
     fn median(&self) -> f64 {
         let count = self.count();
-        let (below, above) = (self.at(count.div_ceil(2)), self.at(count / 2 + 1));
-        below / 2.0 + above / 2.0
+        f64::midpoint(self.at(count.div_ceil(2)), self.at(count / 2 + 1))
     }
 
     /// Pairs whose difference is not above x: as a grows, more of b will do.

@@ -205,7 +205,7 @@ impl Walsh {
 
     fn median(&self) -> f64 {
         let count = self.count();
-        middle(self.at(count.div_ceil(2)), self.at(count / 2 + 1))
+        f64::midpoint(self.at(count.div_ceil(2)), self.at(count / 2 + 1))
     }
 
     /// Pairs i <= j whose mean is not above x: as i grows, fewer j will do.
@@ -213,7 +213,7 @@ impl Walsh {
         let mut end = self.sorted.len();
         let mut pairs = 0;
         for (i, &value) in self.sorted.iter().enumerate() {
-            while end > i && middle(value, self.sorted[end - 1]) > x {
+            while end > i && f64::midpoint(value, self.sorted[end - 1]) > x {
                 end -= 1;
             }
             if end <= i {
@@ -223,11 +223,6 @@ impl Walsh {
         }
         pairs
     }
-}
-
-/// The mean of two, which stays between them and does not overflow.
-fn middle(a: f64, b: f64) -> f64 {
-    a / 2.0 + b / 2.0
 }
 
 #[cfg(test)]
@@ -393,7 +388,7 @@ mod tests {
             place in 0usize..400,
         ) {
             let pairs = values.iter().enumerate().flat_map(|(i, &a)| values[i..].iter().map(move |&b| (a, b)));
-            let mut means: Vec<f64> = pairs.map(|(a, b)| middle(a, b)).collect();
+            let mut means: Vec<f64> = pairs.map(|(a, b)| f64::midpoint(a, b)).collect();
             means.sort_by(f64::total_cmp);
             let walsh = Walsh::of(&values).unwrap();
             prop_assert_eq!(walsh.count(), means.len() as u64);

@@ -4,6 +4,7 @@
 //! on an autocorrelated series it is too small, so whoever uses it asks for a size as well.
 
 use crate::law::normal_two_sided;
+use crate::median::median;
 
 /// Longest series that is looked at point by point; longer ones are thinned to means of neighbours (ours: the work
 /// grows with the square).
@@ -34,10 +35,9 @@ pub fn trend(series: &[f64]) -> Option<Trend> {
             slopes.push((late - early) / (j - i) as f64);
         }
     }
-    slopes.sort_by(f64::total_cmp);
     let variance = variance_of_s(&points);
     let z = if variance > 0.0 { (s.abs() - 1).max(0) as f64 / variance.sqrt() } else { 0.0 };
-    Some(Trend { s, p: normal_two_sided(z)?, slope: slopes[slopes.len() / 2] / stride as f64 })
+    Some(Trend { s, p: normal_two_sided(z)?, slope: median(slopes)? / stride as f64 })
 }
 
 /// The series, or means of `stride` neighbours when it is long.
@@ -86,5 +86,12 @@ mod tests {
         let mut series: Vec<f64> = (0..40).map(f64::from).collect();
         series[20] = 1e9;
         assert!((trend(&series).unwrap().slope - 1.0).abs() < 1e-9);
+    }
+
+    /// Pairwise slopes 0, 0, 0, 4/3, 2, 4.
+    #[test]
+    fn the_slope_of_an_even_number_of_pairs_lies_between_the_two_in_the_middle() {
+        let slope = trend(&[0.0, 0.0, 0.0, 4.0]).unwrap().slope;
+        assert!((slope - 2.0 / 3.0).abs() < 1e-12, "{slope}");
     }
 }

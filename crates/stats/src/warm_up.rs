@@ -6,6 +6,7 @@
 //! cut has to be farther from the second half of the block than in series rebuilt from that half's own noise.
 
 use crate::autocorrelation::redrawn;
+use crate::median::median;
 use crate::random::Random;
 use crate::steady::{POINTS_MIN, largest_change};
 
@@ -47,17 +48,11 @@ pub fn warm_up(means: &[f64], seed: u64) -> Option<WarmUp> {
 /// Values no farther from the second half's median than 5 of its standard deviations, as its median deviation tells them.
 fn clipped(values: &[f64]) -> Vec<f64> {
     let half = &values[values.len() / 2..];
-    let middle = median(half.to_vec());
-    let deviation = median(half.iter().map(|x| (x - middle).abs()).collect());
+    let Some(middle) = median(half.iter().copied()) else { return Vec::new() };
+    let deviation = median(half.iter().map(|x| (x - middle).abs())).unwrap_or(0.0);
     // 1.4826: the standard deviation of normal noise over its median deviation.
     let reach = if deviation > 0.0 { 5.0 * 1.4826 * deviation } else { f64::INFINITY };
     values.iter().map(|x| x.clamp(middle - reach, middle + reach)).collect()
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let n = values.len();
-    (values[(n - 1) / 2] + values[n / 2]) / 2.0
 }
 
 /// The number of leading values, at most half, without which the squared standard error of the mean is least:

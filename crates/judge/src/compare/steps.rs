@@ -8,6 +8,7 @@ use crate::trial::metric::{METRICS, Metric};
 use crate::trial::{effective, guarantees};
 use plumb_model::compare::{CompareSays, ComparedMetric, ComparedSteps};
 use plumb_model::document::{RunDocument, StepResult};
+use plumb_stats::median::median;
 use plumb_stats::rank_sum::{rank_sum, shift};
 
 /// The indices of the steps that belong together.
@@ -113,7 +114,7 @@ fn compared_metric(
     let within = shift(&logs_a, &logs_b, confidence);
     let ranks = rank_sum(&logs_a, &logs_b);
     let apart = within.as_ref().is_some_and(|within| within.low > 0.0 || within.high < 0.0);
-    let medians = [&of_a, &of_b].map(|values| crate::trial::pairs::median(values.iter().copied()));
+    let medians = [&of_a, &of_b].map(|values| median(values.iter().copied()));
     let plain = medians[0].zip(medians[1]).map(|(a, b)| b / a);
     Some(ComparedMetric {
         name: metric.name.to_owned(),

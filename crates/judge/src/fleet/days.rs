@@ -3,6 +3,7 @@
 use super::compared::{Compared, believed};
 use super::words::moment;
 use plumb_model::fleet::{FleetDay, FleetGroup, FleetServer, FleetTable};
+use plumb_stats::median::median;
 
 /// In the order of time, control first.
 pub(super) fn days(compared: &Compared, table: &FleetTable) -> Vec<FleetDay> {
@@ -12,18 +13,15 @@ pub(super) fn days(compared: &Compared, table: &FleetTable) -> Vec<FleetDay> {
             let values = servers.clone().filter_map(move |server| of(server).get(at).copied().flatten());
             values.filter(believed).collect::<Vec<f64>>()
         };
-        let (mut metric, load) = (values(|server| &server.metric), values(|server| &server.load));
-        metric.sort_by(f64::total_cmp);
+        let (metric, load) = (values(|server| &server.metric), values(|server| &server.load));
         let mean =
             |values: &[f64]| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
-        let middle = metric.len() / 2;
         FleetDay {
             start: moment(table.intervals_start_s[at]),
             group,
             servers: metric.len() as u32,
             metric_mean: mean(&metric),
-            metric_median: (!metric.is_empty())
-                .then(|| (metric[(metric.len() - 1) / 2] + metric[middle]) / 2.0),
+            metric_median: median(metric.iter().copied()),
             load_mean: mean(&load),
         }
     };

@@ -14,6 +14,7 @@ use plumb_stats::fleet::permutation::{DRAWN, chance, smallest_p};
 use plumb_stats::fleet::totals::{Counted, totals_fit};
 use plumb_stats::fleet::zero_heavy::{Shares, ZERO_SHARE_MAX, share_effect};
 use plumb_stats::law::student_quantile;
+use plumb_stats::median::median;
 use plumb_stats::power::detectable_ratio_by_error;
 
 /// Share of the variance of the metric's changes below which a load leaves nothing of it: a hundredth of their spread (ours; counts of a
@@ -195,15 +196,13 @@ fn few_events(compared: &Compared) -> bool {
         return false;
     }
     let counted = counted(compared);
-    let median = |test: bool, of: fn(&Counted) -> f64| {
+    let typical = |test: bool, of: fn(&Counted) -> f64| {
         let of_group = counted.iter().zip(&compared.units.test).filter(|(_, it)| **it == test);
-        let mut events: Vec<f64> = of_group.map(|(counted, _)| of(counted)).collect();
-        events.sort_by(f64::total_cmp);
-        events.get(events.len() / 2).copied().unwrap_or(0.0)
+        median(of_group.map(|(counted, _)| of(counted))).unwrap_or(0.0)
     };
     [true, false]
         .into_iter()
-        .any(|test| median(test, |it| it.before) < EVENTS_FEW || median(test, |it| it.after) < EVENTS_FEW)
+        .any(|test| typical(test, |it| it.before) < EVENTS_FEW || typical(test, |it| it.after) < EVENTS_FEW)
 }
 
 /// The effect by what servers count, whose likelihood takes no logarithm of any count; p stays that of the permutations.

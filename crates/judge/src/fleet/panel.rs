@@ -11,6 +11,7 @@ use plumb_model::fleet::SecondEstimate;
 use plumb_stats::fleet::change::Scale;
 use plumb_stats::fleet::overlap::overlap;
 use plumb_stats::fleet::panel::{Cell, Panel, PanelEffect};
+use plumb_stats::median::median;
 
 /// Events of the typical server and interval below which their logarithms are off (ours, as of levels).
 const EVENTS_FEW: f64 = 10.0;
@@ -79,9 +80,7 @@ pub(super) fn cells(compared: &Compared) -> Vec<Cell> {
 }
 
 fn few_events(compared: &Compared, cells: &[Cell]) -> bool {
-    let mut metric: Vec<f64> = cells.iter().map(|cell| cell.metric).collect();
-    metric.sort_by(f64::total_cmp);
-    let typical = metric.get(metric.len() / 2).copied().unwrap_or(f64::NEG_INFINITY);
+    let typical = median(cells.iter().map(|cell| cell.metric)).unwrap_or(f64::NEG_INFINITY);
     compared.scale != Scale::Level && typical < EVENTS_FEW.ln()
 }
 

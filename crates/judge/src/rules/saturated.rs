@@ -6,6 +6,7 @@ use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::{Setup, by_block};
 use plumb_model::finding::{Finding, Severity};
 use plumb_model::observation::SecondRow;
+use plumb_stats::median::median;
 use plumb_stats::trend::trend;
 
 pub(super) const RULE: Rule = Rule {
@@ -265,12 +266,8 @@ fn growing(levels: &[f64], least: f64) -> Option<(f64, f64)> {
         return None;
     }
     let third = levels.len() / 3;
-    let median = |part: &[f64]| {
-        let mut sorted = part.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        sorted[sorted.len() / 2]
-    };
-    let (early, late) = (median(&levels[..third]), median(&levels[levels.len() - third..]));
+    let early = median(levels[..third].iter().copied())?;
+    let late = median(levels[levels.len() - third..].iter().copied())?;
     let rising = trend(levels).is_some_and(|trend| trend.s > 0 && trend.p < TREND_P);
     (rising && late - early >= least).then_some((early, late))
 }

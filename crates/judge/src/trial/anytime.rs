@@ -12,6 +12,7 @@ use super::{Arm, Trial, counts};
 use plumb_model::document::RunDocument;
 use plumb_model::trial::{Good, TrialMethod, TrialVerdict};
 use plumb_stats::e_process::{Direction, SignEProcess};
+use plumb_stats::median::median;
 use plumb_stats::signed_rank::hodges_lehmann;
 
 /// Ratios tried on each side of the estimate for the interval's ends; an end is put on the next one outside.
@@ -58,7 +59,7 @@ fn reason(trial: &Trial, (arm, against): (&Arm, &Arm), alpha: f64) -> Option<Str
 
 /// Which of better and worse pairs that differ show.
 fn direction(logs: &[f64], good: Good) -> TrialVerdict {
-    let lower = super::pairs::median(logs.iter().copied()).is_some_and(|middle| middle < 0.0);
+    let lower = median(logs.iter().copied()).is_some_and(|middle| middle < 0.0);
     match lower == (good == Good::Lower) {
         true => TrialVerdict::Better,
         false => TrialVerdict::Worse,
@@ -98,7 +99,7 @@ fn harm_p(differences: &[f64]) -> f64 {
 
 /// Log ratios that were never rejected at alpha, as an interval; none while it is without end.
 fn interval(logs: &[f64], alpha: f64) -> Option<(f64, f64)> {
-    let centre = super::pairs::median(logs.iter().copied())?;
+    let centre = median(logs.iter().copied())?;
     let spread = logs.iter().map(|log| (log - centre).abs()).fold(0.0, f64::max);
     if spread == 0.0 {
         return None;

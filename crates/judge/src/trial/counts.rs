@@ -8,12 +8,13 @@
 //! A burst in one block is therefore never shown to be the arm's doing. It is harm all the same, and an arm that had it and
 //! whose opponent had none is not called better: that is an alarm, which vetoes and claims nothing.
 
-use super::pairs::{Compared, median, samples};
+use super::pairs::{Compared, samples};
 use super::{Arm, Trial, anytime};
 use crate::figure::{count, percent};
 use crate::setup::Setup;
 use plumb_model::observation::Counts;
 use plumb_model::trial::{Good, MetricResult, MetricRole, TrialMethod, TrialVerdict};
+use plumb_stats::median::median;
 use plumb_stats::signed_rank::signed_rank;
 
 /// A share of messages from which on harm is not passed over (ours),

@@ -8,6 +8,7 @@ use super::unit::{STARTS_MIN, Unit, deciding_level};
 use super::{Arm, Trial, anytime, starts};
 use crate::figure::percent;
 use plumb_model::trial::{MetricResult, MetricRole, TrialMethod, TrialVerdict};
+use plumb_stats::median::median;
 use plumb_stats::paired::{rank_ratio, standard_deviation};
 use plumb_stats::signed_rank::{pairs_min, rank_spread};
 
@@ -185,12 +186,4 @@ fn starts_shortage(trial: &Trial, starts: usize) -> Option<String> {
             if starts == 0 { "is none".to_owned() } else { format!("is {starts}") }
         )
     })
-}
-
-/// The middle of values; none of nothing.
-pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut sorted: Vec<f64> = values.collect();
-    sorted.sort_by(f64::total_cmp);
-    let n = sorted.len();
-    (n > 0).then(|| (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0)
 }

@@ -5,10 +5,10 @@
 //! figure for all arms, the reference's usual latency: held against each block's own, it would leave out the faster arms first.
 
 use super::Arm;
-use super::pairs::median;
 use crate::figure::{percent, time};
 use plumb_model::document::BlockResult;
 use plumb_model::trial::ExcludedPair;
+use plumb_stats::median::median;
 use std::collections::BTreeMap;
 
 /// Share of the processors' time that the hypervisor may give to other guests: twice what makes a run suspect, as what

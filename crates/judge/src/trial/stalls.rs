@@ -5,10 +5,11 @@
 //! of lost messages is (see `counts`): an arm whose blocks stall where nobody else's do is not called better or equivalent.
 
 use super::metric::{Metric, shown};
-use super::pairs::{log_ratios, median, values};
+use super::pairs::{log_ratios, values};
 use super::{Arm, Trial};
 use crate::figure::{count, digits};
 use plumb_model::trial::Good;
+use plumb_stats::median::median;
 
 /// Standard deviations from the middle from which a pair is far out: Tukey's outer fences, three interquartile ranges beyond the
 /// quartiles (Exploratory Data Analysis, 1977), in deviations of a normal law.

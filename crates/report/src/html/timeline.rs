@@ -6,6 +6,7 @@ use crate::headline;
 use crate::number::{counted, time};
 use plumb_model::document::RunDocument;
 use plumb_model::observation::{SecondLatency, SecondRow};
+use plumb_stats::median::median;
 use std::fmt::Write;
 
 /// The charts.
@@ -108,9 +109,8 @@ fn chart(key: Key, rows: &[SecondRow], reading: Reading, scale: LogScale, per_po
         let (mut middle, mut largest) = (Line::default(), Line::default());
         for (index, rows) in block.chunks(per_point).enumerate() {
             let x = (done as f64 + (index * per_point) as f64 + rows.len() as f64 / 2.0) / whole;
-            let mut middles: Vec<f64> = rows.iter().filter_map(|row| reading.middle(row)).collect();
-            middles.sort_by(f64::total_cmp);
-            middle.point(x, middles.get(middles.len() / 2).map(|ns| 1.0 - scale.share(*ns)));
+            let usual = median(rows.iter().filter_map(|row| reading.middle(row)));
+            middle.point(x, usual.map(|ns| 1.0 - scale.share(ns)));
             let max = rows.iter().filter_map(|row| reading.largest(row)).reduce(f64::max);
             largest.point(x, max.map(|ns| 1.0 - scale.share(ns)));
         }

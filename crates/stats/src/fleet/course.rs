@@ -5,6 +5,7 @@
 //! side of the change by itself, since an effect of the change is part of the server there. Without noise the fit is exact.
 
 use super::change::Scale;
+use crate::median::median;
 
 /// Turns at most; few are needed unless most values are missing.
 const TURNS_MOST: usize = 50;
@@ -77,7 +78,7 @@ fn by_totals(
     };
     let over = |(sum, weights): (f64, f64)| if weights > 0.0 { sum / weights } else { 0.0 };
     let mut level: Vec<f64> = (0..servers).map(|server| over(sums(server, &|_| 1.0))).collect();
-    let usual = median(level.iter().copied().filter(|level| *level > 0.0).collect());
+    let usual = median(level.iter().copied().filter(|level| *level > 0.0));
     let Some(usual) = usual else { return };
     let weight: Vec<f64> = level.iter().map(|level| 1.0 / (level + usual)).collect();
     for _ in 0..TURNS_MOST {
@@ -139,11 +140,6 @@ fn by_logarithms(
 fn change(before: f64, now: f64) -> f64 {
     let change = (now - before).abs() / now.abs().max(1.0);
     if change.is_nan() { f64::INFINITY } else { change }
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 use super::design::{Design, Effect, Groups};
 use crate::law::student_two_sided;
+use crate::median::median;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest share of a group that can be outliers (ours: beyond it there are two kinds of servers, and no telling which is usual).
@@ -108,9 +109,7 @@ fn most(servers: usize) -> usize {
 fn by_distance(groups: &Groups, rest: &[Option<f64>], of: bool) -> (Vec<(usize, f64)>, f64) {
     let of_group = rest.iter().enumerate().filter(|(at, _)| groups.test[*at] == of);
     let mut near: Vec<(usize, f64)> = of_group.filter_map(|(at, rest)| Some((at, (*rest)?))).collect();
-    near.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let n = near.len();
-    let median = if n == 0 { 0.0 } else { (near[(n - 1) / 2].1 + near[n / 2].1) / 2.0 };
+    let median = median(near.iter().map(|(_, rest)| *rest)).unwrap_or(0.0);
     near.sort_by(|a, b| (a.1 - median).abs().total_cmp(&(b.1 - median).abs()));
     (near, median)
 }
@@ -119,10 +118,10 @@ fn by_distance(groups: &Groups, rest: &[Option<f64>], of: bool) -> (Vec<(usize, 
 fn far_out(groups: &Groups, rest: &[Option<f64>], of: bool, alpha: f64) -> Vec<usize> {
     let (near, median) = by_distance(groups, rest, of);
     let kept = near.len() - most(near.len());
-    let half = near.len() / 2;
-    let Some(usual) = near.get(half).map(|(_, rest)| SIGMA_OF_MAD * (rest - median).abs()) else {
+    let Some(deviation) = crate::median::median(near.iter().map(|(_, rest)| (rest - median).abs())) else {
         return Vec::new();
     };
+    let usual = SIGMA_OF_MAD * deviation;
     let limit = alpha / rest.len() as f64;
     let (mut sum, mut squares) = (0.0, 0.0);
     for (_, rest) in &near[..kept] {

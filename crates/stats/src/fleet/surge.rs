@@ -6,6 +6,7 @@
 //! Taken from the load alone, never from the metric that is to be judged. What repeats with the day or the week is to be
 //! taken off before: see [`without_season`].
 
+use crate::median::median;
 use plumb_model::random::Random;
 
 /// Fewest intervals outside of a surge, and in all.
@@ -106,11 +107,7 @@ pub fn without_season(series: &[f64], period: usize) -> Vec<f64> {
     if period < 2 || series.len() < 3 * period {
         return series.to_vec();
     }
-    let middle = |values: &mut Vec<f64>| {
-        values.sort_by(f64::total_cmp);
-        (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0
-    };
-    let of_place = |place: usize| middle(&mut series.iter().skip(place).step_by(period).copied().collect());
+    let of_place = |place: usize| median(series.iter().skip(place).step_by(period).copied()).unwrap_or(0.0);
     let places: Vec<f64> = (0..period).map(of_place).collect();
     series.iter().enumerate().map(|(at, value)| value - places[at % period]).collect()
 }
