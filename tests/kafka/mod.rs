@@ -6,6 +6,7 @@
 mod broker;
 mod existing_topic;
 mod lab_command;
+mod lab_ends;
 mod load_shapes;
 mod modes;
 mod secured;

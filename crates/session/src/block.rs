@@ -129,7 +129,7 @@ pub(super) fn run(job: &Job<'_>, place: &mut Place<'_>) -> Result<bool> {
                 }
             }
         };
-        block::run(&target.cluster, &spec, &context.stop, &mut sink)
+        block::run(&target.cluster, &spec, target.stop(), &mut sink)
     };
     target.cluster.delete_group(&group);
     if let Some(error) = write_error {

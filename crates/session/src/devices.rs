@@ -63,7 +63,7 @@ pub(super) fn until_device(
     };
     let (enough, over) = (AtomicBool::new(false), AtomicBool::new(false));
     let (result, seen) = std::thread::scope(|scope| {
-        let looking = scope.spawn(|| device.look(&context.stop, &over, &enough));
+        let looking = scope.spawn(|| device.look(target.stop(), &over, &enough));
         let result = block::run(&target.cluster, &own, &enough, &mut |_: Observation<'_>| {});
         over.store(true, Ordering::Relaxed);
         (result, looking.join())

@@ -20,6 +20,7 @@ mod devices;
 mod document;
 mod error;
 mod fold;
+mod lab_watch;
 mod lock;
 mod log_dirs;
 mod memory;

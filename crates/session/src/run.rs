@@ -310,7 +310,7 @@ impl Run {
         self.record.document.steps[slot.index].effective.host = arm_changes::host_settings(plan);
         let job = Job { broker_start, ..self.job(plan, slot, spin_ns) };
         let done = self.block(&job, target);
-        let done = if self.context.is_stopped() { done } else { target.check_lab().and(done) };
+        let done = target.check_lab().and(done);
         let undone = changes.map_or(Ok(()), ArmChanges::leave);
         match (done, undone) {
             (Err(error), Err(left)) if error.is_stop() => Err(left),

@@ -106,11 +106,11 @@ impl Run {
                         search.trials.push(done.clone());
                     }
                     self.record.document.steps[index].search = Some(search);
+                    target.check_lab()?;
                     done?;
                     if over {
                         return Ok(());
                     }
-                    target.check_lab()?;
                     self.keep(index)?;
                     self.dir.write_document(&self.record.document)?;
                 }

@@ -12,9 +12,11 @@ use plumb_observe::shortest_connects;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
+use super::lab_watch::LabWatch;
 use super::log_dirs::LogDirs;
 use super::metrics::{self, BrokerMetrics};
 
@@ -35,6 +37,8 @@ pub(super) struct Target {
     /// Flags that the user gave a lab's JVMs.
     asked_jvm_flags: Vec<String>,
     context: RunContext,
+    /// Before the lab: brokers that are taken down have not ended by themselves.
+    watch: Option<LabWatch>,
     /// After the cluster, so that it is dropped last.
     pub(super) lab: Option<LabCluster>,
 }
@@ -62,7 +66,9 @@ impl Target {
             }
         };
         context.phase("connecting");
-        let cluster = connect(&bootstrap, &properties, &context.stop)?;
+        let watch = lab.as_ref().map(|lab| LabWatch::begin(lab.broker_processes(), context));
+        let stop = watch.as_ref().map_or(&context.stop, LabWatch::stop);
+        let cluster = connect(&bootstrap, &properties, stop)?;
         let own = Vec::new();
         let asked_jvm_flags = match plan {
             ClusterPlan::Lab { jvm_flags, .. } => jvm_flags.clone(),
@@ -79,6 +85,7 @@ impl Target {
             log_dirs,
             asked_jvm_flags,
             context: context.clone(),
+            watch,
             lab,
         })
     }
@@ -128,8 +135,17 @@ impl Target {
         Ok(())
     }
 
-    /// Refuses to go on with a lab of which no broker is left: what cannot be asked of it any more is not the cause.
+    /// Set once what is under way on the brokers is to end: the user wants it, or no broker of a lab is left.
+    pub(super) fn stop(&self) -> &Arc<AtomicBool> {
+        self.watch.as_ref().map_or(&self.context.stop, LabWatch::stop)
+    }
+
+    /// Refuses to go on with a lab of which no broker is left: what cannot be asked of it any more is not the cause. Where the
+    /// user wants to stop, that is what ends the run.
     pub(super) fn check_lab(&self) -> Result<()> {
+        if self.context.is_stopped() {
+            return Ok(());
+        }
         Ok(self.lab.as_ref().map_or(Ok(()), LabCluster::check_running)?)
     }
 

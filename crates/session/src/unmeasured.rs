@@ -73,7 +73,7 @@ pub(super) fn settle(
     // On the step's topic, where its blocks share one.
     let (number, suffix) = (index + 1, &part.suffix);
     let name = if has_own_topic(first) { format!("settle{suffix}") } else { format!("{number}{suffix}") };
-    carry(&name, &load, part, target, context)?;
+    carry(&name, &load, part, target)?;
     if has_own_topic(first) {
         target.delete(&name);
     }
@@ -109,7 +109,7 @@ pub(super) fn twin(
     let twin = StepPlan { topic, ..step.clone() };
     let name = format!("{}-twin{}", index + 1, part.suffix);
     let load = UnmeasuredLoad { step: &twin, share: Share::Count(messages), seed: plan.seed };
-    let outcome = carry(&name, &load, part, target, context)?;
+    let outcome = carry(&name, &load, part, target)?;
     Ok(outcome.and_then(|outcome| {
         let statistics = &outcome.producer_statistics;
         let queue = statistics.queue_mean_ns;
@@ -131,7 +131,6 @@ fn carry(
     load: &UnmeasuredLoad<'_>,
     part: &RunPart,
     target: &mut Target,
-    context: &RunContext,
 ) -> Result<Option<BlockOutcome>> {
     let group = format!("plumb-{:016x}-beside-{topic}", part.run);
     let topic = target.topic(topic, &load.step.topic)?;
@@ -146,8 +145,9 @@ fn carry(
         seed: load.seed,
         spin_ns: part.spin_ns,
     };
-    let result = block::run(&target.cluster, &spec, &context.stop, &mut |_: Observation<'_>| {});
+    let result = block::run(&target.cluster, &spec, target.stop(), &mut |_: Observation<'_>| {});
     target.cluster.delete_group(&group);
+    target.check_lab()?;
     match result {
         Ok(outcome) => Ok(Some(outcome)),
         Err(plumb_load::LoadError::Stopped) => Ok(None),

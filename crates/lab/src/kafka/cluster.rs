@@ -16,6 +16,7 @@ use super::log_dirs::{self, LogDir};
 use super::manifest::Manifest;
 use super::metrics;
 use super::options::LabOptions;
+use super::processes::BrokerProcesses;
 
 /// A running lab. Dropping it stops the brokers and removes everything that it had on disk.
 pub struct LabCluster {
@@ -91,12 +92,18 @@ impl LabCluster {
         self.brokers.iter().map(|broker| broker.process.pid).collect()
     }
 
+    /// The same processes, to be watched without the lab.
+    #[must_use]
+    pub fn broker_processes(&self) -> BrokerProcesses {
+        BrokerProcesses::of(self.brokers.iter().map(|broker| broker.process).collect())
+    }
+
     /// Refuses to go on with a lab of which no broker is left.
     ///
     /// # Errors
     /// [`LabError::AllEnded`] with the brokers' last words.
     pub fn check_running(&self) -> Result<()> {
-        if self.brokers.iter().any(|broker| !broker.process.has_ended_within(Duration::ZERO)) {
+        if !self.broker_processes().have_ended_within(Duration::ZERO) {
             return Ok(());
         }
         let log = self.brokers.iter().map(Broker::last_words).collect::<Vec<_>>().join("\n");

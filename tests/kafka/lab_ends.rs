@@ -1,0 +1,63 @@
+//! The broker of a run's own lab ends while the run is under way: so does the run, with what was measured, and says why.
+
+use crate::program::{Ended, Program, Running};
+use rustix::process::{Pid, Signal, kill_process};
+use std::time::Duration;
+
+/// Far less than the loads below would last, and than all exchanges with a broker that is gone would be waited for in turn.
+const SOON: Duration = Duration::from_secs(120);
+
+#[test]
+fn a_run_whose_lab_has_ended_ends_at_once_with_what_was_measured() {
+    let arguments = ["latency", "--lab", "--rate", "200", "--duration", "900s", "--blocks", "1"];
+    let ended = with_a_killed_broker(&arguments, "measured seconds", |running| {
+        let log = running.path("run/01-as-asked.acknowledge.hlog");
+        let log = std::fs::read_to_string(log).unwrap_or_default();
+        log.lines().any(|line| line.starts_with(|first: char| first.is_ascii_digit()))
+    });
+    let text = std::fs::read_to_string(ended.path("run/run.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["run"]["state"]["kind"], "failed");
+    assert!(document["steps"][0]["counts"]["acked"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn a_rate_search_whose_lab_has_ended_tries_no_further_rate() {
+    let arguments =
+        ["throughput", "--lab", "--goal", "p99=10s", "--size", "100B", "--duration", "20s", "--blocks", "1"];
+    let ended = with_a_killed_broker(&arguments, "the first rate that was tried", |running| {
+        running.complained().contains("trial 1:")
+    });
+    let tried = ended.stderr.lines().filter(|line| line.contains("trial ")).count();
+    assert!(tried <= 2, "{}", ended.stderr);
+}
+
+/// The program with a lab of its own, whose broker is killed once the run has come so far.
+fn with_a_killed_broker(arguments: &[&str], what: &str, is_there: impl Fn(&Running) -> bool) -> Ended {
+    let state = tempfile::tempdir().unwrap();
+    let program = Program::new(arguments).args(["--out", "run"]).env("XDG_STATE_HOME", state.path());
+    let mut running = program.within(SOON).start();
+    running.wait_for(what, |running| is_there(running).then_some(()));
+    let brokers = children(running.pid());
+    assert_eq!(brokers.len(), 1, "{}", running.complained());
+    kill_process(Pid::from_raw(brokers[0]).unwrap(), Signal::KILL).unwrap();
+    let ended = running.wait();
+    assert_eq!(ended.code(), Some(4), "{}", ended.stderr);
+    let told = "every broker of the lab has ended: the run ends with what was measured";
+    assert_eq!(ended.stderr.matches(told).count(), 1, "{}", ended.stderr);
+    assert!(ended.stderr.contains("error: every broker of the lab has ended\n"), "{}", ended.stderr);
+    ended
+}
+
+/// The Java processes that a process started.
+fn children(parent: u32) -> Vec<i32> {
+    let entries = std::fs::read_dir("/proc").unwrap();
+    let processes = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let is_child = |process: &i32| {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        // The command in parentheses, the state, and then the parent (proc_pid_stat(5)).
+        stat.split_once(" (java) ")
+            .is_some_and(|(_, rest)| rest.split(' ').nth(1) == Some(&parent.to_string()))
+    };
+    processes.filter(is_child).collect()
+}
