@@ -2,15 +2,16 @@
 //! began and ended, partition by partition, so that a record that is missing here and one too many there do not cancel out.
 
 use crate::verify::{RunningSet, SequenceSet};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// The acknowledgements of a block, by partition.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Acknowledged {
     partitions: Vec<Partition>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Partition {
     offsets: RunningSet,
     /// Of these, those of probes and of the warm-up.

@@ -5,80 +5,39 @@
 
 mod outcome;
 mod phases;
-mod shared;
 
+pub use crate::job::BlockSpec;
 pub use outcome::BlockOutcome;
-pub(crate) use outcome::Errors;
 use outcome::LogEnds;
-pub(crate) use shared::Shared;
 
+use crate::client_outcome::{self, ClientOutcome};
 use crate::clock::now_ns;
-use crate::consume::Received;
 use crate::error::LoadError;
+use crate::job::ProducerJob;
 use crate::keys::KeySource;
 use crate::librdkafka;
 use crate::librdkafka::connect::Cluster;
 use crate::observation::{Measure, Observation, Sink};
 use crate::pace::Pace;
 use crate::payload::{PayloadSource, read_payload_file};
-use crate::produce::{Course, Outstanding, Reported, Saturating, Sent};
+use crate::produce::{Course, Outstanding, Saturating};
 use crate::random::Random;
-use crate::schedule::{Due, Share, due_times};
+use crate::schedule::{Due, due_times};
 use crate::seconds::{Parcel, Seconds};
+use crate::shared::Shared;
 use crate::wire::{self, LeaderEnds, Logs};
 use phases::Phases;
 use plumb_model::plan::{Driver, LoadPlan, Mode, Payload, Properties, StepPlan};
 use plumb_model::units::Nanos;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::Sender;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
-
-/// What a block needs to know.
-#[derive(Debug, Clone, Copy)]
-pub struct BlockSpec<'a> {
-    /// Tells this block's records from all others: the run's id mixed with the block's place.
-    pub run: u64,
-    /// Name of the consumer group, the block's own.
-    pub group: &'a str,
-    /// The step.
-    pub step: &'a StepPlan,
-    /// The topic's name.
-    pub topic: &'a str,
-    /// Its partitions.
-    pub partitions: usize,
-    /// The block's share of the measured part.
-    pub share: Share,
-    /// Seed of this block.
-    pub seed: u64,
-    /// From the calibration: how long before a send to stop sleeping.
-    pub spin_ns: u64,
-}
 
 /// Time between the last preparation and the first send.
 const LEAD_NS: u64 = 5_000_000;
 
 /// Part of the block's random numbers that no producer has.
 const PART_OF_WATCH: u64 = u64::MAX;
-
-/// What a producer of either driver is to do.
-pub(crate) struct ProducerJob<'b, 'a> {
-    pub(crate) index: usize,
-    pub(crate) shared: &'b Shared<'a>,
-    pub(crate) outstanding: &'b Outstanding,
-    pub(crate) topic: &'b str,
-    /// The partitions that it probes before anything else.
-    pub(crate) probes: std::ops::Range<i32>,
-    pub(crate) keys: KeySource,
-    pub(crate) payloads: PayloadSource,
-    pub(crate) course: Course<Box<dyn Iterator<Item = Due> + Send>>,
-    pub(crate) pace: Pace,
-    /// Tells when the block starts; ends when it cannot.
-    pub(crate) begun: Receiver<u64>,
-    /// Where sends and their slip are recorded.
-    pub(crate) slips: Seconds<'b>,
-    /// Where acknowledgements are recorded.
-    pub(crate) acks: Seconds<'b>,
-}
 
 /// The clients of a block, of either driver.
 enum Clients {
@@ -94,14 +53,14 @@ impl Clients {
         }
     }
 
-    fn produce(&self, job: ProducerJob<'_, '_>) -> (Sent, Reported) {
+    fn produce(&self, job: ProducerJob<'_, '_>) -> ClientOutcome {
         match self {
             Clients::Librdkafka(clients) => clients.produce(job),
             Clients::Wire(clients) => clients.produce(job),
         }
     }
 
-    fn receive(&self, index: usize, shared: &Shared<'_>, seconds: Seconds<'_>) -> Received {
+    fn receive(&self, index: usize, shared: &Shared<'_>, seconds: Seconds<'_>) -> ClientOutcome {
         match self {
             Clients::Librdkafka(clients) => clients.receive(index, shared, seconds),
             Clients::Wire(clients) => clients.receive(index, shared, seconds),
@@ -233,17 +192,14 @@ pub fn run(
         drop::<Sender<()>>(watched);
         let (drain_ns, cut_off) = (phases.drain_ns(), phases.is_under_way());
         shared.finish_producers();
-        let (sent, mut reported): (Vec<Sent>, Vec<Reported>) = join_all(senders)?.into_iter().unzip();
-        for (reported, outstanding) in reported.iter_mut().zip(&outstanding) {
-            reported.note_under_way(outstanding.count());
-        }
+        let mut done: Vec<ClientOutcome> = join_all(senders)?;
         if cut_off {
             // Reports came until the threads ended, after the log was looked at; what they acknowledged last is not lost
             // because nobody waited for it.
             ends = phases.catch_up(&parcels, sink).or(ends);
         }
         shared.finish();
-        let received: Vec<Received> = join_all(receivers)?;
+        done.extend(join_all(receivers)?);
         for parcel in parcels.iter() {
             phases::pass_on(parcel, sink);
         }
@@ -258,7 +214,7 @@ pub fn run(
             starts_to: begin_offsets().ok(),
             compacted: consumers > 0 && is_compacted(cluster, spec.topic),
         };
-        let mut outcome = outcome::outcome(&shared, &ends, (sent, reported, received));
+        let mut outcome = outcome::outcome(&shared, &ends, client_outcome::merge(done));
         outcome.drain_ns = drain_ns;
         outcome.replication_lag = replication_lag;
         Ok::<_, LoadError>(outcome)

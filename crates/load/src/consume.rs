@@ -1,14 +1,16 @@
 //! What a consumer of any driver notes of each record: whose it is, whether it came before, how long it took.
 
-use crate::block::{Errors, Shared};
+use crate::error_counts::ErrorCounts;
 use crate::seconds::Seconds;
+use crate::shared::Shared;
 use crate::stamp::{Part, Reading, Stamp};
 use crate::statistics::StatisticsSum;
 use crate::unread::ReadOffsets;
 use crate::verify::Arrivals;
+use serde::{Deserialize, Serialize};
 
 /// What a consumer received.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Received {
     pub(crate) arrivals: Arrivals,
     /// Where all records lay that came, whoever sent them.
@@ -28,10 +30,13 @@ pub(crate) struct Received {
     pub(crate) appends: Appends,
     /// Sum over measured messages of the time from their send to the reception of the one before them in the partition.
     pub(crate) catch_up_at_most_sum_ns: f64,
+    /// Up to where the partitions were read, by all consumers of the process.
+    pub(crate) positions: Vec<i64>,
     /// When the last record of each partition came.
+    #[serde(skip)]
     last_received_ns: Vec<u64>,
     pub(crate) statistics: StatisticsSum,
-    pub(crate) errors: Errors,
+    pub(crate) errors: ErrorCounts,
 }
 
 /// A record as a consumer got it.
@@ -57,7 +62,7 @@ pub(crate) struct Counted {
 }
 
 /// What the broker's append times say, where the topic keeps them (LogAppendTime).
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct Appends {
     pub(crate) samples: u64,
     /// Sum of append time (floor of a millisecond) minus actual send time, both of the epoch.

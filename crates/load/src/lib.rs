@@ -4,13 +4,20 @@
 //! message is followed to its acknowledgement and its reception. What happens is pushed as [`observation`]s into a
 //! sink. This crate knows no report, computes no interval and prints nothing.
 //!
+//! Arrows between its files: [`block`] makes the clients of a driver (`librdkafka`, `wire`) and knows which one it is; a driver knows the
+//! job that it is given (`job`), what its threads share with the block (`shared`), and the outcome that each client comes to
+//! (`client_outcome`), and not the block.
+//!
 //! Read [`block`] next, then [`librdkafka`] for the client underneath.
 
 mod acknowledged;
 pub mod block;
 pub mod calibrate;
+mod client_outcome;
 pub mod clock;
 mod consume;
+mod error_counts;
+mod job;
 pub mod keys;
 pub mod librdkafka;
 pub mod observation;
@@ -20,6 +27,7 @@ pub mod payload;
 mod produce;
 pub mod schedule;
 mod seconds;
+mod shared;
 pub mod stamp;
 mod statistics;
 mod unread;

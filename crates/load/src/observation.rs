@@ -1,6 +1,7 @@
 //! What a block pushes while it runs, and who takes it.
 
 use plumb_stats::histogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 /// Whoever takes what a running block observes: a recorder, a live view, a web page. All are equal.
 pub trait Sink {
@@ -30,7 +31,7 @@ pub enum Observation<'a> {
 }
 
 /// What one thread saw in one second of a block, by the time at which things happened.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct SecondPart {
     /// Seconds since the block's first intended send.
     pub second: u32,
@@ -51,7 +52,7 @@ pub struct SecondPart {
 }
 
 /// Which measure a thread records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Measure {
     /// The schedule's slip (response only).
     Slip,

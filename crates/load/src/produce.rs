@@ -1,11 +1,13 @@
 //! What a producer of any driver says of itself: what it sent, what became of it, and what is still under way.
 
 use crate::acknowledged::Acknowledged;
-use crate::block::{Errors, Shared};
+use crate::error_counts::ErrorCounts;
 use crate::schedule::{Due, Share};
+use crate::shared::Shared;
 use crate::statistics::StatisticsSum;
 use crate::verify::RunningSet;
 use plumb_model::plan::Mode;
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What the threads of a producer share.
@@ -54,7 +56,7 @@ impl Outstanding {
 }
 
 /// What a sender did.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Sent {
     /// Measured messages that were due and tried.
     pub(crate) intended: u64,
@@ -65,7 +67,7 @@ pub(crate) struct Sent {
     pub(crate) queue_full_waits: u64,
     pub(crate) first_due_ns: Option<u64>,
     pub(crate) last_due_ns: Option<u64>,
-    pub(crate) errors: Errors,
+    pub(crate) errors: ErrorCounts,
 }
 
 impl Sent {
@@ -81,7 +83,7 @@ impl Sent {
 }
 
 /// What the reports say.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Reported {
     /// Measured messages acknowledged.
     pub(crate) acked: RunningSet,
@@ -96,7 +98,7 @@ pub(crate) struct Reported {
     /// When the last measured message was acknowledged.
     pub(crate) last_ack_ns: Option<u64>,
     pub(crate) statistics: StatisticsSum,
-    pub(crate) errors: Errors,
+    pub(crate) errors: ErrorCounts,
 }
 
 impl Reported {

@@ -2,9 +2,10 @@
 //! librdkafka's come from its statistics, the wire driver's from its own readings.
 
 use plumb_model::observation::ClientStatistics;
+use serde::{Deserialize, Serialize};
 
 /// A sum and how many are in it.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Sum {
     pub(crate) sum: f64,
     pub(crate) count: u64,
@@ -23,7 +24,7 @@ impl Sum {
 }
 
 /// Counters that only grow.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Counters {
     pub(crate) connects: u64,
     pub(crate) disconnects: u64,
@@ -39,7 +40,7 @@ pub(crate) struct Counters {
 }
 
 /// What one client says of itself, or several together.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
 pub(crate) struct StatisticsSum {
     /// Whether the times are the driver's own readings.
     pub(crate) measured: bool,

@@ -6,9 +6,10 @@
 
 use crate::acknowledged::Acknowledged;
 use crate::verify::{RunningSet, SequenceSet};
+use serde::{Deserialize, Serialize};
 
 /// The offsets that consumers were given a record at, by partition.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ReadOffsets {
     partitions: Vec<RunningSet>,
 }

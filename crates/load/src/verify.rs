@@ -1,6 +1,10 @@
 //! Which messages arrived: exact loss, duplicates and order. With one consumer the memory does not grow with a healthy
 //! run; with several, each sees a part of the sequences only, and a million messages take it 125 KB.
 
+mod state;
+
+use serde::{Deserialize, Serialize};
+use state::SetState;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -9,7 +13,8 @@ const PAGE_WORDS: usize = (PAGE_BITS / 64) as usize;
 
 /// A set of sequence numbers. Full pages below and between are a marker only, so that a run in which everything arrives
 /// needs a page or two however long it is.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
+#[serde(into = "SetState", try_from = "SetState")]
 pub(crate) struct SequenceSet {
     pages: BTreeMap<u64, Page>,
     /// All pages below this one are full.
@@ -188,7 +193,7 @@ impl Page {
 }
 
 /// A set whose numbers mostly come one after the other: a run goes into it as one.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct RunningSet {
     set: SequenceSet,
     first: u64,
@@ -239,6 +244,12 @@ impl RunningSet {
         self.repeated
     }
 
+    /// The set, with the last run.
+    pub(crate) fn into_set(mut self) -> SequenceSet {
+        self.end_run();
+        self.set
+    }
+
     /// The set; the last run must have ended.
     pub(crate) fn set(&self) -> &SequenceSet {
         &self.set
@@ -246,7 +257,7 @@ impl RunningSet {
 }
 
 /// What one consumer received of the measured part.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Arrivals {
     /// By producer.
     received: Vec<SequenceSet>,
@@ -259,7 +270,7 @@ pub(crate) struct Arrivals {
 }
 
 /// Sequences of one producer that came one after the other in a partition.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy, Serialize, Deserialize)]
 struct Run {
     producer: u16,
     partition: i32,

@@ -14,13 +14,13 @@ mod security;
 mod settings;
 mod slot;
 
-use crate::block::{BlockSpec, ProducerJob, Shared};
-use crate::consume::Received;
+use crate::client_outcome::ClientOutcome;
 use crate::error::LoadError;
+use crate::job::{BlockSpec, ProducerJob};
 use crate::librdkafka::connect::Cluster;
 use crate::librdkafka::{REDACTED, is_secret};
-use crate::produce::{Reported, Sent};
 use crate::seconds::Seconds;
+use crate::shared::Shared;
 use cluster::ClusterView;
 use plumb_model::plan::{Properties, StepPlan};
 use plumb_wire::error::WireError;
@@ -86,14 +86,16 @@ impl Clients {
     }
 
     /// Produces until the block ends.
-    pub(crate) fn produce(&self, job: ProducerJob<'_, '_>) -> (Sent, Reported) {
-        produce::produce(job, &self.producer, &self.producers_view)
+    pub(crate) fn produce(&self, job: ProducerJob<'_, '_>) -> ClientOutcome {
+        let (index, outstanding) = (job.index, job.outstanding);
+        let (sent, reported) = produce::produce(job, &self.producer, &self.producers_view);
+        ClientOutcome::of_producer(index, outstanding, sent, reported)
     }
 
     /// Consumes until the block ends.
-    pub(crate) fn receive(&self, index: usize, shared: &Shared<'_>, seconds: Seconds<'_>) -> Received {
+    pub(crate) fn receive(&self, index: usize, shared: &Shared<'_>, seconds: Seconds<'_>) -> ClientOutcome {
         let from = (&self.consumer, &*self.consumers_view);
-        consume::receive((index, &self.topic), shared, from, seconds)
+        ClientOutcome::of_consumer(shared, consume::receive((index, &self.topic), shared, from, seconds))
     }
 
     /// The producers' and the consumers' properties that are in effect.

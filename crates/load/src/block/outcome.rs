@@ -1,18 +1,15 @@
 //! What a block amounts to, once its threads have ended.
 
-use super::Shared;
 use crate::acknowledged::Acknowledged;
-use crate::consume::{Appends, Received};
-use crate::produce::{Reported, Sent};
-use crate::statistics::StatisticsSum;
-use crate::unread::{LogRead, ReadOffsets, Unread, unread};
-use crate::verify::{Arrivals, SequenceSet};
+use crate::client_outcome::Merged;
+use crate::consume::Appends;
+use crate::shared::Shared;
+use crate::unread::{LogRead, Unread, unread};
 use crate::wire::LeaderEnds;
 use plumb_model::observation::{
     Accounting, AppendTimes, ClientStatistics, Counts, ErrorCount, ReplicationLag,
 };
 use plumb_model::plan::{LoadPlan, Mode, Properties, Schedule};
-use std::collections::BTreeMap;
 
 /// What a block amounts to. Latencies went to the sink while it ran.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,50 +58,6 @@ pub struct BlockOutcome {
     pub producer_properties: Properties,
     /// The consumers' resolved properties.
     pub consumer_properties: Properties,
-}
-
-/// Errors by origin and code.
-#[derive(Debug, Default)]
-pub(crate) struct Errors {
-    counts: BTreeMap<(&'static str, String), (String, u64)>,
-}
-
-impl Errors {
-    pub(crate) fn note(&mut self, origin: &'static str, code: &str, text: &str) {
-        let entry = self.counts.entry((origin, code.to_owned())).or_insert_with(|| (text.to_owned(), 0));
-        entry.1 += 1;
-    }
-
-    /// Notes the same error of several messages.
-    pub(crate) fn note_times(&mut self, origin: &'static str, (code, text): (&str, &str), times: u64) {
-        self.note(origin, code, text);
-        if let Some(entry) = self.counts.get_mut(&(origin, code.to_owned())) {
-            entry.1 += times.saturating_sub(1);
-        }
-    }
-
-    pub(crate) fn note_client(&mut self, code: &str, text: &str, fatal: bool) {
-        let text = if fatal { format!("fatal: {text}") } else { text.to_owned() };
-        self.note("client", code, &text);
-    }
-
-    fn absorb(&mut self, other: Errors) {
-        for (key, (text, count)) in other.counts {
-            self.counts.entry(key).or_insert((text, 0)).1 += count;
-        }
-    }
-
-    fn list(self) -> Vec<ErrorCount> {
-        self.counts
-            .into_iter()
-            .map(|((origin, code), (message, count))| ErrorCount {
-                origin: origin.to_owned(),
-                code,
-                message,
-                count,
-            })
-            .collect()
-    }
 }
 
 /// Where the logs of the partitions ended, before and after a block.
@@ -180,108 +133,50 @@ fn between(from: &[i64], to: &[i64]) -> i64 {
     to.iter().zip(from).map(|(to, from)| to - from).sum()
 }
 
-/// Puts together what the threads say.
-pub(super) fn outcome(
-    shared: &Shared<'_>,
-    ends: &LogEnds,
-    (sent, reported, received): (Vec<Sent>, Vec<Reported>, Vec<Received>),
-) -> BlockOutcome {
-    let mut errors = Errors::default();
-    let (mut producer_statistics, mut consumer_statistics) =
-        (StatisticsSum::default(), StatisticsSum::default());
-    let mut arrivals = Arrivals::default();
-    let mut read = ReadOffsets::default();
-    let mut appends = Appends::default();
-    let mut accounting = Accounting::default();
-    let mut rebalances = 0;
-    let mut catch_up_sum_ns = 0.0;
-    let (mut records, mut received_bytes) = (0, 0);
-    let (mut first_received, mut last_received): (Option<u64>, Option<u64>) = (None, None);
-    for mut consumer in received {
-        arrivals.absorb(&mut consumer.arrivals);
-        read.absorb(consumer.offsets);
-        records += consumer.records;
-        received_bytes += consumer.bytes;
-        first_received = [first_received, consumer.first_ns].into_iter().flatten().min();
-        last_received = last_received.max(consumer.last_ns);
-        appends.absorb(&consumer.appends);
-        consumer_statistics.absorb(&consumer.statistics);
-        accounting.foreign += consumer.foreign;
-        accounting.corrupt += consumer.corrupt;
-        // Every member sees the same changes of the group.
-        rebalances = rebalances.max(consumer.rebalances);
-        catch_up_sum_ns += consumer.catch_up_at_most_sum_ns;
-        errors.absorb(consumer.errors);
-    }
-    let first_due = sent.iter().filter_map(|producer| producer.first_due_ns).min();
-    let last_due = sent.iter().filter_map(|producer| producer.last_due_ns).max();
-    let last_ack = reported.iter().filter_map(|producer| producer.last_ack_ns).max();
-    let mut counts = Counts::default();
-    let mut queue_full_waits = 0;
-    // Probes and warm-up included.
-    let mut sent_all = ends.readable_from.len() as u64;
-    let mut failed_all = 0;
-    for producer in sent {
-        counts.intended += producer.intended;
-        counts.sent += producer.measured;
-        sent_all += producer.all;
-        queue_full_waits += producer.queue_full_waits;
-        errors.absorb(producer.errors);
-    }
-    let nothing = SequenceSet::default();
-    let mut acked_bytes = 0;
-    let mut acknowledged = Acknowledged::default();
-    for (index, producer) in reported.into_iter().enumerate() {
-        let id = u16::try_from(index).unwrap_or(u16::MAX);
-        counts.acked += producer.acked.set().len();
-        acked_bytes += producer.acked_bytes;
-        counts.failed += producer.failed;
-        if shared.load.consumers > 0 {
-            counts.lost += producer.acked.set().missing_from(arrivals.of(id).unwrap_or(&nothing));
-        }
-        accounting.acked += producer.acked_all;
-        failed_all += producer.failed_all;
-        acknowledged.absorb(producer.offsets);
-        producer_statistics.absorb(&producer.statistics);
-        errors.absorb(producer.errors);
-    }
-    // What was never reported has an unknown outcome, like what was reported as unknown.
-    counts.unknown = counts.sent.saturating_sub(counts.acked + counts.failed);
-    accounting.unknown = sent_all.saturating_sub(accounting.acked + failed_all);
-    counts.received = arrivals.distinct();
-    counts.duplicated = arrivals.duplicated();
-    counts.reordered = arrivals.reordered();
-    let position = |at| i32::try_from(at).ok().and_then(|partition| shared.position(partition)).unwrap_or(0);
-    let logs = ends.read_to(position).filter(|_| shared.load.consumers > 0);
-    let unread = logs.map(|logs| unread(&mut acknowledged, &mut read, &logs));
+/// What the clients say, beside what the logs and the block's own clock do.
+pub(super) fn outcome(shared: &Shared<'_>, ends: &LogEnds, mut merged: Merged) -> BlockOutcome {
+    let mut counts = std::mem::take(&mut merged.counts);
+    let mut accounting = Accounting {
+        acked: merged.acked_all,
+        unknown: merged.unknown_all(ends.readable_from.len() as u64),
+        foreign: merged.foreign,
+        corrupt: merged.corrupt,
+        ..Accounting::default()
+    };
+    let logs = ends.read_to(|at| merged.position(at)).filter(|_| shared.load.consumers > 0);
+    let unread = logs.map(|logs| unread(&mut merged.acknowledged, &mut merged.read, &logs));
     take_unread(&mut counts, &mut accounting, unread, shared.takes_any_run());
     if shared.takes_any_run() {
         // Nothing was sent: the log's own length is what must come out of it.
-        (counts.received, accounting.unknown) = (records, 0);
-        accounting.acked = records.saturating_sub(accounting.foreign);
+        (counts.received, accounting.unknown) = (merged.records, 0);
+        accounting.acked = merged.records.saturating_sub(accounting.foreign);
         settle(&mut accounting, ends, OfBlock::Read { removed: counts.removed.unwrap_or(0) });
         accounting.acked = 0;
     } else {
         settle(&mut accounting, ends, OfBlock::Sent);
-        hold(&mut accounting, ends, &mut acknowledged);
+        hold(&mut accounting, ends, &mut merged.acknowledged);
         // Acknowledged, in the leader's log and not to be read yet: that is no loss, also where followers copied it after the
         // consumers had been told how far to read. Which messages wait is not known one by one, so as many of the missing as
         // wait are taken to be those.
         let ends = ends.readable_to.as_ref().zip(ends.leaders_to.as_ref());
-        let waited =
-            ends.map_or(0, |(readable, leaders)| acknowledged.not_readable(readable, &leaders.appended));
+        let not_readable = |(readable, leaders): (&Vec<i64>, &LeaderEnds)| {
+            merged.acknowledged.not_readable(readable, &leaders.appended)
+        };
+        let waited = ends.map_or(0, not_readable);
         counts.lost -= counts.lost.min(accounting.unreplicated.unwrap_or(0).max(waited));
     }
     let receiving_from = match shared.load.mode {
         Mode::Consume | Mode::Backlog(_) => Some(shared.measured_from_ns()),
-        Mode::Mixed | Mode::Produce => first_received,
+        Mode::Mixed | Mode::Produce => merged.first_received_ns,
     };
-    let receiving_ns = last_received.zip(receiving_from).map(|(last, from)| last.saturating_sub(from));
-    let planned_ns = planned_ns(shared.load, first_due, last_due, counts.intended);
+    let receiving_ns =
+        merged.last_received_ns.zip(receiving_from).map(|(last, from)| last.saturating_sub(from));
+    let planned_ns = planned_ns(shared.load, merged.first_due_ns, merged.last_due_ns, counts.intended);
     let sending_counts = shared.sending_is_measured();
-    let until_last_ack = last_ack.zip(first_due).map_or(0, |(ack, due)| ack.saturating_sub(due));
-    let mut consumer_statistics = consumer_statistics.summary();
-    consumer_statistics.rebalances = rebalances;
+    let acking = merged.last_ack_ns.zip(merged.first_due_ns);
+    let until_last_ack = acking.map_or(0, |(ack, due)| ack.saturating_sub(due));
+    let consumer_statistics =
+        ClientStatistics { rebalances: merged.rebalances, ..merged.consumer_statistics.summary() };
     BlockOutcome {
         stopped: shared.stopped_by_user(),
         counts,
@@ -292,18 +187,19 @@ pub(super) fn outcome(
         // What fills a topic to be read is no throughput.
         measured_ns: if sending_counts { planned_ns.max(until_last_ack) } else { 0 },
         planned_ns,
-        producer_statistics: producer_statistics.summary(),
+        producer_statistics: merged.producer_statistics.summary(),
         consumer_statistics,
-        acked_bytes,
-        received_messages: records,
-        received_bytes,
+        acked_bytes: merged.acked_bytes,
+        received_messages: merged.records,
+        received_bytes: merged.received_bytes,
         receiving_ns,
         drain_ns: None,
-        append_times: append_times(&appends),
+        append_times: append_times(&merged.appends),
         replication_lag: None,
-        catch_up_at_most_ns: (counts.received > 0).then(|| catch_up_sum_ns / counts.received as f64),
-        queue_full_waits,
-        errors: errors.list(),
+        catch_up_at_most_ns: (counts.received > 0)
+            .then(|| merged.catch_up_at_most_sum_ns / counts.received as f64),
+        queue_full_waits: merged.queue_full_waits,
+        errors: merged.errors.list(),
         producer_properties: Properties::new(),
         consumer_properties: Properties::new(),
     }

@@ -1,7 +1,7 @@
 //! What the block's own thread does while its clients are at work: waits until they are ready, releases consumers that had
 //! to wait, feeds the sink, says when the measured part begins and ends, and waits for what is still under way.
 
-use super::{BlockSpec, Shared};
+use super::BlockSpec;
 use crate::clock::now_ns;
 use crate::error::LoadError;
 use crate::librdkafka::connect::Cluster;
@@ -9,6 +9,7 @@ use crate::observation::{Observation, Sink};
 use crate::produce::Outstanding;
 use crate::schedule::{Share, last_due_ns};
 use crate::seconds::Parcel;
+use crate::shared::Shared;
 use plumb_model::plan::Mode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::ScopedJoinHandle;

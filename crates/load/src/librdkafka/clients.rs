@@ -3,13 +3,14 @@
 use super::consume::receive;
 use super::produce::{Sender, hear_reports};
 use super::{Client, Role};
-use crate::block::{BlockSpec, ProducerJob, Shared};
-use crate::consume::Received;
+use crate::client_outcome::ClientOutcome;
 use crate::error::LoadError;
+use crate::job::{BlockSpec, ProducerJob};
 use crate::librdkafka::connect::Cluster;
 use crate::patience::Patience;
 use crate::produce::{Reported, Sent};
 use crate::seconds::Seconds;
+use crate::shared::Shared;
 use plumb_model::plan::{Properties, StepPlan};
 use plumb_model::property::{number, usual_name};
 use std::time::Duration;
@@ -51,7 +52,7 @@ impl Clients {
     }
 
     /// Produces until the block ends: one thread sends (this one), one hears the reports.
-    pub(crate) fn produce(&self, job: ProducerJob<'_, '_>) -> (Sent, Reported) {
+    pub(crate) fn produce(&self, job: ProducerJob<'_, '_>) -> ClientOutcome {
         let ProducerJob { index, shared, outstanding, acks, .. } = job;
         let client = &self.producers[index];
         let sending = std::thread::current();
@@ -62,7 +63,12 @@ impl Clients {
                 Ok(reporter) => reporter,
                 Err(error) => {
                     shared.fail(LoadError::Thread { reason: error.to_string() });
-                    return (Sent::default(), Reported::default());
+                    return ClientOutcome::of_producer(
+                        index,
+                        outstanding,
+                        Sent::default(),
+                        Reported::default(),
+                    );
                 }
             };
             let sender = client.topic(job.topic).and_then(|topic| {
@@ -85,13 +91,14 @@ impl Clients {
                 }
             };
             let reported = reporter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (sent, reported)
+            ClientOutcome::of_producer(index, outstanding, sent, reported)
         })
     }
 
     /// Consumes until the block ends.
-    pub(crate) fn receive(&self, index: usize, shared: &Shared<'_>, seconds: Seconds<'_>) -> Received {
-        receive(shared, (&self.consumers[index], index), &self.patience, seconds)
+    pub(crate) fn receive(&self, index: usize, shared: &Shared<'_>, seconds: Seconds<'_>) -> ClientOutcome {
+        let received = receive(shared, (&self.consumers[index], index), &self.patience, seconds);
+        ClientOutcome::of_consumer(shared, received)
     }
 
     /// The producers' and the consumers' properties as the library resolved them.

@@ -2,12 +2,12 @@
 
 use super::statistics::Emissions;
 use super::{Client, EventView, Message};
-use crate::block::Shared;
 use crate::clock::now_ns;
 use crate::consume::{Received, Record};
 use crate::error::LoadError;
 use crate::patience::Patience;
 use crate::seconds::Seconds;
+use crate::shared::Shared;
 use std::time::Duration;
 
 /// Longest wait for the group to let a consumer go.

@@ -2,7 +2,6 @@
 
 use super::statistics::Emissions;
 use super::{Client, Delivery, EventView, Message, ProduceError, Topic};
-use crate::block::Shared;
 use crate::clock::now_ns;
 use crate::error::LoadError;
 use crate::keys::KeySource;
@@ -11,6 +10,7 @@ use crate::payload::{PayloadSource, StampPlace};
 use crate::produce::{Allowed, Course, Outstanding, Reported, Saturating, Sent};
 use crate::schedule::Due;
 use crate::seconds::Seconds;
+use crate::shared::Shared;
 use crate::stamp::{Part, Reading, STAMP_BYTES, STAMP_HEADER, Stamp};
 use std::collections::BTreeMap;
 use std::ffi::CString;

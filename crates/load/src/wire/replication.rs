@@ -4,8 +4,8 @@
 //! law, J. D. C. Little, Operations Research 9, 1961), which no broker tells where the leader acknowledges alone.
 
 use super::leaders::{Leaders, Logs, waiting};
-use crate::block::Shared;
 use crate::clock::now_ns;
+use crate::shared::Shared;
 use plumb_model::observation::ReplicationLag;
 use plumb_model::random::Random;
 use plumb_wire::control::End;

@@ -5,6 +5,7 @@ mod of_threads;
 use super::*;
 use plumb_model::plan::{Keys, Length, Payload, Purpose, SizePlan};
 use plumb_model::units::{Bytes, Nanos};
+use std::collections::BTreeMap;
 
 fn load(schedule: Schedule) -> LoadPlan {
     LoadPlan {

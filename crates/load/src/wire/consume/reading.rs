@@ -1,10 +1,10 @@
 //! Reads a fetched response where it lies: every batch's checksum, every record's stamp, and how far its partition is.
 
 use super::super::cluster::ClusterView;
-use crate::block::Shared;
 use crate::consume::{Counted, Received, Record};
 use crate::payload::StampPlace;
 use crate::seconds::Seconds;
+use crate::shared::Shared;
 use crate::stamp::STAMP_HEADER;
 use plumb_wire::compression::Decompressor;
 use plumb_wire::error::ErrorCode;

@@ -1,6 +1,9 @@
 //! What the threads of a block say, put together.
 
 use super::*;
+use crate::client_outcome::{ClientOutcome, merge};
+use crate::consume::Received;
+use crate::produce::{Outstanding, Reported, Sent};
 use crate::wire::sample;
 use plumb_model::plan::LoadPlan;
 use plumb_model::units::Bytes;
@@ -80,7 +83,13 @@ impl Threads {
         for (partition, end) in self.ends.readable_to.iter().flatten().enumerate() {
             shared.reached(i32::try_from(partition).unwrap(), *end);
         }
-        outcome(&shared, &self.ends, (self.sent, self.reported, self.received))
+        let producers =
+            self.sent.into_iter().zip(self.reported).enumerate().map(|(index, (sent, reported))| {
+                ClientOutcome::of_producer(index, &Outstanding::default(), sent, reported)
+            });
+        let consumers =
+            self.received.into_iter().map(|received| ClientOutcome::of_consumer(&shared, received));
+        outcome(&shared, &self.ends, merge(producers.chain(consumers).collect()))
     }
 }
 

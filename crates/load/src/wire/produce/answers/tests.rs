@@ -2,7 +2,6 @@
 //! or neither.
 
 use super::*;
-use crate::block::Shared;
 use crate::keys::KeySource;
 use crate::observation::Measure;
 use crate::pace::Pace;
@@ -10,6 +9,7 @@ use crate::payload::PayloadSource;
 use crate::produce::Outstanding;
 use crate::random::Random;
 use crate::seconds::Seconds;
+use crate::shared::Shared;
 use crate::stamp::Stamp;
 use crate::wire::cluster::ClusterView;
 use crate::wire::link::Link;

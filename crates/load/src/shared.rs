@@ -326,6 +326,11 @@ impl<'a> Shared<'a> {
         Some(position.load(Ordering::Acquire))
     }
 
+    /// Where the consumers go on, by partition.
+    pub(crate) fn positions(&self) -> Vec<i64> {
+        self.positions.iter().map(|position| position.load(Ordering::Acquire)).collect()
+    }
+
     pub(crate) fn reached(&self, partition: i32, next_offset: i64) {
         if let Some(position) = usize::try_from(partition).ok().and_then(|at| self.positions.get(at)) {
             position.fetch_max(next_offset, Ordering::AcqRel);

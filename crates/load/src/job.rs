@@ -1,0 +1,52 @@
+//! What a driver is given to do: a block, and the part of each of its producers.
+
+use crate::keys::KeySource;
+use crate::pace::Pace;
+use crate::payload::PayloadSource;
+use crate::produce::{Course, Outstanding};
+use crate::schedule::{Due, Share};
+use crate::seconds::Seconds;
+use crate::shared::Shared;
+use plumb_model::plan::StepPlan;
+use std::sync::mpsc::Receiver;
+
+/// What a block needs to know.
+#[derive(Debug, Clone, Copy)]
+pub struct BlockSpec<'a> {
+    /// Tells this block's records from all others: the run's id mixed with the block's place.
+    pub run: u64,
+    /// Name of the consumer group, the block's own.
+    pub group: &'a str,
+    /// The step.
+    pub step: &'a StepPlan,
+    /// The topic's name.
+    pub topic: &'a str,
+    /// Its partitions.
+    pub partitions: usize,
+    /// The block's share of the measured part.
+    pub share: Share,
+    /// Seed of this block.
+    pub seed: u64,
+    /// From the calibration: how long before a send to stop sleeping.
+    pub spin_ns: u64,
+}
+
+/// What a producer of either driver is to do.
+pub(crate) struct ProducerJob<'b, 'a> {
+    pub(crate) index: usize,
+    pub(crate) shared: &'b Shared<'a>,
+    pub(crate) outstanding: &'b Outstanding,
+    pub(crate) topic: &'b str,
+    /// The partitions that it probes before anything else.
+    pub(crate) probes: std::ops::Range<i32>,
+    pub(crate) keys: KeySource,
+    pub(crate) payloads: PayloadSource,
+    pub(crate) course: Course<Box<dyn Iterator<Item = Due> + Send>>,
+    pub(crate) pace: Pace,
+    /// Tells when the block starts; ends when it cannot.
+    pub(crate) begun: Receiver<u64>,
+    /// Where sends and their slip are recorded.
+    pub(crate) slips: Seconds<'b>,
+    /// Where acknowledgements are recorded.
+    pub(crate) acks: Seconds<'b>,
+}
