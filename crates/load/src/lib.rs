@@ -27,6 +27,7 @@ pub mod payload;
 mod produce;
 pub mod schedule;
 mod seconds;
+pub mod secret;
 mod shared;
 pub mod stamp;
 mod statistics;

@@ -7,6 +7,8 @@ use crate::error::LoadError;
 use plumb_model::plan::Properties;
 use std::time::Duration;
 
+pub use super::ffi::Replicas;
+
 /// The library's code where no answer came in time.
 const TIMED_OUT: &str = "_TIMED_OUT";
 
@@ -21,15 +23,6 @@ pub struct TopicShape {
     pub leaders: Vec<i32>,
     /// Replicas of the first partition.
     pub replication: u32,
-}
-
-/// Where the replicas of a new topic go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Replicas {
-    /// So many of each partition, wherever the cluster puts them.
-    Number(u32),
-    /// One of each partition, on the broker of this id.
-    On(i32),
 }
 
 /// How the names of all topics begin that a run makes; a hyphen and what tells them apart follows.

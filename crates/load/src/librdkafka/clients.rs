@@ -1,8 +1,8 @@
 //! The clients of a block that are the library's: made from the step's properties, each with threads of its own.
 
 use super::consume::receive;
+use super::ffi::{Client, Role};
 use super::produce::{Sender, hear_reports};
-use super::{Client, Role};
 use crate::client_outcome::ClientOutcome;
 use crate::error::LoadError;
 use crate::job::{BlockSpec, ProducerJob};

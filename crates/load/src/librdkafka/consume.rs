@@ -1,7 +1,7 @@
 //! One consumer of the client library: a thread that receives and says what it got.
 
+use super::ffi::{Client, EventView, Message};
 use super::statistics::Emissions;
-use super::{Client, EventView, Message};
 use crate::clock::now_ns;
 use crate::consume::{Received, Record};
 use crate::error::LoadError;

@@ -15,19 +15,8 @@ mod produce;
 mod statistics;
 
 pub(crate) use clients::Clients;
-pub(crate) use ffi::{Client, Delivery, EventView, Message, ProduceError, Role, Topic};
 
 /// Name and version of the library, as it says itself.
 pub fn version() -> String {
     format!("librdkafka {}", ffi::library_version())
 }
-
-/// Whether a property's value must never be shown.
-pub fn is_secret(key: &str) -> bool {
-    const SECRET: &[&str] =
-        &["password", "secret", "key.pem", "jaas", "oauthbearer.config", "token", "private"];
-    SECRET.iter().any(|part| key.contains(part))
-}
-
-/// What is shown instead of a secret.
-pub const REDACTED: &str = "[redacted]";

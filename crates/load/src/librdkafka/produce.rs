@@ -1,7 +1,7 @@
 //! One producer: a thread that sends on schedule and a thread that hears what became of each message.
 
+use super::ffi::{Client, Delivery, EventView, Message, ProduceError, Topic};
 use super::statistics::Emissions;
-use super::{Client, Delivery, EventView, Message, ProduceError, Topic};
 use crate::clock::now_ns;
 use crate::error::LoadError;
 use crate::keys::KeySource;

@@ -2,7 +2,7 @@
 
 use super::settings::SocketSettings;
 use crate::error::LoadError;
-use crate::librdkafka::{REDACTED, is_secret};
+use crate::secret::{REDACTED, is_secret};
 use plumb_model::plan::Properties;
 use plumb_wire::connection::{Security, SocketOptions, Transport, TransportOptions};
 use plumb_wire::sasl::{Mechanism, Sasl, Secret};

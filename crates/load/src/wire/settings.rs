@@ -2,7 +2,7 @@
 //! each is honoured, or has no meaning here and is listed as such, or is refused.
 
 use crate::error::LoadError;
-use crate::librdkafka::{REDACTED, is_secret};
+use crate::secret::{REDACTED, is_secret};
 use plumb_model::plan::{LoadPlan, Properties, StepPlan};
 use plumb_model::property::same_value;
 use plumb_wire::compression::Codec;

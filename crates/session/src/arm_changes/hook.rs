@@ -2,7 +2,7 @@
 //!
 //! It runs in a group of its own: Ctrl-C, which a terminal sends to all that it started, is the trial's to handle.
 
-use plumb_load::librdkafka::{REDACTED, is_secret};
+use plumb_load::secret::{REDACTED, is_secret};
 use plumb_model::fault::{Fault, HasFault};
 use plumb_model::plan::Properties;
 use rustix::process::{Pid, Signal, kill_process_group};

@@ -2,13 +2,21 @@
 
 use super::client::Client;
 use super::event::Event;
-use super::{ErrorBuffer, c_string, error_name, error_text, text};
-use crate::librdkafka::admin::Replicas;
+use super::words::{ErrorBuffer, c_string, error_name, error_text, text};
 use plumb_model::plan::Properties;
 use rdkafka_sys as sys;
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 use std::time::Duration;
+
+/// Where the replicas of a new topic go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replicas {
+    /// So many of each partition, wherever the cluster puts them.
+    Number(u32),
+    /// One of each partition, on the broker of this id.
+    On(i32),
+}
 
 /// An error of an administrative request: the library's name and sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -339,7 +347,7 @@ unsafe fn read_configs(resource: *const sys::rd_kafka_ConfigResource_t) -> Prope
             let entry = *entries.add(index);
             let value = match sys::rd_kafka_ConfigEntry_is_sensitive(entry) {
                 0 => text(sys::rd_kafka_ConfigEntry_value(entry)),
-                _ => crate::librdkafka::REDACTED.to_owned(),
+                _ => crate::secret::REDACTED.to_owned(),
             };
             configs.insert(text(sys::rd_kafka_ConfigEntry_name(entry)), value);
         }

@@ -1,9 +1,9 @@
 //! Handles: a client with its event queue, a topic, sending, subscribing, offsets, effective configuration.
 
 use super::event::Event;
-use super::{ErrorBuffer, c_string, drop_error, error_name, error_text, text};
+use super::words::{ErrorBuffer, c_string, drop_error, error_name, error_text, text};
 use crate::error::LoadError;
-use crate::librdkafka::{REDACTED, is_secret};
+use crate::secret::{REDACTED, is_secret};
 use plumb_model::plan::Properties;
 use rdkafka_sys as sys;
 use std::ffi::{CString, c_char, c_void};

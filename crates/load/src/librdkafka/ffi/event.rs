@@ -1,7 +1,7 @@
 //! Events: deliveries, messages, statistics, errors, logs, rebalances.
 
 use super::client::Client;
-use super::{drop_error, error_name, error_text, text};
+use super::words::{drop_error, error_name, error_text, text};
 use crate::stamp::STAMP_HEADER;
 use rdkafka_sys as sys;
 use std::ffi::CStr;
