@@ -22,6 +22,11 @@ struct Banded {
 }
 
 const APPEND_FLOOR_NS: f64 = 1e6;
+/// Times in the client that are longer than the whole by no more than this are of slightly other messages (ours): the client's
+/// windows do not begin and end with the measured part.
+const OVERLAP_MAX: f64 = 1.05;
+/// What of a round trip passes outside the brokers is a figure of its own where it is so many times what they say of theirs (ours).
+const OUTSIDE_RATIO_MIN: f64 = 10.0;
 
 impl Banded {
     fn exactly(mean: f64) -> Self {
@@ -107,7 +112,10 @@ impl<'a> Path<'a> {
             step,
             service,
             confirmed: step.durability.acks.as_deref() != Some("0"),
-            produce: queue.map(|(queue, outbuf)| Banded::exactly(queue + outbuf)),
+            produce: queue
+                .map(|(queue, outbuf)| queue + outbuf)
+                .filter(|produce| *produce <= service * OVERLAP_MAX)
+                .map(|produce| Banded::exactly(produce).within(service)),
             rtt: statistics.rtt_mean_ns,
             requests: merged_request_times(&step.blocks),
             send_to_append: send_to_append(step, service, same_clock),
@@ -135,6 +143,15 @@ impl<'a> Path<'a> {
                     statistics.queue_samples
                 ),
             ),
+            None if statistics.queue_mean_ns.is_some() => Stage {
+                low_ns: Some(0.0),
+                high_ns: Some(self.service),
+                ..absent(
+                    StageName::Produce,
+                    "messages waited for longer in the client than until they were received: some were sent more than once, \
+                     and which time brought them to the log is not known",
+                )
+            },
             None => {
                 absent(StageName::Produce, "the client's statistics had no whole window in the measured part")
             }
@@ -175,17 +192,23 @@ impl<'a> Path<'a> {
         let total = produce.as_ref().and_then(|times| times.total).map(banded);
         match (inside, self.rtt.filter(|_| self.confirmed), total) {
             (Some(inside), Some(rtt), Some(total)) => {
+                let (rest, most) = ((rtt - total.mean).max(0.0), (rtt - total.low).max(0.0));
+                // Far more than rounding can make: requests that nobody read, as those to a broker that stands still.
+                let unread = rest >= OUTSIDE_RATIO_MIN * (inside.high - inside.low).max(inside.mean);
                 // The request's way there is in it, the response's way back is not: some part of the rest.
-                let outside = Banded {
-                    low: 0.0,
-                    mean: (rtt - total.mean).max(0.0) / 2.0,
-                    high: (rtt - total.low).max(0.0),
-                };
+                let mean = if unread { rest } else { rest / 2.0 };
                 known(
                     StageName::Publish,
-                    inside.plus(outside).within(rtt),
+                    inside.plus(Banded { low: 0.0, mean, high: most }).within(rtt),
                     Fidelity::Metrics,
-                    "brokers' request queue and local times, and up to all of the round trip outside the broker",
+                    match unread {
+                        true => {
+                            "client statistics: round trip of the requests, of which the brokers had little to do; the acknowledgement's way back is in it"
+                        }
+                        false => {
+                            "brokers' request queue and local times, and up to all of the round trip outside the broker"
+                        }
+                    },
                 )
             }
             (Some(inside), None, _) => {
@@ -575,6 +598,29 @@ mod tests {
     }
 
     #[test]
+    fn round_trips_of_which_the_brokers_had_little_to_do_are_the_publish_stage_and_not_unexplained() {
+        let mut step = step();
+        step.latency.end_to_end.mean_ns = Some(435_000_000.0);
+        step.latency.end_to_end_service.mean_ns = Some(434_900_000.0);
+        step.producer_statistics.queue_mean_ns = Some(2_700_000.0);
+        step.producer_statistics.rtt_mean_ns = Some(432_000_000.0);
+        let mean =
+            |mean_ns: f64| Some(WindowMean { mean_ns, low_ns: 0.0, high_ns: mean_ns + 5e5, samples: 10 });
+        let produce = RequestStages {
+            request_queue: mean(0.0),
+            local: mean(100_000.0),
+            total: mean(200_000.0),
+            ..RequestStages::default()
+        };
+        step.blocks[0].request_times = Some(RequestTimes { produce, ..RequestTimes::default() });
+        let stages = stages(&step, Some(true));
+        let publish = find(&stages, StageName::Publish);
+        assert_eq!(publish.mean_ns, Some(431_900_000.0), "{publish:?}");
+        assert!(publish.low_ns.unwrap() < 1e6 && publish.high_ns.unwrap() <= 432e6, "{publish:?}");
+        assert!(find(&stages, StageName::Unexplained).mean_ns.unwrap() < 1e6, "{stages:?}");
+    }
+
+    #[test]
     fn a_broker_time_of_many_milliseconds_is_a_figure() {
         let mut step = step();
         step.latency.end_to_end.mean_ns = Some(46_000_000.0);
@@ -597,6 +643,22 @@ mod tests {
         step.blocks[0].request_times = Some(RequestTimes { produce, ..RequestTimes::default() });
         let publish = find(&stages(&step, Some(true)), StageName::Publish);
         assert_eq!(publish.mean_ns, Some(40_150_000.0));
+    }
+
+    #[test]
+    fn a_wait_in_the_client_that_is_longer_than_the_whole_is_no_figure_and_bounded_by_the_whole() {
+        let mut step = step();
+        step.producer_statistics.measured = true;
+        step.producer_statistics.queue_mean_ns = Some(9_000_000.0);
+        let produce = find(&stages(&step, Some(true)), StageName::Produce);
+        assert_eq!((produce.mean_ns, produce.low_ns, produce.fidelity), (None, Some(0.0), None));
+        assert!(
+            produce.high_ns.unwrap() <= 6_000_000.0 && produce.source.contains("more than once"),
+            "{produce:?}"
+        );
+        step.producer_statistics.queue_mean_ns = Some(6_000_000.0);
+        let produce = find(&stages(&step, Some(true)), StageName::Produce);
+        assert_eq!((produce.mean_ns, produce.fidelity), (Some(6_000_000.0), Some(Fidelity::Measured)));
     }
 
     #[test]

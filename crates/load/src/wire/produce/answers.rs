@@ -74,15 +74,17 @@ impl Producer<'_, '_> {
     fn take_answers(&mut self, at: usize, mut request: Request<Batch>, now: u64) {
         self.note_times(&request, Some(now));
         for Batch { slot, .. } in request.pieces.drain(..) {
-            let partition = slot.partition;
-            self.partitions[partition].in_flight -= 1;
-            let answer = self.answers.iter().find(|(index, ..)| usize::try_from(*index) == Ok(partition));
-            // A partition that the answer leaves out was not dealt with.
-            let (code, offset) = answer
-                .map_or((ErrorCode::UNKNOWN_SERVER_ERROR, NO_OFFSET), |(_, code, offset)| (*code, *offset));
-            self.take_answer(slot, (code, offset), now);
+            self.partitions[slot.partition].in_flight -= 1;
+            let answer = self.answer_of(slot.partition);
+            self.take_answer(slot, answer, now);
         }
         self.links[at].keep(request);
+    }
+
+    /// Code and offset of a partition in the answers at hand. One that they leave out was not dealt with.
+    fn answer_of(&self, partition: usize) -> (ErrorCode, i64) {
+        let answer = self.answers.iter().find(|(index, ..)| usize::try_from(*index) == Ok(partition));
+        answer.map_or((ErrorCode::UNKNOWN_SERVER_ERROR, NO_OFFSET), |(_, code, offset)| (*code, *offset))
     }
 
     /// With acks=0 nothing answers: what was written is all that is known.
@@ -96,11 +98,9 @@ impl Producer<'_, '_> {
     }
 
     fn take_answer(&mut self, mut slot: Slot, (code, offset): (ErrorCode, i64), now: u64) {
-        if code.is_ok() {
-            return self.acknowledge(slot, offset, now);
-        }
-        if code == ErrorCode::DUPLICATE_SEQUENCE_NUMBER {
-            return self.acknowledge(slot, NO_OFFSET, now);
+        if is_acknowledgement(code) {
+            let known = if code.is_ok() { offset } else { NO_OFFSET };
+            return self.acknowledge(slot, known, now);
         }
         slot.possibly_stored |= STORED_ALL_THE_SAME.contains(&code.0);
         // A batch before it must be sent again first: until then its number cannot be the next.
@@ -247,7 +247,8 @@ impl Producer<'_, '_> {
         }
     }
 
-    /// Notes the times of a request of the measured part.
+    /// Notes the times of a request of the measured part: of its batches that it brought to the log. Of one that is sent again the
+    /// request that is acknowledged counts, so that each message has one time.
     fn note_times(&mut self, request: &Request<Batch>, answered_ns: Option<u64>) {
         let mut times = RequestTimes {
             queue_sum_ns: 0.0,
@@ -257,7 +258,11 @@ impl Producer<'_, '_> {
             batches: 0,
             batch_bytes: 0,
         };
-        for Batch { slot, .. } in request.pieces.iter().filter(|batch| batch.slot.part == Part::Measured) {
+        let counts = |slot: &Slot| {
+            let acknowledged = answered_ns.is_none() || is_acknowledgement(self.answer_of(slot.partition).0);
+            slot.part == Part::Measured && acknowledged
+        };
+        for Batch { slot, .. } in request.pieces.iter().filter(|batch| counts(&batch.slot)) {
             let queued = |sent_ns: u64| request.first_byte_ns.saturating_sub(sent_ns) as f64;
             times.messages += slot.records() as u64;
             times.batches += 1;
@@ -272,6 +277,11 @@ impl Producer<'_, '_> {
             self.reported.statistics.take_request(&times);
         }
     }
+}
+
+/// Whether an answer says that the records are in the log, where the broker has them already by their numbers too.
+fn is_acknowledgement(code: ErrorCode) -> bool {
+    code.is_ok() || code == ErrorCode::DUPLICATE_SEQUENCE_NUMBER
 }
 
 #[cfg(test)]

@@ -366,10 +366,27 @@ fn batches_that_wait_for_longer_than_messages_may_fail_by_their_age() {
 }
 
 #[test]
+fn a_message_that_is_sent_again_and_again_has_the_times_of_the_request_that_was_acknowledged() {
+    with(as_set, |producer| {
+        for first_byte_ns in [2_000, 3_000, 4_000] {
+            under_way(producer, Part::Measured, Some((first_byte_ns, 4_500)));
+            let request = producer.links[0].take_oldest().unwrap();
+            let code = if first_byte_ns == 4_000 { ErrorCode::NONE } else { LEADER_NOT_AVAILABLE };
+            producer.answers = vec![(PARTITION as i32, code, 40)];
+            producer.take_answers(0, request, NOW_NS);
+        }
+        let told = producer.reported.statistics.summary();
+        assert_eq!((told.queue_mean_ns, told.queue_samples), (Some(3_000.0), MESSAGES));
+        assert_eq!((told.rtt_samples, told.retries), (MESSAGES, 2 * MESSAGES));
+    });
+}
+
+#[test]
 fn the_times_of_a_request_are_those_of_its_measured_messages() {
     with(as_set, |producer| {
         under_way(producer, Part::WarmUp, Some((2_000, 3_000)));
         under_way(producer, Part::Measured, Some((4_000, 7_000)));
+        producer.answers = vec![(PARTITION as i32, ErrorCode::NONE, 40)];
         for _ in 0..2 {
             let request = producer.links[0].take_oldest().unwrap();
             producer.note_times(&request, Some(NOW_NS));
