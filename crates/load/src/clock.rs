@@ -9,7 +9,7 @@ use std::time::Instant;
 static ORIGIN: OnceLock<Instant> = OnceLock::new();
 
 /// Nanoseconds since the first call in this process.
-pub fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     let elapsed = ORIGIN.get_or_init(Instant::now).elapsed();
     elapsed.as_secs() * 1_000_000_000 + u64::from(elapsed.subsec_nanos())
 }

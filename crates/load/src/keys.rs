@@ -23,7 +23,7 @@ pub struct KeySource {
 
 impl KeySource {
     /// Keys as planned, from a stream of their own.
-    pub fn new(keys: Keys, random: Random) -> Self {
+    pub(crate) fn new(keys: Keys, random: Random) -> Self {
         let cumulative = match keys {
             Keys::Zipf { count, exponent } => zipf(count, exponent),
             _ => Vec::new(),
@@ -41,7 +41,7 @@ impl KeySource {
     }
 
     /// Goes on to the next key.
-    pub fn draw(&mut self) {
+    pub(crate) fn draw(&mut self) {
         let key = match self.keys {
             Keys::None => return,
             Keys::RoundRobin { count } => {
@@ -65,7 +65,7 @@ impl KeySource {
     }
 
     /// The key drawn last, if there are keys.
-    pub fn current(&self) -> Option<&[u8]> {
+    pub(crate) fn current(&self) -> Option<&[u8]> {
         self.drawn.then_some(&self.text[..])
     }
 }

@@ -78,7 +78,7 @@ impl SecondPart {
     }
 
     /// Empties it for reuse.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         (self.sent, self.acked, self.received) = (0, 0, 0);
         self.response.clear();
         self.service.clear();

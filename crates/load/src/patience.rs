@@ -21,12 +21,12 @@ pub struct Patience {
 
 impl Patience {
     /// `stop` is set when the user asks to stop.
-    pub fn new(stop: &Arc<AtomicBool>) -> Self {
+    pub(crate) fn new(stop: &Arc<AtomicBool>) -> Self {
         Patience { stop: Arc::clone(stop), in_vain_ns: Arc::default() }
     }
 
     /// Longest wait now, where it is `usual` otherwise.
-    pub fn of(&self, usual: Duration) -> Duration {
+    pub(crate) fn of(&self, usual: Duration) -> Duration {
         if !self.stop.load(Ordering::Relaxed) {
             return usual;
         }

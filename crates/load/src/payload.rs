@@ -68,7 +68,7 @@ pub(crate) fn read_payload_file(path: &str) -> Result<Vec<u8>, LoadError> {
 
 impl PayloadSource {
     /// Values as planned, from a random stream of their own.
-    pub fn new(load: &LoadPlan, mut random: Random) -> Result<Self, LoadError> {
+    pub(crate) fn new(load: &LoadPlan, mut random: Random) -> Result<Self, LoadError> {
         let largest = load.size.largest().as_usize();
         let sizes = match &load.size {
             SizePlan::Fixed(size) => Sizes::Fixed(size.as_usize()),
@@ -110,7 +110,7 @@ impl PayloadSource {
     }
 
     /// Draws the next value.
-    pub fn draw(&mut self) {
+    pub(crate) fn draw(&mut self) {
         let size = match &self.sizes {
             Sizes::Fixed(size) => *size,
             Sizes::Mix { parts, total } => {
@@ -130,7 +130,7 @@ impl PayloadSource {
     }
 
     /// The value drawn last.
-    pub fn current(&self) -> &[u8] {
+    pub(crate) fn current(&self) -> &[u8] {
         match self.drawn {
             Drawn::InPool { start, size } => &self.pool[start..start + size],
             Drawn::Apart => &self.apart,

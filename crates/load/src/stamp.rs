@@ -53,7 +53,7 @@ pub enum Reading {
 impl Stamp {
     /// Writes the stamp to the first [`STAMP_BYTES`] of `out`.
     #[inline]
-    pub fn write(&self, out: &mut [u8]) {
+    pub(crate) fn write(&self, out: &mut [u8]) {
         let words = [
             u64::from(MAGIC) | u64::from(self.producer) << 32 | part_code(self.part) << 48,
             self.run,
@@ -68,7 +68,7 @@ impl Stamp {
 
     /// Reads what a record begins with.
     #[inline]
-    pub fn read(bytes: &[u8]) -> Reading {
+    pub(crate) fn read(bytes: &[u8]) -> Reading {
         let mut words = [0u64; 6];
         if bytes.len() < STAMP_BYTES {
             return Reading::Foreign;

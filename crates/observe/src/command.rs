@@ -68,7 +68,7 @@ pub struct SystemCommands {
 
 impl SystemCommands {
     /// A runner that gives every command so much time.
-    pub fn new(limit: Duration) -> Self {
+    pub(crate) fn new(limit: Duration) -> Self {
         SystemCommands { limit }
     }
 }

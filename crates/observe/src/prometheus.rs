@@ -37,7 +37,7 @@ pub struct MetricsPage {
 
 impl MetricsPage {
     /// Reads a page.
-    pub fn parse(text: &str) -> Result<Self, PageError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, PageError> {
         let mut samples = Vec::new();
         for (index, line) in text.lines().enumerate() {
             let line = line.trim();
@@ -55,7 +55,7 @@ impl MetricsPage {
 
     /// Value of the only sample with this name and at least these labels; none when there is none, or several.
     /// Upper and lower case are taken for one, because exporters can be told to print all in lower case.
-    pub fn only(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+    pub(crate) fn only(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         let has = |sample: &MetricSample, label: &(&str, &str)| {
             sample.labels.iter().any(|(key, value)| same(key, label.0) && same(value, label.1))
         };

@@ -6,7 +6,7 @@
 pub const ABSENT: &str = "-";
 
 /// A time with the unit that suits it: `48 ns`, `61.0 µs`, `0.61 ms`, `17.2 ms`, `1.40 s`, `9m 12s`.
-pub fn time(ns: f64) -> String {
+pub(crate) fn time(ns: f64) -> String {
     match ns.abs() {
         n if n < 999.5 => format!("{ns:.0} ns"),
         n if n < 99_950.0 => format!("{} µs", three_digits(ns / 1e3)),
@@ -17,7 +17,7 @@ pub fn time(ns: f64) -> String {
 }
 
 /// Milliseconds without their unit, for columns that carry it: three significant digits (`0.612`, `9.09`, `110`).
-pub fn milliseconds(ns: f64) -> String {
+pub(crate) fn milliseconds(ns: f64) -> String {
     significant(ns / 1e6, 3)
 }
 
@@ -27,12 +27,12 @@ pub(crate) fn plus_minus_ms(half_width_ns: f64) -> String {
 }
 
 /// A span in milliseconds, `41.2..50.1`.
-pub fn span_ms(low_ns: f64, high_ns: f64) -> String {
+pub(crate) fn span_ms(low_ns: f64, high_ns: f64) -> String {
     format!("{}..{}", milliseconds(low_ns), milliseconds(high_ns))
 }
 
 /// A measured rate: enough digits to tell 99.5 % from 100 % (`99.98`, `2,999.1`, `1,250,000`).
-pub fn rate(per_s: f64) -> String {
+pub(crate) fn rate(per_s: f64) -> String {
     match per_s.abs() {
         n if n < 999.995 => format!("{per_s:.2}"),
         n if n < 9_999.95 => grouped(&format!("{per_s:.1}")),
@@ -41,7 +41,7 @@ pub fn rate(per_s: f64) -> String {
 }
 
 /// A rate as somebody wrote it, without zeros that say nothing: `100`, `0.5`, `1,000`.
-pub fn plain(value: f64) -> String {
+pub(crate) fn plain(value: f64) -> String {
     let text = format!("{value:.3}");
     grouped(text.trim_end_matches('0').trim_end_matches('.'))
 }
@@ -57,18 +57,18 @@ pub fn ratio(value: f64) -> String {
 }
 
 /// A share of one: `95 %`, `99.5 %`, `0.3 %`.
-pub fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let text = format!("{:.1}", share * 100.0);
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// A probability: three decimals, and a bound where they say nothing.
-pub fn p_value(p: f64) -> String {
+pub(crate) fn p_value(p: f64) -> String {
     if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") }
 }
 
 /// A noun with its count: `1 block`, `5 blocks`.
-pub fn counted(n: usize, noun: &str) -> String {
+pub(crate) fn counted(n: usize, noun: &str) -> String {
     format!("{} {noun}{}", count(n as u64), if n == 1 { "" } else { "s" })
 }
 

@@ -28,7 +28,7 @@ const PERSISTENT_MEMORY: &[Ratio] = &[
 ];
 
 /// The published figures of a name.
-pub fn table(name: &str) -> Result<ReferenceTable, UsageError> {
+pub(crate) fn table(name: &str) -> Result<ReferenceTable, UsageError> {
     match name {
         "event-hubs-latency" => Ok(event_hubs()),
         "persistent-memory" => Ok(persistent_memory()),

@@ -95,7 +95,7 @@ impl SignEProcess {
     }
 
     /// What the stake of 1 is worth now.
-    pub fn value(&self) -> f64 {
+    pub(crate) fn value(&self) -> f64 {
         self.up.value() + self.down.value()
     }
 

@@ -188,7 +188,7 @@ impl Histogram {
     }
 
     /// Variance of the samples, as the histogram's digits allow; absent with fewer than 2.
-    pub fn variance(&self) -> Option<f64> {
+    pub(crate) fn variance(&self) -> Option<f64> {
         let n = self.samples() as f64;
         (n >= 2.0).then(|| self.inner.stdev().powi(2) * n / (n - 1.0))
     }

@@ -11,7 +11,7 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 }
 
 /// The median of values that ascend; absent without values.
-pub fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
+pub(crate) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     let above = sorted.get(sorted.len() / 2)?;
     let below = sorted.get((sorted.len() - 1) / 2)?;
     Some(f64::midpoint(*below, *above))

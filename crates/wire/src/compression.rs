@@ -61,7 +61,7 @@ impl Codec {
     }
 
     /// The levels that it has, from the fastest to the densest; absent where it has none.
-    pub fn levels(self) -> Option<(i32, i32)> {
+    pub(crate) fn levels(self) -> Option<(i32, i32)> {
         match self {
             Self::None | Self::Snappy => None,
             Self::Gzip => Some((1, 9)),

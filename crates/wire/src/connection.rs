@@ -94,7 +94,7 @@ impl Connection {
     /// Whether TLS holds something back: poll for writing, then [`Self::flush`].
     #[inline]
     #[must_use]
-    pub fn wants_write(&self) -> bool {
+    pub(crate) fn wants_write(&self) -> bool {
         self.stream.wants_write()
     }
 
@@ -114,7 +114,7 @@ impl Connection {
     ///
     /// # Errors
     /// Like [`Self::read_frame`], and [`WireError::Timeout`], after which the connection is of no use: the answer may still come.
-    pub fn exchange(
+    pub(crate) fn exchange(
         &mut self,
         api: ApiKey,
         version: i16,
@@ -138,7 +138,7 @@ impl Connection {
 
     /// What an error code in a response means. `subject` is the topic, partition or directory that it is about.
     #[must_use]
-    pub fn refused(&self, api: ApiKey, subject: impl Into<String>, code: ErrorCode) -> WireError {
+    pub(crate) fn refused(&self, api: ApiKey, subject: impl Into<String>, code: ErrorCode) -> WireError {
         WireError::Refused { broker: self.broker.clone(), api, subject: subject.into(), code }
     }
 

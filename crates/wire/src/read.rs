@@ -74,12 +74,12 @@ impl<'a> Reader<'a> {
     }
 
     /// How many bytes were read.
-    pub fn position(&self) -> usize {
+    pub(crate) fn position(&self) -> usize {
         self.at
     }
 
     /// How many bytes are left.
-    pub fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
 
@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
 
     /// The next `length` bytes.
     #[inline]
-    pub fn take(&mut self, length: usize, what: &'static str) -> Result<&'a [u8]> {
+    pub(crate) fn take(&mut self, length: usize, what: &'static str) -> Result<&'a [u8]> {
         let rest = self.rest();
         let Some(taken) = rest.get(..length) else {
             return Err(self.truncated(length as u64, what));
@@ -111,13 +111,13 @@ impl<'a> Reader<'a> {
 
     /// Passes over `length` bytes.
     #[inline]
-    pub fn skip(&mut self, length: usize, what: &'static str) -> Result<()> {
+    pub(crate) fn skip(&mut self, length: usize, what: &'static str) -> Result<()> {
         self.take(length, what).map(|_| ())
     }
 
     /// The next `N` bytes.
     #[inline]
-    pub fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N]> {
+    pub(crate) fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N]> {
         let Some(taken) = self.rest().first_chunk::<N>() else {
             return Err(self.truncated(N as u64, what));
         };
@@ -139,30 +139,30 @@ impl<'a> Reader<'a> {
 
     /// INT32.
     #[inline]
-    pub fn i32(&mut self, what: &'static str) -> Result<i32> {
+    pub(crate) fn i32(&mut self, what: &'static str) -> Result<i32> {
         self.array(what).map(i32::from_be_bytes)
     }
 
     /// UINT32.
     #[inline]
-    pub fn u32(&mut self, what: &'static str) -> Result<u32> {
+    pub(crate) fn u32(&mut self, what: &'static str) -> Result<u32> {
         self.array(what).map(u32::from_be_bytes)
     }
 
     /// INT64.
     #[inline]
-    pub fn i64(&mut self, what: &'static str) -> Result<i64> {
+    pub(crate) fn i64(&mut self, what: &'static str) -> Result<i64> {
         self.array(what).map(i64::from_be_bytes)
     }
 
     /// BOOLEAN: any byte but 0 is true, as the protocol has it.
     #[inline]
-    pub fn bool(&mut self, what: &'static str) -> Result<bool> {
+    pub(crate) fn bool(&mut self, what: &'static str) -> Result<bool> {
         self.u8(what).map(|byte| byte != 0)
     }
 
     /// STRING.
-    pub fn string(&mut self, what: &'static str) -> Result<&'a str> {
+    pub(crate) fn string(&mut self, what: &'static str) -> Result<&'a str> {
         let start = self.clone();
         self.nullable_string(what)?.ok_or_else(|| start.error(what, Problem::NegativeLength(-1)))
     }
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
 
     /// VARINT: zigzag, at most five bytes.
     #[inline]
-    pub fn varint(&mut self, what: &'static str) -> Result<i32> {
+    pub(crate) fn varint(&mut self, what: &'static str) -> Result<i32> {
         self.unsigned_varint(what).map(|value| (value >> 1) as i32 ^ -((value & 1) as i32))
     }
 

@@ -48,7 +48,7 @@ impl ApiVersions {
 
     /// What the broker speaks of an API; `None` when it does not know it.
     #[must_use]
-    pub fn range(&self, api: ApiKey) -> Option<RangeInclusive<i16>> {
+    pub(crate) fn range(&self, api: ApiKey) -> Option<RangeInclusive<i16>> {
         self.ranges.iter().find(|(key, _)| *key == api as i16).map(|(_, range)| range.clone())
     }
 

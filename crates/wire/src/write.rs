@@ -6,7 +6,7 @@ use crate::versions::ApiKey;
 pub(crate) const STRING_BYTES_MAX: usize = i16::MAX as usize;
 
 /// STRING. What is longer than a string can be is cut: no name in Kafka is nearly that long, and the broker refuses the cut one too.
-pub fn string(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn string(out: &mut Vec<u8>, text: &str) {
     let mut length = text.len().min(STRING_BYTES_MAX);
     while !text.is_char_boundary(length) {
         length -= 1;
@@ -35,7 +35,7 @@ pub(crate) fn array_length(out: &mut Vec<u8>, count: usize) {
 }
 
 /// A whole request: its size, its header (version 1: without tagged fields) and what `body` appends.
-pub fn request(
+pub(crate) fn request(
     out: &mut Vec<u8>,
     (api, version): (ApiKey, i16),
     correlation_id: i32,

@@ -218,7 +218,7 @@ impl Bound {
     }
 
     /// The brokers that its hard bound asks for.
-    pub fn physics_brokers(&self) -> Option<Need> {
+    pub(crate) fn physics_brokers(&self) -> Option<Need> {
         self.known().filter(|known| known.unit == Unit::Brokers)?.physics
     }
 

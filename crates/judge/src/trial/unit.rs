@@ -70,7 +70,7 @@ impl Unit {
     }
 
     /// A number of it as starts; none where the unit is the pair.
-    pub fn starts(self, units: usize) -> Option<u32> {
+    pub(crate) fn starts(self, units: usize) -> Option<u32> {
         matches!(self, Unit::Start { .. }).then(|| u32::try_from(units).unwrap_or(u32::MAX))
     }
 
@@ -84,7 +84,7 @@ impl Unit {
 
     /// The smallest ratio above 1 that so many of this spread show with a chance of 80 %; none where they are too few to show
     /// any.
-    pub fn detectable_ratio(self, sd_log: f64, units: usize, level: f64) -> Option<f64> {
+    pub(crate) fn detectable_ratio(self, sd_log: f64, units: usize, level: f64) -> Option<f64> {
         let ratio = match self {
             Unit::Pair => detectable_ratio(sd_log, units, level, POWER),
             Unit::PairLookedAt => detectable_ratio(sd_log, fixed_number(units), level, POWER),
@@ -94,7 +94,7 @@ impl Unit {
     }
 
     /// Fewest of which [`Unit::detectable_ratio`] is at most `ratio`; none where a million would not do.
-    pub fn needed(self, sd_log: f64, ratio: f64, level: f64) -> Option<usize> {
+    pub(crate) fn needed(self, sd_log: f64, ratio: f64, level: f64) -> Option<usize> {
         match self {
             Unit::Pair => pairs_needed(sd_log, ratio, level, POWER),
             Unit::PairLookedAt => {
@@ -106,7 +106,7 @@ impl Unit {
     }
 
     /// Numbers of it that are worth showing, up to so many pairs.
-    pub fn shown(self, pairs_max: u32) -> Vec<usize> {
+    pub(crate) fn shown(self, pairs_max: u32) -> Vec<usize> {
         let all = match self {
             Unit::Pair | Unit::PairLookedAt => PAIRS_SHOWN,
             Unit::Start { .. } => STARTS_SHOWN,

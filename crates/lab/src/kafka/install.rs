@@ -45,7 +45,7 @@ impl Install {
     ///
     /// # Errors
     /// See [`LabError`]: no Maven, a failed download, a jar that is not the expected one, a directory without Kafka.
-    pub fn of(options: &LabOptions) -> Result<Self> {
+    pub(crate) fn of(options: &LabOptions) -> Result<Self> {
         match &options.kafka_home {
             Some(home) => Self::existing(home),
             None => Self::pinned(&user_cache()?.join("plumb"), std::env::var_os("PATH"), options),
@@ -67,7 +67,7 @@ impl Install {
 
     /// The version of Kafka, as its jars are named.
     #[must_use]
-    pub fn kafka_version(&self) -> String {
+    pub(crate) fn kafka_version(&self) -> String {
         let version = |jar: &PathBuf| kafka_version_in(&file_name(jar)).map(str::to_owned);
         self.jars.iter().find_map(version).unwrap_or_else(|| "unknown".to_owned())
     }

@@ -240,7 +240,7 @@ impl fmt::Debug for ScramUser {
 impl ScramMechanism {
     /// The name in Kafka's and librdkafka's settings.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Sha256 => "SCRAM-SHA-256",
             Self::Sha512 => "SCRAM-SHA-512",

@@ -99,7 +99,7 @@ pub struct WindowMean {
 
 impl WindowMean {
     /// Means over several windows or brokers as one, weighted by their samples; absent without any.
-    pub fn merged(means: impl Iterator<Item = WindowMean>) -> Option<WindowMean> {
+    pub(crate) fn merged(means: impl Iterator<Item = WindowMean>) -> Option<WindowMean> {
         let mut sum = WindowMean { mean_ns: 0.0, low_ns: 0.0, high_ns: 0.0, samples: 0 };
         for mean in means {
             let weight = mean.samples as f64;

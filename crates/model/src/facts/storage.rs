@@ -98,7 +98,7 @@ impl Storage {
     ///
     /// Of each layer and what lies under it the smaller figure counts: a mirror writes everything twice, a loop
     /// device writes into a page cache, and a disk below may serve others too.
-    pub fn written_bytes(&self, host: &HostDelta) -> Option<u64> {
+    pub(crate) fn written_bytes(&self, host: &HostDelta) -> Option<u64> {
         self.traffic(0, &|name| device(host, name)?.written_bytes)
     }
 
@@ -113,7 +113,7 @@ impl Storage {
     }
 
     /// Bytes that were read from the hardware; absent where no counter tells.
-    pub fn read_bytes(&self, host: &HostDelta) -> Option<u64> {
+    pub(crate) fn read_bytes(&self, host: &HostDelta) -> Option<u64> {
         self.traffic(0, &|name| device(host, name)?.read_bytes)
     }
 

@@ -93,7 +93,7 @@ pub struct MarginWords(pub f64);
 
 impl ArmWords {
     /// The arm as a setup, without what only an arm has.
-    pub fn setup(&self, name: &str) -> SetupWords {
+    pub(crate) fn setup(&self, name: &str) -> SetupWords {
         SetupWords {
             name: Some(name.to_owned()),
             driver: self.driver.clone(),

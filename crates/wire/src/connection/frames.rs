@@ -58,7 +58,7 @@ impl FrameBuffer {
 
     /// The longest frame that is believed, without its length field.
     #[must_use]
-    pub fn limit(&self) -> usize {
+    pub(crate) fn limit(&self) -> usize {
         self.limit
     }
 
@@ -91,7 +91,7 @@ impl FrameBuffer {
 
     /// The bytes that have come and are in no complete frame.
     #[must_use]
-    pub fn unread(&self) -> &[u8] {
+    pub(crate) fn unread(&self) -> &[u8] {
         &self.bytes[self.unread.clone()]
     }
 

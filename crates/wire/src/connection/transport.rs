@@ -94,7 +94,7 @@ impl Transport {
 
     /// What it was made of.
     #[must_use]
-    pub fn options(&self) -> &TransportOptions {
+    pub(crate) fn options(&self) -> &TransportOptions {
         &self.0.options
     }
 
