@@ -29,30 +29,6 @@ enum Page {
 }
 
 impl SequenceSet {
-    /// Adds a number; false when it was there already.
-    pub(crate) fn insert(&mut self, number: u64) -> bool {
-        let (at, bit) = (number / PAGE_BITS, number % PAGE_BITS);
-        if at < self.full_below {
-            return false;
-        }
-        let page =
-            self.pages.entry(at).or_insert_with(|| Page::Part { words: Box::new([0; PAGE_WORDS]), set: 0 });
-        let Page::Part { words, set } = page else { return false };
-        let word = &mut words[(bit / 64) as usize];
-        let mask = 1u64 << (bit % 64);
-        if *word & mask != 0 {
-            return false;
-        }
-        *word |= mask;
-        *set += 1;
-        self.len += 1;
-        if *set == PAGE_BITS {
-            *page = Page::Full;
-            self.advance();
-        }
-        true
-    }
-
     /// Adds the numbers from `first` on, `count` of them; returns how many were there already.
     pub(crate) fn insert_run(&mut self, first: u64, count: u64) -> u64 {
         let (mut at, end, before) = (first, first + count, self.len);
@@ -135,24 +111,37 @@ impl SequenceSet {
         if at < self.full_below { Some(&Page::Full) } else { self.pages.get(&at) }
     }
 
-    /// Adds all numbers of the other; returns how many were there already.
+    /// Adds all numbers of the other, page by page; returns how many were there already.
     pub(crate) fn absorb(&mut self, other: &SequenceSet) -> u64 {
-        other.numbers().filter(|number| !self.insert(*number)).count() as u64
+        let before = self.len;
+        for at in 0..other.full_below {
+            self.insert_within(at, 0, PAGE_BITS as usize);
+        }
+        for (at, page) in &other.pages {
+            match page {
+                Page::Full => self.insert_within(*at, 0, PAGE_BITS as usize),
+                Page::Part { words, .. } => self.absorb_part(*at, words),
+            }
+        }
+        other.len - (self.len - before)
     }
 
-    fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
-        let below = 0..self.full_below * PAGE_BITS;
-        let above = self.pages.iter().flat_map(|(at, page)| {
-            let numbers = at * PAGE_BITS..(at + 1) * PAGE_BITS;
-            numbers.filter(move |number| match page {
-                Page::Full => true,
-                Page::Part { words, .. } => {
-                    let bit = number % PAGE_BITS;
-                    words[(bit / 64) as usize] & (1 << (bit % 64)) != 0
-                }
-            })
-        });
-        below.chain(above)
+    /// Adds the numbers of a page that is not full.
+    fn absorb_part(&mut self, at: u64, theirs: &[u64; PAGE_WORDS]) {
+        if at < self.full_below {
+            return;
+        }
+        let page =
+            self.pages.entry(at).or_insert_with(|| Page::Part { words: Box::new([0; PAGE_WORDS]), set: 0 });
+        let Page::Part { words, set } = page else { return };
+        let before = *set;
+        words.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine |= theirs);
+        *set = words.iter().map(|word| u64::from(word.count_ones())).sum();
+        self.len += *set - before;
+        if *set == PAGE_BITS {
+            *page = Page::Full;
+            self.advance();
+        }
     }
 }
 
@@ -374,15 +363,20 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
+    /// Adds a number; false when it was there already.
+    fn insert(set: &mut SequenceSet, number: u64) -> bool {
+        set.insert_run(number, 1) == 0
+    }
+
     #[test]
     fn a_long_run_in_which_all_arrives_needs_one_page() {
         let mut set = SequenceSet::default();
         for number in 0..1_000_000 {
-            assert!(set.insert(number));
+            assert!(insert(&mut set, number));
         }
         assert!(set.pages.len() <= 1);
         assert_eq!(set.len(), 1_000_000);
-        assert!(!set.insert(17));
+        assert!(!insert(&mut set, 17));
     }
 
     #[test]
@@ -454,17 +448,41 @@ mod tests {
 
         #[test]
         fn a_run_is_added_as_its_numbers(runs in proptest::collection::vec((0u64..100_000, 1u64..40_000), 1..6)) {
-            let (mut by_run, mut one_by_one) = (SequenceSet::default(), SequenceSet::default());
+            let (mut by_run, mut plain) = (SequenceSet::default(), vec![false; 140_000]);
             for (first, count) in runs {
-                let known = (first..first + count).filter(|number| !one_by_one.insert(*number)).count() as u64;
+                let numbers = &mut plain[first as usize..(first + count) as usize];
+                let known = numbers.iter().filter(|there| **there).count() as u64;
+                numbers.fill(true);
                 prop_assert_eq!(by_run.insert_run(first, count), known);
-                prop_assert_eq!(by_run.len(), one_by_one.len());
+                prop_assert_eq!(by_run.len(), plain.iter().filter(|there| **there).count() as u64);
             }
+            let mut one_by_one = SequenceSet::default();
+            let there = plain.iter().enumerate().filter(|(_, there)| **there);
+            there.for_each(|(number, _)| { insert(&mut one_by_one, number as u64); });
             prop_assert_eq!(by_run.missing_from(&one_by_one) + one_by_one.missing_from(&by_run), 0);
             let nothing = SequenceSet::default();
             for range in [0..10, 64..40_000, PAGE_BITS..2 * PAGE_BITS, 100..120_000] {
                 prop_assert_eq!(by_run.beyond(&nothing, &range), by_run.within(&range));
             }
+        }
+
+        #[test]
+        fn sets_of_long_runs_are_put_together_as_their_numbers(
+            mine in proptest::collection::vec((0u64..150_000, 1u64..70_000), 0..4),
+            theirs in proptest::collection::vec((0u64..150_000, 1u64..70_000), 0..4),
+        ) {
+            let of = |runs: &[(u64, u64)]| {
+                let mut set = SequenceSet::default();
+                runs.iter().for_each(|(first, count)| { set.insert_run(*first, *count); });
+                set
+            };
+            let (mut all, other) = (of(&mine), of(&theirs));
+            let known = other.len() - other.missing_from(&all);
+            let together = of(&[mine, theirs].concat());
+            prop_assert_eq!(all.absorb(&other), known);
+            prop_assert_eq!(all.len(), together.len());
+            prop_assert_eq!(all.missing_from(&together) + together.missing_from(&all), 0);
+            prop_assert_eq!((all.full_below, all.pages.len()), (together.full_below, together.pages.len()));
         }
 
         #[test]
@@ -475,8 +493,8 @@ mod tests {
             let (mut set_a, mut set_b) = (SequenceSet::default(), SequenceSet::default());
             let plain_a: BTreeSet<u64> = a.iter().copied().collect();
             let plain_b: BTreeSet<u64> = b.iter().copied().collect();
-            a.iter().for_each(|n| { set_a.insert(*n); });
-            b.iter().for_each(|n| { set_b.insert(*n); });
+            a.iter().for_each(|n| { insert(&mut set_a, *n); });
+            b.iter().for_each(|n| { insert(&mut set_b, *n); });
             prop_assert_eq!(set_a.len(), plain_a.len() as u64);
             prop_assert_eq!(set_a.missing_from(&set_b), plain_a.difference(&plain_b).count() as u64);
             let apart: Vec<u64> = plain_a.difference(&plain_b).copied().collect();

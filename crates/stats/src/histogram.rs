@@ -19,7 +19,7 @@ use thiserror::Error;
 pub const TIME_MAX_NS: u64 = 3_600_000_000_000;
 
 /// Significant decimal digits that the histogram keeps.
-pub const DIGITS: u8 = 3;
+const DIGITS: u8 = 3;
 
 /// Beside a histogram: what it cannot say exactly, and what it does not hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! [`histogram`] keeps times with an exact account beside them; [`distribution`] turns one into the figures of a run
 //! document, each only where there are samples enough; [`interval`] says how far to trust a mean or a quantile;
-//! [`figure`] is the middle of a few short blocks; [`paired`] compares two settings over paired blocks, on [`signed_rank`], and
+//! [`figure`] is the middle of a few short blocks, by the one [`median`]; [`paired`] compares two settings over paired blocks, on [`signed_rank`], and
 //! [`multiple`] allows for having made many comparisons; [`power`] says beforehand what a comparison can show, and [`e_process`]
 //! lets one look after every pair;
 //! [`steady`] looks for a change within a series, [`change_point`] for many, [`warm_up`] for the end of a block's beginning, and [`trend`] for a direction; [`knee`] tells where a rate stops rising

@@ -23,7 +23,8 @@ const INSIDE_PERCENT: u64 = 5;
 /// Values that a table has at most, of metric and load each: about 400 MB.
 const VALUES: usize = 10_000_000;
 
-/// The spacing that most servers have: the median of theirs.
+/// The spacing that most servers have: the median of theirs, of an even number the longer of the two in the middle, which is one that
+/// there is.
 pub(super) fn usual_step_ms(
     request: &FleetRequest,
     series: &SeriesOfServers,
@@ -211,7 +212,7 @@ impl Making<'_> {
     }
 }
 
-/// The median of the peaks of intervals that samples cover whole, else of all.
+/// The median of the peaks of intervals that samples cover whole, else of all; of an even number the higher of the two in the middle.
 fn usual_peak(peaks: Vec<(bool, f64)>) -> Option<f64> {
     let whole = peaks.iter().any(|(whole, _)| *whole);
     let mut peaks: Vec<f64> = peaks.into_iter().filter(|it| it.0 == whole).map(|it| it.1).collect();
