@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::observation::{Measure, SecondPart};
+use crate::unread::{LogRead, unread};
 use plumb_model::observation::ErrorCount;
 use plumb_stats::histogram::Histogram;
 use std::ops::Range;
@@ -171,6 +172,23 @@ fn what_clients_say_of_themselves_is_put_together_from_sums() {
     assert_eq!((told.queue_mean_ns, told.queue_samples), (Some(100_000.0), 4));
     assert_eq!((told.throttled_responses, told.throttle_max_ns), (2, Some(90_000_000)));
     assert_eq!((told.rtt_min_ns, told.wakeups), (Some(7_000), Some(5)));
+}
+
+#[test]
+fn where_records_lay_and_when_they_were_appended_is_put_together_of_all_consumers() {
+    let (mut one, mut other) = (consumer(&[(0, 0..4)]), consumer(&[(0, 6..10), (1, 0..2)]));
+    one.appends = Appends { samples: 1, sum_ns: 0.5, offset_low_ns: Some(-9), offset_high_ns: Some(4) };
+    other.appends = Appends { samples: 3, sum_ns: 2.5, offset_low_ns: Some(-5), offset_high_ns: Some(8) };
+    one.statistics.grown.offset_commits = Some(2);
+    other.statistics.grown.offset_commits = Some(3);
+    let mut all = merged(&[consuming(one), consuming(other)]);
+    let Appends { samples, sum_ns, offset_low_ns, offset_high_ns } = all.appends;
+    assert_eq!((samples, sum_ns, offset_low_ns, offset_high_ns), (4, 3.0, Some(-5), Some(4)));
+    assert_eq!(all.consumer_statistics.summary().offset_commits, Some(5));
+    // Nothing was acknowledged, so what was not given is a gap: two between the consumers' parts of the first partition.
+    let log = |from, to| LogRead { from, to, start: 0, position: to, compacted: false };
+    let told = unread(&mut all.acknowledged, &mut all.read, &[log(5, 15), log(5, 7)]);
+    assert_eq!((told.gaps, told.deleted, told.removed), (2, 0, 0));
 }
 
 #[test]
