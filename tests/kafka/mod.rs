@@ -9,6 +9,7 @@ mod lab_command;
 mod lab_ends;
 mod load_shapes;
 mod modes;
+mod not_lost;
 mod secured;
 mod stages;
 

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 on_both_drivers!(
     records_that_were_deleted_before_they_were_read_are_not_lost,
+    a_backlog_that_is_deleted_before_it_is_drained_is_drained_all_the_same_and_told,
+    an_open_transaction_of_others_is_told_and_is_no_saturation,
     a_topic_that_transactions_wrote_is_read_to_its_end,
 );
 
@@ -62,6 +64,51 @@ fn records_that_were_deleted_before_they_were_read_are_not_lost(driver: Driver) 
     assert_eq!(steps(&document)[0]["accounting"]["agrees"], true);
     assert!(number(&steps(&document)[0]["accounting"]["deleted"]) >= removed);
     assert!(has_reason(&document, "removed-before-read") && !has_reason(&document, "messages-lost"));
+}
+
+fn a_backlog_that_is_deleted_before_it_is_drained_is_drained_all_the_same_and_told(driver: Driver) {
+    // Built for six seconds, of which the first are too old when consumers begin.
+    let scenario = format!(
+        "driver: {driver}\nblocks: 1\nsettle: 0s\n\
+         cluster: {{lab: {{broker_properties: {{log.retention.check.interval.ms: 100, log.initial.task.delay.ms: 100}}}}}}\n\
+         topic: {{configs: {{retention.ms: 2000, segment.ms: 200}}}}\n\
+         load: {{rate: 1000, mode: {{backlog: 600000}}, duration: 3s, warm_up: 0s, size: 100B, drain: 5s}}\n"
+    );
+    let program = Program::new(["run", "s.yaml", "--output", "json", "--out", "run"]);
+    std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();
+    let document = program.run().json();
+    let step = &steps(&document)[0];
+    assert!(number(&step["counts"]["removed"]) > 1_000, "{}", step["counts"]);
+    assert_eq!(step["counts"]["lost"], 0, "{}", step["counts"]);
+    assert!(step["throughput"]["drain_s"].as_f64().is_some(), "{}", step["throughput"]);
+    assert!(has_reason(&document, "removed-before-read"), "{}", document["validity"]);
+    assert!(!has_reason(&document, "saturated"), "{}", document["validity"]);
+}
+
+fn an_open_transaction_of_others_is_told_and_is_no_saturation(driver: Driver) {
+    let bootstrap = lab().plaintext_bootstrap();
+    let topic = &format!("open-transaction-{driver}");
+    Broker::at(&bootstrap).create_topic(topic, 1, &[]);
+    let arguments = ["latency", "--rate", "200", "--duration", "12s", "--warm-up", "0s", "--blocks", "1"];
+    let places = ["--bootstrap", &bootstrap, "--driver", driver, "--topic", topic, "--out", "run"];
+    let mut running = Program::new(arguments).args(places).args(["--output", "json"]).start();
+    let other = in_transaction(topic);
+    running.wait_for("a measured second", |running| {
+        let log = running.path("run/01-as-asked.acknowledge.hlog");
+        let log = std::fs::read_to_string(log).unwrap_or_default();
+        log.lines().any(|line| line.starts_with(|first: char| first.is_ascii_digit())).then_some(())
+    });
+    write(&other, topic, 1);
+    let document = running.wait().json();
+    other.abort_transaction(PATIENCE).unwrap();
+    let step = &steps(&document)[0];
+    assert!(number(&step["accounting"]["held_back"]) > 0, "{}", step["accounting"]);
+    assert_eq!(step["counts"]["lost"], 0, "{}", step["counts"]);
+    for id in ["saturated", "counts-do-not-add-up", "replication-behind"] {
+        assert!(!has_reason(&document, id), "{id}: {}", document["validity"]);
+    }
+    // The wire driver reads all records.
+    assert_eq!(has_reason(&document, "open-transaction"), driver == "librdkafka", "{}", document["validity"]);
 }
 
 fn a_topic_that_transactions_wrote_is_read_to_its_end(driver: Driver) {

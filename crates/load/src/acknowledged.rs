@@ -27,6 +27,8 @@ struct Partition {
 pub(crate) struct NotGiven {
     /// Those that were measured.
     pub(crate) measured: u64,
+    /// All of them: those of probes and of the warm-up too.
+    pub(crate) all: u64,
     /// Those, measured or not, whose offset is not known.
     pub(crate) without_offset: u64,
 }
@@ -86,6 +88,7 @@ impl Acknowledged {
         let unmeasured = partition.unmeasured.set().beyond(read, range);
         NotGiven {
             measured: named.saturating_sub(unmeasured) + partition.unnamed_measured.min(unnamed),
+            all: named + partition.unnamed.min(unnamed),
             without_offset: partition.unnamed.min(unnamed),
         }
     }

@@ -337,6 +337,12 @@ impl<'a> Shared<'a> {
         }
     }
 
+    /// Offsets that consumers have behind them, from these on: of records that they were given, and of those that were gone.
+    pub(crate) fn passed(&self, starts: &[i64]) -> u64 {
+        let passed = self.positions.iter().zip(starts);
+        passed.map(|(at, start)| (at.load(Ordering::Acquire) - start).max(0).unsigned_abs()).sum()
+    }
+
     pub(crate) fn has_reached(&self, ends: &[i64]) -> bool {
         self.positions.iter().zip(ends).all(|(position, end)| position.load(Ordering::Acquire) >= *end)
     }

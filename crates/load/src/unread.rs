@@ -68,6 +68,8 @@ pub(crate) struct LogRead {
 pub(crate) struct Unread {
     /// Measured records that were acknowledged and deleted or compacted away.
     pub(crate) removed: u64,
+    /// The same with those that were not measured: a backlog is built by a warm-up.
+    pub(crate) removed_of_all: u64,
     /// Offsets that were deleted, whoever wrote there.
     pub(crate) deleted: u64,
     /// Offsets that were deleted or passed over, and that no acknowledgement accounts for.
@@ -87,6 +89,7 @@ pub(crate) fn unread(acknowledged: &mut Acknowledged, read: &mut ReadOffsets, lo
         let removed = if log.compacted { passed.clone() } else { deleted.clone() };
         let told = acknowledged.unread_of(at, read, &removed);
         unread.removed += told.measured;
+        unread.removed_of_all += told.all;
         unread.deleted += deleted.end - from - read.within(&deleted);
         unread.gaps += acknowledged.unnamed_of(at, read, &passed).saturating_sub(told.without_offset);
     }
@@ -129,23 +132,31 @@ mod tests {
         // Read to 13, deleted below 16; 18 is there and was not read.
         let mut told = acknowledged(5, 5);
         let out = unread(&mut told, &mut read(&[(10, 13), (16, 18), (19, 20)]), &[log(16, 20, 20)]);
-        assert_eq!(out, Unread { removed: 1, deleted: 3, gaps: 0 }, "13 and 14 are of the warm-up");
+        assert_eq!(
+            out,
+            Unread { removed: 1, removed_of_all: 3, deleted: 3, gaps: 0 },
+            "13 and 14 are of the warm-up"
+        );
         let mut told = acknowledged(0, 10);
         let out = unread(&mut told, &mut read(&[(10, 13), (16, 18), (19, 20)]), &[log(16, 20, 20)]);
-        assert_eq!(out, Unread { removed: 3, deleted: 3, gaps: 0 });
+        assert_eq!(out, Unread { removed: 3, removed_of_all: 3, deleted: 3, gaps: 0 });
     }
 
     #[test]
     fn a_log_that_is_empty_at_last_was_deleted_to_its_end() {
         let out = unread(&mut acknowledged(0, 10), &mut read(&[(10, 12)]), &[log(20, 12, 20)]);
-        assert_eq!(out, Unread { removed: 8, deleted: 8, gaps: 0 });
+        assert_eq!(out, Unread { removed: 8, removed_of_all: 8, deleted: 8, gaps: 0 });
     }
 
     #[test]
     fn what_a_compacted_log_passes_over_is_removed_and_what_was_not_reached_is_not() {
         let compacted = LogRead { compacted: true, ..log(0, 18, 20) };
         let out = unread(&mut acknowledged(0, 10), &mut read(&[(10, 13), (16, 18)]), &[compacted]);
-        assert_eq!(out, Unread { removed: 3, deleted: 0, gaps: 0 }, "18 and 19 were not reached");
+        assert_eq!(
+            out,
+            Unread { removed: 3, removed_of_all: 3, deleted: 0, gaps: 0 },
+            "18 and 19 were not reached"
+        );
         let out = unread(&mut acknowledged(0, 10), &mut read(&[(10, 13), (16, 18)]), &[log(0, 18, 20)]);
         assert_eq!(out, Unread::default(), "a log that is not compacted has no such excuse");
     }
@@ -168,15 +179,19 @@ mod tests {
         told.note(0, -1, 2, false);
         told.note(0, -1, 8, true);
         let out = unread(&mut told, &mut read(&[(15, 20)]), &[log(15, 20, 20)]);
-        assert_eq!(out, Unread { removed: 5, deleted: 5, gaps: 0 });
+        assert_eq!(out, Unread { removed: 5, removed_of_all: 5, deleted: 5, gaps: 0 });
         let out = unread(&mut told, &mut read(&[(30, 40)]), &[log(30, 40, 40)]);
-        assert_eq!(out, Unread { removed: 8, deleted: 20, gaps: 10 }, "others wrote ten of them");
+        assert_eq!(
+            out,
+            Unread { removed: 8, removed_of_all: 10, deleted: 20, gaps: 10 },
+            "others wrote ten of them"
+        );
     }
 
     #[test]
     fn a_log_that_is_read_as_it_is_has_gaps_where_no_record_was_given() {
         let out = unread(&mut Acknowledged::default(), &mut read(&[(12, 15), (16, 20)]), &[log(12, 20, 20)]);
-        assert_eq!(out, Unread { removed: 0, deleted: 2, gaps: 3 });
+        assert_eq!(out, Unread { removed: 0, removed_of_all: 0, deleted: 2, gaps: 3 });
     }
 
     #[test]

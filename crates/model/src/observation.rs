@@ -121,7 +121,7 @@ pub struct Counts {
     /// Acknowledged and never received, beyond those that only wait to be replicated and those that were `removed`.
     pub lost: u64,
     /// Acknowledged and removed from the logs before a consumer was given them: by retention, on request, or by compaction. Where a topic is
-    /// read as it is, all that was deleted before it was read. Absent where nobody consumed, and where the logs could not be asked
+    /// read as it is, all that was deleted before it was read; of a backlog, those that built it too. Absent where nobody consumed, and where the logs could not be asked
     /// where they begin.
     #[serde(default)]
     pub removed: Option<u64>,
@@ -171,6 +171,10 @@ pub struct Accounting {
     /// by all in-sync followers, and so not readable. Absent when the leaders' own ends could not be asked.
     #[serde(default)]
     pub unreplicated: Option<u64>,
+    /// Records between the last stable offset and the high watermark when the last block ended: a transaction that was open held them
+    /// back from consumers that read committed records alone. Absent when the leaders could not be asked.
+    #[serde(default)]
+    pub held_back: Option<u64>,
     /// By how many records `unreplicated` grew within the blocks, summed over them; below 0 where followers caught up.
     #[serde(default)]
     pub unreplicated_growth: Option<i64>,

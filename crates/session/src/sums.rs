@@ -73,6 +73,7 @@ pub(super) fn add_accounting(step: &mut StepResult, outcome: &BlockOutcome) {
     sum.deleted = add(first, sum.deleted, block.deleted);
     // How much waits is a state, so the last block's counts; how much it grew by adds up.
     sum.unreplicated = block.unreplicated;
+    sum.held_back = block.held_back;
     sum.unreplicated_growth = match (first, sum.unreplicated_growth, block.unreplicated_growth) {
         (true, _, now) => now,
         (false, Some(so_far), Some(now)) => Some(so_far + now),

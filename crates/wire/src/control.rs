@@ -30,6 +30,9 @@ pub enum End {
     Earliest,
     /// The high watermark: the offset that the next record visible to consumers will have.
     HighWatermark,
+    /// The last stable offset: where the first transaction begins that is open, or else the high watermark. Consumers that read
+    /// committed records alone are given none behind it.
+    LastStable,
     /// The leader's own end: the offset that the next record appended will have, copied by followers or not. Asked as a
     /// replica that is there for debugging (`ListOffsetsRequest.DEBUGGING_REPLICA_ID` in Kafka's source).
     LogEnd,
@@ -98,19 +101,19 @@ pub fn list_offsets(
 
 fn write_list_offsets(version: i16, topic: &str, partitions: &[i32], end: End, out: &mut Vec<u8>) {
     let replica: i32 = match end {
-        End::HighWatermark | End::Earliest => -1,
+        End::HighWatermark | End::LastStable | End::Earliest => -1,
         End::LogEnd => -2,
     };
     out.extend_from_slice(&replica.to_be_bytes());
     if version >= 2 {
-        let read_uncommitted = 0;
-        out.push(read_uncommitted);
+        let committed_alone = u8::from(end == End::LastStable);
+        out.push(committed_alone);
     }
     write::array_length(out, 1);
     write::string(out, topic);
     write::array_length(out, partitions.len());
     let timestamp: i64 = match end {
-        End::HighWatermark | End::LogEnd => -1,
+        End::HighWatermark | End::LastStable | End::LogEnd => -1,
         End::Earliest => -2,
     };
     for index in partitions {

@@ -28,6 +28,7 @@ mod negative_latency;
 mod noise_floor;
 mod noisy_host;
 mod not_steady;
+mod open_transaction;
 mod queue_unclear;
 mod rebalance_in_window;
 mod reconnect_in_window;
@@ -58,6 +59,7 @@ pub(crate) const REGISTRY: &[Rule] = &[
     counts_do_not_add_up::RULE,
     messages_lost::RULE,
     replication_behind::RULE,
+    open_transaction::RULE,
     removed_before_read::RULE,
     messages_failed::RULE,
     saturated::RULE,

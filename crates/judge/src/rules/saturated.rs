@@ -99,7 +99,11 @@ fn saturation(setup: &Setup) -> Option<Finding> {
         Backlog {
             what: "acknowledged and not yet received",
             flows: |row| (row.acked, row.received),
-            never: counts.lost.saturating_add(counts.removed.unwrap_or(0)),
+            // What an open transaction holds back is another rule's, and no slowness.
+            never: counts
+                .lost
+                .saturating_add(counts.removed.unwrap_or(0))
+                .saturating_add(setup.result.accounting.held_back.unwrap_or(0)),
         },
     ];
     let received = if setup.consumes() { backlogs.len() } else { 1 };

@@ -145,7 +145,7 @@ pub(super) fn outcome(shared: &Shared<'_>, ends: &LogEnds, mut merged: Merged) -
     };
     let logs = ends.read_to(|at| merged.position(at)).filter(|_| shared.load.consumers > 0);
     let unread = logs.map(|logs| unread(&mut merged.acknowledged, &mut merged.read, &logs));
-    take_unread(&mut counts, &mut accounting, unread, shared.takes_any_run());
+    take_unread(&mut counts, &mut accounting, unread, TakenFrom::of(shared));
     if shared.takes_any_run() {
         // Nothing was sent: the log's own length is what must come out of it.
         (counts.received, accounting.unknown) = (merged.records, 0);
@@ -205,14 +205,41 @@ pub(super) fn outcome(shared: &Shared<'_>, ends: &LogEnds, mut merged: Merged) -
     }
 }
 
+/// Whose records consumers were to be given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TakenFrom {
+    /// Those of a topic that is read as it is.
+    TopicAsItIs,
+    /// Those of the backlog and what was sent while it was drained.
+    Backlog,
+    /// What was measured.
+    Measured,
+}
+
+impl TakenFrom {
+    fn of(shared: &Shared<'_>) -> Self {
+        match shared.load.mode {
+            _ if shared.takes_any_run() => TakenFrom::TopicAsItIs,
+            Mode::Backlog(_) => TakenFrom::Backlog,
+            Mode::Mixed | Mode::Produce | Mode::Consume => TakenFrom::Measured,
+        }
+    }
+}
+
 /// Takes from what seems lost what was deleted or compacted away before it was read. Of a topic that is read as it is nobody knows
-/// what is lost, and all that was deleted meanwhile was removed.
-fn take_unread(counts: &mut Counts, accounting: &mut Accounting, unread: Option<Unread>, as_it_is: bool) {
+/// what is lost, and all that was deleted meanwhile was removed; of a backlog, which a warm-up builds, all that was sent counts.
+fn take_unread(counts: &mut Counts, accounting: &mut Accounting, unread: Option<Unread>, from: TakenFrom) {
     let Some(unread) = unread else { return };
-    let removed = if as_it_is { unread.deleted } else { unread.removed.min(counts.lost) };
+    let removed_and_measured = unread.removed.min(counts.lost);
+    let removed = match from {
+        TakenFrom::TopicAsItIs => unread.deleted,
+        TakenFrom::Backlog => unread.removed_of_all,
+        TakenFrom::Measured => removed_and_measured,
+    };
     counts.removed = Some(removed);
-    counts.lost = counts.lost.saturating_sub(removed);
-    accounting.gaps = Some(if as_it_is { unread.gaps.saturating_sub(removed) } else { unread.gaps });
+    counts.lost -= removed_and_measured;
+    accounting.gaps =
+        Some(if from == TakenFrom::TopicAsItIs { unread.gaps.saturating_sub(removed) } else { unread.gaps });
 }
 
 /// What the log's growth is held against.
@@ -227,6 +254,7 @@ enum OfBlock {
 /// Holds the log's growth against what was acknowledged. A high watermark that grew by too little says nothing: followers may be
 /// behind.
 fn settle(accounting: &mut Accounting, ends: &LogEnds, of_block: OfBlock) {
+    accounting.held_back = ends.leaders_to.as_ref().and_then(LeaderEnds::held_back);
     let grew = ends.grew();
     let of_leaders = grew.as_ref().is_some_and(|grew| grew.of_leaders);
     let growth = grew.map(|grew| between(grew.from, grew.to));
@@ -242,7 +270,9 @@ fn settle(accounting: &mut Accounting, ends: &LogEnds, of_block: OfBlock) {
             OfBlock::Read { removed } => removed,
         };
         // At a gap there is no record that anybody could have sent or been given.
-        let most = accounting.acked + accounting.unknown + accounting.gaps.unwrap_or(0) + removed;
+        // Nor is what an open transaction holds back.
+        let held_back = accounting.held_back.unwrap_or(0);
+        let most = accounting.acked + accounting.unknown + accounting.gaps.unwrap_or(0) + removed + held_back;
         (enough || of_leaders).then_some(enough && (others || ours <= most))
     });
     let unreplicated = ends.unreplicated();
@@ -263,7 +293,7 @@ fn hold(accounting: &mut Accounting, ends: &LogEnds, acknowledged: &mut Acknowle
     accounting.missing = (known || certain > 0).then_some(certain);
     accounting.surplus = known.then_some(held.surplus);
     let others = accounting.foreign > 0;
-    let explained = accounting.unknown + accounting.gaps.unwrap_or(0);
+    let explained = accounting.unknown + accounting.gaps.unwrap_or(0) + accounting.held_back.unwrap_or(0);
     if certain > 0 || (known && !others && held.surplus > explained) {
         accounting.agrees = Some(false);
     }

@@ -10,6 +10,7 @@ use crate::produce::Outstanding;
 use crate::schedule::{Share, last_due_ns};
 use crate::seconds::Parcel;
 use crate::shared::Shared;
+use crate::wire::{LeaderEnds, Logs};
 use plumb_model::plan::Mode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::ScopedJoinHandle;
@@ -70,11 +71,27 @@ impl Phases<'_> {
                         topic: self.spec.topic.to_owned(),
                         partition,
                         waited_s: READY_S,
-                        reason: self.shared.trouble().map_or_else(String::new, |words| format!(": {words}")),
+                        reason: self.why_not_ready(),
                     });
                 }
                 Some(_) => std::thread::sleep(Duration::from_millis(2)),
             }
+        }
+    }
+
+    /// What the clients or the logs say of a record that did not come, with a colon before it.
+    fn why_not_ready(&self) -> String {
+        if let Some(words) = self.shared.trouble() {
+            return format!(": {words}");
+        }
+        let BlockSpec { topic, partitions, .. } = *self.spec;
+        let ends = LeaderEnds::ask(Logs { cluster: self.cluster, topic, partitions });
+        match ends.as_ref().and_then(LeaderEnds::held_back) {
+            None | Some(0) => String::new(),
+            Some(records) => format!(
+                ": an open transaction of another producer holds {records} records back from consumers that read committed \
+                 records alone (isolation.level)"
+            ),
         }
     }
 
@@ -285,7 +302,8 @@ impl Phases<'_> {
         let now = now_ns();
         let acknowledged = self.shared.acknowledged();
         let elapsed_s = now.saturating_sub(self.shared.start_ns()) as f64 / 1e9;
-        let behind = acknowledged.saturating_sub(self.shared.received());
+        // By offsets: what the logs no longer have is behind the consumers, too.
+        let behind = acknowledged.saturating_sub(self.shared.passed(self.starts));
         if now > released && behind as f64 <= acknowledged as f64 / elapsed_s * CAUGHT_UP_S {
             self.caught_up_ns = Some(now);
         }

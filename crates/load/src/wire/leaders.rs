@@ -94,6 +94,8 @@ pub(crate) struct LeaderEnds {
     pub(crate) appended: Vec<i64>,
     /// The high watermarks, asked after `appended`, so that what is appended meanwhile does not seem to wait for followers.
     pub(crate) replicated: Vec<i64>,
+    /// The last stable offsets, asked at last for the same reason; none where they are not told.
+    pub(crate) stable: Option<Vec<i64>>,
 }
 
 impl LeaderEnds {
@@ -103,7 +105,13 @@ impl LeaderEnds {
         Some(LeaderEnds {
             appended: leaders.ends(End::LogEnd)?,
             replicated: leaders.ends(End::HighWatermark)?,
+            stable: leaders.ends(End::LastStable),
         })
+    }
+
+    /// Records that an open transaction holds back from consumers that read committed records alone.
+    pub(crate) fn held_back(&self) -> Option<u64> {
+        Some(waiting(self.stable.as_ref()?, &self.replicated))
     }
 
     /// Records that no consumer can read yet.

@@ -66,7 +66,7 @@ fn a_record_that_nobody_was_told_of_accuses_unless_others_write_there() {
 }
 
 fn copied(ends: &[i64]) -> LeaderEnds {
-    LeaderEnds { appended: ends.to_vec(), replicated: ends.to_vec() }
+    LeaderEnds { appended: ends.to_vec(), replicated: ends.to_vec(), stable: Some(ends.to_vec()) }
 }
 
 fn asked(from: &[i64], to: &[i64]) -> LogEnds {
@@ -155,7 +155,7 @@ fn what_others_wrote_at_the_edges_of_the_block_is_no_fault_and_what_is_missing_s
 fn what_followers_have_not_copied_is_in_the_log_and_waits() {
     let mut accounting = Accounting { acked: 10, ..Accounting::default() };
     let mut ends = asked(&[0, 0], &[5, 5]);
-    ends.leaders_to = Some(LeaderEnds { appended: vec![5, 5], replicated: vec![5, 2] });
+    ends.leaders_to = Some(LeaderEnds { appended: vec![5, 5], replicated: vec![5, 2], stable: None });
     ends.readable_to = Some(vec![5, 2]);
     settle(&mut accounting, &ends, OfBlock::Sent);
     assert_eq!((accounting.offset_delta, accounting.agrees), (Some(10), Some(true)));
@@ -181,13 +181,13 @@ fn markers_that_nobody_was_given_are_no_records_too_many_and_one_more_record_is(
 fn a_log_that_is_read_as_it_is_holds_what_was_received_and_gaps_and_what_was_removed() {
     let account = |records, unread| {
         let (mut counts, mut accounting) = (Counts::default(), Accounting::default());
-        take_unread(&mut counts, &mut accounting, Some(unread), true);
+        take_unread(&mut counts, &mut accounting, Some(unread), TakenFrom::TopicAsItIs);
         accounting.acked = records;
         let removed = counts.removed.unwrap_or(0);
         settle(&mut accounting, &asked(&[0], &[20]), OfBlock::Read { removed });
         (accounting.agrees, counts.removed, accounting.gaps)
     };
-    let unread = Unread { removed: 0, deleted: 4, gaps: 7 };
+    let unread = Unread { removed: 0, removed_of_all: 0, deleted: 4, gaps: 7 };
     assert_eq!(account(13, unread), (Some(true), Some(4), Some(3)));
     assert_eq!(account(12, unread), (Some(false), Some(4), Some(3)), "one was not read");
     assert_eq!(account(21, unread), (Some(false), Some(4), Some(3)), "some were read twice");
@@ -196,10 +196,14 @@ fn a_log_that_is_read_as_it_is_holds_what_was_received_and_gaps_and_what_was_rem
 #[test]
 fn what_was_removed_is_taken_from_what_seems_lost_and_the_rest_stays() {
     let (mut counts, mut accounting) = (Counts { lost: 5, ..Counts::default() }, Accounting::default());
-    take_unread(&mut counts, &mut accounting, Some(Unread { removed: 3, deleted: 4, gaps: 1 }), false);
+    let unread = Unread { removed: 3, removed_of_all: 60, deleted: 64, gaps: 1 };
+    take_unread(&mut counts, &mut accounting, Some(unread), TakenFrom::Measured);
     assert_eq!((counts.lost, counts.removed, accounting.gaps), (2, Some(3), Some(1)));
+    let mut drained = Counts { lost: 5, ..Counts::default() };
+    take_unread(&mut drained, &mut accounting, Some(unread), TakenFrom::Backlog);
+    assert_eq!((drained.lost, drained.removed), (2, Some(60)), "a warm-up built the backlog");
     let mut unknown = Counts { lost: 5, ..Counts::default() };
-    take_unread(&mut unknown, &mut accounting, None, false);
+    take_unread(&mut unknown, &mut accounting, None, TakenFrom::Measured);
     assert_eq!((unknown.lost, unknown.removed), (5, None));
 }
 

@@ -143,7 +143,7 @@ fn messages_that_followers_have_not_copied_are_not_lost() {
     let mut threads = all_well();
     threads.received = vec![receive(0..7)];
     threads.ends.readable_to = Some(vec![9]);
-    threads.ends.leaders_to = Some(LeaderEnds { appended: vec![11], replicated: vec![9] });
+    threads.ends.leaders_to = Some(LeaderEnds { appended: vec![11], replicated: vec![9], stable: None });
     let outcome = threads.outcome();
     assert_eq!((outcome.counts.lost, outcome.accounting.unreplicated), (1, Some(2)));
 }
