@@ -8,6 +8,21 @@ use serde_json::Value;
 
 on_both_drivers!(a_run_killed_while_it_measures_leaves_a_document_that_loads_with_the_figures_so_far,);
 
+#[test]
+fn a_run_killed_before_it_measures_has_no_counts_and_no_zeros_for_them() {
+    let path = Path::new("wire");
+    let mut running = path.latency(RATE_PER_S, 60 * RATE_PER_S).start();
+    running.wait_for("the document", |running| running.path("run/run.json").exists().then_some(()));
+    running.signal(Signal::KILL);
+    let killed = running.wait();
+    let text = std::fs::read_to_string(killed.path("run/run.json")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert!(document["steps"][0]["counts"].is_null(), "{}", document["steps"][0]["counts"]);
+    let run = killed.path("run");
+    let report = Program::new(["report".as_ref(), run.as_os_str()]).args(["--output", "json"]).run();
+    assert!(Document::of(&report).at("/steps/0/counts").is_null());
+}
+
 const RATE_PER_S: u32 = 500;
 /// A second is closed three seconds after its end, and the document is written every three seconds.
 const BEHIND_S_MAX: u64 = 8;

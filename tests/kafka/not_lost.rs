@@ -67,12 +67,12 @@ fn records_that_were_deleted_before_they_were_read_are_not_lost(driver: Driver) 
 }
 
 fn a_backlog_that_is_deleted_before_it_is_drained_is_drained_all_the_same_and_told(driver: Driver) {
-    // Built for six seconds, of which the first are too old when consumers begin.
+    // Built for twelve seconds, of which the first are too old when consumers begin.
     let scenario = format!(
         "driver: {driver}\nblocks: 1\nsettle: 0s\n\
          cluster: {{lab: {{broker_properties: {{log.retention.check.interval.ms: 100, log.initial.task.delay.ms: 100}}}}}}\n\
-         topic: {{configs: {{retention.ms: 2000, segment.ms: 200}}}}\n\
-         load: {{rate: 1000, mode: {{backlog: 600000}}, duration: 3s, warm_up: 0s, size: 100B, drain: 5s}}\n"
+         topic: {{configs: {{retention.ms: 6000, segment.ms: 200}}}}\n\
+         load: {{rate: 1000, mode: {{backlog: 1200000}}, duration: 3s, warm_up: 0s, size: 100B, drain: 5s}}\n"
     );
     let program = Program::new(["run", "s.yaml", "--output", "json", "--out", "run"]);
     std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();

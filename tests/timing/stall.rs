@@ -124,6 +124,17 @@ fn is_analytic(stalled: &Document, latency: &str, load: Load, leave: Leave) -> V
     })
 }
 
+/// The stall is told, with its length and what rests on it, and not only in the figures.
+fn is_told(stalled: &Document) -> Verdict {
+    let reasons = stalled.at("/validity/reasons").as_array().unwrap();
+    let claims = reasons.iter().filter(|reason| reason["id"] == "not-steady");
+    let mut claims = claims.filter_map(|reason| reason["claim"].as_str());
+    match claims.any(|claim| claim.starts_with("Messages stood still for 50") && claim.contains("p99")) {
+        true => Ok(()),
+        false => Err(format!("not told: {reasons:#?}")),
+    }
+}
+
 /// A run with a stall of produce and fetch answers.
 fn stalled(driver: Driver, load: Load, arguments: &[&str]) -> Document {
     let path = Path::new(driver);
@@ -152,6 +163,7 @@ fn cycle_ms(driver: Driver) -> f64 {
 fn a_stall_of_half_a_second_gives_the_analytic_mean_p99_and_maximum(driver: Driver) {
     holds(|| {
         let stalled = stalled(driver, FAST, &ONE_REQUEST);
+        is_told(&stalled)?;
         is_analytic(&stalled, "acknowledge", FAST, Leave::Together)?;
         is_analytic(&stalled, "end_to_end", FAST, Leave::Together)?;
         // The sender did not wait: counted from the actual send, the stall is the same.

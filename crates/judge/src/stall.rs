@@ -31,8 +31,10 @@ pub(crate) struct Stall {
     pub(crate) block: u32,
     /// Second of the block in which the first message was due that waited.
     pub(crate) from_s: u32,
-    /// Second in which the last of them came.
+    /// Second in which the first of them came: the stall was over.
     pub(crate) until_s: u32,
+    /// Second in which the last of what had gathered came: it is later where the path was long at it.
+    pub(crate) caught_up_s: u32,
     /// The longest wait.
     pub(crate) length_ns: u64,
 }
@@ -114,15 +116,15 @@ fn stalls(setup: &Setup, rows: &[&SecondRow]) -> Vec<Stall> {
         }
         let from_s = first_due_s(rows, row, length_ns);
         // What gathered meanwhile comes over the seconds after it.
-        let mut until_s = row.second;
+        let mut caught_up_s = row.second;
         while rows.iter().any(|next| {
             next.block == row.block
-                && next.second == until_s + 1
+                && next.second == caught_up_s + 1
                 && slowest(next).is_some_and(|ns| ns as f64 * RATIO_MIN > length_ns as f64)
         }) {
-            until_s += 1;
+            caught_up_s += 1;
         }
-        stalls.push(Stall { block: row.block, from_s, until_s, length_ns });
+        stalls.push(Stall { block: row.block, from_s, until_s: row.second, caught_up_s, length_ns });
     }
     stalls
 }
@@ -141,6 +143,6 @@ const NS_PER_S: u64 = 1_000_000_000;
 
 impl Stall {
     fn has(&self, row: &SecondRow) -> bool {
-        row.block == self.block && (self.from_s..=self.until_s).contains(&row.second)
+        row.block == self.block && (self.from_s..=self.caught_up_s).contains(&row.second)
     }
 }

@@ -140,7 +140,9 @@ pub struct StepResult {
     pub throughput: Throughput,
     /// Mean bytes of a value.
     pub value_bytes_mean: f64,
-    /// What became of the measured messages.
+    /// What became of the measured messages; null before anything was counted.
+    #[serde(default, serialize_with = "counted_or_null", deserialize_with = "null_as_nothing")]
+    #[schemars(with = "Option<Counts>")]
     pub counts: Counts,
     /// The broker's word on it.
     pub accounting: Accounting,
@@ -474,4 +476,12 @@ pub struct ReferenceRow {
     pub p95_ms: f64,
     /// Milliseconds, as published.
     pub p99_ms: f64,
+}
+/// Zeros of a step of which nothing was counted would be read as figures.
+fn counted_or_null<S: serde::Serializer>(counts: &Counts, serializer: S) -> Result<S::Ok, S::Error> {
+    (*counts != Counts::default()).then_some(counts).serialize(serializer)
+}
+
+fn null_as_nothing<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Counts, D::Error> {
+    Ok(Option::<Counts>::deserialize(deserializer)?.unwrap_or_default())
 }

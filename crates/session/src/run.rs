@@ -31,6 +31,7 @@ use plumb_load::calibrate::calibrate;
 use plumb_load::librdkafka::java::ClientConfig;
 use plumb_model::document::{RunDocument, RunState, StepResult};
 use plumb_model::fault::{HasFault, chain};
+use plumb_model::observation::Counts;
 use plumb_model::plan::{ClusterPlan, Plan, StepPlan};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -116,14 +117,22 @@ pub fn check(plan: &Plan) -> Result<ClientConfig> {
 
 /// A run that failed keeps its document when it measured something, and leaves nothing when it did not.
 fn keep_what_was_measured(dir: &RunDir, document: &RunDocument, context: &RunContext) {
-    let nothing = |step: &StepResult| step.series.is_empty() && step.search.is_none();
     let nothing_to_undo = !arm_changes::is_left(dir);
-    if nothing_to_undo && document.run.resumed.is_empty() && document.steps.iter().all(nothing) {
+    if nothing_to_undo && document.run.resumed.is_empty() && !document.steps.iter().any(has_figures) {
         dir.discard();
     } else if dir.write_document(document).is_ok() {
         context.note(&format!("what was measured before the error: {}", dir.path().display()));
         context.note(&way_on(&document.plan, dir));
     }
+}
+
+/// Whether anything of a step was measured. A block has seconds only once its first ones are over; what it counted is known at its
+/// end without them.
+fn has_figures(step: &StepResult) -> bool {
+    !step.blocks.is_empty()
+        || !step.series.is_empty()
+        || step.search.is_some()
+        || step.counts != Counts::default()
 }
 
 /// How to go on with a run: the command, and what has to be so before.
@@ -391,5 +400,23 @@ impl Run {
             self.dir.remove_state(&checkpoint::file_before(fold.stem()))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_model::document::BlockResult;
+    use plumb_model::observation::SecondRow;
+
+    #[test]
+    fn a_step_with_a_block_or_counts_and_without_seconds_was_measured() {
+        assert!(!has_figures(&StepResult::default()));
+        let blocks = vec![BlockResult::default()];
+        assert!(has_figures(&StepResult { blocks, ..StepResult::default() }));
+        let counts = Counts { acked: 1, ..Counts::default() };
+        assert!(has_figures(&StepResult { counts, ..StepResult::default() }));
+        let series = vec![SecondRow::default()];
+        assert!(has_figures(&StepResult { series, ..StepResult::default() }));
     }
 }

@@ -28,8 +28,12 @@ fn check(case: &Case) -> Vec<Finding> {
 fn stalled(setup: &Setup) -> Option<Finding> {
     let spoiled = spoiled(setup)?;
     let each = |stall: &Stall| {
+        let caught_up = match stall.caught_up_s > stall.until_s {
+            true => format!(", and what had gathered came until second {}", stall.caught_up_s),
+            false => String::new(),
+        };
         format!(
-            "for {} in {} (seconds {} to {})",
+            "for {} in {} (seconds {} to {}{caught_up})",
             time(stall.length_ns as f64),
             setup.block_words(stall.block),
             stall.from_s,
@@ -284,6 +288,25 @@ mod tests {
     }
 
     /// As seen of a broker that was stopped from second 9.64 of a block to second 15.65.
+    #[test]
+    fn the_time_in_which_what_had_gathered_came_is_told_apart_from_the_stall() {
+        let mut document = healthy();
+        stall(&mut document, 2, 6, 6);
+        for row in document.steps[0].series.iter_mut() {
+            if row.block == 2 && (13..15).contains(&row.second) {
+                row.end_to_end.max_ns = Some(3_000_000_000);
+            }
+        }
+        let finding = crate::healthy::one(&document, RULE.id);
+        assert!(
+            finding.claim.contains(
+                "for 6.00 s in block 3 of 5 (seconds 6 to 12, and what had gathered came until second 14)"
+            ),
+            "{}",
+            finding.claim
+        );
+    }
+
     #[test]
     fn a_stall_that_begins_within_a_second_is_told_from_that_second_on() {
         let finding = assert_found(RULE.id, Severity::Suspect, |document| {
