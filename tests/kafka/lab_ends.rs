@@ -32,6 +32,36 @@ fn a_rate_search_whose_lab_has_ended_tries_no_further_rate() {
     assert!(tried <= 2, "{}", ended.stderr);
 }
 
+#[test]
+fn a_log_directory_that_is_full_ends_a_run_with_its_name_and_nothing_is_left_in_it() {
+    let namespace = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"];
+    let mount = "mkdir small && mount -t tmpfs -o size=450m none small";
+    let place = tempfile::tempdir().unwrap();
+    let mut allowed = std::process::Command::new(namespace[0]);
+    let allowed = allowed.args(&namespace[1..]).arg(mount).current_dir(place.path()).output();
+    if !allowed.is_ok_and(|output| output.status.success()) {
+        return;
+    }
+    let state = tempfile::tempdir().unwrap();
+    let arguments =
+        ["throughput", "--lab", "--log-dir", "small=small", "--size", "10KB", "--duration", "600s"];
+    let script = format!(
+        "mkdir again && cd again && {mount} && {{ \"$0\" \"$@\"; code=$?; ls -A small; exit $code; }}"
+    );
+    let wrapper: Vec<&str> = namespace.into_iter().chain([script.as_str()]).collect();
+    let program = Program::new(arguments).args(["--driver", "wire", "--blocks", "1"]);
+    let ended = program.env("XDG_STATE_HOME", state.path()).under(&wrapper).run();
+    assert_eq!((ended.code(), ended.stdout.as_str()), (Some(4), ""), "{}", ended.stderr);
+    let told = "error: every broker of the lab has ended: log directory ";
+    let said = ended
+        .stderr
+        .lines()
+        .find(|line| line.starts_with(told))
+        .unwrap_or_else(|| panic!("{}", ended.stderr));
+    assert!(said.ends_with("went offline (No space left on device)"), "{said}");
+    assert!(ended.stderr.contains("hint: make room there"), "{}", ended.stderr);
+}
+
 /// The program with a lab of its own, whose broker is killed once the run has come so far.
 fn with_a_killed_broker(arguments: &[&str], what: &str, is_there: impl Fn(&Running) -> bool) -> Ended {
     let state = tempfile::tempdir().unwrap();

@@ -52,9 +52,10 @@ pub(crate) struct Spoiled {
     pub(crate) share_of_mean: f64,
 }
 
-/// Figures that rest on one or two stalls; none where the load itself changes, or has no latency.
+/// Figures that rest on one or two stalls; none where the load itself changes, or has no latency, or where messages wait by plan for
+/// a backlog to be drained.
 pub(crate) fn spoiled(setup: &Setup) -> Option<Spoiled> {
-    if !setup.holds_its_rate() || !setup.has_latency() {
+    if !setup.holds_its_rate() || !setup.has_latency() || setup.drains_a_backlog() {
         return None;
     }
     let rows: Vec<&SecondRow> =

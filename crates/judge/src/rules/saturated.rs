@@ -106,7 +106,8 @@ fn saturation(setup: &Setup) -> Option<Finding> {
                 .saturating_add(setup.result.accounting.held_back.unwrap_or(0)),
         },
     ];
-    let received = if setup.consumes() { backlogs.len() } else { 1 };
+    // Where the plan has a backlog built, what is acknowledged waits to be received by plan.
+    let received = if setup.consumes() && !setup.drains_a_backlog() { backlogs.len() } else { 1 };
     for backlog in &backlogs[..received] {
         if let Some((early, late)) = growing_backlog(setup, backlog, asked) {
             finding = finding.seen_against(
@@ -384,6 +385,17 @@ mod tests {
                 count: 9_000,
             });
         });
+    }
+
+    #[test]
+    fn a_backlog_that_grows_by_plan_is_no_saturation() {
+        let mut document = healthy();
+        for row in document.steps[0].series.iter_mut().filter(|row| row.second > 2) {
+            row.received = 0;
+        }
+        assert_eq!(found(&document, RULE.id).len(), 1);
+        document.plan.steps[0].load.mode = plumb_model::plan::Mode::Backlog(plumb_model::units::Bytes(1));
+        assert_eq!(found(&document, RULE.id), []);
     }
 
     #[test]

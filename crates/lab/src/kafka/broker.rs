@@ -61,10 +61,36 @@ impl Broker {
         [console, log].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
+    /// The first log directory that it could not write to.
+    pub(super) fn failed_log_dir(&self) -> Option<LogDirFailure> {
+        LogDirFailure::told_by(&fs::read_to_string(self.plan.log()).unwrap_or_default())
+    }
+
     /// Takes the ended process off the system's list.
     fn reap(&mut self) {
         // Fails only when that was done before. A process that even a kill did not end is not waited for.
         let _ = self.child.try_wait();
+    }
+}
+
+/// A log directory to which a broker writes no more.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct LogDirFailure {
+    pub(super) directory: String,
+    pub(super) reason: String,
+}
+
+impl LogDirFailure {
+    /// From a broker's log: the line of the failure, and the exception's on the next.
+    fn told_by(log: &str) -> Option<Self> {
+        let mut lines = log.lines().skip_while(|line| !line.contains(" LogDirFailureChannel: "));
+        let failure = lines.next()?;
+        let after = |mark: &str| Some(failure.split_once(mark)?.1.split_whitespace().next()?.to_owned());
+        let directory = after(" in dir ").or_else(|| after(" in directory ")).or_else(|| after(" dir "))?;
+        let exception = lines.next().filter(|line| !line.starts_with(|first: char| first.is_ascii_digit()));
+        let reason =
+            exception.map_or("the broker's log tells why", |line| line.rsplit(": ").next().unwrap_or(line));
+        Some(Self { directory, reason: reason.to_owned() })
     }
 }
 
@@ -99,6 +125,18 @@ pub(super) fn have_ended_after(signal: Signal, processes: &[ProcessId], patience
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_log_directory_that_failed_is_told_with_what_the_system_said() {
+        let log = "2026-11-24T13:44:40,000 INFO  [main] X: up\n\
+             2026-11-24T13:44:40,831 ERROR [handler] LogDirFailureChannel: Error while appending records to t-4 in dir /small/broker-1\n\
+             java.io.IOException: No space left on device\n\tat a.b\n\
+             2026-11-24T13:44:40,870 ERROR [handler] LogManager: Shutdown broker because all log dirs in /small/broker-1 have failed\n";
+        let failure = LogDirFailure::told_by(log).unwrap();
+        let (directory, reason) = ("/small/broker-1".to_owned(), "No space left on device".to_owned());
+        assert_eq!(failure, LogDirFailure { directory, reason });
+        assert_eq!(LogDirFailure::told_by("2026-11-24T13:44:40,000 INFO  [main] X: up\n"), None);
+    }
 
     #[test]
     fn a_complaint_is_found_before_a_page_about_stopping() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use super::broker::{self, Broker};
+use super::broker::{self, Broker, LogDirFailure};
 use super::configuration::BrokerPlan;
 use super::error::{LabError, Result};
 use super::identity::Place;
@@ -101,13 +101,16 @@ impl LabCluster {
     /// Refuses to go on with a lab of which no broker is left.
     ///
     /// # Errors
-    /// [`LabError::AllEnded`] with the brokers' last words.
+    /// [`LabError::AllEnded`] or [`LabError::LogDirOffline`] with the brokers' last words.
     pub fn check_running(&self) -> Result<()> {
         if !self.broker_processes().have_ended_within(Duration::ZERO) {
             return Ok(());
         }
         let log = self.brokers.iter().map(Broker::last_words).collect::<Vec<_>>().join("\n");
-        Err(LabError::AllEnded { log })
+        Err(match self.brokers.iter().find_map(Broker::failed_log_dir) {
+            Some(LogDirFailure { directory, reason }) => LabError::LogDirOffline { directory, reason, log },
+            None => LabError::AllEnded { log },
+        })
     }
 
     /// Where the brokers keep their logs: the directories given, in their order, or the lab's own.

@@ -144,6 +144,16 @@ pub enum LabError {
         /// The last lines of their consoles and logs.
         log: String,
     },
+    /// Nobody is left of a lab that ran: a broker ends when it can write to none of its log directories.
+    #[error("every broker of the lab has ended: log directory {directory} went offline ({reason})\n{log}")]
+    LogDirOffline {
+        /// The directory that failed first.
+        directory: String,
+        /// What the system said.
+        reason: String,
+        /// The last lines of the brokers' consoles and logs.
+        log: String,
+    },
     /// The brokers run but do not work.
     #[error("the brokers were not ready after {} s: {reason}\n{log}", waited.as_secs())]
     NotReady {
@@ -200,6 +210,7 @@ impl HasFault for LabError {
             Self::Format { .. }
             | Self::BrokerEnded { .. }
             | Self::AllEnded { .. }
+            | Self::LogDirOffline { .. }
             | Self::NotReady { .. }
             | Self::Agent { .. }
             | Self::Client(_) => Fault::Target,
@@ -245,6 +256,10 @@ impl HasFault for LabError {
             Self::BrokerEnded { .. } => "a wrong --jvm-flag or --broker-property shows in the lines above",
             Self::AllEnded { .. } => {
                 "the lines above are their last; without any they were killed, perhaps for want of memory (dmesg tells)"
+            }
+            Self::LogDirOffline { .. } => {
+                "make room there, give a directory with more (--log-dir), or write less (--duration, --rate); of a device that \
+                 fails, dmesg tells"
             }
             _ => return None,
         };
