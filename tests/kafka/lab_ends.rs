@@ -15,6 +15,9 @@ fn a_run_whose_lab_has_ended_ends_at_once_with_what_was_measured() {
         let log = std::fs::read_to_string(log).unwrap_or_default();
         log.lines().any(|line| line.starts_with(|first: char| first.is_ascii_digit()))
     });
+    // What is waited for is told meanwhile.
+    let told = "every broker of the lab has ended: the run ends with what was measured";
+    assert_eq!(ended.stderr.matches(told).count(), 1, "{}", ended.stderr);
     let text = std::fs::read_to_string(ended.path("run/run.json")).unwrap();
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["run"]["state"]["kind"], "failed");
@@ -73,8 +76,6 @@ fn with_a_killed_broker(arguments: &[&str], what: &str, is_there: impl Fn(&Runni
     kill_process(Pid::from_raw(brokers[0]).unwrap(), Signal::KILL).unwrap();
     let ended = running.wait();
     assert_eq!(ended.code(), Some(4), "{}", ended.stderr);
-    let told = "every broker of the lab has ended: the run ends with what was measured";
-    assert_eq!(ended.stderr.matches(told).count(), 1, "{}", ended.stderr);
     assert!(ended.stderr.contains("error: every broker of the lab has ended\n"), "{}", ended.stderr);
     ended
 }
