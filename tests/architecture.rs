@@ -17,7 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("judge", &["model", "stats"]),
     ("lab", &["model"]),
     ("report", &["model", "stats"]),
-    ("session", &["model", "stats", "load", "observe", "judge", "lab"]),
+    ("session", &["model", "stats", "load", "probe", "observe", "judge", "lab"]),
     ("cli", &["model", "stats", "load", "probe", "observe", "fleet", "judge", "lab", "session", "report"]),
 ];
 

@@ -20,6 +20,7 @@ use plumb_session::{Event, Watcher};
 use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
+use steps::Steps;
 use table::{Table, figures, rate, value_bytes_planned};
 
 /// Lines of a terminal that the table leaves free, and how many it takes where its height is not known.
@@ -35,6 +36,17 @@ pub(crate) fn watcher() -> Arc<dyn Watcher> {
 #[derive(Debug, Default)]
 struct Progress {
     view: OnceLock<View>,
+    /// Of a probe, which has no blocks.
+    steps: Mutex<Option<Steps>>,
+}
+
+impl Progress {
+    /// Changes the progress of a probe, if one goes on.
+    fn of_probe(&self, change: impl FnOnce(&mut Option<Steps>)) {
+        if let Ok(mut steps) = self.steps.lock() {
+            change(&mut steps);
+        }
+    }
 }
 
 impl Watcher for Progress {
@@ -44,11 +56,13 @@ impl Watcher for Progress {
                 self.view.get_or_init(|| View::new(document));
             }
             Event::Note(what) => printer::note(what),
-            event => {
-                if let Some(view) = self.view.get() {
-                    view.event(event);
-                }
+            Event::ProbeBegins { what, estimate_s } => {
+                self.of_probe(|steps| *steps = Some(Steps::begin(what, *estimate_s)));
             }
+            event => match self.view.get() {
+                Some(view) => view.event(event),
+                None => self.of_probe(|steps| steps::event(steps, event)),
+            },
         }
     }
 }
@@ -109,6 +123,7 @@ impl View {
             Event::Tried { title, outcome } => self.tried(title, outcome),
             Event::Ends => self.bar.finish_and_clear(),
             Event::Begins(_) | Event::Note(_) => {}
+            Event::ProbeBegins { .. } | Event::Turn { .. } | Event::Rest(_) => {}
         }
     }
 

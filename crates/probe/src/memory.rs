@@ -11,7 +11,7 @@ mod mapping;
 mod nodes;
 mod stream;
 
-pub use bandwidth::{Arrays, Cell, bandwidth};
+pub use bandwidth::{Arrays, Cell, Moved, block};
 pub use knees::knees;
 pub use latency::{LatencyCase, Loads, working_sets};
 pub use mapping::{MemoryError, STEP_BYTES};

@@ -11,6 +11,10 @@ use plumb_lab::sink::SinkError;
 use plumb_load::LoadError;
 use plumb_model::fault::{Fault, HasFault, UsageError};
 use plumb_observe::ObserveError;
+use plumb_probe::crypto::CryptoError;
+use plumb_probe::memory::{MemoryError, NodesError};
+use plumb_probe::network::NetworkError;
+use plumb_probe::storage::StorageError;
 use plumb_stats::histogram::HistogramError;
 use std::borrow::Cow;
 use std::error::Error;
@@ -50,6 +54,16 @@ pub enum SessionError {
     #[error(transparent)]
     TooLittleMemory(#[from] TooLittleMemory),
     #[error(transparent)]
+    Storage(#[from] StorageError),
+    #[error(transparent)]
+    Crypto(#[from] CryptoError),
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    #[error(transparent)]
+    Nodes(#[from] NodesError),
+    #[error(transparent)]
     DamagedHistogram(#[from] HistogramError),
 }
 
@@ -75,6 +89,11 @@ impl SessionError {
             SessionError::Journal(error) => error,
             SessionError::TooLittleSpace(error) => error,
             SessionError::TooLittleMemory(error) => error,
+            SessionError::Storage(error) => error,
+            SessionError::Crypto(error) => error,
+            SessionError::Network(error) => error,
+            SessionError::Memory(error) => error,
+            SessionError::Nodes(error) => error,
             SessionError::DamagedHistogram(error) => error,
         }
     }

@@ -3,10 +3,11 @@
 //! [`run`] carries a plan out from its first to its last block; [`resume`] goes on with one that was stopped or killed. All
 //! that is measured goes into the run's directory ([`run_dir`]). Everything that a person or another program may want to know
 //! meanwhile is an [`Event`] for a [`Watcher`]: the session prints nothing, reads no arguments and renders no page, which
-//! are the program's. Start at `run.rs`; one block is `block.rs`.
+//! are the program's. Start at `run.rs`; one block is `block.rs`. The experiments on one resource of the host are in [`probe`].
 
 pub mod cache;
 pub mod client_config;
+pub mod probe;
 pub mod reference;
 pub mod run_dir;
 

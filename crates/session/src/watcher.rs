@@ -1,4 +1,4 @@
-//! Whoever wants to know what happens while a plan runs.
+//! Whoever wants to know what happens while a plan or a probe runs.
 //!
 //! Progress on a terminal is one; a recorder, a page or a worker's link are others of the same kind. None of them owns what is
 //! measured: that is the run's document, whatever becomes of its watchers.
@@ -47,6 +47,24 @@ pub enum Event<'a> {
         /// What it came to, in a line.
         outcome: &'a str,
     },
+    /// A probe begins.
+    ProbeBegins {
+        /// What it does.
+        what: &'a str,
+        /// How long it will take, in seconds, as far as is known before anything was measured.
+        estimate_s: f64,
+    },
+    /// A turn of a probe's rounds begins.
+    Turn {
+        /// Its place in the order of all turns, from 1.
+        position: usize,
+        /// How many turns there are.
+        turns: usize,
+        /// What is measured in it.
+        title: &'a str,
+    },
+    /// How long the rest of a probe takes, in seconds, by what its turns took so far.
+    Rest(f64),
     /// Something that whoever started the run has to know, also where no progress is shown.
     Note(&'a str),
     /// Nothing is measured any more.

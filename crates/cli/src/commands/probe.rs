@@ -3,21 +3,18 @@
 mod clock;
 mod crypto;
 mod facts;
+mod listen;
 mod memory;
 mod network;
 mod storage;
-mod window;
 
 use super::End;
-use crate::args::probe::{ProbeArgs, ProbeCommand};
+use crate::args::probe::{ProbeArgs, ProbeCommand, ProbeOutput};
+use crate::printer;
 use anyhow::Result;
-use plumb_model::observation::Distribution;
-use plumb_stats::distribution::figures;
-use plumb_stats::histogram::Histogram;
-use plumb_stats::interval::Spread;
-
-/// Confidence level of the probes' intervals.
-const LEVEL: f64 = 0.95;
+use plumb_report::text::TextStyle;
+use plumb_session::probe::Probed;
+use serde::Serialize;
 
 pub(super) fn probe(arguments: &ProbeArgs) -> Result<End> {
     match &arguments.command {
@@ -30,9 +27,31 @@ pub(super) fn probe(arguments: &ProbeArgs) -> Result<End> {
     }
 }
 
-/// The figures of single times.
-fn distribution(times_ns: impl IntoIterator<Item = i64>) -> Distribution {
-    let mut histogram = Histogram::new();
-    times_ns.into_iter().for_each(|time_ns| histogram.record_ns(time_ns));
-    figures(&histogram, &Spread { level: LEVEL, block_means_ns: &[], batches: &[] })
+/// Shows what a probe came to, also where an error ended it: what was measured is worth having all the same.
+fn end<D: Serialize>(
+    probed: Probed<D>,
+    output: ProbeOutput,
+    render: impl FnOnce(&D, TextStyle) -> String,
+) -> Result<End> {
+    print(&probed.document, output, render)?;
+    if let Some(error) = probed.error {
+        return Err(error.into());
+    }
+    Ok(match () {
+        () if probed.found => End::Found,
+        () if !probed.complete => End::Interrupted,
+        () => End::Done,
+    })
+}
+
+fn print<D: Serialize>(
+    document: &D,
+    output: ProbeOutput,
+    render: impl FnOnce(&D, TextStyle) -> String,
+) -> Result<()> {
+    printer::out(&match output {
+        ProbeOutput::Text => render(document, printer::style()),
+        ProbeOutput::Json => format!("{}\n", serde_json::to_string_pretty(document)?),
+    });
+    Ok(())
 }

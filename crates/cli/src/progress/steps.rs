@@ -2,6 +2,7 @@
 
 use crate::printer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use plumb_session::Event;
 use std::cell::Cell;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -54,6 +55,18 @@ impl Steps {
     /// What it does now.
     pub(crate) fn now(&self, what: &str) {
         self.bar.set_message(what.to_owned());
+    }
+}
+
+/// What a probe tells while it goes on.
+pub(super) fn event(steps: &mut Option<Steps>, event: &Event<'_>) {
+    let Some(shown) = steps else { return };
+    match event {
+        Event::Phase(what) => shown.now(what),
+        Event::Turn { position, turns, title } => shown.now(&format!("{position}/{turns}  {title}")),
+        Event::Rest(rest_s) => shown.rest(*rest_s),
+        Event::Ends => *steps = None,
+        _ => {}
     }
 }
 

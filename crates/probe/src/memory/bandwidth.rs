@@ -1,15 +1,13 @@
-//! Bandwidth: cells (which processors, which memory, which kernel, which stores) in rounds of random order.
+//! Bandwidth: blocks of cells (which processors, which memory, which kernel, which stores).
 //!
-//! A round measures every cell once, so that two cells can be compared round by round. A block lasts from the first thread's
-//! start to the last thread's end and is long enough that neither matters.
+//! A block lasts from the first thread's start to the last thread's end and is long enough that neither matters. Not here: the
+//! rounds in which cells take turns, which are the session's.
 
 use super::mapping::{Mapping, MemoryError};
 use super::stream::{PART_DOUBLES, Part, pass};
 use crate::cpus::stay_on;
 use plumb_model::probe::{MemoryKernel, Pages, Stores};
-use plumb_model::random::Random;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// A block lasts at least so long: a hundred times what starting threads takes.
@@ -67,45 +65,38 @@ impl Arrays {
     }
 }
 
-/// Bytes per second of each cell in each round that was finished. `tell` hears the number of blocks so far.
-pub fn bandwidth(
-    arrays: &mut [Arrays],
-    cells: &[Cell],
-    rounds: u32,
-    stop: &AtomicBool,
-    mut tell: impl FnMut(usize),
-) -> Result<Vec<Vec<f64>>, MemoryError> {
-    let mut rates = vec![Vec::new(); cells.len()];
-    let mut passes = vec![1u32; cells.len()];
-    let mut order: Vec<usize> = (0..cells.len()).collect();
-    let mut random = Random::new(3);
-    let mut blocks = 0;
-    // The first round warms up, and tells how many passes fill a block.
-    for round in 0..=rounds {
-        random.shuffle(&mut order);
-        let mut these = vec![0.0; cells.len()];
-        for index in &order {
-            if stop.load(Relaxed) {
-                return Ok(rates);
-            }
-            let cell = &cells[*index];
-            let (bytes, elapsed) = block(&mut arrays[cell.arrays], cell, passes[*index])?;
-            these[*index] = bytes as f64 / elapsed.as_secs_f64();
-            if round == 0 {
-                passes[*index] = (BLOCK.as_secs_f64() / elapsed.as_secs_f64()).ceil().clamp(1.0, 1e6) as u32;
-            }
-            blocks += 1;
-            tell(blocks);
-        }
-        if round > 0 {
-            rates.iter_mut().zip(these).for_each(|(rates, rate)| rates.push(rate));
-        }
-    }
-    Ok(rates)
+/// What a block moved, and how long it took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moved {
+    /// As STREAM counts them: read and written, without what a store reads before.
+    pub bytes: u64,
+    /// From the first thread's start to the last one's end; above zero.
+    pub elapsed: Duration,
 }
 
-/// Bytes that were moved, and the time from the first thread's start to the last one's end.
-fn block(arrays: &mut Arrays, cell: &Cell, passes: u32) -> Result<(u64, Duration), MemoryError> {
+impl Moved {
+    /// The rate.
+    #[must_use]
+    pub fn bytes_per_s(&self) -> f64 {
+        self.bytes as f64 / self.elapsed.as_secs_f64()
+    }
+
+    /// Passes that fill a block, if this was one pass.
+    #[must_use]
+    pub fn passes_of_a_block(&self) -> u32 {
+        (BLOCK.as_secs_f64() / self.elapsed.as_secs_f64()).ceil().clamp(1.0, 1e6) as u32
+    }
+}
+
+/// So many passes of a cell over its arrays, of which there are `arrays`.
+///
+/// # Errors
+/// When a thread cannot be kept on its processor.
+pub fn block(arrays: &mut [Arrays], cell: &Cell, passes: u32) -> Result<Moved, MemoryError> {
+    passes_over(&mut arrays[cell.arrays], cell, passes)
+}
+
+fn passes_over(arrays: &mut Arrays, cell: &Cell, passes: u32) -> Result<Moved, MemoryError> {
     let parts = arrays.parts(cell.cpus.len());
     let elements: u64 = parts.iter().map(|part| part.a.len() as u64).sum();
     let together = Barrier::new(parts.len());
@@ -132,7 +123,7 @@ fn block(arrays: &mut Arrays, cell: &Cell, passes: u32) -> Result<(u64, Duration
     let end = times.iter().map(|(_, end)| *end).max();
     let elapsed = start.zip(end).map_or(Duration::ZERO, |(start, end)| end.duration_since(start));
     let bytes = elements * cell.kernel.bytes_per_element() * u64::from(passes);
-    Ok((bytes, elapsed.max(Duration::from_nanos(1))))
+    Ok(Moved { bytes, elapsed: elapsed.max(Duration::from_nanos(1)) })
 }
 
 #[cfg(test)]
@@ -165,26 +156,22 @@ mod tests {
         let cpus = allowed().unwrap();
         let mut arrays = Arrays::new(2 << 20, None).unwrap();
         for (kernel, bytes) in [(MemoryKernel::Copy, 3 * (4 << 20)), (MemoryKernel::Triad, 3 * (6 << 20))] {
-            let (moved, _) = block(&mut arrays, &cell(cpus.clone(), kernel), 3).unwrap();
-            assert_eq!(moved, bytes, "{kernel:?}");
+            let moved = passes_over(&mut arrays, &cell(cpus.clone(), kernel), 3).unwrap();
+            assert_eq!(moved.bytes, bytes, "{kernel:?}");
         }
     }
 
     #[test]
-    fn every_cell_has_a_rate_of_every_round_and_a_stop_leaves_whole_rounds() {
-        let cpus = allowed().unwrap();
-        let mut arrays = [Arrays::new(2 << 20, None).unwrap()];
-        let cells = [cell(vec![cpus[0]], MemoryKernel::Copy), cell(cpus, MemoryKernel::Add)];
-        let stop = AtomicBool::new(false);
-        // Two cells, a warm-up and two rounds: the fifth block is the first of the second round.
-        let tell = |blocks| stop.store(blocks == 5, Relaxed);
-        let rates = bandwidth(&mut arrays, &cells, 3, &stop, tell).unwrap();
-        assert!(rates.iter().all(|rates| rates.len() == 1 && rates[0] > 0.0), "{rates:?}");
+    fn a_block_has_as_many_passes_as_fill_its_time() {
+        let took = |elapsed| Moved { bytes: 6, elapsed };
+        assert_eq!(took(Duration::from_millis(4)).passes_of_a_block(), 8);
+        assert_eq!(took(Duration::from_secs(2)).passes_of_a_block(), 1);
+        assert!((took(Duration::from_millis(2)).bytes_per_s() - 3_000.0).abs() < 1e-9);
     }
 
     #[test]
     fn a_processor_that_is_not_there_is_an_error_and_no_rate() {
-        let mut arrays = Arrays::new(2 << 20, None).unwrap();
+        let mut arrays = [Arrays::new(2 << 20, None).unwrap()];
         let error = block(&mut arrays, &cell(vec![1_000], MemoryKernel::Copy), 1).unwrap_err();
         assert!(matches!(error, MemoryError::Pin { cpu: 1_000, .. }), "{error:?}");
     }

@@ -92,6 +92,10 @@ impl HasFault for NetworkError {
         }
     }
 
+    fn is_stop(&self) -> bool {
+        matches!(self, NetworkError::Stopped)
+    }
+
     fn hint(&self) -> Option<Cow<'static, str>> {
         use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
         let hint = match self {

@@ -1,115 +1,31 @@
 //! `plumb probe network`: TCP to itself or to a peer, or the peer's side of it.
 
-mod listen;
-mod rounds;
-
-use super::window::Window;
-use crate::args::probe::{NetworkArgs, ProbeOutput};
+use super::{end, listen};
+use crate::args::probe::NetworkArgs;
 use crate::commands::End;
 use crate::errors::UsageError;
-use crate::printer;
-use crate::progress::steps::Steps;
-use crate::stop;
+use crate::{progress, stop};
 use anyhow::Result;
-use plumb_model::probe::{NetworkProbe, ProbeKind};
-use plumb_probe::network::{Limits, Listener, NetworkError, PORT, Peer};
+use plumb_model::fault::HasFault;
+use plumb_probe::network::PORT;
+use plumb_session::probe::network::{NetworkSettings, probe};
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 pub(super) fn network(arguments: &NetworkArgs) -> Result<End> {
     if let Some(address) = &arguments.listen {
         return listen::listen(&listening(address)?);
     }
     let stop = stop::flag()?;
-    let outcome = match &arguments.peer {
-        Some(peer) => measure(arguments, &resolved(peer)?, false, &stop),
-        None => on_loopback(arguments, &stop),
+    let settings = NetworkSettings {
+        peer: arguments.peer.as_deref().map_or(Ok(Vec::new()), resolved)?,
+        streams: arguments.streams.clone(),
+        message_bytes: arguments.sizes.clone(),
+        duration: arguments.duration.to_duration(),
     };
-    let (document, error) = match outcome {
+    match probe(&settings, &stop, &progress::watcher()) {
         // There is nothing to show: no peer yet.
-        Err(error) if matches!(error.downcast_ref(), Some(NetworkError::Stopped)) => {
-            return Ok(End::Interrupted);
-        }
-        outcome => outcome?,
-    };
-    printer::out(&match arguments.output {
-        ProbeOutput::Text => plumb_report::probe::network::render(&document, printer::style()),
-        ProbeOutput::Json => format!("{}\n", serde_json::to_string_pretty(&document)?),
-    });
-    // What was measured is worth having all the same.
-    if let Some(error) = error {
-        return Err(error.into());
-    }
-    let lost = document.throughput.iter().any(|rate| rate.sent_bytes != rate.received_bytes);
-    Ok(match () {
-        () if lost => End::Found,
-        () if !document.conditions.complete => End::Interrupted,
-        () => End::Done,
-    })
-}
-
-/// The listener is a thread of this process.
-fn on_loopback(arguments: &NetworkArgs, stop: &AtomicBool) -> Result<Outcome> {
-    let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
-    let listener = Listener::bind(any_port, Limits::default())?;
-    let address = listener.address();
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| listener.serve(&done, |_| {}));
-        let outcome = measure(arguments, &[address], true, stop);
-        done.store(true, Relaxed);
-        outcome
-    })
-}
-
-/// The document, and the error that ended it before its time.
-type Outcome = (NetworkProbe, Option<NetworkError>);
-
-fn measure(
-    arguments: &NetworkArgs,
-    addresses: &[SocketAddr],
-    loopback: bool,
-    stop: &AtomicBool,
-) -> Result<Outcome> {
-    let peer = first_that_answers(addresses, stop)?;
-    let progress = Steps::begin("probing the network", rounds::estimate_s(arguments));
-    let window = Window::open();
-    let (measured, error) = rounds::measure(arguments, &peer, &progress, stop);
-    drop(progress);
-    let error = match error {
-        // There is nothing to show.
-        Some(error) if measured.is_empty() => return Err(error.into()),
-        error => error,
-    };
-    let document = NetworkProbe {
-        conditions: window.close_after(
-            ProbeKind::Network,
-            !stop.load(Relaxed),
-            error.as_ref().map(|error| error as _),
-        ),
-        plan: rounds::plan(arguments),
-        peer: peer.address().to_string(),
-        loopback,
-        round_trips: measured.round_trips,
-        writes: measured.writes,
-        throughput: measured.throughput,
-        connections: measured.connections,
-    };
-    Ok((document, error))
-}
-
-fn first_that_answers<'a>(addresses: &[SocketAddr], stop: &'a AtomicBool) -> Result<Peer<'a>> {
-    let mut last = None;
-    for address in addresses {
-        match Peer::new(*address, stop) {
-            Ok(peer) => return Ok(peer),
-            Err(NetworkError::Stopped) => return Err(NetworkError::Stopped.into()),
-            Err(error) => last = Some(error),
-        }
-    }
-    match last {
-        Some(error) => Err(error.into()),
-        None => Err(UsageError::new("the name has no address", "give HOST or HOST:PORT").into()),
+        Err(error) if error.is_stop() => Ok(End::Interrupted),
+        probed => end(probed?, arguments.output, plumb_report::probe::network::render),
     }
 }
 
@@ -119,11 +35,12 @@ fn resolved(peer: &str) -> Result<Vec<SocketAddr>, UsageError> {
         let hint = format!("HOST or HOST:PORT (port {PORT} unless given), as --listen printed it there");
         UsageError::new(format!("{peer:?} is no address: {why}"), hint)
     };
-    with_port(peer)
-        .map_err(wrong)?
-        .to_socket_addrs()
-        .map(Iterator::collect)
-        .map_err(|error| wrong(&error.to_string()))
+    let found = with_port(peer).map_err(wrong)?.to_socket_addrs();
+    let addresses: Vec<SocketAddr> = found.map_err(|error| wrong(&error.to_string()))?.collect();
+    if addresses.is_empty() {
+        return Err(UsageError::new("the name has no address", "give HOST or HOST:PORT"));
+    }
+    Ok(addresses)
 }
 
 /// The address to listen on.

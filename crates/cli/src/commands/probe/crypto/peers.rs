@@ -1,9 +1,9 @@
 //! Other hosts' results, from files.
 
 use crate::errors::UsageError;
-use anyhow::Result;
-use plumb_model::probe::crypto::{CryptoPeer, CryptoProbe, Throughput};
+use plumb_model::probe::crypto::{CryptoProbe, Throughput};
 use plumb_model::probe::{ProbeKind, SCHEMA_VERSION};
+use plumb_session::probe::crypto::NamedProbe;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -19,17 +19,11 @@ struct Head {
     probe: ProbeKind,
 }
 
-/// A document and what it is called.
-pub(super) struct Other {
-    name: String,
-    document: CryptoProbe,
-}
-
-pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Other>, UsageError> {
+pub(super) fn read(files: &[PathBuf]) -> Result<Vec<NamedProbe>, UsageError> {
     files.iter().map(|file| read_one(file)).collect()
 }
 
-fn read_one(file: &Path) -> Result<Other, UsageError> {
+fn read_one(file: &Path) -> Result<NamedProbe, UsageError> {
     const HINT: &str = "make it on the other host with `plumb probe crypto --output json > FILE`";
     let wrong = |what: String| UsageError::new(format!("--compare {}: {what}", file.display()), HINT);
     let text = fs_err::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
@@ -51,7 +45,7 @@ fn read_one(file: &Path) -> Result<Other, UsageError> {
         return Err(wrong(format!("has a figure that no host has: {figure}")));
     }
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
-    Ok(Other { name, document })
+    Ok(NamedProbe { name, document })
 }
 
 /// The first figure that is no rate of any host.
@@ -80,12 +74,4 @@ fn figures(rate: &Throughput) -> impl Iterator<Item = f64> {
 
 fn is_rate(figure: f64, most: f64) -> bool {
     figure > 0.0 && figure <= most
-}
-
-/// Files first, then the published ones where there is something to hold against them.
-pub(super) fn beside(document: &CryptoProbe, others: &[Other]) -> Vec<CryptoPeer> {
-    let given =
-        others.iter().map(|other| plumb_judge::crypto::beside(document, &other.document, &other.name));
-    let published = plumb_judge::crypto::published(document);
-    given.chain(published.into_iter().filter(|peer| !peer.ratios.is_empty())).collect()
 }

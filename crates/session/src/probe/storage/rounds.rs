@@ -1,11 +1,10 @@
-//! The rounds: files made, every case on every path in turn, each block folded into its result.
+//! What is measured of directories: files made, every case on every path in turn, each block folded into its result.
 
 use super::fold::{At, CommitFold, DeviceWork, StreamFold, commit_rate, stream_rate};
-use super::forecast::{Forecast, planned_s};
-use super::plan::{Case, Plan};
+use super::plan::{Case, Place, Plan};
 use super::rate::{Timed, ratio};
-use crate::progress::steps::Steps;
-use anyhow::Result;
+use crate::context::RunContext;
+use crate::probe::rounds::{Experiment, Turn};
 use plumb_model::facts::{DiskDelta, HostDelta, Storage, StorageLayer};
 use plumb_model::probe::storage::{
     CommitCase, CommitResult, Placement, SequentialResult, StorageTarget, StreamCase, StreamDirection,
@@ -13,7 +12,7 @@ use plumb_model::probe::storage::{
 };
 use plumb_observe::{HostRoot, SystemCommands, host_delta, sample_host, storage};
 use plumb_probe::storage::{Committers, Directory, Prepared, StorageError, Streams, check_open_files};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// Most that a growing file takes before it is replaced (ours: minutes of any disk's commits of 4 KiB).
@@ -28,6 +27,7 @@ const COMMITS_MIN: u64 = 16;
 const CALLS_MIN: u64 = 8;
 /// A stream is read from one file and written to another.
 const STREAM_FILES: u64 = 2;
+
 /// A path while it is measured.
 struct Target<'a> {
     directory: &'a Directory,
@@ -43,56 +43,71 @@ enum Course<'a> {
     Stream(StreamFold),
 }
 
-/// Every block of every path, until all are done, the user stops it or one fails; then with the error what was measured before.
-///
-/// # Errors
-/// When a path cannot be probed at all.
-pub(super) fn measure(
-    plan: &Plan,
-    directories: &[Directory],
-    stop: &AtomicBool,
-) -> Result<(Vec<StorageTarget>, Option<StorageError>)> {
-    let began = Instant::now();
-    let root = HostRoot::default();
-    check_open_files(plan.files() * directories.len() as u64)?;
-    let slots = plan.order(directories.len());
-    let steps = Steps::begin("probing storage", planned_s(plan, &slots, directories.len()));
-    let mut targets = Vec::new();
-    for directory in directories {
-        steps.now(&format!("making files in {}", directory.path().display()));
-        targets.push(Target::prepare(plan, directory, directories.len(), stop)?);
-    }
-    let blocks = slots.len();
-    let mut error = None;
-    let mut forecast = Forecast::default();
-    for (position, slot) in slots.iter().enumerate() {
-        if stop.load(Ordering::Relaxed) {
-            break;
+/// Every case on every path, and what came of it so far.
+pub(super) struct StorageRounds<'a> {
+    plan: &'a Plan,
+    targets: Vec<Target<'a>>,
+    began: Instant,
+    context: &'a RunContext,
+}
+
+impl<'a> StorageRounds<'a> {
+    /// Makes the files of every path.
+    pub(super) fn prepare(
+        plan: &'a Plan,
+        directories: &'a [Directory],
+        context: &'a RunContext,
+    ) -> Result<Self, StorageError> {
+        let began = Instant::now();
+        check_open_files(plan.files() * directories.len() as u64)?;
+        let mut targets = Vec::new();
+        for directory in directories {
+            context.phase(&format!("making files in {}", directory.path().display()));
+            targets.push(Target::prepare(plan, directory, directories.len(), context)?);
         }
-        let target = &mut targets[slot.target];
-        let (case, path) = (plan.cases[slot.case].words(), target.directory.path().display());
-        steps.now(&format!("block {}/{blocks}  {case}  {path}", position + 1));
-        let before = began.elapsed();
-        let at = At { round: slot.round, began_ns: before.as_nanos() as u64 };
-        if let Err(failed) = target.block(plan, (slot.case, at), &root, stop) {
-            if position == 0 {
-                return Err(failed.into());
-            }
-            error = Some(failed);
-            break;
-        }
-        forecast.took(plan, slot, (began.elapsed() - before).as_secs_f64());
-        steps.rest(forecast.rest_s(plan, &slots[position + 1..]));
+        Ok(StorageRounds { plan, targets, began, context })
     }
-    drop(steps);
-    let mut results: Vec<StorageTarget> = targets.into_iter().map(Target::result).collect();
-    compare(&mut results);
-    Ok((results, error))
+
+    /// What every path came to.
+    pub(super) fn results(self) -> Vec<StorageTarget> {
+        let mut results: Vec<StorageTarget> = self.targets.into_iter().map(Target::result).collect();
+        compare(&mut results);
+        results
+    }
+}
+
+impl Experiment for StorageRounds<'_> {
+    type Error = StorageError;
+
+    fn title(&self, case: usize) -> String {
+        let Place { target, case } = self.plan.place(case);
+        let path = self.targets[target].directory.path().display();
+        format!("{}  {path}", self.plan.cases[case].title())
+    }
+
+    fn planned_s(&self, case: usize) -> f64 {
+        self.plan.block_s(self.plan.place(case).case)
+    }
+
+    fn shared_resource(&self, case: usize) -> usize {
+        self.plan.place(case).target
+    }
+
+    fn measure(&mut self, turn: Turn) -> Result<(), StorageError> {
+        let Place { target, case } = self.plan.place(turn.case);
+        let at = At { round: turn.round, began_ns: self.began.elapsed().as_nanos() as u64 };
+        self.targets[target].block(self.plan, case, at, &self.context.stop)
+    }
 }
 
 impl<'a> Target<'a> {
     /// Looks through to the hardware and makes the files.
-    fn prepare(plan: &Plan, directory: &'a Directory, paths: usize, stop: &AtomicBool) -> Result<Self> {
+    fn prepare(
+        plan: &Plan,
+        directory: &'a Directory,
+        paths: usize,
+        context: &RunContext,
+    ) -> Result<Self, StorageError> {
         let available_bytes = directory.available_bytes()?;
         let room = Room::of(plan, directory, available_bytes, paths as u64)?;
         let mut target = Target {
@@ -108,7 +123,7 @@ impl<'a> Target<'a> {
         };
         for case in &plan.cases {
             // Between two preparations the user may have stopped it.
-            let stopped = stop.load(Ordering::Relaxed);
+            let stopped = context.is_stopped();
             let course = match case {
                 Case::Commit(case) => {
                     let mut fold = Box::new(CommitFold::new(*case));
@@ -141,16 +156,11 @@ impl<'a> Target<'a> {
         Ok(target)
     }
 
-    fn block(
-        &mut self,
-        plan: &Plan,
-        (case, at): (usize, At),
-        root: &HostRoot,
-        stop: &AtomicBool,
-    ) -> Result<(), StorageError> {
-        let before = sample_host(root).ok();
+    fn block(&mut self, plan: &Plan, case: usize, at: At, stop: &AtomicBool) -> Result<(), StorageError> {
+        let root = HostRoot::default();
+        let before = sample_host(&root).ok();
         let meanwhile =
-            || before.zip(sample_host(root).ok()).map(|(before, after)| host_delta(&before, &after));
+            || before.zip(sample_host(&root).ok()).map(|(before, after)| host_delta(&before, &after));
         match (&plan.cases[case], &mut self.cases[case]) {
             (Case::Commit(_), Course::Commit(Some(committers), fold)) => {
                 let sample = committers.run(plan.block, plan.least_commits(), stop)?;
@@ -195,7 +205,12 @@ struct Room {
 }
 
 impl Room {
-    fn of(plan: &Plan, directory: &Directory, available_bytes: u64, paths: u64) -> Result<Self> {
+    fn of(
+        plan: &Plan,
+        directory: &Directory,
+        available_bytes: u64,
+        paths: u64,
+    ) -> Result<Self, StorageError> {
         // What each file needs at least, and how many there are.
         let (mut commit, mut files, mut stream) = (0, 0, 0);
         for case in &plan.cases {
@@ -217,7 +232,7 @@ impl Room {
             let needed_bytes =
                 needed(commit, files, COMMIT_SHARE).max(needed(stream, STREAM_FILES, STREAM_SHARE));
             let path = directory.path().to_owned();
-            return Err(StorageError::TooLittleSpace { path, available_bytes, needed_bytes }.into());
+            return Err(StorageError::TooLittleSpace { path, available_bytes, needed_bytes });
         }
         Ok(room)
     }

@@ -1,8 +1,7 @@
 //! Samples into figures: medians with their intervals.
 
-use super::engines::Engines;
-use super::rounds::{Cell, Measured};
-use crate::commands::probe::LEVEL;
+use super::rounds::{Cell, CryptoRounds};
+use crate::probe::LEVEL;
 use plumb_model::probe::Figure;
 use plumb_model::probe::crypto::{
     CryptoEngine, CryptoRow, Form, NotMeasured, OperationRow, OtherForm, Throughput,
@@ -12,7 +11,7 @@ use plumb_stats::distribution::samples_needed;
 use plumb_stats::figure::figure;
 
 /// Every engine with its figures, in the order of its work.
-pub(super) fn engines(engines: &Engines, measured: &Measured) -> Vec<CryptoEngine> {
+pub(super) fn engines(measured: &CryptoRounds<'_>) -> Vec<CryptoEngine> {
     let of = |(index, engine): (usize, &dyn Engine)| {
         let said = engine.describe();
         let samples = |work: Work, threads: Option<u32>| {
@@ -21,7 +20,7 @@ pub(super) fn engines(engines: &Engines, measured: &Measured) -> Vec<CryptoEngin
                     && cell.work == work
                     && threads.map_or(cell.threads > 1, |n| cell.threads == n)
             };
-            measured.samples.iter().find(|(cell, _)| wanted(cell)).map_or(&[][..], |(_, samples)| samples)
+            measured.samples().find(|(cell, _)| wanted(cell)).map_or(&[][..], |(_, samples)| samples)
         };
         let work = engine.work();
         let broken = measured.broken.get(&index);
@@ -39,7 +38,7 @@ pub(super) fn engines(engines: &Engines, measured: &Measured) -> Vec<CryptoEngin
             jvm_options: said.jvm_options,
         }
     };
-    engines.here.iter().map(Box::as_ref).enumerate().map(of).collect()
+    measured.engines.here.iter().map(Box::as_ref).enumerate().map(of).collect()
 }
 
 fn row<'a>(work: Work, samples: &impl Fn(Work, Option<u32>) -> &'a [Sample]) -> Option<CryptoRow> {

@@ -1,7 +1,7 @@
 //! The libraries that are here.
 
-use crate::commands::probe::window::words;
-use anyhow::Result;
+use crate::error::Result;
+use crate::probe::window::with_causes;
 use plumb_model::probe::crypto::{EngineName, UnavailableEngine};
 use plumb_observe::{BrokerJava, HostRoot, ThreadsSample, broker_java, process_usage, sample_threads};
 use plumb_probe::crypto::jvm::{Jvm, Launcher, matters};
@@ -32,7 +32,7 @@ impl Engines {
                 Ok(engine) => engines.here.push(engine),
                 Err(error) if wanted.contains(&name) && !stop.load(Relaxed) => return Err(error.into()),
                 Err(error) => {
-                    engines.unavailable.push(UnavailableEngine { name, reason: words(&error) });
+                    engines.unavailable.push(UnavailableEngine { name, reason: with_causes(&error) });
                 }
             }
         }

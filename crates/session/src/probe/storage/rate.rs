@@ -1,12 +1,10 @@
 //! Rates of blocks together: all that was done over all the time, with an interval over blocks or, between paths, over rounds.
 
+use crate::probe::LEVEL;
 use plumb_model::observation::Interval;
 use plumb_model::probe::storage::RatioToFirst;
 use plumb_stats::interval::{Spread, mean_interval};
 use plumb_stats::paired::{PAIRS_MIN, paired_t, smallest_detectable_difference};
-
-/// Confidence level of all intervals.
-const LEVEL: f64 = 0.95;
 
 /// A block's rate, and how long it was.
 #[derive(Debug, Clone, Copy)]

@@ -1,18 +1,12 @@
-//! Rounds: in each, every size, way to write and number of streams has its part of the time, in random order and on connections
-//! of its own. A neighbour who comes and goes then disturbs all alike.
+//! What is measured of a network: every size, way to write and number of streams, each turn on connections of its own.
 
-use crate::args::probe::NetworkArgs;
-use crate::commands::probe::LEVEL;
-use crate::progress::steps::Steps;
-use plumb_model::observation::Distribution;
+use super::NetworkSettings;
+use crate::probe::distribution;
+use crate::probe::rounds::{self, Experiment, Turn};
 use plumb_model::probe::{ConnectionRate, NetworkPlan, RoundTrips, StreamRate, TcpState, WritePattern};
 use plumb_model::random::Random;
 use plumb_probe::network::{Connected, Flow, NetworkError, Peer, StreamCase, TcpInfo, WriteCase};
-use plumb_stats::distribution::figures;
 use plumb_stats::figure::consecutive;
-use plumb_stats::histogram::Histogram;
-use plumb_stats::interval::Spread;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Fewest rounds of which a mean has an interval; more would cost the streams more warm-ups (ours).
@@ -28,7 +22,7 @@ const REQUEST_BYTES: u32 = 100;
 const WRITES: [(bool, bool); 4] = [(false, false), (false, true), (true, false), (true, true)];
 
 /// Something to measure, and what it came to, round by round.
-pub(super) enum Phase {
+enum Phase {
     RoundTrip(WriteCase, Vec<Vec<i64>>),
     Writes(WriteCase, Vec<Vec<i64>>),
     Streams(StreamCase, Vec<Flow>),
@@ -53,53 +47,67 @@ impl Measured {
     }
 }
 
-pub(super) fn plan(arguments: &NetworkArgs) -> NetworkPlan {
-    let duration_ns = arguments.duration.to_duration().as_nanos() as u64;
-    NetworkPlan { duration_ns, rounds: ROUNDS, seed: SEED }
+pub(super) fn plan(settings: &NetworkSettings) -> NetworkPlan {
+    NetworkPlan { duration_ns: settings.duration.as_nanos() as u64, rounds: ROUNDS, seed: SEED }
 }
 
-/// Seconds that all rounds take.
-pub(super) fn estimate_s(arguments: &NetworkArgs) -> f64 {
-    let streams = arguments.streams.len() as f64 * (1.0 + STREAM_WARM_UP * f64::from(ROUNDS));
-    // The connections are one more.
-    let others = (arguments.sizes.len() + WRITES.len() + 1) as f64;
-    (streams + others) * arguments.duration.to_duration().as_secs_f64()
+/// Everything that is measured against a peer.
+pub(super) struct NetworkRounds<'a> {
+    phases: Vec<Phase>,
+    peer: &'a Peer<'a>,
+    /// Measured time of a turn.
+    each: Duration,
 }
 
-/// Runs the rounds until they are over, the user stops them or one thing fails; then with the error what was measured before.
-pub(super) fn measure(
-    arguments: &NetworkArgs,
-    peer: &Peer,
-    steps: &Steps,
-    stop: &AtomicBool,
-) -> (Measured, Option<NetworkError>) {
-    let mut phases = phases(arguments);
-    let each = arguments.duration.to_duration() / ROUNDS;
-    let mut random = Random::new(SEED);
-    let mut error = None;
-    'rounds: for round in 1..=ROUNDS {
-        for index in random.order(phases.len()) {
-            if stop.load(Relaxed) {
-                break 'rounds;
-            }
-            steps.now(&format!("round {round}/{ROUNDS}  {}", phases[index].words()));
-            match phases[index].run(peer, each) {
-                Ok(()) => {}
-                Err(NetworkError::Stopped) => break 'rounds,
-                Err(failed) => {
-                    error = Some(failed);
-                    break 'rounds;
-                }
-            }
+impl<'a> NetworkRounds<'a> {
+    pub(super) fn new(settings: &NetworkSettings, peer: &'a Peer<'a>) -> Self {
+        NetworkRounds { phases: phases(settings), peer, each: settings.duration / ROUNDS }
+    }
+
+    pub(super) fn turns(&self) -> Vec<Turn> {
+        let cases: Vec<usize> = (0..self.phases.len()).collect();
+        rounds::order(&mut Random::new(SEED), &cases, ROUNDS)
+    }
+
+    /// What was measured so far.
+    pub(super) fn measured(self) -> Measured {
+        folded(self.phases)
+    }
+
+    fn stream_warm_up(&self) -> Duration {
+        (self.each * ROUNDS).mul_f64(STREAM_WARM_UP)
+    }
+}
+
+impl Experiment for NetworkRounds<'_> {
+    type Error = NetworkError;
+
+    fn title(&self, case: usize) -> String {
+        self.phases[case].title()
+    }
+
+    fn planned_s(&self, case: usize) -> f64 {
+        let warm_up = match self.phases[case] {
+            Phase::Streams(..) => self.stream_warm_up(),
+            Phase::RoundTrip(..) | Phase::Writes(..) | Phase::Connections(_) => Duration::ZERO,
+        };
+        (self.each + warm_up).as_secs_f64()
+    }
+
+    fn measure(&mut self, turn: Turn) -> Result<(), NetworkError> {
+        let warm_up = self.stream_warm_up();
+        match self.phases[turn.case].run(self.peer, self.each, warm_up) {
+            // The user stops it, which ends the rounds before their next turn.
+            Err(NetworkError::Stopped) => Ok(()),
+            other => other,
         }
     }
-    (folded(phases), error)
 }
 
 /// Everything to measure, in the order in which it is shown.
-fn phases(arguments: &NetworkArgs) -> Vec<Phase> {
+fn phases(settings: &NetworkSettings) -> Vec<Phase> {
     let mut phases = Vec::new();
-    for message_bytes in &arguments.sizes {
+    for message_bytes in &settings.message_bytes {
         let case = WriteCase { message_bytes: *message_bytes, two_writes: false, nodelay: true };
         phases.push(Phase::RoundTrip(case, Vec::new()));
     }
@@ -107,7 +115,7 @@ fn phases(arguments: &NetworkArgs) -> Vec<Phase> {
         let case = WriteCase { message_bytes: REQUEST_BYTES, two_writes, nodelay };
         phases.push(Phase::Writes(case, Vec::new()));
     }
-    for streams in &arguments.streams {
+    for streams in &settings.streams {
         let case = StreamCase { streams: *streams, write_bytes: WRITE_BYTES };
         phases.push(Phase::Streams(case, Vec::new()));
     }
@@ -116,7 +124,7 @@ fn phases(arguments: &NetworkArgs) -> Vec<Phase> {
 }
 
 impl Phase {
-    fn words(&self) -> String {
+    fn title(&self) -> String {
         match self {
             Phase::RoundTrip(case, _) => format!("round trips of {} bytes", case.message_bytes),
             Phase::Writes(case, _) if case.two_writes => "two writes".to_owned(),
@@ -126,7 +134,7 @@ impl Phase {
         }
     }
 
-    fn run(&mut self, peer: &Peer, each: Duration) -> Result<(), NetworkError> {
+    fn run(&mut self, peer: &Peer, each: Duration, stream_warm_up: Duration) -> Result<(), NetworkError> {
         match self {
             Phase::RoundTrip(case, rounds) | Phase::Writes(case, rounds) => {
                 let times_ns = peer.exchanges(*case, each)?;
@@ -136,8 +144,7 @@ impl Phase {
                 }
             }
             Phase::Streams(case, rounds) => {
-                let warm_up = (each * ROUNDS).mul_f64(STREAM_WARM_UP);
-                rounds.push(peer.flow(*case, warm_up, each)?);
+                rounds.push(peer.flow(*case, stream_warm_up, each)?);
             }
             Phase::Connections(rounds) => rounds.push(peer.connections(each)?),
         }
@@ -166,15 +173,6 @@ fn folded(phases: Vec<Phase>) -> Measured {
         }
     }
     measured
-}
-
-/// The figures of single times; a round is a block.
-fn distribution(rounds: &[Vec<i64>]) -> Distribution {
-    let mut histogram = Histogram::new();
-    rounds.iter().flatten().for_each(|time_ns| histogram.record_ns(*time_ns));
-    let mean = |times: &Vec<i64>| times.iter().sum::<i64>() as f64 / times.len() as f64;
-    let means: Vec<f64> = rounds.iter().filter(|times| !times.is_empty()).map(mean).collect();
-    figures(&histogram, &Spread { level: LEVEL, block_means_ns: &means, batches: &[] })
 }
 
 fn stream_rate(case: StreamCase, rounds: &[Flow]) -> StreamRate {
@@ -266,13 +264,5 @@ mod tests {
         assert_eq!((rate.tcp.retransmitted_bytes, rate.tcp.congestion_window_segments), (Some(30), Some(20)));
         let figure = rate.bytes_per_s.unwrap();
         assert_eq!((figure.median, figure.blocks), (2.0, 9));
-    }
-
-    #[test]
-    fn a_mean_over_three_rounds_has_an_interval_from_them() {
-        let times = distribution(&[vec![90, 110], vec![100, 100], vec![110, 130]]);
-        assert_eq!((times.samples, times.mean_ns.map(f64::round)), (6, Some(107.0)));
-        assert!(times.mean_interval.is_some());
-        assert!(distribution(&[vec![90, 110]]).mean_interval.is_none());
     }
 }

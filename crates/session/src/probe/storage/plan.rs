@@ -1,11 +1,12 @@
-//! From the words to the cases that take turns.
+//! From the settings to the cases that take turns.
 
-use crate::args::probe::{Counts, StorageArgs};
-use crate::errors::UsageError;
+use super::StorageSettings;
+use crate::probe::rounds::{self, Turn};
+use plumb_model::fault::UsageError;
 use plumb_model::probe::storage::{
     CommitCase, CommitMethod, PageCache, Placement, StoragePlan, StreamCase, StreamDirection,
 };
-use plumb_stats::random::Random;
+use plumb_model::random::Random;
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -18,6 +19,11 @@ const DEVICE_ALONE: [CommitMethod; 3] =
     [CommitMethod::Fsync, CommitMethod::Fdatasync, CommitMethod::DirectDsync];
 /// Commits of a case in all rounds together for a median to be shown: every block goes on for its part of them, within limits.
 const COMMITS_LEAST: u64 = 20;
+/// A block of a commit, its warm-up included, and one of a stream, its sync included, over their lengths.
+const COMMIT_LENGTHS: f64 = 1.15;
+const STREAM_LENGTHS: f64 = 2.0;
+/// Making and filling the files of one path.
+const MAKING_S: f64 = 2.0;
 /// Bytes of a call of a stream (ours: large enough that calls cost nothing, and one write of a busy log).
 const STREAM_BLOCK_BYTES: u64 = 1 << 20;
 
@@ -30,7 +36,7 @@ pub(super) enum Case {
 
 impl Case {
     /// For people, while it runs.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn title(&self) -> String {
         match self {
             Case::Commit(case) => format!("{} x {}", case.method.name(), case.committers * case.queue_depth),
             Case::Stream(case) => match case.direction {
@@ -52,34 +58,32 @@ pub(super) struct Plan {
     duration_ns: u64,
 }
 
-/// A case on a path in a round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Slot {
+/// A case on one of the paths. The rounds number them path by path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Place {
     pub(super) target: usize,
     pub(super) case: usize,
-    pub(super) round: u32,
 }
 
 impl Plan {
-    /// The words say all, or cannot be: a file that has no room for one commit.
-    pub(super) fn of(arguments: &StorageArgs) -> Result<Self, UsageError> {
-        if let Some(block) = arguments.block.iter().find(|block| block.0 > arguments.file.0) {
-            let what = format!("--file {} has no room for a commit of {} bytes", arguments.file.0, block.0);
+    /// All that the settings ask for. Refused: a file that has no room for one commit.
+    pub(super) fn of(settings: &StorageSettings) -> Result<Self, UsageError> {
+        if let Some(block) = settings.blocks.iter().find(|block| block.0 > settings.file.0) {
+            let what = format!("--file {} has no room for a commit of {} bytes", settings.file.0, block.0);
             return Err(UsageError::new(what, "give a --file of at least one --block"));
         }
-        let asked: Vec<CommitMethod> =
-            arguments.method.iter().flat_map(|methods| methods.0.clone()).collect();
-        let methods = if asked.is_empty() { CommitMethod::ALL.to_vec() } else { asked };
+        let asked = &settings.methods;
+        let methods = if asked.is_empty() { CommitMethod::ALL.to_vec() } else { asked.clone() };
         let mut cases = Vec::new();
-        for block in &arguments.block {
+        for block in &settings.blocks {
             for &method in &methods {
-                let placement = placement(method, arguments.overwrite);
-                for &(committers, queue_depth) in &loads(method, arguments) {
+                let placement = placement(method, settings.overwrite);
+                for (committers, queue_depth) in loads(method, settings) {
                     let case =
                         CommitCase { method, placement, block_bytes: block.0, committers, queue_depth };
                     cases.push(Case::Commit(case));
                 }
-                if !arguments.overwrite && DEVICE_ALONE.contains(&method) {
+                if !settings.overwrite && DEVICE_ALONE.contains(&method) {
                     let placement = Placement::Overwrite;
                     let case =
                         CommitCase { method, placement, block_bytes: block.0, committers: 1, queue_depth: 1 };
@@ -87,18 +91,18 @@ impl Plan {
                 }
             }
         }
-        if !arguments.no_streams {
+        if settings.streams {
             cases.extend(streams());
         }
         let mut seen = HashSet::new();
         cases.retain(|case| seen.insert(*case));
         Ok(Plan {
             cases,
-            block: Duration::from_nanos(arguments.duration.0 / u64::from(arguments.rounds)),
-            rounds: arguments.rounds,
-            overwritten_bytes: arguments.file.0,
-            seed: arguments.seed,
-            duration_ns: arguments.duration.0,
+            block: Duration::from_nanos(settings.duration.0 / u64::from(settings.rounds)),
+            rounds: settings.rounds,
+            overwritten_bytes: settings.file.0,
+            seed: settings.seed,
+            duration_ns: settings.duration.0,
         })
     }
 
@@ -127,23 +131,38 @@ impl Plan {
         }
     }
 
+    /// Where the rounds' case is.
+    pub(super) fn place(&self, case: usize) -> Place {
+        Place { target: case / self.cases.len(), case: case % self.cases.len() }
+    }
+
     /// Every case once on each path in every round, in random order within the round. Streams come after all commits:
     /// what they leave to a file system to free would be in the way.
-    pub(super) fn order(&self, targets: usize) -> Vec<Slot> {
+    pub(super) fn turns(&self, targets: usize) -> Vec<Turn> {
         let mut random = Random::new(self.seed);
-        let mut slots = Vec::new();
-        for streams in [false, true] {
-            for round in 0..self.rounds {
-                let of_kind = |case: &usize| matches!(self.cases[*case], Case::Stream(_)) == streams;
-                let cases = || (0..self.cases.len()).filter(of_kind);
-                let all =
-                    (0..targets).flat_map(|target| cases().map(move |case| Slot { target, case, round }));
-                let mut turn: Vec<Slot> = all.collect();
-                random.shuffle(&mut turn);
-                slots.extend(turn);
-            }
-        }
-        slots
+        let of_kind = |streams: bool| {
+            let is_one =
+                |case: &usize| matches!(self.cases[self.place(*case).case], Case::Stream(_)) == streams;
+            (0..targets * self.cases.len()).filter(is_one).collect::<Vec<usize>>()
+        };
+        let mut turns = rounds::order(&mut random, &of_kind(false), self.rounds);
+        turns.extend(rounds::order(&mut random, &of_kind(true), self.rounds));
+        turns
+    }
+
+    /// Seconds that a block of a case takes.
+    pub(super) fn block_s(&self, case: usize) -> f64 {
+        let lengths = match self.cases[case] {
+            Case::Commit(_) => COMMIT_LENGTHS,
+            Case::Stream(_) => STREAM_LENGTHS,
+        };
+        self.block.as_secs_f64() * lengths
+    }
+
+    /// Seconds of everything.
+    pub(super) fn estimate_s(&self, turns: &[Turn], paths: usize) -> f64 {
+        let blocks_s: f64 = turns.iter().map(|turn| self.block_s(self.place(turn.case).case)).sum();
+        MAKING_S * paths as f64 + blocks_s
     }
 }
 
@@ -152,9 +171,8 @@ fn placement(method: CommitMethod, overwrite: bool) -> Placement {
 }
 
 /// Committers and queue depths of a method.
-fn loads(method: CommitMethod, arguments: &StorageArgs) -> Vec<(u32, u32)> {
-    let asked = |counts: &[Counts]| counts.iter().flat_map(|counts| counts.0.clone()).collect::<Vec<u32>>();
-    let mut committers = asked(&arguments.committers);
+fn loads(method: CommitMethod, settings: &StorageSettings) -> Vec<(u32, u32)> {
+    let mut committers = settings.committers.clone();
     if committers.is_empty() {
         committers.push(1);
         if method == CommitMethod::Fsync {
@@ -163,7 +181,7 @@ fn loads(method: CommitMethod, arguments: &StorageArgs) -> Vec<(u32, u32)> {
     }
     let mut depths = vec![1];
     if method == CommitMethod::IoUring {
-        depths = asked(&arguments.queue_depth);
+        depths = settings.queue_depths.clone();
         if depths.is_empty() {
             depths.extend(DEPTHS);
         }
@@ -184,20 +202,29 @@ fn streams() -> Vec<Case> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-    use crate::args::{Arguments, Command, probe::ProbeCommand};
-    use clap::Parser;
+    use plumb_model::units::{Bytes, Nanos};
 
-    pub(in super::super) fn plan(words: &str) -> Plan {
-        of(words).unwrap()
+    /// What is measured when nothing is asked for.
+    fn settings() -> StorageSettings {
+        StorageSettings {
+            paths: vec!["/x".into()],
+            methods: Vec::new(),
+            overwrite: false,
+            blocks: vec![Bytes(4096)],
+            committers: Vec::new(),
+            queue_depths: Vec::new(),
+            file: Bytes(16 << 20),
+            streams: true,
+            duration: Nanos::from_secs(1),
+            rounds: 5,
+            seed: 1,
+        }
     }
 
-    fn of(words: &str) -> Result<Plan, UsageError> {
-        let words = ["plumb", "probe", "storage"].into_iter().chain(words.split_whitespace());
-        let Command::Probe(probe) = Arguments::parse_from(words).command else { panic!("no probe") };
-        let ProbeCommand::Storage(arguments) = probe.command else { panic!("no storage") };
-        Plan::of(&arguments)
+    fn plan(settings: &StorageSettings) -> Plan {
+        Plan::of(settings).unwrap()
     }
 
     fn commits(plan: &Plan) -> Vec<CommitCase> {
@@ -210,14 +237,16 @@ pub(super) mod tests {
 
     #[test]
     fn a_file_without_room_for_a_commit_is_refused_and_one_with_room_for_one_is_not() {
-        assert!(of("/x --file 4KiB --block 8KiB").unwrap_err().message.contains("no room"));
-        assert_eq!(plan("/x --file 8KiB --block 8KiB").shown().overwritten_bytes, 8 << 10);
-        assert_eq!(plan("/x").shown().overwritten_bytes, 16 << 20);
+        let with_file = |bytes| {
+            Plan::of(&StorageSettings { file: Bytes(bytes), blocks: vec![Bytes(8 << 10)], ..settings() })
+        };
+        assert!(with_file(4 << 10).unwrap_err().message.contains("no room"));
+        assert_eq!(with_file(8 << 10).unwrap().shown().overwritten_bytes, 8 << 10);
     }
 
     #[test]
-    fn without_words_every_method_has_a_case_and_fsync_a_curve() {
-        let commits = commits(&plan("/x"));
+    fn unless_asked_otherwise_every_method_has_a_case_and_fsync_a_curve() {
+        let commits = commits(&plan(&settings()));
         for method in CommitMethod::ALL {
             assert!(commits.iter().any(|case| case.method == method), "{method:?}");
         }
@@ -231,8 +260,13 @@ pub(super) mod tests {
 
     #[test]
     fn what_was_asked_for_is_crossed_and_nothing_is_added_but_the_device_alone() {
-        let commits =
-            commits(&plan("/x --method dsync,io_uring --block 512,1MiB --committers 1..2 --queue-depth 3"));
+        let commits = commits(&plan(&StorageSettings {
+            methods: vec![CommitMethod::Dsync, CommitMethod::IoUring],
+            blocks: vec![Bytes(512), Bytes(1 << 20)],
+            committers: vec![1, 2],
+            queue_depths: vec![3],
+            ..settings()
+        }));
         let dsync = |case: &&CommitCase| case.method == CommitMethod::Dsync;
         assert_eq!(commits.iter().filter(dsync).count(), 4);
         assert!(commits.iter().filter(|case| !dsync(case)).all(|case| case.queue_depth == 3));
@@ -241,7 +275,7 @@ pub(super) mod tests {
 
     #[test]
     fn with_overwrite_nothing_is_appended() {
-        let commits = commits(&plan("/x --overwrite --method all"));
+        let commits = commits(&plan(&StorageSettings { overwrite: true, ..settings() }));
         assert!(commits.iter().all(|case| case.placement == Placement::Overwrite));
         let distinct: HashSet<CommitCase> = commits.iter().copied().collect();
         assert_eq!(distinct.len(), commits.len());
@@ -249,18 +283,31 @@ pub(super) mod tests {
 
     #[test]
     fn every_round_has_each_case_of_each_path_once_and_streams_come_last() {
-        let plan = plan("/x /y --rounds 3");
-        let order = plan.order(2);
+        let plan = plan(&StorageSettings { rounds: 3, ..settings() });
+        let turns = plan.turns(2);
         for round in 0..3 {
-            let slots = order.iter().filter(|slot| slot.round == round);
-            let distinct: HashSet<(usize, usize)> =
-                slots.clone().map(|slot| (slot.target, slot.case)).collect();
-            assert_eq!((slots.count(), distinct.len()), (plan.cases.len() * 2, plan.cases.len() * 2));
+            let turns = turns.iter().filter(|turn| turn.round == round);
+            let distinct: HashSet<Place> = turns.clone().map(|turn| plan.place(turn.case)).collect();
+            assert_eq!((turns.count(), distinct.len()), (plan.cases.len() * 2, plan.cases.len() * 2));
         }
-        let is_stream = |slot: &Slot| matches!(plan.cases[slot.case], Case::Stream(_));
-        assert!(order.iter().map(is_stream).is_sorted());
-        let turns: Vec<Vec<Slot>> = order.chunk_by(|a, b| a.round == b.round).map(<[Slot]>::to_vec).collect();
-        let cases = |turn: &[Slot]| turn.iter().map(|slot| (slot.target, slot.case)).collect::<Vec<_>>();
-        assert_ne!(cases(&turns[0]), cases(&turns[1]), "each round has an order of its own");
+        let is_stream = |turn: &Turn| matches!(plan.cases[plan.place(turn.case).case], Case::Stream(_));
+        assert!(turns.iter().map(is_stream).is_sorted());
+    }
+
+    #[test]
+    fn the_estimate_is_of_every_block_with_what_is_around_it() {
+        let plan = plan(&StorageSettings {
+            methods: vec![CommitMethod::Fsync, CommitMethod::Dsync],
+            overwrite: true,
+            committers: vec![1],
+            streams: false,
+            duration: Nanos::from_millis(60),
+            rounds: 3,
+            ..settings()
+        });
+        let turns = plan.turns(1);
+        // Two cases in three rounds: blocks of 20 ms.
+        assert_eq!(turns.len(), 6);
+        assert!((plan.estimate_s(&turns, 1) - MAKING_S - 6.0 * 0.023).abs() < 1e-9);
     }
 }

@@ -1,9 +1,9 @@
 //! What a memory probe will do on this host: which nodes, how large the arrays and working sets, which cells.
 
-use crate::args::probe::MemoryArgs;
-use crate::errors::UsageError;
-use anyhow::Result;
+use super::MemorySettings;
+use crate::error::Result;
 use plumb_model::facts::{Fact, Limit};
+use plumb_model::fault::UsageError;
 use plumb_model::probe::{Cache, MemoryKernel, Pages, ProbedNode, Stores};
 use plumb_model::units::Bytes;
 use plumb_observe::{HostRoot, SystemCommands, caches, host_facts};
@@ -26,15 +26,23 @@ const MEMORY_PART: u64 = 4;
 const AVAILABLE_UNKNOWN: u64 = 1 << 30;
 
 /// Measured here: a block with its threads, and a curve of about thirty working sets.
-const BLOCK_S: f64 = 0.045;
+pub(super) const BLOCK_S: f64 = 0.045;
 const WORKING_SET_S: f64 = 0.12;
 
 /// A cell and where it lies.
 #[derive(Debug, Clone)]
-pub(super) struct Cells {
+pub(super) struct PlacedCell {
     pub(super) cpu_node: u32,
     pub(super) memory_node: u32,
     pub(super) cell: Cell,
+}
+
+/// A latency and where it is measured.
+#[derive(Debug)]
+pub(super) struct PlacedLatency {
+    pub(super) cpu_node: u32,
+    pub(super) memory_node: u32,
+    pub(super) case: LatencyCase,
 }
 
 /// What will be done.
@@ -44,13 +52,13 @@ pub(super) struct Plan {
     pub(super) caches: Fact<Vec<Cache>>,
     pub(super) array_bytes: u64,
     pub(super) rounds: u32,
-    pub(super) cells: Vec<Cells>,
+    pub(super) cells: Vec<PlacedCell>,
     pub(super) notes: Vec<String>,
     largest_bytes: u64,
 }
 
 impl Plan {
-    pub(super) fn new(arguments: &MemoryArgs) -> Result<Self> {
+    pub(super) fn new(settings: &MemorySettings) -> Result<Self> {
         let host = host_facts(&HostRoot::default(), &SystemCommands::default());
         let mut notes = Vec::new();
         let nodes = match &host.numa_nodes {
@@ -69,14 +77,14 @@ impl Plan {
             cells: Vec::new(),
             array_bytes: 0,
             largest_bytes: 0,
-            rounds: arguments.rounds,
+            rounds: settings.rounds,
             nodes,
             caches,
             notes,
         };
         // What is had, so that what is said and counted is the same.
-        plan.array_bytes = plan.array(arguments, available)?.next_multiple_of(STEP_BYTES);
-        plan.largest_bytes = plan.working_set(arguments, available)?;
+        plan.array_bytes = plan.array(settings, available)?.next_multiple_of(STEP_BYTES);
+        plan.largest_bytes = plan.working_set(settings, available)?;
         if !has_stores(Stores::NonTemporal) {
             plan.notes.push("Non-temporal stores: only on x86_64.".to_owned());
         }
@@ -85,18 +93,18 @@ impl Plan {
     }
 
     /// Bytes of an array: as asked, or by STREAM's rule as far as a quarter of the memory allows.
-    fn array(&self, arguments: &MemoryArgs, available: u64) -> Result<u64, UsageError> {
+    fn array(&self, settings: &MemorySettings, available: u64) -> Result<u64, UsageError> {
         let fits = available / MEMORY_PART / (3 * self.nodes.len() as u64);
-        if let Some(asked) = arguments.array {
+        if let Some(asked) = settings.array {
             return fitting("--array", asked, fits);
         }
         let rule = self.last_level_bytes().map_or(ARRAY_UNKNOWN, |bytes| bytes * ARRAY_OVER_CACHES);
         Ok(rule.max(ARRAY_LEAST).min(fits))
     }
 
-    fn working_set(&self, arguments: &MemoryArgs, available: u64) -> Result<u64, UsageError> {
+    fn working_set(&self, settings: &MemorySettings, available: u64) -> Result<u64, UsageError> {
         let fits = available / MEMORY_PART;
-        if let Some(asked) = arguments.largest {
+        if let Some(asked) = settings.largest {
             return fitting("--largest", asked, fits);
         }
         let largest = self.caches.value().and_then(|caches| caches.iter().map(|cache| cache.bytes).max());
@@ -122,7 +130,7 @@ impl Plan {
         Some(self.array_bytes >= self.last_level_bytes()? * ARRAY_OVER_CACHES)
     }
 
-    fn all_cells(&self) -> Vec<Cells> {
+    fn all_cells(&self) -> Vec<PlacedCell> {
         let mut cells = Vec::new();
         for node in self.nodes.iter().filter(|node| !node.cpus.is_empty()) {
             let one = &node.cpus[..1];
@@ -139,7 +147,7 @@ impl Plan {
                 };
                 for cpus in groups.iter().skip(if local { 0 } else { groups.len() - 1 }) {
                     for stores in stores.iter().filter(|stores| has_stores(**stores)) {
-                        cells.extend(kernels.iter().map(|kernel| Cells {
+                        cells.extend(kernels.iter().map(|kernel| PlacedCell {
                             cpu_node: node.node,
                             memory_node: memory.node,
                             cell: Cell { cpus: cpus.to_vec(), arrays, kernel: *kernel, stores: *stores },
@@ -180,7 +188,7 @@ impl Plan {
     }
 
     /// The whole curve at home on both kinds of page, the largest working set from everywhere else.
-    pub(super) fn latency_cases(&self) -> Vec<(u32, u32, LatencyCase)> {
+    pub(super) fn latency_cases(&self) -> Vec<PlacedLatency> {
         let sizes = working_sets(self.largest_bytes);
         let mut cases = Vec::new();
         for node in &self.nodes {
@@ -194,21 +202,18 @@ impl Plan {
                     let node_of_memory = self.bound_to(memory.node);
                     let case =
                         LatencyCase { cpu: *cpu, node: node_of_memory, pages: *pages, sizes: sizes.clone() };
-                    (node.node, memory.node, case)
+                    PlacedLatency { cpu_node: node.node, memory_node: memory.node, case }
                 }));
             }
         }
         cases
     }
 
-    /// Blocks of the bandwidth, the warm-up's included.
-    pub(super) fn blocks(&self) -> usize {
-        self.cells.len() * (self.rounds as usize + 1)
-    }
-
     pub(super) fn estimate_s(&self) -> f64 {
-        let sets: usize = self.latency_cases().iter().map(|(_, _, case)| case.sizes.len()).sum();
-        self.blocks() as f64 * BLOCK_S + sets as f64 * WORKING_SET_S
+        let sets: usize = self.latency_cases().iter().map(|placed| placed.case.sizes.len()).sum();
+        // One round more: it warms up.
+        let blocks = self.cells.len() * (self.rounds as usize + 1);
+        blocks as f64 * BLOCK_S + sets as f64 * WORKING_SET_S
     }
 }
 

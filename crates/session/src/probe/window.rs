@@ -52,7 +52,7 @@ impl Window {
             started_at: self.started_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             elapsed_ns,
             complete: complete && error.is_none(),
-            ended_by: error.map(words),
+            ended_by: error.map(with_causes),
             noise: self.noise().unwrap_or_default(),
             host: host_facts(&HostRoot::default(), &SystemCommands::default()),
         }
@@ -74,7 +74,7 @@ impl Window {
 }
 
 /// An error with its causes, on one line.
-pub(super) fn words(error: &(dyn std::error::Error + 'static)) -> String {
+pub(super) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
