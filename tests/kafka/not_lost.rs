@@ -111,6 +111,21 @@ fn an_open_transaction_of_others_is_told_and_is_no_saturation(driver: Driver) {
     assert_eq!(has_reason(&document, "open-transaction"), driver == "librdkafka", "{}", document["validity"]);
 }
 
+#[test]
+fn a_block_whose_first_record_an_open_transaction_holds_back_ends_with_an_error_that_says_so() {
+    let bootstrap = lab().plaintext_bootstrap();
+    let topic = "open-transaction-before";
+    Broker::at(&bootstrap).create_topic(topic, 1, &[]);
+    let other = in_transaction(topic);
+    write(&other, topic, 1);
+    let arguments = ["latency", "--rate", "200", "--count", "50", "--blocks", "1", "--driver", "librdkafka"];
+    let ended = Program::new(arguments).args(["--bootstrap", &bootstrap, "--topic", topic]).run();
+    other.abort_transaction(PATIENCE).unwrap();
+    assert_eq!(ended.code(), Some(4), "{}", ended.stderr);
+    let told = "an open transaction of another producer holds ";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+}
+
 fn a_topic_that_transactions_wrote_is_read_to_its_end(driver: Driver) {
     let bootstrap = lab().plaintext_bootstrap();
     let topic = &format!("transactions-{driver}");
