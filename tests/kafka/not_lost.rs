@@ -82,7 +82,12 @@ fn a_backlog_that_is_deleted_before_it_is_drained_is_drained_all_the_same_and_to
     assert_eq!(step["counts"]["lost"], 0, "{}", step["counts"]);
     assert!(step["throughput"]["drain_s"].as_f64().is_some(), "{}", step["throughput"]);
     assert!(has_reason(&document, "removed-before-read"), "{}", document["validity"]);
-    assert!(!has_reason(&document, "saturated"), "{}", document["validity"]);
+    // A busy machine may send too slowly; that a backlog grows by plan is never held against the path.
+    assert!(
+        !document["validity"].to_string().contains("acknowledged and not yet received"),
+        "{}",
+        document["validity"]
+    );
 }
 
 fn an_open_transaction_of_others_is_told_and_is_no_saturation(driver: Driver) {
