@@ -203,7 +203,7 @@ impl<'a> Path<'a> {
                     Fidelity::Metrics,
                     match unread {
                         true => {
-                            "client statistics: round trip of the requests, of which the brokers had little to do; the acknowledgement's way back is in it"
+                            "client statistics: round trip of the requests, nearly all of it outside the brokers' own times; the acknowledgement's way back is in it"
                         }
                         false => {
                             "brokers' request queue and local times, and up to all of the round trip outside the broker"
