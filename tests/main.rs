@@ -19,6 +19,7 @@ mod host_limits;
 mod install;
 mod instrument;
 mod kafka;
+mod kept_results;
 mod probe_crypto;
 mod probe_facts;
 mod probe_network;

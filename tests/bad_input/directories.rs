@@ -98,7 +98,7 @@ fn a_document_that_is_none() {
     std::fs::write(program.directory().join("notes.json"), "{\"schema_version\": \"one\"}").unwrap();
     assert_says!(complaint(&program.run()), @r#"
     exit 2
-    error: notes.json is not a run document
+    error: notes.json is not a document of plumb
       cause: invalid type: string "one", expected u32
     hint: give a run's directory or its run.json, such as runs/2026-11-20T15-04-05Z-latency
     "#);

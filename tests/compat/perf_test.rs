@@ -2,6 +2,8 @@
 
 use super::{TOPIC, carried_out, refused, sink};
 use crate::program::{Ended, Program};
+use plumb_lab::sink::{ApiKey, Apis, Delay};
+use std::time::Duration;
 
 fn producer(bootstrap: &str, throughput: &str, more: &[&str]) -> Program {
     let property = format!("bootstrap.servers={bootstrap}");
@@ -75,6 +77,41 @@ fn as_fast_as_possible_every_figure_of_the_line_is_a_number() {
         "{}",
         ended.stderr
     );
+}
+
+/// The producer's tool on the topic, with records of so many bytes.
+fn records_of(driver: &str, bytes: &str, bootstrap: &str, more: &str) -> Program {
+    Program::new(["compat", "--driver", driver, "kafka-producer-perf-test", "--topic", TOPIC])
+        .args(["--record-size", bytes, "--bootstrap-server", bootstrap])
+        .args(more.split(' '))
+}
+
+#[test]
+fn a_path_that_does_not_keep_up_ends_with_1_and_says_why_beside_the_lines() {
+    let sink = sink();
+    sink.control().delay_answers(Apis::one(ApiKey::Produce), Delay::Constant(Duration::from_millis(100)));
+    for driver in ["wire", "librdkafka"] {
+        // A record is a batch, and one request of one batch for each partition is under way: 20 records a second.
+        let slow =
+            "--num-records 60 --throughput 200 --command-property max.in.flight.requests.per.connection=1";
+        let ended = records_of(driver, "10000", &sink.bootstrap(), slow).run();
+        assert_eq!(ended.code(), Some(1), "{driver}: {}", ended.stderr);
+        assert_eq!(shape(ended.stdout.lines().last().unwrap()), LAST);
+        let told = ended.stderr.lines().find(|line| line.starts_with("plumb: invalid: ")).unwrap();
+        assert!(told.contains("achieved / asked") && told.ends_with("(plumb explain saturated)"), "{told}");
+    }
+}
+
+#[test]
+fn a_record_that_the_broker_does_not_take_is_told_once_with_what_to_do() {
+    let sink = sink();
+    sink.control().configure_topic(TOPIC, "max.message.bytes", "100000").unwrap();
+    let bootstrap = sink.bootstrap();
+    let ended = records_of("wire", "2000000", &bootstrap, "--num-records 5 --throughput -1").run();
+    assert_eq!(ended.code(), Some(4), "{}", ended.stderr);
+    assert!(ended.stderr.contains("error: a record of 2000000 B is larger than allowed"), "{}", ended.stderr);
+    assert_eq!(ended.stderr.matches("MESSAGE_TOO_LARGE").count(), 1, "{}", ended.stderr);
+    assert!(ended.stderr.contains("hint: raise max.message.bytes"), "{}", ended.stderr);
 }
 
 #[test]

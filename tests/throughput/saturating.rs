@@ -1,7 +1,10 @@
 //! As fast as possible: what is in the document, and what is not.
 
 use super::{keeping_sink, sink, throughput};
+use crate::program::Program;
+use plumb_lab::sink::ApiKey;
 use serde_json::Value;
+use std::collections::HashMap;
 
 #[test]
 fn a_saturating_run_has_rates_with_intervals_and_no_latency() {
@@ -35,6 +38,39 @@ fn a_saturating_run_has_rates_with_intervals_and_no_latency() {
         assert!(instrument["broker_cpu_s"].as_f64().unwrap() > 0.0, "{instrument}");
         assert!(document["environment"]["client"].as_str().unwrap().contains(driver), "{driver}");
     }
+}
+
+#[test]
+fn batches_of_several_partitions_share_a_request_where_they_are_small() {
+    let sink = sink();
+    let topic = "small-batches";
+    sink.control().create_topic(topic, 8, &HashMap::new()).unwrap();
+    let bootstrap = sink.bootstrap();
+    let program = Program::new(["throughput", "--bootstrap", &bootstrap, "--topic", topic]);
+    let cache = program.directory().join("cache");
+    let document = program
+        .env("XDG_CACHE_HOME", cache)
+        .args("--size 1KB --blocks 1 --count 6400 --warm-up 0s -X batch.size=16384 --output json".split(' '))
+        .run()
+        .json();
+    assert_eq!(document["steps"][0]["counts"]["acked"], 6_400);
+    let stats = sink.control().stats();
+    let (requests, batches) = (stats.count(ApiKey::Produce), stats.topic(topic).batches);
+    // A record goes round every partition first, and the last request may be short.
+    assert!(batches >= 400 && requests * 4 < batches, "{batches} batches in {requests} requests");
+}
+
+#[test]
+fn a_condition_on_a_rate_is_held_against_the_rate_of_the_run() {
+    let sink = sink();
+    let ended = throughput(&sink, "--size 1KB --blocks 1 --count 2000")
+        .args(["--fail-if", "achieved/s<100M", "--fail-if", "received/s<1"])
+        .run();
+    assert_eq!(ended.code(), Some(1), "{}", ended.stderr);
+    let rate = ended.json()["steps"][0]["throughput"]["produced_per_s"].as_f64().unwrap();
+    let failed = format!("fail-if achieved/s<100M: FAILED: as asked: {rate:.0}/s");
+    assert!(ended.stderr.contains(&failed), "{failed}\n{}", ended.stderr);
+    assert!(ended.stderr.contains("NOT KNOWN, which fails: as asked: nobody receives"), "{}", ended.stderr);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use plumb_model::probe::crypto::Algorithm;
 use plumb_stats::figure::figure;
-use plumb_stats::paired::{RankRatio, rank_ratio};
+use plumb_stats::paired::{Pair, RankRatio, rank_ratio};
 
 /// Within this the two count as one (the goal of this bench).
 const GOAL: f64 = 0.02;
@@ -40,7 +40,7 @@ fn verdict(paired: &RankRatio) -> &'static str {
 
 /// The ratio of the first to the second over rounds; none with fewer than 6.
 fn ratio(of: &[f64], over: &[f64]) -> Option<RankRatio> {
-    let rounds: Vec<(f64, f64)> = over.iter().copied().zip(of.iter().copied()).collect();
+    let rounds: Vec<Pair> = over.iter().zip(of).map(|(a, b)| Pair { a: *a, b: *b }).collect();
     rank_ratio(&rounds, LEVEL)
 }
 

@@ -39,8 +39,8 @@ pub(crate) fn read(path: &Path) -> Result<String, BenchError> {
             from: None,
             until: None,
         },
-        metric_kind: Sampling::Said(SampleKind::Increments),
-        load_kind: Sampling::Said(SampleKind::Increments),
+        metric_kind: Sampling::Stated(SampleKind::Increments),
+        load_kind: Sampling::Stated(SampleKind::Increments),
         step_s: None,
     };
     let table = plumb_fleet::read(&request, &mut |_| ControlFlow::Continue(()))?;

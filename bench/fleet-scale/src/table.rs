@@ -3,7 +3,7 @@
 use crate::contest::{Contestant, Runs, Tool};
 use crate::meter::Spent;
 use plumb_stats::median::median;
-use plumb_stats::paired::{PairedRatio, paired_ratio};
+use plumb_stats::paired::{Pair, PairedRatio, paired_ratio};
 
 /// Level of every interval.
 const LEVEL: f64 = 0.95;
@@ -39,10 +39,10 @@ pub(crate) fn ratios(contestants: &[Contestant], runs: &Runs) -> String {
             let (Some(base_runs), Some(other_runs)) = (of(base), of(other)) else { continue };
             let figures: [Figure; 3] = [|run| run.wall_s, |run| run.cpu_s, |run| run.rss_mib];
             let cells = figures.map(|figure| {
-                let pairs: Vec<(f64, f64)> = base_runs
+                let pairs: Vec<Pair> = base_runs
                     .iter()
                     .zip(other_runs)
-                    .map(|(base, other)| (figure(base), figure(other)))
+                    .map(|(base, other)| Pair { a: figure(base), b: figure(other) })
                     .collect();
                 format!("{:>22}", cell(paired_ratio(&pairs, LEVEL)))
             });

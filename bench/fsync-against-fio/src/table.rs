@@ -2,10 +2,10 @@
 //! kind of device can show.
 
 use crate::Device;
-use crate::methods::{Pair, Rival};
+use crate::methods::{Pair as MethodPair, Rival};
 use crate::run::{Cpu, Run};
 use plumb_stats::median::median;
-use plumb_stats::paired::{RankRatio, rank_ratio};
+use plumb_stats::paired::{Pair, RankRatio, rank_ratio};
 
 const LEVEL: f64 = 0.95;
 /// Within this two rates count as one (the goal of this bench).
@@ -19,7 +19,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) fn new(pair: &Pair) -> Self {
+    pub(crate) fn new(pair: &MethodPair) -> Self {
         let rival = match pair.rival {
             Rival::Fio(_) => "fio",
             Rival::PgTestFsync(_) => "pg_test_fsync",
@@ -34,22 +34,27 @@ impl Row {
     }
 
     fn line(&self) -> String {
-        let rates: Vec<(f64, f64)> =
-            self.rounds.iter().map(|(ours, theirs)| (theirs.rate_per_s, ours.rate_per_s)).collect();
+        let rates: Vec<Pair> = self
+            .rounds
+            .iter()
+            .map(|(ours, theirs)| Pair { a: theirs.rate_per_s, b: ours.rate_per_s })
+            .collect();
         let cpus: Vec<(Cpu, Cpu)> =
             self.rounds.iter().filter_map(|(ours, theirs)| ours.cpu.zip(theirs.cpu)).collect();
-        let cpu_pairs: Vec<(f64, f64)> =
-            cpus.iter().map(|(ours, theirs)| (theirs.us_per_commit, ours.us_per_commit)).collect();
+        let cpu_pairs: Vec<Pair> = cpus
+            .iter()
+            .map(|(ours, theirs)| Pair { a: theirs.us_per_commit, b: ours.us_per_commit })
+            .collect();
         let (rate, cpu) = (rank_ratio(&rates, LEVEL), rank_ratio(&cpu_pairs, LEVEL));
         format!(
             "{}  {:>9}  {:>9}  {}  {:<10}  {:>7}  {:>7}  {:>7}  {}  {}",
             self.what,
-            rounded(median(rates.iter().map(|(_, ours)| *ours)), 0),
-            rounded(median(rates.iter().map(|(theirs, _)| *theirs)), 0),
+            rounded(median(rates.iter().map(|pair| pair.b)), 0),
+            rounded(median(rates.iter().map(|pair| pair.a)), 0),
             interval(rate.as_ref()),
             rate.as_ref().map_or("", rate_verdict),
-            rounded(median(cpu_pairs.iter().map(|(_, ours)| *ours)), 2),
-            rounded(median(cpu_pairs.iter().map(|(theirs, _)| *theirs)), 2),
+            rounded(median(cpu_pairs.iter().map(|pair| pair.b)), 2),
+            rounded(median(cpu_pairs.iter().map(|pair| pair.a)), 2),
             rounded(median(cpus.iter().filter_map(|(_, theirs)| theirs.own_us)), 2),
             interval(cpu.as_ref()),
             cpu.as_ref().map_or("", cpu_verdict),
@@ -139,8 +144,8 @@ mod tests {
 
     /// Eight rounds with these ratios, each twice: enough for an interval of ranks.
     fn of(ratios: [f64; 4]) -> RankRatio {
-        let pairs: Vec<(f64, f64)> =
-            ratios.iter().chain(&ratios).map(|ratio| (100.0, 100.0 * ratio)).collect();
+        let pairs: Vec<Pair> =
+            ratios.iter().chain(&ratios).map(|ratio| Pair { a: 100.0, b: 100.0 * ratio }).collect();
         rank_ratio(&pairs, LEVEL).unwrap()
     }
 

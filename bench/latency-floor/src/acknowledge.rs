@@ -2,13 +2,13 @@
 //! a round, in an order drawn anew; nothing consumes, but with Plumb, which follows every message.
 
 use crate::arguments::{Measured, Options};
+use crate::bench::Bench;
 use crate::error::BenchError;
 use crate::figures::Run;
-use crate::rounds::Bench;
 use crate::{bare, java, plumb};
 use plumb_bench_frame::say;
 use plumb_stats::median::median;
-use plumb_stats::paired::paired_ratio;
+use plumb_stats::paired::{Pair, paired_ratio};
 use plumb_stats::random::Random;
 use std::fmt::Write as _;
 
@@ -121,7 +121,7 @@ fn summary(taking_part: &[Contestant], rounds: &[Vec<(Contestant, Run)>], option
         };
         for contestant in taking_part {
             let (theirs, ours) = (of(base), of(*contestant));
-            let pairs: Vec<(f64, f64)> = theirs.into_iter().zip(ours.iter().copied()).collect();
+            let pairs: Vec<Pair> = theirs.iter().zip(&ours).map(|(a, b)| Pair { a: *a, b: *b }).collect();
             let ratio = match paired_ratio(&pairs, LEVEL) {
                 _ if *contestant == base => String::new(),
                 Some(r) => format!("{:.2}  {:.2}-{:.2}", r.ratio, r.low, r.high),

@@ -8,6 +8,7 @@
 mod acknowledge;
 mod arguments;
 mod bare;
+mod bench;
 mod error;
 mod figures;
 mod java;

@@ -1,10 +1,10 @@
 //! What is printed: a row for each round, then what the rounds say together.
 
 use crate::arguments::{Load, VALUE_BYTES};
+use crate::bench::{Contestant, Round};
 use crate::figures::{Figures, Run};
-use crate::rounds::{Contestant, Round};
 use plumb_stats::median::median;
-use plumb_stats::paired::paired_ratio;
+use plumb_stats::paired::{Pair, paired_ratio};
 use std::fmt::Write as _;
 
 /// The p50 of the service time may be so many times that of the bare loop.
@@ -81,7 +81,7 @@ pub(crate) fn summary(rounds: &[Round], load: &Load) -> String {
 fn line(text: &mut String, (name, unit, rounds): (&str, &str, &[Round]), figure: impl Fn(&Run) -> f64) {
     let of = |pick: fn(&Round) -> &Run| rounds.iter().map(|round| figure(pick(round))).collect::<Vec<f64>>();
     let (plumb, bare) = (of(|round| &round.plumb), of(|round| &round.bare));
-    let pairs: Vec<(f64, f64)> = bare.iter().copied().zip(plumb.iter().copied()).collect();
+    let pairs: Vec<Pair> = bare.iter().zip(&plumb).map(|(a, b)| Pair { a: *a, b: *b }).collect();
     let ratio = match paired_ratio(&pairs, LEVEL) {
         Some(r) => format!("{:.3}  {:.3}-{:.3}  {:.3}", r.ratio, r.low, r.high, r.smallest_detectable_ratio),
         None => "too few rounds".to_owned(),
@@ -96,8 +96,8 @@ fn line(text: &mut String, (name, unit, rounds): (&str, &str, &[Round]), figure:
 }
 
 fn goal(rounds: &[Round]) -> String {
-    let pairs: Vec<_> =
-        rounds.iter().map(|round| (round.bare.service.p50_us, round.plumb.service.p50_us)).collect();
+    let p50s = |round: &Round| Pair { a: round.bare.service.p50_us, b: round.plumb.service.p50_us };
+    let pairs: Vec<Pair> = rounds.iter().map(p50s).collect();
     let goal = format!("goal: plumb's p50 of the service time at most {GOAL} times that of the bare loop: ");
     let Some(ratio) = paired_ratio(&pairs, LEVEL) else { return goal + "too few rounds to say" };
     let verdict = match (ratio.ratio <= GOAL, ratio.high <= GOAL, ratio.low <= GOAL) {

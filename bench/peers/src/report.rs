@@ -6,6 +6,7 @@ use crate::run::Run;
 use crate::table::{Table, figure, maybe, percent};
 use crate::verdict::{Goal, Ratio};
 use plumb_stats::median::median;
+use plumb_stats::paired::Pair;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -124,7 +125,10 @@ impl<'a> CellRuns<'a> {
             figure(runs.next()?)
         };
         let rounds = self.runs.iter().map(|run| run.round).max().unwrap_or(0);
-        let pairs: Vec<_> = (1..=rounds).filter_map(|round| value(a, round).zip(value(b, round))).collect();
+        let pairs: Vec<_> = (1..=rounds)
+            .filter_map(|round| value(a, round).zip(value(b, round)))
+            .map(|(a, b)| Pair { a, b })
+            .collect();
         Ratio::of(format!("{name}, {b} : {a}"), &pairs, goal)
     }
 

@@ -1,6 +1,6 @@
 //! A ratio of two tools over rounds, and whether it reaches a goal.
 
-use plumb_stats::paired::paired_ratio;
+use plumb_stats::paired::{Pair, paired_ratio};
 use serde::Serialize;
 
 /// Level of every interval.
@@ -49,7 +49,7 @@ pub struct Ratio {
 
 impl Ratio {
     /// b / a over pairs (a, b), one a round.
-    pub fn of(what: String, pairs: &[(f64, f64)], goal: Option<Goal>) -> Ratio {
+    pub fn of(what: String, pairs: &[Pair], goal: Option<Goal>) -> Ratio {
         let estimate = paired_ratio(pairs, LEVEL);
         let verdict = goal.map(|goal| match estimate {
             Some(estimate) => goal.judge(estimate.low, estimate.high),
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     fn verdict(ratios: &[f64], goal: Goal) -> Verdict {
-        let pairs: Vec<_> = ratios.iter().map(|ratio| (2.0, 2.0 * ratio)).collect();
+        let pairs: Vec<_> = ratios.iter().map(|ratio| Pair { a: 2.0, b: 2.0 * ratio }).collect();
         Ratio::of("b : a".into(), &pairs, Some(goal)).verdict.unwrap()
     }
 

@@ -3,19 +3,19 @@
 mod examples;
 mod throughput;
 
-pub use examples::command;
-pub use throughput::{ModeWord, ThroughputArgs};
+pub(crate) use examples::command;
+pub(crate) use throughput::{ModeWord, ThroughputArgs};
 
 mod compat;
 
-pub use compat::{
+pub(crate) use compat::{
     CompatArgs, ConsumerPerfArgs, ConsumerPerfRefused, Dialect, ImportArgs, ImportFrom, ImportOmbArgs,
     ProducerPerfArgs, ProducerPerfRefused, Tool,
 };
 
-pub mod probe;
-pub mod size;
-pub mod trial;
+pub(crate) mod probe;
+pub(crate) mod size;
+pub(crate) mod trial;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use plumb_model::condition::Condition;
@@ -32,7 +32,7 @@ use std::path::PathBuf;
     max_term_width = 100,
     after_help = "Exit codes: 0 done; 1 a finding, or the run is invalid; 2 usage; 3 this machine; 4 the cluster; 5 a bug in plumb."
 )]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// When to colour what is printed
     #[arg(
         long,
@@ -42,18 +42,18 @@ pub struct Arguments {
         default_value = "auto",
         help_heading = "Every command"
     )]
-    pub color: ColorWord,
+    pub(crate) color: ColorWord,
     /// Leave out progress and remarks on standard error; results, warnings and errors stay
     #[arg(long, short, global = true, help_heading = "Every command")]
-    pub quiet: bool,
+    pub(crate) quiet: bool,
     /// What to do.
     #[command(subcommand)]
-    pub command: Command,
+    pub(crate) command: Command,
 }
 
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum ColorWord {
+pub(crate) enum ColorWord {
     /// On a terminal, unless NO_COLOR, CLICOLOR_FORCE or CLICOLOR say something else
     #[default]
     Auto,
@@ -65,7 +65,7 @@ pub enum ColorWord {
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// A real broker on this machine, the latency experiment, a report.
     Demo(DemoArgs),
     /// Run any experiment from a scenario file.
@@ -100,7 +100,7 @@ pub enum Command {
 
 /// How to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
+pub(crate) enum OutputFormat {
     /// For people.
     Text,
     /// The whole document, for programs.
@@ -111,149 +111,149 @@ pub enum OutputFormat {
 
 /// When a run counts as failed beyond its validity, and where continuous integration reads of it.
 #[derive(Debug, Clone, Args)]
-pub struct ConditionArgs {
+pub(crate) struct ConditionArgs {
     /// End with exit code 1 where this holds for any setup, or cannot be told: 'p99>20ms', 'acknowledge mean>=5ms',
     /// 'achieved<1000', 'lost>0'; may be repeated
     #[arg(long, value_name = "CONDITION")]
-    pub fail_if: Vec<Condition>,
+    pub(crate) fail_if: Vec<Condition>,
     /// Write the verdict and each condition as JUnit XML to this file
     #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
+    pub(crate) junit: Option<PathBuf>,
 }
 
 /// Where a run's document goes, and how it is shown.
 #[derive(Debug, Clone, Args)]
-pub struct OutputArgs {
+pub(crate) struct OutputArgs {
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
-    pub output: OutputFormat,
+    pub(crate) output: OutputFormat,
     /// Directory for the run's document and report [default: runs/TIME-NAME]
     #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    pub(crate) out: Option<PathBuf>,
     /// Print what would be done, each value with its origin, and do nothing
     #[arg(long)]
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// When the run fails.
     #[command(flatten)]
-    pub conditions: ConditionArgs,
+    pub(crate) conditions: ConditionArgs,
 }
 
 /// `plumb demo`
 #[derive(Debug, Args)]
-pub struct DemoArgs {
+pub(crate) struct DemoArgs {
     /// Output.
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub(crate) output: OutputArgs,
 }
 
 /// `plumb run`
 #[derive(Debug, Args)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     /// The scenario, a YAML file
     #[arg(required_unless_present = "resume")]
-    pub scenario: Option<PathBuf>,
+    pub(crate) scenario: Option<PathBuf>,
     /// Go on with a run that was stopped or killed, in its directory
     #[arg(
         long,
         value_name = "DIR",
         conflicts_with_all = ["scenario", "quick", "bootstrap", "config", "out", "dry_run"]
     )]
-    pub resume: Option<PathBuf>,
+    pub(crate) resume: Option<PathBuf>,
     /// A tenth of each count and duration
     #[arg(long)]
-    pub quick: bool,
+    pub(crate) quick: bool,
     /// The cluster to use instead of the scenario's: host:port,...
     #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
-    pub bootstrap: Option<String>,
+    pub(crate) bootstrap: Option<String>,
     /// Client properties (security) for --bootstrap
     #[arg(long, value_name = "FILE", requires = "bootstrap")]
-    pub config: Option<String>,
+    pub(crate) config: Option<String>,
     /// Output.
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub(crate) output: OutputArgs,
 }
 
 /// `plumb latency`
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("cluster").required(true).args(["lab", "bootstrap"]))]
 #[command(group = clap::ArgGroup::new("length").args(["count", "duration"]))]
-pub struct LatencyArgs {
+pub(crate) struct LatencyArgs {
     /// A real broker on this machine, for this run
     #[arg(long)]
-    pub lab: bool,
+    pub(crate) lab: bool,
     /// The cluster: host:port,...
     #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
-    pub bootstrap: Option<String>,
+    pub(crate) bootstrap: Option<String>,
     /// Client properties (security), as for the Java client or librdkafka
     #[arg(long, value_name = "FILE", requires = "bootstrap")]
-    pub config: Option<String>,
+    pub(crate) config: Option<String>,
     /// Where a broker serves its metrics in Prometheus' format (JMX exporter), http or https; once for each broker
     #[arg(long, value_name = "URL", requires = "bootstrap")]
-    pub metrics: Vec<String>,
+    pub(crate) metrics: Vec<String>,
     /// A client property under test; `producer.` or `consumer.` in front limits it to one side
     #[arg(short = 'X', value_name = "KEY=VALUE")]
-    pub property: Vec<String>,
+    pub(crate) property: Vec<String>,
     /// The client that drives it: librdkafka, wire (Plumb's own), or both [default: librdkafka]
     #[arg(long, value_name = "DRIVER", value_parser = throughput::parse_drivers)]
-    pub driver: Option<OneOrMany<Driver>>,
+    pub(crate) driver: Option<OneOrMany<Driver>>,
     /// Messages per second: 5000, 10k, 1.6M/s
     #[arg(long, allow_negative_numbers = true, value_parser = parse_rate)]
-    pub rate: f64,
+    pub(crate) rate: f64,
     /// Size of each value
     #[arg(long, default_value = "1KiB", value_parser = parse_bytes)]
-    pub size: Bytes,
+    pub(crate) size: Bytes,
     /// Which acknowledgement the producers wait for: 0, 1 or all [default: all]
     #[arg(long, value_name = "ACKS", value_parser = throughput::parse_one_acks)]
-    pub acks: Option<Scalar>,
+    pub(crate) acks: Option<Scalar>,
     /// Measure so many messages
     #[arg(long)]
-    pub count: Option<u64>,
+    pub(crate) count: Option<u64>,
     /// Measure for so long [default: 30s]
     #[arg(long, value_parser = parse_nanos)]
-    pub duration: Option<Nanos>,
+    pub(crate) duration: Option<Nanos>,
     /// Load before the measured part
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = parse_nanos)]
-    pub warm_up: Nanos,
+    pub(crate) warm_up: Nanos,
     /// Producer clients
     #[arg(long, default_value_t = 1)]
-    pub producers: u32,
+    pub(crate) producers: u32,
     /// Consumer clients, in one group
     #[arg(long, default_value_t = 1)]
-    pub consumers: u32,
+    pub(crate) consumers: u32,
     /// Partitions of the topic that is made for the run
     #[arg(long, conflicts_with = "topic")]
-    pub partitions: Option<u32>,
+    pub(crate) partitions: Option<u32>,
     /// Replicas of the topic that is made for the run
     #[arg(long, conflicts_with = "topic")]
-    pub replication: Option<u32>,
+    pub(crate) replication: Option<u32>,
     /// An existing topic to use as it is; it is never altered or deleted
     #[arg(long)]
-    pub topic: Option<String>,
+    pub(crate) topic: Option<String>,
     /// Unacknowledged messages that a producer may have; a send beyond it waits
     #[arg(long, value_name = "N")]
-    pub in_flight: Option<u32>,
+    pub(crate) in_flight: Option<u32>,
     /// Blocks in which it is measured, each with clients and a warm-up of its own: the spread between them is what intervals rest on
     #[arg(long, value_name = "N")]
-    pub blocks: Option<u32>,
+    pub(crate) blocks: Option<u32>,
     /// Seed of everything random, such as the order of blocks [default: the same for every run; of a trial drawn anew]
     #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
+    pub(crate) seed: Option<u64>,
     /// Output.
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub(crate) output: OutputArgs,
 }
 
 /// `plumb lab`
 #[derive(Debug, Args)]
-pub struct LabArgs {
+pub(crate) struct LabArgs {
     /// What to do.
     #[command(subcommand)]
-    pub command: LabCommand,
+    pub(crate) command: LabCommand,
 }
 
 /// What to do with labs.
 #[derive(Debug, Subcommand)]
-pub enum LabCommand {
+pub(crate) enum LabCommand {
     /// Start brokers and leave them running
     Up(LabUpArgs),
     /// Show the labs that run
@@ -267,42 +267,42 @@ pub enum LabCommand {
 
 /// `plumb lab up`
 #[derive(Debug, Args)]
-pub struct LabUpArgs {
+pub(crate) struct LabUpArgs {
     /// Number of brokers
     #[arg(long, default_value_t = 1)]
-    pub brokers: u32,
+    pub(crate) brokers: u32,
     /// Clients use TLS
     #[arg(long)]
-    pub tls: bool,
+    pub(crate) tls: bool,
     /// How brokers replicate
     #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t = InterBrokerWord::Plaintext)]
-    pub inter_broker: InterBrokerWord,
+    pub(crate) inter_broker: InterBrokerWord,
     /// Clients log in
     #[arg(long, value_enum, value_name = "MECHANISM")]
-    pub sasl: Option<SaslMechanism>,
+    pub(crate) sasl: Option<SaslMechanism>,
     /// Existing directory for the brokers' data; may be repeated
     #[arg(long, value_name = "DIR")]
-    pub log_dir: Vec<PathBuf>,
+    pub(crate) log_dir: Vec<PathBuf>,
     /// A broker property; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
-    pub broker_property: Vec<String>,
+    pub(crate) broker_property: Vec<String>,
     /// A flag for the brokers' JVMs; may be repeated
     #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
-    pub jvm_flag: Vec<String>,
+    pub(crate) jvm_flag: Vec<String>,
     /// Heap of each broker
     #[arg(long, default_value = "512m")]
-    pub heap: String,
+    pub(crate) heap: String,
     /// An unpacked Kafka to use instead of the one that is fetched
     #[arg(long, value_name = "DIR")]
-    pub kafka_home: Option<PathBuf>,
+    pub(crate) kafka_home: Option<PathBuf>,
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
-    pub output: OutputFormat,
+    pub(crate) output: OutputFormat,
 }
 
 /// How the brokers of a lab speak to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum InterBrokerWord {
+pub(crate) enum InterBrokerWord {
     /// In the clear
     Plaintext,
     /// Over TLS
@@ -311,52 +311,52 @@ pub enum InterBrokerWord {
 
 /// How clients of a lab log in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SaslMechanism {
+pub(crate) enum SaslMechanism {
     /// SCRAM-SHA-256
     Scram,
 }
 
 /// `plumb lab down`
 #[derive(Debug, Args)]
-pub struct LabDownArgs {
+pub(crate) struct LabDownArgs {
     /// Labs to stop, as `plumb lab status` names them; without any, all that stay
     #[arg(value_name = "NAME")]
-    pub names: Vec<String>,
+    pub(crate) names: Vec<String>,
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
-    pub output: OutputFormat,
+    pub(crate) output: OutputFormat,
 }
 
 /// `plumb lab sink`
 #[derive(Debug, Args)]
-pub struct LabSinkArgs {
+pub(crate) struct LabSinkArgs {
     /// Port on 127.0.0.1; without it the system chooses a free one
     #[arg(long)]
-    pub port: Option<u16>,
+    pub(crate) port: Option<u16>,
     /// A topic that is there from the start; others appear when a client asks for them
     #[arg(long, value_name = "NAME")]
-    pub topic: Option<String>,
+    pub(crate) topic: Option<String>,
     /// Partitions of each topic
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=10_000))]
-    pub partitions: i32,
+    pub(crate) partitions: i32,
     /// Newest bytes of each partition that stay, to be consumed; 0: nothing stays
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_bytes)]
-    pub keep: Bytes,
+    pub(crate) keep: Bytes,
     /// Every answer to a produce or fetch request comes this much later
     #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
-    pub delay: Option<Nanos>,
+    pub(crate) delay: Option<Nanos>,
     /// Every Nth record is acknowledged and not stored: a client that counts must miss it
     #[arg(long, value_name = "N", requires = "topic", value_parser = clap::value_parser!(u64).range(1..))]
-    pub drop_every: Option<u64>,
+    pub(crate) drop_every: Option<u64>,
     /// Every Nth record is stored twice
     #[arg(long, value_name = "N", requires = "topic", value_parser = clap::value_parser!(u64).range(1..))]
-    pub duplicate_every: Option<u64>,
+    pub(crate) duplicate_every: Option<u64>,
     /// Ends by itself after this time, as by Ctrl-C
     #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
-    pub duration: Option<Nanos>,
+    pub(crate) duration: Option<Nanos>,
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
-    pub output: OutputFormat,
+    pub(crate) output: OutputFormat,
 }
 
 /// What the sink is, and is not.
@@ -368,15 +368,15 @@ It speaks the Kafka protocol in the clear on 127.0.0.1, and is no Kafka: one nod
 
 /// `plumb lab status`
 #[derive(Debug, Args)]
-pub struct LabStatusArgs {
+pub(crate) struct LabStatusArgs {
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
-    pub output: OutputFormat,
+    pub(crate) output: OutputFormat,
 }
 
 /// How `plumb report` prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ReportFormat {
+pub(crate) enum ReportFormat {
     /// For people.
     Text,
     /// The whole document, for programs.
@@ -389,46 +389,46 @@ pub enum ReportFormat {
 
 /// `plumb report`
 #[derive(Debug, Args)]
-pub struct ReportArgs {
-    /// A run's directory, or its run.json
-    pub run: PathBuf,
+pub(crate) struct ReportArgs {
+    /// The directory of a run, a probe, a sizing or a trial on a fleet, or the document in it
+    pub(crate) run: PathBuf,
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
-    pub output: ReportFormat,
+    pub(crate) output: ReportFormat,
     /// Minimum and p75 of each setup too, as text
     #[arg(long)]
-    pub all_figures: bool,
+    pub(crate) all_figures: bool,
     /// With --output omb: write a file for each step into this directory, named as the benchmark names them
     #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    pub(crate) out: Option<PathBuf>,
     /// Also write the page to this file
     #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
+    pub(crate) html: Option<PathBuf>,
     /// Also write the winner's settings into this directory, as files to install
     #[arg(long, value_name = "DIR")]
-    pub install: Option<PathBuf>,
+    pub(crate) install: Option<PathBuf>,
     /// When the run fails.
     #[command(flatten)]
-    pub conditions: ConditionArgs,
+    pub(crate) conditions: ConditionArgs,
 }
 
 /// `plumb compare`
 #[derive(Debug, Args)]
-pub struct CompareArgs {
+pub(crate) struct CompareArgs {
     /// The first run: its directory or run.json; RUN#STEP for one step of it, by name or by number (RUN#1)
     #[arg(value_name = "RUN[#STEP]")]
-    pub first: String,
+    pub(crate) first: String,
     /// The second
     #[arg(value_name = "RUN[#STEP]")]
-    pub second: String,
+    pub(crate) second: String,
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
-    pub output: CompareOutput,
+    pub(crate) output: CompareOutput,
 }
 
 /// How `plumb compare` and `plumb trial power` print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CompareOutput {
+pub(crate) enum CompareOutput {
     /// For people.
     Text,
     /// For programs.
@@ -437,25 +437,25 @@ pub enum CompareOutput {
 
 /// `plumb explain`
 #[derive(Debug, Args)]
-pub struct ExplainArgs {
+pub(crate) struct ExplainArgs {
     /// A finding's id; without it, all are listed
-    pub finding: Option<String>,
+    pub(crate) finding: Option<String>,
 }
 
 /// `plumb completions`
 #[derive(Debug, Args)]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
-    pub shell: clap_complete::Shell,
+    pub(crate) shell: clap_complete::Shell,
 }
 
 /// `plumb man`
 #[derive(Debug, Args)]
-pub struct ManArgs {
+pub(crate) struct ManArgs {
     /// Directory for the pages, one for each command; it is made if it is not there
     #[arg(value_name = "DIR")]
-    pub directory: PathBuf,
+    pub(crate) directory: PathBuf,
 }
 
 fn parse_rate(text: &str) -> Result<f64, String> {

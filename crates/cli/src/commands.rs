@@ -12,7 +12,7 @@ mod probe;
 mod property;
 mod report;
 mod run;
-mod size;
+pub(crate) mod size;
 mod throughput;
 mod trial;
 
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
 fn carry_out(plan: Plan, output: &OutputArgs) -> Result<End> {
     if output.dry_run {
         Conditions::check(&output.conditions)?;
-        return dry_run(&plan, (output.output, output.out.as_deref()));
+        return dry_run(&plan, output.output, output.out.as_deref());
     }
     let stop = stop::flag()?;
     let conditions = Conditions::new(&output.conditions)?;
@@ -99,7 +99,7 @@ fn ended(finished: &Finished, output: &OutputArgs, conditions: Conditions) -> Re
 }
 
 /// Shows a plan.
-fn dry_run(plan: &Plan, (format, out): (OutputFormat, Option<&Path>)) -> Result<End> {
+fn dry_run(plan: &Plan, format: OutputFormat, out: Option<&Path>) -> Result<End> {
     // What a run would refuse is refused here too.
     plumb_session::check(plan)?;
     out.map_or(Ok(()), run_dir::refuse_taken)?;

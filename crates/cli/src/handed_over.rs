@@ -1,12 +1,10 @@
 //! What a finished run hands over beside its document: its page, and files to install where a setting came out ahead.
 
+use crate::result_dir::PAGE;
 use crate::{install_dir, printer};
 use anyhow::Result;
 use plumb_session::Finished;
 use std::path::PathBuf;
-
-/// Name of the page in a run's directory.
-const PAGE: &str = "report.html";
 
 /// Where it is.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! The only crate that reads arguments, prints, and decides exit codes. A command turns its words
 //! into a [`plumb_model::plan::Plan`]; [`plumb_session`] runs it and tells `progress` what happens; the report crate renders the document.
 
-pub mod args;
+mod args;
 mod client_properties;
 mod commands;
 mod compat;
@@ -16,6 +16,7 @@ mod judged;
 mod near;
 mod printer;
 mod progress;
+mod result_dir;
 mod scenario_file;
 pub mod schema;
 mod stop;

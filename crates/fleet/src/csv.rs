@@ -1,32 +1,27 @@
 //! A CSV file of samples, line by line; the delimiter is the one that its header has most of.
 
 use crate::batch::{Batch, NO_NAME, NO_TIME, NameColumn};
+use crate::batch_sink::{BatchSink, opening};
 use crate::error::FleetInputError;
-use crate::files::{BatchSink, opening};
-use crate::groups::without_mark;
 use crate::instant::instant;
+use crate::quotes::Quotes;
 use crate::request::FleetColumns;
 use crate::rows::Refused;
-use crate::text::text;
+use crate::text::{delimiter, line_of, without_mark};
 use ::csv::{ByteRecord, Error, ReaderBuilder};
 use jiff::tz::TimeZone;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::Path;
 
 /// Rows that are passed on together.
 const BATCH_ROWS: usize = 1 << 16;
 
-/// A header is not longer than this.
-const HEADER_LIMIT_BYTES: u64 = 1 << 20;
-
 /// Names of a column that are told apart; more are no names of servers or groups.
 const NAMES_LIMIT: usize = 10_000_000;
 
-const DELIMITERS: [u8; 3] = *b",;\t";
-
-/// What stands for no value, beside nothing and what is a number that is none (NaN, inf).
+/// The words for no value, beside nothing and numbers that are none (NaN, inf).
 const NONE: [&str; 7] = ["NA", "N/A", "n/a", "null", "NULL", "None", "-"];
 
 /// Reads a file.
@@ -49,6 +44,7 @@ pub(crate) fn read(
     let header: Vec<String> =
         header.iter().map(|name| without_mark(&String::from_utf8_lossy(name))).collect();
     let mut lines = Lines::new(path, &header, columns)?;
+    let mut quotes = Quotes::new(path, delimiter, header.len(), lines.used());
     sink.begin();
     let mut record = ByteRecord::new();
     let passed_on = |lines: &mut Lines<'_>, at: u64, sink: &mut dyn BatchSink| {
@@ -61,6 +57,7 @@ pub(crate) fn read(
             Ok(false) => break,
             Ok(true) => {
                 let line = line_of(&record, reader.position().line());
+                quotes.check(&record)?;
                 let fields = record.len();
                 // A delimiter at the end of a line is no field.
                 if record.iter().skip(header.len()).any(|cell| !cell.trim_ascii().is_empty()) {
@@ -75,6 +72,7 @@ pub(crate) fn read(
             passed_on(&mut lines, reader.position().byte(), sink)?;
         }
     }
+    quotes.closed()?;
     passed_on(&mut lines, reader.position().byte(), sink)
 }
 
@@ -82,36 +80,7 @@ fn damaged(path: &Path, error: &Error) -> FleetInputError {
     FleetInputError::Damaged { path: path.to_owned(), format: "CSV", reason: error.to_string() }
 }
 
-/// The line that a record begins in. The reader's own figure is that of the empty lines before it, if there are any; `next` is the
-/// line after the record.
-pub(crate) fn line_of(record: &ByteRecord, next: u64) -> u64 {
-    let from = record.position().map_or(0, ::csv::Position::line);
-    let lines = next.saturating_sub(from);
-    match lines {
-        0 | 1 => from,
-        _ => {
-            let inside = record.as_slice().iter().filter(|byte| **byte == b'\n').count() as u64;
-            from + (lines - 1).saturating_sub(inside)
-        }
-    }
-}
-
-/// The delimiter that the first line has most of: a comma, a semicolon or a tab.
-///
-/// # Errors
-///
-/// What reading the file's begin ends with, and a file that is no text.
-pub fn delimiter(path: &Path, file: &mut BufReader<File>) -> Result<u8, FleetInputError> {
-    let shown = file.fill_buf().map_err(|source| opening(path, source))?;
-    text(path, shown)?;
-    let shown = &shown[..shown.len().min(HEADER_LIMIT_BYTES as usize)];
-    let header = shown.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let count = |delimiter: &u8| header.iter().filter(|byte| *byte == delimiter).count();
-    // Of equals, the first of the list: a file with one column has none at all.
-    Ok(DELIMITERS.into_iter().rev().max_by_key(count).unwrap_or(b','))
-}
-
-/// Where the columns are, and the rows that were not passed on yet.
+/// The places of the columns, and the rows that were not passed on yet.
 struct Lines<'a> {
     path: &'a Path,
     server: Names,
@@ -171,6 +140,13 @@ impl<'a> Lines<'a> {
             site,
             hardware,
         })
+    }
+
+    /// The places of the columns that are read.
+    fn used(&self) -> Vec<usize> {
+        let names = [&self.part, &self.group, &self.site, &self.hardware].into_iter().flatten();
+        let names = names.chain([&self.server]).map(|names| names.place);
+        names.chain([self.time, self.metric]).chain(self.load).collect()
     }
 
     fn add(&mut self, record: &ByteRecord, line: u64, zone: &TimeZone) -> Result<(), FleetInputError> {

@@ -1,4 +1,4 @@
-//! What can go wrong with a fleet's figures, whose fault it is, and what to do next.
+//! The errors of a fleet's figures, whose fault each is, and what to do next.
 
 use plumb_model::fault::{Fault, HasFault};
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ pub enum FleetInputError {
     Open {
         /// As given.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// No file was named.
@@ -24,11 +24,11 @@ pub enum FleetInputError {
     NoColumn {
         /// The file.
         path: PathBuf,
-        /// What was looked for.
+        /// The column's name.
         column: String,
-        /// What it is for.
+        /// The purpose of the column.
         role: &'static str,
-        /// What there is.
+        /// The columns that are there.
         columns: Vec<String>,
     },
     /// A column that every groups file has.
@@ -36,9 +36,9 @@ pub enum FleetInputError {
     NoGroupsColumn {
         /// The file.
         path: PathBuf,
-        /// What was looked for.
+        /// The column's name.
         column: &'static str,
-        /// What there is.
+        /// The columns that are there.
         columns: Vec<String>,
     },
     /// Two columns of one name: which is meant?
@@ -48,7 +48,7 @@ pub enum FleetInputError {
         path: PathBuf,
         /// The name.
         column: String,
-        /// How often.
+        /// The number of columns of that name.
         count: usize,
     },
     /// A column whose values cannot be what it is for.
@@ -58,11 +58,11 @@ pub enum FleetInputError {
         path: PathBuf,
         /// The column.
         column: String,
-        /// What it is for.
+        /// The purpose of the column.
         role: &'static str,
-        /// What it would have to be.
+        /// The type that it would have to have.
         expected: &'static str,
-        /// What it is.
+        /// The type that it has.
         got: String,
     },
     /// Not in the file format that its first bytes promise, or damaged.
@@ -72,7 +72,7 @@ pub enum FleetInputError {
         path: PathBuf,
         /// `CSV` or `Parquet`.
         format: &'static str,
-        /// What the reader says.
+        /// The reader's message.
         reason: String,
     },
     /// Packed, or in another encoding of text.
@@ -80,9 +80,9 @@ pub enum FleetInputError {
     NotText {
         /// The file.
         path: PathBuf,
-        /// What its first bytes say.
+        /// The kind of file that its first bytes tell.
         what: &'static str,
-        /// What makes text of it.
+        /// The command that makes text of it.
         mend: &'static str,
     },
     /// A Parquet column that needs a library that is not here.
@@ -107,6 +107,22 @@ pub enum FleetInputError {
         /// Those of the header.
         expected: usize,
     },
+    /// A quote in a CSV file that takes in the lines behind it.
+    #[error("{path}:{line}: a quote opens here and is not closed in its line, so the lines behind it are no rows", path = path.display())]
+    OpenQuote {
+        /// The file.
+        path: PathBuf,
+        /// The line in which it opens.
+        line: u64,
+    },
+    /// A Parquet column that only who has its key can read.
+    #[error("{path}: the column {column} is encrypted, and columns are read without keys", path = path.display())]
+    Encrypted {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+    },
     /// So many rows are unusable that the file is probably not what the flags say.
     #[error("{unusable} of {rows} rows cannot be used, such as {example}; expected at most 5 %")]
     TooManyUnusable {
@@ -114,7 +130,7 @@ pub enum FleetInputError {
         unusable: u64,
         /// All rows.
         rows: u64,
-        /// Where and why.
+        /// The place and the reason.
         example: String,
     },
     /// A server cannot be in both groups.
@@ -126,11 +142,11 @@ pub enum FleetInputError {
         server: String,
         /// The group's name where it was met first.
         first: String,
-        /// Where.
+        /// The place.
         first_place: String,
         /// The other group's name.
         second: String,
-        /// Where.
+        /// The place.
         second_place: String,
     },
     /// A group that nobody is in.
@@ -163,7 +179,7 @@ pub enum FleetInputError {
     NoSamples {
         /// `metric` or `load`.
         quantity: &'static str,
-        /// What was there instead.
+        /// The text that was there instead.
         reason: String,
     },
     /// A state that was called a counter.
@@ -177,7 +193,7 @@ pub enum FleetInputError {
         falls: u64,
         /// Steps between two samples.
         steps: u64,
-        /// Where.
+        /// The place.
         example: String,
     },
     /// Nobody said what a sample is, and it looks like a counter.
@@ -228,7 +244,7 @@ pub enum FleetInputError {
         /// Length of an interval.
         interval_s: i64,
     },
-    /// Nothing whole is left.
+    /// No interval is whole.
     #[error("the samples ({first} to {last}) cover no whole interval")]
     NoWholeInterval {
         /// The first sample.
@@ -254,7 +270,7 @@ pub enum FleetInputError {
     },
     /// The metrics server.
     #[error(transparent)]
-    Prometheus(#[from] crate::prometheus::PrometheusError),
+    Prometheus(#[from] crate::prometheus::error::PrometheusError),
     /// The user asked for an end.
     #[error("stopped before everything was read")]
     Stopped,
@@ -308,6 +324,12 @@ impl HasFault for FleetInputError {
             }
             FleetInputError::MoreFields { .. } => {
                 "is a number written with a thousands separator that is also the delimiter? Write it without: 1182, not 1,182"
+            }
+            FleetInputError::OpenQuote { .. } => {
+                "close it in its line, or write \"\" for a quote that belongs to a cell; a cell of several lines may stand in a column that is not read"
+            }
+            FleetInputError::Encrypted { .. } => {
+                "write a copy without encryption: pyarrow.parquet.read_table(FILE, decryption_properties=...), then write_table"
             }
             FleetInputError::TooManyUnusable { .. } => {
                 "are these the right columns? Times are RFC 3339, local dates and times, or numbers since 1970; \

@@ -1,4 +1,4 @@
-//! What was left out or mended, each counted with an example. One row of [`EXCLUSIONS`] for each kind.
+//! The data that were left out or mended, each kind counted with an example. One row of [`EXCLUSIONS`] for each kind.
 
 use plumb_model::fleet::Exclusion;
 
@@ -36,10 +36,10 @@ pub(crate) enum Left {
     Warning,
 }
 
-/// What intervals are called that have too few samples for a value: so are all of them where the time between two samples is wrong.
+/// The name of intervals that have too few samples for a value: so are all of them where the time between two samples is wrong.
 pub const TOO_FEW_SAMPLES: &str = "intervals of a server with less than half of their samples";
 
-/// Each kind with what a user reads: what it is, and what was done.
+/// Each kind with the user's words: its name, and its treatment.
 const EXCLUSIONS: &[(Left, &str, &str)] = &[
     (Left::BrokenRow, "rows that cannot be read", "left out"),
     (Left::NoServer, "rows without a server", "left out"),
@@ -104,7 +104,7 @@ const EXCLUSIONS: &[(Left, &str, &str)] = &[
     (Left::Warning, "warnings of the metrics server", "believed all the same, as asked"),
 ];
 
-/// How often, and the first example.
+/// The number of cases, and the first example.
 #[derive(Debug, Clone, Default)]
 struct Count {
     count: u64,
@@ -122,7 +122,7 @@ impl Exclusions {
         Exclusions { counts: vec![Count::default(); EXCLUSIONS.len()] }
     }
 
-    /// One more; the example is made of the first only.
+    /// Counts one more; the example is made of the first only.
     pub(crate) fn add(&mut self, kind: Left, example: impl FnOnce() -> String) {
         self.add_many(kind, 1, example);
     }
@@ -147,7 +147,7 @@ impl Exclusions {
         &self.counts[kind as usize].example
     }
 
-    /// What another part of the work counted.
+    /// Adds the counts of another part of the work.
     pub(crate) fn merge(&mut self, other: Exclusions) {
         for (mine, theirs) in self.counts.iter_mut().zip(other.counts) {
             if mine.count == 0 {
@@ -157,7 +157,7 @@ impl Exclusions {
         }
     }
 
-    /// Those that there are, in the order of the table.
+    /// The kinds that were counted, in the order of the table.
     pub(crate) fn into_rows(self) -> Vec<Exclusion> {
         let rows = EXCLUSIONS.iter().zip(self.counts).filter(|(_, count)| count.count > 0);
         rows.map(|((_, what, done), Count { count, example })| Exclusion {

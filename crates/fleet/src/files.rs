@@ -1,6 +1,7 @@
 //! Files of samples, each a CSV or a Parquet file by its first bytes, read in the order in which they are named.
 
 use crate::batch::Batch;
+use crate::batch_sink::{BatchSink, opening};
 use crate::error::FleetInputError;
 use crate::exclusions::Exclusions;
 use crate::intervals::Intervals;
@@ -15,24 +16,11 @@ use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How often somebody is told how far it is.
+/// The interval at which progress is reported.
 const TOLD_EVERY: Duration = Duration::from_millis(100);
 
 /// The first bytes of a Parquet file.
 const PARQUET_MARK: &[u8; 4] = b"PAR1";
-
-/// Takes what a reader of one file format reads.
-pub(crate) trait BatchSink {
-    /// The names of what follows are numbered anew.
-    fn begin(&mut self);
-
-    /// `read` is how much of the file is behind, 0..1.
-    ///
-    /// # Errors
-    ///
-    /// [`Refused`], and the reader ends.
-    fn batch(&mut self, batch: &Batch, read: f64) -> Result<(), Refused>;
-}
 
 /// Reads all files into a table.
 pub(crate) fn read(
@@ -161,7 +149,7 @@ impl Input<'_, '_> {
     }
 }
 
-/// Between a reader and the rows: what the names mean, and who wants to know how far it is.
+/// The link between a reader and the rows: the meaning of the names, and the progress to report.
 struct Passing<'a, 'w, S> {
     rows: &'a mut Rows,
     sink: &'a mut S,
@@ -200,10 +188,6 @@ fn is_parquet(path: &Path) -> std::io::Result<bool> {
         Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-pub(crate) fn opening(path: &Path, source: std::io::Error) -> FleetInputError {
-    FleetInputError::Open { path: path.to_owned(), source }
 }
 
 #[cfg(test)]

@@ -1,14 +1,45 @@
 //! The groups file: a CSV with `server`, `group` and, if there are any, `site` and `hardware`.
 
-use crate::csv::{delimiter, line_of};
 use crate::error::FleetInputError;
 use crate::exclusions::{Exclusions, Left};
+use crate::quotes::Quotes;
 use crate::request::GroupNames;
-use crate::servers::Membership;
+use crate::text::{delimiter, line_of, without_mark};
+use plumb_model::fleet::FleetGroup;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
+
+/// The group of a server, as far as it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Membership {
+    /// Nothing yet.
+    Unknown,
+    Control,
+    Test,
+    /// In a group that is not compared.
+    Neither,
+}
+
+impl Membership {
+    pub(crate) fn new(group: &str, names: &GroupNames) -> Self {
+        match group {
+            group if group == names.control => Membership::Control,
+            group if group == names.test => Membership::Test,
+            "" => Membership::Unknown,
+            _ => Membership::Neither,
+        }
+    }
+
+    pub(crate) fn group(self) -> Option<FleetGroup> {
+        match self {
+            Membership::Control => Some(FleetGroup::Control),
+            Membership::Test => Some(FleetGroup::Test),
+            Membership::Unknown | Membership::Neither => None,
+        }
+    }
+}
 
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +51,7 @@ pub(crate) struct ListedServer {
     line: u64,
 }
 
-/// What the file says of each server.
+/// The lines of the file by server.
 pub(crate) type ListedServers = BTreeMap<String, ListedServer>;
 
 /// Reads a groups file.
@@ -55,17 +86,20 @@ pub(crate) fn read(
     let (server, group) = (needed("server")?, needed("group")?);
     let (site, hardware) = (place("site"), place("hardware"));
     let mut listed = ListedServers::new();
+    let used: Vec<usize> = [Some(server), Some(group), site, hardware].into_iter().flatten().collect();
+    let mut quotes = Quotes::new(path, delimiter, header.len(), used);
     let mut record = ::csv::StringRecord::new();
     while reader.read_record(&mut record).map_err(damaged)? {
         let cell = |place: Option<usize>| place.and_then(|place| record.get(place)).unwrap_or("").to_owned();
         let line = line_of(record.as_byte_record(), reader.position().line());
+        quotes.check(record.as_byte_record())?;
         let name = cell(Some(server));
         if name.is_empty() {
             left.add(Left::NoServer, || format!("{}:{line}", path.display()));
             continue;
         }
         let group = cell(Some(group));
-        let membership = Membership::of(&group, names);
+        let membership = Membership::new(&group, names);
         let entry = ListedServer { membership, site: cell(site), hardware: cell(hardware), group, line };
         match listed.get(&name) {
             None => {
@@ -85,6 +119,7 @@ pub(crate) fn read(
             }
         }
     }
+    quotes.closed()?;
     both_there(path, names, &listed)?;
     Ok(listed)
 }
@@ -101,11 +136,6 @@ fn both_there(path: &Path, names: &GroupNames, listed: &ListedServers) -> Result
         }
     }
     Ok(())
-}
-
-/// A header's name without the mark that some programs put before a file in UTF-8.
-pub(crate) fn without_mark(name: &str) -> String {
-    name.trim_start_matches('\u{feff}').trim().to_owned()
 }
 
 #[cfg(test)]

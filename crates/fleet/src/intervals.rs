@@ -1,4 +1,4 @@
-//! Which interval a moment is in: days of the calendar in a zone, or a fixed number of seconds counted from the change.
+//! The interval of each moment: days of the calendar in a zone, or a fixed number of seconds counted from the change.
 //!
 //! Days are found with the zone's rules and have 23 or 25 hours where daylight time begins or ends.
 
@@ -10,7 +10,7 @@ use jiff::{Span, Timestamp};
 /// Times that are believed: before and after, a number is of another unit or no time at all. 1971 and 2200, UTC.
 const BELIEVED_MS: std::ops::Range<i64> = 31_536_000_000..7_258_118_400_000;
 
-/// What is less than this part of an interval away from its ends is at them: scrapes are not punctual. Ours.
+/// The part of an interval within which a moment counts as at its begin or end: scrapes are not punctual. Ours.
 const EDGE_PART: i64 = 100;
 
 const EPOCH: Date = date(1970, 1, 1);
@@ -29,7 +29,7 @@ impl Interval {
         (self.start_ms..self.end_ms).contains(&time_ms)
     }
 
-    /// Whether a moment of it is neither at its begin nor at its end, as the stamp of a whole interval's value would be.
+    /// True if a moment of it is neither at its begin nor at its end, as the stamp of a whole interval's value would be.
     pub(crate) fn has_inside(&self, time_ms: i64) -> bool {
         let apart_ms = (time_ms - self.start_ms).min(self.end_ms - time_ms);
         apart_ms > self.length_ms() / EDGE_PART
@@ -66,7 +66,7 @@ pub(crate) struct Moment {
     pub(crate) time_ms: i64,
     /// Number of its interval.
     pub(crate) interval: i32,
-    /// Whether it is neither at that one's begin nor at its end: see [`Interval::has_inside`].
+    /// True if it is neither at that one's begin nor at its end: see [`Interval::has_inside`].
     pub(crate) inside: bool,
 }
 
@@ -91,34 +91,34 @@ impl Intervals {
         }
     }
 
-    /// Whether a time can be one.
+    /// True if a time can be one.
     pub(crate) fn believes(time_ms: i64) -> bool {
         BELIEVED_MS.contains(&time_ms)
     }
 
-    /// Whether the samples of this moment were asked for.
+    /// True if the samples of this moment were asked for.
     pub(crate) fn wants(&self, time_ms: i64) -> bool {
         (self.from_ms..self.until_ms).contains(&time_ms)
     }
 
-    /// Whether all of an interval was asked for.
+    /// True if all of an interval was asked for.
     pub(crate) fn wants_all(&self, interval: &Interval) -> bool {
         interval.start_ms >= self.from_ms && interval.end_ms <= self.until_ms
     }
 
-    /// What is known of a moment that is believed.
+    /// The interval of a moment that is believed, and its place in it.
     #[inline]
     pub(crate) fn moment(&mut self, time_ms: i64) -> Moment {
         // Nobody believes the moment 0, which is what there is before the first.
         if self.moment.time_ms != time_ms {
-            let interval = self.of(time_ms);
+            let interval = self.interval_at(time_ms);
             self.moment = Moment { time_ms, interval: interval.index, inside: interval.has_inside(time_ms) };
         }
         self.moment
     }
 
     /// The interval of a moment that is believed.
-    pub(crate) fn of(&mut self, time_ms: i64) -> Interval {
+    pub(crate) fn interval_at(&mut self, time_ms: i64) -> Interval {
         if !self.last.contains(time_ms) {
             self.last = self.find(time_ms);
         }
@@ -202,11 +202,11 @@ mod tests {
     #[test]
     fn days_have_23_and_25_hours_where_daylight_time_begins_and_ends() {
         let mut days = Intervals::new(&window(FleetInterval::Days, "Europe/Berlin", None));
-        let spring = days.of(ms("2026-03-29T12:00:00Z"));
+        let spring = days.interval_at(ms("2026-03-29T12:00:00Z"));
         assert_eq!(spring.start_ms, ms("2026-03-28T23:00:00Z"));
         assert_eq!(spring.length_ms(), 23 * 3_600_000);
-        assert_eq!(days.of(ms("2026-10-25T00:30:00Z")).length_ms(), 25 * 3_600_000);
-        assert_eq!(days.of(ms("2026-10-26T00:30:00Z")).length_ms(), 24 * 3_600_000);
+        assert_eq!(days.interval_at(ms("2026-10-25T00:30:00Z")).length_ms(), 25 * 3_600_000);
+        assert_eq!(days.interval_at(ms("2026-10-26T00:30:00Z")).length_ms(), 24 * 3_600_000);
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
             let mut days = Intervals::new(&window(FleetInterval::Days, zone, None));
             for hour in 0..24 * 366 * 3 {
                 let moment = ms("2011-01-01T00:30:00Z") + hour * 3_600_000;
-                let day = days.of(moment);
+                let day = days.interval_at(moment);
                 assert!(day.contains(moment), "{zone} {moment}");
                 assert_eq!(days.at(day.index), day, "{zone}");
             }
@@ -228,8 +228,11 @@ mod tests {
         let mut hours =
             Intervals::new(&window(FleetInterval::Seconds(3600), "UTC", Some("2026-03-01T10:17:00Z")));
         let change = ms("2026-03-01T10:17:00Z");
-        assert_eq!(hours.of(change), Interval { index: 0, start_ms: change, end_ms: change + 3_600_000 });
-        assert_eq!(hours.of(change - 1).index, -1);
+        assert_eq!(
+            hours.interval_at(change),
+            Interval { index: 0, start_ms: change, end_ms: change + 3_600_000 }
+        );
+        assert_eq!(hours.interval_at(change - 1).index, -1);
         assert_eq!(hours.at(-1).end_ms, change);
     }
 
@@ -251,7 +254,7 @@ mod tests {
         assert!(!days.wants(ms(from) - 1) && days.wants(ms(from)));
         assert!(days.wants(ms(until) - 1) && !days.wants(ms(until)));
         let whole = |time_ms| {
-            let day = days.of(time_ms);
+            let day = days.interval_at(time_ms);
             days.wants_all(&day)
         };
         let days_of = [ms(from) - 1, ms(from), ms(until) - 1, ms(until)].map(whole);

@@ -13,6 +13,7 @@
 //! a count: what cannot be used is an error, or an exclusion with how often and an example. Read `request.rs` next.
 
 mod batch;
+mod batch_sink;
 mod csv;
 mod error;
 mod exclusions;
@@ -23,6 +24,7 @@ mod intervals;
 mod order;
 mod parquet;
 mod prometheus;
+mod quotes;
 mod request;
 mod rows;
 mod servers;
@@ -31,7 +33,6 @@ mod text;
 mod track;
 mod value;
 
-pub use csv::delimiter;
 pub use error::FleetInputError;
 pub use exclusions::TOO_FEW_SAMPLES;
 pub use instant::instant;
@@ -40,6 +41,7 @@ pub use request::{
     FleetColumns, FleetFiles, FleetGroups, FleetInterval, FleetProgress, FleetRequest, FleetSource,
     FleetWindow, GroupNames, PrometheusSource, Sampling, Watch,
 };
+pub use text::delimiter;
 
 use plumb_model::fleet::FleetTable;
 

@@ -37,7 +37,14 @@ pub(crate) struct Steps {
     pub(crate) example: String,
 }
 
-/// Which quantity a sample is of.
+/// A value of one quantity with its time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TimedValue {
+    pub(crate) time_ms: i64,
+    pub(crate) value: f64,
+}
+
+/// The quantity of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quantity {
     Metric,
@@ -109,7 +116,7 @@ impl Tracks {
         &mut self,
         quantity: Quantity,
         series: u32,
-        (time_ms, value): (i64, f64),
+        sample: TimedValue,
         server: &str,
     ) -> Result<(), Refused> {
         let track = match quantity {
@@ -117,6 +124,7 @@ impl Tracks {
             Quantity::Load => self.load.as_mut(),
         };
         let Some(track) = track else { return Ok(()) };
+        let TimedValue { time_ms, value } = sample;
         let moment = self.intervals.moment(time_ms);
         let pushed = track.push(series, moment, value, &mut self.intervals);
         if pushed == Pushed::Earlier {
@@ -169,7 +177,7 @@ impl SampleSink for Tracks {
 pub(crate) struct Sorter {
     samples: Vec<Sample>,
     kept: usize,
-    /// How many parts the series are in, and which of them is kept.
+    /// The number of parts of the series, and the one that is kept.
     parts: u32,
     part: u32,
 }
@@ -240,8 +248,8 @@ mod tests {
                 from: None,
                 until: None,
             },
-            metric_kind: Sampling::Said(SampleKind::Counter),
-            load_kind: Sampling::Said(SampleKind::Increments),
+            metric_kind: Sampling::Stated(SampleKind::Counter),
+            load_kind: Sampling::Stated(SampleKind::Increments),
             step_s: None,
         }
     }

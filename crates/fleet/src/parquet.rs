@@ -9,14 +9,14 @@ mod moments;
 mod numbers;
 
 use crate::batch::{Batch, NameColumn};
+use crate::batch_sink::{BatchSink, opening};
 use crate::error::FleetInputError;
-use crate::files::{BatchSink, opening};
 use crate::request::FleetColumns;
 use crate::rows::Refused;
 use ::parquet::basic::Compression;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
-use columns::Names;
+use columns::{Names, Opened};
 use jiff::tz::TimeZone;
 use moments::Moments;
 use numbers::Numbers;
@@ -79,14 +79,14 @@ pub(crate) fn read(
     })
 }
 
-/// What a thread sends: a row group is some batches and an end.
+/// A message of a thread: a row group is some batches and an end.
 enum Sent {
     Batch(Box<Batch>),
     GroupEnd,
     Error(FleetInputError),
 }
 
-/// Why nothing more is passed on.
+/// The reason why nothing more is passed on.
 enum Ended {
     Refused(Refused),
     /// A thread is gone without a word.
@@ -128,7 +128,7 @@ fn gave_up(path: &Path) -> FleetInputError {
     FleetInputError::Damaged { path: path.to_owned(), format: "Parquet", reason }
 }
 
-/// Where the columns are.
+/// The places of the columns.
 #[derive(Debug, Clone)]
 struct Places {
     server: usize,
@@ -163,6 +163,9 @@ impl Places {
                     role,
                     expected: match role {
                         "time" => "a timestamp, a date, a number or a string",
+                        "metric" | "load" if columns::decimal(&schema.column(place)).is_some() => {
+                            "a number of at most 38 digits"
+                        }
                         "metric" | "load" => "a number",
                         _ => "a string or a whole number",
                     },
@@ -203,10 +206,14 @@ impl Places {
         needed.into_iter().chain([self.load, self.part, self.group, self.site, self.hardware]).flatten()
     }
 
-    /// Whether the columns are compressed in a way that is read here: such a file is whole.
+    /// Checks that the columns are plain and compressed in a way that is read here: a file where they are not is whole all the same.
     fn readable(&self, path: &Path, reader: &SerializedFileReader<File>) -> Result<(), FleetInputError> {
         for group in reader.metadata().row_groups() {
             for column in self.all().map(|place| group.column(place)) {
+                if column.crypto_metadata().is_some() {
+                    let column = column.column_descr().name().to_owned();
+                    return Err(FleetInputError::Encrypted { path: path.to_owned(), column });
+                }
                 let compression = match column.compression() {
                     Compression::BROTLI(_) => "Brotli",
                     Compression::LZO => "LZO",
@@ -259,9 +266,11 @@ impl Decoder<'_> {
     ) -> Result<Result<(), NobodyTakes>, ParquetError> {
         let group = reader.get_row_group(group)?;
         let schema = group.metadata().schema_descr();
-        let column = |place: usize| Ok((schema.column(place), group.get_column_reader(place)?));
-        let names = |place: Option<usize>| place.map(|place| Names::of(&*group, place)).transpose();
-        let mut server = Names::of(&*group, self.places.server)?;
+        let column = |place: usize| {
+            Ok(Opened { descriptor: schema.column(place), reader: group.get_column_reader(place)? })
+        };
+        let names = |place: Option<usize>| place.map(|place| Names::open(&*group, place)).transpose();
+        let mut server = Names::open(&*group, self.places.server)?;
         let mut time = Moments::new(column(self.places.time)?, self.zone.clone())?;
         let mut metric = Numbers::new(column(self.places.metric)?)?;
         let mut load = self.places.load.map(|place| column(place).and_then(Numbers::new)).transpose()?;

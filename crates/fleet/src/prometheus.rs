@@ -8,26 +8,28 @@
 mod answer;
 mod client;
 mod config;
-mod error;
+pub(crate) mod error;
 mod query;
 mod tls;
+mod tls_fault;
 
 pub use error::PrometheusError;
-pub use tls::TlsFault;
+pub use tls_fault::TlsFault;
 
 use crate::error::FleetInputError;
 use crate::exclusions::{Exclusions, Left};
 use crate::intervals::Intervals;
-use crate::order::{Quantity, Tracks};
+use crate::order::{Quantity, TimedValue, Tracks};
 use crate::request::{FleetGroups, FleetProgress, FleetRequest, PrometheusSource, Watch};
 use crate::rows::{Refused, Rows};
-use crate::servers::{Label, Servers};
+use crate::servers::{Label, RowPlace, Servers};
 use crate::table;
 use answer::Series;
 use client::Client;
 use plumb_model::fleet::{FleetTable, SampleKind};
 use query::Query;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 /// Samples that a piece should have. Ours: some 30 MB of JSON.
 const PIECE_SAMPLES: usize = 1_000_000;
@@ -80,7 +82,7 @@ pub(crate) fn read(
     })
 }
 
-/// What is asked for, its end not in it.
+/// The span of time to ask for, its end not in it.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     from_ms: i64,
@@ -102,9 +104,9 @@ struct Reading<'a, 'w> {
 #[derive(Default)]
 struct KnownSeries {
     numbers: HashMap<BTreeMap<String, String>, u32>,
-    /// Whose each is.
+    /// The server of each series.
     servers: Vec<u32>,
-    /// Of series without a server that matters: they are met again in every piece.
+    /// The labels of series without a server that matters: they are met again in every piece.
     skipped: HashMap<BTreeMap<String, String>, ()>,
 }
 
@@ -122,7 +124,7 @@ impl Reading<'_, '_> {
         while at_ms < self.span.until_ms {
             self.tell(quantity, at_ms)?;
             let end_ms = query.end_ms(at_ms, piece_ms).min(self.span.until_ms);
-            let answer = match self.client.ask(&query.of(at_ms, end_ms)) {
+            let answer = match self.client.ask(&query.question(at_ms, end_ms)) {
                 Err(error) if error.is_too_much() && piece_ms > SHORTEST_PIECE_MS => {
                     piece_ms = (piece_ms / 4).max(SHORTEST_PIECE_MS);
                     continue;
@@ -133,7 +135,7 @@ impl Reading<'_, '_> {
             let mut samples = 0;
             for series in answer.series {
                 samples += series.samples.len();
-                self.series(quantity, &mut known, series, (at_ms, end_ms))?;
+                self.series(quantity, &mut known, series, at_ms..end_ms)?;
             }
             at_ms = query.next_ms(at_ms, end_ms);
             // At most four times as long at a time: a fleet may have been smaller in the past.
@@ -154,13 +156,13 @@ impl Reading<'_, '_> {
         quantity: Quantity,
         known: &mut KnownSeries,
         series: Series,
-        (from_ms, end_ms): (i64, i64),
+        within_ms: Range<i64>,
     ) -> Result<(), FleetInputError> {
         let Some(number) = self.number(known, series.labels)? else { return Ok(()) };
         let server = known.servers[number as usize];
         for (time_ms, value) in series.samples {
             // Older servers give the sample at the piece's open end, too, which the piece before has.
-            if time_ms < from_ms || time_ms >= end_ms {
+            if !within_ms.contains(&time_ms) {
                 continue;
             }
             self.rows.rows += 1;
@@ -169,7 +171,7 @@ impl Reading<'_, '_> {
                 continue;
             }
             let name = &self.rows.servers.get(server).name;
-            match self.tracks.take_one(quantity, number, (time_ms, value), name) {
+            match self.tracks.take_one(quantity, number, TimedValue { time_ms, value }, name) {
                 Ok(()) => {}
                 Err(Refused::Error(error)) => return Err(*error),
                 Err(Refused::OutOfOrder) => {
@@ -212,7 +214,7 @@ impl Reading<'_, '_> {
         {
             let group = label(group_label);
             let membership = self.rows.servers.membership(group);
-            if self.rows.servers.join(id, membership, group, (0, 0)).is_err() {
+            if self.rows.servers.join(id, membership, group, RowPlace::default()).is_err() {
                 let place = format!("the label {group_label:?}");
                 return Err(FleetInputError::BothGroups {
                     server: server.to_owned(),

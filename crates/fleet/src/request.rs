@@ -1,4 +1,4 @@
-//! What is asked for: where the samples are, which servers are in which group, and how time is divided.
+//! The request: the source of the samples, the servers of each group, and the division of time.
 //!
 //! The words of the command line end here; nothing below knows a flag. Read `files.rs` or `prometheus.rs` next.
 
@@ -11,40 +11,40 @@ use std::path::PathBuf;
 /// Everything that decides what a table says.
 #[derive(Debug, Clone)]
 pub struct FleetRequest {
-    /// Where the samples are.
+    /// The source of the samples.
     pub source: FleetSource,
-    /// Who is in which group.
+    /// The servers of each group.
     pub groups: FleetGroups,
-    /// How time is divided.
+    /// The division of time.
     pub window: FleetWindow,
-    /// What a sample of the metric is.
+    /// The kind of the metric's samples.
     pub metric_kind: Sampling,
-    /// What a sample of the load is.
+    /// The kind of the load's samples.
     pub load_kind: Sampling,
     /// Time between two samples of a server, in seconds; none: the usual one of each server, from its own samples.
     pub step_s: Option<f64>,
 }
 
-/// What a sample is, and who says so.
+/// The kind of samples, and the source of that knowledge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sampling {
     /// The user.
-    Said(SampleKind),
+    Stated(SampleKind),
     /// Nobody: samples of such a source usually are. It is held against the samples.
     Usual(SampleKind),
 }
 
 impl Sampling {
-    /// What it is, whoever says so.
+    /// The kind, from whichever source.
     #[must_use]
     pub fn kind(self) -> SampleKind {
         match self {
-            Sampling::Said(kind) | Sampling::Usual(kind) => kind,
+            Sampling::Stated(kind) | Sampling::Usual(kind) => kind,
         }
     }
 }
 
-/// Where the samples are.
+/// The source of the samples.
 #[derive(Debug, Clone)]
 pub enum FleetSource {
     /// CSV or Parquet files, told apart by their first bytes.
@@ -70,13 +70,13 @@ pub struct PrometheusSource {
     pub site_label: Option<String>,
     /// The label that is the hardware.
     pub hardware_label: Option<String>,
-    /// Who asks: a YAML file in the form of Prometheus' HTTP client settings.
+    /// The client's settings: a YAML file in the form of Prometheus' HTTP client settings.
     pub config: Option<PathBuf>,
     /// Certificates of the authorities to believe, PEM; none: those of the configuration, the environment or the system.
     pub authorities: Option<PathBuf>,
     /// The longest that one answer may take.
     pub timeout_s: u64,
-    /// Whether an answer that the server itself warns about is used; the warnings are counted then.
+    /// True to use an answer that the server itself warns about; the warnings are counted then.
     pub accept_warnings: bool,
 }
 
@@ -96,7 +96,7 @@ pub struct FleetColumns {
     pub server: String,
     /// The name of a part of it, such as an interface: counts of a server's parts are added up.
     pub part: Option<String>,
-    /// When the sample was taken.
+    /// The time of the sample.
     pub time: String,
     /// The metric.
     pub metric: String,
@@ -110,26 +110,26 @@ pub struct FleetColumns {
     pub hardware: Option<String>,
 }
 
-/// Who is in which group.
+/// The servers of each group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FleetGroups {
     /// A CSV file with the columns `server`, `group` and, if there are any, `site` and `hardware`.
     File {
         /// The file.
         path: PathBuf,
-        /// What the groups are called in it.
+        /// The names of the groups in it.
         names: GroupNames,
     },
     /// The source says it: [`FleetColumns::group`], or a label.
     Source {
-        /// What the groups are called there.
+        /// The names of the groups there.
         names: GroupNames,
     },
     /// Nobody is in a group: for planning a trial from the past.
     None,
 }
 
-/// What the two groups are called.
+/// The names of the two groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupNames {
     /// The one that keeps what it has.
@@ -144,14 +144,14 @@ impl Default for GroupNames {
     }
 }
 
-/// How time is divided.
+/// The division of time.
 #[derive(Debug, Clone)]
 pub struct FleetWindow {
-    /// When the change came; none: there was none yet. The interval that it falls into is left out.
+    /// The time of the change; none: there was none yet. The interval that it falls into is left out.
     pub changed_at: Option<Timestamp>,
     /// Length of an interval.
     pub interval: FleetInterval,
-    /// Where days begin, and what times without a zone are taken for.
+    /// The zone in which days begin, and of times that name none.
     pub zone: TimeZone,
     /// Samples before it are left out.
     pub from: Option<Timestamp>,
@@ -168,7 +168,7 @@ pub enum FleetInterval {
     Seconds(u32),
 }
 
-/// How far the reading is.
+/// The progress of the reading.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FleetProgress {
     /// Share of the work done, 0..1.

@@ -5,8 +5,9 @@
 use crate::batch::{Batch, NO_NAME, NO_TIME, NameColumn};
 use crate::error::FleetInputError;
 use crate::exclusions::{Exclusions, Left};
+use crate::groups::Membership;
 use crate::intervals::Intervals;
-use crate::servers::{Label, Membership, Servers};
+use crate::servers::{Label, RowPlace, Servers};
 use std::path::PathBuf;
 
 /// A sample of a known server at a time that was asked for.
@@ -15,7 +16,7 @@ pub(crate) struct Sample {
     pub(crate) time_ms: i64,
     pub(crate) metric: f64,
     pub(crate) load: f64,
-    /// That of its server, or of a part of it: see [`Servers::series`].
+    /// The series of its server, or of a part of it: see [`Servers::series`].
     pub(crate) series: u32,
     /// Number of the sample in the input, so that of two alike the first is known.
     pub(crate) number: u64,
@@ -29,7 +30,7 @@ pub(crate) trait SampleSink {
     fn take(&mut self, sample: Sample, servers: &Servers) -> Result<(), Refused>;
 }
 
-/// Why a sink takes no more.
+/// The reason why a sink takes no more.
 #[derive(Debug)]
 pub(crate) enum Refused {
     /// It needs samples in the order of time.
@@ -47,7 +48,7 @@ impl From<FleetInputError> for Refused {
 #[derive(Debug, Clone)]
 pub(crate) struct Origin {
     pub(crate) path: PathBuf,
-    /// Whether rows are numbered by lines.
+    /// True if rows are numbered by lines.
     pub(crate) by_line: bool,
 }
 
@@ -60,7 +61,7 @@ impl Origin {
     }
 }
 
-/// What the numbers of a stream's names mean.
+/// The meaning of the numbers of a stream's names.
 #[derive(Debug, Default)]
 pub(crate) struct StreamNames {
     servers: Vec<u32>,
@@ -114,7 +115,7 @@ impl Rows {
                 continue;
             }
             if let Some(group) = &batch.group {
-                self.join(server, group.rows[row], names, (origin, batch.place(row)))?;
+                self.join(server, group.rows[row], names, RowPlace { origin, row: batch.place(row) })?;
             }
             if !self.servers.matters(server) {
                 continue;
@@ -164,27 +165,28 @@ impl Rows {
         server: u32,
         group: u32,
         names: &StreamNames,
-        place: (u32, u64),
+        place: RowPlace,
     ) -> Result<(), FleetInputError> {
         let Some(membership) = names.groups.get(group as usize).copied() else { return Ok(()) };
         if membership == self.servers.membership_of(server) {
             return Ok(());
         }
-        self.join_anew(server, (group, membership), names, place)
+        self.join_anew(server, group, membership, names, place)
     }
 
     #[cold]
     fn join_anew(
         &mut self,
         server: u32,
-        (group, membership): (u32, Membership),
+        group: u32,
+        membership: Membership,
         names: &StreamNames,
-        place: (u32, u64),
+        place: RowPlace,
     ) -> Result<(), FleetInputError> {
         let name = &names.group_names[group as usize];
         self.servers.join(server, membership, name, place).map_err(|first| {
             let known = self.servers.get(server);
-            let text = |(origin, row): (u32, u64)| self.origins[origin as usize].place(row);
+            let text = |place: RowPlace| self.origins[place.origin as usize].place(place.row);
             FleetInputError::BothGroups {
                 server: known.name.to_string(),
                 first: known.group.to_string(),

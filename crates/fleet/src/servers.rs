@@ -2,46 +2,23 @@
 
 use crate::error::FleetInputError;
 use crate::exclusions::{Exclusions, Left};
-use crate::groups::{self, ListedServers};
+use crate::groups::{self, ListedServers, Membership};
 use crate::request::{FleetGroups, GroupNames};
-use plumb_model::fleet::FleetGroup;
 use std::collections::{BTreeSet, HashMap};
-
-/// What is known of a server's group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Membership {
-    /// Nothing yet.
-    Unknown,
-    Control,
-    Test,
-    /// In a group that is not compared.
-    Neither,
-}
-
-impl Membership {
-    pub(crate) fn of(group: &str, names: &GroupNames) -> Self {
-        match group {
-            group if group == names.control => Membership::Control,
-            group if group == names.test => Membership::Test,
-            "" => Membership::Unknown,
-            _ => Membership::Neither,
-        }
-    }
-
-    pub(crate) fn group(self) -> Option<FleetGroup> {
-        match self {
-            Membership::Control => Some(FleetGroup::Control),
-            Membership::Test => Some(FleetGroup::Test),
-            Membership::Unknown | Membership::Neither => None,
-        }
-    }
-}
 
 /// Something that is known of a server, by the names of the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Label {
     Site,
     Hardware,
+}
+
+/// The place of a row in the source.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RowPlace {
+    /// The number of the file; 0 for a metrics server.
+    pub(crate) origin: u32,
+    pub(crate) row: u64,
 }
 
 /// A server as known so far.
@@ -52,7 +29,7 @@ pub(crate) struct Server {
     pub(crate) hardware: Box<str>,
     /// Its group's name in the source, and where it was met first.
     pub(crate) group: Box<str>,
-    group_place: (u32, u64),
+    group_place: RowPlace,
     moved: bool,
 }
 
@@ -63,7 +40,7 @@ pub(crate) struct Servers {
     listed: Option<ListedServers>,
     by_name: HashMap<Box<str>, u32>,
     servers: Vec<Server>,
-    /// Of each server. By themselves, as every row asks for one.
+    /// The membership of each server. By themselves, as every row asks for one.
     memberships: Vec<Membership>,
     other_groups: BTreeSet<Box<str>>,
     parts: Parts,
@@ -73,9 +50,9 @@ pub(crate) struct Servers {
 #[derive(Debug, Default)]
 struct Parts {
     by_name: HashMap<Box<str>, u32>,
-    /// By server and part.
+    /// The series by server and part.
     series: HashMap<(u32, u32), u32>,
-    /// Whose each series is; empty where servers have no parts.
+    /// The server of each series; empty where servers have no parts.
     owners: Vec<u32>,
 }
 
@@ -138,7 +115,7 @@ impl Servers {
             site: known.map_or("", |known| &known.site).into(),
             hardware: known.map_or("", |known| &known.hardware).into(),
             group: "".into(),
-            group_place: (0, 0),
+            group_place: RowPlace::default(),
             moved: false,
         });
         self.memberships.push(known.map_or(Membership::Unknown, |known| known.membership));
@@ -146,7 +123,7 @@ impl Servers {
         id
     }
 
-    /// What is known of a server's group.
+    /// The group of a server, as far as it is known.
     #[inline]
     pub(crate) fn membership_of(&self, id: u32) -> Membership {
         self.memberships[id as usize]
@@ -176,20 +153,20 @@ impl Servers {
         self.get(self.parts.owners.get(series as usize).copied().unwrap_or(series))
     }
 
-    /// Whose each series is; empty where each server is one.
+    /// The server of each series; empty where each server is one.
     pub(crate) fn owners(&self) -> &[u32] {
         &self.parts.owners
     }
 
-    /// Whether its samples may matter: with a groups file, those of servers in neither group do not.
+    /// True if its samples may matter: with a groups file, those of servers in neither group do not.
     pub(crate) fn matters(&self, id: u32) -> bool {
         self.listed.is_none() || self.membership_of(id).group().is_some()
     }
 
-    /// What a group's name in the source means.
+    /// The meaning of a group's name in the source.
     pub(crate) fn membership(&mut self, group: &str) -> Membership {
         let Some(names) = &self.names else { return Membership::Unknown };
-        let membership = Membership::of(group, names);
+        let membership = Membership::new(group, names);
         if membership == Membership::Neither && self.other_groups.len() < OTHER_GROUPS_KEPT {
             self.other_groups.insert(group.into());
         }
@@ -202,8 +179,8 @@ impl Servers {
         id: u32,
         membership: Membership,
         name: &str,
-        place: (u32, u64),
-    ) -> Result<(), (u32, u64)> {
+        place: RowPlace,
+    ) -> Result<(), RowPlace> {
         let (server, known) = (&mut self.servers[id as usize], &mut self.memberships[id as usize]);
         if membership == *known || membership == Membership::Unknown {
             return Ok(());

@@ -1,22 +1,25 @@
-//! From what the series gave in each interval to the table: whose values are kept, and all of them together.
+//! The table: the values of each server and interval, made of the cells of its series; only servers that belong to a group are
+//! kept.
 //!
 //! Rules, which `docs/guide/fleet-input.md` tells the user: intervals that the samples cover only in part at the begin and the end are
 //! left out, and so is the one of the change. A value rests on at least half of the samples that the interval should have.
-//! A count that rests on less than all is scaled to the whole interval. These are in `table/values.rs`; `table/believed.rs` has what is
+//! A count that rests on less than all is scaled to the whole interval. These are in `table/values.rs`; `table/plausible.rs` has what is
 //! an error.
 
-mod believed;
+mod plausible;
+mod series_of_servers;
 mod values;
 
 use crate::error::FleetInputError;
 use crate::exclusions::Left;
+use crate::groups::Membership;
 use crate::order::{Quantity, Steps, Tracks};
 use crate::request::{FleetGroups, FleetRequest};
 use crate::rows::Rows;
-use crate::servers::Membership;
 use crate::track::SeriesCells;
-use believed::{Samples, no_samples, one_row_each, usable};
+use plausible::{Samples, no_samples, one_row_each, usable};
 use plumb_model::fleet::{FleetServer, FleetTable};
+use series_of_servers::SeriesOfServers;
 use values::{Making, usual_step_ms};
 
 /// Makes the table. `server_of` says whose each series of the metric and the load is.
@@ -74,13 +77,18 @@ pub(crate) fn table(
         let (metric, metric_basis) = making.values(
             request.metric_kind.kind(),
             metric_step_ms,
-            metric.of(server),
+            metric.series_of(server),
             &intervals,
             Some(&name),
         );
         let (load, load_basis) = load.as_ref().map_or_else(Default::default, |load| {
-            let (values, basis) =
-                making.values(request.load_kind.kind(), load_step_ms, load.of(server), &intervals, None);
+            let (values, basis) = making.values(
+                request.load_kind.kind(),
+                load_step_ms,
+                load.series_of(server),
+                &intervals,
+                None,
+            );
             if values.iter().all(Option::is_none) && metric.iter().any(Option::is_some) {
                 making.rows.left.add(Left::NoLoad, || name.clone());
             }
@@ -91,33 +99,6 @@ pub(crate) fn table(
     servers.sort_by(|one, other| one.name.cmp(&other.name));
     let intervals_start_s = intervals.iter().map(|interval| interval.start_ms.div_euclid(1000)).collect();
     Ok(FleetTable { intervals_start_s, servers, exclusions: making.rows.left.into_rows() })
-}
-
-/// Series by server: nearly always one.
-struct SeriesOfServers {
-    series: Vec<SeriesCells>,
-    by_server: Vec<Vec<u32>>,
-}
-
-impl SeriesOfServers {
-    fn new(series: Vec<SeriesCells>, servers: usize, server_of: impl Fn(u32) -> u32) -> Self {
-        let mut by_server = vec![Vec::new(); servers];
-        for number in 0..series.len() as u32 {
-            if let Some(numbers) = by_server.get_mut(server_of(number) as usize) {
-                numbers.push(number);
-            }
-        }
-        SeriesOfServers { series, by_server }
-    }
-
-    fn of(&self, server: u32) -> Vec<&SeriesCells> {
-        let numbers = self.by_server.get(server as usize).into_iter().flatten();
-        numbers.map(|number| &self.series[*number as usize]).collect()
-    }
-
-    fn has(&self, server: u32) -> bool {
-        self.of(server).iter().any(|series| !series.cells.is_empty())
-    }
 }
 
 /// The servers whose values are kept; says of the others why not.
@@ -158,7 +139,7 @@ fn kept_servers(
     Ok(kept)
 }
 
-/// Each group needs a server with samples.
+/// Checks that each group has a server with samples.
 fn both_groups(request: &FleetRequest, rows: &Rows, kept: &[u32]) -> Result<(), FleetInputError> {
     let Some(names) = rows.servers.names() else { return Ok(()) };
     for (group, membership) in [(&names.control, Membership::Control), (&names.test, Membership::Test)] {

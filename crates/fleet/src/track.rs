@@ -1,4 +1,4 @@
-//! One quantity, the metric or the load, sample by sample in the order of time into values of intervals.
+//! The values of one quantity, the metric or the load: sample by sample in the order of time into intervals.
 //!
 //! The rules, which `docs/guide/fleet-input.md` tells the user:
 //! - Increments are summed, each in the interval of its time, which is when what it counts began. Levels are averaged.
@@ -20,22 +20,22 @@ const STEP_TOLERANCE_SHARE: i64 = 10;
 /// No sample yet.
 const NEVER: i64 = i64::MIN;
 
-/// What a series gave in one interval.
+/// The sums of a series in one interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Cell {
+pub(crate) struct SeriesCell {
     /// Usable samples.
     pub(crate) samples: u32,
     /// Their sum; of a counter, of its rises.
     pub(crate) sum: f64,
     /// The highest of them; of a counter, the highest rise of a usual spacing.
     pub(crate) peak: f64,
-    /// Of a counter: time between the samples whose rises are counted.
+    /// The time between the samples whose rises are counted, of a counter.
     pub(crate) covered_ms: i64,
-    /// Of a counter: how often it began again.
+    /// The number of restarts of a counter.
     pub(crate) restarts: u32,
 }
 
-/// How a series went from each sample to the next, and where in their intervals its samples are.
+/// The steps of a series from each sample to the next, and the places of its samples in their intervals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Moves {
     pub(crate) rises: u32,
@@ -44,7 +44,7 @@ pub(crate) struct Moves {
     pub(crate) inside: u32,
 }
 
-/// What became of a sample.
+/// The fate of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pushed {
     Counted,
@@ -67,14 +67,14 @@ pub(crate) enum Pushed {
 /// No interval yet.
 const NOWHERE: i32 = i32::MIN;
 
-/// One series: of a server, or of one of its parts. What every sample touches, in one line of a processor's cache.
+/// A series of a server, or of one of its parts: the fields that every sample touches, in one line of a processor's cache.
 #[derive(Debug, Clone)]
 struct Series {
     last_ms: i64,
     last: f64,
     /// The usual spacing so far, by majority vote (Boyer and Moore): whatever more than half of all spacings are wins.
     step_ms: i64,
-    /// Of the interval under way.
+    /// The sum of the interval under way.
     sum: f64,
     peak: f64,
     samples: u32,
@@ -84,13 +84,13 @@ struct Series {
     moves: Moves,
 }
 
-/// What a counter needs besides.
+/// The state that a counter needs besides.
 #[derive(Debug, Clone)]
 struct Base {
     /// The last usable value and its time.
     at_ms: i64,
     value: f64,
-    /// Of the interval under way.
+    /// The covered time of the interval under way.
     covered_ms: i64,
     restarts: u32,
 }
@@ -128,10 +128,10 @@ pub(crate) struct Track {
     /// As asked for; 0: the usual one of each series.
     step_ms: i64,
     series: Vec<Series>,
-    /// Of each series; empty where they are no counters.
+    /// The bases of the series; empty where they are no counters.
     bases: Vec<Base>,
     /// The intervals of each series that are over.
-    done: Vec<Vec<(i32, Cell)>>,
+    done: Vec<Vec<(i32, SeriesCell)>>,
 }
 
 impl Track {
@@ -258,14 +258,14 @@ impl Track {
             (std::mem::take(&mut base.covered_ms), std::mem::take(&mut base.restarts))
         });
         let Series { samples, sum, peak, .. } = *series;
-        let cell = Cell { samples, sum, peak, covered_ms, restarts };
+        let cell = SeriesCell { samples, sum, peak, covered_ms, restarts };
         (series.samples, series.sum, series.peak) = (0, 0.0, 0.0);
-        if cell != Cell::default() {
+        if cell != SeriesCell::default() {
             self.done[place].push((series.interval, cell));
         }
     }
 
-    /// What each series gave, with its usual spacing in milliseconds (0 where there are not two samples).
+    /// The cells of each series, with its usual spacing in milliseconds (0 where there are not two samples).
     pub(crate) fn finish(mut self) -> Vec<SeriesCells> {
         (0..self.series.len()).for_each(|place| self.close(place));
         let finished = self.series.into_iter().zip(self.done);
@@ -275,10 +275,10 @@ impl Track {
     }
 }
 
-/// What a series gave, by the numbers of its intervals, ascending.
+/// The cells of a series, by the numbers of its intervals, ascending.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SeriesCells {
-    pub(crate) cells: Vec<(i32, Cell)>,
+    pub(crate) cells: Vec<(i32, SeriesCell)>,
     pub(crate) step_ms: i64,
     pub(crate) moves: Moves,
 }
@@ -311,7 +311,7 @@ mod tests {
     }
 
     /// Hours since [`START_MS`] with values -> what became of each, and the cells.
-    fn folded(kind: SampleKind, samples: &[(f64, f64)]) -> (Vec<Pushed>, Vec<(i32, Cell)>) {
+    fn folded(kind: SampleKind, samples: &[(f64, f64)]) -> (Vec<Pushed>, Vec<(i32, SeriesCell)>) {
         let (mut track, mut intervals) = (Track::new(kind, None), days());
         let mut push = |&(hours, value): &(f64, f64)| {
             let moment = intervals.moment(START_MS + (hours * HOUR_MS as f64) as i64);
@@ -330,7 +330,7 @@ mod tests {
         for kind in [SampleKind::Increments, SampleKind::Level] {
             let (pushed, cells) = folded(kind, &[(0.0, 1.0), (12.0, 2.0), (24.0, 4.0)]);
             assert_eq!(pushed, [Pushed::Counted; 3]);
-            let cell = |samples, sum, peak| Cell { samples, sum, peak, ..Cell::default() };
+            let cell = |samples, sum, peak| SeriesCell { samples, sum, peak, ..SeriesCell::default() };
             assert_eq!(cells, [(20_000, cell(2, 3.0, 2.0)), (20_001, cell(1, 4.0, 4.0))]);
         }
     }
@@ -344,7 +344,7 @@ mod tests {
         );
         assert_eq!(
             cells,
-            [(20_000, Cell { samples: 5, sum: 13.0, peak: 5.0, covered_ms: 4 * HOUR_MS, restarts: 1 })]
+            [(20_000, SeriesCell { samples: 5, sum: 13.0, peak: 5.0, covered_ms: 4 * HOUR_MS, restarts: 1 })]
         );
     }
 
@@ -354,11 +354,11 @@ mod tests {
         let (_, cells) = folded(SampleKind::Counter, &hourly(&values));
         assert_eq!(
             cells[0],
-            (20_000, Cell { samples: 24, sum: 24.0, peak: 1.0, covered_ms: DAY_MS, restarts: 0 })
+            (20_000, SeriesCell { samples: 24, sum: 24.0, peak: 1.0, covered_ms: DAY_MS, restarts: 0 })
         );
         assert_eq!(
             cells[1],
-            (20_001, Cell { samples: 2, sum: 1.0, peak: 1.0, covered_ms: HOUR_MS, restarts: 0 })
+            (20_001, SeriesCell { samples: 2, sum: 1.0, peak: 1.0, covered_ms: HOUR_MS, restarts: 0 })
         );
     }
 
@@ -381,9 +381,12 @@ mod tests {
         assert_eq!(pushed[5], Pushed::Gap);
         assert_eq!(
             cells[0].1,
-            Cell { samples: 5, sum: 9.0, peak: 1.0, covered_ms: 9 * HOUR_MS, restarts: 0 }
+            SeriesCell { samples: 5, sum: 9.0, peak: 1.0, covered_ms: 9 * HOUR_MS, restarts: 0 }
         );
-        assert_eq!(cells[1].1, Cell { samples: 2, sum: 1.0, peak: 1.0, covered_ms: HOUR_MS, restarts: 0 });
+        assert_eq!(
+            cells[1].1,
+            SeriesCell { samples: 2, sum: 1.0, peak: 1.0, covered_ms: HOUR_MS, restarts: 0 }
+        );
     }
 
     #[test]
@@ -394,7 +397,7 @@ mod tests {
         assert_eq!(pushed, [Counted, NoNumber, Counted, Negative, NoNumber, Counted]);
         assert_eq!(
             cells[0].1,
-            Cell { samples: 3, sum: 5.0, peak: 1.5, covered_ms: 5 * HOUR_MS, restarts: 0 }
+            SeriesCell { samples: 3, sum: 5.0, peak: 1.5, covered_ms: 5 * HOUR_MS, restarts: 0 }
         );
     }
 

@@ -1,7 +1,8 @@
-//! One value of one server and interval, from what its series gave: whether enough samples are there, and what the rest stands for.
+//! The value of one server and interval, made of the cells of its series: enough samples have to be there, and the rest is
+//! scaled.
 
 use crate::intervals::Interval;
-use crate::track::{Cell, GAP_STEPS};
+use crate::track::{GAP_STEPS, SeriesCell};
 use plumb_model::fleet::SampleKind;
 
 /// A value needs this share of an interval's samples. Ours: with less, what is missing decides.
@@ -15,27 +16,29 @@ pub(crate) struct Value {
     pub(crate) covered: f64,
     /// The highest sample over the mean one; none where there is no mean above 0.
     pub(crate) peak: Option<f64>,
-    /// Whether samples are missing and the rest stands for them.
+    /// True if samples are missing and the rest stands for them.
     pub(crate) scaled: bool,
 }
 
 impl Value {
-    /// Of the series of one server, of which there are `parts` in all: counts add up; levels of several series never get here.
-    pub(crate) fn of(
+    /// The value of the cells of one server's series, of which there are `parts` in all: counts add up; levels of several series
+    /// never get here.
+    pub(crate) fn from_cells(
         kind: SampleKind,
-        (cells, parts): (&[Cell], usize),
+        cells: &[SeriesCell],
+        parts: usize,
         interval: &Interval,
         step_ms: f64,
     ) -> Self {
         let length_ms = interval.length_ms() as f64;
         let expected = length_ms / step_ms;
-        let share_of = |cell: &Cell| {
+        let share_of = |cell: &SeriesCell| {
             let missing = expected - f64::from(cell.samples);
             // Steps need not divide the interval: up to a whole sample may be missing for that.
             if missing < 1.0 { 1.0 } else { f64::from(cell.samples) / expected }
         };
         let share = cells.iter().map(share_of).fold(0.0, f64::max);
-        let covered = |cell: &Cell| cell.covered_ms as f64 / length_ms;
+        let covered = |cell: &SeriesCell| cell.covered_ms as f64 / length_ms;
         let (figure, seen) = match kind {
             SampleKind::Level => {
                 let samples: u32 = cells.iter().map(|cell| cell.samples).sum();
@@ -53,12 +56,12 @@ impl Value {
             SampleKind::Increments => share < 1.0,
             SampleKind::Counter => (1.0 - seen) * length_ms > step_ms * GAP_STEPS,
         };
-        let known = |cell: &Cell| match kind {
+        let known = |cell: &SeriesCell| match kind {
             SampleKind::Level | SampleKind::Increments => share_of(cell),
             SampleKind::Counter if length_ms - cell.covered_ms as f64 <= step_ms * GAP_STEPS => 1.0,
             SampleKind::Counter => covered(cell).min(1.0),
         };
-        let mean = |cell: &Cell| match kind {
+        let mean = |cell: &SeriesCell| match kind {
             SampleKind::Level | SampleKind::Increments => cell.sum / f64::from(cell.samples),
             SampleKind::Counter => cell.sum * step_ms / cell.covered_ms as f64,
         };
@@ -73,7 +76,7 @@ impl Value {
     }
 }
 
-/// What a count of a share would be for all; of less than half it stays what it is, as nothing can be said of the rest.
+/// A count of a share, scaled to all; of less than half it stays as it is, as nothing can be said of the rest.
 fn scale(sum: f64, share: f64) -> f64 {
     if share >= ENOUGH_SHARE { sum / share } else { sum }
 }
@@ -86,8 +89,8 @@ mod tests {
     const DAY: Interval = Interval { index: 0, start_ms: 0, end_ms: 24 * HOUR_MS };
 
     fn value(kind: SampleKind, samples: u32, sum: f64, covered_hours: i64) -> Value {
-        let cell = Cell { samples, sum, covered_ms: covered_hours * HOUR_MS, ..Cell::default() };
-        Value::of(kind, (&[cell], 1), &DAY, HOUR_MS as f64)
+        let cell = SeriesCell { samples, sum, covered_ms: covered_hours * HOUR_MS, ..SeriesCell::default() };
+        Value::from_cells(kind, &[cell], 1, &DAY, HOUR_MS as f64)
     }
 
     #[test]
@@ -107,14 +110,14 @@ mod tests {
             assert!(value(kind, 12, 12.0, 12).figure.is_some(), "{kind:?}");
             assert_eq!(value(kind, 11, 11.0, 11).figure, None, "{kind:?}");
         }
-        assert_eq!(Value::of(SampleKind::Level, (&[], 1), &DAY, HOUR_MS as f64).figure, None);
+        assert_eq!(Value::from_cells(SampleKind::Level, &[], 1, &DAY, HOUR_MS as f64).figure, None);
     }
 
     #[test]
     fn a_step_that_does_not_divide_the_interval_leaves_nothing_missing() {
         // 24 h of 7 minutes are 205.7 samples.
-        let cell = Cell { samples: 205, sum: 205.0, peak: 1.0, ..Cell::default() };
-        let value = Value::of(SampleKind::Increments, (&[cell], 1), &DAY, 420_000.0);
+        let cell = SeriesCell { samples: 205, sum: 205.0, peak: 1.0, ..SeriesCell::default() };
+        let value = Value::from_cells(SampleKind::Increments, &[cell], 1, &DAY, 420_000.0);
         assert_eq!(value, Value { figure: Some(205.0), covered: 1.0, peak: Some(1.0), scaled: false });
     }
 }

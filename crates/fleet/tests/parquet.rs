@@ -5,8 +5,10 @@
 use jiff::tz::TimeZone;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{
-    ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type, Int96, Int96Type,
+    ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray, FixedLenByteArrayType, FloatType,
+    Int32Type, Int64Type, Int96, Int96Type,
 };
+use parquet::encryption::encrypt::FileEncryptionProperties;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
@@ -35,6 +37,9 @@ enum Values {
     Int32(Vec<Option<i64>>),
     Int64(Vec<Option<i64>>),
     Int96(Vec<Option<i64>>),
+    /// Whole numbers as so many bytes, the highest first.
+    Bytes(Vec<Option<i64>>),
+    FixedBytes(Vec<Option<i64>>, usize),
 }
 
 /// Writes a file with so many rows in a group.
@@ -69,12 +74,24 @@ fn write(
                 Values::Int32(values) => put!(Int32Type, values, |value| *value as i32),
                 Values::Int64(values) => put!(Int64Type, values, |value| *value),
                 Values::Int96(values) => put!(Int96Type, values, |value| int96(*value)),
+                Values::Bytes(values) => {
+                    put!(ByteArrayType, values, |value| ByteArray::from(big_endian(*value, 2)))
+                }
+                Values::FixedBytes(values, width) => put!(FixedLenByteArrayType, values, |value| {
+                    FixedLenByteArray::from(big_endian(*value, *width))
+                }),
             }
             writer.close().unwrap();
         }
         group.close().unwrap();
     }
     writer.close().unwrap();
+}
+
+/// A number in two's complement, the highest byte first.
+fn big_endian(value: i64, width: usize) -> Vec<u8> {
+    let wide = [[if value < 0 { 0xff } else { 0 }; 24].as_slice(), &value.to_be_bytes()].concat();
+    wide[wide.len() - width..].to_vec()
 }
 
 /// Milliseconds since 1970 as nanoseconds of a Julian day.
@@ -126,8 +143,8 @@ fn request(path: &Path) -> FleetRequest {
             from: None,
             until: None,
         },
-        metric_kind: Sampling::Said(SampleKind::Increments),
-        load_kind: Sampling::Said(SampleKind::Increments),
+        metric_kind: Sampling::Stated(SampleKind::Increments),
+        load_kind: Sampling::Stated(SampleKind::Increments),
         step_s: None,
     }
 }
@@ -183,14 +200,16 @@ fn times_and_numbers_of_every_type_give_the_same_table() {
         assert_right(&table(&request(&path)).unwrap(), time);
     }
     let whole: Vec<Option<i64>> = rows().map(|row| drops(row).map(|drops| drops as i64)).collect();
+    let hundredths: Vec<Option<i64>> = whole.iter().map(|value| value.map(|value| value * 100)).collect();
     let number_columns = [
         ("float drops", Values::Float(rows().map(drops).collect())),
         ("int32 drops (integer(16,false))", Values::Int32(whole.clone())),
         ("int64 drops (integer(64,false))", Values::Int64(whole.clone())),
-        (
-            "int64 drops (decimal(18,2))",
-            Values::Int64(whole.iter().map(|value| value.map(|value| value * 100)).collect()),
-        ),
+        ("int64 drops (decimal(18,2))", Values::Int64(hundredths.clone())),
+        ("binary drops (decimal(30,2))", Values::Bytes(hundredths.clone())),
+        ("fixed_len_byte_array(3) drops (decimal(5,2))", Values::FixedBytes(hundredths.clone(), 3)),
+        ("fixed_len_byte_array(16) drops (decimal(38,2))", Values::FixedBytes(hundredths.clone(), 16)),
+        ("fixed_len_byte_array(20) drops (decimal(38,2))", Values::FixedBytes(hundredths, 20)),
     ];
     for (number, values) in number_columns {
         let schema =
@@ -306,6 +325,108 @@ fn columns_that_are_not_there_or_of_another_type_are_errors_that_say_what_there_
         number.contains("has the type DOUBLE; expected a string or a whole number for the server"),
         "{number}"
     );
+}
+
+/// As Hive and old versions of Spark write it.
+#[test]
+fn decimals_have_their_point_wherever_they_stand_and_negative_ones_their_sign() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("samples.parquet");
+    let times = || Values::Int64(times(|ms| ms));
+    let level = || rows().map(|(_, server)| Some(-150 * server)).collect::<Vec<_>>();
+    for (number, values) in [
+        ("int64 drops (decimal(18,2))", Values::Int64(level())),
+        ("binary drops (decimal(20,2))", Values::Bytes(level())),
+        ("fixed_len_byte_array(9) drops (decimal(20,2))", Values::FixedBytes(level(), 9)),
+    ] {
+        let schema = format!(
+            "message m {{ optional {number}; optional int64 time; optional binary server (string); }}"
+        );
+        write(&path, &schema, &[values, times(), server_names()], 100, WriterProperties::builder());
+        let mut request = request(&path);
+        request.metric_kind = Sampling::Stated(SampleKind::Level);
+        let table = table(&request).unwrap();
+        assert_eq!(table.servers[1].metric, [Some(-1.5); 3], "{number}");
+        let FleetSource::Files(files) = &mut request.source else { unreachable!() };
+        files.columns.server = "drops".to_owned();
+        let error = self::table(&request).unwrap_err().to_string();
+        assert!(error.contains("has the type DECIMAL(") && error.contains("for the server"), "{error}");
+    }
+    let wide = "message m { optional fixed_len_byte_array(20) drops (decimal(46,2)); optional int64 time; optional binary server (string); }";
+    write(
+        &path,
+        wide,
+        &[Values::FixedBytes(level(), 20), times(), server_names()],
+        100,
+        WriterProperties::builder(),
+    );
+    let error = table(&request(&path)).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("has the type DECIMAL(46, 2); expected a number of at most 38 digits for the metric"),
+        "{error}"
+    );
+}
+
+/// Written by pyarrow with `write_page_checksum`; this crate's writer has no checksums.
+const WITH_CHECKSUMS: &[u8] = include_bytes!("fixtures/page-checksums.parquet");
+
+#[test]
+fn one_flipped_bit_of_a_page_with_a_checksum_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("flipped.parquet");
+    std::fs::write(&path, WITH_CHECKSUMS).unwrap();
+    let whole = table(&request(&path)).unwrap();
+    assert_eq!(whole.servers[0].metric, [Some(4.0); 3]);
+    // Drops of the second server at midnight; all but one bit stays as it is.
+    let value = 2.0_f64.to_le_bytes();
+    let at = WITH_CHECKSUMS.windows(value.len()).position(|bytes| bytes == value).unwrap();
+    let mut flipped = WITH_CHECKSUMS.to_vec();
+    flipped[at + 6] ^= 1 << 2;
+    std::fs::write(&path, flipped).unwrap();
+    let error = table(&request(&path)).unwrap_err().to_string();
+    assert!(
+        error.contains("flipped.parquet is not a whole Parquet file") && error.contains("CRC"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_encrypted_footer_or_column_is_called_so_and_a_plain_column_beside_it_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("secret.parquet");
+    let schema = "message m { optional binary server (string); optional int64 time (timestamp(millis,true)); optional double drops; optional double sent; }";
+    let key = || b"0123456789abcdef".to_vec();
+    let drops = || Values::Double(rows().map(drops).collect());
+    let written = |encryption| {
+        let properties = WriterProperties::builder().with_file_encryption_properties(encryption);
+        write(
+            &path,
+            schema,
+            &[server_names(), Values::Int64(times(|ms| ms)), drops(), drops()],
+            100,
+            properties,
+        );
+        table(&request(&path))
+    };
+    let footer = FileEncryptionProperties::builder(key()).build().unwrap();
+    let error = written(footer).unwrap_err().to_string();
+    assert!(
+        error
+            .ends_with("secret.parquet is a Parquet file whose footer is encrypted, and is not read as such"),
+        "{error}"
+    );
+    let of_column = |column: &str| {
+        let plain = FileEncryptionProperties::builder(key()).with_plaintext_footer(true);
+        plain.with_column_key(column, key()).build().unwrap()
+    };
+    let error = written(of_column("drops")).unwrap_err().to_string();
+    assert!(
+        error.ends_with("secret.parquet: the column drops is encrypted, and columns are read without keys"),
+        "{error}"
+    );
+    assert_right(&written(of_column("sent")).unwrap(), "another column is encrypted");
 }
 
 /// A small file's bytes.

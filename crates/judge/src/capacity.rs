@@ -18,6 +18,7 @@ mod failure;
 mod flip;
 mod flows;
 mod headroom;
+mod kept;
 mod load;
 mod machine;
 mod measured;
@@ -42,10 +43,10 @@ pub use load::Ingress;
 pub use machine::{CpuCost, Figure, Machine, Source};
 pub use measured::{Measured, MeasuredError, from_run};
 pub use published::{PublishedError, PublishedMachine, published};
-pub use target::{Flush, Load, Reserve, Target, Tls};
+pub use target::{Flush, Load, Reserve, Target, Tiering, Tls};
 pub use zones::CrossZone;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// A target or a machine that cannot be: whoever wrote it has to correct it.
@@ -78,7 +79,7 @@ fn plain(got: f64) -> String {
 }
 
 /// What a target needs of brokers of one kind.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sizing {
     /// What was asked.
     pub target: Target,
@@ -95,7 +96,7 @@ pub struct Sizing {
 }
 
 /// The target read in one way, and what it needs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     /// Which figures it takes.
     pub name: String,
@@ -138,7 +139,7 @@ pub fn size(target: &Target, machine: &Machine, assumptions: &Assumptions) -> Re
         machine: machine.clone(),
         readings,
         contradictions,
-        cautions: machine.cautions(target),
+        cautions: machine.cautions(target).into_iter().chain(kept::cautions(target)).collect(),
     })
 }
 

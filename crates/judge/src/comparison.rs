@@ -12,7 +12,7 @@ use plumb_model::document::{BlockResult, RunDocument};
 use plumb_model::finding::{Comparison, ComparisonVerdict};
 use plumb_model::sweep::SweepResult;
 use plumb_stats::multiple::holm;
-use plumb_stats::paired::{PAIRS_MIN, PairedRatio, paired_ratio};
+use plumb_stats::paired::{PAIRS_MIN, Pair, PairedRatio, paired_ratio};
 use std::collections::BTreeMap;
 
 /// Mean of a block's end-to-end latency.
@@ -175,13 +175,13 @@ fn pairs<'s, 'a>(setups: &'s [Setup<'a>]) -> Vec<(&'s Setup<'a>, &'s Setup<'a>)>
 }
 
 /// The metric of both steps in every round that has both, whole.
-fn paired_blocks(a: &Setup, b: &Setup, metric: fn(&BlockResult) -> Option<f64>) -> Vec<(f64, f64)> {
+fn paired_blocks(a: &Setup, b: &Setup, metric: fn(&BlockResult) -> Option<f64>) -> Vec<Pair> {
     let of = |setup: &Setup| -> BTreeMap<u32, f64> {
         let blocks = setup.result.blocks.iter().filter(|block| !block.cut_short);
         blocks.filter_map(|block| Some((block.block, metric(block).filter(|value| *value > 0.0)?))).collect()
     };
     let b = of(b);
-    of(a).into_iter().filter_map(|(round, value)| Some((value, *b.get(&round)?))).collect()
+    of(a).into_iter().filter_map(|(round, value)| Some(Pair { a: value, b: *b.get(&round)? })).collect()
 }
 
 /// Comparisons of steps that differ in nothing but their names.

@@ -2,7 +2,7 @@
 //!
 //! A figure that is absent answers nothing, so the answer is "not known" with the reason, never "not met".
 
-use crate::figure::{time, time_interval};
+use crate::figure::{digits_of_rate, rate as shown_rate, rates, time, time_interval};
 use crate::setup::Setup;
 use plumb_model::condition::{Answer, Condition, ConditionFigure, ConditionResult, LatencyFigure};
 use plumb_model::document::{RunDocument, StepResult};
@@ -45,12 +45,22 @@ fn figure(setup: &Setup, condition: &Condition) -> Result<Seen, String> {
         true => Ok(()),
         false => Err("nobody receives in this setup".to_owned()),
     };
+    let of_sending = || match setup.produces() {
+        true => Ok(()),
+        false => Err("nobody sends in this setup".to_owned()),
+    };
     match condition.figure {
         ConditionFigure::Latency(latency, figure) => latency_figure(setup, latency, figure),
-        ConditionFigure::Achieved => rate(result.achieved_per_s, "nothing was acknowledged"),
+        ConditionFigure::Achieved => {
+            of_sending()?;
+            let interval = result.throughput.produced_interval;
+            rate(result.achieved_per_s, interval, condition.limit)
+                .ok_or("nothing was acknowledged".to_owned())
+        }
         ConditionFigure::Received => {
             of_receiving()?;
-            rate(result.throughput.received_per_s, "nothing was received")
+            let (per_s, interval) = (result.throughput.received_per_s, result.throughput.received_interval);
+            rate(per_s, interval, condition.limit).ok_or("nothing was received".to_owned())
         }
         ConditionFigure::Lost => of_receiving().map(|()| messages(result.counts.lost)),
         ConditionFigure::Duplicated => of_receiving().map(|()| messages(result.counts.duplicated)),
@@ -118,9 +128,12 @@ fn why_absent(distribution: &Distribution, figure: LatencyFigure) -> String {
     }
 }
 
-fn rate(per_s: Option<f64>, absent: &str) -> Result<Seen, String> {
-    let value = per_s.ok_or_else(|| absent.to_owned())?;
-    Ok(Seen { value, shown: format!("{value:.2}/s") })
+/// A rate, with as many digits as tell it from the limit.
+fn rate(per_s: Option<f64>, interval: Option<Interval>, limit: f64) -> Option<Seen> {
+    let value = per_s?;
+    let interval = interval.map(|it| format!(" ({}-{})", digits_of_rate(it.low), shown_rate(it.high)));
+    let [shown, _] = rates(value, limit);
+    Some(Seen { value, shown: shown + &interval.unwrap_or_default() })
 }
 
 fn messages(count: u64) -> Seen {
@@ -131,6 +144,9 @@ fn messages(count: u64) -> Seen {
 mod tests {
     use super::*;
     use crate::healthy::healthy;
+    use crate::healthy::rates::saturating;
+    use plumb_model::observation::IntervalMethod;
+    use plumb_model::plan::Mode;
 
     fn answers(document: &RunDocument, condition: &str) -> Vec<Answer> {
         let condition: Condition = condition.parse().unwrap();
@@ -150,6 +166,36 @@ mod tests {
         assert_eq!(answers(&document, "lost>0"), vec![Answer::NotMet; steps]);
         document.steps[0].counts.lost = 1;
         assert_eq!(answers(&document, "lost>0")[0], Answer::Met);
+    }
+
+    fn seen(document: &RunDocument, condition: &str) -> (Option<String>, Answer) {
+        let checked = check(document, &[condition.parse().unwrap()]).remove(0);
+        (checked.value, checked.answer)
+    }
+
+    #[test]
+    fn a_rate_is_shown_with_its_interval_and_told_from_a_limit_that_is_near() {
+        let mut document = saturating(Mode::Mixed);
+        let step = &mut document.steps[0];
+        let interval = |low, high| Interval { low, high, level: 0.95, method: IntervalMethod::Blocks };
+        (step.achieved_per_s, step.throughput.received_per_s) = (Some(999.8), Some(641_587.3));
+        step.throughput.produced_interval = None;
+        step.throughput.received_interval = Some(interval(640_000.0, 643_000.0));
+        assert_eq!(seen(&document, "achieved/s<1000"), (Some("999.8/s".to_owned()), Answer::Met));
+        assert_eq!(seen(&document, "achieved/s<999"), (Some("999.8/s".to_owned()), Answer::NotMet));
+        let received = Some("641587/s (640000-643000/s)".to_owned());
+        assert_eq!(seen(&document, "received/s<1M"), (received, Answer::Met));
+    }
+
+    #[test]
+    fn a_rate_that_a_setup_does_not_have_answers_nothing_and_says_why() {
+        let why = |mode, condition: &str| match seen(&saturating(mode), condition) {
+            (None, Answer::NotKnown(why)) => why,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(why(Mode::Consume, "achieved/s<1"), "nobody sends in this setup");
+        assert_eq!(why(Mode::Produce, "received/s<1"), "nobody receives in this setup");
+        assert_eq!(why(Mode::Produce, "p99>1ms"), "as fast as possible has no latency");
     }
 
     #[test]

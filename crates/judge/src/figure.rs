@@ -88,11 +88,20 @@ pub(crate) fn rates(a: f64, b: f64) -> [String; 2] {
     }
 }
 
-/// A share that somebody chose, or that is no more exact than a tenth of a percent: `3 %`, `4.2 %`.
+/// A share that somebody chose, or that is no more exact than a tenth of a percent: `3 %`, `4.2 %`; below one percent two digits that
+/// matter: `0.25 %`, `0.01 %`.
 pub(crate) fn round_percent(share: f64) -> String {
-    let text = format!("{:.1}", share * 100.0);
-    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+    let percent = share * 100.0;
+    let places = match percent.abs() {
+        p if p > 0.0 && p < 0.995 => (1 - p.log10().floor() as i32).clamp(1, ROUND_PLACES_MAX) as usize,
+        _ => 1,
+    };
+    let text = format!("{percent:.places$}");
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
+
+/// Digits of a rounded share after the point, at most.
+const ROUND_PLACES_MAX: i32 = 12;
 
 /// A ratio as the change that it is: `+12 %`, `-3.1 %`; above 2 as a factor, below 1/2 as its inverse.
 pub(crate) fn change(ratio: f64) -> String {
@@ -192,6 +201,15 @@ mod tests {
     #[test]
     fn changes_are_percent_until_they_are_factors() {
         assert_eq!([1.124, 0.97, 3.0, 0.25].map(change), ["+12.4 %", "-3.0 %", "3.00 times", "1/4.00"]);
+    }
+
+    #[test]
+    fn a_share_that_somebody_chose_is_written_as_that_however_small() {
+        assert_eq!([0.03, 0.042, 0.1, 1.0, 0.0].map(round_percent), ["3 %", "4.2 %", "10 %", "100 %", "0 %"]);
+        assert_eq!(
+            [0.0001, 0.0025, 0.000_001_23, 0.009_96, -0.005].map(round_percent),
+            ["0.01 %", "0.25 %", "0.00012 %", "1 %", "-0.5 %"]
+        );
     }
 
     #[test]

@@ -103,7 +103,9 @@ pub fn judge(document: &RunDocument) -> Judgement {
     };
     let validity = Validity { verdict, reasons };
     let mut trial = trial::result(document, &validity);
-    let outcome = Outcome::of_run(&document.run.state, verdict, trial.as_ref());
+    let of_trial =
+        trial.as_ref().map(|trial| Outcome::of_verdicts(trial.verdicts.iter().map(|arm| arm.verdict)));
+    let outcome = Outcome::of_run(&document.run.state, verdict, of_trial);
     if let Some(trial) = &mut trial {
         trial.outcome = Some(outcome);
     }

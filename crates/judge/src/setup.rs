@@ -3,7 +3,7 @@
 use plumb_model::document::{BlockResult, RunDocument, StepResult};
 use plumb_model::observation::{Distribution, SecondLatency, SecondRow};
 use plumb_model::plan::{Driver, LoadPlan, Mode, Plan, Properties, Schedule, StepPlan};
-use plumb_model::written::load_differences;
+use plumb_model::scenario_settings::load_differences;
 use std::collections::BTreeMap;
 
 /// A step that moved something, with its plan where the document has it.

@@ -25,6 +25,8 @@ const APPEND_FLOOR_NS: f64 = 1e6;
 /// Times in the client that are longer than the whole by no more than this are of slightly other messages (ours): the client's
 /// windows do not begin and end with the measured part.
 const OVERLAP_MAX: f64 = 1.05;
+/// The twin's requests may take so many times as long as the step's, or as short, to be of the same path (ours).
+const TWIN_RATIO_MAX: f64 = 2.0;
 /// What of a round trip passes outside the brokers is a figure of its own where it is so many times what they say of theirs (ours).
 const OUTSIDE_RATIO_MIN: f64 = 10.0;
 
@@ -76,6 +78,7 @@ pub fn stages(step: &StepResult, same_clock: Option<bool>) -> Vec<Stage> {
 /// No stage is shorter than nothing, so none is longer than the whole without the least of the others. A figure whose
 /// band is wider than itself is no figure: its band stays, its mean goes.
 fn tighten(whole: f64, stages: &mut [Stage]) {
+    release_what_cannot_be(whole, stages);
     let least: f64 = stages.iter().filter_map(|stage| stage.low_ns).sum();
     for stage in stages {
         let (Some(low), Some(high)) = (stage.low_ns, stage.high_ns) else { continue };
@@ -88,6 +91,29 @@ fn tighten(whole: f64, stages: &mut [Stage]) {
             stage.source = format!("{}: too coarse for a figure here", stage.source);
         } else {
             stage.mean_ns = Some(mean.min(high));
+        }
+    }
+}
+
+/// Figures that are not of the measured messages themselves (of all records of a block, of a twin) may leave no room for the others: then
+/// the least of the longest of them is not known, and one that another topic told has no figure.
+fn release_what_cannot_be(whole: f64, stages: &mut [Stage]) {
+    loop {
+        let least: f64 = stages.iter().filter_map(|stage| stage.low_ns).sum();
+        if least <= whole * (1.0 + 1e-9) {
+            return;
+        }
+        let of_others = |stage: &&mut Stage| {
+            matches!(stage.fidelity, Some(Fidelity::Metrics | Fidelity::Probe)) && stage.low_ns > Some(0.0)
+        };
+        let low = |stage: &Stage| stage.low_ns.unwrap_or(0.0);
+        let longest = stages.iter_mut().filter(of_others).max_by(|a, b| low(a).total_cmp(&low(b)));
+        let Some(longest) = longest else { return };
+        longest.low_ns = Some(0.0);
+        if longest.fidelity == Some(Fidelity::Probe) {
+            longest.mean_ns = None;
+            longest.fidelity = None;
+            longest.source = format!("{}: more than the other stages leave, so no figure", longest.source);
         }
     }
 }
@@ -159,6 +185,21 @@ impl<'a> Path<'a> {
     }
 
     fn publish_stage(&self) -> Stage {
+        if let Some(twin) = self.twin().filter(|twin| self.met_another_path(twin)) {
+            let round_trip = self.rtt.filter(|_| self.confirmed);
+            return Stage {
+                low_ns: round_trip.map(|_| 0.0),
+                high_ns: round_trip.map(|rtt| rtt.min(self.service)),
+                ..absent(
+                    StageName::Publish,
+                    &format!(
+                        "the twin topic was used after the blocks, and its requests took {} where those of the blocks took {}",
+                        twin.rtt_mean_ns.map_or_else(|| "another time".to_owned(), time),
+                        round_trip.map_or_else(|| "another time".to_owned(), time)
+                    ),
+                )
+            };
+        }
         if let Some((append, produce)) = self.send_to_append.zip(self.produce_before_append()) {
             return known(
                 StageName::Publish,
@@ -166,7 +207,7 @@ impl<'a> Path<'a> {
                 Fidelity::Probe,
                 match self.twin() {
                     Some(_) => {
-                        "broker's append times (whole milliseconds) on a twin topic, minus send time and its own produce stage"
+                        "broker's append times (whole milliseconds) on a twin topic after the blocks, minus send time and its own produce stage"
                     }
                     None => {
                         "broker's append times (whole milliseconds), minus send time and the produce stage"
@@ -254,6 +295,12 @@ impl<'a> Path<'a> {
     fn twin(&self) -> Option<&Twin> {
         let own = self.step.blocks.iter().any(|block| block.append_times.is_some());
         self.step.twin.as_ref().filter(|_| !own)
+    }
+
+    /// True where the twin's requests took so much more or less time than the step's that its append times are not the step's.
+    fn met_another_path(&self, twin: &Twin) -> bool {
+        let times = self.rtt.filter(|rtt| *rtt > 0.0).zip(twin.rtt_mean_ns.filter(|rtt| *rtt > 0.0));
+        times.is_some_and(|(step, twin)| step.max(twin) > TWIN_RATIO_MAX * step.min(twin))
     }
 
     /// The produce stage of the messages whose append times are known.
@@ -568,7 +615,7 @@ mod tests {
             clock_offset_high_ns: 1,
         };
         // The twin waited 1.1 ms in the client, the step's own messages 5.1 ms: the twin's own is subtracted.
-        step.twin = Some(Twin { append_times, produce_mean_ns: Some(1_100_000.0) });
+        step.twin = Some(Twin { append_times, produce_mean_ns: Some(1_100_000.0), rtt_mean_ns: None });
         let publish = find(&stages(&step, Some(true)), StageName::Publish);
         assert_eq!((publish.fidelity, publish.mean_ns), (Some(Fidelity::Probe), Some(400_000.0)));
         assert!(publish.source.contains("twin"), "{publish:?}");
@@ -689,5 +736,30 @@ mod tests {
             let stages = super::stages(&step, Some(true));
             assert!(find(&stages, StageName::Unexplained).source.contains(words), "{words}: {stages:?}");
         }
+    }
+
+    #[test]
+    fn a_wait_of_all_records_that_is_longer_than_the_measured_messages_took_leaves_room_for_the_other_stages()
+    {
+        let exact = |stage, ns| known(stage, Banded::exactly(ns), Fidelity::Measured, "");
+        let mut stages = vec![
+            exact(StageName::Produce, 4e6),
+            known(StageName::Publish, Banded { mean: 1e6, low: 0.0, high: 1.5e6 }, Fidelity::Metrics, ""),
+            known(StageName::Commit, Banded::exactly(100e6), Fidelity::Metrics, ""),
+        ];
+        tighten(100e6, &mut stages);
+        let sum: f64 = stages.iter().filter_map(|stage| stage.mean_ns).sum();
+        assert!(stages[1].mean_ns == Some(1e6) && stages[2].low_ns < stages[2].mean_ns, "{stages:?}");
+        assert!(stages[2].high_ns == Some(96e6) && sum <= 101e6, "{stages:?}");
+    }
+
+    #[test]
+    fn append_times_of_a_twin_that_took_longer_than_the_step_are_no_figure_of_it() {
+        let mut stages = vec![
+            known(StageName::Produce, Banded::exactly(5e6), Fidelity::Measured, ""),
+            known(StageName::Publish, Banded::exactly(423e6), Fidelity::Probe, "a twin"),
+        ];
+        tighten(423e6, &mut stages);
+        assert_eq!((stages[1].mean_ns, stages[1].low_ns, stages[1].high_ns), (None, Some(0.0), Some(418e6)));
     }
 }

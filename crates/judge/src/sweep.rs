@@ -9,13 +9,13 @@ use crate::durability;
 use crate::figure::{count, list};
 use crate::setup::Setup;
 use plumb_model::document::RunDocument;
-use plumb_model::plan::{Driver, Mode, SizePlan, StepPlan, TopicPlan};
+use plumb_model::plan::{ClusterPlan, Driver, Mode, SizePlan, StepPlan, TopicPlan};
 use plumb_model::sweep::{
     LineRatio, NoKnee, SweepOver, SweepPlace, SweepPoint, SweepRate, SweepResult, VariabilityOnset,
 };
 use plumb_stats::interval::{Spread, mean_interval};
-use plumb_stats::knee::{self, Knee, Place, Point};
-use plumb_stats::paired::paired_ratio;
+use plumb_stats::knee::{self, ClientCount, Knee, Point};
+use plumb_stats::paired::{Pair, paired_ratio};
 use plumb_stats::variability;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ pub(crate) const MARGIN: f64 = 0.05;
 /// The lines of a run, in the order of its plan.
 pub(crate) fn sweeps(document: &RunDocument) -> Vec<SweepResult> {
     let lines = Line::all(document);
-    let labels = labels(&lines);
+    let labels = labels(&lines, &document.plan.cluster);
     let level = comparison::level(document);
     let firsts: Vec<Option<usize>> = (0..lines.len())
         .map(|index| lines[..index].iter().position(|first| first.comparable(&lines[index])))
@@ -82,7 +82,7 @@ impl<'a> Line<'a> {
             .map(|point| Point { clients: point.clients, rates_per_s: point.blocks_per_s.clone() })
             .collect();
         let shape = knee::shape(&rates, MARGIN, level, seed);
-        let place = |found: Place| SweepPlace {
+        let place = |found: ClientCount| SweepPlace {
             clients: found.clients,
             clients_low: found.low,
             clients_high: found.high,
@@ -142,11 +142,11 @@ impl<'a> Line<'a> {
         let mean = |rates: &mut dyn Iterator<Item = f64>| {
             (rates.map(f64::ln).sum::<f64>() / common.len() as f64).exp()
         };
-        let pairs: Vec<(f64, f64)> = whole
+        let pairs: Vec<Pair> = whole
             .map(|round| {
                 let a = mean(&mut common.iter().map(|(a, _)| a[&round]));
                 let b = mean(&mut common.iter().map(|(_, b)| b[&round]));
-                (a, b)
+                Pair { a, b }
             })
             .collect();
         let ratio = paired_ratio(&pairs, each_level)?;
@@ -184,7 +184,8 @@ fn point(clients: u32, setup: &Setup, level: f64) -> Option<SweepPoint> {
     mean.is_finite().then(|| SweepPoint {
         clients,
         step: setup.name().to_owned(),
-        per_s: mean,
+        // As every table has it: blocks of a number of messages are not equally long, and their mean is another figure.
+        per_s: setup.rate_per_s().unwrap_or(mean),
         interval: mean_interval(&Spread { level, block_means_ns: &blocks_per_s, batches: &[] }),
         value_bytes_mean: setup.result.value_bytes_mean,
         variation: enough.then(|| (squares / (count - 1.0)).sqrt() / mean),
@@ -218,8 +219,9 @@ fn alike(a: &StepPlan, b: &StepPlan) -> bool {
 }
 
 /// What sets each line apart from the others; the name of its first step where that does not do.
-fn labels(lines: &[Line]) -> Vec<String> {
-    let parts: Vec<BTreeMap<(usize, String), String>> = lines.iter().map(|line| parts(line.plan)).collect();
+fn labels(lines: &[Line], shared: &ClusterPlan) -> Vec<String> {
+    let parts: Vec<BTreeMap<(usize, String), String>> =
+        lines.iter().map(|line| parts(line.plan, shared)).collect();
     let keys: BTreeSet<&(usize, String)> = parts.iter().flat_map(BTreeMap::keys).collect();
     let differing =
         keys.into_iter().filter(|key| parts.iter().any(|part| part.get(*key) != parts[0].get(*key)));
@@ -240,7 +242,7 @@ fn labels(lines: &[Line]) -> Vec<String> {
 }
 
 /// What a line could be called by, in the order of telling.
-fn parts(plan: &StepPlan) -> BTreeMap<(usize, String), String> {
+fn parts(plan: &StepPlan, shared: &ClusterPlan) -> BTreeMap<(usize, String), String> {
     let mut parts = BTreeMap::new();
     let mut say = |rank: usize, key: &str, text: String| drop(parts.insert((rank, key.to_owned()), text));
     if let TopicPlan::Own { partitions, replication, log_dir, .. } = &plan.topic {
@@ -249,6 +251,12 @@ fn parts(plan: &StepPlan) -> BTreeMap<(usize, String), String> {
         }
         say(6, "partitions", format!("{partitions} partitions"));
         say(7, "replication", format!("replication {replication}"));
+    }
+    if let ClusterPlan::Lab { log_dirs, .. } = plan.cluster.as_ref().unwrap_or(shared)
+        && !log_dirs.is_empty()
+    {
+        let directories = if log_dirs.len() == 1 { "directory" } else { "directories" };
+        say(0, "log_dirs", format!("{} log {directories}", log_dirs.len()));
     }
     say(
         1,

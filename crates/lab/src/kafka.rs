@@ -36,6 +36,7 @@ mod metrics;
 mod ports;
 mod processes;
 mod readiness;
+mod removal;
 mod security;
 mod startup;
 

@@ -36,14 +36,16 @@ mod group;
 mod log;
 mod producers;
 mod shape;
+mod state;
 mod stats;
 mod timer;
 mod topic;
 
-pub use broker::{SinkBroker, SinkError, SinkOptions};
+pub use broker::SinkBroker;
 pub use control::Control;
 pub use delay::Delay;
 pub use faults::{Apis, Effect, Records, Refusal, RequestFault, TimestampLie};
 pub use kafka_protocol::{ResponseError, messages::ApiKey};
 pub use log::Keep;
+pub use state::{SinkError, SinkOptions};
 pub use stats::{ConnectionStats, GroupStats, PartitionStats, RefusalStats, RequestStats, StallStats, Stats};

@@ -1,5 +1,5 @@
-//! What the brokers' acknowledgements say of the logs: each names the offset that the record has. Held against where the logs
-//! began and ended, partition by partition, so that a record that is missing here and one too many there do not cancel out.
+//! The brokers' acknowledgements, each of which names the offset of a record, held against the begin and end of each partition's
+//! log: partition by partition, so that a record that is missing here and one too many there do not cancel out.
 
 use crate::verify::{RunningSet, SequenceSet};
 use serde::{Deserialize, Serialize};
@@ -14,18 +14,18 @@ pub(crate) struct Acknowledged {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Partition {
     offsets: RunningSet,
-    /// Of these, those of probes and of the warm-up.
+    /// The records of probes and of the warm-up among these.
     unmeasured: RunningSet,
     /// Acknowledged without an offset: with acks=0, or as a batch that the broker had already.
     unnamed: u64,
-    /// Of these, those that were measured.
+    /// The measured records among these.
     unnamed_measured: u64,
 }
 
 /// Acknowledged records that no consumer was given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct NotGiven {
-    /// Those that were measured.
+    /// The measured records.
     pub(crate) measured: u64,
     /// All of them: those of probes and of the warm-up too.
     pub(crate) all: u64,
@@ -33,20 +33,20 @@ pub(crate) struct NotGiven {
     pub(crate) without_offset: u64,
 }
 
-/// What acknowledgements and logs say together.
+/// The result of holding acknowledgements against the logs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Held {
     /// Acknowledged, and not in what the logs grew by.
     pub(crate) missing: u64,
-    /// Of these, those whose offset is another record's too. That is certain wherever the logs end.
+    /// Records among these whose offset is another record's too. That is certain wherever the logs end.
     pub(crate) repeated: u64,
-    /// In what the logs grew by, and acknowledged to nobody here.
+    /// Records by which the logs grew that were acknowledged to nobody here.
     pub(crate) surplus: u64,
 }
 
 impl Acknowledged {
-    /// So many records of a partition were acknowledged, the first at an offset and the others behind it; below 0 the offset
-    /// is not known.
+    /// Notes that so many records of a partition were acknowledged, the first at an offset and the others behind it; below 0 the
+    /// offset is not known.
     #[inline]
     pub(crate) fn note(&mut self, partition: i32, offset: i64, records: u64, measured: bool) {
         let Ok(at) = usize::try_from(partition) else { return };
@@ -91,6 +91,14 @@ impl Acknowledged {
             all: named + partition.unnamed.min(unnamed),
             without_offset: partition.unnamed.min(unnamed),
         }
+    }
+
+    /// True where every acknowledgement of a partition named an offset, and none of them in this range.
+    pub(crate) fn names_none_of(&mut self, at: usize, range: &Range<u64>) -> bool {
+        self.partitions.get_mut(at).is_some_and(|partition| {
+            partition.offsets.end_run();
+            partition.unnamed == 0 && partition.offsets.set().within(range) == 0
+        })
     }
 
     /// Offsets in a range of a partition's that no acknowledgement names and that were not read.

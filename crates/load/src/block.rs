@@ -13,7 +13,7 @@ use outcome::LogEnds;
 use crate::client_outcome::{self, ClientOutcome};
 use crate::clock::now_ns;
 use crate::error::LoadError;
-use crate::job::ProducerJob;
+use crate::job::{ClientCounts, MessageContents, ProducerJob};
 use crate::keys::KeySource;
 use crate::librdkafka;
 use crate::librdkafka::connect::Cluster;
@@ -46,7 +46,7 @@ enum Clients {
 }
 
 impl Clients {
-    fn new(cluster: &Cluster, spec: &BlockSpec<'_>, counts: (usize, usize)) -> Result<Self, LoadError> {
+    fn new(cluster: &Cluster, spec: &BlockSpec<'_>, counts: ClientCounts) -> Result<Self, LoadError> {
         match spec.step.driver {
             Driver::Librdkafka => librdkafka::Clients::new(cluster, spec, counts).map(Clients::Librdkafka),
             Driver::Wire => wire::Clients::new(cluster, spec).map(|clients| Clients::Wire(Box::new(clients))),
@@ -117,8 +117,8 @@ pub fn run(
     let watches_replication = leaders_from.is_some() && is_replicated();
     let producers = if as_it_is { 0 } else { load.producers as usize };
     let consumers = load.consumers as usize;
-    let shared = Shared::new(spec.run, load, stop, (&starts, as_it_is));
-    let clients = Clients::new(cluster, spec, (producers, consumers))?;
+    let shared = Shared::new(spec.run, load, stop, &starts, as_it_is);
+    let clients = Clients::new(cluster, spec, ClientCounts { producers, consumers })?;
     let outstanding: Vec<Outstanding> = (0..producers).map(|_| Outstanding::default()).collect();
     let (out, parcels) = std::sync::mpsc::channel::<Parcel>();
     let mut outcome = std::thread::scope(|scope| {
@@ -138,16 +138,15 @@ pub fn run(
         for (index, outstanding) in outstanding.iter().enumerate() {
             let (begin, begun) = std::sync::mpsc::channel::<u64>();
             let seconds = |measure| Seconds::new(measure, shared.clock_start(), out.clone());
-            let (keys, payloads) = contents(load, spec.seed, index)?;
+            let contents = contents(load, spec.seed, index)?;
             let job = ProducerJob {
                 index,
                 shared: &shared,
                 outstanding,
                 topic: spec.topic,
                 probes: if index == 0 { 0..i32::try_from(spec.partitions).unwrap_or(i32::MAX) } else { 0..0 },
-                keys,
-                payloads,
-                course: course(load, spec, (index, producers)),
+                contents,
+                course: course(load, spec, index, producers),
                 pace: Pace::new(spec.spin_ns, load.rate_per_s.unwrap_or(f64::INFINITY) / producers as f64),
                 begun,
                 slips: seconds(Measure::Slip),
@@ -223,7 +222,7 @@ pub fn run(
     Ok(outcome)
 }
 
-/// Whether older records of a key may be removed from a topic's logs, as far as the cluster tells.
+/// True if older records of a key may be removed from a topic's logs, as far as the cluster tells.
 fn is_compacted(cluster: &Cluster, topic: &str) -> bool {
     cluster.topic_configs(topic).get("cleanup.policy").is_some_and(|policy| policy.contains("compact"))
 }
@@ -255,22 +254,23 @@ fn effective_load(load: &LoadPlan) -> LoadPlan {
 }
 
 /// Keys and values of one producer, each from a stream of its own.
-fn contents(load: &LoadPlan, seed: u64, index: usize) -> Result<(KeySource, PayloadSource), LoadError> {
+fn contents(load: &LoadPlan, seed: u64, index: usize) -> Result<MessageContents, LoadError> {
     let part = index as u64 * 2;
     let keys = KeySource::new(load.keys, Random::for_part(seed, part));
-    Ok((keys, PayloadSource::new(load, Random::for_part(seed, part + 1))?))
+    Ok(MessageContents { keys, payloads: PayloadSource::new(load, Random::for_part(seed, part + 1))? })
 }
 
-/// When the messages of one producer of `of` are due.
+/// The times at which the messages of one of so many `producers` are due.
 fn course(
     load: &LoadPlan,
     spec: &BlockSpec<'_>,
-    (index, of): (usize, usize),
+    index: usize,
+    producers: usize,
 ) -> Course<Box<dyn Iterator<Item = Due> + Send>> {
     if load.saturating() {
         return Course::Saturating(Saturating::new(load.warm_up.0, spec.share));
     }
-    Course::Scheduled(Box::new(due_times(load, spec.share, spec.seed).skip(index).step_by(of)))
+    Course::Scheduled(Box::new(due_times(load, spec.share, spec.seed).skip(index).step_by(producers)))
 }
 
 fn spawn<'scope, T: Send + 'scope>(

@@ -1,4 +1,4 @@
-//! What the instrument itself adds: cost and step of the clock, lateness of its wake-ups.
+//! The instrument's own errors: cost and step of the clock, lateness of its wake-ups.
 
 use crate::clock::now_ns;
 use crate::pace::{MAX_SPIN_NS, Pace, sharpen_timers};
@@ -13,16 +13,16 @@ pub struct Calibration {
     pub clock_step_ns: u64,
     /// Lateness of the sleep-and-spin that sends use.
     pub wake_late: Histogram,
-    /// How long before a send to start spinning: what nine of ten plain sleeps are late at most.
+    /// The time before a send at which spinning starts: nine of ten plain sleeps are late by at most this.
     pub spin_ns: u64,
 }
 
 /// A schedule that was kept, without a load.
 #[derive(Debug)]
 pub struct Paced {
-    /// How long before a send the sleep ended: the pace shortens it when the sends are close together.
+    /// The time before a send at which the sleep ended: the pace shortens it when the sends are close together.
     pub spin_ns: u64,
-    /// How late each send would have gone out.
+    /// The lateness that each send would have had.
     pub late: Histogram,
 }
 

@@ -1,4 +1,4 @@
-//! What one client did and saw in a block, whatever its driver, and all clients' together.
+//! The outcome of one client in a block, whatever its driver, and the merged outcomes of all.
 //!
 //! A client's outcome is plain data that can be sent: it holds sums, sets of sequence numbers and offsets, and no mean, so that
 //! [`merge`] loses nothing, in whatever order the outcomes come. Not here: latencies, which leave a client second by second
@@ -16,17 +16,17 @@ use crate::verify::{Arrivals, SequenceSet};
 use plumb_model::observation::Counts;
 use serde::{Deserialize, Serialize};
 
-/// What one client did and saw. Times are nanoseconds on the clock of the block, which is one for all its clients.
+/// The outcome of one client. Times are nanoseconds on the clock of the block, which is one for all its clients.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ClientOutcome {
-    /// Of a producer.
+    /// The outcome of a producer.
     Producer(Box<ProducerOutcome>),
-    /// Of a consumer.
+    /// The outcome of a consumer.
     Consumer(Box<Received>),
 }
 
-/// What one producer did and was told.
+/// The outcome of one producer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ProducerOutcome {
     /// Its number in its messages' stamps, unlike that of any other producer of the block.
@@ -36,7 +36,7 @@ pub(crate) struct ProducerOutcome {
 }
 
 impl ClientOutcome {
-    /// Of the producer with this index, whose threads have ended: what is outstanding stays without a report.
+    /// The outcome of the producer with this index, whose threads have ended: what is outstanding stays without a report.
     pub(crate) fn of_producer(
         index: usize,
         outstanding: &Outstanding,
@@ -48,17 +48,17 @@ impl ClientOutcome {
         ClientOutcome::Producer(Box::new(ProducerOutcome { id, sent, reported }))
     }
 
-    /// Of a consumer that has ended.
+    /// The outcome of a consumer that has ended.
     pub(crate) fn of_consumer(shared: &Shared<'_>, mut received: Received) -> Self {
         received.positions = shared.positions();
         ClientOutcome::Consumer(Box::new(received))
     }
 }
 
-/// What all clients of a block did and saw.
+/// The merged outcomes of all clients of a block.
 #[derive(Debug, Default)]
 pub(crate) struct Merged {
-    /// What became of the measured messages; what was removed from the logs is not known here.
+    /// The measured messages by their fate; what was removed from the logs is not known here.
     pub(crate) counts: Counts,
     /// Messages sent, acknowledged and failed, with those of the warm-up; probes are acknowledged or failed, and not counted as sent.
     pub(crate) sent_all: u64,
@@ -66,9 +66,9 @@ pub(crate) struct Merged {
     pub(crate) failed_all: u64,
     /// Bytes of the values of the measured messages acknowledged.
     pub(crate) acked_bytes: u64,
-    /// Where the messages are said to be, by partition.
+    /// The offsets of the acknowledged messages, by partition.
     pub(crate) acknowledged: Acknowledged,
-    /// Where all records lay that came, by partition.
+    /// The offsets of all records that came, by partition.
     pub(crate) read: ReadOffsets,
     /// Records of others, and damaged ones.
     pub(crate) foreign: u64,
@@ -76,10 +76,9 @@ pub(crate) struct Merged {
     /// Messages behind the rate of receiving, repeats included, and bytes of their values.
     pub(crate) records: u64,
     pub(crate) received_bytes: u64,
-    /// When the first and the last measured message came.
-    pub(crate) first_received_ns: Option<u64>,
+    /// The time at which the last measured message came.
     pub(crate) last_received_ns: Option<u64>,
-    /// When the first and the last measured message were due, and the last was acknowledged.
+    /// The times at which the first and the last measured message were due, and the last was acknowledged.
     pub(crate) first_due_ns: Option<u64>,
     pub(crate) last_due_ns: Option<u64>,
     pub(crate) last_ack_ns: Option<u64>,
@@ -92,6 +91,7 @@ pub(crate) struct Merged {
     pub(crate) errors: ErrorCounts,
     positions: Vec<i64>,
     arrivals: Arrivals,
+    pub(crate) warm_up_arrivals: Arrivals,
 }
 
 /// Puts together what the clients of a block say. A message that was acknowledged and came to no consumer is lost, if anybody
@@ -111,7 +111,8 @@ pub(crate) fn merge(clients: Vec<ClientOutcome>) -> Merged {
     }
     let Merged { counts, arrivals, .. } = &mut merged;
     let nothing = SequenceSet::default();
-    let lost = |(id, acked): &(u16, SequenceSet)| acked.missing_from(arrivals.of(*id).unwrap_or(&nothing));
+    let lost =
+        |(id, acked): &(u16, SequenceSet)| acked.missing_from(arrivals.of_producer(*id).unwrap_or(&nothing));
     counts.lost = if consumed { acked.iter().map(lost).sum() } else { 0 };
     counts.unknown = counts.sent.saturating_sub(counts.acked + counts.failed);
     counts.received = arrivals.distinct();
@@ -121,7 +122,7 @@ pub(crate) fn merge(clients: Vec<ClientOutcome>) -> Merged {
 }
 
 impl Merged {
-    /// Up to where the consumers read a partition.
+    /// The offset up to which the consumers read a partition.
     pub(crate) fn position(&self, partition: usize) -> i64 {
         self.positions.get(partition).copied().unwrap_or(0)
     }
@@ -156,10 +157,10 @@ impl Merged {
 
     fn add_consumer(&mut self, mut received: Received) {
         self.arrivals.absorb(&mut received.arrivals);
+        self.warm_up_arrivals.absorb(&mut received.warm_up_arrivals);
         self.read.absorb(received.offsets);
         self.records += received.records;
         self.received_bytes += received.bytes;
-        self.first_received_ns = least(self.first_received_ns, received.first_ns);
         self.last_received_ns = self.last_received_ns.max(received.last_ns);
         self.foreign += received.foreign;
         self.corrupt += received.corrupt;

@@ -1,4 +1,4 @@
-//! What a consumer of any driver notes of each record: whose it is, whether it came before, how long it took.
+//! A consumer's notes of each record, whatever the driver: whose it is, whether it came before, how long it took.
 
 use crate::error_counts::ErrorCounts;
 use crate::seconds::Seconds;
@@ -9,19 +9,21 @@ use crate::unread::ReadOffsets;
 use crate::verify::Arrivals;
 use serde::{Deserialize, Serialize};
 
-/// What a consumer received.
+/// The records and times that a consumer received.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Received {
+    /// Messages of the measured part.
     pub(crate) arrivals: Arrivals,
-    /// Where all records lay that came, whoever sent them.
+    /// Messages of the warm-up.
+    pub(crate) warm_up_arrivals: Arrivals,
+    /// The offsets of all records that came, whoever sent them.
     pub(crate) offsets: ReadOffsets,
     /// Messages behind the rate of receiving, repeats included: the measured ones; those of a backlog that is drained; where
     /// the topic is read as it is, all records.
     pub(crate) records: u64,
     /// Bytes of their values.
     pub(crate) bytes: u64,
-    /// When the first and the last measured message came.
-    pub(crate) first_ns: Option<u64>,
+    /// The time at which the last measured message came.
     pub(crate) last_ns: Option<u64>,
     pub(crate) foreign: u64,
     pub(crate) corrupt: u64,
@@ -30,9 +32,9 @@ pub(crate) struct Received {
     pub(crate) appends: Appends,
     /// Sum over measured messages of the time from their send to the reception of the one before them in the partition.
     pub(crate) catch_up_at_most_sum_ns: f64,
-    /// Up to where the partitions were read, by all consumers of the process.
+    /// The offsets up to which the partitions were read, by all consumers of the process.
     pub(crate) positions: Vec<i64>,
-    /// When the last record of each partition came.
+    /// The time of the last record of each partition.
     #[serde(skip)]
     last_received_ns: Vec<u64>,
     pub(crate) statistics: StatisticsSum,
@@ -47,7 +49,7 @@ pub(crate) struct Record<'m> {
     /// The bytes that would carry the stamp.
     pub(crate) stamp_bytes: &'m [u8],
     pub(crate) value_bytes: usize,
-    /// Where the topic keeps the broker's append times.
+    /// The broker's append time, where the topic keeps it.
     pub(crate) append_time_ms: Option<i64>,
 }
 
@@ -56,12 +58,12 @@ pub(crate) struct Record<'m> {
 pub(crate) struct Counted {
     measured: u64,
     warm_up: u64,
-    /// Of the warm-up, those of a backlog that is drained.
+    /// The records of a backlog that is drained, among those of the warm-up.
     backlog: u64,
     bytes: u64,
 }
 
-/// What the broker's append times say, where the topic keeps them (LogAppendTime).
+/// The broker's append times, where the topic keeps them (LogAppendTime).
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct Appends {
     pub(crate) samples: u64,
@@ -115,7 +117,7 @@ impl Received {
         self.offsets.note(record.partition, record.offset);
         let reading = Stamp::read(record.stamp_bytes);
         if shared.takes_any_run() {
-            return self.note_of_any_run(shared, reading, record, (now, seconds));
+            return self.note_of_any_run(shared, reading, record, now, seconds);
         }
         let stamp = match reading {
             Reading::Stamped(stamp) if stamp.run == shared.run => stamp,
@@ -139,9 +141,10 @@ impl Received {
                 if shared.counts_backlog() {
                     self.count(record, now);
                 }
+                self.warm_up_arrivals.note(stamp.producer, record.partition, stamp.sequence);
                 note_times(&stamp, now, seconds);
             }
-            Part::Measured => self.note_measured(shared, record, &stamp, (now, seconds)),
+            Part::Measured => self.note_measured(shared, record, &stamp, now, seconds),
         }
     }
 
@@ -177,6 +180,7 @@ impl Received {
             counted.measured += 1;
             counted.bytes += record.value_bytes as u64;
         } else {
+            self.warm_up_arrivals.note(stamp.producer, record.partition, stamp.sequence);
             counted.warm_up += 1;
             if shared.counts_backlog() {
                 counted.backlog += 1;
@@ -190,7 +194,6 @@ impl Received {
         if counted.measured + counted.backlog > 0 {
             self.records += counted.measured + counted.backlog;
             self.bytes += counted.bytes;
-            self.first_ns.get_or_insert(now);
             self.last_ns = Some(now);
         }
         if counted.measured > 0 {
@@ -206,7 +209,8 @@ impl Received {
         shared: &Shared<'_>,
         record: &Record<'_>,
         stamp: &Stamp,
-        (now, seconds): (u64, &mut Seconds<'_>),
+        now: u64,
+        seconds: &mut Seconds<'_>,
     ) {
         let before_ns = self.received_before(record.partition, now);
         self.count(record, now);
@@ -220,7 +224,7 @@ impl Received {
         note_times(stamp, now, seconds);
     }
 
-    /// When the last record of a partition came, 0 before the first; this one came now.
+    /// The time of the partition's record before this one, 0 for the first; notes that this one came now.
     fn received_before(&mut self, partition: i32, now: u64) -> u64 {
         let place = usize::try_from(partition).ok().and_then(|at| self.last_received_ns.get_mut(at));
         place.map_or(0, |before| std::mem::replace(before, now))
@@ -229,7 +233,6 @@ impl Received {
     fn count(&mut self, record: &Record<'_>, now: u64) {
         self.records += 1;
         self.bytes += record.value_bytes as u64;
-        self.first_ns.get_or_insert(now);
         self.last_ns = Some(now);
     }
 
@@ -239,7 +242,8 @@ impl Received {
         shared: &Shared<'_>,
         reading: Reading,
         record: &Record<'_>,
-        (now, seconds): (u64, &mut Seconds<'_>),
+        now: u64,
+        seconds: &mut Seconds<'_>,
     ) {
         if shared.is_behind_end(record.partition, record.offset) {
             return;

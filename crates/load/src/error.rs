@@ -1,10 +1,10 @@
-//! What can go wrong while driving a path, and whose fault it is.
+//! The errors of driving a path, and whose fault each is.
 
 use plumb_model::fault::{Fault, HasFault};
 use std::borrow::Cow;
 use thiserror::Error;
 
-/// What went wrong.
+/// The reason why a path could not be driven.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LoadError {
     /// Usage: the client library refuses a property.
@@ -28,7 +28,7 @@ pub enum LoadError {
     PayloadFile {
         /// Its path.
         path: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// Usage or target: no such topic.
@@ -42,7 +42,7 @@ pub enum LoadError {
     Unreachable {
         /// host:port, comma separated.
         bootstrap: String,
-        /// How long it was tried.
+        /// The time that it was tried for.
         waited_s: u64,
         /// The library's words on the last attempts.
         reason: String,
@@ -74,7 +74,7 @@ pub enum LoadError {
     /// Target: an operation was refused.
     #[error("cannot {operation}: {reason}")]
     Refused {
-        /// What was asked.
+        /// The request.
         operation: String,
         /// The broker's words.
         reason: String,
@@ -90,7 +90,7 @@ pub enum LoadError {
     TooLarge {
         /// Bytes of the value.
         bytes: u64,
-        /// Who refused it.
+        /// The reason of the one who refused it.
         reason: String,
     },
     /// Target: a partition did not pass a record on before the run began.
@@ -100,7 +100,7 @@ pub enum LoadError {
         topic: String,
         /// The partition.
         partition: i32,
-        /// How long it was tried.
+        /// The time that it was tried for.
         waited_s: u64,
         /// The errors seen meanwhile, if any.
         reason: String,
@@ -195,7 +195,7 @@ impl HasFault for LoadError {
     }
 }
 
-/// What to do about an error code of the broker.
+/// The next step for an error code of the broker.
 fn refusal_hint(reason: &str) -> Option<&'static str> {
     let hints = [
         (

@@ -10,18 +10,29 @@ use std::collections::btree_map::Entry;
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Vec<ErrorCount>", from = "Vec<ErrorCount>")]
 pub(crate) struct ErrorCounts {
-    counts: BTreeMap<(Cow<'static, str>, String), (String, u64)>,
+    counts: BTreeMap<ErrorKey, (String, u64)>,
+}
+
+/// Origin and code of an error.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct ErrorKey {
+    origin: Cow<'static, str>,
+    code: String,
 }
 
 impl ErrorCounts {
     /// Notes an error.
     pub(crate) fn note(&mut self, origin: &'static str, code: &str, text: &str) {
-        self.note_times(origin, (code, text), 1);
+        self.note_times(origin, code, text, 1);
     }
 
     /// Notes the same error of several messages.
-    pub(crate) fn note_times(&mut self, origin: &'static str, (code, text): (&str, &str), times: u64) {
-        self.add((Cow::Borrowed(origin), code.to_owned()), Cow::Borrowed(text), times);
+    pub(crate) fn note_times(&mut self, origin: &'static str, code: &str, text: &str, times: u64) {
+        self.add(
+            ErrorKey { origin: Cow::Borrowed(origin), code: code.to_owned() },
+            Cow::Borrowed(text),
+            times,
+        );
     }
 
     /// Notes what a client library says of itself.
@@ -42,7 +53,7 @@ impl ErrorCounts {
         self.into()
     }
 
-    fn add(&mut self, key: (Cow<'static, str>, String), text: Cow<'_, str>, count: u64) {
+    fn add(&mut self, key: ErrorKey, text: Cow<'_, str>, count: u64) {
         match self.counts.entry(key) {
             Entry::Occupied(mut known) => known.get_mut().1 += count,
             Entry::Vacant(new) => {
@@ -55,8 +66,11 @@ impl ErrorCounts {
 impl From<ErrorCounts> for Vec<ErrorCount> {
     fn from(errors: ErrorCounts) -> Self {
         let counts = errors.counts.into_iter();
-        let row = |((origin, code), (message, count)): ((Cow<'static, str>, String), (String, u64))| {
-            ErrorCount { origin: origin.into_owned(), code, message, count }
+        let row = |(ErrorKey { origin, code }, (message, count)): (ErrorKey, (String, u64))| ErrorCount {
+            origin: origin.into_owned(),
+            code,
+            message,
+            count,
         };
         counts.map(row).collect()
     }
@@ -66,7 +80,7 @@ impl From<Vec<ErrorCount>> for ErrorCounts {
     fn from(rows: Vec<ErrorCount>) -> Self {
         let mut errors = ErrorCounts::default();
         for ErrorCount { origin, code, message, count } in rows {
-            errors.add((Cow::Owned(origin), code), Cow::Owned(message), count);
+            errors.add(ErrorKey { origin: Cow::Owned(origin), code }, Cow::Owned(message), count);
         }
         errors
     }

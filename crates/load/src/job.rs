@@ -1,4 +1,4 @@
-//! What a driver is given to do: a block, and the part of each of its producers.
+//! The job of a driver: a block, and the part of each of its producers.
 
 use crate::keys::KeySource;
 use crate::pace::Pace;
@@ -10,7 +10,7 @@ use crate::shared::Shared;
 use plumb_model::plan::StepPlan;
 use std::sync::mpsc::Receiver;
 
-/// What a block needs to know.
+/// The specification of a block.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockSpec<'a> {
     /// Tells this block's records from all others: the run's id mixed with the block's place.
@@ -27,11 +27,25 @@ pub struct BlockSpec<'a> {
     pub share: Share,
     /// Seed of this block.
     pub seed: u64,
-    /// From the calibration: how long before a send to stop sleeping.
+    /// The time before a send at which sleeping stops, from the calibration.
     pub spin_ns: u64,
 }
 
-/// What a producer of either driver is to do.
+/// The numbers of clients of a block.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClientCounts {
+    pub(crate) producers: usize,
+    pub(crate) consumers: usize,
+}
+
+/// The keys and values of one producer's messages.
+#[derive(Debug)]
+pub(crate) struct MessageContents {
+    pub(crate) keys: KeySource,
+    pub(crate) payloads: PayloadSource,
+}
+
+/// The job of a producer of either driver.
 pub(crate) struct ProducerJob<'b, 'a> {
     pub(crate) index: usize,
     pub(crate) shared: &'b Shared<'a>,
@@ -39,14 +53,13 @@ pub(crate) struct ProducerJob<'b, 'a> {
     pub(crate) topic: &'b str,
     /// The partitions that it probes before anything else.
     pub(crate) probes: std::ops::Range<i32>,
-    pub(crate) keys: KeySource,
-    pub(crate) payloads: PayloadSource,
+    pub(crate) contents: MessageContents,
     pub(crate) course: Course<Box<dyn Iterator<Item = Due> + Send>>,
     pub(crate) pace: Pace,
     /// Tells when the block starts; ends when it cannot.
     pub(crate) begun: Receiver<u64>,
-    /// Where sends and their slip are recorded.
+    /// The recorder of sends and their slip.
     pub(crate) slips: Seconds<'b>,
-    /// Where acknowledgements are recorded.
+    /// The recorder of acknowledgements.
     pub(crate) acks: Seconds<'b>,
 }

@@ -1,4 +1,4 @@
-//! What a block pushes while it runs, and who takes it.
+//! The observations that a block pushes while it runs, and the sink that takes them.
 
 use plumb_stats::histogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -22,20 +22,20 @@ pub enum Observation<'a> {
     ScheduleBegins,
     /// The first measured message is due now.
     MeasuredPartBegins,
-    /// So many whole seconds of the block are over now. Left out where that could not be told in time.
+    /// The end of so many whole seconds of the block. Left out where that could not be told in time.
     SecondBegins(u32),
     /// The last measured message was sent. Comes only after `MeasuredPartBegins`.
     MeasuredPartEnds,
-    /// What one thread saw in one second.
+    /// The observations of one thread in one second.
     Second(&'a SecondPart),
 }
 
-/// What one thread saw in one second of a block, by the time at which things happened.
+/// The observations of one thread in one second of a block, by the time at which things happened.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SecondPart {
     /// Seconds since the block's first intended send.
     pub second: u32,
-    /// Whether this is about warm-up messages.
+    /// True if this is about warm-up messages.
     pub warm_up: bool,
     /// Messages sent.
     pub sent: u64,
@@ -43,15 +43,15 @@ pub struct SecondPart {
     pub acked: u64,
     /// First receptions.
     pub received: u64,
-    /// From intended time.
+    /// Times from the intended send time.
     pub response: Histogram,
-    /// From actual send time.
+    /// Times from the actual send time.
     pub service: Histogram,
-    /// Which of the measures the histograms hold.
+    /// The measure of the histograms.
     pub measure: Measure,
 }
 
-/// Which measure a thread records.
+/// The measure that a thread records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Measure {
     /// The schedule's slip (response only).

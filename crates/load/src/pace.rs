@@ -13,7 +13,7 @@ pub(crate) const MAX_SPIN_NS: u64 = 100_000;
 /// Longest uninterrupted sleep, so that a stop is noticed.
 const MAX_SLEEP_NS: u64 = 50_000_000;
 
-/// How long before a send to stop sleeping.
+/// The time before a send at which sleeping stops.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
     spin_ns: u64,
@@ -26,7 +26,7 @@ impl Pace {
         Pace { spin_ns: spin_ns.min(MAX_SPIN_NS).min((gap_ns / 5.0) as u64) }
     }
 
-    /// How long before a send to stop sleeping.
+    /// The time before a send at which sleeping stops.
     pub(crate) fn spin_ns(self) -> u64 {
         self.spin_ns
     }

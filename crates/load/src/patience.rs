@@ -1,5 +1,5 @@
-//! How long a control exchange may wait for its answer: as long as is usual, and once the user asked to stop, no longer than a
-//! person would. Nobody who pressed Ctrl-C on a cluster that is gone waits for each question in turn.
+//! The longest wait of a control exchange for its answer: the usual time, and once the user asked to stop, no longer than a
+//! person would wait. Nobody who pressed Ctrl-C on a cluster that is gone waits for each question in turn.
 
 use crate::clock::now_ns;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 /// Longest wait in vain, of all exchanges together, once the user asked to stop. Ours: a busy cluster answers within it.
 const STOPPED: Duration = Duration::from_secs(4);
-/// What each exchange has left when that is used up. Ours: a cluster that is back answers within it.
+/// The time that each exchange has left when that is used up. Ours: a cluster that is back answers within it.
 const USED_UP: Duration = Duration::from_millis(200);
 
-/// How long exchanges with a cluster may wait.
+/// The time that exchanges with a cluster may wait.
 #[derive(Debug, Clone, Default)]
 pub struct Patience {
     stop: Arc<AtomicBool>,
@@ -26,7 +26,7 @@ impl Patience {
     }
 
     /// Longest wait now, where it is `usual` otherwise.
-    pub(crate) fn of(&self, usual: Duration) -> Duration {
+    pub(crate) fn longest_wait(&self, usual: Duration) -> Duration {
         if !self.stop.load(Ordering::Relaxed) {
             return usual;
         }
@@ -34,17 +34,18 @@ impl Patience {
         usual.min(STOPPED.saturating_sub(in_vain).max(USED_UP))
     }
 
-    /// Asks within the time that [`Patience::of`] allows, and remembers it if that was in vain.
+    /// Asks within the time that [`Patience::longest_wait`] allows, and remembers it if that was in vain.
     pub fn ask<T, E>(&self, usual: Duration, ask: impl FnOnce(Duration) -> Result<T, E>) -> Result<T, E> {
         let begun = now_ns();
-        let answer = ask(self.of(usual));
+        let answer = ask(self.longest_wait(usual));
         if answer.is_err() && self.stop.load(Ordering::Relaxed) {
             self.in_vain_ns.fetch_add(now_ns() - begun, Ordering::Relaxed);
         }
         answer
     }
 
-    /// Why there was no answer, where that is not that one exchange took too long: none came since the user asked to stop.
+    /// The reason why there was no answer, where that is not that one exchange took too long: none came since the user asked to
+    /// stop.
     pub(crate) fn why_none(&self) -> Option<String> {
         let used_up = self.in_vain_ns.load(Ordering::Relaxed) >= STOPPED.as_nanos() as u64;
         used_up.then(|| {
@@ -66,7 +67,7 @@ mod tests {
     fn before_a_stop_every_exchange_has_its_usual_time() {
         let patience = Patience::default();
         assert_eq!(patience.ask(USUAL, Err::<(), _>), Err(USUAL));
-        assert_eq!(patience.of(USUAL), USUAL);
+        assert_eq!(patience.longest_wait(USUAL), USUAL);
     }
 
     #[test]
@@ -74,11 +75,11 @@ mod tests {
         let stop = Arc::new(AtomicBool::new(true));
         let patience = Patience::new(&stop);
         assert_eq!(patience.ask(USUAL, Ok::<_, ()>), Ok(STOPPED));
-        assert_eq!(patience.of(USUAL), STOPPED);
-        assert_eq!(patience.of(Duration::from_secs(1)), Duration::from_secs(1));
+        assert_eq!(patience.longest_wait(USUAL), STOPPED);
+        assert_eq!(patience.longest_wait(Duration::from_secs(1)), Duration::from_secs(1));
         assert_eq!(patience.why_none(), None);
         patience.in_vain_ns.store(STOPPED.as_nanos() as u64, Ordering::Relaxed);
-        assert_eq!(patience.of(USUAL), USED_UP);
+        assert_eq!(patience.longest_wait(USUAL), USED_UP);
         let why = "the brokers gave no answer in the 4 s for which a run that is stopped waits for them";
         assert_eq!(patience.why_none().as_deref(), Some(why));
     }

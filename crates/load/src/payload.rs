@@ -1,4 +1,4 @@
-//! What values are made of: a pool of bytes made before the run, so that sending draws no randomness per byte.
+//! Values of messages: a pool of bytes made before the run, so that sending draws no randomness per byte.
 
 use crate::error::LoadError;
 use crate::random::Random;
@@ -8,7 +8,7 @@ use plumb_model::plan::{LoadPlan, Payload, SizePlan, WeightedSize};
 /// Different random contents that values rotate through, so that a batch does not compress by repetition.
 const POOL_BYTES: usize = 4 << 20;
 
-/// Where the stamp travels.
+/// The place of the stamp in a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StampPlace {
     /// In the first bytes of the value.
@@ -35,7 +35,7 @@ pub struct PayloadSource {
     kept: [u8; STAMP_BYTES],
 }
 
-/// Where the value drawn last is.
+/// The place of the value drawn last.
 #[derive(Debug, Clone, Copy)]
 enum Drawn {
     InPool { start: usize, size: usize },
@@ -48,7 +48,7 @@ enum Sizes {
     Mix { parts: Vec<WeightedSize>, total: u64 },
 }
 
-/// Where the stamps of a load travel.
+/// The place of the stamps in a load's records.
 pub(crate) fn stamp_place(load: &LoadPlan) -> StampPlace {
     match load.payload {
         Payload::Entropy(_) if load.size.smallest().as_usize() >= STAMP_BYTES => StampPlace::Value,

@@ -1,4 +1,4 @@
-//! What a producer of any driver says of itself: what it sent, what became of it, and what is still under way.
+//! A producer's account, whatever the driver: the messages it sent, their fate, and those still under way.
 
 use crate::acknowledged::Acknowledged;
 use crate::error_counts::ErrorCounts;
@@ -10,7 +10,7 @@ use plumb_model::plan::Mode;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What the threads of a producer share.
+/// The state that the threads of a producer share.
 ///
 /// Each counter is written by one thread only, so that neither waits for the other's cache line at every message.
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ impl Outstanding {
     }
 }
 
-/// What a sender did.
+/// The account of a sender.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Sent {
     /// Measured messages that were due and tried.
@@ -71,7 +71,7 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// What is left of the schedule of a block that began at `at` is not sent: its time is over. It was due all the same.
+    /// Counts the rest of the schedule of a block that began at `at` as not sent: its time is over. It was due all the same.
     pub(crate) fn leave_out(&mut self, rest: impl Iterator<Item = Due>, at: u64) {
         for due in rest.filter(|due| due.measured) {
             let due_ns = at + due.offset_ns;
@@ -82,7 +82,7 @@ impl Sent {
     }
 }
 
-/// What the reports say.
+/// The account of the delivery reports.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Reported {
     /// Measured messages acknowledged.
@@ -92,21 +92,21 @@ pub(crate) struct Reported {
     pub(crate) failed: u64,
     /// Probes and warm-up included.
     pub(crate) acked_all: u64,
-    /// Where they are said to be, probes and warm-up included.
+    /// The offsets that were reported, probes and warm-up included.
     pub(crate) offsets: Acknowledged,
     pub(crate) failed_all: u64,
-    /// When the last measured message was acknowledged.
+    /// The time at which the last measured message was acknowledged.
     pub(crate) last_ack_ns: Option<u64>,
     pub(crate) statistics: StatisticsSum,
     pub(crate) errors: ErrorCounts,
 }
 
 impl Reported {
-    /// So many messages have no report, and will have none.
+    /// Notes that so many messages have no report, and will have none.
     pub(crate) fn note_under_way(&mut self, messages: u64) {
         if messages > 0 {
             let text = "still under way when the block ended: whether the brokers have them is not known";
-            self.errors.note_times("produce", ("UNDER_WAY", text), messages);
+            self.errors.note_times("produce", "UNDER_WAY", text, messages);
         }
     }
 }
@@ -128,7 +128,7 @@ pub(crate) struct Saturating {
     share: Share,
 }
 
-/// What a saturating producer may send now.
+/// The messages that a saturating producer may send now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Allowed {
     /// So many messages of the warm-up.
@@ -144,12 +144,13 @@ impl Saturating {
         Saturating { warm_up_ns, share }
     }
 
-    /// Whether the block's messages are counted, not timed.
+    /// True if the block's messages are counted, not timed.
     pub(crate) fn counts(&self) -> bool {
         matches!(self.share, Share::Count(_))
     }
 
-    /// At most `wanted` messages at this time. What is allowed of a count must be sent: nobody else is allowed it.
+    /// Allows at most `wanted` messages at this time. Messages that are allowed of a count must be sent: nobody else is allowed
+    /// them.
     pub(crate) fn allow(&self, shared: &Shared<'_>, at: u64, now: u64, wanted: u64) -> Allowed {
         let measured_from = at + self.warm_up_ns;
         if now < measured_from || shared.backlog_is_growing() {

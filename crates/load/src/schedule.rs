@@ -1,4 +1,4 @@
-//! When each message is due: a pure iterator of offsets from the start, tested without a clock.
+//! The times at which messages are due: a pure iterator of offsets from the start, tested without a clock.
 //!
 //! Times are computed from the message's index, never by adding rounded gaps, so that a schedule does not drift: a
 //! million messages at 3,000,000/s take a third of a second, not more.
@@ -13,7 +13,7 @@ pub struct Due {
     pub index: u64,
     /// Nanoseconds after the block's start.
     pub offset_ns: u64,
-    /// Whether it belongs to the measured part.
+    /// True if it belongs to the measured part.
     pub measured: bool,
 }
 
@@ -60,8 +60,8 @@ pub(crate) fn due_times(
     warm_up.chain(measured)
 }
 
-/// When the last measured message of a block is due, at the latest, from its start. None without a rate: then the clock alone, or
-/// the path, says when it ends.
+/// The latest time at which the last measured message of a block is due, from its start. None without a rate: then the clock
+/// alone, or the path, says when it ends.
 pub(crate) fn last_due_ns(load: &LoadPlan, share: Share, seed: u64) -> Option<u64> {
     let rate_per_s = load.rate_per_s?;
     let measured_ns = match (share, &load.schedule) {

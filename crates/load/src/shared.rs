@@ -1,4 +1,4 @@
-//! What the threads of a block share: the stop, the phases, the readiness and position of each partition.
+//! The state that the threads of a block share: the stop, the phases, the readiness and position of each partition.
 
 use crate::error::LoadError;
 use plumb_model::plan::{LoadPlan, Mode};
@@ -6,12 +6,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What the threads of a block share.
+/// The state that the threads of a block share.
 #[derive(Debug)]
 pub(crate) struct Shared<'a> {
     pub(crate) run: u64,
     pub(crate) load: &'a LoadPlan,
-    /// Whether messages go out as fast as possible.
+    /// True if messages go out as fast as possible.
     pub(crate) saturating: bool,
     stop: &'a AtomicBool,
     finish: AtomicBool,
@@ -19,16 +19,16 @@ pub(crate) struct Shared<'a> {
     start_ns: AtomicU64,
     measured_from_ns: AtomicU64,
     measured_to_ns: AtomicU64,
-    /// When nothing more is sent, whatever is still due.
+    /// The time from which on nothing more is sent, whatever is still due.
     send_until_ns: AtomicU64,
     /// Offset of the next record that the consumers have not seen, by partition.
     positions: Vec<AtomicI64>,
     probes_acknowledged: Vec<AtomicBool>,
     probes_received: Vec<AtomicBool>,
     probe_error: Mutex<Option<(String, String)>>,
-    /// What goes wrong and is tried again, in words.
+    /// The fault that is being tried again, in words.
     trouble: Mutex<Option<String>>,
-    /// Why a producer cannot begin.
+    /// The reason why a producer cannot begin.
     failure: Mutex<Option<LoadError>>,
     acknowledged: AtomicU64,
     received: AtomicU64,
@@ -41,10 +41,10 @@ pub(crate) struct Shared<'a> {
     any_run: bool,
     /// The run whose stamps are verified then; 0 before one is met.
     verified_run: AtomicU64,
-    /// Where it ends, by partition: what comes behind is not counted.
+    /// The end of each partition: records behind it are not counted.
     ends: Vec<AtomicI64>,
     senders_done: AtomicUsize,
-    /// Whether each consumer holds partitions.
+    /// True for each consumer that holds partitions.
     assigned: Vec<AtomicBool>,
     /// The epoch minus the run's clock.
     epoch_minus_clock_ns: i64,
@@ -55,7 +55,8 @@ impl<'a> Shared<'a> {
         run: u64,
         load: &'a LoadPlan,
         stop: &'a AtomicBool,
-        (starts, any_run): (&[i64], bool),
+        starts: &[i64],
+        any_run: bool,
     ) -> Self {
         let flags = || starts.iter().map(|_| AtomicBool::new(false)).collect();
         Shared {
@@ -118,7 +119,7 @@ impl<'a> Shared<'a> {
         self.finish.store(true, Ordering::Release);
     }
 
-    /// Nothing more is sent after this time, whatever is still due.
+    /// Sets the time after which nothing more is sent, whatever is still due.
     pub(crate) fn send_until(&self, until_ns: u64) {
         self.send_until_ns.store(until_ns, Ordering::Release);
     }
@@ -128,12 +129,12 @@ impl<'a> Shared<'a> {
         self.send_until_ns.load(Ordering::Acquire)
     }
 
-    /// Whether the block's time is over though messages may still be due.
+    /// True if the block's time is over though messages may still be due.
     pub(crate) fn is_overdue(&self, now_ns: u64) -> bool {
         now_ns > self.send_until_ns()
     }
 
-    /// Whether nothing more is to be sent.
+    /// True if nothing more is to be sent.
     pub(crate) fn sends_no_more(&self, now_ns: u64) -> bool {
         self.stopped() || self.is_overdue(now_ns)
     }
@@ -158,12 +159,12 @@ impl<'a> Shared<'a> {
         self.measured_from_ns.store(from_ns, Ordering::Release);
     }
 
-    /// When the measured part begins; far away while that is not known.
+    /// The begin of the measured part; far away while that is not known.
     pub(crate) fn measured_from_ns(&self) -> u64 {
         self.measured_from_ns.load(Ordering::Acquire)
     }
 
-    /// From the block's start to its measured part; none where that has not begun.
+    /// The time from the block's start to its measured part; none where that has not begun.
     pub(crate) fn measured_after_ns(&self) -> Option<u64> {
         let from_ns = Some(self.measured_from_ns()).filter(|from_ns| *from_ns != u64::MAX)?;
         Some(from_ns.saturating_sub(self.start_ns()))
@@ -175,27 +176,27 @@ impl<'a> Shared<'a> {
         total.saturating_sub(before).min(wanted)
     }
 
-    /// Whether producers still build the backlog: as fast as possible, until the block's bookkeeping has seen enough.
+    /// True if producers still build the backlog: as fast as possible, until the block's bookkeeping has seen enough.
     pub(crate) fn backlog_is_growing(&self) -> bool {
         matches!(self.load.mode, Mode::Backlog(_)) && self.consumers_must_wait()
     }
 
-    /// Whether what is sent is what is measured; a topic that is filled to be read is not.
+    /// True if the messages sent are those measured; those that fill a topic to be read are not.
     pub(crate) fn sending_is_measured(&self) -> bool {
         self.load.mode != Mode::Consume
     }
 
-    /// Whether what built a backlog is part of what is received at a rate: once it is drained.
+    /// True if the messages that built a backlog count as received at a rate: once it is drained.
     pub(crate) fn counts_backlog(&self) -> bool {
         matches!(self.load.mode, Mode::Backlog(_)) && !self.consumers_must_wait()
     }
 
-    /// Whether records of any run count: the topic is read as it is.
+    /// True if records of any run count: the topic is read as it is.
     pub(crate) fn takes_any_run(&self) -> bool {
         self.any_run
     }
 
-    /// Whether the stamps of this run are to be verified: the first run that any consumer meets is.
+    /// True if the stamps of this run are to be verified: the first run that any consumer meets is.
     pub(crate) fn verifies(&self, run: u64) -> bool {
         match self.verified_run.compare_exchange(0, run, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => true,
@@ -203,14 +204,14 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Where a topic that is read as it is ends for this block.
+    /// Sets the ends for this block of a topic that is read as it is.
     pub(crate) fn ends_at(&self, ends: &[i64]) {
         for (place, end) in self.ends.iter().zip(ends) {
             place.store(*end, Ordering::Release);
         }
     }
 
-    /// Whether a record is behind that end.
+    /// True if a record is behind that end.
     pub(crate) fn is_behind_end(&self, partition: i32, offset: i64) -> bool {
         let end = usize::try_from(partition).ok().and_then(|at| self.ends.get(at));
         end.is_some_and(|end| offset >= end.load(Ordering::Acquire))
@@ -244,7 +245,7 @@ impl<'a> Shared<'a> {
         self.holding.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Whether every consumer has stopped receiving.
+    /// True if every consumer has stopped receiving.
     pub(crate) fn all_consumers_hold(&self) -> bool {
         self.holding.load(Ordering::Acquire) >= self.assigned.len()
     }
@@ -258,7 +259,7 @@ impl<'a> Shared<'a> {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// When the block started.
+    /// The start of the block.
     pub(crate) fn start_ns(&self) -> u64 {
         self.start_ns.load(Ordering::Acquire)
     }
@@ -299,7 +300,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Whether as many consumers hold partitions as can.
+    /// True if as many consumers hold partitions as can.
     pub(crate) fn group_is_complete(&self) -> bool {
         let holding = self.assigned.iter().filter(|flag| flag.load(Ordering::Acquire)).count();
         holding >= self.assigned.len().min(self.positions.len())
@@ -320,13 +321,13 @@ impl<'a> Shared<'a> {
         self.positions.len()
     }
 
-    /// Where the consumers go on in a partition.
+    /// The offset at which the consumers go on in a partition.
     pub(crate) fn position(&self, partition: i32) -> Option<i64> {
         let position = self.positions.get(usize::try_from(partition).ok()?)?;
         Some(position.load(Ordering::Acquire))
     }
 
-    /// Where the consumers go on, by partition.
+    /// The offsets at which the consumers go on, by partition.
     pub(crate) fn positions(&self) -> Vec<i64> {
         self.positions.iter().map(|position| position.load(Ordering::Acquire)).collect()
     }
@@ -428,7 +429,7 @@ pub(crate) struct Windows<'b, 'a> {
 }
 
 impl Windows<'_, '_> {
-    /// Whether the window from the last emission to this one is measured as a whole.
+    /// True if the window from the last emission to this one is measured as a whole.
     pub(crate) fn next(&mut self, now_ns: u64) -> bool {
         let begun = self.shared.measured_part_has_begun(self.last_ns);
         let inside = begun && (self.with_drain || self.shared.in_measured_part(now_ns));

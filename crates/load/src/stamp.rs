@@ -11,7 +11,7 @@ pub const STAMP_HEADER: &str = "plumb";
 
 const MAGIC: u32 = 0x424D_4C50; // "PLMB"
 
-/// What a message is for.
+/// The purpose of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// Sent to see that a partition works.
@@ -22,24 +22,24 @@ pub enum Part {
     Measured,
 }
 
-/// Who sent a record, which one it is, when it was due and when it was sent.
+/// The producer and number of a record, and the times at which it was due and sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     /// The run and block that sent it.
     pub run: u64,
     /// The producer within the block.
     pub producer: u16,
-    /// What it is for.
+    /// Its purpose.
     pub part: Part,
     /// Position among this producer's messages of this part, from 0.
     pub sequence: u64,
-    /// When it was due, on the run's clock.
+    /// The time at which it was due, on the run's clock.
     pub intended_ns: u64,
-    /// When it was handed to the client, on the run's clock.
+    /// The time at which it was handed to the client, on the run's clock.
     pub sent_ns: u64,
 }
 
-/// What a record's bytes say about it.
+/// The stamp that a record's bytes carry, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
     /// An intact stamp.

@@ -1,5 +1,5 @@
-//! What clients say of themselves over the measured part, put together: sums and counts, so that means stay exact.
-//! librdkafka's come from its statistics, the wire driver's from its own readings.
+//! The clients' statistics over the measured part, put together: sums and counts, so that means stay exact. librdkafka's come
+//! from its statistics, the wire driver's from its own readings.
 
 use plumb_model::observation::ClientStatistics;
 use serde::{Deserialize, Serialize};
@@ -35,14 +35,14 @@ pub(crate) struct Counters {
     pub(crate) wakeups: Option<u64>,
     /// Requests that committed offsets; none where the client is no consumer.
     pub(crate) offset_commits: Option<u64>,
-    /// When they were read, on the library's clock; grown: time between two readings.
+    /// The time at which they were read, on the library's clock; of a difference: the time between two readings.
     pub(crate) at_us: u64,
 }
 
-/// What one client says of itself, or several together.
+/// The statistics of one client, or of several together.
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]
 pub(crate) struct StatisticsSum {
-    /// Whether the times are the driver's own readings.
+    /// True if the times are the driver's own readings.
     pub(crate) measured: bool,
     pub(crate) queue: Sum,
     pub(crate) outbuf: Sum,

@@ -1,5 +1,5 @@
-//! What no consumer was given although the logs had it: records that were deleted or compacted away before they were read, and
-//! offsets at which there is no record for consumers. None of it is loss.
+//! Records that no consumer was given although the logs had them: deleted or compacted away before they were read, and offsets at
+//! which there is no record for consumers. None of it is loss.
 //!
 //! Both are told by offsets: an acknowledgement names the one that its record has, and consumers tell those that they were
 //! given.
@@ -41,7 +41,7 @@ impl ReadOffsets {
         }
     }
 
-    fn of(&mut self, partition: usize) -> Option<&SequenceSet> {
+    fn offsets_of(&mut self, partition: usize) -> Option<&SequenceSet> {
         let offsets = self.partitions.get_mut(partition)?;
         offsets.end_run();
         Some(offsets.set())
@@ -51,19 +51,19 @@ impl ReadOffsets {
 /// A partition's log and how far it was read, once a block is over.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LogRead {
-    /// Where it ended, or for a log that is read as it is began, before the block.
+    /// The end of the log before the block, or the begin of a log that is read as it is.
     pub(crate) from: i64,
-    /// Where it ended at last.
+    /// Its end at last.
     pub(crate) to: i64,
     /// The first offset that was still there at last.
     pub(crate) start: i64,
-    /// Up to where consumers came.
+    /// The offset up to which consumers came.
     pub(crate) position: i64,
     /// Older records of a key may be removed from it.
     pub(crate) compacted: bool,
 }
 
-/// What was not given to consumers.
+/// The records that were not given to consumers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Unread {
     /// Measured records that were acknowledged and deleted or compacted away.
@@ -76,16 +76,20 @@ pub(crate) struct Unread {
     pub(crate) gaps: u64,
 }
 
-/// What consumers were not given of the logs, one for each partition.
+/// The records of the logs that consumers were not given, one entry for each partition.
 pub(crate) fn unread(acknowledged: &mut Acknowledged, read: &mut ReadOffsets, logs: &[LogRead]) -> Unread {
     let nothing = SequenceSet::default();
     let mut unread = Unread::default();
     for (at, log) in logs.iter().enumerate() {
-        let read = read.of(at).unwrap_or(&nothing);
+        let read = read.offsets_of(at).unwrap_or(&nothing);
         let [from, to, start, position] =
             [log.from, log.to, log.start, log.position].map(|offset| offset.max(0).unsigned_abs());
         let deleted = from..start.min(to).max(from);
         let passed = from..position.max(start).min(to).max(from);
+        // Consumers that were given all acknowledged records and then nothing more had come to the end: behind it are markers of
+        // transactions and aborted records, which move no position.
+        let passed =
+            if acknowledged.names_none_of(at, &(passed.end..to)) { from..to.max(from) } else { passed };
         let removed = if log.compacted { passed.clone() } else { deleted.clone() };
         let told = acknowledged.unread_of(at, read, &removed);
         unread.removed += told.measured;
@@ -108,7 +112,7 @@ mod tests {
         told
     }
 
-    /// What was given: from one offset to before another, once or more often.
+    /// The records that were given: from one offset to before another, once or more often.
     fn read(runs: &[(i64, i64)]) -> ReadOffsets {
         let mut read = ReadOffsets::new(1);
         runs.iter().flat_map(|(from, to)| *from..*to).for_each(|offset| read.note(0, offset));
@@ -162,12 +166,15 @@ mod tests {
     }
 
     #[test]
-    fn offsets_that_nobody_was_told_and_nobody_was_given_are_gaps_as_far_as_consumers_came() {
+    fn offsets_that_nobody_was_told_and_nobody_was_given_are_gaps_and_so_is_the_end_behind_all_that_was_acknowledged()
+     {
         let mut told = Acknowledged::default();
         told.note(0, 10, 3, true);
         told.note(0, 14, 3, true);
-        // A marker at 13; one more at the end, which only a consumer that came so far passed over.
-        assert_eq!(unread(&mut told, &mut read(&[(10, 13), (14, 17)]), &[log(0, 17, 18)]).gaps, 1);
+        // A marker at 13; one more at the end, which moves no position of a consumer that tells of records alone.
+        assert_eq!(unread(&mut told, &mut read(&[(10, 13), (14, 17)]), &[log(0, 17, 18)]).gaps, 2);
+        // Who has not come to what was acknowledged has not come to the end.
+        assert_eq!(unread(&mut told, &mut read(&[(10, 13), (14, 16)]), &[log(0, 16, 18)]).gaps, 1);
         assert_eq!(unread(&mut told, &mut read(&[(10, 13), (14, 17)]), &[log(0, 18, 18)]).gaps, 2);
         // Others' records that were read are no gaps, whoever wrote them.
         assert_eq!(unread(&mut told, &mut read(&[(10, 18)]), &[log(0, 18, 18)]).gaps, 0);

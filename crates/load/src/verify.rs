@@ -1,5 +1,5 @@
-//! Which messages arrived: exact loss, duplicates and order. With one consumer the memory does not grow with a healthy
-//! run; with several, each sees a part of the sequences only, and a million messages take it 125 KB.
+//! The messages that arrived: exact loss, duplicates and order. With one consumer the memory does not grow with a healthy run;
+//! with several, each sees a part of the sequences only, and a million messages take it 125 KB.
 
 mod state;
 
@@ -78,14 +78,14 @@ impl SequenceSet {
         self.len
     }
 
-    /// How many numbers of the set are below another.
+    /// The number of members of the set below a number.
     pub(crate) fn below(&self, end: u64) -> u64 {
         let full = end.min(self.full_below * PAGE_BITS);
         let pages = self.pages.range(..end.div_ceil(PAGE_BITS));
         full + pages.map(|(at, page)| page.below(end - at * PAGE_BITS)).sum::<u64>()
     }
 
-    /// How many numbers of the set are in a range.
+    /// The number of members of the set in a range.
     pub(crate) fn within(&self, range: &Range<u64>) -> u64 {
         self.below(range.end).saturating_sub(self.below(range.start))
     }
@@ -146,7 +146,7 @@ impl SequenceSet {
 }
 
 impl Page {
-    /// How many numbers of this page are below a place in it, or behind it.
+    /// The number of members of this page below a place in it, or behind it.
     fn below(&self, end: u64) -> u64 {
         match self {
             Page::Full => end.min(PAGE_BITS),
@@ -159,7 +159,7 @@ impl Page {
         }
     }
 
-    /// How many numbers are in a part of this page and not in the other.
+    /// The number of members in a part of this page that are not in the other.
     fn minus(&self, other: Option<&Page>, bits: &Range<u64>) -> u64 {
         if matches!(other, Some(Page::Full)) {
             return 0;
@@ -208,7 +208,7 @@ impl RunningSet {
         }
     }
 
-    /// What was noted as a run goes into the set.
+    /// Puts the run that was noted into the set.
     pub(crate) fn end_run(&mut self) {
         if self.count > 0 {
             self.repeated += self.set.insert_run(self.first, self.count);
@@ -245,10 +245,10 @@ impl RunningSet {
     }
 }
 
-/// What one consumer received of the measured part.
+/// The measured messages that one consumer received.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Arrivals {
-    /// By producer.
+    /// The numbers received, by producer.
     received: Vec<SequenceSet>,
     /// Highest sequence so far, by producer and partition.
     highest: Vec<Vec<Option<u64>>>,
@@ -293,7 +293,7 @@ impl Arrivals {
         self.duplicated == duplicated
     }
 
-    /// What was noted as a run goes into the sets.
+    /// Puts the runs that were noted into the sets.
     pub(crate) fn end_run(&mut self) {
         let Run { producer, partition, first, count } = std::mem::take(&mut self.run);
         if count == 0 {
@@ -343,8 +343,8 @@ impl Arrivals {
         self.reordered
     }
 
-    /// What was received of one producer.
-    pub(crate) fn of(&self, producer: u16) -> Option<&SequenceSet> {
+    /// The messages received of one producer.
+    pub(crate) fn of_producer(&self, producer: u16) -> Option<&SequenceSet> {
         self.received.get(usize::from(producer))
     }
 }

@@ -49,10 +49,12 @@ impl Clients {
         let (consumer, consumer_socket, mut consumer_properties) = settings::consumer(spec.step)?;
         let view = |socket| {
             let transport = security::transport(&cluster.properties, socket)?;
-            let topic = (spec.topic, spec.partitions);
-            let look = |timeout| ClusterView::new(transport, addresses(&cluster.bootstrap), topic, timeout);
+            let look = |timeout| {
+                let bootstrap = addresses(&cluster.bootstrap);
+                ClusterView::new(transport, bootstrap, spec.topic, spec.partitions, timeout)
+            };
             let view = cluster.patience.ask(cluster::ANSWER, look);
-            view.map(Arc::new).map_err(|error| words(error, &cluster.bootstrap))
+            view.map(Arc::new).map_err(|error| load_error(error, &cluster.bootstrap))
         };
         for properties in [&mut producer_properties, &mut consumer_properties] {
             for (key, value) in &cluster.properties {
@@ -94,8 +96,14 @@ impl Clients {
 
     /// Consumes until the block ends.
     pub(crate) fn receive(&self, index: usize, shared: &Shared<'_>, seconds: Seconds<'_>) -> ClientOutcome {
-        let from = (&self.consumer, &*self.consumers_view);
-        ClientOutcome::of_consumer(shared, consume::receive((index, &self.topic), shared, from, seconds))
+        let consumer = consume::ConsumerJob {
+            index,
+            topic: &self.topic,
+            shared,
+            settings: &self.consumer,
+            view: &self.consumers_view,
+        };
+        ClientOutcome::of_consumer(shared, consume::receive(consumer, seconds))
     }
 
     /// The producers' and the consumers' properties that are in effect.
@@ -137,8 +145,8 @@ fn chain(error: &dyn Error) -> String {
     words
 }
 
-/// What an error of the connection is to the block.
-fn words(error: WireError, bootstrap: &str) -> LoadError {
+/// The block's error for an error of a connection.
+fn load_error(error: WireError, bootstrap: &str) -> LoadError {
     let (bootstrap, reason) = (bootstrap.to_owned(), chain(&error));
     match error {
         WireError::Settings { .. } => LoadError::Properties { reason },

@@ -11,6 +11,7 @@ use crate::observation::{
     SecondRow, Spread, Stage, StepInstrument, Throughput, Twin,
 };
 use crate::outcome::Outcome;
+pub use crate::outcome::RunState;
 use crate::plan::{Driver, Plan, Properties};
 use crate::queue::QueueResult;
 use crate::search::SearchResult;
@@ -109,23 +110,6 @@ pub struct Resumption {
     pub changes: Vec<String>,
 }
 
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "kind")]
-pub enum RunState {
-    /// Still running, or killed: the last words of a run that could say no more.
-    Running,
-    /// Everything planned was done.
-    Complete,
-    /// Stopped by the user; what was measured until then is here.
-    Interrupted,
-    /// Ended by an error.
-    Failed {
-        /// What went wrong.
-        error: String,
-    },
-}
-
 /// One setting under test.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepResult {
@@ -133,7 +117,8 @@ pub struct StepResult {
     pub name: String,
     /// Intended rate; absent where messages went out as fast as possible.
     pub asked_per_s: Option<f64>,
-    /// Measured messages acknowledged, per second of the time from the first intended send to the last report.
+    /// Measured messages acknowledged, per second of the time from the first intended send to the last report, or to the end of
+    /// the schedule where that is later.
     pub achieved_per_s: Option<f64>,
     /// How much went in and came out, per second.
     #[serde(default)]
@@ -205,8 +190,12 @@ pub struct BlockResult {
     pub counts: Counts,
     /// Rate reached.
     pub achieved_per_s: Option<f64>,
-    /// Messages received per second, from the first measured reception to the last; where consumers had to wait, from their
-    /// release.
+    /// The time from when its first measured message was due to the last acknowledgement of one; absent where nothing that was measured
+    /// was acknowledged, and in documents of earlier versions.
+    #[serde(default)]
+    pub acknowledged_within_s: Option<f64>,
+    /// Messages received per second, from the first intended send to the last reception and over no less than the schedule; where
+    /// consumers had to wait, from their release.
     #[serde(default)]
     pub received_per_s: Option<f64>,
     /// From the consumers' release until they had caught up with a backlog.

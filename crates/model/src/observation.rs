@@ -28,7 +28,8 @@ pub enum IntervalMethod {
     Blocks,
     /// Student's t over the means of consecutive batches of one block: variation inside the run only.
     Batches,
-    /// Order statistics (binomial) on the effective sample size: the samples' autocorrelation is allowed for.
+    /// Order statistics (binomial) on the effective sample size: the samples' autocorrelation is allowed for. A step's interval also holds what
+    /// the same quantile of its blocks spans.
     OrderStatistics,
 }
 
@@ -175,6 +176,10 @@ pub struct Accounting {
     /// back from consumers that read committed records alone. Absent when the leaders could not be asked.
     #[serde(default)]
     pub held_back: Option<u64>,
+    /// Messages of the warm-up that were received more than once, each repeat counted: `counts.duplicated` is of the measured ones, and what the logs
+    /// hold twice is of both.
+    #[serde(default)]
+    pub duplicated_in_warm_up: u64,
     /// By how many records `unreplicated` grew within the blocks, summed over them; below 0 where followers caught up.
     #[serde(default)]
     pub unreplicated_growth: Option<i64>,
@@ -298,6 +303,9 @@ pub struct Twin {
     pub append_times: AppendTimes,
     /// Mean time in the client's own queue and until the request was written, of the twin's messages.
     pub produce_mean_ns: Option<f64>,
+    /// Mean round trip of the twin's requests: it tells whether the twin's messages met the path in the state in which the step's did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_mean_ns: Option<f64>,
 }
 
 /// One second of a block, by the time at which things happened.

@@ -1,8 +1,7 @@
 //! A result in one word, for scripts: `jq -r .outcome`.
 
-use crate::document::RunState;
 use crate::finding::ValidityVerdict;
-use crate::trial::{TrialResult, TrialVerdict};
+use crate::trial::TrialVerdict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,16 +31,33 @@ pub enum Outcome {
     Equivalent,
 }
 
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum RunState {
+    /// Still running, or killed: the last words of a run that could say no more.
+    Running,
+    /// Everything planned was done.
+    Complete,
+    /// Stopped by the user; what was measured until then is here.
+    Interrupted,
+    /// Ended by an error.
+    Failed {
+        /// What went wrong.
+        error: String,
+    },
+}
+
 impl Outcome {
-    /// Of a run, and of its trial where it is one.
-    pub fn of_run(state: &RunState, validity: ValidityVerdict, trial: Option<&TrialResult>) -> Outcome {
+    /// The outcome of a run; `trial` is that of its trial where it is one.
+    pub fn of_run(state: &RunState, validity: ValidityVerdict, trial: Option<Outcome>) -> Outcome {
         match (state, validity) {
             (RunState::Running, _) => Outcome::Running,
             (RunState::Interrupted, _) => Outcome::Interrupted,
             (RunState::Failed { .. }, _) => Outcome::Failed,
             (RunState::Complete, ValidityVerdict::Invalid) => Outcome::Invalid,
             (RunState::Complete, validity) => match trial {
-                Some(trial) => Outcome::of_verdicts(trial.verdicts.iter().map(|arm| arm.verdict)),
+                Some(trial) => trial,
                 None if validity == ValidityVerdict::Suspect => Outcome::Suspect,
                 None => Outcome::Valid,
             },

@@ -209,7 +209,8 @@ pub struct StepPlan {
     pub producer: Properties,
     /// Consumer properties as asked for, without connection and security.
     pub consumer: Properties,
-    /// A lab of its own, where its brokers are not those of the plan: so in a trial whose arms differ in them.
+    /// Its lab, where its brokers are not those of the plan: in a trial whose arms differ in them, and where the number of log
+    /// directories is swept over.
     #[serde(default)]
     pub cluster: Option<ClusterPlan>,
 }

@@ -10,6 +10,7 @@ mod goal;
 mod large_values;
 mod load;
 mod log_dirs;
+mod log_dirs_used;
 mod pace;
 mod properties;
 mod sweep;
@@ -58,13 +59,17 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
                 false => step_name(scenario, setups.len(), &variant),
             };
             let driver = variant.driver.as_ref().map(|driver| driver.values()[0]);
+            let own_cluster = match &own_clusters[index] {
+                Some(own) => Some(own.clone()),
+                None => log_dirs_used::own_lab(&cluster, &variant, steps.len(), &mut trail),
+            };
             let mut step = StepPlan {
                 driver: trail.step((format!("{at}.driver"), "driver"), &variant, driver, Driver::default),
                 topic: topic::topic(&variant.topic, &at, &mut trail, &variant)?,
                 load: load::load(&variant.load, scenario.goal.is_some(), &at, &mut trail, &variant)?,
                 producer: properties::properties("producer", &variant.producer, &at, &mut trail, &variant)?,
                 consumer: properties::properties("consumer", &variant.consumer, &at, &mut trail, &variant)?,
-                cluster: own_clusters[index].clone(),
+                cluster: own_cluster,
                 name,
             };
             if !said_where {
@@ -85,7 +90,7 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
     }
     check_names(&steps, is_trial)?;
     let trial = match is_trial {
-        true => Some(trial::plan(scenario, (&cluster, &mut steps), &mut trail)?),
+        true => Some(trial::plan(scenario, &cluster, &mut steps, &mut trail)?),
         false => None,
     };
     let goal = goal::goal(scenario.goal, &steps, &mut trail)?;

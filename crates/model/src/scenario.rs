@@ -6,16 +6,14 @@
 mod cluster;
 mod goal;
 mod one_or_many;
-mod rate;
 mod scalar;
 mod size;
 mod trial;
 
+pub use crate::rate::RateWords;
 pub use cluster::{ClusterWords, LabWords, LogDirsWords};
 pub use goal::GoalWords;
 pub use one_or_many::OneOrMany;
-pub use rate::RateWords;
-pub(crate) use rate::words as rate_words;
 pub use scalar::Scalar;
 pub use size::SizeWords;
 pub use trial::{ArmLabWords, ArmWords, ArmsWords, MarginWords, TrialWords};

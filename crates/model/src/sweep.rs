@@ -24,7 +24,8 @@ pub struct SweepResult {
     pub fall: Option<SweepPlace>,
     /// From where on the rate varies more from block to block; absent when that is not seen.
     pub variability: Option<VariabilityOnset>,
-    /// The best rate, messages per second: the mean of the points that cannot be told from the highest.
+    /// The level of the curve's top, messages per second: of the points that cannot be told from the highest, so that it is no
+    /// single point's rate.
     pub best_per_s: Option<f64>,
     /// Rate at the last point over the best.
     pub last_share: Option<f64>,
@@ -73,7 +74,7 @@ pub struct SweepPoint {
     pub clients: u32,
     /// Name of the step.
     pub step: String,
-    /// Mean of its blocks' rates, messages per second.
+    /// Its rate over all blocks, messages per second: the step's own `produced_per_s` or `received_per_s`.
     pub per_s: f64,
     /// Its interval.
     pub interval: Option<Interval>,

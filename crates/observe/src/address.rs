@@ -10,7 +10,7 @@ use crate::{HostRoot, ObserveError};
 const IPV4_ROUTES: &str = "/proc/net/fib_trie";
 const IPV6_ADDRESSES: &str = "/proc/net/if_inet6";
 
-/// Whether packets to `address` stay on this host, in this network namespace.
+/// True if packets to `address` stay on this host, in this network namespace.
 pub fn is_local_address(root: &HostRoot, address: IpAddr) -> Result<bool, ObserveError> {
     let address = address.to_canonical();
     // Linux connects to the unspecified address as to loopback.

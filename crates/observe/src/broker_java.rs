@@ -16,13 +16,13 @@ pub struct BrokerJava {
     pub process: u32,
     /// The file that it runs, as this host has it.
     pub program: String,
-    /// That the process runs this very file was seen. False when the process may not be looked at: then its command line names
-    /// the file, and nothing more is known.
+    /// True if the process was seen to run this very file. False when the process may not be looked at: then its command line
+    /// names the file, and nothing more is known.
     pub seen: bool,
-    /// Why the file must not be run here; none when it may.
+    /// The reason why the file must not be run here; none when it may.
     pub refused: Option<String>,
-    /// What it was told before the class, each word that begins with `-XX:`. Nothing else of a command line is kept: it may
-    /// hold secrets.
+    /// The options before the class: each word that begins with `-XX:`. Nothing else of a command line is kept: it may hold
+    /// secrets.
     pub options: Vec<String>,
 }
 
@@ -86,8 +86,8 @@ fn another_file(root: &HostRoot, program: &str, exe: &str) -> Option<String> {
         .then(|| format!("{program} is another file here than in the process, which may be in a container"))
 }
 
-/// Who else could put something there: the file and every directory above it belong to root or to the user who asks, and nobody
-/// else may write to them. Of a directory with the sticky bit the entries are safe.
+/// The path that somebody else could change; none when the file and every directory above it belong to root or to the user who
+/// asks, and nobody else may write to them. Of a directory with the sticky bit the entries are safe.
 fn changeable(program: &Path) -> Option<String> {
     // A process's own directory belongs to the user as whom it runs; where that cannot be seen, root's files alone will do.
     let own = fs::metadata("/proc/self").map_or(0, |process| process.uid());

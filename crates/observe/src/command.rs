@@ -14,7 +14,7 @@ use thiserror::Error;
 /// More than any command that is asked here prints.
 const LIMIT_BYTES: u64 = 1 << 20;
 
-/// How often a command that closed its output is asked whether it ended.
+/// The interval at which a command that closed its output is asked whether it ended.
 const EXIT_POLL: Duration = Duration::from_millis(2);
 
 /// A command that gave no answer.
@@ -31,7 +31,7 @@ pub enum CommandError {
     NotStarted {
         /// Its name.
         program: String,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
     /// Environment: it took too long and was ended.
@@ -47,7 +47,7 @@ pub enum CommandError {
     Failed {
         /// Its name.
         program: String,
-        /// How it ended.
+        /// Its exit status.
         status: String,
         /// The first line that it printed.
         message: String,

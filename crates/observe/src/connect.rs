@@ -1,4 +1,4 @@
-//! How long it takes to open a TCP connection: one round trip of the network, whatever the service does with it.
+//! The time to open a TCP connection: one round trip of the network, whatever the service does with it.
 
 use std::net::{SocketAddr, TcpStream};
 use std::thread;

@@ -59,7 +59,7 @@ pub fn sample_host(root: &HostRoot) -> Result<HostSample, ObserveError> {
     Ok(HostSample { taken_at, cpu, pressure, tcp, interfaces, disks, partitions, memory, missing })
 }
 
-/// What happened between two readings of one host.
+/// The changes between two readings of one host.
 pub fn host_delta(before: &HostSample, after: &HostSample) -> HostDelta {
     HostDelta {
         elapsed_ns: after.taken_at.saturating_duration_since(before.taken_at).as_nanos() as u64,

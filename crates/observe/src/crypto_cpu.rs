@@ -1,42 +1,22 @@
 //! The processor, as far as it matters to encryption and checksums. What it hides is for the `judge` crate to say.
 
 use crate::HostRoot;
+use crate::cpuinfo::{ARM_FLAGS, CPUINFO, X86_FLAGS, values};
 use plumb_model::facts::HostFacts;
 use plumb_model::probe::crypto::CryptoCpu;
-
-const CPUINFO: &str = "/proc/cpuinfo";
-
-/// Instruction sets that OpenSSL, ring and Java look for, by the kernel's name.
-const X86_FLAGS: [&str; 15] = [
-    "aes",
-    "pclmulqdq",
-    "vaes",
-    "vpclmulqdq",
-    "sha_ni",
-    "ssse3",
-    "sse4_2",
-    "avx",
-    "avx2",
-    "avx512f",
-    "avx512bw",
-    "avx512vl",
-    "avx512ifma",
-    "bmi2",
-    "adx",
-];
-const ARM_FLAGS: [&str; 8] = ["aes", "pmull", "sha1", "sha2", "sha512", "crc32", "asimd", "sve2"];
 
 /// The processor of a host; `host` is what [`crate::host_facts`] said of it.
 pub fn crypto_cpu(root: &HostRoot, host: &HostFacts) -> CryptoCpu {
     let text = root.read(CPUINFO).unwrap_or_default();
     let value = |key: &str| values(&text, key).next().map(str::to_owned);
     let on_arm = value("CPU implementer").is_some();
-    let (key, wanted) = if on_arm { ("Features", &ARM_FLAGS[..]) } else { ("flags", &X86_FLAGS[..]) };
+    let (key, wanted) = if on_arm { ("Features", ARM_FLAGS) } else { ("flags", X86_FLAGS) };
+    let wanted = wanted.iter().filter(|flag| flag.is_for_crypto).map(|flag| flag.name);
     let lists: Vec<&str> = values(&text, key).collect();
-    let everywhere = |flag: &&&str| {
-        !lists.is_empty() && lists.iter().all(|list| list.split_ascii_whitespace().any(|had| had == **flag))
+    let everywhere = |flag: &&str| {
+        !lists.is_empty() && lists.iter().all(|list| list.split_ascii_whitespace().any(|had| had == *flag))
     };
-    let (flags, absent): (Vec<&str>, Vec<&str>) = wanted.iter().partition(|flag| everywhere(flag));
+    let (flags, absent): (Vec<&str>, Vec<&str>) = wanted.partition(|flag| everywhere(flag));
     let virtualisation = host.virtualisation.value();
     let virtual_machine = virtualisation.map(|found| found.virtual_machine);
     CryptoCpu {
@@ -61,14 +41,6 @@ pub fn crypto_cpu(root: &HostRoot, host: &HostFacts) -> CryptoCpu {
 
 fn owned(flags: &[&str]) -> Vec<String> {
     flags.iter().map(|flag| (*flag).to_owned()).collect()
-}
-
-/// Values of a key, one for each processor.
-fn values<'a>(text: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
-    text.lines().filter_map(move |line| {
-        let (name, value) = line.split_once(':')?;
-        (name.trim() == key).then_some(value.trim())
-    })
 }
 
 #[cfg(test)]

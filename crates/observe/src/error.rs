@@ -1,4 +1,4 @@
-//! What can go wrong when a host or a broker is asked about itself.
+//! The errors of asking a host or a broker about itself.
 
 use plumb_model::fault::{Fault, HasFault};
 use std::borrow::Cow;
@@ -14,26 +14,26 @@ pub enum ObserveError {
     /// Environment: a file could not be read.
     #[error("cannot read {path}")]
     Read {
-        /// Which file.
+        /// The file.
         path: String,
-        /// Why.
+        /// The reason.
         #[source]
         source: io::Error,
     },
     /// Environment: a file is larger than anything that the kernel is known to print there.
     #[error("{path} is larger than {limit_bytes} bytes")]
     TooLarge {
-        /// Which file.
+        /// The file.
         path: String,
-        /// What would have been read.
+        /// The most that would have been read.
         limit_bytes: u64,
     },
     /// Environment: a file does not look as the kernel's documentation says.
     #[error("{path}: expected {expected}, got {got:?}")]
     Format {
-        /// Which file.
+        /// The file.
         path: String,
-        /// What it should hold.
+        /// The content that it should hold.
         expected: &'static str,
         /// Its first characters.
         got: String,
@@ -47,18 +47,18 @@ pub enum ObserveError {
     /// Target: the metrics page could not be fetched.
     #[error("cannot fetch {url}")]
     Fetch {
-        /// Which page.
+        /// The page's address.
         url: String,
-        /// Why.
+        /// The reason.
         #[source]
         source: HttpError,
     },
     /// Target: the page is no Prometheus text.
     #[error("{url} is not a page of Prometheus metrics")]
     Page {
-        /// Which page.
+        /// The page's address.
         url: String,
-        /// What is wrong with it.
+        /// The fault in the page.
         #[source]
         source: PageError,
     },

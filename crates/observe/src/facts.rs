@@ -12,7 +12,7 @@ mod limits;
 mod memory;
 mod modules;
 mod network;
-mod persistent;
+mod persistent_memory;
 mod smbios;
 mod surroundings;
 mod system;
@@ -26,7 +26,7 @@ pub use clock::clock_sources;
 pub(crate) use memory::meminfo_bytes;
 pub use memory::{FreeMemory, free_memory};
 
-/// What the host says of itself. Takes some milliseconds, or as long as the runner lets the time service take.
+/// The facts that the host states. Takes some milliseconds, or as long as the runner lets the time service take.
 pub fn host_facts(root: &HostRoot, commands: &dyn CommandRunner) -> HostFacts {
     let virtualisation = surroundings::virtualisation(root);
     HostFacts {
@@ -57,7 +57,7 @@ pub fn host_facts(root: &HostRoot, commands: &dyn CommandRunner) -> HostFacts {
         cgroup_memory_limit_bytes: cgroup::memory_limit(root),
         cgroup_pids_limit: cgroup::pids_limit(root),
         cgroup_io_limits: cgroup::io_limits(root),
-        persistent_memory: persistent::memory(root),
+        persistent_memory: persistent_memory::memory(root),
         memory_total_bytes: memory::total(root),
         memory_available_bytes: memory::available(root),
         swap_total_bytes: memory::swap_total(root),

@@ -22,7 +22,7 @@ const BODY_LIMIT_BYTES: u64 = 64 << 20;
 /// Status line and headers.
 const HEAD_LIMIT_BYTES: usize = 64 << 10;
 
-/// Who asks, by HTTP's basic authentication (RFC 7617).
+/// A user and password for HTTP's basic authentication (RFC 7617).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Login {
     /// Name; without a colon.
@@ -62,7 +62,7 @@ pub enum HttpError {
     /// Environment: no authority is known here that could have signed a server's certificate.
     #[error("no certificates of authorities are known here: {reason}")]
     Authorities {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// Target: no connection, or it broke.
@@ -70,7 +70,7 @@ pub enum HttpError {
     Connection {
         /// Host and port.
         host: String,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -167,7 +167,7 @@ fn roots(found: CertificateResult) -> Result<Vec<Certificate<'static>>, HttpErro
     Ok(found.certs.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect())
 }
 
-/// One page with all that it takes to have it.
+/// A page to fetch, with its address, login and limits.
 struct Fetch<'a> {
     target: Target,
     login: Option<&'a Login>,

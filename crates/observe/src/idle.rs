@@ -1,4 +1,4 @@
-//! How much of the time between two scrapes of a broker its threads had nothing to do.
+//! The share of the time between two scrapes of a broker in which its threads had nothing to do.
 //!
 //! Network threads: the broker counts, for each, the nanoseconds that it waited for sockets (`io-wait-time-ns-total` of its
 //! `socket-server-metrics`); the growth between two scrapes over the time between them is exact. Its gauges `IdlePercent` and
@@ -15,6 +15,7 @@ use std::time::Duration;
 use plumb_model::facts::Idle;
 
 use crate::MetricsPage;
+use crate::prometheus::Label;
 
 /// Older exporters keep the ending `_total`, later ones take it away.
 const WAITED: [&str; 2] = [
@@ -36,7 +37,7 @@ pub(crate) fn network_threads(before: &MetricsPage, after: &MetricsPage, elapsed
 
 /// All request handlers of a broker.
 pub(crate) fn request_handlers(before: &MetricsPage, after: &MetricsPage, elapsed: Duration) -> Option<Idle> {
-    let count = |page: &MetricsPage| page.only(HANDLERS.0, &[("name", HANDLERS.1)]);
+    let count = |page: &MetricsPage| page.only(HANDLERS.0, &[Label { name: "name", value: HANDLERS.1 }]);
     let share = share(count(before)?, count(after)?, elapsed)?;
     Some(Idle { share, of: "all request handlers".into(), source: "counted idle time".into() })
 }
@@ -85,7 +86,10 @@ fn gauge(page: &MetricsPage) -> Option<Idle> {
     let least = of_threads.map(|sample| sample.value).min_by(f64::total_cmp);
     let (value, of) = match least {
         Some(value) => (value, "the busiest network thread"),
-        None => (page.only(MEAN_GAUGE.0, &[("name", MEAN_GAUGE.1)])?, "all network threads, on average"),
+        None => (
+            page.only(MEAN_GAUGE.0, &[Label { name: "name", value: MEAN_GAUGE.1 }])?,
+            "all network threads, on average",
+        ),
     };
     let share = value.is_finite().then(|| value.clamp(0.0, 1.0))?;
     Some(Idle { share, of: of.into(), source: "the broker's gauge, over its last minute".into() })

@@ -27,6 +27,7 @@ mod command;
 mod connect;
 mod counters;
 mod cpu_clock;
+mod cpuinfo;
 mod crypto_cpu;
 mod error;
 mod facts;

@@ -1,5 +1,5 @@
-//! Which process of this host listens on an address: whose CPU time a broker's is, where it runs here and was not started
-//! by us.
+//! The process of this host that listens on an address: its CPU time is the broker's, where the broker runs here and was not
+//! started by us.
 //!
 //! The kernel says which socket listens ([proc_net_tcp(5)]), and each process which sockets it holds; of another user's
 //! processes it says the latter to root only.

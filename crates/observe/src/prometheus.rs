@@ -11,7 +11,7 @@ use thiserror::Error;
 pub struct PageError {
     /// Its number, from 1.
     pub line: usize,
-    /// What should stand where `got` begins.
+    /// The text that should stand where `got` begins.
     pub expected: &'static str,
     /// The rest of the line from there, cut at 80 characters.
     pub got: String,
@@ -55,9 +55,9 @@ impl MetricsPage {
 
     /// Value of the only sample with this name and at least these labels; none when there is none, or several.
     /// Upper and lower case are taken for one, because exporters can be told to print all in lower case.
-    pub(crate) fn only(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
-        let has = |sample: &MetricSample, label: &(&str, &str)| {
-            sample.labels.iter().any(|(key, value)| same(key, label.0) && same(value, label.1))
+    pub(crate) fn only(&self, name: &str, labels: &[Label<'_>]) -> Option<f64> {
+        let has = |sample: &MetricSample, label: &Label<'_>| {
+            sample.labels.iter().any(|(key, value)| same(key, label.name) && same(value, label.value))
         };
         let mut fitting = self
             .samples
@@ -71,10 +71,17 @@ fn same(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
 }
 
+/// A label that a sample must have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Label<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) value: &'a str,
+}
+
 /// Names and values.
 type Labels = Vec<(String, String)>;
 
-/// What was expected, and the text that stood there.
+/// The expected text, and the one that stood there.
 type Mismatch<'a> = (&'static str, &'a str);
 
 /// `name{label="value",...} value [timestamp]`
@@ -193,9 +200,12 @@ mod tests {
     #[test]
     fn several_fitting_samples_are_as_good_as_none() {
         let page = MetricsPage::parse("a{x=\"1\",b=\"1\"} 5\na{x=\"1\",b=\"2\"} 6\n").unwrap();
-        assert_eq!(page.only("a", &[("x", "1")]), None);
-        assert_eq!(page.only("A", &[("x", "1"), ("B", "2")]), Some(6.0));
-        assert_eq!(page.only("a", &[("x", "2")]), None);
+        assert_eq!(page.only("a", &[Label { name: "x", value: "1" }]), None);
+        assert_eq!(
+            page.only("A", &[Label { name: "x", value: "1" }, Label { name: "B", value: "2" }]),
+            Some(6.0)
+        );
+        assert_eq!(page.only("a", &[Label { name: "x", value: "2" }]), None);
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! Where a Kafka broker's requests spent their time between two scrapes of its `RequestMetrics`.
+//! The stages in which a Kafka broker's requests spent their time between two scrapes of its `RequestMetrics`.
 //!
 //! The broker keeps, for each kind of request and stage, the mean and the count of all values since its start (a Yammer
 //! histogram). Two readings give the exact mean of the time between them:
@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use plumb_model::facts::{RequestStages, RequestTimes, WindowMean};
 
+use crate::prometheus::Label;
 use crate::{Login, MetricsPage, ObserveError, PageError, http, idle};
 
 const MEAN: &str = "kafka_network_RequestMetrics_Mean";
@@ -83,7 +84,7 @@ struct Total {
 }
 
 fn total(page: &MetricsPage, request: &str, stage: &str) -> Option<Total> {
-    let labels = [("name", stage), ("request", request)];
+    let labels = [Label { name: "name", value: stage }, Label { name: "request", value: request }];
     let (mean_ms, count) = (page.only(MEAN, &labels)?, page.only(COUNT, &labels)?);
     // Whole milliseconds add up to whole milliseconds: rounding takes the error of the division out again.
     let sum_ms = (mean_ms * count).round();

@@ -13,7 +13,7 @@ use crate::ObserveError;
 /// More than any file that is read here has; a host with millions of routes stays below it.
 const LIMIT_BYTES: u64 = 64 << 20;
 
-/// Where the host's files are.
+/// The directory below which the host's files are.
 #[derive(Debug, Clone)]
 pub struct HostRoot {
     prefix: PathBuf,
@@ -53,22 +53,22 @@ impl HostRoot {
         Ok(names)
     }
 
-    /// Where a symbolic link points to; none when it is none, or may not be looked at.
+    /// The target of a symbolic link; none when it is none, or may not be looked at.
     pub(crate) fn link(&self, path: &str) -> Option<String> {
         Some(fs::read_link(self.locate(path)).ok()?.to_string_lossy().into_owned())
     }
 
-    /// What the system knows of a file, after all links.
+    /// The system's metadata of a file, after all links.
     pub(crate) fn metadata(&self, path: &str) -> io::Result<Metadata> {
         fs::metadata(self.locate(path))
     }
 
-    /// Where a file really is, without links on the way and with this root before it.
+    /// The real path of a file, without links on the way and with this root before it.
     pub(crate) fn real(&self, path: &str) -> io::Result<PathBuf> {
         fs::canonicalize(self.locate(path))
     }
 
-    /// Whether there is such a file or directory.
+    /// True if there is such a file or directory.
     pub(crate) fn exists(&self, path: &str) -> bool {
         self.locate(path).exists()
     }
@@ -86,7 +86,7 @@ impl HostRoot {
         }
     }
 
-    /// What `parse` makes of a file.
+    /// The value that `parse` makes of a file.
     pub(crate) fn parsed<T>(
         &self,
         path: &str,

@@ -1,4 +1,4 @@
-//! What is behind a directory: its file system and the chain of devices down to the hardware.
+//! The storage behind a directory: its file system and the chain of devices down to the hardware.
 //!
 //! From the mounts (proc_pid_mountinfo(5)) to the device number, from there through `/sys/dev/block`: a partition lies
 //! on its disk, a mapped device, RAID or bcache on what `slaves` lists, a loop device on a file, which lies on a file
@@ -7,10 +7,10 @@
 //!
 //! Reading only, as everywhere in this crate. Not for speeds: what a device can do is found out by probing it.
 
+mod backing_devices;
 mod device;
 mod mapper;
 mod mount;
-mod over;
 mod pmem;
 mod zfs;
 
@@ -27,7 +27,7 @@ pub(crate) use pmem::mode as namespace_mode;
 /// Deepest chain that is followed. Ours: a file on LVM on crypt on RAID on partitions has nine layers.
 const DEPTH_MAX: u32 = 32;
 
-/// What is behind the directory or file at an absolute path without symbolic links.
+/// The storage behind the directory or file at an absolute path without symbolic links.
 ///
 /// Commands are asked only where a layer is found that no file describes: `dmsetup`, `zpool`, `zfs`.
 pub fn storage(root: &HostRoot, commands: &dyn CommandRunner, path: &str) -> Storage {
@@ -125,7 +125,7 @@ impl Chain<'_> {
                 self.missing(format!("zfs: its settings (sync, logbias) are not known: {error}"));
                 BTreeMap::new()
             }),
-            "btrfs" => over::btrfs_profiles(self.root, mount.source),
+            "btrfs" => backing_devices::btrfs_profiles(self.root, mount.source),
             _ => BTreeMap::new(),
         }
     }
@@ -140,16 +140,16 @@ impl Chain<'_> {
             {
                 Medium::Network
             }
-            _ if !over::device_numbers(self.root, mount).is_empty() => Medium::Device,
+            _ if !backing_devices::device_numbers(self.root, mount).is_empty() => Medium::Device,
             _ => Medium::Unknown,
         }
     }
 
     fn devices_of(&mut self, mount: &Mount<'_>, depth: u32) {
-        for number in over::device_numbers(self.root, mount) {
+        for number in backing_devices::device_numbers(self.root, mount) {
             self.device(&number, depth, None);
         }
-        if let Some(log) = over::log_device(self.root, mount) {
+        if let Some(log) = backing_devices::log_device(self.root, mount) {
             self.device(&log, depth, Some(DeviceRole::Log));
         }
     }

@@ -57,7 +57,7 @@ pub fn sample_threads(root: &HostRoot, pid: u32) -> Result<ThreadsSample, Observ
     Ok(ThreadsSample { taken_at, process, threads, io: read_io(root, pid) })
 }
 
-/// What a process read and wrote since its start, ended threads included; absent when the kernel keeps no account, or
+/// The bytes that a process read and wrote since its start, ended threads included; absent when the kernel keeps no account, or
 /// shows it to others only.
 pub fn read_io(root: &HostRoot, pid: u32) -> Option<ProcessIo> {
     root.read(&format!("/proc/{pid}/io")).ok().as_deref().map(parse_io)
@@ -122,7 +122,7 @@ fn parse_switches(status: &str) -> (Option<u64>, Option<u64>) {
     (count("voluntary_ctxt_switches"), count("nonvoluntary_ctxt_switches"))
 }
 
-/// What a process did between two readings. All absent when the number went to another process meanwhile.
+/// The usage of a process between two readings. All absent when the number went to another process meanwhile.
 pub fn process_usage(before: &ThreadsSample, after: &ThreadsSample) -> ProcessUsage {
     let elapsed_ns = after.taken_at.saturating_duration_since(before.taken_at).as_nanos() as u64;
     if before.process.started_at != after.process.started_at {

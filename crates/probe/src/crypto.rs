@@ -1,4 +1,4 @@
-//! How fast libraries here encrypt, hash, sum, sign and shake hands.
+//! The speed of cryptographic libraries on this machine: encryption, hashes, checksums, signatures, handshakes.
 //!
 //! An [`Engine`] is a library that can be asked for one sample of one piece of [`Work`]; which comes when is the caller's to
 //! decide, so that all engines can take turns. [`openssl`] is the shared library of this host, [`own`] what is part of
@@ -6,11 +6,11 @@
 //!
 //! Not here: what the samples say (the caller has the statistics) and what follows from them (the `judge` crate).
 
+pub mod built_in;
 mod error;
 pub mod jvm;
 mod keys;
 pub mod openssl;
-pub mod own;
 mod sample;
 
 pub use error::CryptoError;
@@ -21,34 +21,34 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// What one sample is of.
+/// The work of one sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Work {
     /// An algorithm over blocks of a size.
     Bytes {
-        /// Which.
+        /// The algorithm.
         algorithm: Algorithm,
         /// Bytes of each operation.
         block_bytes: u32,
-        /// What an operation is.
+        /// The form of an operation.
         form: Form,
     },
     /// A signature or a handshake.
     Operation(Operation),
 }
 
-/// What a library says of itself.
+/// A library's description of itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Description {
-    /// Which it is.
+    /// The library.
     pub name: EngineName,
     /// As it calls itself.
     pub version: String,
     /// The file that is measured; absent for what is part of this program.
     pub file: Option<String>,
-    /// Why this file.
+    /// The reason for this file.
     pub chosen_because: Option<String>,
-    /// What has no figure, and why.
+    /// The work without a figure, and why.
     pub not_measured: Vec<NotMeasured>,
     /// A Java virtual machine's settings about instructions.
     pub jvm_flags: BTreeMap<String, String>,
@@ -58,9 +58,9 @@ pub struct Description {
 
 /// A library that can be measured.
 pub trait Engine {
-    /// What it says of itself.
+    /// The library's description of itself.
     fn describe(&self) -> Description;
-    /// What it is measured by first: for each algorithm one form, in this order.
+    /// The work to measure first: for each algorithm one form, in this order.
     fn work(&self) -> Vec<Work>;
     /// The other form of some of that.
     fn other_forms(&self) -> Vec<Work>;

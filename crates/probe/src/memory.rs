@@ -12,7 +12,7 @@ mod nodes;
 mod stream;
 
 pub use bandwidth::{Arrays, Cell, Moved, block};
-pub use knees::knees;
+pub use knees::{MedianLoad, knees};
 pub use latency::{LatencyCase, Loads, working_sets};
 pub use mapping::{MemoryError, STEP_BYTES};
 pub use nodes::{CpuListError, NodesError, nodes, only_node};

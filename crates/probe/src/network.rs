@@ -5,11 +5,11 @@
 
 mod exchange;
 mod listener;
+mod messages;
 mod peer;
 mod protocol;
 mod socket;
 mod streams;
-mod wire;
 
 pub use exchange::{Connected, WriteCase};
 pub use listener::{Limits, Listener, Visit};

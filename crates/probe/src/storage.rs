@@ -1,4 +1,4 @@
-//! How fast a directory's storage commits and streams.
+//! The speed at which a directory's storage commits and streams.
 //!
 //! [`Directory`] is where it happens: every file of ours is made there without a name where that makes no difference to its
 //! file system, so that the kernel removes it however this process ends, and elsewhere with one that goes with the file. [`Committers`] commit in one way for as long as they are told, with one
@@ -25,6 +25,7 @@ mod pace;
 mod recorder;
 mod ring;
 mod stream;
+mod writer;
 
 pub use committers::{Committers, Prepared};
 pub use directory::{Directory, check_open_files};

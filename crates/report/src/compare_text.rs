@@ -2,7 +2,7 @@
 //! what they cannot, and the trial that could.
 
 use crate::number::{ABSENT, counted, p_value, ratio, significant, time};
-use crate::size_text::{Body, Column, Section, Sheet, render as sheet};
+use crate::sheet::{self, Body, Column, Section, Sheet};
 use crate::text::TextStyle;
 use crate::{trials, wording};
 use plumb_model::compare::{CompareResult, CompareSays, ComparedMetric, ComparedRun, ComparedSteps};
@@ -41,13 +41,13 @@ pub fn render(result: &CompareResult, style: TextStyle) -> String {
     cautions.extend(result.steps.iter().filter_map(unlike_lengths));
     let mut sections = vec![runs(result)];
     if !result.conditions.is_empty() {
-        sections.push(sentences("Around them", "first / second", result.conditions.clone()));
+        sections.push(Section::sentences("Around them", "first / second", result.conditions.clone()));
     }
     for steps in &result.steps {
         sections.push(metrics(steps));
         if !steps.settings.is_empty() {
             let heading = format!("Settings of {}", names(steps));
-            sections.push(sentences(
+            sections.push(Section::sentences(
                 &heading,
                 "as read back, load as asked for; first / second",
                 steps.settings.clone(),
@@ -55,11 +55,12 @@ pub fn render(result: &CompareResult, style: TextStyle) -> String {
         }
     }
     if !result.alone.is_empty() {
-        sections.push(sentences("Not compared", "", result.alone.clone()));
+        sections.push(Section::sentences("Not compared", "", result.alone.clone()));
     }
-    sections.push(sentences("What this cannot show", "", result.cannot_show.clone()));
+    sections.push(Section::sentences("What this cannot show", "", result.cannot_show.clone()));
     let title = format!("{} and {}: two runs, each measured for itself", result.a.name, result.b.name);
-    let mut text = sheet(&Sheet { title, findings, cautions, sections }, style);
+    let sheet = Sheet { title, findings, cautions, sections, ..Sheet::default() };
+    let mut text = sheet::text::render(&sheet, style);
     for steps in &result.steps {
         let names = names(steps);
         if let Some(why) = &steps.no_arms {
@@ -67,7 +68,7 @@ pub fn render(result: &CompareResult, style: TextStyle) -> String {
         }
         if let Some(arms) = &steps.arms {
             text.push_str(&format!("\nThe trial that would prove it ({names}): `plumb trial run` on\n"));
-            for line in crate::text::paint::printable_lines(arms) {
+            for line in crate::paint::printable_lines(arms) {
                 text.push_str(&format!("    {line}\n"));
             }
         }
@@ -92,10 +93,6 @@ fn unlike_lengths(steps: &ComparedSteps) -> Option<String> {
 
 fn names(steps: &ComparedSteps) -> String {
     if steps.a == steps.b { format!("\"{}\"", steps.a) } else { format!("\"{}\" / \"{}\"", steps.a, steps.b) }
-}
-
-fn sentences(heading: &str, meaning: &str, sentences: Vec<String>) -> Section {
-    Section { heading: heading.to_owned(), meaning: meaning.to_owned(), body: Body::Sentences(sentences) }
 }
 
 fn runs(result: &CompareResult) -> Section {

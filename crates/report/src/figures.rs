@@ -154,7 +154,8 @@ fn method(method: IntervalMethod, blocks: usize) -> String {
             "Student's t over batches of one block: it holds variation inside this run only".to_owned()
         }
         IntervalMethod::OrderStatistics => {
-            "order statistics, with the samples' autocorrelation allowed for".to_owned()
+            "order statistics, with the samples' autocorrelation and what blocks differ by allowed for"
+                .to_owned()
         }
     }
 }

@@ -62,6 +62,15 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// A share that somebody chose, as it was written: `3 %`, `0.25 %`, `0.01 %`.
+pub(crate) fn chosen_percent(share: f64) -> String {
+    let text = format!("{:.6}", share * 100.0);
+    match text.trim_end_matches('0').trim_end_matches('.') {
+        "0" if share != 0.0 => format!("{:.1e} %", share * 100.0),
+        text => format!("{text} %"),
+    }
+}
+
 /// A probability: three decimals, and a bound where they say nothing.
 pub(crate) fn p_value(p: f64) -> String {
     if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") }

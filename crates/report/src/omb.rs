@@ -39,8 +39,17 @@ const QUANTILES: [(&str, f64); 6] = [
 ];
 
 /// Nanoseconds of the units that the benchmark uses.
-const MILLISECOND: f64 = 1e6;
-const MICROSECOND: f64 = 1e3;
+/// A latency as the benchmark calls it, and the unit that it is in.
+struct Named {
+    key: &'static str,
+    unit_ns: f64,
+}
+
+const PUBLISH: Named = Named { key: "publishLatency", unit_ns: MILLISECOND_NS };
+const PUBLISH_DELAY: Named = Named { key: "publishDelayLatency", unit_ns: MICROSECOND_NS };
+const END_TO_END: Named = Named { key: "endToEndLatency", unit_ns: MILLISECOND_NS };
+const MILLISECOND_NS: f64 = 1e6;
+const MICROSECOND_NS: f64 = 1e3;
 
 /// The result file of one step; `index` is its place in the document. None when there is no such step.
 ///
@@ -67,13 +76,9 @@ pub fn render(
     put("sampleRateMillis", json!(windows::WINDOW_S * 1_000));
     rates(&mut out, step, &windows);
     let latency = &step.latency;
-    measure(&mut out, ("publishLatency", MILLISECOND), &latency.acknowledge_service, &windows, |w| {
-        w.publish.as_ref()
-    });
-    measure(&mut out, ("publishDelayLatency", MICROSECOND), &step.slip, &windows, |w| w.delay.as_ref());
-    measure(&mut out, ("endToEndLatency", MILLISECOND), &latency.end_to_end_service, &windows, |w| {
-        w.end_to_end.as_ref()
-    });
+    measure(&mut out, &PUBLISH, &latency.acknowledge_service, &windows, |w| w.publish.as_ref());
+    measure(&mut out, &PUBLISH_DELAY, &step.slip, &windows, |w| w.delay.as_ref());
+    measure(&mut out, &END_TO_END, &latency.end_to_end_service, &windows, |w| w.end_to_end.as_ref());
     out.insert("plumb".to_owned(), provenance::of(document, index, seconds));
     let mut text = serde_json::to_string_pretty(&Value::Object(out))?;
     text.push('\n');
@@ -106,7 +111,7 @@ fn rates(out: &mut Map<String, Value>, step: &StepResult, windows: &[Window]) {
 /// Arrays, aggregates and quantiles of one latency.
 fn measure(
     out: &mut Map<String, Value>,
-    (key, unit): (&str, f64),
+    Named { key, unit_ns }: &Named,
     whole: &Distribution,
     windows: &[Window],
     of: impl Fn(&Window) -> Option<&Histogram>,
@@ -117,25 +122,28 @@ fn measure(
         if !any {
             return json!([]);
         }
-        histograms.iter().map(|histogram| json!(histogram.and_then(figure).map(|ns| ns / unit))).collect()
+        histograms.iter().map(|histogram| json!(histogram.and_then(figure).map(|ns| ns / unit_ns))).collect()
     };
-    let mut capital = key.to_owned();
+    let mut capital = (*key).to_owned();
     capital[..1].make_ascii_uppercase();
     let aggregated = format!("aggregated{capital}");
     out.insert(format!("{key}Avg"), list(&Histogram::mean_ns));
-    out.insert(format!("{aggregated}Avg"), json!(whole.mean_ns.map(|ns| ns / unit)));
+    out.insert(format!("{aggregated}Avg"), json!(whole.mean_ns.map(|ns| ns / unit_ns)));
     for (name, quantile) in QUANTILES {
         let enough = |histogram: &Histogram| histogram.samples() as f64 * (1.0 - quantile) >= 10.0 - 1e-6;
         let of = |histogram: &Histogram| {
             histogram.at_quantile(quantile).filter(|_| enough(histogram)).map(|ns| ns as f64)
         };
         out.insert(format!("{key}{name}"), list(&of));
-        out.insert(format!("{aggregated}{name}"), json!(at(whole, quantile).map(|ns| ns as f64 / unit)));
+        out.insert(format!("{aggregated}{name}"), json!(at(whole, quantile).map(|ns| ns as f64 / unit_ns)));
     }
     out.insert(format!("{key}Max"), list(&|histogram| histogram.exact().max_ns.map(|ns| ns as f64)));
-    out.insert(format!("{aggregated}Max"), json!(whole.max_ns.map(|ns| ns as f64 / unit)));
-    let quantiles: Map<String, Value> =
-        whole.curve.iter().map(|(quantile, ns)| (percentile(*quantile), json!(*ns as f64 / unit))).collect();
+    out.insert(format!("{aggregated}Max"), json!(whole.max_ns.map(|ns| ns as f64 / unit_ns)));
+    let quantiles: Map<String, Value> = whole
+        .curve
+        .iter()
+        .map(|(quantile, ns)| (percentile(*quantile), json!(*ns as f64 / unit_ns)))
+        .collect();
     out.insert(format!("{aggregated}Quantiles"), Value::Object(quantiles));
 }
 

@@ -3,8 +3,8 @@
 //! It reads the part of Markdown that our pages use: headings, paragraphs, lists, indented and fenced blocks, tables, code, strong
 //! words and links. Anything else is prose.
 
+use crate::paint::{Paint, Tone, wrapped};
 use crate::text::TextStyle;
-use crate::text::paint::{Paint, Tone, wrapped};
 
 /// Widest prose: longer lines are hard to read on a wide terminal (ours).
 const PROSE_WIDTH: usize = 100;
@@ -112,7 +112,7 @@ impl Block {
 fn plain_links(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
-    while let Some((before, words, address, after)) = link(rest) {
+    while let Some(Link { before, words, address, after }) = link(rest) {
         plain.push_str(before);
         plain.push_str(words);
         if address.starts_with("http") {
@@ -123,11 +123,24 @@ fn plain_links(text: &str) -> String {
     plain + rest
 }
 
-fn link(text: &str) -> Option<(&str, &str, &str, &str)> {
+/// The first link of a text.
+struct Link<'a> {
+    before: &'a str,
+    words: &'a str,
+    address: &'a str,
+    after: &'a str,
+}
+
+fn link(text: &str) -> Option<Link<'_>> {
     let middle = text.find("](")?;
     let start = text[..middle].rfind('[')?;
     let end = middle + text[middle..].find(')')?;
-    Some((&text[..start], &text[start + 1..middle], &text[middle + 2..end], &text[end + 1..]))
+    Some(Link {
+        before: &text[..start],
+        words: &text[start + 1..middle],
+        address: &text[middle + 2..end],
+        after: &text[end + 1..],
+    })
 }
 
 /// What of a paragraph is code or strong, over the ends of its lines. Without colour code keeps its marks.

@@ -4,8 +4,8 @@
 //! to, so none can be forgotten here when the plan gains one.
 
 use crate::number::{count, counted};
+use crate::paint::{Paint, Tone, printable};
 use crate::text::TextStyle;
-use crate::text::paint::{Paint, Tone, printable};
 use plumb_model::plan::{Origin, Plan};
 use plumb_model::trial::{ArmPlan, TrialPlan};
 use serde_json::Value;

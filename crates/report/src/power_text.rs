@@ -1,7 +1,7 @@
 //! What a trial could show, as terminal text: in pairs, or in starts of the brokers where those are the unit of its verdict.
 
-use crate::number::{self, counted, percent, ratio};
-use crate::size_text::{Body, Column, Section, Sheet, render as sheet};
+use crate::number::{self, chosen_percent, counted, percent, ratio};
+use crate::sheet::{self, Column, Section, Sheet};
 use crate::text::TextStyle;
 use crate::trials;
 use plumb_model::power::{Design, MetricPower, PowerResult};
@@ -10,11 +10,6 @@ use plumb_model::power::{Design, MetricPower, PowerResult};
 pub fn render(result: &PowerResult, style: TextStyle) -> String {
     let mut sections = vec![spreads(result)];
     sections.extend(result.metrics.first().map(|metric| designs(result, metric)));
-    sections.push(Section {
-        heading: "In short".to_owned(),
-        meaning: String::new(),
-        body: Body::Sentences(result.summary.clone()),
-    });
     let on = result.pilot_starts.map(|starts| format!(" on {}", counted(starts as usize, "start")));
     let title = format!(
         "{}: what a trial could show, from {}{} of the reference against itself (run {})",
@@ -23,7 +18,9 @@ pub fn render(result: &PowerResult, style: TextStyle) -> String {
         on.unwrap_or_default(),
         result.run_id
     );
-    sheet(&Sheet { title, findings: Vec::new(), cautions: result.cautions.clone(), sections }, style)
+    let cautions = result.cautions.clone();
+    let answer = vec![Section::sentences("In short", "", result.summary.clone())];
+    sheet::text::render(&Sheet { title, cautions, sections, answer, ..Sheet::default() }, style)
 }
 
 /// The unit of the planned trial's verdicts: in words, and the headings of its columns.
@@ -74,25 +71,28 @@ fn spreads(result: &PowerResult) -> Section {
         None => "the ratio of a pair".to_owned(),
     };
     let wanted = match result.detect {
-        Some(detect) => format!("margin {}, to detect {}", percent(result.margin), percent(detect)),
-        None => format!("margin {}", percent(result.margin)),
+        Some(detect) => {
+            format!("margin {}, to detect {}", chosen_percent(result.margin), chosen_percent(detect))
+        }
+        None => format!("margin {}", chosen_percent(result.margin)),
     };
     let looked_at = if result.until_decided { ", looking after each pair" } else { "" };
     let allowed = match result.comparisons {
         0 | 1 => String::new(),
         comparisons => format!(", {comparisons} comparisons allowed for"),
     };
-    Section {
-        heading: "Equal settings".to_owned(),
-        meaning: format!(
+    Section::table(
+        "Equal settings",
+        &format!(
             "spread: how far {of} strays from 1; at most: how far in truth, for 4 of 5 pilots; {unit}s: how many that takes at {} \
              confidence and {} power{looked_at}{allowed}; {wanted}",
             percent(result.level),
             percent(result.power),
             unit = words.unit
         ),
-        body: Body::Table { columns, rows: result.metrics.iter().map(row).collect() },
-    }
+        columns,
+        result.metrics.iter().map(row).collect(),
+    )
 }
 
 fn designs(result: &PowerResult, metric: &MetricPower) -> Section {
@@ -104,14 +104,12 @@ fn designs(result: &PowerResult, metric: &MetricPower) -> Section {
     };
     let starts = result.pairs_per_start.map(|_| Column::number("starts"));
     let columns = ["pairs", "by the spread seen", "by the most it may be"].map(Column::number);
-    Section {
-        heading: trials::metric(&metric.name),
-        meaning: format!("the smallest difference that so many {}s show", words(result).unit),
-        body: Body::Table {
-            columns: starts.into_iter().chain(columns).collect(),
-            rows: metric.designs.iter().map(row).collect(),
-        },
-    }
+    Section::table(
+        &trials::metric(&metric.name),
+        &format!("the smallest difference that so many {}s show", words(result).unit),
+        starts.into_iter().chain(columns).collect::<Vec<Column>>(),
+        metric.designs.iter().map(row).collect(),
+    )
 }
 
 #[cfg(test)]
@@ -165,6 +163,13 @@ mod tests {
         let text = render(&PowerResult { cautions, ..in_starts() }, TextStyle { color: false, width: 100 });
         let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
         assert!(at("The pilot is suspect") < at("Equal settings"), "{text}");
+    }
+
+    #[test]
+    fn a_difference_below_a_tenth_of_a_percent_is_not_written_as_none() {
+        let tiny = PowerResult { margin: 0.0025, detect: Some(0.0001), ..in_starts() };
+        let text = render(&tiny, TextStyle { color: false, width: 100 });
+        assert!(text.contains("margin 0.25 %, to detect 0.01 %"), "{text}");
     }
 
     #[test]

@@ -1,6 +1,4 @@
-//! Documents of `plumb probe` as terminal text, one file a resource; here what all of them say alike.
-//!
-//! The layout is that of [`crate::size_text`]: findings first, then sections.
+//! Documents of `plumb probe` as sheets, one file a resource; here what all of them say alike.
 
 pub mod clock;
 pub mod crypto;
@@ -10,7 +8,7 @@ pub mod network;
 pub mod storage;
 
 use crate::number;
-use crate::size_text::{Body, Column, Section};
+use crate::sheet::{Column, Section};
 use plumb_model::facts::{Fact, Limit};
 use plumb_model::observation::Distribution;
 use plumb_model::probe::{Conditions, Figure};
@@ -96,7 +94,7 @@ fn conditions(conditions: &Conditions) -> Section {
         Fact::Known { value: Limit::Unlimited, .. } => "none".to_owned(),
         Fact::Unknown { reason } => format!("unknown ({reason})"),
     };
-    sentences(
+    Section::sentences(
         "Conditions",
         "",
         vec![
@@ -114,15 +112,6 @@ fn conditions(conditions: &Conditions) -> Section {
             ),
         ],
     )
-}
-
-fn sentences(heading: &str, meaning: &str, sentences: Vec<String>) -> Section {
-    Section { heading: heading.to_owned(), meaning: meaning.to_owned(), body: Body::Sentences(sentences) }
-}
-
-fn table(heading: &str, meaning: &str, columns: &[Column], rows: Vec<Vec<String>>) -> Section {
-    let body = Body::Table { columns: columns.to_vec(), rows };
-    Section { heading: heading.to_owned(), meaning: meaning.to_owned(), body }
 }
 
 fn or_absent<T>(value: Option<T>, write: impl Fn(T) -> String) -> String {
@@ -179,13 +168,16 @@ fn distribution(times: &Distribution) -> Vec<String> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::sheet::{self, Body, Sheet};
     use crate::text::TextStyle;
     use plumb_model::facts::HostFacts;
     use plumb_model::observation::{Interval, IntervalMethod};
     use plumb_model::probe::{Noise, ProbeKind, SCHEMA_VERSION};
 
-    /// So wide that no sentence is broken.
-    pub(crate) const PLAIN: TextStyle = TextStyle { color: false, width: 1_000 };
+    /// A sheet as text, so wide that no sentence is broken.
+    pub(crate) fn plain(sheet: &Sheet) -> String {
+        sheet::text::render(sheet, TextStyle { color: false, width: 1_000 })
+    }
 
     pub(crate) fn quiet(probe: ProbeKind) -> Conditions {
         Conditions {

@@ -44,11 +44,19 @@ pub(crate) fn without_their_times(document: &RunDocument) -> Cow<'_, RunDocument
     Cow::Owned(shown)
 }
 
-/// The queues, each with its step and the step's place in the document.
-pub(crate) fn all(document: &RunDocument) -> Vec<(usize, &StepResult, &QueueResult)> {
+/// A step that shows its queue.
+pub(crate) struct StepQueue<'a> {
+    /// The step's place in the document.
+    pub(crate) index: usize,
+    pub(crate) step: &'a StepResult,
+    pub(crate) queue: &'a QueueResult,
+}
+
+/// The queues.
+pub(crate) fn all(document: &RunDocument) -> Vec<StepQueue<'_>> {
     let steps = document.steps.iter().enumerate();
     let own = |step: &StepResult| document.queues.iter().find(|queue| queue.step == step.name);
-    steps.filter_map(|(index, step)| Some((index, step, own(step)?))).collect()
+    steps.filter_map(|(index, step)| Some(StepQueue { index, step, queue: own(step)? })).collect()
 }
 
 /// The cells of a queue's row.

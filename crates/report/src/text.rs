@@ -7,17 +7,15 @@ mod brokers;
 mod comparisons;
 mod install;
 mod latency;
-pub(crate) mod paint;
 mod queue;
 mod rates;
 mod stages;
-mod table;
 mod trial;
 mod validity;
 
+pub use crate::paint::printable;
+use crate::paint::{self, Paint, Tone};
 use crate::{headline, queues, wording};
-pub use paint::printable;
-use paint::{Paint, Tone};
 use plumb_model::document::RunDocument;
 
 /// How to write.

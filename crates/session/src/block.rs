@@ -1,7 +1,7 @@
 //! One block of one step: its topic, its clients, what is read beside it, and what it comes to in the document.
 
 use super::devices;
-use super::document::{Record, timestamp};
+use super::document::{DoneBlock, Record, timestamp};
 use super::fold::StepFold;
 use super::order::Slot;
 use super::readings::BlockReader;
@@ -25,13 +25,16 @@ const WRITE_EVERY: Duration = Duration::from_secs(3);
 const WRITE_RARITY: u32 = 200;
 
 /// What a block is.
-pub(super) struct Job<'a> {
-    pub(super) step: &'a StepPlan,
+pub(super) struct Job {
+    /// Its step, as it runs.
+    pub(super) step: StepPlan,
     pub(super) slot: Slot,
+    /// Grows over the run: the round of a drawn order, the number of a search's try. Brokers are started anew by it, and commands
+    /// around blocks are told it.
+    pub(super) turn: u32,
     pub(super) share: Share,
     /// The plan's seed.
     pub(super) seed: u64,
-    pub(super) spin_ns: u64,
     /// Whether it is under way for all to see: its figures so far go into the run's document.
     pub(super) shown: bool,
     /// What a person sees of it while it runs.
@@ -40,20 +43,34 @@ pub(super) struct Job<'a> {
     pub(super) topic: String,
     /// Whether the topic is the block's alone, and goes with it.
     pub(super) own_topic: bool,
-    /// How often the brokers had been started anew.
-    pub(super) broker_start: u32,
-    /// How often the run went on: what a block sent before must not be taken for what it sends again.
-    pub(super) resumed: usize,
+}
+
+/// What the figures of a block go into.
+pub(super) struct Figures<'a> {
+    pub(super) record: &'a mut Record,
+    /// The step's place in the record's document.
+    pub(super) step: usize,
+    pub(super) fold: &'a mut StepFold,
+    pub(super) dir: &'a mut RunDir,
+}
+
+impl Figures<'_> {
+    /// Whether the block that was measured last ended before its time.
+    pub(super) fn last_block_was_cut_short(&self) -> bool {
+        self.record.document.steps[self.step].blocks.last().is_some_and(|block| block.cut_short)
+    }
 }
 
 /// Where a block runs, and what its figures go into.
 pub(super) struct Place<'a> {
-    pub(super) record: &'a mut Record,
-    pub(super) fold: &'a mut StepFold,
-    pub(super) dir: &'a mut RunDir,
+    pub(super) figures: Figures<'a>,
     pub(super) target: &'a mut Target,
     pub(super) space: &'a mut Space,
     pub(super) context: &'a RunContext,
+    /// How long before a send to stop sleeping.
+    pub(super) spin_ns: u64,
+    /// How often the brokers had been started anew.
+    pub(super) broker_start: u32,
 }
 
 /// Ends the names of topics. A block that writes as much as it can, or reads all there is, has a topic of its own, so that
@@ -76,18 +93,19 @@ pub(super) fn has_own_topic(step: &StepPlan) -> bool {
 }
 
 /// Runs a block. False when the user stopped it before its first measured message: nothing is noted of it then.
-pub(super) fn run(job: &Job<'_>, place: &mut Place<'_>) -> Result<bool> {
-    let Place { record, fold, dir, target, space, context } = place;
-    let (step, slot) = (job.step, job.slot);
+pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
+    let Place { figures, target, space, context, .. } = place;
+    let Figures { record, step: index, fold, dir } = figures;
+    let (step, slot, index) = (&job.step, job.slot, *index);
     let room = match job.own_topic {
         true => Some(space.wait_for_room(target, context)?),
         false => None,
     };
     let topic = target.topic(&job.topic, &step.topic)?;
-    let part = u64::from(slot.position) + ((job.resumed as u64) << 32);
+    // What a block sent before the run went on must not be taken for what it sends again.
+    let resumed = record.document.run.resumed.len() as u64;
+    let part = u64::from(slot.position) + (resumed << 32);
     let group = format!("plumb-{}-{}-{part}", record.document.run.id, slot.index + 1);
-    // What a later index of the document means is the document's own: a scratch has one step.
-    let index = if record.document.steps.len() == 1 { 0 } else { slot.index };
     let spec = BlockSpec {
         run: Random::for_part(record.run_number(), part).bits(),
         group: &group,
@@ -96,7 +114,7 @@ pub(super) fn run(job: &Job<'_>, place: &mut Place<'_>) -> Result<bool> {
         partitions: topic.leaders.len(),
         share: job.share,
         seed: Random::for_part(job.seed, u64::from(slot.position) + 1_000).bits(),
-        spin_ns: job.spin_ns,
+        spin_ns: place.spin_ns,
     };
     let until_device = devices::until_device(&spec, target, context)?;
     let started_at = Timestamp::now();
@@ -150,9 +168,10 @@ pub(super) fn run(job: &Job<'_>, place: &mut Place<'_>) -> Result<bool> {
     block.broker_io = readings.broker_io;
     block.client_cpu_s = readings.own.as_ref().and_then(|own| own.cpu_ns).map(|ns| ns as f64 / 1e9);
     block.broker_cpu_s = readings.broker_cpu_s;
-    block.broker_start = job.broker_start;
+    block.broker_start = place.broker_start;
     block.until_device = until_device;
-    record.block_done(index, fold, (block, outcome, readings), (target, &topic));
+    let done = DoneBlock { result: block, outcome, readings, target, topic: &topic };
+    record.block_done(index, fold, done);
     if let Some(room) = room {
         space.note_use(target, &room);
         target.delete(&job.topic);

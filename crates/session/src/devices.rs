@@ -4,6 +4,7 @@
 //! writers have to wait, the path is as fast as memory, whatever is behind it. So the block's own load runs before it,
 //! unmeasured, until what reaches the device keeps up with what goes into the log.
 
+use super::log_dirs::LogDirectoryPlace;
 use super::target::Target;
 use crate::context::RunContext;
 use crate::error::Result;
@@ -13,7 +14,7 @@ use plumb_load::block::{self, BlockSpec};
 use plumb_load::observation::Observation;
 use plumb_load::random::Random;
 use plumb_load::schedule::Share;
-use plumb_model::facts::{LogDirectory, Storage, UntilDevice, UntilDeviceEnd};
+use plumb_model::facts::{Storage, UntilDevice, UntilDeviceEnd};
 use plumb_model::plan::{LoadPlan, Mode, StepPlan};
 use plumb_model::units::Nanos;
 use plumb_observe::{HostRoot, HostSample, host_delta, read_io, sample_host};
@@ -45,8 +46,10 @@ pub(super) fn until_device(
     }
     let directories = target.log_dirs.for_topic(&spec.step.topic);
     let Some(device) = DeviceWatch::of(&directories, target, spec) else {
-        let memory =
-            |(facts, _): &(&LogDirectory, &LogDir)| facts.storage.is_memory() || facts.storage.is_dax();
+        let memory = |directory: &&LogDirectoryPlace| {
+            let storage = &directory.facts.storage;
+            storage.is_memory() || storage.is_dax()
+        };
         let no_device = !directories.is_empty() && directories.iter().all(memory);
         let end = if no_device { UntilDeviceEnd::NoDevice } else { UntilDeviceEnd::NotCounted };
         return Ok(Some(ended(end)));
@@ -112,18 +115,14 @@ struct DeviceWatch<'a> {
 
 impl<'a> DeviceWatch<'a> {
     /// None where it cannot be told, or where there is no device.
-    fn of(
-        directories: &[(&'a LogDirectory, &'a LogDir)],
-        target: &Target,
-        spec: &BlockSpec<'_>,
-    ) -> Option<Self> {
+    fn of(directories: &[&'a LogDirectoryPlace], target: &Target, spec: &BlockSpec<'_>) -> Option<Self> {
         let root = HostRoot::default();
-        let storages: Vec<&Storage> = directories.iter().map(|(facts, _)| &facts.storage).collect();
+        let storages: Vec<&Storage> = directories.iter().map(|directory| &directory.facts.storage).collect();
         if storages.is_empty() || storages.iter().any(|storage| storage.is_memory() || storage.is_dax()) {
             return None;
         }
         let pids = target.lab.as_ref()?.broker_pids();
-        let brokers = directories.iter().flat_map(|(facts, _)| &facts.brokers);
+        let brokers = directories.iter().flat_map(|directory| &directory.facts.brokers);
         let mut broker_pids: Vec<u32> =
             brokers.filter_map(|id| u32::try_from(*pids.get(*id as usize - 1)?).ok()).collect();
         broker_pids.sort_unstable();
@@ -134,7 +133,7 @@ impl<'a> DeviceWatch<'a> {
             Share::Count(_) => 0.0,
         };
         let measured_s = planned_s + spec.step.load.warm_up.as_secs_f64();
-        let places = directories.iter().map(|(_, place)| *place).collect();
+        let places = directories.iter().map(|directory| &directory.place).collect();
         Some(DeviceWatch { root, storages, places, broker_pids, before, measured_s, begun: Instant::now() })
     }
 

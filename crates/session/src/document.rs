@@ -44,6 +44,16 @@ pub(super) struct Record {
     whole: BTreeMap<usize, Counts>,
 }
 
+/// A block that is over.
+pub(super) struct DoneBlock<'a> {
+    pub(super) result: BlockResult,
+    pub(super) outcome: BlockOutcome,
+    pub(super) readings: BlockReadings,
+    /// Where it ran.
+    pub(super) target: &'a Target,
+    pub(super) topic: &'a TopicShape,
+}
+
 /// 16 hexadecimal digits that no other run has.
 pub(super) fn new_id() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -125,6 +135,8 @@ impl Record {
         let mut step = document.plan.steps.swap_remove(index);
         step.load.rate_per_s = Some(rate_per_s);
         document.plan.goal = None;
+        // An arm by itself is no trial.
+        document.plan.trial = None;
         document.steps = vec![empty_result(&step)];
         document.plan.steps = vec![step];
         let mut record = Record {
@@ -204,13 +216,8 @@ impl Record {
     }
 
     /// A block is over.
-    pub(super) fn block_done(
-        &mut self,
-        index: usize,
-        fold: &StepFold,
-        (block, outcome, watched): (BlockResult, BlockOutcome, BlockReadings),
-        (target, topic): (&Target, &TopicShape),
-    ) {
+    pub(super) fn block_done(&mut self, index: usize, fold: &StepFold, done: DoneBlock<'_>) {
+        let DoneBlock { result, outcome, readings, target, topic } = done;
         let same_clock = self.same_clock;
         let plan = &self.document.plan.steps[index];
         let (load, reads_only) = (plan.load.clone(), plan.reads_as_it_is());
@@ -242,8 +249,8 @@ impl Record {
         merge_statistics(&mut step.producer_statistics, &outcome.producer_statistics);
         merge_statistics(&mut step.consumer_statistics, &outcome.consumer_statistics);
         add_errors(&mut step.errors, &outcome.errors);
-        add_instrument(step, (&watched, &outcome), *span);
-        step.blocks.push(block);
+        add_instrument(step, &readings, &outcome, *span);
+        step.blocks.push(result);
         step.throughput = throughput(step, *span, self.document.plan.level);
         if load.mode == Mode::Consume && span.received_messages > 0 {
             // What others wrote has the size that it has, whatever the plan assumed.

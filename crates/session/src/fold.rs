@@ -4,6 +4,7 @@
 //! histograms are written to the logs, and their memory is given back: a long run's memory stays flat.
 
 mod beginning;
+mod block_quantiles;
 mod logs;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use super::document::instant;
 use crate::error::Result;
 use crate::run_dir::{RunDir, RunDirError};
 use beginning::Beginning;
+use block_quantiles::{BlockQuantiles, MedianAndTail};
 use logs::Logs;
 use plumb_load::BlockOutcome;
 use plumb_load::observation::{Measure, SecondPart};
@@ -40,6 +42,8 @@ pub(crate) struct FoldState {
     times: TimesState,
     /// Bytes of each log, by its name.
     pub(super) log_bytes: BTreeMap<String, u64>,
+    #[serde(default)]
+    block_quantiles: BlockQuantiles,
 }
 
 /// A second that is still open.
@@ -71,6 +75,7 @@ pub(crate) struct StepFold {
     block_times: Times,
     open: BTreeMap<(u32, bool), OpenSecond>,
     pub(crate) series: Vec<SecondRow>,
+    block_quantiles: BlockQuantiles,
     /// In a trial, the beginning of the block under way: its warm-up is left out when the block is over.
     head: Option<Beginning>,
 }
@@ -87,6 +92,7 @@ impl StepFold {
             block_times: Times::default(),
             open: BTreeMap::new(),
             series: Vec::new(),
+            block_quantiles: BlockQuantiles::default(),
             head: None,
         }
     }
@@ -111,6 +117,7 @@ impl StepFold {
         Ok(StepFold {
             times: (&state.times).try_into()?,
             series: result.series.clone(),
+            block_quantiles: state.block_quantiles.clone(),
             logs: Logs::new(stem).go_on_with(result.histogram_logs.clone()),
             ..StepFold::new(level, String::new())
         })
@@ -119,7 +126,11 @@ impl StepFold {
     /// What has to be kept of it after a block.
     pub(super) fn state(&self, dir: &RunDir) -> FoldState {
         let bytes = |log: &String| (log.clone(), dir.log_bytes(log));
-        FoldState { times: (&self.times).into(), log_bytes: self.logs.names().values().map(bytes).collect() }
+        FoldState {
+            times: (&self.times).into(),
+            log_bytes: self.logs.names().values().map(bytes).collect(),
+            block_quantiles: self.block_quantiles.clone(),
+        }
     }
 
     /// Takes over what another fold made of its blocks, with its logs.
@@ -290,6 +301,11 @@ impl StepFold {
         let cut = self.leave_warm_up_out(outcome)?;
         self.logs.end_block(cut.map_or(0, |cut| cut.first), dir)?;
         let own: Vec<SecondRow> = self.series.iter().filter(|row| row.block == self.block).cloned().collect();
+        if !outcome.stopped {
+            let (quantiles, times) = (&mut self.block_quantiles, &self.block_times);
+            quantiles.end_to_end.extend(MedianAndTail::of_block(&times.end_to_end.response));
+            quantiles.acknowledge.extend(MedianAndTail::of_block(&times.acknowledge.response));
+        }
         let block_figures = |histogram: &Histogram, latency: fn(&SecondRow) -> &SecondLatency| {
             let batches = batches(&own, latency);
             figures(histogram, &Spread { level: self.level, block_means_ns: &[], batches: &batches })
@@ -299,6 +315,7 @@ impl StepFold {
             seconds_from: instant(outcome.seconds_from_epoch_ns),
             measured_after_s: outcome.measured_after_ns.map(|ns| ns as f64 / 1e9),
             counts: outcome.counts,
+            acknowledged_within_s: outcome.acknowledged_within_ns.map(|ns| ns as f64 / 1e9),
             achieved_per_s: match cut {
                 Some(cut) => self.rate_without(cut, outcome.measured_ns, |row| row.acked),
                 None => per_s(outcome.counts.acked, outcome.measured_ns),
@@ -337,8 +354,14 @@ impl StepFold {
             distribution(histogram, &Spread { level: self.level, block_means_ns, batches })
         };
         Latencies {
-            end_to_end: whole(&self.times.end_to_end.response, &end_to_end, &end_to_end_batches),
-            acknowledge: whole(&self.times.acknowledge.response, &acknowledge, &acknowledge_batches),
+            end_to_end: MedianAndTail::widen(
+                &self.block_quantiles.end_to_end,
+                whole(&self.times.end_to_end.response, &end_to_end, &end_to_end_batches),
+            ),
+            acknowledge: MedianAndTail::widen(
+                &self.block_quantiles.acknowledge,
+                whole(&self.times.acknowledge.response, &acknowledge, &acknowledge_batches),
+            ),
             // The seconds are of response times; service times get no interval from them.
             end_to_end_service: whole(&self.times.end_to_end.service, &[], &[]),
             acknowledge_service: whole(&self.times.acknowledge.service, &[], &[]),

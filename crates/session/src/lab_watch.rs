@@ -16,30 +16,37 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Watches the processes of a lab's brokers until it is dropped.
 #[derive(Debug)]
 pub(super) struct LabWatch {
-    stop: Arc<AtomicBool>,
-    over: Arc<AtomicBool>,
+    flags: Arc<Flags>,
     thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Flags {
+    /// Set by the watch: what is under way is to end.
+    stop: Arc<AtomicBool>,
+    /// Set by its owner: nothing is to be watched any more.
+    over: AtomicBool,
 }
 
 impl LabWatch {
     pub(super) fn begin(brokers: BrokerProcesses, context: &RunContext) -> Self {
-        let (stop, over) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+        let flags = Arc::<Flags>::default();
         let thread = std::thread::spawn({
-            let (stop, over, context) = (Arc::clone(&stop), Arc::clone(&over), context.clone());
-            move || watch(&brokers, (&stop, &over), &context)
+            let (flags, context) = (Arc::clone(&flags), context.clone());
+            move || watch(&brokers, &flags, &context)
         });
-        LabWatch { stop, over, thread: Some(thread) }
+        LabWatch { flags, thread: Some(thread) }
     }
 
     /// Set once what is under way is to end: no broker is left, or the user wants it.
     pub(super) fn stop(&self) -> &Arc<AtomicBool> {
-        &self.stop
+        &self.flags.stop
     }
 }
 
 impl Drop for LabWatch {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
+        self.flags.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             // It has nothing to say that is not known without it.
             let _ = thread.join();
@@ -47,7 +54,8 @@ impl Drop for LabWatch {
     }
 }
 
-fn watch(brokers: &BrokerProcesses, (stop, over): (&AtomicBool, &AtomicBool), context: &RunContext) {
+fn watch(brokers: &BrokerProcesses, flags: &Flags, context: &RunContext) {
+    let Flags { stop, over } = flags;
     while !over.load(Ordering::Relaxed) {
         let ended = brokers.have_ended_within(LOOK_EVERY);
         if context.is_stopped() {

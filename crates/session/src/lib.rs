@@ -3,7 +3,7 @@
 //! [`run`] carries a plan out from its first to its last block; [`resume`] goes on with one that was stopped or killed. All
 //! that is measured goes into the run's directory ([`run_dir`]). Everything that a person or another program may want to know
 //! meanwhile is an [`Event`] for a [`Watcher`]: the session prints nothing, reads no arguments and renders no page, which
-//! are the program's. Start at `run.rs`; one block is `block.rs`. The experiments on one resource of the host are in [`probe`].
+//! are the program's. Start at `run.rs`; the loop over blocks is `blocks.rs`, one block is `block.rs`. The experiments on one resource of the host are in [`probe`].
 
 pub mod cache;
 pub mod client_config;
@@ -13,6 +13,7 @@ pub mod run_dir;
 
 mod arm_changes;
 mod block;
+mod blocks;
 mod ceiling;
 mod checkpoint;
 mod context;
@@ -24,8 +25,10 @@ mod fold;
 mod lab_watch;
 mod lock;
 mod log_dirs;
+mod measured;
 mod memory;
 mod metrics;
+mod next_block;
 mod order;
 mod reachable;
 mod read_back;

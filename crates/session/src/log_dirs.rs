@@ -9,10 +9,17 @@ use std::collections::BTreeMap;
 /// What the lab's own directory is called where the plan names none.
 const OWN: &str = "lab";
 
+/// A log directory.
+#[derive(Debug)]
+pub(super) struct LogDirectoryPlace {
+    pub(super) facts: LogDirectory,
+    pub(super) place: LogDir,
+}
+
 /// The log directories of a lab; none for brokers that were there.
 #[derive(Debug, Default)]
 pub(super) struct LogDirs {
-    all: Vec<(LogDirectory, LogDir)>,
+    all: Vec<LogDirectoryPlace>,
 }
 
 impl LogDirs {
@@ -20,14 +27,16 @@ impl LogDirs {
     pub(super) fn of(plan: &ClusterPlan, lab: Option<&LabCluster>) -> Self {
         let ClusterPlan::Lab { log_dirs: planned, .. } = plan else { return LogDirs::default() };
         let dirs = lab.map(LabCluster::log_dirs).unwrap_or_default();
-        let all = dirs.into_iter().enumerate().map(|(index, dir)| (facts(planned.get(index), &dir), dir));
+        let all = dirs
+            .into_iter()
+            .enumerate()
+            .map(|(index, place)| LogDirectoryPlace { facts: facts(planned.get(index), &place), place });
         LogDirs { all: all.collect() }
     }
 
     /// The broker that has a directory to itself.
     pub(super) fn broker_of(&self, name: &str) -> Option<i32> {
-        let (facts, _) = self.all.iter().find(|(facts, _)| facts.name == name)?;
-        match facts.brokers[..] {
+        match self.all.iter().find(|directory| directory.facts.name == name)?.facts.brokers[..] {
             [broker] => i32::try_from(broker).ok(),
             _ => None,
         }
@@ -35,8 +44,8 @@ impl LogDirs {
 
     /// Replicas of the topic's partitions in each directory that has any, as found on disk.
     pub(super) fn partitions_of(&self, topic: &str) -> BTreeMap<String, u32> {
-        let found = self.all.iter().filter_map(|(facts, dir)| {
-            let partitions = dir.partitions_of(topic).ok().filter(|partitions| *partitions > 0)?;
+        let found = self.all.iter().filter_map(|LogDirectoryPlace { facts, place }| {
+            let partitions = place.partitions_of(topic).ok().filter(|partitions| *partitions > 0)?;
             Some((facts.name.clone(), partitions))
         });
         found.collect()
@@ -44,18 +53,18 @@ impl LogDirs {
 
     /// The directories that a topic of the plan may lie on. Not looked up on disk: a broker makes a partition's directory
     /// some time after it says that it leads it.
-    pub(super) fn for_topic(&self, topic: &TopicPlan) -> Vec<(&LogDirectory, &LogDir)> {
+    pub(super) fn for_topic(&self, topic: &TopicPlan) -> Vec<&LogDirectoryPlace> {
         let only = match topic {
             TopicPlan::Own { log_dir, .. } => log_dir.as_deref(),
             TopicPlan::Existing { .. } => None,
         };
-        let held = self.all.iter().filter(|(facts, _)| only.is_none_or(|only| only == facts.name));
-        held.map(|(facts, dir)| (facts, dir)).collect()
+        let held = |directory: &&LogDirectoryPlace| only.is_none_or(|only| only == directory.facts.name);
+        self.all.iter().filter(held).collect()
     }
 
     /// The directories with what is behind them.
     pub(super) fn facts(&self) -> Vec<LogDirectory> {
-        self.all.iter().map(|(facts, _)| facts.clone()).collect()
+        self.all.iter().map(|directory| directory.facts.clone()).collect()
     }
 }
 

@@ -5,10 +5,19 @@
 //! balance each other over several rounds (the second round backwards) spoil that: a disturbance that comes back every other round
 //! meets both with the same sign, and equal arms are told apart two or three times as often as promised.
 
+use super::block::{self, Job};
+use super::checkpoint::CandidateCheckpoint;
+use super::measured::Measured;
+use super::next_block::{Ended, NextBlock, Outcome, Planned};
+use crate::context::RunContext;
+use crate::error::Result;
+use crate::run_dir::RunDir;
 use plumb_load::random::Random;
 use plumb_load::schedule::Share;
+use plumb_model::document::{RunDocument, StepResult};
 use plumb_model::plan::{Length, LoadPlan, Plan};
 use plumb_model::units::Nanos;
+use std::collections::{BTreeSet, VecDeque};
 
 /// The place of one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +30,80 @@ pub(super) struct Slot {
     pub(super) position: u32,
 }
 
+/// The blocks of a plan that are not done, in the order that was drawn; in a trial until it is decided.
+pub(super) struct DrawnOrder {
+    left: VecDeque<Slot>,
+    /// Round of the block that ended last.
+    last_round: Option<u32>,
+}
+
+impl DrawnOrder {
+    pub(super) fn new(document: &RunDocument) -> Self {
+        let blocks = document.steps.iter().flat_map(|step| &step.blocks);
+        let done: BTreeSet<u32> = blocks.map(|block| block.position).collect();
+        let left = order(&document.plan).into_iter().filter(|slot| !done.contains(&slot.position));
+        DrawnOrder { left: left.collect(), last_round: None }
+    }
+}
+
+impl NextBlock for DrawnOrder {
+    fn next(&mut self, measured: &mut Measured, context: &RunContext) -> Result<Option<Planned>> {
+        let document = &measured.record.document;
+        if let Some(round) = self.last_round.take()
+            && let Some(reason) = decided(document, round)
+        {
+            context.note(&format!("plumb: decided after {} pairs: {reason}", round + 1));
+            return Ok(None);
+        }
+        let Some(slot) = self.left.pop_front() else { return Ok(None) };
+        let (plan, resumed) = (&document.plan, document.run.resumed.len());
+        let step = &plan.steps[slot.index];
+        let job = Job {
+            slot,
+            turn: slot.round,
+            share: share(&step.load, plan.blocks, slot.round),
+            seed: plan.seed,
+            shown: true,
+            title: title(plan, slot),
+            topic: block::topic(step, slot, resumed),
+            own_topic: block::has_own_topic(step),
+            step: step.clone(),
+        };
+        Ok(Some(Planned { job, apart: None }))
+    }
+
+    fn ended(&mut self, job: &Job, ended: Ended, _: &mut Measured) -> Outcome {
+        self.last_round = Some(job.slot.round);
+        match ended.measured {
+            true => Outcome::Block,
+            false => Outcome::Nothing,
+        }
+    }
+
+    fn candidates(&self, _: usize, _: &RunDir) -> Vec<CandidateCheckpoint> {
+        Vec::new()
+    }
+}
+
+/// Why a trial that stops when it is decided may stop after a block of this round; none before the round is whole.
+fn decided(document: &RunDocument, round: u32) -> Option<String> {
+    let in_round = |step: &StepResult| step.blocks.iter().any(|block| block.block == round);
+    document.steps.iter().all(in_round).then(|| plumb_judge::trial::decided(document))?
+}
+
+/// What a block is called while it runs.
+fn title(plan: &Plan, slot: Slot) -> String {
+    let (position, steps) = (u64::from(slot.position), plan.steps.len() as u64);
+    let name = &plan.steps[slot.index].name;
+    if plan.trial.is_none() {
+        return format!("block {}/{}  {name}", position + 1, u64::from(plan.blocks) * steps);
+    }
+    let (pair, in_round) = (position / steps + 1, position % steps + 1);
+    format!("pair {pair}/{}, block {in_round}/{steps}  {name}", plan.blocks)
+}
+
 /// All blocks of a plan, in the order in which they run.
-pub(super) fn order(plan: &Plan) -> Vec<Slot> {
+fn order(plan: &Plan) -> Vec<Slot> {
     let steps = plan.steps.len();
     let orders = (0..plan.blocks).map(|round| order_of_round(plan.seed, round, steps));
     let rounds = (0..).zip(orders);
@@ -36,7 +117,7 @@ fn order_of_round(seed: u64, round: u32, steps: usize) -> Vec<usize> {
 }
 
 /// A block's share of the step's measured part; the first blocks get what does not divide.
-pub(super) fn share(load: &LoadPlan, blocks: u32, round: u32) -> Share {
+fn share(load: &LoadPlan, blocks: u32, round: u32) -> Share {
     let (blocks, round) = (u64::from(blocks), u64::from(round));
     match load.length {
         Length::Count(count) => Share::Count(count / blocks + u64::from(round < count % blocks)),

@@ -7,6 +7,8 @@
 use super::checkpoint::{self, CandidateCheckpoint, Span, StepCheckpoint};
 use super::document::Record;
 use super::fold::StepFold;
+use super::measured::Measured;
+use super::next_block::{self, Apart};
 use super::search::{Candidate, candidate_stem};
 use super::space::Space;
 use crate::arm_changes;
@@ -148,12 +150,13 @@ fn run(
             let mut scratch = record.scratch(index, rate_per_s);
             scratch.spans = vec![candidate.span];
             scratch.replace(0, candidate.result);
-            all.push(Candidate { rate_per_s, record: scratch, fold });
+            all.push(Candidate { rate_per_s, runs: Apart { record: scratch, fold } });
         }
         Ok(all)
     };
     let candidates = candidates.into_iter().enumerate().map(restore).collect::<Result<_>>()?;
-    Ok(Run { record, dir, folds, candidates, space: Space::default(), context })
+    let order = next_block::of_plan(&record, candidates);
+    Ok(Run { measured: Measured { record, folds, dir }, order, space: Space::default(), context })
 }
 
 /// What does not change between the parts of a run.
@@ -178,7 +181,7 @@ fn check_host(document: &RunDocument, directory: &Path) -> Result<()> {
     let path = directory.display().to_string();
     let Some(before) = &document.environment.host else { return Ok(()) };
     let now = host_facts(&HostRoot::default(), &SystemCommands::default());
-    for (what, expected, got) in identity(before, &now) {
+    for Likeness { what, expected, got } in identity(before, &now) {
         if expected != got {
             return Err(ResumeError::OtherHost { path, what, expected, got }.into());
         }
@@ -186,14 +189,17 @@ fn check_host(document: &RunDocument, directory: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Something of a host that does not change while it is the same one.
+struct Likeness {
+    what: &'static str,
+    expected: String,
+    got: String,
+}
+
 /// What makes a host the same one, as far as both know it.
-fn identity(before: &HostFacts, now: &HostFacts) -> Vec<(&'static str, String, String)> {
-    fn pair<T: ToString>(
-        what: &'static str,
-        before: &Fact<T>,
-        now: &Fact<T>,
-    ) -> Option<(&'static str, String, String)> {
-        Some((what, before.value()?.to_string(), now.value()?.to_string()))
+fn identity(before: &HostFacts, now: &HostFacts) -> Vec<Likeness> {
+    fn pair<T: ToString>(what: &'static str, before: &Fact<T>, now: &Fact<T>) -> Option<Likeness> {
+        Some(Likeness { what, expected: before.value()?.to_string(), got: now.value()?.to_string() })
     }
     let pairs = [
         pair("machine id's digest", &before.host_digest, &now.host_digest),

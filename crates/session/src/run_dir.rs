@@ -27,7 +27,7 @@ pub enum RunDirError {
     Exists(PathBuf),
     #[error("cannot read the run")]
     Read(#[source] std::io::Error),
-    #[error("{path} is not a run document")]
+    #[error("{path} is not a document of plumb")]
     NotADocument {
         path: PathBuf,
         #[source]
@@ -256,10 +256,7 @@ impl RunDir {
 }
 
 /// One interval as a line of a histogram log (HdrHistogram's format 1.3, times in nanoseconds).
-pub fn interval(
-    (start, length): (SystemTime, Duration),
-    histogram: &Histogram,
-) -> Result<Vec<u8>, RunDirError> {
+pub fn interval(start: SystemTime, length: Duration, histogram: &Histogram) -> Result<Vec<u8>, RunDirError> {
     let since_epoch = start.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let (mut line, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
     let mut writer = IntervalLogWriterBuilder::new()

@@ -66,6 +66,7 @@ pub(super) fn add_accounting(step: &mut StepResult, outcome: &BlockOutcome) {
     sum.unknown += block.unknown;
     sum.foreign += block.foreign;
     sum.corrupt += block.corrupt;
+    sum.duplicated_in_warm_up += block.duplicated_in_warm_up;
     sum.offset_delta = add(first, sum.offset_delta, block.offset_delta);
     sum.missing = add(first, sum.missing, block.missing);
     sum.surplus = add(first, sum.surplus, block.surplus);
@@ -163,7 +164,8 @@ pub(super) fn add_errors(sum: &mut Vec<ErrorCount>, errors: &[ErrorCount]) {
 
 pub(super) fn add_instrument(
     step: &mut StepResult,
-    (watched, outcome): (&BlockReadings, &BlockOutcome),
+    watched: &BlockReadings,
+    outcome: &BlockOutcome,
     span: Span,
 ) {
     let first = step.blocks.is_empty();

@@ -102,7 +102,7 @@ impl Target {
                 let replicas = on.map_or(Replicas::Number(*replication), Replicas::On);
                 let name = format!("{}-{suffix}", run_topics(&self.run_id));
                 // Ours from the moment at which it is made, whatever comes after.
-                self.own.push(self.cluster.create_topic(&name, (*partitions, replicas), configs)?);
+                self.own.push(self.cluster.create_topic(&name, *partitions, replicas, configs)?);
                 self.cluster.wait_for_leaders(&name, *partitions)?
             }
         };

@@ -1,4 +1,4 @@
-//! The paths under test of a run: one that all steps share, and one for each step that has brokers of its own.
+//! The paths under test of a run: one that all steps share, and others for steps that have brokers of their own.
 //!
 //! In a trial whose arms differ in their brokers, the labs of all arms are up at the same time, so that pairs stay
 //! neighbours in time, and all of them are started anew together: what one start of a JVM has and another has not is then in
@@ -44,21 +44,10 @@ impl Targets {
     }
 
     fn start(&mut self, plan: &Plan, run_id: &str, context: &RunContext) -> Result<()> {
-        let mut shared = None;
-        for step in &plan.steps {
-            let at = match (&step.cluster, shared) {
-                (None, Some(at)) => at,
-                (own, _) => {
-                    let cluster = own.as_ref().unwrap_or(&plan.cluster);
-                    self.all.push(Target::ready(cluster, run_id, context)?);
-                    let at = self.all.len() - 1;
-                    if own.is_none() {
-                        shared = Some(at);
-                    }
-                    at
-                }
-            };
-            self.of_step.push(at);
+        let paths = plan.paths();
+        self.of_step = paths.of_step;
+        for cluster in paths.all {
+            self.all.push(Target::ready(cluster, run_id, context)?);
         }
         Ok(())
     }
@@ -68,9 +57,10 @@ impl Targets {
         &mut self.all[self.of_step[step]]
     }
 
-    /// The path that the document's environment describes: that of the first step.
-    pub(super) fn first(&self) -> &Target {
-        &self.all[self.of_step[0]]
+    /// The path that the document's environment describes: the one that steps share, or else that of the first step.
+    pub(super) fn shared(&self, plan: &Plan) -> &Target {
+        let step = plan.steps.iter().position(|step| step.cluster.is_none()).unwrap_or(0);
+        &self.all[self.of_step[step]]
     }
 
     /// Warms every path up with a load like that of the first step which runs on it.

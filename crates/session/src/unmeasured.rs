@@ -114,7 +114,11 @@ pub(super) fn twin(
         let statistics = &outcome.producer_statistics;
         let queue = statistics.queue_mean_ns;
         let produce_mean_ns = queue.map(|queue| queue + statistics.outbuf_mean_ns.unwrap_or(0.0));
-        Some(Twin { append_times: outcome.append_times?, produce_mean_ns })
+        Some(Twin {
+            append_times: outcome.append_times?,
+            produce_mean_ns,
+            rtt_mean_ns: statistics.rtt_mean_ns,
+        })
     }))
 }
 

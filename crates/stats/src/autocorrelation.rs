@@ -1,4 +1,4 @@
-//! Whether neighbours in a series know of each other, and what that leaves of its size.
+//! The correlation of neighbouring values in a series, and the noise models that follow from it.
 //!
 //! A thousand seconds of which each looks like the one before are worth far fewer. Not for the samples of a histogram, whose
 //! order is gone: [`crate::interval::effective_samples`] goes by batches.
@@ -8,10 +8,10 @@ use crate::random::Random;
 /// Correlation of each value with the next, about the mean of all: sum (x(t) - m)(x(t+1) - m) / sum (x - m)^2 (Box and
 /// Jenkins 1970; R's `acf`). None with fewer than 3 values, one that is not finite, or all alike.
 pub fn lag_1(series: &[f64]) -> Option<f64> {
-    Centred::of(series).map(|centred| centred.correlation(1))
+    Centred::new(series).map(|centred| centred.correlation(1))
 }
 
-/// Beyond this a [`lag_1`] of `n` independent values is unusual: about 1 in 20 is, 2 / sqrt(n) (Bartlett 1946).
+/// The limit beyond which a [`lag_1`] of `n` independent values is unusual: about 1 in 20 is, 2 / sqrt(n) (Bartlett 1946).
 pub fn lag_1_limit(n: usize) -> f64 {
     2.0 / (n as f64).sqrt()
 }
@@ -34,7 +34,7 @@ struct Centred {
 }
 
 impl Centred {
-    fn of(series: &[f64]) -> Option<Centred> {
+    fn new(series: &[f64]) -> Option<Centred> {
         if series.len() < 3 || series.iter().any(|x| !x.is_finite()) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Where a long series changes: burst credits that run out, a leak that sets in, a surge of load.
+//! The places at which a long series changes: burst credits that run out, a leak that sets in, a surge of load.
 //!
 //! E-divisive (Matteson and James 2014, Journal of the American Statistical Association 109) on ranks: the split at which the two
 //! sides' distributions are farthest apart by energy distance, its p by permutation of the whole search, so that having
@@ -22,7 +22,7 @@ const EXTREMES_ENOUGH: u32 = 40;
 const WINDOW: usize = 16;
 const WINDOWS_MIN: usize = 5;
 
-/// What counts as a change.
+/// The limits from which a split counts as a change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChangeRule {
     /// Largest p of a split, 0..1.
@@ -49,8 +49,8 @@ pub struct ChangePoint {
     pub before: f64,
     /// Median of the segment after it.
     pub after: f64,
-    /// How far the segment after it lies above the one before: the Hodges-Lehmann estimate. It has no interval, as the
-    /// place was chosen by the data.
+    /// The distance from the segment before to the segment after: the Hodges-Lehmann estimate, positive where the level rises. It
+    /// has no interval, as the place was chosen by the data.
     pub shift: f64,
     /// Chance that a series without change, searched in the same way, has a split as clear.
     pub p: f64,
@@ -66,36 +66,36 @@ pub fn change_points(series: &[f64], rule: &ChangeRule, seed: u64) -> Option<Vec
     }
     let mut splits = Vec::new();
     search(series, 0, rule, &mut Random::new(seed), &mut splits);
-    splits.sort_by_key(|&(index, _)| index);
+    splits.sort_by_key(|split| split.index);
     Some(described(series, splits, rule))
 }
 
+/// A place at which a series is split, with its p.
+struct Split {
+    index: usize,
+    p: f64,
+}
+
 /// Splits of the part that begins at `start`, and of what they leave.
-fn search(
-    part: &[f64],
-    start: usize,
-    rule: &ChangeRule,
-    random: &mut Random,
-    splits: &mut Vec<(usize, f64)>,
-) {
+fn search(part: &[f64], start: usize, rule: &ChangeRule, random: &mut Random, splits: &mut Vec<Split>) {
     let Some((split, distance)) = farthest(&ranks(part), rule.segment_min) else { return };
     let p = chance(part, split, distance, rule, random);
     if p > rule.alpha {
         return;
     }
-    splits.push((start + split, p));
+    splits.push(Split { index: start + split, p });
     search(&part[..split], start, rule, random, splits);
     search(&part[split..], start + split, rule, random, splits);
 }
 
 /// The splits as changes between the segments that they make, those that are too small left out.
-fn described(series: &[f64], mut splits: Vec<(usize, f64)>, rule: &ChangeRule) -> Vec<ChangePoint> {
+fn described(series: &[f64], mut splits: Vec<Split>, rule: &ChangeRule) -> Vec<ChangePoint> {
     loop {
         let points: Vec<ChangePoint> = (0..splits.len())
             .map(|i| {
-                let (index, p) = splits[i];
-                let from = if i == 0 { 0 } else { splits[i - 1].0 };
-                let to = splits.get(i + 1).map_or(series.len(), |next| next.0);
+                let Split { index, p } = splits[i];
+                let from = if i == 0 { 0 } else { splits[i - 1].index };
+                let to = splits.get(i + 1).map_or(series.len(), |next| next.index);
                 let (left, right) = (&series[from..index], &series[index..to]);
                 let [before, after] = [left, right].map(level);
                 // The estimate does not depend on the level; 95 % can always be reached from 4 against 4 on.

@@ -81,7 +81,7 @@ mod tests {
 
     const NO_SPREAD: Spread = Spread { level: 0.95, block_means_ns: &[], batches: &[] };
 
-    fn of(n: i64) -> Histogram {
+    fn times_up_to(n: i64) -> Histogram {
         let mut histogram = Histogram::new();
         (1..=n).for_each(|i| histogram.record_ns(i * 1_000));
         histogram
@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn one_sample_too_few_makes_a_quantile_absent() {
-        let (enough, short) = (figures(&of(1_000), &NO_SPREAD), figures(&of(999), &NO_SPREAD));
+        let (enough, short) =
+            (figures(&times_up_to(1_000), &NO_SPREAD), figures(&times_up_to(999), &NO_SPREAD));
         assert!(enough.p99_ns.is_some() && enough.p999_ns.is_none());
         assert!(short.p99_ns.is_none() && short.p99_interval.is_none() && short.p95_ns.is_some());
     }
@@ -108,7 +109,7 @@ mod tests {
 
     #[test]
     fn figures_are_within_three_digits_of_the_samples() {
-        let result = figures(&of(10_000), &NO_SPREAD);
+        let result = figures(&times_up_to(10_000), &NO_SPREAD);
         for (figure, truth) in [(result.p50_ns, 5e6), (result.p99_ns, 9.9e6), (result.p999_ns, 9.99e6)] {
             assert!((figure.unwrap() as f64 / truth - 1.0).abs() < 1e-3, "{figure:?}, true {truth}");
         }
@@ -139,13 +140,13 @@ mod tests {
 
     #[test]
     fn the_curve_ascends_and_ends_where_samples_end() {
-        let (short, long) = (curve(&of(10_000)), curve(&of(1_000_000)));
+        let (short, long) = (curve(&times_up_to(10_000)), curve(&times_up_to(1_000_000)));
         for points in [&short, &long] {
             assert!(points.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1));
         }
         assert!((80..=100).contains(&short.len()), "{}", short.len());
         assert!((0.998..=0.999).contains(&short.last().unwrap().0), "{:?}", short.last());
         assert!((130..=150).contains(&long.len()), "{}", long.len());
-        assert!(curve(&of(9)).is_empty());
+        assert!(curve(&times_up_to(9)).is_empty());
     }
 }

@@ -15,7 +15,7 @@ const BET: f64 = 0.75;
 /// A difference so many times the usual one is bet on in full.
 const FULL_AT: f64 = 1.5;
 
-/// Which way differences point.
+/// The sign of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// Above 0.
@@ -27,7 +27,7 @@ pub enum Direction {
 /// The bets on the signs of differences so far.
 #[derive(Debug, Clone)]
 pub struct SignEProcess {
-    /// What a stake of 1 on each direction has become; a direction that is not asked for stays without a stake.
+    /// The present value of a stake of 1 on each direction; a direction that is not asked for has no stake.
     up: Stake,
     down: Stake,
     /// Sizes of the differences so far, ascending.
@@ -42,7 +42,7 @@ struct Stake {
 }
 
 impl Stake {
-    fn of(share: f64) -> Stake {
+    fn new(share: f64) -> Stake {
         Stake { share, factor: 1.0 }
     }
 
@@ -62,17 +62,17 @@ impl Default for SignEProcess {
 }
 
 impl SignEProcess {
-    /// For a difference in either direction: half of the stake on each.
+    /// A test for a difference in either direction: half of the stake on each.
     pub fn new() -> Self {
-        SignEProcess { up: Stake::of(0.5), down: Stake::of(0.5), sizes: Vec::new(), highest: 1.0 }
+        SignEProcess { up: Stake::new(0.5), down: Stake::new(0.5), sizes: Vec::new(), highest: 1.0 }
     }
 
-    /// For a difference in one direction, such as harm by a guardrail: all of the stake on it.
+    /// A test for a difference in one direction, such as harm by a guardrail: all of the stake on it.
     pub fn towards(direction: Direction) -> Self {
         let share = |side| if side == direction { 1.0 } else { 0.0 };
         SignEProcess {
-            up: Stake::of(share(Direction::Up)),
-            down: Stake::of(share(Direction::Down)),
+            up: Stake::new(share(Direction::Up)),
+            down: Stake::new(share(Direction::Down)),
             ..SignEProcess::new()
         }
     }
@@ -94,7 +94,7 @@ impl SignEProcess {
         self.value()
     }
 
-    /// What the stake of 1 is worth now.
+    /// The present value of the stake of 1.
     pub(crate) fn value(&self) -> f64 {
         self.up.value() + self.down.value()
     }

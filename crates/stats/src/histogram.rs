@@ -21,7 +21,7 @@ pub const TIME_MAX_NS: u64 = 3_600_000_000_000;
 /// Significant decimal digits that the histogram keeps.
 const DIGITS: u8 = 3;
 
-/// Beside a histogram: what it cannot say exactly, and what it does not hold.
+/// The exact account beside a histogram: count, sum, extremes, and the times that the histogram does not hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Exact {
     /// Sum of the recorded times.
@@ -233,7 +233,7 @@ impl fmt::Debug for Histogram {
 mod tests {
     use super::*;
 
-    fn of(times: impl IntoIterator<Item = i64>) -> Histogram {
+    fn recorded(times: impl IntoIterator<Item = i64>) -> Histogram {
         let mut histogram = Histogram::new();
         times.into_iter().for_each(|time| histogram.record_ns(time));
         histogram
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_counted_beside_the_histogram() {
-        let histogram = of([-1, 5, i64::MAX, TIME_MAX_NS as i64, TIME_MAX_NS as i64 + 1]);
+        let histogram = recorded([-1, 5, i64::MAX, TIME_MAX_NS as i64, TIME_MAX_NS as i64 + 1]);
         assert_eq!(histogram.samples(), 2);
         assert_eq!((histogram.exact().negative, histogram.exact().overflow), (1, 2));
         assert_eq!(histogram.exact().max_ns, Some(TIME_MAX_NS));
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn smallest_largest_and_mean_are_exact() {
-        let histogram = of([1_234_567, 7_654_321, 1]);
+        let histogram = recorded([1_234_567, 7_654_321, 1]);
         assert_eq!(histogram.exact().min_ns, Some(1));
         assert_eq!(histogram.exact().max_ns, Some(7_654_321));
         assert_eq!(histogram.mean_ns(), Some(8_888_889.0 / 3.0));
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn ranks_are_read_to_three_digits() {
-        let histogram = of((1..=1_000).map(|i| i * 1_000_000));
+        let histogram = recorded((1..=1_000).map(|i| i * 1_000_000));
         for rank in [1, 10, 500, 990, 1_000] {
             let read = histogram.at_rank(rank).unwrap() as f64;
             assert!((read / (rank as f64 * 1e6) - 1.0).abs() < 1e-3, "rank {rank}: {read}");
@@ -269,9 +269,9 @@ mod tests {
 
     #[test]
     fn a_merge_is_as_if_all_had_been_recorded_in_one() {
-        let mut merged = of([3, -4, 9_000]);
-        merged.merge(&of([1, i64::MAX, 70_000]));
-        assert_eq!(merged, of([3, -4, 9_000, 1, i64::MAX, 70_000]));
+        let mut merged = recorded([3, -4, 9_000]);
+        merged.merge(&recorded([1, i64::MAX, 70_000]));
+        assert_eq!(merged, recorded([3, -4, 9_000, 1, i64::MAX, 70_000]));
         merged.merge(&Histogram::new());
         assert_eq!(merged.samples(), 4);
     }
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn a_cleared_histogram_is_as_new() {
         for times in [vec![7, -8, i64::MAX], vec![-8], vec![i64::MAX], vec![0]] {
-            let mut histogram = of(times);
+            let mut histogram = recorded(times);
             histogram.clear();
             assert_eq!(histogram, Histogram::new());
         }
@@ -321,8 +321,8 @@ mod tests {
 
     #[test]
     fn the_variance_is_that_of_the_samples() {
-        let variance = of([1_000, 2_000, 3_000, 4_000]).variance().unwrap();
+        let variance = recorded([1_000, 2_000, 3_000, 4_000]).variance().unwrap();
         assert!((variance / 1_666_666.667 - 1.0).abs() < 5e-3, "{variance}");
-        assert_eq!(of([5]).variance(), None);
+        assert_eq!(recorded([5]).variance(), None);
     }
 }

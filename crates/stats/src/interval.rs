@@ -1,4 +1,4 @@
-//! How far to trust a mean or a quantile.
+//! Confidence intervals of means and quantiles.
 //!
 //! A mean gets Student's t over block means, or, with fewer than three blocks, over means of consecutive batches of the
 //! run. A quantile gets the order statistics that enclose it, found with the binomial law on the effective sample size:
@@ -22,7 +22,7 @@ pub(crate) const BATCHES_MAX: usize = 30;
 /// Consecutive samples of one block, as a mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Batch {
-    /// Which block; batches of different blocks are never joined.
+    /// The number of its block; batches of different blocks are never joined.
     pub block: u32,
     /// Samples in it.
     pub samples: u64,
@@ -32,7 +32,7 @@ pub struct Batch {
     pub p50_ns: Option<u64>,
 }
 
-/// How the samples were gathered: what an interval rests on.
+/// The data that an interval rests on: block means and consecutive batches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread<'a> {
     /// Confidence level of the intervals, 0..1.
@@ -103,6 +103,20 @@ pub(crate) fn quantile_interval(
         level,
         method: IntervalMethod::OrderStatistics,
     })
+}
+
+/// A quantile's interval that also holds what the blocks' own quantiles span: a stall in one block of three is not seen among the messages of
+/// the other two, and another run would have it or not. With too few blocks for order statistics of their median at this level, all of them count.
+pub fn over_blocks(interval: Interval, block_quantiles_ns: &[u64]) -> Interval {
+    let mut sorted = block_quantiles_ns.to_vec();
+    sorted.sort_unstable();
+    let n = sorted.len();
+    if n < BLOCKS_MIN {
+        return interval;
+    }
+    let (low, high) = quantile_ranks(n as u64, 0.5, interval.level).unwrap_or((1, n as u64));
+    let at = |rank: u64| sorted[rank as usize - 1] as f64;
+    Interval { low: interval.low.min(at(low)), high: interval.high.max(at(high)), ..interval }
 }
 
 /// Ranks (1 is the smallest of `n`) that enclose the quantile with at least the level's probability, each side with at
@@ -215,6 +229,21 @@ mod tests {
             let held = binomial_at_most(high - 1, n, q).unwrap() - binomial_at_most(low - 1, n, q).unwrap();
             assert!((held - confidence).abs() < 1e-4, "n {n}, q {q}: {held}");
         }
+    }
+
+    #[test]
+    fn an_interval_over_blocks_holds_what_one_block_of_three_alone_had() {
+        let pooled =
+            Interval { low: 7.94e9, high: 8.0e9, level: 0.95, method: IntervalMethod::OrderStatistics };
+        let over = |blocks: &[u64]| {
+            let interval = over_blocks(pooled, blocks);
+            (interval.low, interval.high)
+        };
+        assert_eq!(over(&[39_000_000, 24_000_000, 8_028_000_000]), (24e6, 8.028e9));
+        assert_eq!(over(&[24_000_000, 8_028_000_000]), (7.94e9, 8.0e9), "two blocks tell no spread");
+        // Of ten, the second and the ninth enclose the median at 95 %.
+        let ten: Vec<u64> = (1..=10).map(|i| i * 1_000_000_000).collect();
+        assert_eq!(over(&ten), (2e9, 9e9));
     }
 
     /// 0.99^n <= 0.025 from n = 368 on: below that the largest sample is no upper end.

@@ -1,4 +1,5 @@
-//! Where a rate stops rising with the number of clients, and where it begins to fall.
+//! The knee of a rate over the number of clients: the point from which more clients add nothing, and the one from which the rate
+//! falls.
 //!
 //! Rates are looked at in logarithms, because noise grows with the rate. The curve is the closest one that rises and then
 //! falls (unimodal least squares by pooling adjacent violators: Frisen 1986, The Statistician 35), so no shape between is
@@ -9,6 +10,7 @@
 //! Not for the variance of the points: that is [`crate::variability`].
 
 use crate::random::Random;
+use std::ops::Range;
 
 /// Fewest points of a curve that has a knee worth looking for (ours).
 pub const POINTS_MIN: usize = 4;
@@ -24,13 +26,13 @@ const REBUILDS: usize = 999;
 pub struct Point {
     /// Number of clients; points ascend.
     pub clients: u32,
-    /// Above 0.
+    /// A number of clients at which something begins, with its interval. The true one is one of the points.
     pub rates_per_s: Vec<f64>,
 }
 
 /// A number of clients at which something begins, with its interval. The true place is one of the points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ClientCount {
     /// The estimate.
     pub clients: u32,
     /// Lower end.
@@ -39,11 +41,11 @@ pub struct Place {
     pub high: Option<u32>,
 }
 
-/// Where a rate stops rising, as far as its blocks tell.
+/// The number of clients at which a rate stops rising, as far as its blocks tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Knee {
     /// Here.
-    At(Place),
+    At(ClientCount),
     /// Not before the last point.
     StillRises,
     /// Blocks differ so much that it may be any point.
@@ -52,7 +54,7 @@ pub enum Knee {
 
 impl Knee {
     /// The place, where there is one.
-    pub fn place(self) -> Option<Place> {
+    pub fn place(self) -> Option<ClientCount> {
         match self {
             Knee::At(place) => Some(place),
             Knee::StillRises | Knee::Unclear => None,
@@ -60,13 +62,13 @@ impl Knee {
     }
 }
 
-/// How a rate answers to more clients.
+/// The shape of a rate over the number of clients.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shape {
-    /// From where on more clients add no more than the margin.
+pub struct KneeShape {
+    /// The number of clients from which more add no more than the margin.
     pub knee: Knee,
-    /// From here on, the rate is below the best by more than the margin; none when it is not seen to fall.
-    pub fall: Option<Place>,
+    /// The number of clients from which the rate is below the best by more than the margin; none when it is not seen to fall.
+    pub fall: Option<ClientCount>,
     /// The best rate: that of the level top.
     pub best_per_s: f64,
     /// Rate at the last point over the best.
@@ -75,7 +77,7 @@ pub struct Shape {
 
 /// The shape of a curve. `margin` is the share of the best rate that does not matter, `level` that of the intervals.
 /// None with fewer than [`POINTS_MIN`] points of at least [`BLOCKS_MIN`] blocks, or a rate that is not above 0.
-pub fn shape(points: &[Point], margin: f64, level: f64, seed: u64) -> Option<Shape> {
+pub fn shape(points: &[Point], margin: f64, level: f64, seed: u64) -> Option<KneeShape> {
     let measured: Vec<&Point> = points.iter().filter(|point| point.rates_per_s.len() >= BLOCKS_MIN).collect();
     let rates = || measured.iter().flat_map(|point| &point.rates_per_s);
     let sound = rates().all(|rate| rate.is_finite() && *rate > 0.0) && (0.0..1.0).contains(&margin);
@@ -84,12 +86,12 @@ pub fn shape(points: &[Point], margin: f64, level: f64, seed: u64) -> Option<Sha
     }
     let samples: Vec<Vec<f64>> =
         measured.iter().map(|point| point.rates_per_s.iter().map(|rate| rate.ln()).collect()).collect();
-    let curve = Curve::of(&samples, margin)?;
+    let curve = Curve::fit(&samples, margin)?;
     let rebuilt = rebuilt(&curve, &samples, margin, seed);
     let tail = (1.0 - level) / 2.0;
     let last = measured.len() - 1;
     let clients = |index: usize| measured[index].clients;
-    let place = |at: usize, (low, high): (usize, usize), beyond: usize| Place {
+    let place = |at: usize, (low, high): (usize, usize), beyond: usize| ClientCount {
         clients: clients(at),
         low: clients(low.min(at)),
         high: (high.max(at) < beyond).then(|| clients(high.max(at))),
@@ -104,7 +106,7 @@ pub fn shape(points: &[Point], margin: f64, level: f64, seed: u64) -> Option<Sha
     let falls: Vec<usize> = rebuilt.iter().filter_map(|curve| curve.fall).collect();
     let certain = falls.len() as f64 >= level * rebuilt.len() as f64;
     let fall = curve.fall.filter(|_| certain);
-    Some(Shape {
+    Some(KneeShape {
         knee,
         fall: fall.and_then(|at| Some(place(at, percentiles(falls, tail)?, last + 1))),
         best_per_s: curve.best.exp(),
@@ -123,7 +125,7 @@ struct Curve {
 }
 
 impl Curve {
-    fn of(samples: &[Vec<f64>], margin: f64) -> Option<Curve> {
+    fn fit(samples: &[Vec<f64>], margin: f64) -> Option<Curve> {
         let means: Vec<f64> = samples.iter().map(|values| mean(values)).collect();
         let weights: Vec<f64> = samples.iter().map(|values| values.len() as f64).collect();
         let mut levels = unimodal(&means, &weights);
@@ -151,9 +153,11 @@ fn top(levels: &[f64], samples: &[Vec<f64>]) -> Option<(usize, usize, f64)> {
         let above = levels
             .get(end)
             .map(|level| end + levels[end..].iter().take_while(|other| *other == level).count());
-        let apart = |part, whole| distance(samples, (first, end), part).max(steepness(samples, whole));
-        let left = below.map(|start| (start, end, apart((start, first), (start, end))));
-        let right = above.map(|stop| (first, stop, apart((end, stop), (first, stop))));
+        let apart = |part: Range<usize>, whole: Range<usize>| {
+            distance(samples, first..end, part).max(steepness(samples, whole))
+        };
+        let left = below.map(|start| (start, end, apart(start..first, start..end)));
+        let right = above.map(|stop| (first, stop, apart(end..stop, first..stop)));
         let nearest = left.into_iter().chain(right).min_by(|a, b| a.2.total_cmp(&b.2));
         match nearest {
             Some((start, stop, distance)) if distance <= 1.0 => (first, end) = (start, stop),
@@ -162,18 +166,18 @@ fn top(levels: &[f64], samples: &[Vec<f64>]) -> Option<(usize, usize, f64)> {
     }
 }
 
-/// How far a part lies below the top, over the distance that chance makes: at most 1 cannot be told from level.
-fn distance(samples: &[Vec<f64>], top: (usize, usize), part: (usize, usize)) -> f64 {
-    let (top, part) = (&samples[top.0..top.1], &samples[part.0..part.1]);
-    let noise = Noise::of(top.iter().chain(part));
+/// The distance of a part below the top, over the distance that chance makes: at most 1 cannot be told from level.
+fn distance(samples: &[Vec<f64>], top: Range<usize>, part: Range<usize>) -> f64 {
+    let (top, part) = (&samples[top], &samples[part]);
+    let noise = Noise::pooled(top.iter().chain(part));
     let error = (noise.variance * (1.0 / count(top) + 1.0 / count(part))).sqrt();
     over(mean_of(top) - mean_of(part), noise.reach * error)
 }
 
-/// How steep a straight line through a part is, either way, over the slope that chance makes.
-fn steepness(samples: &[Vec<f64>], part: (usize, usize)) -> f64 {
-    let part = &samples[part.0..part.1];
-    let noise = Noise::of(part.iter());
+/// The absolute slope of a straight line through a part, over the slope that chance makes.
+fn steepness(samples: &[Vec<f64>], part: Range<usize>) -> f64 {
+    let part = &samples[part];
+    let noise = Noise::pooled(part.iter());
     let places =
         || part.iter().enumerate().flat_map(|(x, values)| values.iter().map(move |y| (x as f64, *y)));
     let middle = places().map(|(x, _)| x).sum::<f64>() / count(part);
@@ -182,15 +186,15 @@ fn steepness(samples: &[Vec<f64>], part: (usize, usize)) -> f64 {
     over(slope.abs(), noise.reach * (noise.variance / spread).sqrt())
 }
 
-/// What chance does to the values of one point, from several points.
+/// The noise within points: the variance of one value, pooled over several points.
 struct Noise {
     variance: f64,
-    /// So many standard errors are chance.
+    /// The number of standard errors up to which a difference is chance.
     reach: f64,
 }
 
 impl Noise {
-    fn of<'v>(points: impl Iterator<Item = &'v Vec<f64>> + Clone) -> Noise {
+    fn pooled<'v>(points: impl Iterator<Item = &'v Vec<f64>> + Clone) -> Noise {
         let freedom: usize = points.clone().map(|values| values.len() - 1).sum();
         let squares: f64 = points.map(|values| (values.len() - 1) as f64 * variance(values)).sum();
         Noise { variance: squares / freedom as f64, reach: student_99(freedom as f64) }
@@ -229,12 +233,12 @@ fn rebuilt(curve: &Curve, samples: &[Vec<f64>], margin: f64, seed: u64) -> Vec<C
         let points = curve.levels.iter().zip(&pools).zip(samples);
         let drawn: Vec<Vec<f64>> =
             points.map(|((level, pool), values)| draw(*level, pool, values.len())).collect();
-        Curve::of(&drawn, margin)
+        Curve::fit(&drawn, margin)
     };
     (0..REBUILDS).filter_map(rebuild).collect()
 }
 
-/// What is left of values after their mean, as wide as independent draws would be.
+/// The deviations of values from their mean, widened to the spread of independent draws.
 pub(crate) fn residuals(values: &[f64]) -> Vec<f64> {
     let (mean, n) = (mean(values), values.len() as f64);
     let widen = if n > 1.0 { (n / (n - 1.0)).sqrt() } else { 1.0 };
@@ -264,60 +268,73 @@ fn mean_of(part: &[Vec<f64>]) -> f64 {
 
 /// Levels that rise up to some point and fall after it, closest to the means by weighted least squares.
 fn unimodal(means: &[f64], weights: &[f64]) -> Vec<f64> {
-    let rising: Vec<f64> = Pools::prefixes(means.iter().copied().zip(weights.iter().copied()));
-    let mut falling: Vec<f64> = Pools::prefixes(means.iter().copied().zip(weights.iter().copied()).rev());
+    let points =
+        |part: Range<usize>| part.map(move |at| WeightedMean { mean: means[at], weight: weights[at] });
+    let rising: Vec<f64> = Pools::prefixes(points(0..means.len()));
+    let mut falling: Vec<f64> = Pools::prefixes(points(0..means.len()).rev());
     falling.reverse();
     // What the levels explain is largest where what they leave is least.
     let explained = |end: usize| rising[end - 1] + falling.get(end).copied().unwrap_or(0.0);
     let end = (1..=means.len()).max_by(|a, b| explained(*a).total_cmp(&explained(*b))).unwrap_or(0);
-    let part =
-        |from: usize, to: usize| means[from..to].iter().copied().zip(weights[from..to].iter().copied());
-    let mut levels = Pools::of(part(0, end)).levels();
-    let after = Pools::of(part(end, means.len()).rev()).levels();
+    let mut levels = Pools::fit(points(0..end)).levels();
+    let after = Pools::fit(points(end..means.len()).rev()).levels();
     levels.extend(after.into_iter().rev());
     levels
 }
 
+/// The mean of a point's blocks, and its weight in the fit.
+struct WeightedMean {
+    mean: f64,
+    weight: f64,
+}
+
 /// Levels that never fall, closest to the means: neighbours out of order share their mean.
+struct Pool {
+    level: f64,
+    weight: f64,
+    points: usize,
+}
+
+/// The pools so far, from the first point on.
 #[derive(Default)]
 struct Pools {
-    /// Level, weight, points.
-    pools: Vec<(f64, f64, usize)>,
+    pools: Vec<Pool>,
     /// Sum of weight times level squared.
     explained: f64,
 }
 
 impl Pools {
-    fn of(points: impl Iterator<Item = (f64, f64)>) -> Pools {
+    fn fit(points: impl Iterator<Item = WeightedMean>) -> Pools {
         let mut pools = Pools::default();
-        points.for_each(|(mean, weight)| pools.push(mean, weight));
+        points.for_each(|point| pools.push(point));
         pools
     }
 
-    /// What the levels of the first point, the first two, ... explain.
-    fn prefixes(points: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
+    /// The sum of squares that the levels of the first point, the first two, ... explain.
+    fn prefixes(points: impl Iterator<Item = WeightedMean>) -> Vec<f64> {
         let mut pools = Pools::default();
-        let explained = points.map(|(mean, weight)| {
-            pools.push(mean, weight);
+        let explained = points.map(|point| {
+            pools.push(point);
             pools.explained
         });
         explained.collect()
     }
 
-    fn push(&mut self, mean: f64, weight: f64) {
-        let squared = |(level, weight, _): (f64, f64, usize)| weight * level * level;
-        let mut last = (mean, weight, 1);
-        while let Some(before) = self.pools.pop_if(|before| before.0 >= last.0) {
-            self.explained -= squared(before);
-            let weight = before.1 + last.1;
-            last = ((before.0 * before.1 + last.0 * last.1) / weight, weight, before.2 + last.2);
+    fn push(&mut self, point: WeightedMean) {
+        let squared = |pool: &Pool| pool.weight * pool.level * pool.level;
+        let mut last = Pool { level: point.mean, weight: point.weight, points: 1 };
+        while let Some(before) = self.pools.pop_if(|before| before.level >= last.level) {
+            self.explained -= squared(&before);
+            let weight = before.weight + last.weight;
+            let level = (before.level * before.weight + last.level * last.weight) / weight;
+            last = Pool { level, weight, points: before.points + last.points };
         }
-        self.explained += squared(last);
+        self.explained += squared(&last);
         self.pools.push(last);
     }
 
     fn levels(self) -> Vec<f64> {
-        self.pools.into_iter().flat_map(|(level, _, count)| std::iter::repeat_n(level, count)).collect()
+        self.pools.into_iter().flat_map(|pool| std::iter::repeat_n(pool.level, pool.points)).collect()
     }
 }
 

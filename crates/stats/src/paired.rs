@@ -13,6 +13,15 @@ pub const PAIRS_MIN: usize = 3;
 /// Chance of seeing a ratio of the size of [`PairedRatio::smallest_detectable_ratio`].
 pub const POWER: f64 = 0.8;
 
+/// The values of two settings in one pair of blocks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pair {
+    /// The value of the first setting, the denominator of a ratio.
+    pub a: f64,
+    /// The value of the second one.
+    pub b: f64,
+}
+
 /// Paired Student's t.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PairedT {
@@ -32,7 +41,7 @@ pub struct PairedT {
     pub high: f64,
 }
 
-/// How b relates to a over paired blocks.
+/// The ratio of b to a over paired blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PairedRatio {
     /// b / a: the geometric mean over the pairs.
@@ -49,7 +58,7 @@ pub struct PairedRatio {
     pub pairs: usize,
 }
 
-/// How b relates to a over paired blocks, by ranks.
+/// The ratio of b to a over paired blocks, by ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankRatio {
     /// b / a: the Hodges-Lehmann estimate over the pairs.
@@ -69,7 +78,7 @@ pub struct RankRatio {
 /// The ratio b / a over pairs (a, b) of positive values, by ranks: the Hodges-Lehmann estimate of ln b - ln a with its
 /// interval and the signed-rank p (see [`crate::signed_rank`]). None with fewer pairs than the level needs
 /// ([`crate::signed_rank::pairs_min`]: 6 at 95 %), a value that is not positive, or a level outside 0..1.
-pub fn rank_ratio(pairs: &[(f64, f64)], level: f64) -> Option<RankRatio> {
+pub fn rank_ratio(pairs: &[Pair], level: f64) -> Option<RankRatio> {
     let logs = log_ratios(pairs)?;
     let location = hodges_lehmann(&logs, level)?;
     Some(RankRatio {
@@ -100,7 +109,7 @@ pub fn paired_t(differences: &[f64], level: f64) -> Option<PairedT> {
 
 /// The ratio b / a over pairs (a, b) of positive values at a confidence level; none with fewer than [`PAIRS_MIN`] pairs
 /// or a value that is not positive.
-pub fn paired_ratio(pairs: &[(f64, f64)], level: f64) -> Option<PairedRatio> {
+pub fn paired_ratio(pairs: &[Pair], level: f64) -> Option<PairedRatio> {
     if pairs.len() < PAIRS_MIN {
         return None;
     }
@@ -126,8 +135,9 @@ pub fn smallest_detectable_difference(pairs: usize, sd: f64, alpha: f64) -> Opti
 }
 
 /// ln(b / a) of each pair; none with a value that is not positive, or so far apart that the ratio is no number.
-fn log_ratios(pairs: &[(f64, f64)]) -> Option<Vec<f64>> {
-    let log = |&(a, b): &(f64, f64)| (a > 0.0 && b > 0.0).then(|| (b / a).ln()).filter(|log| log.is_finite());
+fn log_ratios(pairs: &[Pair]) -> Option<Vec<f64>> {
+    let log =
+        |&Pair { a, b }: &Pair| (a > 0.0 && b > 0.0).then(|| (b / a).ln()).filter(|log| log.is_finite());
     pairs.iter().map(log).collect()
 }
 
@@ -143,6 +153,10 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::random::Random;
+
+    fn pairs<const N: usize>(values: [[f64; 2]; N]) -> [Pair; N] {
+        values.map(|[a, b]| Pair { a, b })
+    }
 
     /// R: `with(sleep, t.test(extra[group == 1], extra[group == 2], paired = TRUE))`, data of Cushny and Peebles 1905
     /// as used by Student 1908: t = -4.0621, df = 9, p = 0.002833, interval -2.4598858 .. -0.7001142.
@@ -176,35 +190,35 @@ mod tests {
 
     #[test]
     fn equal_blocks_have_ratio_1_and_p_1() {
-        let result = paired_ratio(&[(5.0, 5.0), (6.0, 6.0), (7.0, 7.0)], 0.95).unwrap();
+        let result = paired_ratio(&pairs([[5.0, 5.0], [6.0, 6.0], [7.0, 7.0]]), 0.95).unwrap();
         assert_eq!((result.ratio, result.p), (1.0, 1.0));
     }
 
     #[test]
     fn the_same_factor_in_every_block_is_certain() {
-        let result = paired_ratio(&[(1.0, 2.0), (2.0, 4.0), (4.0, 8.0)], 0.95).unwrap();
+        let result = paired_ratio(&pairs([[1.0, 2.0], [2.0, 4.0], [4.0, 8.0]]), 0.95).unwrap();
         assert_eq!((result.ratio, result.p), (2.0, 0.0));
     }
 
     #[test]
     fn two_pairs_or_a_value_of_zero_give_no_ratio() {
-        assert_eq!(paired_ratio(&[(1.0, 2.0), (1.0, 2.0)], 0.95), None);
-        assert_eq!(paired_ratio(&[(1.0, 2.0), (0.0, 2.0), (1.0, 2.0)], 0.95), None);
+        assert_eq!(paired_ratio(&pairs([[1.0, 2.0]; 2]), 0.95), None);
+        assert_eq!(paired_ratio(&pairs([[1.0, 2.0], [0.0, 2.0], [1.0, 2.0]]), 0.95), None);
     }
 
     #[test]
     fn ranks_give_the_ratio_that_is_there_and_one_stalled_block_does_not_move_it_far() {
         let mut random = Random::new(21);
-        let mut pairs: Vec<(f64, f64)> = (0..12)
+        let mut pairs: Vec<Pair> = (0..12)
             .map(|_| {
                 let shared = (0.5 * random.normal()).exp();
-                (4.9e6 * shared, 0.25 * 4.9e6 * shared * (0.02 * random.normal()).exp())
+                Pair { a: 4.9e6 * shared, b: 0.25 * 4.9e6 * shared * (0.02 * random.normal()).exp() }
             })
             .collect();
         let calm = rank_ratio(&pairs, 0.95).unwrap();
         assert!(calm.low <= 0.25 && 0.25 <= calm.high && calm.high / calm.low < 1.05, "{calm:?}");
         assert!((calm.p - 2.0 / 4096.0).abs() < 1e-12, "{calm:?}");
-        pairs[5].1 *= 1_000.0;
+        pairs[5].b *= 1_000.0;
         let stalled = rank_ratio(&pairs, 0.95).unwrap();
         assert!((stalled.ratio / calm.ratio).ln().abs() < 0.02, "{stalled:?}");
         assert!(stalled.high < 0.5, "{stalled:?}");
@@ -212,11 +226,11 @@ mod tests {
 
     #[test]
     fn ranks_say_nothing_of_five_pairs_at_95_percent() {
-        assert_eq!(rank_ratio(&[(1.0, 2.0); 5], 0.95), None);
-        assert_eq!(rank_ratio(&[(1.0, 2.0); 6], 0.95).unwrap().ratio, 2.0);
-        assert_eq!(rank_ratio(&[(1.0, 0.0); 6], 0.95), None);
-        assert_eq!(rank_ratio(&[(1.0, f64::INFINITY); 6], 0.95), None);
-        let equal = rank_ratio(&[(3.0, 3.0); 6], 0.95).unwrap();
+        assert_eq!(rank_ratio(&pairs([[1.0, 2.0]; 5]), 0.95), None);
+        assert_eq!(rank_ratio(&pairs([[1.0, 2.0]; 6]), 0.95).unwrap().ratio, 2.0);
+        assert_eq!(rank_ratio(&pairs([[1.0, 0.0]; 6]), 0.95), None);
+        assert_eq!(rank_ratio(&pairs([[1.0, f64::INFINITY]; 6]), 0.95), None);
+        let equal = rank_ratio(&pairs([[3.0, 3.0]; 6]), 0.95).unwrap();
         assert_eq!((equal.ratio, equal.low, equal.high, equal.p), (1.0, 1.0, 1.0, 1.0));
     }
 
@@ -226,12 +240,12 @@ mod tests {
         let truth: f64 = 1.25;
         let hits = (0..trials)
             .filter(|_| {
-                let blocks: Vec<(f64, f64)> = (0..pairs)
+                let blocks: Vec<Pair> = (0..pairs)
                     .map(|_| {
                         let shared = 0.5 * random.normal();
                         let a = (shared + 0.1 * random.normal()).exp();
                         let b = truth * (shared + 0.1 * random.normal()).exp();
-                        (a, b)
+                        Pair { a, b }
                     })
                     .collect();
                 let result = paired_ratio(&blocks, 0.95).unwrap();

@@ -1,4 +1,4 @@
-//! What so many pairs or servers can show, and how many it takes to show so much.
+//! Power: the smallest effect that so many pairs or servers can show, and the number needed to show a given effect.
 //!
 //! By Student's t: the smallest difference is (t(1-alpha/2) + t(power)) standard errors (Zar, Biostatistical Analysis),
 //! within 1 % of the noncentral t from 6 pairs on. For pairs, whose test is [`crate::signed_rank`], alpha is what its steps leave

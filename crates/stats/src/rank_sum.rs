@@ -29,20 +29,20 @@ pub struct RankSum {
 /// Exact over all ways to choose the group, with ties as well, up to about 50 values in each; beyond that the normal law with
 /// the corrections for ties and continuity. How small p can be at all: [`crate::power::smallest_p_two_groups`].
 pub fn rank_sum(a: &[f64], b: &[f64]) -> Option<RankSum> {
-    let pooled = Pooled::of(a, b)?;
+    let pooled = Pooled::new(a, b)?;
     let (p_less, p_greater) = pooled.exact_tails().unwrap_or_else(|| pooled.normal_tails());
     Some(RankSum { u: pooled.u(), p_two_sided: (2.0 * p_less.min(p_greater)).min(1.0), p_greater, p_less })
 }
 
-/// How far b lies above a: the median of all differences b - a, with its interval at a level in 0..1 (Hodges and Lehmann 1963,
-/// Annals of Mathematical Statistics 34). None where so few values cannot reach the level (4 against 4 at 95 %), with an
-/// empty group or a value that is not finite.
+/// The shift from a to b: the median of all differences b - a, with its interval at a level in 0..1 (Hodges and Lehmann 1963,
+/// Annals of Mathematical Statistics 34). None where so few values cannot reach the level (4 against 4 at 95 %), with an empty
+/// group or a value that is not finite.
 ///
 /// With D the ordered differences, M of them, the interval is D(k+1) .. D(M-k), with the largest k for which
 /// P(U <= k) <= (1 - level) / 2 without ties; with ties it is wider than need be. Takes it that the groups differ by a
 /// shift alone.
 pub fn shift(a: &[f64], b: &[f64], level: f64) -> Option<Location> {
-    let differences = Differences::of(a, b)?;
+    let differences = Differences::new(a, b)?;
     let (k, tail) = rank_of_interval(a.len(), b.len(), (1.0 - level) / 2.0)?;
     Some(Location {
         estimate: differences.median(),
@@ -61,7 +61,7 @@ struct Pooled {
 }
 
 impl Pooled {
-    fn of(a: &[f64], b: &[f64]) -> Option<Pooled> {
+    fn new(a: &[f64], b: &[f64]) -> Option<Pooled> {
         let of_b = b.iter().map(|&x| (x, true));
         let mut values: Vec<(f64, bool)> = a.iter().map(|&x| (x, false)).chain(of_b).collect();
         if a.is_empty() || b.is_empty() || values.iter().any(|(x, _)| !x.is_finite()) {
@@ -173,7 +173,7 @@ struct Differences {
 }
 
 impl Differences {
-    fn of(a: &[f64], b: &[f64]) -> Option<Differences> {
+    fn new(a: &[f64], b: &[f64]) -> Option<Differences> {
         if a.is_empty() || b.is_empty() || a.iter().chain(b).any(|x| !x.is_finite()) {
             return None;
         }
@@ -276,12 +276,12 @@ mod tests {
             (60, true, 2_038.0, 0.212031855573),
         ] {
             let (a, b) = grid(n, ties);
-            let pooled = Pooled::of(&a, &b).unwrap();
+            let pooled = Pooled::new(&a, &b).unwrap();
             let (less, greater) = pooled.normal_tails();
             assert_eq!(pooled.u(), u, "{n} {ties}");
             assert!((2.0 * less.min(greater) - p).abs() < 1e-9, "{n} {ties}: {less} {greater}");
         }
-        assert!(Pooled::of(&grid(400, true).0, &grid(400, true).1).unwrap().exact_tails().is_none());
+        assert!(Pooled::new(&grid(400, true).0, &grid(400, true).1).unwrap().exact_tails().is_none());
     }
 
     /// The 500 against 600 values of go-moremath's utest_test.go, and SciPy's test of 3 against 13 (test_hypotests.py), both by the
@@ -310,7 +310,7 @@ mod tests {
             300.614_951_9,
             187.975_084_5,
         ];
-        let pooled = Pooled::of(&a, &b).unwrap();
+        let pooled = Pooled::new(&a, &b).unwrap();
         let (less, greater) = pooled.normal_tails();
         assert_eq!(pooled.u(), 16.0);
         assert!((2.0 * less.min(greater) - 0.686_504_181_787_6).abs() < 1e-9, "{less} {greater}");
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn the_normal_law_takes_over_without_a_jump() {
         let (a, b) = grid(40, true);
-        let pooled = Pooled::of(&a, &b).unwrap();
+        let pooled = Pooled::new(&a, &b).unwrap();
         let (exact, normal) = (pooled.exact_tails().unwrap(), pooled.normal_tails());
         assert!(
             (exact.0 - normal.0).abs() < 2e-3 && (exact.1 - normal.1).abs() < 2e-3,
@@ -357,7 +357,7 @@ mod tests {
             let values: Vec<f64> = values.iter().map(|&x| f64::from(x)).collect();
             let split = 1 + split % (values.len() - 1);
             let (a, b) = values.split_at(split);
-            let pooled = Pooled::of(a, b).unwrap();
+            let pooled = Pooled::new(a, b).unwrap();
             let (mut less, mut greater, mut all) = (0, 0, 0);
             for choice in (0..1u32 << values.len()).filter(|choice| choice.count_ones() as usize == b.len()) {
                 let ranks = pooled.ranks.iter().enumerate().filter(|(i, _)| choice >> i & 1 == 1);

@@ -27,7 +27,7 @@ pub struct SignedRank {
     pub pairs: usize,
 }
 
-/// Where differences lie.
+/// The location of differences, with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Location {
     /// The Hodges-Lehmann estimate.
@@ -74,7 +74,7 @@ pub fn signed_rank(differences: &[f64]) -> Option<SignedRank> {
 /// P(V <= k) <= (1 - level) / 2. Where differences are tied it is wider than need be, never narrower (Noether 1967, Journal
 /// of the American Statistical Association 62). It leaves 0 out just where the test without ties has p <= 1 - level.
 pub fn hodges_lehmann(differences: &[f64], level: f64) -> Option<Location> {
-    let walsh = Walsh::of(differences)?;
+    let walsh = Walsh::new(differences)?;
     let (k, tail) = rank_of_interval(differences.len(), (1.0 - level) / 2.0)?;
     Some(Location {
         estimate: walsh.median(),
@@ -183,7 +183,7 @@ struct Walsh {
 }
 
 impl Walsh {
-    fn of(values: &[f64]) -> Option<Walsh> {
+    fn new(values: &[f64]) -> Option<Walsh> {
         if values.is_empty() || values.iter().any(|x| !x.is_finite()) {
             return None;
         }
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn the_sleep_data_have_the_pseudo_median_of_r() {
         let differences = [-1.2, -2.4, -1.3, -1.3, 0.0, -1.0, -1.8, -0.8, -4.6, -1.4];
-        assert!((Walsh::of(&differences).unwrap().median() - -1.3).abs() < 1e-12);
+        assert!((Walsh::new(&differences).unwrap().median() - -1.3).abs() < 1e-12);
     }
 
     /// R: `psignrank(k, n)`, by which the ranks of the interval at 95 % are chosen: k + 1 and the confidence reached.
@@ -390,7 +390,7 @@ mod tests {
             let pairs = values.iter().enumerate().flat_map(|(i, &a)| values[i..].iter().map(move |&b| (a, b)));
             let mut means: Vec<f64> = pairs.map(|(a, b)| f64::midpoint(a, b)).collect();
             means.sort_by(f64::total_cmp);
-            let walsh = Walsh::of(&values).unwrap();
+            let walsh = Walsh::new(&values).unwrap();
             prop_assert_eq!(walsh.count(), means.len() as u64);
             let place = place % means.len();
             prop_assert_eq!(walsh.at(place as u64 + 1), means[place]);

@@ -9,7 +9,7 @@ use crate::random::Random;
 /// Messages in a block.
 const MESSAGES: usize = 200;
 
-/// How much of a block's drift is left in the next.
+/// Share of a block's drift that is left in the next.
 const PHI: f64 = 0.9;
 
 /// Standard deviation of what is new in each block's drift.
@@ -21,7 +21,7 @@ const BURST: (f64, f64, f64) = (0.05, 0.8, 0.5);
 /// Standard deviation of each message's own noise.
 const MESSAGE_SD: f64 = 0.6;
 
-/// Which of two settings each block ran.
+/// The order in which blocks of the two settings ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     /// All blocks of A, then all of B.

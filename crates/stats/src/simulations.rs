@@ -1,5 +1,5 @@
-//! What the procedures for trials say of simulated trials whose truth is known, beside the naive answers on the same data.
-//! A few hundred trials in the usual tests; the thousands behind docs/guide/trust-a-trial.md in `make simulations`.
+//! The procedures for trials on simulated trials whose truth is known, beside the naive answers on the same data. A few hundred
+//! trials in the usual tests; the thousands behind docs/guide/trust-a-trial.md in `make simulations`.
 
 use crate::e_process::SignEProcess;
 use crate::law::binomial_at_most;
@@ -61,7 +61,7 @@ fn attainable(pairs: usize) -> f64 {
     2.0 * rank_of_interval(pairs, ALPHA / 2.0).unwrap().1
 }
 
-/// How far a share of so many trials strays from its truth by three standard errors.
+/// Three standard errors of a share of so many trials.
 fn three_errors(truth: f64, trials: u64) -> f64 {
     3.0 * (truth * (1.0 - truth) / trials as f64).sqrt()
 }
@@ -148,7 +148,7 @@ fn power(trials: u64, pairs: usize, effect: f64, seed: u64) -> f64 {
     })
 }
 
-/// What holds of the procedures, within what so many trials can tell.
+/// Checks the promises of the procedures, within the resolution of so many trials.
 fn check(trials: u64) {
     let alarms = false_alarms(trials, 12, 1);
     let reached = attainable(12);
@@ -190,8 +190,8 @@ fn equal_settings_are_told_apart_as_seldom_as_promised_and_the_naive_ways_tell_t
     check(150);
 }
 
-/// What is promised of a level of 95 %: of 2,000 trials of equal settings, 3.5 to 6.5 % are told apart. Twelve pairs can reach
-/// 4.25 % only, as ranks come in steps, so their band is around that; fourteen reach 4.94 %.
+/// The promise of a level of 95 %: of 2,000 trials of equal settings, 3.5 to 6.5 % are told apart. Twelve pairs can reach 4.25 %
+/// only, as ranks come in steps, so their band is around that; fourteen reach 4.94 %.
 #[test]
 fn of_two_thousand_trials_of_equal_settings_one_in_twenty_is_told_apart_and_naively_nearly_all() {
     let of = |pairs: usize| (attainable(pairs), false_alarms(2_000, pairs, 1));

@@ -1,4 +1,5 @@
-//! Whether a series holds its level, and if not how it left it: growth or decline, steps, swings; tested against autocorrelated noise.
+//! A test that a series holds its level, and the form of its change if it does not: growth or decline, steps, swings; tested
+//! against autocorrelated noise.
 //!
 //! Every shape is fitted, and each is held against "no change" by the logarithm of the innovation variances of AR(1) models without
 //! and with it, less a weight for what it can follow of the noise (a likelihood ratio under Schwarz's criterion). The best
@@ -35,7 +36,7 @@ const PHI_MAX: f64 = 0.95;
 /// simulation: 1 would miss growth by half in 30 values, 0 would take lingering noise for steps twice too often).
 const UNCHANGED_WEIGHT: f64 = 0.5;
 
-/// How a series left its level.
+/// The form of a departure from the level.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// Little by little, in one direction.
@@ -60,7 +61,7 @@ pub enum Shape {
 /// The clearest change in a series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// How it left its level.
+    /// The form of its departure from the level.
     pub shape: Shape,
     /// The first level; where a drift begins; the lowest of a swing.
     pub before: f64,
@@ -114,7 +115,7 @@ pub fn largest_change(series: &[f64], seed: u64) -> Option<Change> {
 }
 
 fn clearest(points: &[f64], shapes: &Shapes, seed: u64) -> Option<Change> {
-    let fit = Fit::of(points, shapes)?;
+    let fit = Fit::best(points, shapes)?;
     Some(fit.change(points, fit.p(points.len(), shapes, seed)))
 }
 
@@ -127,18 +128,18 @@ struct Fit {
 }
 
 impl Fit {
-    fn of(points: &[f64], shapes: &Shapes) -> Option<Fit> {
+    fn best(points: &[f64], shapes: &Shapes) -> Option<Fit> {
         let n = points.len() as f64;
         let mean = points.iter().sum::<f64>() / n;
         let centred: Vec<f64> = points.iter().map(|x| x - mean).collect();
         if squares(&centred) <= f64::EPSILON * squares(points) {
             return None;
         }
-        let unchanged = Noise::of(&centred);
+        let unchanged = Noise::estimate(&centred);
         let mut best: Option<(f64, Fitted)> = None;
         shapes.fit(&centred, unchanged.phi, |fitted| {
             // What is described exactly is described better than anything else, and not infinitely well.
-            let left = (Noise::of(&fitted.rest).variance / unchanged.variance).max(1e-12);
+            let left = (Noise::estimate(&fitted.rest).variance / unchanged.variance).max(1e-12);
             let statistic = -n * left.ln() - fitted.weight * n.ln();
             if best.as_ref().is_none_or(|(most, _)| statistic > *most) {
                 best = Some((statistic, fitted));
@@ -146,7 +147,7 @@ impl Fit {
         });
         let (statistic, best) = best?;
         let without_change = unbiased(unchanged.phi, 1.0, n).max(0.0);
-        let around = unbiased(Noise::of(&best.rest).phi, best.parameters, n).clamp(0.0, without_change);
+        let around = unbiased(Noise::estimate(&best.rest).phi, best.parameters, n).clamp(0.0, without_change);
         let phi = UNCHANGED_WEIGHT * without_change + (1.0 - UNCHANGED_WEIGHT) * around;
         let news: Vec<f64> = centred.windows(2).map(|pair| pair[1] - without_change * pair[0]).collect();
         let mean = news.iter().sum::<f64>() / news.len() as f64;
@@ -158,7 +159,7 @@ impl Fit {
         let mut random = Random::new(seed);
         let mut extremes = 0;
         for rebuild in 1..=REBUILDS {
-            let rebuilt = Fit::of(&redrawn(self.phi, &self.innovations, n, &mut random), shapes);
+            let rebuilt = Fit::best(&redrawn(self.phi, &self.innovations, n, &mut random), shapes);
             extremes += u32::from(rebuilt.is_some_and(|fit| fit.statistic >= self.statistic));
             if extremes == EXTREMES_ENOUGH {
                 return f64::from(extremes) / f64::from(rebuild);
@@ -198,7 +199,7 @@ struct Noise {
 }
 
 impl Noise {
-    fn of(rest: &[f64]) -> Noise {
+    fn estimate(rest: &[f64]) -> Noise {
         let products: f64 = rest.windows(2).map(|pair| pair[0] * pair[1]).sum();
         let both: f64 = squares(&rest[1..]) + squares(&rest[..rest.len() - 1]);
         if both <= 0.0 {

@@ -1,11 +1,11 @@
-//! Where a rate begins to vary more from block to block.
+//! The number of clients from which a rate varies more from block to block.
 //!
 //! The points of a sweep are split in two at each place in turn; the split under which the blocks' variances, pooled on
 //! either side, are most likely is the candidate (likelihood ratio of normal variances of the logarithms). Its law when
 //! nothing changes comes from the points' variances in random order, which are then as likely as any other order. Only a
 //! rise is looked for. Not for levels: that is [`crate::knee`].
 
-use crate::knee::{BLOCKS_MIN, Place, Point, percentiles, residuals, variance};
+use crate::knee::{BLOCKS_MIN, ClientCount, Point, percentiles, residuals, variance};
 use crate::random::Random;
 
 /// Fewest points for a test at [`ALPHA`] to have a chance: of six points' orders, 2 + 4 splits, one in fifteen is as clear.
@@ -27,7 +27,7 @@ const REBUILDS: usize = 999;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Onset {
     /// The first number of clients with the larger variation.
-    pub place: Place,
+    pub place: ClientCount,
     /// Coefficient of variation of blocks before it.
     pub before: f64,
     /// The same from it on.
@@ -46,7 +46,7 @@ pub fn onset(points: &[Point], level: f64, seed: u64) -> Option<Onset> {
     }
     let samples: Vec<Vec<f64>> =
         measured.iter().map(|point| point.rates_per_s.iter().map(|rate| rate.ln()).collect()).collect();
-    let spreads: Vec<Spread> = samples.iter().map(|values| Spread::of(values)).collect();
+    let spreads: Vec<Spread> = samples.iter().map(|values| Spread::from_values(values)).collect();
     let split = split(&spreads)?;
     let mut random = Random::new(seed);
     let p = p(&spreads, split.likelihood, &mut random);
@@ -55,7 +55,7 @@ pub fn onset(points: &[Point], level: f64, seed: u64) -> Option<Onset> {
     }
     let (low, high) = percentiles(rebuilt(&samples, split.at, &mut random), (1.0 - level) / 2.0)?;
     let clients = |index: usize| measured[index].clients;
-    let place = Place {
+    let place = ClientCount {
         clients: clients(split.at),
         low: clients(low.min(split.at)),
         high: Some(clients(high.max(split.at))),
@@ -73,7 +73,7 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(values: &[f64]) -> Spread {
+    fn from_values(values: &[f64]) -> Spread {
         let freedom = values.len() as f64 - 1.0;
         Spread { squares: variance(values) * freedom, freedom }
     }
@@ -137,7 +137,7 @@ fn p(spreads: &[Spread], likelihood: f64, random: &mut Random) -> f64 {
     (extremes.count() as f64 + 1.0) / f64::from(SHUFFLES + 1)
 }
 
-/// Where the split lies when the blocks of either side are drawn anew.
+/// The place of the split when the blocks of either side are drawn anew.
 fn rebuilt(samples: &[Vec<f64>], at: usize, random: &mut Random) -> Vec<usize> {
     let pool = |part: &[Vec<f64>]| -> Vec<f64> { part.iter().flat_map(|values| residuals(values)).collect() };
     let pools = [pool(&samples[..at]), pool(&samples[at..])];
@@ -148,7 +148,7 @@ fn rebuilt(samples: &[Vec<f64>], at: usize, random: &mut Random) -> Vec<usize> {
             .map(|(index, values)| {
                 let pool = &pools[usize::from(index >= at)];
                 let drawn: Vec<f64> = values.iter().map(|_| pool[random.below(pool.len())]).collect();
-                Spread::of(&drawn)
+                Spread::from_values(&drawn)
             })
             .collect();
         split(&spreads).map(|split| split.at)

@@ -1,4 +1,4 @@
-//! How much of a block's beginning to leave out: caches fill, a JIT compiles, congestion windows open.
+//! The length of a block's warm-up, which is left out: caches fill, a JIT compiles, congestion windows open.
 //!
 //! Two questions, each with its own means. Where to cut: the marginal standard error rule takes values away from the front
 //! as long as that makes the mean of the rest surer (MSER; White 1997, Simulation 69). It sees the end of a slow approach,
@@ -24,7 +24,7 @@ const PHI_MAX: f64 = 0.95;
 pub struct WarmUp {
     /// Leading values to leave out; 0 when nothing speaks for a warm-up. At most half.
     pub cut: usize,
-    /// Whether what is left holds its level ([`crate::steady`]), or is too short to tell.
+    /// True if the rest holds its level ([`crate::steady`]), or is too short to tell.
     pub settled: bool,
 }
 
@@ -73,10 +73,10 @@ fn surest_cut(values: &[f64]) -> usize {
     surest.0
 }
 
-/// Whether what would be cut is farther from the second half than noise alone would have it, cut by the same rule.
+/// True if the part to cut is farther from the second half than noise alone would have it, cut by the same rule.
 fn stands_out(values: &[f64], cut: usize, seed: u64) -> bool {
     let n = values.len();
-    let noise = Noise::of(&values[n / 2..]);
+    let noise = Noise::fit(&values[n / 2..]);
     let distance = distance(values, cut);
     let mut random = Random::new(seed);
     let as_far = (0..REBUILDS).filter(|_| {
@@ -86,7 +86,8 @@ fn stands_out(values: &[f64], cut: usize, seed: u64) -> bool {
     f64::from(as_far.count() as u32 + 1) / f64::from(REBUILDS + 1) <= ALPHA
 }
 
-/// How far the mean of what would be cut is from that of the second half, as a longer beginning is the surer one.
+/// The distance of the mean of the part to cut from that of the second half, weighted by length: a longer beginning is the surer
+/// one.
 fn distance(values: &[f64], cut: usize) -> f64 {
     let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
     if cut == 0 {
@@ -102,7 +103,7 @@ struct Noise {
 }
 
 impl Noise {
-    fn of(values: &[f64]) -> Noise {
+    fn fit(values: &[f64]) -> Noise {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         let rest: Vec<f64> = values.iter().map(|x| x - mean).collect();
@@ -137,14 +138,14 @@ mod tests {
         seconds.collect()
     }
 
-    /// What the warm-up does to many blocks of 30 seconds.
+    /// The effect of the warm-up on many blocks of 30 seconds.
     #[derive(Debug)]
     struct Seen {
         /// Share of blocks that are cut at all.
         cut_share: f64,
         /// Seconds cut, in the mean.
         cut_seconds: f64,
-        /// How far the mean of what is left is from the true level, as a logarithm.
+        /// The distance of the mean of the rest from the true level, as a logarithm.
         bias: f64,
     }
 

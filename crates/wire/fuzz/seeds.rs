@@ -14,7 +14,7 @@ use kafka_protocol::messages::produce_response::{
 };
 use kafka_protocol::messages::*;
 use kafka_protocol::protocol::{Encodable, StrBytes};
-use plumb_wire::batch::{BatchBuffer, CompressedBatch, ProducerSequence, Seal};
+use plumb_wire::batch::{BatchBuffer, CompressedBatch, ProducerSequence, RecordHeader, Seal};
 use plumb_wire::compression::{Codec, Compressor};
 
 /// Some for the target of this name.
@@ -88,7 +88,10 @@ fn batches(codec: Codec) -> Vec<u8> {
     let producer = ProducerSequence { id: 4, epoch: 1, base_sequence: 9 };
     let seal = Seal { timestamp_ms: 1_700_000_000_000, producer: Some(producer) };
     let mut all = Vec::new();
-    for headers in [&[][..], &[(&b"plumb"[..], &[1_u8; 48][..]), (b"h", b"")]] {
+    for headers in [
+        &[][..],
+        &[RecordHeader { name: b"plumb", value: &[1; 48] }, RecordHeader { name: b"h", value: b"" }],
+    ] {
         let mut batch = BatchBuffer::new(1 << 16);
         for length in [0, 3, 70, 200] {
             batch.push((length > 0).then_some(b"key"), &vec![b'v'; length], headers).expect("there is room");

@@ -9,14 +9,14 @@ use thiserror::Error;
 
 mod compressed;
 mod encode;
+mod fixed_part;
 mod header;
-mod settled;
 
 pub use compressed::CompressedBatch;
-pub use encode::largest_record_overhead;
+pub use encode::{RecordHeader, largest_record_overhead};
+pub use fixed_part::FixedPart;
 pub(crate) use header::{CHECKED_FROM, CRC_AT};
 pub use header::{HEADER_BYTES, LARGEST_BATCH_BYTES, ProducerSequence, Seal};
-pub use settled::Settled;
 
 use crate::compression::{Codec, CompressionError, Compressor};
 use encode::Lengths;
@@ -36,18 +36,18 @@ pub struct Full {
 #[derive(Debug, Clone)]
 pub struct BatchBuffer {
     bytes: Vec<u8>,
-    places: Vec<Place>,
+    places: Vec<RecordPlace>,
     limit_bytes: usize,
     sealed_bytes: usize,
-    /// What of the values is never patched.
-    settled: Option<Arc<Settled>>,
-    /// The checksums of the settled parts, of as many first records as have them.
-    settled_crcs: Vec<u32>,
+    /// The checksums of the bytes of the values that are never patched.
+    fixed_part: Option<Arc<FixedPart>>,
+    /// The checksums of the fixed parts, of as many first records as have them.
+    fixed_crcs: Vec<u32>,
 }
 
-/// Where the parts of a record are, counted from the start of the batch.
+/// The places of the parts of a record, counted from the start of the batch.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct RecordPlace {
     key: u32,
     value: u32,
     value_end: u32,
@@ -64,35 +64,35 @@ impl BatchBuffer {
             places: Vec::new(),
             limit_bytes: limit_bytes.min(LARGEST_BATCH_BYTES),
             sealed_bytes: 0,
-            settled: None,
-            settled_crcs: Vec::new(),
+            fixed_part: None,
+            fixed_crcs: Vec::new(),
         }
     }
 
     /// The same for values of which only the first bytes are ever patched: the rest is read once, not for every send.
-    pub fn with_settled(limit_bytes: usize, settled: Arc<Settled>) -> Self {
-        Self { settled: Some(settled), ..Self::new(limit_bytes) }
+    pub fn with_fixed_part(limit_bytes: usize, fixed_part: Arc<FixedPart>) -> Self {
+        Self { fixed_part: Some(fixed_part), ..Self::new(limit_bytes) }
     }
 
     /// Takes all records out; the buffer keeps its size.
     pub fn clear(&mut self) {
         self.bytes.truncate(HEADER_BYTES);
         self.places.clear();
-        self.settled_crcs.clear();
+        self.fixed_crcs.clear();
         self.sealed_bytes = 0;
     }
 
-    /// How many records there are.
+    /// The number of records.
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// What the batch takes with its first `records` records, not compressed.
+    /// The size of the batch with its first `records` records only, not compressed.
     ///
     /// # Panics
     /// Where there are fewer.
@@ -108,11 +108,11 @@ impl BatchBuffer {
         &mut self,
         key: Option<&[u8]>,
         value: &[u8],
-        headers: &[(&[u8], &[u8])],
+        headers: &[RecordHeader<'_>],
     ) -> Result<usize, Full> {
         let index = self.places.len();
         let start = self.bytes.len();
-        let lengths = Lengths::of(key, value, headers, index);
+        let lengths = Lengths::new(key, value, headers, index);
         let needed = start + lengths.with_prefix();
         if needed > self.limit_bytes {
             return Err(Full { needed, limit: self.limit_bytes });
@@ -120,10 +120,10 @@ impl BatchBuffer {
         let place = encode::record(&mut self.bytes, lengths, key, value, headers);
         debug_assert_eq!(self.bytes.len(), needed);
         self.places.push(place);
-        if self.settled_crcs.len() == index
-            && let Some(crc) = self.settled.as_ref().and_then(|settled| settled.checksum(value))
+        if self.fixed_crcs.len() == index
+            && let Some(crc) = self.fixed_part.as_ref().and_then(|fixed| fixed.checksum(value))
         {
-            self.settled_crcs.push(crc);
+            self.fixed_crcs.push(crc);
         }
         Ok(index)
     }
@@ -144,14 +144,14 @@ impl BatchBuffer {
         &mut self.bytes[self.places[index].key_range()]
     }
 
-    /// The value of record `index`, to be written over; without its settled part.
+    /// The value of record `index`, to be written over; without its fixed part.
     #[inline]
     pub fn value_mut(&mut self, index: usize) -> &mut [u8] {
         let mut range = self.places[index].value_range();
-        if let Some(settled) = &self.settled
-            && index < self.settled_crcs.len()
+        if let Some(fixed) = &self.fixed_part
+            && index < self.fixed_crcs.len()
         {
-            range.end -= settled.length();
+            range.end -= fixed.length();
         }
         &mut self.bytes[range]
     }
@@ -178,21 +178,22 @@ impl BatchBuffer {
         batch
     }
 
-    /// The checksum of a batch of the first `records` records; what is settled in it is not read again.
+    /// The checksum of a batch of the first `records` records; its fixed parts are not read again.
     fn checksum(&self, records: usize) -> u32 {
         let (mut crc, mut from) = (0, CHECKED_FROM);
-        if let Some(settled) = &self.settled {
-            for (place, settled_crc) in self.places[..records].iter().zip(&self.settled_crcs) {
-                let patched_end = place.value as usize + settled.patched_bytes();
+        if let Some(fixed) = &self.fixed_part {
+            for (place, fixed_crc) in self.places[..records].iter().zip(&self.fixed_crcs) {
+                let patched_end = place.value as usize + fixed.patched_bytes();
                 crc = crc32c::crc32c_append(crc, &self.bytes[from..patched_end]);
-                crc = settled.append(crc, *settled_crc);
+                crc = fixed.append(crc, *fixed_crc);
                 from = place.value_end as usize;
             }
         }
         crc32c::crc32c_append(crc, &self.bytes[from..self.sealed_bytes])
     }
 
-    /// What was sealed last, for sending it again; empty before that. What was patched since is in it, without a right checksum.
+    /// The bytes that were sealed last, for sending them again; empty before that. Later patches are in them, without a right
+    /// checksum.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.sealed_bytes]
     }
@@ -214,7 +215,7 @@ impl BatchBuffer {
     }
 }
 
-impl Place {
+impl RecordPlace {
     #[inline]
     fn key_range(self) -> std::ops::Range<usize> {
         // Between the key and the value there is nothing but the value's length.
@@ -243,7 +244,10 @@ mod tests {
 
     fn filled(limit_bytes: usize) -> BatchBuffer {
         let mut batch = BatchBuffer::new(limit_bytes);
-        while batch.push(Some(b"key"), &[b'v'; 100], &[(b"plumb", &[0; 48])]).is_ok() {}
+        while batch
+            .push(Some(b"key"), &[b'v'; 100], &[RecordHeader { name: b"plumb", value: &[0; 48] }])
+            .is_ok()
+        {}
         batch
     }
 
@@ -255,7 +259,8 @@ mod tests {
         // Up to the 64th, records of the same parts take the same.
         let more = size - batch.size_bytes(records - 1);
         assert!(size <= 1_000 && size + more > 1_000);
-        let full = batch.push(Some(b"key"), &[b'v'; 100], &[(b"plumb", &[0; 48])]);
+        let full =
+            batch.push(Some(b"key"), &[b'v'; 100], &[RecordHeader { name: b"plumb", value: &[0; 48] }]);
         assert_eq!(full, Err(Full { needed: size + more, limit: 1_000 }));
         // A smaller one still fits, up to the last byte.
         let left = 1_000 - size;
@@ -334,13 +339,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_settled_changes_nothing_of_what_is_sent() {
+    fn a_fixed_part_changes_nothing_of_what_is_sent() {
         let values: Vec<Vec<u8>> = (0..9_u8).map(|at| vec![at; if at == 7 { 800 } else { 900 }]).collect();
-        let settled = Arc::new(Settled::behind(40, 900).unwrap());
-        let mut batches = [BatchBuffer::new(100_000), BatchBuffer::with_settled(100_000, settled)];
+        let fixed = Arc::new(FixedPart::after(40, 900).unwrap());
+        let mut batches = [BatchBuffer::new(100_000), BatchBuffer::with_fixed_part(100_000, fixed)];
         for value in &values {
             for batch in &mut batches {
-                batch.push(Some(b"key"), value, &[(b"plumb", b"header")]).unwrap();
+                batch
+                    .push(Some(b"key"), value, &[RecordHeader { name: b"plumb", value: b"header" }])
+                    .unwrap();
             }
         }
         for (round, records) in [9, 1, 7, 8, 9].into_iter().enumerate() {
@@ -351,10 +358,10 @@ mod tests {
                     batch.last_header_mut(at).fill(round as u8 + 2);
                 }
             }
-            let [plain, settled] = &mut batches;
-            assert!(plain.seal(records, &SEAL) == settled.seal(records, &SEAL), "{records} records");
+            let [plain, fixed] = &mut batches;
+            assert!(plain.seal(records, &SEAL) == fixed.seal(records, &SEAL), "{records} records");
         }
-        // The settled part cannot be written over; a value without one can, as a whole.
+        // The fixed part cannot be written over; a value without one can, as a whole.
         assert_eq!((batches[1].value_mut(0).len(), batches[1].value_mut(7).len()), (40, 800));
         batches[1].clear();
         batches[1].push(None, &[1; 900], &[]).unwrap();

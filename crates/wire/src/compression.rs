@@ -13,10 +13,10 @@ mod lz4;
 mod snappy;
 mod zstd;
 
-/// How the records of a batch are compressed; the lowest three bits of its attributes.
+/// The codec of a batch's records; the lowest three bits of its attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Codec {
-    /// Not at all.
+    /// No compression.
     #[default]
     None,
     /// RFC 1952.
@@ -89,7 +89,7 @@ impl FromStr for Codec {
     }
 }
 
-/// Why something cannot be compressed.
+/// A failure to compress.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CompressionError {
@@ -102,7 +102,7 @@ pub enum CompressionError {
     /// The codec has no levels.
     #[error("compression level {got} was given, but {codec} has no levels")]
     NoLevels {
-        /// Which codec.
+        /// The codec.
         codec: Codec,
         /// The level.
         got: i32,
@@ -110,7 +110,7 @@ pub enum CompressionError {
     /// The codec has other levels.
     #[error("compression level {got} is not one of {codec}: they go from {least} to {most}")]
     Level {
-        /// Which codec.
+        /// The codec.
         codec: Codec,
         /// The level.
         got: i32,
@@ -122,9 +122,9 @@ pub enum CompressionError {
     /// The library could not do it.
     #[error("records cannot be compressed with {codec}: {reason}")]
     Failed {
-        /// Which codec.
+        /// The codec.
         codec: Codec,
-        /// What the library says.
+        /// The library's message.
         reason: String,
     },
 }
@@ -144,7 +144,7 @@ enum Compressing {
 }
 
 impl Compressor {
-    /// With the codec's own usual level (gzip 6, lz4 fast, zstd 3) where none is given.
+    /// A compressor; with the codec's own usual level (gzip 6, lz4 fast, zstd 3) where none is given.
     pub fn new(codec: Codec, level: Option<i32>) -> Result<Self, CompressionError> {
         if let Some(got) = level {
             let (least, most) = codec.levels().ok_or(CompressionError::NoLevels { codec, got })?;
@@ -162,7 +162,7 @@ impl Compressor {
         Ok(Self { codec, state })
     }
 
-    /// Which codec it is.
+    /// The codec of the error.
     pub fn codec(&self) -> Codec {
         self.codec
     }
@@ -196,7 +196,7 @@ pub struct Decompressor {
     zstd: Option<::zstd::zstd_safe::DCtx<'static>>,
 }
 
-/// How much comes out at most where nothing else is said: as much as the largest response that a connection takes by itself.
+/// The limit of the output where nothing else is said: the size of the largest response that a connection takes by itself.
 pub(crate) const USUAL_LIMIT_BYTES: usize = 128 << 20;
 
 impl Default for Decompressor {
@@ -206,12 +206,13 @@ impl Default for Decompressor {
 }
 
 impl Decompressor {
-    /// One from which at most `limit_bytes` come out at a time. The buffer grows as bytes come, not to what is claimed.
+    /// A decompressor from which at most `limit_bytes` come out at a time. The buffer grows as bytes come, not to what is
+    /// claimed.
     pub fn new(limit_bytes: usize) -> Self {
         Self { limit_bytes, plain: Vec::new(), snappy: snap::raw::Decoder::new(), zstd: None }
     }
 
-    /// What `compressed` was before. An error says where in `compressed` as exactly as the library does, else byte 0.
+    /// The bytes before compression. An error says where in `compressed` as exactly as the library does, else byte 0.
     pub fn decompress<'s>(&'s mut self, codec: Codec, compressed: &'s [u8]) -> Result<&'s [u8], DecodeError> {
         self.plain.clear();
         let mut into = Bounded { plain: &mut self.plain, limit_bytes: self.limit_bytes };
@@ -238,7 +239,7 @@ struct Bounded<'a> {
     limit_bytes: usize,
 }
 
-/// What a buffer begins with, and the least that it grows by.
+/// The initial size of a buffer, and the least that it grows by.
 const STEP_BYTES: usize = 64 << 10;
 
 impl Bounded<'_> {
@@ -256,7 +257,7 @@ impl Bounded<'_> {
         Ok(())
     }
 
-    /// That what came out is within the limit.
+    /// Checks that the output is within the limit.
     fn check(&self) -> Result<(), DecodeError> {
         match self.plain.len() > self.limit_bytes {
             true => Err(self.too_much(self.plain.len())),

@@ -13,19 +13,19 @@ mod transport;
 mod wait;
 
 use std::io::{self, IoSlice};
-use std::ops::{Range, RangeInclusive};
+use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
 
-pub use self::frames::{Filled, Frame, FrameBuffer, FrameLength};
+pub use self::frames::{Filled, FoundFrame, Frame, FrameBuffer, FrameLength};
 use self::stream::Stream;
 pub use self::transport::{Security, SocketOptions, Transport, TransportOptions};
 use crate::error::{ErrorCode, Stage, WireError};
 use crate::read::DecodeError;
 use crate::versions::{ApiKey, ApiVersions};
-use crate::write;
+use crate::write::{self, RequestHeader};
 
 /// A connection that is ready for requests.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Connection {
         &self.broker
     }
 
-    /// What we call ourselves in requests.
+    /// The client id in our requests.
     #[must_use]
     pub fn client_id(&self) -> &str {
         &self.client_id
@@ -91,7 +91,7 @@ impl Connection {
         self.stream.flush()
     }
 
-    /// Whether TLS holds something back: poll for writing, then [`Self::flush`].
+    /// True if TLS holds something back: poll for writing, then [`Self::flush`].
     #[inline]
     #[must_use]
     pub(crate) fn wants_write(&self) -> bool {
@@ -121,22 +121,22 @@ impl Connection {
         body: impl FnOnce(&mut Vec<u8>),
         deadline: Instant,
     ) -> Result<Frame<'_>, WireError> {
-        self.ask((api, version), body, Stage::Exchange(api), Deadline::at(deadline))
+        self.ask(api, version, body, Stage::Exchange(api), Deadline::at(deadline))
     }
 
-    /// What an error of [`Self::write_vectored`] or [`Self::flush`] means.
+    /// The error for a failed [`Self::write_vectored`] or [`Self::flush`].
     #[must_use]
     pub fn failed(&self, error: io::Error) -> WireError {
         self.failed_during(Stage::Streaming, error)
     }
 
-    /// What wrong bytes in a response mean.
+    /// The error for wrong bytes in a response.
     #[must_use]
     pub fn undecodable(&self, api: ApiKey, source: DecodeError) -> WireError {
         WireError::Decode { broker: self.broker.clone(), api, source }
     }
 
-    /// What an error code in a response means. `subject` is the topic, partition or directory that it is about.
+    /// The error for an error code in a response. `subject` is the topic, partition or directory that it is about.
     #[must_use]
     pub(crate) fn refused(&self, api: ApiKey, subject: impl Into<String>, code: ErrorCode) -> WireError {
         WireError::Refused { broker: self.broker.clone(), api, subject: subject.into(), code }
@@ -156,14 +156,16 @@ impl Connection {
 
     fn ask(
         &mut self,
-        asked: (ApiKey, i16),
+        api: ApiKey,
+        version: i16,
         body: impl FnOnce(&mut Vec<u8>),
         during: Stage,
         deadline: Deadline,
     ) -> Result<Frame<'_>, WireError> {
         let expected = self.next_correlation_id();
         self.request.clear();
-        write::request(&mut self.request, asked, expected, &self.client_id, body);
+        let header = RequestHeader { api, version, correlation_id: expected, client_id: &self.client_id };
+        write::request(&mut self.request, header, body);
         self.send_request(during, deadline)?;
         let found = loop {
             match self.next_frame(during)? {
@@ -171,9 +173,9 @@ impl Connection {
                 None => self.wait(PollFlags::IN, during, deadline)?,
             }
         };
-        if found.0 != expected {
-            let (broker, api) = (self.broker.clone(), asked.0);
-            return Err(WireError::Correlation { broker, api, expected, got: found.0 });
+        if found.correlation_id != expected {
+            let broker = self.broker.clone();
+            return Err(WireError::Correlation { broker, api, expected, got: found.correlation_id });
         }
         Ok(self.frames.frame(found))
     }
@@ -198,7 +200,7 @@ impl Connection {
     }
 
     #[inline]
-    fn next_frame(&mut self, during: Stage) -> Result<Option<(i32, Range<usize>)>, WireError> {
+    fn next_frame(&mut self, during: Stage) -> Result<Option<FoundFrame>, WireError> {
         let mut is_dry = false;
         loop {
             match self.frames.take_next() {
@@ -258,7 +260,7 @@ impl AsFd for Connection {
     }
 }
 
-/// When something must be done, and how long that was when it began.
+/// The time by which something must be done, and the time allowed at the beginning.
 #[derive(Debug, Clone, Copy)]
 struct Deadline {
     at: Instant,

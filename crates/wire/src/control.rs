@@ -1,4 +1,4 @@
-//! What is asked once and waited for: a producer id, and the ends of a log.
+//! Requests that are made once and waited for: a producer id, and the ends of a log.
 
 use std::ops::RangeInclusive;
 use std::time::Instant;
@@ -9,9 +9,9 @@ use crate::read::{Reader, Result};
 use crate::versions::ApiKey;
 use crate::write;
 
-/// What we speak of InitProducerId.
+/// The versions of InitProducerId that we speak.
 pub(crate) const INIT_PRODUCER_ID_VERSIONS: RangeInclusive<i16> = 0..=1;
-/// What we speak of ListOffsets.
+/// The versions of ListOffsets that we speak.
 pub(crate) const LIST_OFFSETS_VERSIONS: RangeInclusive<i16> = 1..=5;
 
 /// Under which an idempotent producer numbers its batches.
@@ -43,7 +43,7 @@ pub enum End {
 pub struct PartitionOffset {
     /// The partition.
     pub index: i32,
-    /// Why the offset is not there.
+    /// The reason why the offset is absent.
     pub error: ErrorCode,
     /// The offset; -1 with an error.
     pub offset: i64,
@@ -69,7 +69,7 @@ fn write_init_producer_id(out: &mut Vec<u8>) {
     out.extend_from_slice(&transaction_timeout_ms.to_be_bytes());
 }
 
-/// What an InitProducerId response of version 0 or 1 says.
+/// The error code and the producer id of an InitProducerId response of version 0 or 1.
 ///
 /// # Errors
 /// When the bytes are not that.
@@ -126,7 +126,7 @@ fn write_list_offsets(version: i16, topic: &str, partitions: &[i32], end: End, o
     }
 }
 
-/// What a ListOffsets response says of one topic.
+/// The offsets of one topic in a ListOffsets response.
 ///
 /// # Errors
 /// When the bytes are no response of that version.

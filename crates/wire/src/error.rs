@@ -1,4 +1,4 @@
-//! What can go wrong between us and a broker, told apart by what a user can do about it.
+//! The errors between us and a broker, told apart by what a user can do about them.
 //!
 //! Each error names the broker as it was addressed. Passwords and keys are in none of them.
 
@@ -15,16 +15,16 @@ pub use self::code::ErrorCode;
 use crate::read::DecodeError;
 use crate::versions::ApiKey;
 
-/// Why a connection could not be opened or used.
+/// The failure to open or to use a connection.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WireError {
-    /// What we were told to connect with cannot be used.
+    /// The connection's settings cannot be used.
     #[error("{what}: {problem}")]
     Settings {
         /// The setting, with the file's path where there is one.
         what: String,
-        /// What is wrong with it, and what would be right.
+        /// The fault, and what would be right.
         problem: String,
     },
     /// The name has no address.
@@ -32,7 +32,7 @@ pub enum WireError {
     Unresolved {
         /// As it was addressed.
         broker: String,
-        /// What the resolver said.
+        /// The resolver's error.
         source: io::Error,
     },
     /// Nobody listens there, or no way leads there.
@@ -40,7 +40,7 @@ pub enum WireError {
     Unreachable {
         /// As it was addressed.
         broker: String,
-        /// What the last address tried gave.
+        /// The error of the last address tried.
         source: io::Error,
     },
     /// It took longer than allowed.
@@ -48,9 +48,9 @@ pub enum WireError {
     Timeout {
         /// As it was addressed.
         broker: String,
-        /// What was waited for.
+        /// The stage that was waited for.
         during: Stage,
-        /// How long.
+        /// The time waited.
         after: Duration,
     },
     /// The other side ended the connection.
@@ -58,7 +58,7 @@ pub enum WireError {
     Closed {
         /// As it was addressed.
         broker: String,
-        /// What was going on.
+        /// The stage at that time.
         during: Stage,
     },
     /// We spoke plaintext, the answer is TLS.
@@ -74,7 +74,7 @@ pub enum WireError {
     Tls {
         /// As it was addressed.
         broker: String,
-        /// What went wrong.
+        /// The fault.
         problem: TlsProblem,
     },
     /// The broker refused the user, or we the broker.
@@ -84,7 +84,7 @@ pub enum WireError {
         broker: String,
         /// The mechanism's name.
         mechanism: &'static str,
-        /// What went wrong.
+        /// The fault.
         problem: AuthenticationProblem,
     },
     /// No version of an API that both sides speak.
@@ -95,9 +95,9 @@ pub enum WireError {
         broker: String,
         /// The API.
         api: ApiKey,
-        /// What we speak.
+        /// The versions that we speak.
         ours: RangeInclusive<i16>,
-        /// What the broker speaks; `None` where it does not know the API.
+        /// The versions that the broker speaks; `None` where it does not know the API.
         broker_has: Option<RangeInclusive<i16>>,
     },
     /// A frame that is shorter than a response or longer than allowed.
@@ -117,7 +117,7 @@ pub enum WireError {
     Correlation {
         /// As it was addressed.
         broker: String,
-        /// What was asked.
+        /// The request's API.
         api: ApiKey,
         /// The request's number.
         expected: i32,
@@ -129,9 +129,9 @@ pub enum WireError {
     Decode {
         /// As it was addressed.
         broker: String,
-        /// What was asked.
+        /// The request's API.
         api: ApiKey,
-        /// What is wrong with the bytes.
+        /// The fault in the bytes.
         source: DecodeError,
     },
     /// The broker answered that it will not.
@@ -139,7 +139,7 @@ pub enum WireError {
     Refused {
         /// As it was addressed.
         broker: String,
-        /// What was asked.
+        /// The request's API.
         api: ApiKey,
         /// The topic, partition or directory it was about.
         subject: String,
@@ -151,14 +151,14 @@ pub enum WireError {
     Io {
         /// As it was addressed.
         broker: String,
-        /// What was going on.
+        /// The stage at that time.
         during: Stage,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// What a connection is busy with.
+/// The stage of a connection: connecting, opening, or a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Asking for the address.
@@ -192,7 +192,7 @@ impl fmt::Display for Stage {
 }
 
 impl Stage {
-    /// What usually makes a broker hang up at this point, in words to follow the sentence; else nothing.
+    /// The usual reason why a broker hangs up at this stage, as words to follow the sentence; else nothing.
     fn why_closed(self) -> &'static str {
         match self {
             Self::TlsHandshake => {
@@ -210,7 +210,7 @@ impl Stage {
     }
 }
 
-/// Why TLS did not work.
+/// The reason why TLS did not work.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TlsProblem {
@@ -239,7 +239,7 @@ pub enum TlsProblem {
     Other(String),
 }
 
-/// Why SASL did not work.
+/// The reason why SASL did not work.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AuthenticationProblem {
@@ -255,12 +255,12 @@ pub enum AuthenticationProblem {
     /// The broker does not know the password either: somebody else answers in its name.
     #[error("the broker could not prove that it knows the password: its signature is wrong")]
     ServerSignature,
-    /// What the broker said is not SCRAM.
+    /// The broker's message is not SCRAM.
     #[error("the broker's message is not what the mechanism says: {0}")]
     Message(&'static str),
 }
 
-/// What a broker speaks of an API, in words.
+/// The versions of an API that a broker speaks, in words.
 struct BrokerVersions<'a>(&'a Option<RangeInclusive<i16>>);
 
 impl fmt::Display for BrokerVersions<'_> {

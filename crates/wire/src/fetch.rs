@@ -13,35 +13,35 @@ use std::ops::RangeInclusive;
 /// (KIP-110).
 pub const VERSIONS: RangeInclusive<i16> = 4..=11;
 
-/// What a request says besides its partitions. It is for one topic.
+/// The fields of a request besides its partitions. It is for one topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FetchHead<'a> {
     /// One of [`VERSIONS`].
     pub version: i16,
-    /// What the response will say again.
+    /// The number that the response repeats.
     pub correlation_id: i32,
     /// The name that the broker knows this client by.
     pub client_id: &'a str,
-    /// How long the broker may wait for `min_bytes`.
+    /// The longest time that the broker may wait for `min_bytes`.
     pub max_wait_ms: i32,
-    /// How many bytes there should be before the broker responds.
+    /// The bytes from which on the broker responds at once.
     pub min_bytes: i32,
-    /// How many bytes a response may have; a first batch that is larger comes all the same.
+    /// Most bytes of a response; a first batch that is larger comes all the same.
     pub max_bytes: i32,
-    /// Where from.
+    /// The topic to read.
     pub topic: &'a str,
 }
 
 /// One partition that is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FetchPartition {
-    /// Which one.
+    /// The partition's number.
     pub index: i32,
     /// The leader's epoch as metadata said it, so that an old leader refuses; -1 where it is not known. From version 9 on.
     pub leader_epoch: i32,
     /// The offset to begin at.
     pub offset: i64,
-    /// How many bytes of this partition; a first batch that is larger comes all the same.
+    /// Most bytes of this partition; a first batch that is larger comes all the same.
     pub max_bytes: i32,
 }
 
@@ -51,8 +51,13 @@ pub fn request(
     head: &FetchHead<'_>,
     partitions: impl ExactSizeIterator<Item = FetchPartition>,
 ) {
-    let api = (ApiKey::Fetch, head.version);
-    write::request(out, api, head.correlation_id, head.client_id, |out| body(out, head, partitions));
+    let header = write::RequestHeader {
+        api: ApiKey::Fetch,
+        version: head.version,
+        correlation_id: head.correlation_id,
+        client_id: head.client_id,
+    };
+    write::request(out, header, |out| body(out, head, partitions));
 }
 
 fn body(out: &mut Vec<u8>, head: &FetchHead<'_>, partitions: impl ExactSizeIterator<Item = FetchPartition>) {
@@ -94,23 +99,23 @@ fn body(out: &mut Vec<u8>, head: &FetchHead<'_>, partitions: impl ExactSizeItera
     }
 }
 
-/// What a response says as a whole.
+/// The fields of a response as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FetchAnswer {
-    /// For how many milliseconds the broker throttles this client.
+    /// The milliseconds for which the broker throttles this client.
     pub throttle_ms: i32,
-    /// What went wrong with the whole request; before version 7 nothing can.
+    /// The error of the whole request; none before version 7.
     pub error_code: ErrorCode,
 }
 
-/// What a response says of one partition.
+/// The part of a response that is about one partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FetchedPartition<'a> {
-    /// Which topic.
+    /// The topic's name.
     pub topic: &'a str,
-    /// Which partition.
+    /// The partition's number.
     pub index: i32,
-    /// What went wrong with it.
+    /// The partition's error.
     pub error_code: ErrorCode,
     /// The end of what consumers may see.
     pub high_watermark: i64,
@@ -118,7 +123,7 @@ pub struct FetchedPartition<'a> {
     pub last_stable_offset: i64,
     /// The first offset that the partition still has; -1 before version 5.
     pub log_start_offset: i64,
-    /// For [`crate::record::batches`]; the last batch may be cut off.
+    /// The bytes for [`crate::record::batches`]; the last batch may be cut off.
     pub records: &'a [u8],
 }
 

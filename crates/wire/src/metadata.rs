@@ -1,4 +1,4 @@
-//! Who leads which partition of a topic, and where the brokers are.
+//! The leaders of a topic's partitions, and the addresses of the brokers.
 
 use std::ops::RangeInclusive;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use crate::read::{Problem, Reader, Result};
 use crate::versions::ApiKey;
 use crate::write;
 
-/// What we speak. From version 4 on a broker can be told not to make a topic that is asked for; all that are still
+/// The versions that we speak. From version 4 on a broker can be told not to make a topic that is asked for; all that are still
 /// supported know it.
 pub const VERSIONS: RangeInclusive<i16> = 1..=8;
 
@@ -22,13 +22,13 @@ pub struct TopicMetadata {
     pub controller: Option<i32>,
     /// The cluster's name for itself.
     pub cluster_id: Option<String>,
-    /// Whether the topic is there, and why not.
+    /// Success, or the reason why the topic is not there.
     pub error: ErrorCode,
-    /// By index.
+    /// The partitions by index.
     pub partitions: Vec<PartitionLeader>,
 }
 
-/// Where a broker is, as it says itself on the listener that was asked.
+/// The address of a broker, as it says itself on the listener that was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broker {
     /// Node id.
@@ -39,16 +39,16 @@ pub struct Broker {
     pub port: u16,
 }
 
-/// Who leads a partition.
+/// The leader of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartitionLeader {
     /// The partition.
     pub index: i32,
     /// Node id of its leader; `None` while there is none.
     pub leader: Option<i32>,
-    /// How often the leader has changed; -1 where the broker does not say.
+    /// The number of changes of leader so far; -1 where the broker does not say.
     pub epoch: i32,
-    /// What is wrong with the partition.
+    /// The partition's error.
     pub error: ErrorCode,
 }
 
@@ -81,7 +81,7 @@ fn write_request(version: i16, topic: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// What a response says of one topic.
+/// The part of a response that is about one topic.
 ///
 /// # Errors
 /// When the bytes are no response of that version, or the topic is not in it.

@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 /// The versions that are spoken here. Requests are the same in all of them.
 pub const VERSIONS: RangeInclusive<i16> = 3..=8;
 
-/// Those of them that may carry batches of `codec`: brokers refuse Zstandard before version 7 (KIP-110).
+/// The versions that may carry batches of `codec`: brokers refuse Zstandard before version 7 (KIP-110).
 pub fn versions_for(codec: Codec) -> RangeInclusive<i16> {
     match codec {
         Codec::Zstd => 7..=*VERSIONS.end(),
@@ -21,23 +21,23 @@ pub fn versions_for(codec: Codec) -> RangeInclusive<i16> {
     }
 }
 
-/// What a partition takes in a request besides its batch.
+/// Bytes of a partition in a request besides its batch.
 pub const PARTITION_HEAD_BYTES: usize = 8;
 
-/// What a request says besides its batches. It is for one topic.
+/// The fields of a request besides its batches. It is for one topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestHead<'a> {
     /// One of [`VERSIONS`].
     pub version: i16,
-    /// What the response will say again.
+    /// The number that the response repeats.
     pub correlation_id: i32,
     /// The name that the broker knows this client by.
     pub client_id: &'a str,
     /// 0: no response at all; 1: the leader has it; -1: all in-sync replicas have it.
     pub acks: i16,
-    /// How long the broker may wait for the replicas.
+    /// The longest time that the broker may wait for the replicas.
     pub timeout_ms: i32,
-    /// Where the batches go.
+    /// The topic to write.
     pub topic: &'a str,
 }
 
@@ -49,7 +49,13 @@ pub struct RequestHead<'a> {
 /// Where the request would be 2 GiB or more; brokers take 100 MiB where nothing else is set (`socket.request.max.bytes`).
 pub fn request_head(out: &mut Vec<u8>, head: &RequestHead<'_>, partitions: usize, batches_bytes: usize) {
     let start = out.len();
-    write::request(out, (ApiKey::Produce, head.version), head.correlation_id, head.client_id, |out| {
+    let header = write::RequestHeader {
+        api: ApiKey::Produce,
+        version: head.version,
+        correlation_id: head.correlation_id,
+        client_id: head.client_id,
+    };
+    write::request(out, header, |out| {
         // No transaction.
         write::nullable_string(out, None);
         out.extend_from_slice(&head.acks.to_be_bytes());
@@ -63,7 +69,7 @@ pub fn request_head(out: &mut Vec<u8>, head: &RequestHead<'_>, partitions: usize
     out[start..start + 4].copy_from_slice(&(size as i32).to_be_bytes());
 }
 
-/// What goes before the batch of partition `index`.
+/// The bytes before the batch of partition `index`.
 #[inline]
 pub fn partition_head(index: i32, batch_len: usize) -> [u8; PARTITION_HEAD_BYTES] {
     let mut head = [0; PARTITION_HEAD_BYTES];
@@ -72,22 +78,22 @@ pub fn partition_head(index: i32, batch_len: usize) -> [u8; PARTITION_HEAD_BYTES
     head
 }
 
-/// What a response says of one partition.
+/// The part of a response that is about one partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartitionAnswer<'a> {
-    /// Which topic.
+    /// The topic's name.
     pub topic: &'a str,
-    /// Which partition.
+    /// The partition's number.
     pub index: i32,
-    /// What went wrong with it.
+    /// The partition's error.
     pub error_code: ErrorCode,
     /// The offset of the batch's first record; -1 where the broker does not say.
     pub base_offset: i64,
-    /// When the broker appended it, if it says what the time is; else -1.
+    /// The time at which the broker appended it, if the broker sets records' times; else -1.
     pub append_time_ms: i64,
     /// The first offset that the partition still has; -1 before version 5.
     pub log_start_offset: i64,
-    /// What the broker says about the error; version 8 only.
+    /// The broker's message about the error; version 8 only.
     pub message: Option<&'a str>,
 }
 

@@ -6,28 +6,28 @@
 
 use thiserror::Error;
 
-/// Why bytes are not what the protocol says they should be.
+/// The place and kind of a deviation from the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{what} at byte {at}: {problem}")]
 pub struct DecodeError {
     /// The field, in the protocol's words.
     pub what: &'static str,
-    /// Where the field begins, counted from the start of what was read.
+    /// The place of the field's first byte, counted from the start of what was read.
     pub at: usize,
-    /// What is wrong with it.
+    /// The fault.
     pub problem: Problem,
 }
 
-/// What is wrong with a field.
+/// A fault in a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Problem {
     /// The bytes end before the field does.
     #[error("{needed} bytes are needed, {left} are left")]
     Truncated {
-        /// What the field takes at least.
+        /// The least number of bytes of the field.
         needed: u64,
-        /// What there is.
+        /// The bytes that were left.
         left: usize,
     },
     /// A length or count that is negative where that has no meaning.
@@ -36,7 +36,7 @@ pub enum Problem {
     /// A number that is outside of what it may be.
     #[error("{got} is not within {least} to {most}")]
     OutOfRange {
-        /// What was read.
+        /// The value that was read.
         got: i64,
         /// The least that is right.
         least: i64,
@@ -57,7 +57,7 @@ pub enum Problem {
     Invalid(&'static str),
 }
 
-/// What reading gives.
+/// The result of reading.
 pub type Result<T, E = DecodeError> = std::result::Result<T, E>;
 
 /// Walks over bytes, and never past their end.
@@ -68,22 +68,22 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// From the start of `bytes`.
+    /// A reader from the start of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    /// How many bytes were read.
+    /// The number of bytes read.
     pub(crate) fn position(&self) -> usize {
         self.at
     }
 
-    /// How many bytes are left.
+    /// The number of bytes left.
     pub(crate) fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
 
-    /// Whether nothing is left.
+    /// True if nothing is left.
     pub fn is_empty(&self) -> bool {
         self.left() == 0
     }
@@ -188,8 +188,8 @@ impl<'a> Reader<'a> {
         self.nullable(i64::from(length), &start, what)
     }
 
-    /// How many elements an ARRAY has that cannot be null. `least_bytes` is the size of the smallest element; a count
-    /// that does not fit into what is left is an error, so it may be looped over and allocated for.
+    /// The number of elements of an ARRAY that cannot be null. `least_bytes` is the size of the smallest element; a count that
+    /// does not fit into what is left is an error, so it may be looped over and allocated for.
     pub(crate) fn array_length(&mut self, least_bytes: usize, what: &'static str) -> Result<usize> {
         let start = self.clone();
         self.nullable_array_length(least_bytes, what)?
@@ -250,7 +250,7 @@ impl<'a> Reader<'a> {
         self.unsigned_varlong(what).map(|value| (value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
-    /// That nothing is left.
+    /// Checks that nothing is left.
     pub fn end(&self, what: &'static str) -> Result<()> {
         if self.is_empty() { Ok(()) } else { Err(self.error(what, Problem::LeftOver(self.left()))) }
     }

@@ -17,16 +17,16 @@ mod tests;
 pub use header::{HeaderView, Headers};
 pub use iterate::{RecordView, Records};
 
-/// What of a batch its length does not count: the base offset and the length.
+/// The bytes of a batch that its length does not count: the base offset and the length.
 const BEFORE_LENGTH_ENDS: usize = 12;
 
-/// Where the magic number is, in batches of any kind.
+/// The place of the magic number, in batches of any kind.
 const MAGIC_AT: usize = 16;
 
 /// The least that the length says: a header without records.
 const LEAST_LENGTH: usize = crate::batch::HEADER_BYTES - BEFORE_LENGTH_ENDS;
 
-/// Who says what the time of a record is.
+/// The source of a record's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimestampType {
     /// The producer: each record has its own.
@@ -35,20 +35,20 @@ pub enum TimestampType {
     LogAppend,
 }
 
-/// One batch: its header, and where its records are.
+/// A batch: its header, and the place of its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchView<'a> {
     /// The offset of its first record; not negative.
     pub base_offset: i64,
     /// The last offset is this much after the first; not negative, and the sum is a number.
     pub last_offset_delta: i32,
-    /// How many records there should be. Fewer than offsets after compaction.
+    /// The stated number of records. Fewer than offsets after compaction.
     pub record_count: u32,
-    /// How the records are compressed.
+    /// The codec of the records.
     pub codec: Codec,
-    /// Who says what time it was.
+    /// The source of the records' times.
     pub timestamp_type: TimestampType,
-    /// What records' times count from, milliseconds since 1970.
+    /// The time that records' times count from, milliseconds since 1970.
     pub base_timestamp_ms: i64,
     /// The largest time of a record; the time of appending where the broker says the time.
     pub max_timestamp_ms: i64,
@@ -60,9 +60,9 @@ pub struct BatchView<'a> {
     pub base_sequence: i32,
     /// The leader's epoch when it was appended.
     pub leader_epoch: i32,
-    /// Whether it is part of a transaction.
+    /// True if it is part of a transaction.
     pub transactional: bool,
-    /// Whether it is a transaction's marker: its records are not anybody's data.
+    /// True if it is a transaction's marker: its records are not anybody's data.
     pub control: bool,
     bytes: &'a [u8],
 }
@@ -192,7 +192,7 @@ impl<'a> BatchView<'a> {
         self.base_offset + i64::from(self.last_offset_delta) + 1
     }
 
-    /// Whether the checksum in the header is that of the bytes.
+    /// True if the checksum in the header is that of the bytes.
     pub fn crc_is_right(&self) -> bool {
         let mut reader = Reader::new(&self.bytes[crate::batch::CRC_AT..]);
         reader.u32("CRC") == Ok(crc32c::crc32c(&self.bytes[crate::batch::CHECKED_FROM..]))

@@ -9,17 +9,17 @@ use std::ops::RangeInclusive;
 
 use crate::read::{Reader, Result};
 
-/// What we speak of SaslHandshake. Version 1 is the one after which SaslAuthenticate carries the messages.
+/// The versions of SaslHandshake that we speak. Version 1 is the one after which SaslAuthenticate carries the messages.
 pub(crate) const HANDSHAKE_VERSIONS: RangeInclusive<i16> = 1..=1;
-/// What we speak of SaslAuthenticate.
+/// The versions of SaslAuthenticate that we speak.
 pub(crate) const AUTHENTICATE_VERSIONS: RangeInclusive<i16> = 0..=1;
 
-/// Who we are and how we prove it.
+/// The user, and the mechanism that proves it.
 #[derive(Debug, Clone)]
 pub struct Sasl {
-    /// How.
+    /// The mechanism.
     pub mechanism: Mechanism,
-    /// Who.
+    /// The user's name.
     pub user: String,
     /// The proof.
     pub password: Secret,
@@ -90,7 +90,7 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// From the response's body.
+    /// Reads the response's body.
     ///
     /// # Errors
     /// When the bytes are not that.
@@ -109,14 +109,14 @@ impl Handshake {
 pub struct Authenticate<'a> {
     /// 0, or why not.
     pub error_code: i16,
-    /// Why not, in words.
+    /// The broker's reason, in words.
     pub error_message: Option<&'a str>,
     /// The mechanism's message.
     pub message: &'a [u8],
 }
 
 impl<'a> Authenticate<'a> {
-    /// From the response's body, of version 0 or 1.
+    /// Reads the response's body, of version 0 or 1.
     ///
     /// # Errors
     /// When the bytes are not that.

@@ -1,4 +1,4 @@
-//! What a TLS connection trusts, shows and checks, from PEM to a configuration of rustls; and what its errors mean.
+//! The trust, identity and checks of a TLS connection, from PEM to a configuration of rustls; and the meaning of its errors.
 //!
 //! TLS 1.2 and 1.3, with rustls on ring. The bytes are moved in `connection/stream.rs`.
 
@@ -19,27 +19,27 @@ use rustls::{AlertDescription, CertificateError, ClientConfig, RootCertStore};
 use self::verifier::Lenient;
 use crate::error::{TlsProblem, WireError};
 
-/// Where OpenSSL of common distributions looks for authorities under hashed names.
+/// The directories in which OpenSSL of common distributions looks for authorities under hashed names.
 const SYSTEM_DIRECTORIES: [&str; 2] = ["/etc/ssl/certs", "/etc/pki/tls/certs"];
 
-/// How to connect by TLS.
+/// The settings of a TLS connection.
 #[derive(Debug, Clone, Default)]
 pub struct TlsOptions {
-    /// Whose word on the broker's name is believed.
+    /// The authorities that are trusted.
     pub trust: Trust,
-    /// What we show when the broker asks who we are.
+    /// The certificate to present when the broker asks for one.
     pub identity: Option<ClientIdentity>,
-    /// How far the broker's certificate is checked.
+    /// The extent of the checks on the broker's certificate.
     pub verification: Verification,
 }
 
-/// Whose word on the broker's name is believed.
+/// The authorities that are trusted to confirm a broker's name.
 #[derive(Debug, Clone, Default)]
 pub enum Trust {
     /// The authorities that the distribution trusts; `SSL_CERT_FILE` and `SSL_CERT_DIR` count as OpenSSL has them.
     #[default]
     System,
-    /// These and no others (`ssl.ca.location`, `ssl.ca.pem`).
+    /// These authorities and no others (`ssl.ca.location`, `ssl.ca.pem`).
     Authorities(Pem),
 }
 
@@ -52,7 +52,7 @@ pub struct ClientIdentity {
     pub key: Pem,
 }
 
-/// How far the broker's certificate is checked.
+/// The extent of the checks on the broker's certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Verification {
     /// The authority and the name.
@@ -118,7 +118,7 @@ impl Pem {
     }
 }
 
-/// What rustls needs to know.
+/// The configuration of rustls.
 pub(crate) fn client_config(options: &TlsOptions) -> Result<Arc<ClientConfig>, WireError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
@@ -218,7 +218,8 @@ fn of_environment(
     Ok(certificates)
 }
 
-/// What OpenSSL would find in the directories: only files that are named by a hash. A directory of a list may be absent.
+/// The certificates that OpenSSL would find in the directories: only files that are named by a hash. A directory of a list may be
+/// absent.
 fn of_directories(directories: impl Iterator<Item = PathBuf>) -> Vec<CertificateDer<'static>> {
     let entries = directories.filter_map(|directory| std::fs::read_dir(directory).ok()).flatten();
     let hashed = entries.filter_map(Result::ok).filter(|entry| is_hashed(&entry.file_name()));

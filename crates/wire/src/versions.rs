@@ -1,4 +1,4 @@
-//! Which versions of which requests both sides speak.
+//! The versions of requests that both sides speak.
 //!
 //! A broker lists its own in answer to ApiVersions, which is asked in version 0: every broker knows it, and the answer has all
 //! that is needed.
@@ -22,14 +22,14 @@ pub enum ApiKey {
     SaslAuthenticate = 36,
 }
 
-/// What a broker speaks.
+/// The versions that a broker speaks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ApiVersions {
     ranges: Vec<(i16, RangeInclusive<i16>)>,
 }
 
 impl ApiVersions {
-    /// From the body of an ApiVersions v0 response: its error code, and what it lists.
+    /// Reads the body of an ApiVersions v0 response: its error code, and the versions that it lists.
     ///
     /// # Errors
     /// When the bytes are not that.
@@ -46,7 +46,7 @@ impl ApiVersions {
         Ok((error_code, Self { ranges }))
     }
 
-    /// What the broker speaks of an API; `None` when it does not know it.
+    /// The versions of an API that the broker speaks; `None` when it does not know it.
     #[must_use]
     pub(crate) fn range(&self, api: ApiKey) -> Option<RangeInclusive<i16>> {
         self.ranges.iter().find(|(key, _)| *key == api as i16).map(|(_, range)| range.clone())

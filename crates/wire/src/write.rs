@@ -34,20 +34,23 @@ pub(crate) fn array_length(out: &mut Vec<u8>, count: usize) {
     out.extend_from_slice(&(count as i32).to_be_bytes());
 }
 
+/// The fields of a request's header.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RequestHeader<'a> {
+    pub(crate) api: ApiKey,
+    pub(crate) version: i16,
+    pub(crate) correlation_id: i32,
+    pub(crate) client_id: &'a str,
+}
+
 /// A whole request: its size, its header (version 1: without tagged fields) and what `body` appends.
-pub(crate) fn request(
-    out: &mut Vec<u8>,
-    (api, version): (ApiKey, i16),
-    correlation_id: i32,
-    client_id: &str,
-    body: impl FnOnce(&mut Vec<u8>),
-) {
+pub(crate) fn request(out: &mut Vec<u8>, header: RequestHeader<'_>, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
-    out.extend_from_slice(&(api as i16).to_be_bytes());
-    out.extend_from_slice(&version.to_be_bytes());
-    out.extend_from_slice(&correlation_id.to_be_bytes());
-    string(out, client_id);
+    out.extend_from_slice(&(header.api as i16).to_be_bytes());
+    out.extend_from_slice(&header.version.to_be_bytes());
+    out.extend_from_slice(&header.correlation_id.to_be_bytes());
+    string(out, header.client_id);
     body(out);
     let size = (out.len() - start - 4) as i32;
     out[start..start + 4].copy_from_slice(&size.to_be_bytes());
@@ -68,7 +71,8 @@ mod tests {
     #[test]
     fn a_request_says_how_many_bytes_follow() {
         let mut out = vec![9];
-        request(&mut out, (ApiKey::Metadata, 8), 7, "me", |out| out.push(1));
+        let header = RequestHeader { api: ApiKey::Metadata, version: 8, correlation_id: 7, client_id: "me" };
+        request(&mut out, header, |out| out.push(1));
         assert_eq!(out, [9, 0, 0, 0, 13, 0, 3, 0, 8, 0, 0, 0, 7, 0, 2, b'm', b'e', 1]);
     }
 }

@@ -12,7 +12,7 @@ mod seeds;
 #[expect(unreachable_pub, reason = "the fuzz targets use it from outside")]
 mod targets;
 
-use plumb_wire::batch::{BatchBuffer, CompressedBatch, LARGEST_BATCH_BYTES, Seal};
+use plumb_wire::batch::{BatchBuffer, CompressedBatch, LARGEST_BATCH_BYTES, RecordHeader, Seal};
 use plumb_wire::compression::{Codec, Compressor, Decompressor};
 use plumb_wire::fetch;
 use plumb_wire::record::batches;
@@ -208,7 +208,7 @@ fn a_batch_that_is_used_again_allocates_nothing() {
     let mut round = || {
         batch.clear();
         for _ in 0..500 {
-            batch.push(Some(b"key"), &[1; 100], &[(b"plumb", &[0; 48])]).unwrap();
+            batch.push(Some(b"key"), &[1; 100], &[RecordHeader { name: b"plumb", value: &[0; 48] }]).unwrap();
         }
         batch.last_header_mut(3).fill(9);
         batch.seal(400, &seal);
@@ -223,7 +223,7 @@ fn reading_what_was_fetched_allocates_nothing_per_record() {
     let seed = seeds::of("fetch_response").pop().unwrap();
     let mut batch = BatchBuffer::new(1 << 20);
     for _ in 0..1_000 {
-        batch.push(None, &[1; 100], &[(b"plumb", &[0; 48])]).unwrap();
+        batch.push(None, &[1; 100], &[RecordHeader { name: b"plumb", value: &[0; 48] }]).unwrap();
     }
     let plain = batch.seal(1_000, &Seal { timestamp_ms: 1, producer: None }).to_vec();
     let mut out = CompressedBatch::new();

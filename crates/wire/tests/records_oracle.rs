@@ -6,7 +6,9 @@ use kafka_protocol::protocol::StrBytes;
 use kafka_protocol::records::{
     Compression, Record, RecordBatchDecoder, RecordBatchEncoder, RecordEncodeOptions, TimestampType,
 };
-use plumb_wire::batch::{BatchBuffer, CompressedBatch, ProducerSequence, Seal, largest_record_overhead};
+use plumb_wire::batch::{
+    BatchBuffer, CompressedBatch, ProducerSequence, RecordHeader, Seal, largest_record_overhead,
+};
 use plumb_wire::compression::{Codec, Compressor, Decompressor};
 use plumb_wire::record::batches;
 use proptest::collection::vec;
@@ -43,12 +45,13 @@ fn codec() -> impl Strategy<Value = Codec> {
 }
 
 fn push(batch: &mut BatchBuffer, record: &Plain) -> usize {
-    let headers: Vec<_> = record.headers.iter().map(|(name, value)| (name.as_bytes(), &value[..])).collect();
+    let headers: Vec<_> =
+        record.headers.iter().map(|(name, value)| RecordHeader { name: name.as_bytes(), value }).collect();
     let at = batch.len();
     let before = batch.size_bytes(at);
     assert_eq!(batch.push(record.key.as_deref(), &record.value, &headers), Ok(at));
     let took = batch.size_bytes(at + 1) - before;
-    let content: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+    let content: usize = headers.iter().map(|header| header.name.len() + header.value.len()).sum();
     let content = content + record.value.len() + record.key.as_ref().map_or(0, Vec::len);
     assert!(took <= content + largest_record_overhead(headers.len()));
     at

@@ -84,7 +84,7 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
 ];
 
 /// The command line with its examples.
-pub fn command() -> Command {
+pub(crate) fn command() -> Command {
     EXAMPLES.iter().fold(Arguments::command(), |command, (path, examples)| with(command, path, examples))
 }
 

@@ -5,25 +5,26 @@ mod memory;
 mod network;
 mod storage;
 
-pub use crypto::{CryptoArgs, EngineWord};
-pub use memory::MemoryArgs;
-pub use network::NetworkArgs;
-pub use storage::{Counts, Methods, StorageArgs};
+pub(crate) use crypto::CryptoArgs;
+pub(crate) use memory::MemoryArgs;
+pub(crate) use network::NetworkArgs;
+pub(crate) use storage::{Counts, StorageArgs};
 
 use clap::{Args, Subcommand, ValueEnum};
 use plumb_model::units::Nanos;
+use std::path::PathBuf;
 
 /// `plumb probe`
 #[derive(Debug, Args)]
-pub struct ProbeArgs {
+pub(crate) struct ProbeArgs {
     /// What to look at.
     #[command(subcommand)]
-    pub command: ProbeCommand,
+    pub(crate) command: ProbeCommand,
 }
 
 /// What to look at.
 #[derive(Debug, Subcommand)]
-pub enum ProbeCommand {
+pub(crate) enum ProbeCommand {
     /// How fast directories commit and stream, and what is behind them
     Storage(StorageArgs),
     /// How fast this host encrypts, hashes and signs, and which instructions it hides
@@ -38,35 +39,60 @@ pub enum ProbeCommand {
     Facts(FactsArgs),
 }
 
+impl ProbeCommand {
+    /// Where the result goes.
+    pub(crate) fn result(&self) -> &ProbeResultArgs {
+        match self {
+            ProbeCommand::Storage(arguments) => &arguments.result,
+            ProbeCommand::Crypto(arguments) => &arguments.result,
+            ProbeCommand::Memory(arguments) => &arguments.result,
+            ProbeCommand::Network(arguments) => &arguments.result,
+            ProbeCommand::Clock(arguments) => &arguments.result,
+            ProbeCommand::Facts(arguments) => &arguments.result,
+        }
+    }
+}
+
 /// How a probe prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ProbeOutput {
+pub(crate) enum ProbeOutput {
     /// For people.
     Text,
     /// The whole result, for programs and for `--compare`.
     Json,
 }
 
-/// `plumb probe facts`
+/// Where a probe's result goes.
 #[derive(Debug, Args)]
-pub struct FactsArgs {
-    /// Show where each fact was read
-    #[arg(long)]
-    pub sources: bool,
+pub(crate) struct ProbeResultArgs {
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
-    pub output: ProbeOutput,
+    pub(crate) output: ProbeOutput,
+    /// Also keep the result and its page in this directory; `plumb report DIR` shows it again
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// `plumb probe facts`
+#[derive(Debug, Args)]
+pub(crate) struct FactsArgs {
+    /// Show where each fact was read
+    #[arg(long)]
+    pub(crate) sources: bool,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub(crate) result: ProbeResultArgs,
 }
 
 /// `plumb probe clock`
 #[derive(Debug, Args)]
-pub struct ClockArgs {
+pub(crate) struct ClockArgs {
     /// How long each timer and each schedule is watched; there are nine, and p99 at 1,000/s needs more than a second
     #[arg(long, value_name = "TIME", default_value = "1200ms", value_parser = watched)]
-    pub duration: Nanos,
-    /// What to print on standard output
-    #[arg(long, value_enum, default_value = "text")]
-    pub output: ProbeOutput,
+    pub(crate) duration: Nanos,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub(crate) result: ProbeResultArgs,
 }
 
 fn watched(text: &str) -> Result<Nanos, String> {

@@ -10,146 +10,152 @@ const MACHINE: &str = "A broker's machine (what is not given stays unknown, and 
 
 /// A quantity, and how it was written.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub(crate) struct Said {
     /// In the unit of its kind.
-    pub value: f64,
+    pub(crate) value: f64,
     /// As written.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// `plumb size`
 #[derive(Debug, Args)]
-pub struct SizeArgs {
+pub(crate) struct SizeArgs {
     /// Messages per second: 1.6M/s
     #[arg(long, value_name = "RATE", value_parser = rate, help_heading = LOAD)]
-    pub messages: Option<Said>,
+    pub(crate) messages: Option<Said>,
     /// Bytes of a message: 240KB
     #[arg(long, value_parser = bytes, help_heading = LOAD)]
-    pub size: Option<Said>,
+    pub(crate) size: Option<Said>,
     /// Bytes per second: 800GB/s; beside --messages and --size it is checked against them
     #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = LOAD)]
-    pub bytes: Option<Said>,
+    pub(crate) bytes: Option<Said>,
     /// Bytes before compression over bytes after it [default: 1]
     #[arg(long, value_name = "RATIO", help_heading = LOAD)]
-    pub compression: Option<f64>,
+    pub(crate) compression: Option<f64>,
     /// Peak over mean [default: 1]
     #[arg(long, value_name = "FACTOR", help_heading = LOAD)]
-    pub peak: Option<f64>,
+    pub(crate) peak: Option<f64>,
 
     /// Copies of each record [default: 3]
     #[arg(long, value_name = "N", help_heading = CLUSTER)]
-    pub replication: Option<u32>,
+    pub(crate) replication: Option<u32>,
     /// Consumer groups that read everything; a fraction is bytes out over bytes in [default: 1]
     #[arg(long, value_name = "N", help_heading = CLUSTER)]
-    pub groups: Option<f64>,
+    pub(crate) groups: Option<f64>,
     /// How long records are kept: 24h, 7d
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = CLUSTER)]
-    pub retention: Option<Said>,
+    pub(crate) retention: Option<Said>,
     /// What is encrypted [default: off]
     #[arg(long, value_enum, help_heading = CLUSTER)]
-    pub tls: Option<TlsWord>,
+    pub(crate) tls: Option<TlsWord>,
     /// When a broker syncs a record to its device [default: os]
     #[arg(long, value_enum, value_name = "POLICY", help_heading = CLUSTER)]
-    pub flush: Option<FlushWord>,
+    pub(crate) flush: Option<FlushWord>,
     /// Bytes of one produce request for one partition; with group commit, the most that a sync covers
     #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = CLUSTER)]
-    pub batch: Option<Said>,
+    pub(crate) batch: Option<Said>,
     /// Partitions in all
     #[arg(long, value_name = "N", help_heading = CLUSTER)]
-    pub partitions: Option<u64>,
+    pub(crate) partitions: Option<u64>,
     /// Connections that produce
     #[arg(long, value_name = "N", help_heading = CLUSTER)]
-    pub connections: Option<u64>,
+    pub(crate) connections: Option<u64>,
     /// Zones over which brokers are spread [default: 3]
     #[arg(long, value_name = "N", help_heading = CLUSTER)]
-    pub zones: Option<u32>,
+    pub(crate) zones: Option<u32>,
     /// What may fail without the load being turned away [default: zone]
     #[arg(long, value_enum, value_name = "WHAT", help_heading = CLUSTER)]
-    pub reserve: Option<ReserveWord>,
-    /// Closed segments go to tiered storage
+    pub(crate) reserve: Option<ReserveWord>,
+    /// Closed segments are copied to tiered storage
     #[arg(long, help_heading = CLUSTER)]
-    pub tiered: bool,
+    pub(crate) tiered: bool,
+    /// How long records stay at the brokers where tiered storage has them too (local.retention.ms): 6h [default: all of --retention]
+    #[arg(long, value_name = "TIME", value_parser = seconds, requires = "tiered", help_heading = CLUSTER)]
+    pub(crate) local_retention: Option<Said>,
     /// Brokers that are there already: how full each bound is
     #[arg(long, value_name = "N", help_heading = CLUSTER)]
-    pub brokers: Option<u64>,
+    pub(crate) brokers: Option<u64>,
     /// Most brokers that one cluster is to have, by your vendor's limit or your own: the plan is told in clusters
     #[arg(long, value_name = "N", help_heading = CLUSTER)]
-    pub brokers_per_cluster: Option<u64>,
+    pub(crate) brokers_per_cluster: Option<u64>,
 
     /// A published machine type, or `list`
     #[arg(long, value_name = "NAME", help_heading = MACHINE)]
-    pub machine: Option<String>,
+    pub(crate) machine: Option<String>,
     /// A run of plumb's: what its brokers carried, and their CPU time
     #[arg(long, value_name = "RUN", help_heading = MACHINE)]
-    pub from: Option<PathBuf>,
+    pub(crate) from: Option<PathBuf>,
     /// The run's step to take [default: the one with the most bytes per second]
     #[arg(long, value_name = "NAME", requires = "from", help_heading = MACHINE)]
-    pub step: Option<String>,
+    pub(crate) step: Option<String>,
     /// Sustained write rate of the log's devices: 500MiB/s
     #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
-    pub disk: Option<Said>,
+    pub(crate) disk: Option<Said>,
     /// Sustained rate to storage over a network (EBS)
     #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
-    pub storage_network: Option<Said>,
+    pub(crate) storage_network: Option<Said>,
     /// Sustained rate of the NIC, each way: 10Gbit/s
     #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
-    pub nic: Option<Said>,
+    pub(crate) nic: Option<Said>,
     /// What a broker takes in from producers, by its vendor or by your own measurement
     #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
-    pub ingress: Option<Said>,
+    pub(crate) ingress: Option<Said>,
     /// What a broker gives out to consumers, likewise
     #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
-    pub egress: Option<Said>,
+    pub(crate) egress: Option<Said>,
     /// Time of one sync to the device: 2ms
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = MACHINE)]
-    pub fsync: Option<Said>,
+    pub(crate) fsync: Option<Said>,
     /// AES-GCM rate of one core with the brokers' TLS provider: 4GiB/s
     #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
-    pub aes: Option<Said>,
+    pub(crate) aes: Option<Said>,
     /// Cores
     #[arg(long, value_name = "N", help_heading = MACHINE)]
-    pub cores: Option<f64>,
+    pub(crate) cores: Option<f64>,
     /// CPU seconds that brokers spend on 10^9 bytes from producers, all copies and groups together
     #[arg(long, value_name = "SECONDS", help_heading = MACHINE)]
-    pub cpu_per_gb: Option<f64>,
+    pub(crate) cpu_per_gb: Option<f64>,
     /// Memory: 64GiB
     #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = MACHINE)]
-    pub memory: Option<Said>,
+    pub(crate) memory: Option<Said>,
     /// Memory that each replica of a partition takes (Redpanda: 2MB)
     #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = MACHINE)]
-    pub memory_per_replica: Option<Said>,
+    pub(crate) memory_per_replica: Option<Said>,
     /// Rate of the memory: 100GB/s
     #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
-    pub memory_bandwidth: Option<Said>,
+    pub(crate) memory_bandwidth: Option<Said>,
     /// Space for logs: 2TiB
     #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = MACHINE)]
-    pub storage: Option<Said>,
+    pub(crate) storage: Option<Said>,
     /// Replicas of partitions that a broker should hold at most
     #[arg(long, value_name = "N", help_heading = MACHINE)]
-    pub replicas: Option<f64>,
+    pub(crate) replicas: Option<f64>,
     /// Broker's total time of a produce request (TotalTimeMs)
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = MACHINE)]
-    pub service_time: Option<Said>,
+    pub(crate) service_time: Option<Said>,
     /// Broker's time to append one batch (LocalTimeMs)
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = MACHINE)]
-    pub append_time: Option<Said>,
+    pub(crate) append_time: Option<Said>,
     /// Round trip of a follower's fetch
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = MACHINE)]
-    pub fetch_round_trip: Option<Said>,
+    pub(crate) fetch_round_trip: Option<Said>,
     /// Share of disk, NIC and vendor's limits that a plan uses [default: the machine's, or 0.5]
     #[arg(long, value_name = "SHARE", help_heading = MACHINE)]
-    pub utilisation: Option<f64>,
+    pub(crate) utilisation: Option<f64>,
     /// Replace an assumption; may be repeated. `--assume list` shows them
     #[arg(long, value_name = "NAME=VALUE")]
-    pub assume: Vec<String>,
+    pub(crate) assume: Vec<String>,
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
-    pub output: SizeOutput,
+    pub(crate) output: SizeOutput,
+    /// Also keep the sizing and its page in this directory; `plumb report DIR` shows it again
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// How to print a sizing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SizeOutput {
+pub(crate) enum SizeOutput {
     /// For people.
     Text,
     /// All of it, for programs.
@@ -158,7 +164,7 @@ pub enum SizeOutput {
 
 /// What is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum TlsWord {
+pub(crate) enum TlsWord {
     /// Nothing
     Off,
     /// Producers and consumers
@@ -169,7 +175,7 @@ pub enum TlsWord {
 
 /// When a broker syncs a record to its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FlushWord {
+pub(crate) enum FlushWord {
     /// When the operating system does: Kafka's default
     Os,
     /// Before it is acknowledged
@@ -178,7 +184,7 @@ pub enum FlushWord {
 
 /// What may fail without the load being turned away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ReserveWord {
+pub(crate) enum ReserveWord {
     /// Nothing
     Nothing,
     /// One broker

@@ -17,87 +17,88 @@ const RUN: &str = "The run";
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("cluster").required(true).args(["lab", "bootstrap", "resume"]))]
 #[command(group = clap::ArgGroup::new("length").args(["count", "duration"]))]
-pub struct ThroughputArgs {
+pub(crate) struct ThroughputArgs {
     /// A real broker on this machine, for this run
     #[arg(long, help_heading = CLUSTER)]
-    pub lab: bool,
+    pub(crate) lab: bool,
     /// The cluster: host:port,...
     #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS", help_heading = CLUSTER)]
-    pub bootstrap: Option<String>,
+    pub(crate) bootstrap: Option<String>,
     /// Client properties (security), as for the Java client or librdkafka
     #[arg(long, value_name = "FILE", requires = "bootstrap", help_heading = CLUSTER)]
-    pub config: Option<String>,
+    pub(crate) config: Option<String>,
     /// Where a broker serves its metrics in Prometheus' format (JMX exporter), http or https; once for each broker
     #[arg(long, value_name = "URL", requires = "bootstrap", help_heading = CLUSTER)]
-    pub metrics: Vec<String>,
+    pub(crate) metrics: Vec<String>,
     /// A directory for the lab's logs, by the name under which results show it; once for each device, the reference of the others first
     #[arg(long, value_name = "NAME=DIR", requires = "lab", value_parser = parse_log_dir, help_heading = CLUSTER)]
-    pub log_dir: Vec<(String, String)>,
-    /// Every broker of the lab has all log directories, instead of a broker for each
-    #[arg(long, requires = "log_dir", help_heading = CLUSTER)]
-    pub log_dirs_together: bool,
+    pub(crate) log_dir: Vec<(String, String)>,
+    /// Every broker of the lab has all log directories, instead of a broker for each; with 1..4, the first one, two, three and four
+    /// of them in turns, each on a lab of its own
+    #[arg(long, requires = "log_dir", value_parser = parse_numbers, value_name = "RANGE", num_args = 0..=1, help_heading = CLUSTER)]
+    pub(crate) log_dirs_together: Option<Option<OneOrMany<u32>>>,
     /// Partitions of the topics that are made for the run [default: 6]
     #[arg(long, conflicts_with = "topic", value_parser = parse_numbers, value_name = "N", help_heading = CLUSTER)]
-    pub partitions: Option<OneOrMany<u32>>,
+    pub(crate) partitions: Option<OneOrMany<u32>>,
     /// Replicas of each [default: 1]
     #[arg(long, conflicts_with = "topic", value_parser = parse_numbers, value_name = "N", help_heading = CLUSTER)]
-    pub replication: Option<OneOrMany<u32>>,
+    pub(crate) replication: Option<OneOrMany<u32>>,
     /// An existing topic to use as it is; it is never altered or deleted
     #[arg(long, help_heading = CLUSTER)]
-    pub topic: Option<String>,
+    pub(crate) topic: Option<String>,
 
     /// Size of each value: 1KiB, or a list such as 100B,1KiB,240KiB; of a topic that is only read, the records tell it
     #[arg(long, value_name = "SIZES", value_parser = parse_sizes, help_heading = LOAD)]
-    pub size: Option<OneOrMany<SizeWords>>,
+    pub(crate) size: Option<OneOrMany<SizeWords>>,
     /// The client that drives it: wire (Plumb's own), librdkafka, or both [default: wire]
     #[arg(long, value_name = "DRIVER", value_parser = parse_drivers, help_heading = LOAD)]
-    pub driver: Option<OneOrMany<Driver>>,
+    pub(crate) driver: Option<OneOrMany<Driver>>,
     /// Producer clients: 4, a list 1,2,4, or a range 1..30 or "1..30 step 5" [default: 1]
     #[arg(long, value_name = "RANGE", value_parser = parse_numbers, help_heading = LOAD)]
-    pub producers: Option<OneOrMany<u32>>,
+    pub(crate) producers: Option<OneOrMany<u32>>,
     /// Consumer clients, in one group [default: 1 where the mode has consumers]
     #[arg(long, value_name = "RANGE", value_parser = parse_numbers, help_heading = LOAD)]
-    pub consumers: Option<OneOrMany<u32>>,
+    pub(crate) consumers: Option<OneOrMany<u32>>,
     /// Who is at work in the measured part [default: produce]
     #[arg(long, value_enum, help_heading = LOAD)]
-    pub mode: Option<ModeWord>,
+    pub(crate) mode: Option<ModeWord>,
     /// With --mode backlog: bytes of values that wait before the consumers begin [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = LOAD)]
-    pub backlog: Option<Bytes>,
+    pub(crate) backlog: Option<Bytes>,
     /// Which acknowledgement a producer waits for: 0, 1 or all [default: all]
     #[arg(long, value_name = "ACKS", value_parser = parse_acks, help_heading = LOAD)]
-    pub acks: Option<OneOrMany<Scalar>>,
+    pub(crate) acks: Option<OneOrMany<Scalar>>,
     /// A client property under test; `producer.` or `consumer.` in front limits it to one side
     #[arg(short = 'X', value_name = "KEY=VALUE", help_heading = LOAD)]
-    pub property: Vec<String>,
+    pub(crate) property: Vec<String>,
     /// Messages per second (5000, 10k, 1.6M/s), or max: as fast as possible [default: max]
     #[arg(long, value_name = "RATE", value_parser = parse_rates, conflicts_with = "goal", help_heading = LOAD)]
-    pub rate: Option<OneOrMany<RateWords>>,
+    pub(crate) rate: Option<OneOrMany<RateWords>>,
     /// Find the highest rate at which this holds: p99=20ms, 'p99<20ms', "acknowledge p99.9=50ms"
     #[arg(long, value_name = "GOAL", value_parser = parse_goal, help_heading = LOAD)]
-    pub goal: Option<GoalWords>,
+    pub(crate) goal: Option<GoalWords>,
 
     /// Measure so many messages for each setting
     #[arg(long, conflicts_with = "goal", help_heading = RUN)]
-    pub count: Option<u64>,
+    pub(crate) count: Option<u64>,
     /// Measure each setting for so long, over all its blocks; with --goal, each confirming run [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = parse_nanos, help_heading = RUN)]
-    pub duration: Option<Nanos>,
+    pub(crate) duration: Option<Nanos>,
     /// The same load before the measured part of each block [default: 2s]
     #[arg(long, value_name = "TIME", value_parser = parse_nanos, help_heading = RUN)]
-    pub warm_up: Option<Nanos>,
+    pub(crate) warm_up: Option<Nanos>,
     /// Warm up until the log's device, not the page cache, takes what is written
     #[arg(long, help_heading = RUN)]
-    pub until_device: bool,
+    pub(crate) until_device: bool,
     /// Rounds over all settings, each with fresh clients, in random order [default: 5; with --goal 3]
     #[arg(long, value_name = "N", help_heading = RUN)]
-    pub blocks: Option<u32>,
+    pub(crate) blocks: Option<u32>,
     /// Seed of everything random
     #[arg(long, value_name = "N", help_heading = RUN)]
-    pub seed: Option<u64>,
+    pub(crate) seed: Option<u64>,
     /// Measure the generator's own ceiling again, instead of taking what is stored
     #[arg(long, help_heading = RUN)]
-    pub calibrate: bool,
+    pub(crate) calibrate: bool,
     /// Go on with a run that was stopped or killed, in its directory
     #[arg(
         long,
@@ -109,15 +110,15 @@ pub struct ThroughputArgs {
             "out", "dry_run",
         ]
     )]
-    pub resume: Option<PathBuf>,
+    pub(crate) resume: Option<PathBuf>,
     /// Output.
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub(crate) output: OutputArgs,
 }
 
 /// Who is at work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ModeWord {
+pub(crate) enum ModeWord {
     /// Producers only.
     Produce,
     /// Consumers only: the topic is filled before, unmeasured, and read from its beginning.

@@ -2,7 +2,7 @@
 
 mod fleet;
 
-pub use fleet::{FleetArgs, FleetFailWord, FleetOutput, GoodWord, IntervalWord, Sampled, StratumWord};
+pub(crate) use fleet::{FleetArgs, FleetFailWord, FleetOutput, GoodWord, IntervalWord, Sampled, StratumWord};
 
 use super::{CompareOutput, LatencyArgs, OutputFormat};
 use clap::{Args, Subcommand, ValueEnum};
@@ -12,15 +12,15 @@ use std::path::PathBuf;
 
 /// `plumb trial`
 #[derive(Debug, Args)]
-pub struct TrialArgs {
+pub(crate) struct TrialArgs {
     /// What to do.
     #[command(subcommand)]
-    pub command: TrialCommand,
+    pub(crate) command: TrialCommand,
 }
 
 /// What to prove, and on what.
 #[derive(Debug, Subcommand)]
-pub enum TrialCommand {
+pub(crate) enum TrialCommand {
     /// Arms that differ in something, in interleaved pairs on one path; a verdict on each metric
     Run(Box<TrialRunArgs>),
     /// Two or more settings of the clients held against each other at a rate, from flags alone
@@ -33,10 +33,10 @@ pub enum TrialCommand {
 
 /// `plumb trial run`
 #[derive(Debug, Args)]
-pub struct TrialRunArgs {
+pub(crate) struct TrialRunArgs {
     /// The scenario with its arms, a YAML file
     #[arg(required_unless_present = "resume")]
-    pub scenario: Option<PathBuf>,
+    pub(crate) scenario: Option<PathBuf>,
     /// Go on with a trial that was stopped or killed, in its directory; what it left changed on this host is put back first
     #[arg(
         long,
@@ -46,124 +46,124 @@ pub struct TrialRunArgs {
             "seed", "quick", "anyway", "bootstrap", "config", "out", "dry_run"
         ]
     )]
-    pub resume: Option<PathBuf>,
+    pub(crate) resume: Option<PathBuf>,
     /// How the arms are held against each other.
     #[command(flatten)]
-    pub judged: JudgedArgs,
+    pub(crate) judged: JudgedArgs,
     /// Seed of everything random, such as the order of blocks [default: drawn for each trial]
     #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
+    pub(crate) seed: Option<u64>,
     /// A tenth of each block's count or duration, and 8 pairs unless --pairs says how many: a look, hardly a proof
     #[arg(long)]
-    pub quick: bool,
+    pub(crate) quick: bool,
     /// The cluster to use instead of the scenario's: host:port,...
     #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
-    pub bootstrap: Option<String>,
+    pub(crate) bootstrap: Option<String>,
     /// Client properties (security) for --bootstrap
     #[arg(long, value_name = "FILE", requires = "bootstrap")]
-    pub config: Option<String>,
+    pub(crate) config: Option<String>,
     /// What to print on standard output: text, the result as json, or every pair as csv
     #[arg(long, value_enum, default_value = "text")]
-    pub output: OutputFormat,
+    pub(crate) output: OutputFormat,
     /// Directory for the run's document and report [default: runs/TIME-NAME]
     #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    pub(crate) out: Option<PathBuf>,
     /// Print what would be done, each value with its origin, and do nothing
     #[arg(long)]
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
 }
 
 /// What holds for the arms of every trial on one path.
 #[derive(Debug, Args)]
-pub struct JudgedArgs {
+pub(crate) struct JudgedArgs {
     /// Rounds in which every arm has a block [default: 12]
     #[arg(long, value_name = "N", conflicts_with_all = ["until_decided", "max_pairs"])]
-    pub pairs: Option<u32>,
+    pub(crate) pairs: Option<u32>,
     /// Differences up to this count as none [default: 3%]
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
-    pub margin: Option<MarginWords>,
+    pub(crate) margin: Option<MarginWords>,
     /// Confidence level of every interval [default: 0.95]
     #[arg(long, value_name = "LEVEL", value_parser = level)]
-    pub level: Option<f64>,
+    pub(crate) level: Option<f64>,
     /// The metric that decides [default: end_to_end.p99, where blocks are long enough for it]
     #[arg(long, value_name = "METRIC")]
-    pub primary: Option<String>,
+    pub(crate) primary: Option<String>,
     /// Stop as soon as it is decided, by a test that allows for looking after every pair
     #[arg(long)]
-    pub until_decided: bool,
+    pub(crate) until_decided: bool,
     /// The most rounds with --until-decided [default: 40]
     #[arg(long, value_name = "N")]
-    pub max_pairs: Option<u32>,
+    pub(crate) max_pairs: Option<u32>,
     /// Start the lab's brokers anew after so many rounds; 0: never [default: six starts where arms differ in them]
     #[arg(long, value_name = "N")]
-    pub restart_every: Option<u32>,
+    pub(crate) restart_every: Option<u32>,
     /// Verdicts with which the command ends with exit code 0 [default: better,equivalent]
     #[arg(long, value_name = "VERDICTS", value_delimiter = ',')]
-    pub accept: Vec<VerdictWord>,
+    pub(crate) accept: Vec<VerdictWord>,
     /// What alone ends the command with exit code 1: worse (than what it is held against), undecided, invalid (a run whose figures are not
     /// fit for use) [default: whatever --accept does not name, and invalid]
     #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with = "accept")]
-    pub fail_on: Vec<FailWord>,
+    pub(crate) fail_on: Vec<FailWord>,
     /// Run it although an earlier trial on this very setup says that so few pairs cannot show anything
     #[arg(long)]
-    pub anyway: bool,
+    pub(crate) anyway: bool,
 }
 
 /// `plumb trial latency`
 #[derive(Debug, Args)]
-pub struct TrialLatencyArgs {
+pub(crate) struct TrialLatencyArgs {
     /// Path and load, and the reference's properties as -X.
     #[command(flatten)]
-    pub latency: LatencyArgs,
+    pub(crate) latency: LatencyArgs,
     /// What another arm has instead, KEY=VALUE, or several of them with spaces between; once for each arm
     #[arg(long, value_name = "KEY=VALUE", required = true)]
-    pub vs: Vec<String>,
+    pub(crate) vs: Vec<String>,
     /// How the arms are held against each other.
     #[command(flatten)]
-    pub judged: JudgedArgs,
+    pub(crate) judged: JudgedArgs,
 }
 
 /// `plumb trial power`
 #[derive(Debug, Args)]
-pub struct TrialPowerArgs {
+pub(crate) struct TrialPowerArgs {
     /// The scenario with its arms, a YAML file; only the reference is measured, against itself
     #[arg(required_unless_present = "from")]
-    pub scenario: Option<PathBuf>,
+    pub(crate) scenario: Option<PathBuf>,
     /// Measure nothing: take the equal arms of an earlier trial
     #[arg(long, value_name = "RUN", conflicts_with_all = ["scenario", "pilot", "bootstrap", "config", "out"])]
-    pub from: Option<PathBuf>,
+    pub(crate) from: Option<PathBuf>,
     /// Pairs of equal arms to measure [default: 8; six starts of them where pairs share a start of the brokers]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
-    pub pilot: Option<u32>,
+    pub(crate) pilot: Option<u32>,
     /// The difference that is to be seen, such as 5%
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
-    pub detect: Option<MarginWords>,
+    pub(crate) detect: Option<MarginWords>,
     /// Differences up to this count as none [default: the scenario's]
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
-    pub margin: Option<MarginWords>,
+    pub(crate) margin: Option<MarginWords>,
     /// Confidence level of the trial that is meant [default: the scenario's]
     #[arg(long, value_name = "LEVEL", value_parser = level)]
-    pub level: Option<f64>,
+    pub(crate) level: Option<f64>,
     /// Show no design with more pairs
     #[arg(long, value_name = "N", default_value_t = 100)]
-    pub pairs_max: u32,
+    pub(crate) pairs_max: u32,
     /// The cluster to use instead of the scenario's: host:port,...
     #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
-    pub bootstrap: Option<String>,
+    pub(crate) bootstrap: Option<String>,
     /// Client properties (security) for --bootstrap
     #[arg(long, value_name = "FILE", requires = "bootstrap")]
-    pub config: Option<String>,
+    pub(crate) config: Option<String>,
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
-    pub output: CompareOutput,
+    pub(crate) output: CompareOutput,
     /// Directory for the pilot's document and report [default: runs/TIME-NAME-pilot]
     #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// What may end a trial with exit code 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FailWord {
+pub(crate) enum FailWord {
     /// An arm is worse than what it is held against
     Worse,
     /// The figures of the run are not fit for use
@@ -174,7 +174,7 @@ pub enum FailWord {
 
 /// A verdict as a flag names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum VerdictWord {
+pub(crate) enum VerdictWord {
     /// Better than what it is held against
     Better,
     /// Any difference is smaller than the margin

@@ -8,6 +8,7 @@ use crate::compat::seconds::Seconds;
 use crate::errors::UsageError;
 use crate::{handed_over, printer, progress, stop};
 use anyhow::{Result, anyhow};
+use plumb_model::document::RunDocument;
 use plumb_model::finding::{Finding, Severity};
 use plumb_model::plan::{Driver, Origin};
 use plumb_model::resolve::{Sources, resolve};
@@ -27,7 +28,7 @@ pub(super) fn compat(arguments: &CompatArgs) -> Result<End> {
             let step = &document.steps[0];
             let seconds = Seconds::read(dir.path(), step);
             printer::out(&producer::output(step, &seconds, tool.reporting_interval));
-            say(&producer::corrections(step), &document.findings);
+            say(&producer::corrections(step), document);
             handed_over.say();
             Ok(end_of(document))
         }
@@ -42,7 +43,7 @@ pub(super) fn compat(arguments: &CompatArgs) -> Result<End> {
                 return Err(consumer::without_rate(step.counts.received, tool).into());
             };
             printer::out(&row);
-            say(&corrections, &document.findings);
+            say(&corrections, document);
             handed_over.say();
             Ok(end_of(document))
         }
@@ -89,11 +90,29 @@ fn run(scenario: &Scenario, notes: &[String], arguments: &CompatArgs) -> Result<
 }
 
 /// What the lines leave out, and what makes their figures doubtful.
-fn say(corrections: &[String], findings: &[Finding]) {
+fn say(corrections: &[String], document: &RunDocument) {
     for correction in corrections {
         printer::note(&format!("plumb: {correction}"));
     }
-    for finding in findings.iter().filter(|finding| finding.severity != Severity::Note) {
-        printer::note(&format!("plumb: {}: {}", finding.id, finding.claim));
+    let findings = document.validity.reasons.iter().chain(&document.findings);
+    for finding in findings.filter(|finding| finding.severity != Severity::Note) {
+        printer::note(&format!("plumb: {}", sentence(finding)));
     }
+}
+
+/// A finding in one line, with what it rests on.
+fn sentence(finding: &Finding) -> String {
+    let evidence = finding.evidence.iter().map(|seen| match &seen.expected {
+        Some(expected) => format!("{} {}, expected {expected}", seen.what, seen.value),
+        None => format!("{} {}", seen.what, seen.value),
+    });
+    let evidence: Vec<String> = evidence.collect();
+    let severity = match finding.severity {
+        Severity::Note => "note",
+        Severity::Suspect => "suspect",
+        Severity::Invalid => "invalid",
+    };
+    let rests_on = if evidence.is_empty() { String::new() } else { format!(" ({})", evidence.join("; ")) };
+    let claim = finding.claim.trim_end_matches('.');
+    format!("{severity}: {claim}{rests_on} (plumb explain {})", finding.id)
 }

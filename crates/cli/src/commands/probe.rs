@@ -9,14 +9,18 @@ mod network;
 mod storage;
 
 use super::End;
-use crate::args::probe::{ProbeArgs, ProbeCommand, ProbeOutput};
-use crate::printer;
+use crate::args::probe::{ProbeArgs, ProbeCommand, ProbeOutput, ProbeResultArgs};
+use crate::result_dir::{ResultKind, Shown};
+use crate::{printer, result_dir};
 use anyhow::Result;
-use plumb_report::text::TextStyle;
+use plumb_report::sheet::Sheet;
 use plumb_session::probe::Probed;
 use serde::Serialize;
 
 pub(super) fn probe(arguments: &ProbeArgs) -> Result<End> {
+    if let Some(directory) = &arguments.command.result().out {
+        result_dir::refuse_taken(directory, &[])?;
+    }
     match &arguments.command {
         ProbeCommand::Storage(arguments) => storage::storage(arguments),
         ProbeCommand::Crypto(arguments) => crypto::crypto(arguments),
@@ -27,13 +31,15 @@ pub(super) fn probe(arguments: &ProbeArgs) -> Result<End> {
     }
 }
 
-/// Shows what a probe came to, also where an error ended it: what was measured is worth having all the same.
+/// Keeps and shows what a probe came to, also where an error ended it: what was measured is worth having all the same.
 fn end<D: Serialize>(
     probed: Probed<D>,
-    output: ProbeOutput,
-    render: impl FnOnce(&D, TextStyle) -> String,
+    result: &ProbeResultArgs,
+    sheet: fn(&D) -> Sheet,
+    command: &str,
 ) -> Result<End> {
-    print(&probed.document, output, render)?;
+    let shown = Shown::sheet(&probed.document, &sheet(&probed.document), command)?;
+    keep_and_show(&shown, result)?;
     if let Some(error) = probed.error {
         return Err(error.into());
     }
@@ -44,14 +50,10 @@ fn end<D: Serialize>(
     })
 }
 
-fn print<D: Serialize>(
-    document: &D,
-    output: ProbeOutput,
-    render: impl FnOnce(&D, TextStyle) -> String,
-) -> Result<()> {
-    printer::out(&match output {
-        ProbeOutput::Text => render(document, printer::style()),
-        ProbeOutput::Json => format!("{}\n", serde_json::to_string_pretty(document)?),
+fn keep_and_show(shown: &Shown, result: &ProbeResultArgs) -> Result<()> {
+    printer::out(match result.output {
+        ProbeOutput::Text => &shown.text,
+        ProbeOutput::Json => &shown.json,
     });
-    Ok(())
+    result.out.as_ref().map_or(Ok(()), |directory| result_dir::write(directory, ResultKind::Probe, shown))
 }

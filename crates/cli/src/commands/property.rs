@@ -48,12 +48,20 @@ const CONSUMER_ONLY_STARTS: &[&str] = &[
 
 /// Puts a property of -X to the client that it belongs to, or to both.
 pub(super) fn place(property: &str, setup: &mut SetupWords, sources: &mut Sources) -> Result<(), UsageError> {
-    place_at(("setups.0", "-X"), property, setup, sources)
+    place_at(FlagPlace { path: "setups.0", flag: "-X" }, property, setup, sources)
+}
+
+/// Where a flag's property goes.
+pub(super) struct FlagPlace<'a> {
+    /// The setup or arm in the scenario, such as `setups.0`.
+    pub(super) path: &'a str,
+    /// The flag that says it.
+    pub(super) flag: &'a str,
 }
 
 /// The same of a property that another flag says, of what stands at this path.
 pub(super) fn place_at(
-    (path, flag): (&str, &str),
+    FlagPlace { path, flag }: FlagPlace<'_>,
     property: &str,
     setup: &mut SetupWords,
     sources: &mut Sources,

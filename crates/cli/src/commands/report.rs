@@ -5,6 +5,7 @@ use crate::args::{OutputFormat, ReportArgs, ReportFormat};
 use crate::compat::seconds::Seconds;
 use crate::conditions::Conditions;
 use crate::errors::UsageError;
+use crate::result_dir::{self, Shown};
 use crate::{install_dir, judged, printer};
 use anyhow::{Context, Result};
 use plumb_model::document::RunDocument;
@@ -17,6 +18,9 @@ pub(super) fn report(arguments: &ReportArgs) -> Result<End> {
     if arguments.out.is_some() && arguments.output != ReportFormat::Omb {
         let hint = "--html FILE writes the page; --output json > FILE the document";
         return Err(UsageError::new("--out is for --output omb", hint).into());
+    }
+    if let Some(shown) = result_dir::read(&arguments.run)? {
+        return show_result(&shown, arguments);
     }
     let document = judged::read(&arguments.run)?;
     if let Some(path) = &arguments.html {
@@ -48,6 +52,30 @@ pub(super) fn report(arguments: &ReportArgs) -> Result<End> {
     // Looking at a run that was stopped is no interruption.
     let end = if document.validity.verdict == ValidityVerdict::Invalid { End::Found } else { End::Done };
     Ok(end.unless(passes))
+}
+
+/// Shows a result that is no run.
+fn show_result(shown: &Shown, arguments: &ReportArgs) -> Result<End> {
+    let of_a_run = [
+        (arguments.install.is_some(), "--install"),
+        (arguments.all_figures, "--all-figures"),
+        (!arguments.conditions.fail_if.is_empty(), "--fail-if"),
+        (arguments.conditions.junit.is_some(), "--junit"),
+        (arguments.output == ReportFormat::Csv, "--output csv"),
+        (arguments.output == ReportFormat::Omb, "--output omb"),
+    ];
+    if let Some((_, flag)) = of_a_run.into_iter().find(|(given, _)| *given) {
+        let message = format!("{flag} is for a run, and {} is none", arguments.run.display());
+        return Err(
+            UsageError::new(message, "--output text or json, and --html FILE, show any result").into()
+        );
+    }
+    if let Some(path) = &arguments.html {
+        fs_err::write(path, &shown.page).context("cannot write the page")?;
+        printer::remark(&format!("report: {}", path.display()));
+    }
+    printer::out(if arguments.output == ReportFormat::Json { &shown.json } else { &shown.text });
+    Ok(if shown.found { End::Found } else { End::Done })
 }
 
 /// A result file of the Open Messaging Benchmark for each step.

@@ -31,14 +31,15 @@ pub(super) fn run(arguments: &RunArgs) -> Result<End> {
         quicken(&mut scenario, &mut sources, "--quick");
     }
     if let Some(bootstrap) = &arguments.bootstrap {
-        use_brokers((bootstrap, arguments.config.as_deref()), &mut scenario, &mut sources);
+        use_brokers(bootstrap, arguments.config.as_deref(), &mut scenario, &mut sources);
     }
     carry_out(resolve(&scenario, &sources)?, &arguments.output)
 }
 
 /// The brokers of the flags take the place of the whole cluster that the file names.
 pub(super) fn use_brokers(
-    (bootstrap, config): (&str, Option<&str>),
+    bootstrap: &str,
+    config: Option<&str>,
     scenario: &mut Scenario,
     sources: &mut Sources,
 ) {

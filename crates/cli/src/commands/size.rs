@@ -1,13 +1,14 @@
 //! `plumb size`: how many brokers a target load needs, by physics and by plan.
 
 mod machine;
-mod sheet;
+pub(crate) mod sheet;
 mod target;
 
 use super::End;
 use crate::args::size::{SizeArgs, SizeOutput};
 use crate::errors::UsageError;
-use crate::printer;
+use crate::result_dir::{ResultKind, Shown};
+use crate::{printer, result_dir};
 use anyhow::Result;
 use plumb_judge::capacity::{self, Assumptions, CapacityError};
 use plumb_model::finding::ValidityVerdict;
@@ -24,15 +25,22 @@ pub(super) fn size(arguments: &SizeArgs) -> Result<End> {
         printer::out(&sheet::assumptions(arguments.output)?);
         return Ok(End::Done);
     }
+    if let Some(directory) = &arguments.out {
+        result_dir::refuse_taken(directory, &[])?;
+    }
     let assumptions = assumptions(arguments)?;
     let machine::Known { machine, cautions, verdict } = machine::known(arguments)?;
     let target = target::target(arguments);
     let mut sizing = capacity::size(&target, &machine, &assumptions).map_err(|error| usage(&error))?;
     sizing.cautions.extend(cautions);
-    printer::out(&match arguments.output {
-        SizeOutput::Text => plumb_report::size_text::render(&sheet::sheet(&sizing), printer::style()),
-        SizeOutput::Json => format!("{}\n", serde_json::to_string_pretty(&sizing)?),
+    let shown = Shown::sheet(&sizing, &sheet::sheet(&sizing), "size")?;
+    printer::out(match arguments.output {
+        SizeOutput::Text => &shown.text,
+        SizeOutput::Json => &shown.json,
     });
+    if let Some(directory) = &arguments.out {
+        result_dir::write(directory, ResultKind::Size, &shown)?;
+    }
     let found = !sizing.contradictions.is_empty() || verdict == Some(ValidityVerdict::Invalid);
     Ok(if found { End::Found } else { End::Done })
 }

@@ -85,10 +85,11 @@ fn scenario(arguments: &ThroughputArgs) -> Result<(Scenario, Sources), UsageErro
 }
 
 fn cluster(arguments: &ThroughputArgs) -> ClusterWords {
-    let together = arguments.log_dirs_together.then_some(LogDirLayout::Together);
+    let together = arguments.log_dirs_together.as_ref();
     let lab = || LabWords {
         log_dirs: LogDirsWords(arguments.log_dir.clone()),
-        log_dir_layout: together,
+        log_dir_layout: together.map(|_| LogDirLayout::Together),
+        log_dirs_used: together.cloned().flatten(),
         ..LabWords::default()
     };
     ClusterWords {
@@ -105,7 +106,8 @@ fn mode(arguments: &ThroughputArgs) -> Result<Mode, UsageError> {
         let hint = "add --mode backlog, or leave --backlog out";
         return Err(UsageError::new("--backlog says how much waits for consumers that wait", hint));
     }
-    if let Some((name, _)) = twice(&arguments.log_dir) {
+    let names: Vec<&str> = arguments.log_dir.iter().map(|(name, _)| name.as_str()).collect();
+    if let Some(name) = twice(&names) {
         let hint = "give each directory a name of its own";
         return Err(UsageError::new(format!("two log directories are called {name:?}"), hint));
     }
@@ -126,10 +128,9 @@ fn mode(arguments: &ThroughputArgs) -> Result<Mode, UsageError> {
     })
 }
 
-/// A log directory whose name an earlier one has.
-fn twice(directories: &[(String, String)]) -> Option<&(String, String)> {
-    let named_before = |at: usize| directories[..at].iter().any(|(name, _)| *name == directories[at].0);
-    (0..directories.len()).find(|at| named_before(*at)).map(|at| &directories[at])
+/// The first name that an earlier one equals.
+fn twice<'a>(names: &[&'a str]) -> Option<&'a str> {
+    (0..names.len()).find(|at| names[..*at].contains(&names[*at])).map(|at| names[at])
 }
 
 /// A setting with fewer messages than blocks has a block for each message.
@@ -147,7 +148,8 @@ fn note_flags(arguments: &ThroughputArgs, sources: &mut Sources) {
         ("cluster.config", "--config", arguments.config.is_some()),
         ("cluster.metrics", "--metrics", !arguments.metrics.is_empty()),
         ("cluster.lab.log_dirs", "--log-dir", !arguments.log_dir.is_empty()),
-        ("cluster.lab.log_dir_layout", "--log-dirs-together", arguments.log_dirs_together),
+        ("cluster.lab.log_dir_layout", "--log-dirs-together", arguments.log_dirs_together.is_some()),
+        ("cluster.lab.log_dirs_used", "--log-dirs-together", arguments.log_dirs_together.is_some()),
         ("driver", "--driver", arguments.driver.is_some()),
         ("goal", "--goal", arguments.goal.is_some()),
         ("blocks", "--blocks", arguments.blocks.is_some()),
@@ -175,7 +177,7 @@ mod tests {
     use super::*;
     use crate::args::{Arguments, Command};
     use clap::Parser;
-    use plumb_model::plan::{Length, Plan, Schedule, TopicPlan};
+    use plumb_model::plan::{ClusterPlan, Length, Plan, Schedule, TopicPlan};
 
     fn plan(flags: &str) -> Plan {
         let words = ["plumb", "throughput", "--lab"].into_iter().chain(flags.split(' '));
@@ -214,6 +216,20 @@ mod tests {
         assert!(plan.goal.is_some());
         assert_eq!((plan.blocks, plan.steps[0].load.rate_per_s), (3, None));
         assert_eq!(plan.steps[0].load.schedule, Schedule::Constant);
+    }
+
+    #[test]
+    fn log_directories_that_are_used_together_are_all_of_them_or_swept_over() {
+        let with = |together: &str| plan(&format!("--size 1KiB --log-dir a=/a --log-dir b=/b {together}"));
+        let layout = |plan: &Plan| match &plan.cluster {
+            ClusterPlan::Lab { log_dir_layout, .. } => *log_dir_layout,
+            ClusterPlan::Brokers { .. } => panic!(),
+        };
+        let all = with("--log-dirs-together");
+        assert_eq!((layout(&all), all.steps.len()), (LogDirLayout::Together, 1));
+        let swept = with("--log-dirs-together 1..2");
+        assert_eq!((layout(&swept), swept.steps.len(), swept.labs().len()), (LogDirLayout::Together, 2, 2));
+        assert_eq!(layout(&with("--acks all")), LogDirLayout::BrokerEach);
     }
 
     #[test]

@@ -61,6 +61,8 @@ pub(crate) fn producer_defaults<'a>(
     let mut defaults = vec![("linger.ms", linger), ("batch.size", "16384"), ("acks", "all")];
     // 32 MiB; how long a record waits when a producer sends as fast as possible is this over the rate.
     defaults.push(("queue.buffering.max.kbytes", "32768"));
+    // librdkafka has no limit, and Plumb's own client two for its larger batches.
+    defaults.push(("max.in.flight.requests.per.connection", "5"));
     // The Java client silently drops its default of idempotence where another setting excludes it.
     let acks_all = given("acks")
         .or_else(|| given("request.required.acks"))
@@ -75,6 +77,7 @@ pub(crate) fn producer_defaults<'a>(
     let by_other_name = |name: &str| match name {
         "linger.ms" => given("queue.buffering.max.ms").is_some(),
         "acks" => given("request.required.acks").is_some(),
+        "max.in.flight.requests.per.connection" => given("max.in.flight").is_some(),
         _ => false,
     };
     defaults.retain(|(name, _)| given(name).is_none() && !by_other_name(name));
@@ -158,6 +161,7 @@ mod tests {
                 ("batch.size", "16384"),
                 ("acks", "all"),
                 ("queue.buffering.max.kbytes", "32768"),
+                ("max.in.flight.requests.per.connection", "5"),
                 ("enable.idempotence", "true")
             ]
         );
@@ -167,7 +171,8 @@ mod tests {
             _ => None,
         };
         let defaults = producer_defaults(Generation::Four, given);
-        assert_eq!(defaults, [("batch.size", "16384")], "with acks=1 there is no idempotence");
+        let of_java = [("batch.size", "16384"), ("max.in.flight.requests.per.connection", "5")];
+        assert_eq!(defaults, of_java, "with acks=1 there is no idempotence");
     }
 
     #[test]
@@ -181,6 +186,8 @@ mod tests {
         ] {
             let defaults = producer_defaults(Generation::Four, |name| (name == excludes).then_some(value));
             assert!(!defaults.iter().any(|(name, _)| *name == "enable.idempotence"), "{excludes}");
+            let in_flight = defaults.iter().filter(|(name, _)| name.starts_with("max.in.flight")).count();
+            assert_eq!(in_flight, usize::from(!excludes.starts_with("max.in.flight")), "{excludes}");
         }
     }
 

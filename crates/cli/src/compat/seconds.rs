@@ -101,7 +101,7 @@ mod tests {
             let mut histogram = Histogram::new();
             times_ms.iter().for_each(|ms| histogram.record_ns(ms * 1_000_000));
             let start = SystemTime::now();
-            let line = interval((start, Duration::from_secs(1)), &histogram).unwrap();
+            let line = interval(start, Duration::from_secs(1), &histogram).unwrap();
             dir.append("a.hlog", start, &line).unwrap();
         }
         let mut step = StepResult::default();

@@ -2,7 +2,7 @@
 
 use super::dictionary::{self, DictionaryColumn};
 use crate::batch::{NO_NAME, NameColumn};
-use ::parquet::basic::Type;
+use ::parquet::basic::{ConvertedType, LogicalType, Type};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_typed_column_reader};
 use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use ::parquet::errors::ParquetError;
@@ -15,14 +15,46 @@ use std::sync::Arc;
 pub(super) type Descriptor = Arc<ColumnDescriptor>;
 
 /// A column's description with its reader.
-pub(super) type Opened = (Descriptor, ColumnReader);
+pub(super) struct Opened {
+    pub(super) descriptor: Descriptor,
+    pub(super) reader: ColumnReader,
+}
 
 /// A type as a person calls it.
 pub(super) fn type_name(column: &Descriptor) -> String {
+    if let Some(Decimal { precision, scale }) = decimal(column) {
+        return format!("DECIMAL({precision}, {scale})");
+    }
     match column.logical_type_ref() {
         Some(logical) => format!("{logical:?}"),
         None => format!("{:?}", column.physical_type()),
     }
+}
+
+/// A number with a fixed number of digits, some of them behind the point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Decimal {
+    /// All its digits.
+    pub(super) precision: i32,
+    /// Those behind the point.
+    pub(super) scale: i32,
+}
+
+/// What a column of decimals says of them. Older programs write that as the converted type alone.
+pub(super) fn decimal(column: &Descriptor) -> Option<Decimal> {
+    match column.logical_type_ref() {
+        Some(LogicalType::Decimal(it)) => Some(Decimal { precision: it.precision, scale: it.scale }),
+        _ if column.converted_type() == ConvertedType::DECIMAL => {
+            Some(Decimal { precision: column.type_precision(), scale: column.type_scale() })
+        }
+        _ => None,
+    }
+}
+
+/// Whether the stored values stand for themselves: those of decimals only where they are whole numbers of a machine.
+pub(super) fn stands_for_itself(column: &Descriptor) -> bool {
+    let whole = matches!(column.physical_type(), Type::INT32 | Type::INT64);
+    decimal(column).is_none_or(|decimal| whole && decimal.scale == 0)
 }
 
 /// A column of one physical type.
@@ -34,7 +66,7 @@ pub(super) struct Column<T: DataType> {
 }
 
 impl<T: DataType> Column<T> {
-    pub(super) fn new((descriptor, reader): Opened) -> Self {
+    pub(super) fn new(Opened { descriptor, reader }: Opened) -> Self {
         Column {
             reader: get_typed_column_reader(reader),
             nullable: descriptor.max_def_level() > 0,
@@ -87,11 +119,12 @@ enum NamesColumn {
 impl Names {
     pub(super) fn fit(column: &Descriptor) -> bool {
         let plain = column.max_rep_level() == 0 && column.max_def_level() <= 1;
-        plain && matches!(column.physical_type(), Type::BYTE_ARRAY | Type::INT32 | Type::INT64)
+        let name = matches!(column.physical_type(), Type::BYTE_ARRAY | Type::INT32 | Type::INT64);
+        plain && name && stands_for_itself(column)
     }
 
     /// The column at a place of a row group.
-    pub(super) fn of(group: &dyn RowGroupReader, place: usize) -> Result<Self, ParquetError> {
+    pub(super) fn open(group: &dyn RowGroupReader, place: usize) -> Result<Self, ParquetError> {
         let descriptor = group.metadata().schema_descr().column(place);
         if dictionary::is_whole(group.metadata().column(place)) {
             let nullable = descriptor.max_def_level() > 0;
@@ -102,11 +135,11 @@ impl Names {
                 known: KnownNames::default(),
             });
         }
-        Names::new((descriptor, group.get_column_reader(place)?))
+        Names::new(Opened { descriptor, reader: group.get_column_reader(place)? })
     }
 
     fn new(opened: Opened) -> Result<Self, ParquetError> {
-        let column = match opened.0.physical_type() {
+        let column = match opened.descriptor.physical_type() {
             Type::BYTE_ARRAY => NamesColumn::Text(Column::new(opened)),
             Type::INT32 => NamesColumn::Int32(Column::new(opened)),
             Type::INT64 => NamesColumn::Int64(Column::new(opened)),

@@ -18,14 +18,14 @@ pub(super) struct DictionaryColumn {
     pages: Box<dyn PageReader>,
     nullable: bool,
     bytes: Vec<u8>,
-    /// Where each text is in `bytes`.
+    /// The place of each text in `bytes`.
     texts: Vec<Range<usize>>,
     page: Option<DataPage>,
-    /// Whether the rows under way have a text, where not all have.
+    /// For each row under way 1 if it has a text, where not all have.
     there: Vec<u32>,
 }
 
-/// What is left of a page.
+/// The rest of a page.
 struct DataPage {
     rows: usize,
     /// 1 for a row with a text, 0 for one without; none where all have one.
@@ -33,7 +33,7 @@ struct DataPage {
     places: Hybrid,
 }
 
-/// Whether all of a column's pages refer to its dictionary. Where the file does not tell, it is taken not to be so.
+/// True if all of a column's pages refer to its dictionary. Where the file does not tell, it is taken not to be so.
 pub(super) fn is_whole(chunk: &ColumnChunkMetaData) -> bool {
     let refers =
         |encoding: Encoding| matches!(encoding, Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY);
@@ -54,7 +54,7 @@ impl DictionaryColumn {
         DictionaryColumn { pages, nullable, bytes, texts, page, there }
     }
 
-    /// How many texts the dictionary has, as far as it was read.
+    /// The number of texts in the dictionary, as far as it was read.
     pub(super) fn len(&self) -> usize {
         self.texts.len()
     }
@@ -193,7 +193,7 @@ struct Hybrid {
     run: Run,
 }
 
-/// What is left of a run.
+/// The rest of a run.
 enum Run {
     Same {
         number: u32,

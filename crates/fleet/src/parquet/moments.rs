@@ -2,7 +2,7 @@
 //!
 //! Timestamps that are not said to be UTC are local times of the window's zone, as dates and text without a zone are.
 
-use super::columns::{Column, Descriptor, Opened};
+use super::columns::{Column, Descriptor, Opened, stands_for_itself};
 use crate::batch::NO_TIME;
 use crate::instant::{fraction_ms, instant, local_ms, since_1970_ms};
 use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
@@ -33,7 +33,7 @@ enum MomentsColumn {
     Text(Column<ByteArrayType>),
 }
 
-/// What a whole number counts.
+/// The unit of a whole number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Millis,
@@ -51,15 +51,15 @@ impl Moments {
             Type::INT32 | Type::INT64 | Type::INT96 | Type::DOUBLE | Type::BYTE_ARRAY => true,
             Type::BOOLEAN | Type::FLOAT | Type::FIXED_LEN_BYTE_ARRAY => false,
         };
-        plain && time && !time_of_day
+        plain && time && !time_of_day && stands_for_itself(column)
     }
 
     pub(super) fn new(opened: Opened, zone: TimeZone) -> Result<Self, ParquetError> {
-        let (unit, utc) = unit(&opened.0);
-        let date = opened.0.logical_type_ref() == Some(&LogicalType::Date)
-            || opened.0.converted_type() == ConvertedType::DATE;
+        let (unit, utc) = unit(&opened.descriptor);
+        let date = opened.descriptor.logical_type_ref() == Some(&LogicalType::Date)
+            || opened.descriptor.converted_type() == ConvertedType::DATE;
         let local = (!utc && zone != TimeZone::UTC).then(|| LocalTimes::new(zone.clone()));
-        let column = match opened.0.physical_type() {
+        let column = match opened.descriptor.physical_type() {
             Type::INT64 => MomentsColumn::Int64 { column: Column::new(opened), unit },
             Type::INT96 => MomentsColumn::Int96(Column::new(opened)),
             Type::INT32 if date => MomentsColumn::Date(Column::new(opened)),
@@ -115,7 +115,7 @@ impl Moments {
     }
 }
 
-/// What a column counts, and whether it is in UTC (numbers since 1970 always are).
+/// The unit of a column, and true if it is in UTC (numbers since 1970 always are).
 fn unit(column: &Descriptor) -> (Unit, bool) {
     if column.logical_type_ref() == Some(&LogicalType::Date) {
         return (Unit::Unknown, false);
@@ -140,7 +140,7 @@ fn unit(column: &Descriptor) -> (Unit, bool) {
 /// Local times as if they were UTC, into UTC.
 struct LocalTimes {
     zone: TimeZone,
-    /// What is to be added, by quarter of an hour: offsets change at quarters.
+    /// The offset to add, by quarter of an hour: offsets change at quarters.
     offsets_ms: HashMap<i64, i64>,
 }
 

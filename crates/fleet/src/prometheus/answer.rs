@@ -1,4 +1,4 @@
-//! What a server answers: series with samples, warnings, or an error. Nothing in it is believed unseen.
+//! A server's answer: series with samples, warnings, or an error. Every field is checked.
 
 use super::error::PrometheusError;
 use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
@@ -10,7 +10,7 @@ use std::fmt;
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) series: Vec<Series>,
-    /// Why it may not be everything.
+    /// The reasons why it may not be everything.
     pub(super) warnings: Vec<String>,
 }
 

@@ -14,7 +14,7 @@ use ureq::{Agent, Error, Timeout};
 /// The most that is read of one answer.
 const ANSWER_LIMIT_BYTES: u64 = 512 << 20;
 
-/// How often a question is asked where the fault may pass, and how long it is waited before each.
+/// The waits before a question is asked again where the fault may pass.
 const WAITS: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(800)];
 
 /// The longest for a connection, with TLS: whoever takes longer is not there, or waits for us as we do for it.
@@ -26,7 +26,7 @@ pub(super) struct Client {
     /// Without a slash at its end.
     address: String,
     headers: Vec<(String, String)>,
-    /// What must not be in any message: a server may send back what it was sent.
+    /// The texts that must not be in any message: a server may send back what it was sent.
     secrets: Vec<String>,
     timeout_s: u64,
     limit_bytes: u64,

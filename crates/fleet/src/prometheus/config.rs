@@ -10,12 +10,12 @@ use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What is sent with every question, and how the connection is made.
+/// The headers of every question, and the settings of the connection.
 #[derive(Default)]
 pub(super) struct Settings {
     /// Names and values.
     pub(super) headers: Vec<(String, String)>,
-    /// What of them nobody may see, as it is sent and as it was given.
+    /// The secrets among them, as they are sent and as they were given.
     pub(super) secrets: Vec<String>,
     /// File with the certificates of authorities, PEM.
     pub(super) authorities: Option<PathBuf>,
@@ -141,7 +141,7 @@ pub(super) fn read(path: &Path) -> Result<Settings, PrometheusError> {
     Ok(settings)
 }
 
-/// Where secrets come from.
+/// The sources of secrets.
 struct Sources<'a> {
     directory: &'a Path,
     fault: &'a dyn Fn(String) -> PrometheusError,

@@ -1,6 +1,6 @@
-//! What can go wrong with a metrics server, whose fault it is, and what to do next.
+//! The errors of a metrics server, whose fault each is, and what to do next.
 
-use super::tls::TlsFault;
+use super::tls_fault::TlsFault;
 use plumb_model::fault::{Fault, HasFault};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ pub enum PrometheusError {
     /// Not an address of ours. What may be a password is not repeated.
     #[error("the address of the metrics server {problem}; expected such as http://prometheus:9090")]
     Address {
-        /// What is wrong with it.
+        /// The fault.
         problem: &'static str,
     },
     /// The configuration of the connection.
@@ -20,7 +20,7 @@ pub enum PrometheusError {
     Config {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, without what it says.
+        /// The fault, without the content.
         reason: String,
     },
     /// Certificates of authorities.
@@ -28,10 +28,10 @@ pub enum PrometheusError {
     Authorities {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
-    /// From when to when?
+    /// Begin and end of the time were not given.
     #[error("a metrics server needs a window of time: from when until when")]
     NoWindow,
     /// A window that ends before it begins.
@@ -79,7 +79,7 @@ pub enum PrometheusError {
     Tls {
         /// Without user and password.
         address: String,
-        /// Why.
+        /// The reason.
         fault: TlsFault,
     },
     /// It, or what is between, ends the connection while it answers.
@@ -87,7 +87,7 @@ pub enum PrometheusError {
     BrokeOff {
         /// Without user and password.
         address: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// It cannot be reached.
@@ -95,7 +95,7 @@ pub enum PrometheusError {
     Connect {
         /// Without user and password.
         address: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// It is too slow.
@@ -103,7 +103,7 @@ pub enum PrometheusError {
     TimedOut {
         /// Without user and password.
         address: String,
-        /// What was allowed.
+        /// The time that was allowed.
         timeout_s: u64,
     },
     /// An answer that is no document.
@@ -124,18 +124,18 @@ pub enum PrometheusError {
         /// Its own words.
         reason: String,
     },
-    /// Not what the interface promises.
+    /// The answer is not of the form that the interface promises.
     #[error("expected {expected}, got {got}")]
     Answer {
-        /// What was looked for.
+        /// The expected form.
         expected: &'static str,
-        /// What was there.
+        /// The form that was there.
         got: String,
     },
     /// The connection ended in the middle of the answer.
     #[error("the answer ends after {bytes} bytes, in the middle")]
     Truncated {
-        /// How much came.
+        /// The number of bytes that came.
         bytes: usize,
     },
     /// More than is read at a time.
@@ -153,7 +153,7 @@ pub enum PrometheusError {
 }
 
 impl PrometheusError {
-    /// Whether a shorter piece may go through.
+    /// True if a shorter piece may go through.
     pub(super) fn is_too_much(&self) -> bool {
         match self {
             PrometheusError::TooLarge { .. } => true,
@@ -170,7 +170,7 @@ impl PrometheusError {
         }
     }
 
-    /// Whether the same question may be answered a moment later.
+    /// True if the same question may be answered a moment later.
     pub(super) fn is_passing(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! What a user's PromQL is, and how a piece of it is asked for.
+//! A user's PromQL, checked, and the questions by which a piece of time is asked for.
 
 use super::error::PrometheusError;
 use plumb_model::fleet::SampleKind;
@@ -50,7 +50,7 @@ impl Query {
         }
     }
 
-    /// Where a piece of about a length ends: steps are whole, and there is one at least.
+    /// The end of a piece of about a length: steps are whole, and there is one at least.
     pub(super) fn end_ms(&self, from_ms: i64, length_ms: i64) -> i64 {
         match self {
             Query::Raw(_) => from_ms + length_ms,
@@ -58,7 +58,7 @@ impl Query {
         }
     }
 
-    /// Where the next piece begins.
+    /// The begin of the next piece.
     pub(super) fn next_ms(&self, from_ms: i64, end_ms: i64) -> i64 {
         match self {
             Query::Raw(_) => end_ms,
@@ -69,7 +69,7 @@ impl Query {
     }
 
     /// The question for `from_ms..end_ms`.
-    pub(super) fn of(&self, from_ms: i64, end_ms: i64) -> Question {
+    pub(super) fn question(&self, from_ms: i64, end_ms: i64) -> Question {
         // The last millisecond of the piece; a range selector is open at its other end.
         let last_ms = end_ms - 1;
         match self {
@@ -101,7 +101,8 @@ fn seconds(ms: i64) -> String {
     format!("{}.{:03}", ms.div_euclid(1000), ms.rem_euclid(1000))
 }
 
-/// Whether it is a name, matchers in braces, or both, and nothing else. A name may be followed by braces; the braces end the text.
+/// True if it is a name, matchers in braces, or both, and nothing else. A name may be followed by braces; the braces end the
+/// text.
 fn is_selector(text: &str) -> bool {
     let named = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == ':';
     let rest = text.trim_start_matches(named).trim_start();
@@ -162,7 +163,7 @@ mod tests {
     #[test]
     fn a_piece_of_a_selector_is_its_raw_samples_up_to_the_last_millisecond() {
         let query = Query::new(" drops_total{a=\"b\"} ", SampleKind::Counter, None).unwrap();
-        let question = query.of(1_000_000, 1_060_000);
+        let question = query.question(1_000_000, 1_060_000);
         assert_eq!(question.endpoint, "query");
         assert_eq!(question.form[0].1, "drops_total{a=\"b\"}[60000ms]");
         assert_eq!(question.form[1].1, "1059.999");
@@ -177,7 +178,7 @@ mod tests {
         // The window may end within a step.
         assert_eq!(query.next_ms(900_000, 1_000_000), 1_200_000);
         assert_eq!(query.longest_ms(10_000), 3_000_000_000);
-        let question = query.of(0, 900_000);
+        let question = query.question(0, 900_000);
         assert_eq!(question.endpoint, "query_range");
         let form: Vec<&str> = question.form.iter().map(|(_, value)| value.as_str()).collect();
         assert_eq!(form, ["rate(x[5m])", "0.000", "899.999", "300.000", "false"]);

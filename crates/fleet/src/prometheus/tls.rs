@@ -5,30 +5,13 @@
 
 use super::config::Settings;
 use super::error::PrometheusError;
+use super::tls_fault::TlsFault;
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use thiserror::Error;
 use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, TlsProvider, parse_pem};
 
-/// Why a server is not trusted, or no encryption comes about.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum TlsFault {
-    /// Nobody here believes whoever signed it.
-    #[error("its certificate is from an authority that is not known here")]
-    Authority,
-    /// Too late, or too early.
-    #[error("its certificate has expired, or is not valid yet")]
-    Time,
-    /// It is somebody else's.
-    #[error("its certificate is for another name than that of the address")]
-    Name,
-    /// Anything else, in the words of the library.
-    #[error("{0}")]
-    Other(String),
-}
-
-/// What a connection is made with. `config` is the file that the settings are from.
+/// The TLS settings of a connection. `config` is the file that the settings are from.
 pub(super) fn config(
     settings: &Settings,
     authorities: Option<&Path>,
@@ -46,7 +29,7 @@ pub(super) fn config(
         .build())
 }
 
-/// Whether it is encryption that failed, and why.
+/// The fault if it is encryption that failed; none for any other error.
 pub(super) fn fault(error: &ureq::Error) -> Option<TlsFault> {
     let cause = match error {
         ureq::Error::Rustls(cause) => cause,
@@ -136,7 +119,7 @@ mod tests {
     use std::io;
 
     /// The fault of a certificate, as the library tells it while it connects, and while it reads.
-    fn of(certificate: CertificateError) -> TlsFault {
+    fn fault_of(certificate: CertificateError) -> TlsFault {
         let cause = || rustls::Error::InvalidCertificate(certificate.clone());
         let reading = ureq::Error::Io(io::Error::new(io::ErrorKind::InvalidData, cause()));
         let told = fault(&ureq::Error::Rustls(cause())).unwrap();
@@ -146,24 +129,24 @@ mod tests {
 
     #[test]
     fn a_signature_that_is_wrong_or_of_nobody_known_is_the_authoritys_fault() {
-        assert_eq!(of(CertificateError::UnknownIssuer), TlsFault::Authority);
-        assert_eq!(of(CertificateError::BadSignature), TlsFault::Authority);
+        assert_eq!(fault_of(CertificateError::UnknownIssuer), TlsFault::Authority);
+        assert_eq!(fault_of(CertificateError::BadSignature), TlsFault::Authority);
     }
 
     #[test]
     fn a_certificate_that_is_too_old_or_too_young_is_times_fault() {
         use rustls::pki_types::UnixTime;
         let [time, not_before, not_after] = [(); 3].map(|()| UnixTime::now());
-        assert_eq!(of(CertificateError::Expired), TlsFault::Time);
-        assert_eq!(of(CertificateError::ExpiredContext { time, not_after }), TlsFault::Time);
-        assert_eq!(of(CertificateError::NotValidYet), TlsFault::Time);
-        assert_eq!(of(CertificateError::NotValidYetContext { time, not_before }), TlsFault::Time);
+        assert_eq!(fault_of(CertificateError::Expired), TlsFault::Time);
+        assert_eq!(fault_of(CertificateError::ExpiredContext { time, not_after }), TlsFault::Time);
+        assert_eq!(fault_of(CertificateError::NotValidYet), TlsFault::Time);
+        assert_eq!(fault_of(CertificateError::NotValidYetContext { time, not_before }), TlsFault::Time);
     }
 
     #[test]
     fn a_certificate_of_another_name_is_told_as_such_and_any_other_fault_in_the_librarys_words() {
-        assert_eq!(of(CertificateError::NotValidForName), TlsFault::Name);
-        let TlsFault::Other(words) = of(CertificateError::Revoked) else { panic!() };
+        assert_eq!(fault_of(CertificateError::NotValidForName), TlsFault::Name);
+        let TlsFault::Other(words) = fault_of(CertificateError::Revoked) else { panic!() };
         assert!(words.starts_with("its certificate is not valid: "), "{words}");
     }
 

@@ -1,13 +1,13 @@
-//! Which intervals are whole, and what a server's value in each is.
+//! The intervals that are whole, and the value of a server in each.
 
-use super::SeriesOfServers;
+use super::series_of_servers::SeriesOfServers;
 use crate::error::FleetInputError;
 use crate::exclusions::Left;
 use crate::instant::written;
 use crate::intervals::Interval;
 use crate::request::{FleetInterval, FleetRequest};
 use crate::rows::Rows;
-use crate::track::{Cell, SeriesCells};
+use crate::track::{SeriesCell, SeriesCells};
 use crate::value::Value;
 use plumb_model::fleet::{FleetBasis, SampleKind};
 
@@ -31,7 +31,7 @@ pub(super) fn usual_step_ms(
     kept: &[u32],
 ) -> Result<f64, FleetInputError> {
     let interval_ms = usual_length_ms(request);
-    let steps = kept.iter().flat_map(|server| series.of(*server)).map(|series| series.step_ms);
+    let steps = kept.iter().flat_map(|server| series.series_of(*server)).map(|series| series.step_ms);
     let mut steps: Vec<i64> = steps.filter(|step_ms| *step_ms > 0).collect();
     steps.sort_unstable();
     let found_ms = match steps.is_empty() {
@@ -54,7 +54,7 @@ fn usual_length_ms(request: &FleetRequest) -> i64 {
     }
 }
 
-/// What the values are made with.
+/// The inputs of the values.
 pub(super) struct Making<'a> {
     pub(super) request: &'a FleetRequest,
     pub(super) rows: Rows,
@@ -69,7 +69,7 @@ impl Making<'_> {
         metric: &SeriesOfServers,
         kept: &[u32],
     ) -> Result<Vec<Interval>, FleetInputError> {
-        let cells = kept.iter().flat_map(|server| metric.of(*server)).flat_map(|series| &series.cells);
+        let cells = kept.iter().flat_map(|server| metric.series_of(*server)).flat_map(|series| &series.cells);
         let (first, last) = cells
             .fold((i32::MAX, i32::MIN), |(first, last), (index, _)| (first.min(*index), last.max(*index)));
         let (from, to) = (written(self.span_ms.0), written(self.span_ms.1));
@@ -113,8 +113,8 @@ impl Making<'_> {
         change.is_some_and(|change_ms| change_ms > interval.start_ms && change_ms < interval.end_ms)
     }
 
-    /// Whether samples come once an interval, and inside of it: such as those of days of another zone, or what a job at 03:00 says of
-    /// the day before. When what they tell of began is not known to less than an interval then.
+    /// True if samples come once an interval, and inside of it: such as those of days of another zone, or those of a job at 03:00
+    /// about the day before. The begin of what they tell of is then not known to less than an interval.
     fn stamped_inside(&mut self, metric: &SeriesOfServers, kept: &[u32]) -> bool {
         let length_ms = usual_length_ms(self.request) as f64;
         if self.step_ms * 2.0 <= length_ms {
@@ -122,7 +122,7 @@ impl Making<'_> {
         }
         let (mut inside, mut samples, mut example) = (0, 0, None);
         for (server, series) in
-            kept.iter().flat_map(|server| metric.of(*server).into_iter().map(move |it| (server, it)))
+            kept.iter().flat_map(|server| metric.series_of(*server).into_iter().map(move |it| (server, it)))
         {
             samples += series.samples();
             inside += u64::from(series.moves.inside);
@@ -138,7 +138,7 @@ impl Making<'_> {
         true
     }
 
-    /// Whether a sample in it may tell of both sides of the change, whichever way its time is meant.
+    /// True if a sample in it may tell of both sides of the change, whichever way its time is meant.
     fn is_near_change(&self, interval: &Interval) -> bool {
         let change = self.request.window.changed_at.map(|moment| moment.as_millisecond());
         change.is_some_and(|change_ms| {
@@ -148,7 +148,7 @@ impl Making<'_> {
         })
     }
 
-    /// Whether the samples begin after its first or end before its last one should have come.
+    /// True if the samples begin after its first or end before its last one should have come.
     fn is_part(&self, interval: &Interval) -> bool {
         let (first_ms, last_ms) = self.span_ms;
         let little_ms = interval.length_ms() as f64 * PART_SHARE;
@@ -188,8 +188,8 @@ impl Making<'_> {
                 }
                 series.cells.get(*read).filter(|(index, _)| *index == interval.index).map(|(_, cell)| *cell)
             });
-            let cells: Vec<Cell> = cells.flatten().collect();
-            let value = Value::of(kind, (&cells, series.len()), interval, step_ms);
+            let cells: Vec<SeriesCell> = cells.flatten().collect();
+            let value = Value::from_cells(kind, &cells, series.len(), interval, step_ms);
             if let Some(name) = name {
                 let example = || format!("{name} from {}", written(interval.start_ms));
                 if value.figure.is_none() {
@@ -203,7 +203,7 @@ impl Making<'_> {
             if kind == SampleKind::Counter {
                 basis.restarts.push(cells.iter().map(|cell| cell.restarts).sum());
             }
-            peaks.extend(value.peak.map(|peak| (value.covered >= 1.0, peak)));
+            peaks.extend(value.peak.map(|peak| IntervalPeak { whole: value.covered >= 1.0, peak }));
             figures.push(value.figure);
             basis.covered.push(value.covered as f32);
         }
@@ -212,10 +212,17 @@ impl Making<'_> {
     }
 }
 
+/// The peak of an interval.
+struct IntervalPeak {
+    /// True if samples cover all of the interval.
+    whole: bool,
+    peak: f64,
+}
+
 /// The median of the peaks of intervals that samples cover whole, else of all; of an even number the higher of the two in the middle.
-fn usual_peak(peaks: Vec<(bool, f64)>) -> Option<f64> {
-    let whole = peaks.iter().any(|(whole, _)| *whole);
-    let mut peaks: Vec<f64> = peaks.into_iter().filter(|it| it.0 == whole).map(|it| it.1).collect();
+fn usual_peak(peaks: Vec<IntervalPeak>) -> Option<f64> {
+    let whole = peaks.iter().any(|peak| peak.whole);
+    let mut peaks: Vec<f64> = peaks.into_iter().filter(|it| it.whole == whole).map(|it| it.peak).collect();
     peaks.sort_by(f64::total_cmp);
     peaks.get(peaks.len() / 2).copied()
 }

@@ -44,8 +44,8 @@ impl Scene {
                 from: None,
                 until: None,
             },
-            metric_kind: Sampling::Said(kind),
-            load_kind: Sampling::Said(SampleKind::Increments),
+            metric_kind: Sampling::Stated(kind),
+            load_kind: Sampling::Stated(SampleKind::Increments),
             step_s: None,
         };
         Scene { directory: tempfile::tempdir().unwrap(), request }

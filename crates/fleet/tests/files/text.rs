@@ -21,6 +21,58 @@ fn lines_that_cannot_be_read_are_counted_and_too_many_of_them_are_an_error() {
     );
 }
 
+/// Sixteen servers, a line for each server and day; the quote of one cell is not closed.
+fn with_open_quote(lines_behind: &str) -> Scene {
+    let lines: String = (0..16)
+        .flat_map(|server| (1..=20).map(move |day| format!("s{server},2026-03-{day:02},1,\n")))
+        .collect();
+    let opened = lines.replace("s3,2026-03-05,1,\n", &format!("s3,2026-03-05,1,\"disk full\n{lines_behind}"));
+    assert_ne!(opened, lines);
+    Scene::new(SampleKind::Increments).samples(&format!("server,time,drops,note\n{opened}"))
+}
+
+#[test]
+fn a_quote_that_is_not_closed_is_an_error_with_its_line_and_takes_no_servers_away() {
+    let error = with_open_quote("").error();
+    assert!(
+        error.ends_with("samples-0.csv:66: a quote opens here and is not closed in its line, so the lines behind it are no rows"),
+        "{error}"
+    );
+    // The quote of another line's cell closes it.
+    let closed = with_open_quote("s3,2026-03-05,1,\"again\"\n").error();
+    assert!(closed.contains("samples-0.csv:66: a quote opens here"), "{closed}");
+    // In a column that is read, and at the end of the file.
+    for text in
+        ["a,2026-03-01,\"1\nb,2026-03-01,1\nc,2026-03-01,1\n", "a,2026-03-01,1\n\n\"b,2026-03-01,1\nc\n"]
+    {
+        let error = Scene::new(SampleKind::Increments).samples(&format!("{HEADER}{text}")).error();
+        let line = if text.contains("\"b") { 4 } else { 2 };
+        assert!(error.contains(&format!("samples-0.csv:{line}: a quote opens here")), "{text:?}: {error}");
+    }
+}
+
+#[test]
+fn a_note_of_several_lines_is_no_open_quote() {
+    let text = "server,time,drops,note\na,2026-03-01,1,\"disk full,\nreplaced \"\"sda\"\"\"\nb,2026-03-01,2,\"5\"\" disk\nnew\"\n";
+    let table = Scene::new(SampleKind::Increments).samples(text).table();
+    assert_eq!(
+        table.servers.iter().map(|server| server.metric[0]).collect::<Vec<_>>(),
+        [Some(1.0), Some(2.0)]
+    );
+}
+
+#[test]
+fn a_groups_file_with_an_open_quote_is_an_error_with_its_line() {
+    for (groups, line) in [
+        ("server,group\na,control\nb,\"test\nc,control\n", 3),
+        ("server,group,note\na,control,\"x\nb,test,\n", 2),
+        ("server,group,note\na,control,\nb,test,\"x\nstill x\n", 3),
+    ] {
+        let error = Scene::new(SampleKind::Increments).samples(HEADER).groups(groups).error();
+        assert!(error.contains(&format!("groups.csv:{line}: a quote opens here")), "{groups:?}: {error}");
+    }
+}
+
 #[test]
 fn times_of_another_unit_that_make_centuries_of_intervals_are_an_error() {
     // 1971 and 2199: in the believed range, and no trial.

@@ -43,8 +43,8 @@ fn request(url: &str, metric: &str) -> FleetRequest {
             from: Some(jiff::Timestamp::from_second(START_S).unwrap()),
             until: Some(jiff::Timestamp::from_second(START_S + 4 * DAY_S).unwrap()),
         },
-        metric_kind: Sampling::Said(SampleKind::Counter),
-        load_kind: Sampling::Said(SampleKind::Counter),
+        metric_kind: Sampling::Stated(SampleKind::Counter),
+        load_kind: Sampling::Stated(SampleKind::Counter),
         step_s: None,
     }
 }

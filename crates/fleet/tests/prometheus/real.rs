@@ -109,7 +109,7 @@ fn raw_samples_of_a_real_prometheus_give_every_rise_once_and_gaps_stay_gaps() {
 fn expressions_levels_and_their_faults_on_a_real_prometheus() {
     let prometheus = Prometheus::shared(&SHARED, fleet);
     let mut asked = request(&prometheus.url, "max by (instance) (p99)");
-    asked.metric_kind = Sampling::Said(SampleKind::Level);
+    asked.metric_kind = Sampling::Stated(SampleKind::Level);
     // More points in four days than Prometheus gives at a time (11,000): it is asked in pieces.
     asked.step_s = Some(15.0);
     let levels = table(&asked).unwrap();
@@ -118,7 +118,7 @@ fn expressions_levels_and_their_faults_on_a_real_prometheus() {
 
     let mut error = |metric: &str, kind, step_s| {
         source(&mut asked).metric = metric.to_owned();
-        (asked.metric_kind, asked.step_s) = (Sampling::Said(kind), step_s);
+        (asked.metric_kind, asked.step_s) = (Sampling::Stated(kind), step_s);
         table(&asked).unwrap_err().to_string()
     };
     let refused = error("max by (instance) (p99", SampleKind::Level, Some(300.0));

@@ -2,12 +2,15 @@
 
 use super::bound::{Bound, BoundName, Resource};
 use super::counts::{self, Capacity};
+use super::target::Tiering;
 use super::{Case, words};
 
 pub(super) fn advice(case: &Case, bounds: &[Bound], capacity: &Capacity) -> Vec<String> {
     let mut advice = Vec::new();
     let binding = capacity.plan.binding.and_then(|name| bounds.iter().find(|bound| bound.name == name));
-    advice.extend(binding.and_then(|bound| lever(case, bound)));
+    // What no number of brokers mends comes before what binds their number.
+    let levers = bounds.iter().filter(|bound| bound.is_short()).chain(binding);
+    advice.extend(levers.filter_map(|bound| lever(case, bound)));
     advice.extend(capacity.stated.as_ref().and_then(|stated| counts::not_throughput(case, stated)));
     if let Some(flip) = capacity.flip_test.as_ref().filter(|flip| !flip.separates)
         && let Some((next, distance)) = flip.next.zip(flip.next_above)
@@ -48,14 +51,39 @@ fn lever(case: &Case, bound: &Bound) -> Option<String> {
             "Check that the brokers' CPUs show the flag aes and that their TLS provider uses it; then more cores."
         }
         Resource::Cores => "More cores, or larger batches: a request costs CPU of its own.",
-        Resource::Connections => "More producing connections, or larger batches.",
+        Resource::Connections if uncompressed => {
+            "More producing connections, larger batches, compression at the producers, or a shorter service time: with acks=all it \
+             contains the wait for followers."
+        }
+        Resource::Connections => {
+            "More producing connections, larger batches, or a shorter service time: with acks=all it contains the wait for followers."
+        }
+        Resource::Partitions if bound.name == BoundName::FollowerFetchPartition => {
+            "More partitions, more bytes of each in a fetch (replica.fetch.max.bytes), or a shorter round trip between the brokers."
+        }
+        Resource::Partitions if bound.name == BoundName::FsyncPartition => {
+            "More partitions, larger batches (each sync covers one), or a device that confirms a sync from protected memory."
+        }
         Resource::Partitions => "More partitions, or larger batches.",
-        Resource::FetchRoundTrip => "More fetchers (num.replica.fetchers).",
+        Resource::FetchRoundTrip => {
+            "More fetchers (num.replica.fetchers), larger responses (replica.fetch.response.max.bytes), or a shorter round trip \
+             between the brokers."
+        }
         Resource::MemoryBandwidth => "Machines with more memory channels or sockets.",
         Resource::Memory => "More memory, or consumers that stay close to the end of the log.",
-        Resource::Storage => {
-            "More storage for each broker, tiered storage, or a shorter retention where it may be."
-        }
+        Resource::Storage => match case.target.tiered {
+            None => {
+                "More storage for each broker, tiered storage with a local retention (--tiered --local-retention), or a shorter \
+                 retention where it may be."
+            }
+            Some(Tiering { local_retention_s: None }) => {
+                "A local retention (local.retention.ms; --local-retention says what it saves), or more storage for each broker."
+            }
+            Some(Tiering { local_retention_s: Some(_) }) => {
+                "More storage for each broker, a shorter local retention, or fewer partitions or smaller segments, of which one is open \
+                 in each replica."
+            }
+        },
         Resource::Brokers => return None,
     };
     Some(text.to_owned())

@@ -3,11 +3,11 @@
 use super::bound::Input;
 use super::machine::Source;
 use super::words::three;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Something assumed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "each row says what it is")]
 pub enum Assumed {
@@ -25,6 +25,7 @@ pub enum Assumed {
     FetchPartitionBytes,
     FetchResponseBytes,
     Fetchers,
+    SegmentBytes,
 }
 
 /// A row of the list of assumptions.
@@ -116,6 +117,13 @@ const ROWS: &[Row] = &[
         KAFKA,
     ),
     row(Assumed::Fetchers, "fetchers", 1.0, "num.replica.fetchers", KAFKA),
+    row(
+        Assumed::SegmentBytes,
+        "segment-bytes",
+        1_073_741_824.0,
+        "segment.bytes, of which half is open in each replica on average",
+        KAFKA,
+    ),
 ];
 
 const fn row(

@@ -1,24 +1,25 @@
 //! A bound: what one resource allows, what the load therefore needs of it, and how much is left.
 
 use super::machine::Source;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// What one resource asks of the cluster.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
     /// Which.
     pub name: BoundName,
     /// What would have to be raised to move it.
     pub resource: Resource,
     /// The hard bound in words; P is what producers send after compression, r copies, c consumer groups, N brokers.
-    pub formula: &'static str,
+    pub formula: Cow<'static, str>,
     /// What is known of it.
     #[serde(flatten)]
     pub standing: Standing,
 }
 
 /// What is known of a bound.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "standing")]
 pub enum Standing {
     /// It could be worked out.
@@ -36,7 +37,7 @@ pub enum Standing {
 }
 
 /// A bound that could be worked out.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Known {
     /// What is counted.
     pub unit: Unit,
@@ -55,16 +56,16 @@ pub struct Known {
 }
 
 /// A limit with its unit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
     /// The value.
     pub value: f64,
     /// Its unit, and whose.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
 }
 
 /// How many of a unit.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Need {
     /// Before rounding up.
     pub exact: f64,
@@ -75,7 +76,7 @@ pub struct Need {
 }
 
 /// How many a plan asks for, and by whose rule.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Planned {
     /// How many.
     pub need: Need,
@@ -84,7 +85,7 @@ pub struct Planned {
 }
 
 /// How much more load the bound would carry, as a multiple: 1 is full, 2 is half used.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Slack {
     /// Hard bound, at the count of physics.
     pub at_physics: Option<f64>,
@@ -93,7 +94,7 @@ pub struct Slack {
 }
 
 /// A figure that a bound was worked out from.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Input {
     /// What it is.
     pub name: String,
@@ -104,7 +105,7 @@ pub struct Input {
 }
 
 /// What is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Brokers.
@@ -116,7 +117,7 @@ pub enum Unit {
 }
 
 /// How what the units carry grows with their number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Growth {
     /// In proportion.
@@ -128,7 +129,7 @@ pub enum Growth {
 }
 
 /// The bounds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "each is its own name; the registry has its formula")]
 pub enum BoundName {
@@ -155,7 +156,7 @@ pub enum BoundName {
 }
 
 /// What would have to be raised to move a bound. Bounds that share one move together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "each is its own name")]
 pub enum Resource {
@@ -215,6 +216,12 @@ impl Bound {
             Standing::Known(known) => Some(known),
             Standing::Unknown { .. } | Standing::NotAsked { .. } => None,
         }
+    }
+
+    /// Whether there are too few of what more brokers do not add: connections or partitions.
+    pub(crate) fn is_short(&self) -> bool {
+        let short = |known: &Known| Some(known.physics?.carried_by(known.have?) < 1.0);
+        self.known().filter(|known| known.unit != Unit::Brokers).and_then(short).unwrap_or(false)
     }
 
     /// The brokers that its hard bound asks for.

@@ -5,10 +5,10 @@
 
 use super::Case;
 use super::target::Reserve;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The plan's brokers in clusters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clusters {
     /// So many clusters.
     pub clusters: u64,

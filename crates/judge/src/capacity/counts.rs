@@ -8,11 +8,11 @@ use super::flows::{Flows, flows};
 use super::headroom::utilisation;
 use super::machine::in_range;
 use super::zones::{CrossZone, cross_zone};
-use super::{CapacityError, Case, bounds, words};
-use serde::Serialize;
+use super::{CapacityError, Case, bounds, kept, words};
+use serde::{Deserialize, Serialize};
 
 /// What a load needs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Capacity {
     /// By the hard bounds.
     pub physics: Count,
@@ -24,6 +24,8 @@ pub struct Capacity {
     pub proven_brokers: Option<u64>,
     /// Brokers that the target says are there.
     pub stated: Option<Count>,
+    /// What tiered storage keeps, one copy of all; absent without it, and where the retention is not told.
+    pub tiered_bytes: Option<f64>,
     /// What crosses from one zone to another; absent where there is one zone.
     pub cross_zone: Option<CrossZone>,
     /// Whether the count of physics is decided by a rate; else by space, copies or numbers of things.
@@ -41,7 +43,7 @@ pub struct Capacity {
 }
 
 /// A number of brokers and what decides it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Count {
     /// So many.
     pub brokers: u64,
@@ -91,6 +93,7 @@ pub(super) fn capacity(case: &Case) -> Result<Capacity, CapacityError> {
         clusters: clusters(case, plan_brokers),
         proven_brokers: proven(case),
         stated,
+        tiered_bytes: kept::tiered_bytes(case),
         cross_zone: cross_zone(case),
         throughput_bound,
         failure_modes: failure::modes(case, &bounds, physics_brokers, plan_brokers),
@@ -179,7 +182,7 @@ fn unreachable(case: &Case, bounds: &[Bound], capacity: &Capacity) -> Vec<String
         let Some(known) = bound.known() else { continue };
         if let (Some(need), Some(have), unit @ (Unit::Partitions | Unit::Connections)) =
             (known.physics, known.have, known.unit)
-            && need.carried_by(have) < 1.0
+            && bound.is_short()
         {
             let things = if unit == Unit::Partitions { "partitions" } else { "connections" };
             findings.push(format!(

@@ -6,13 +6,14 @@
 
 use super::bound::{Bound, BoundName, Growth, Resource, rounded_up};
 use super::{Case, counts};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// The cluster with something down.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FailureMode {
     /// What is down.
-    pub down: &'static str,
+    pub down: Cow<'static, str>,
     /// Brokers, by the hard bounds, so that those left carry the load.
     pub physics_brokers: u64,
     /// Brokers of the plan that are left.
@@ -33,10 +34,10 @@ pub(super) fn modes(case: &Case, bounds: &[Bound], physics: u64, plan: u64) -> V
     };
     let broker = need(|bound| bound.physics_brokers().is_some_and(|need| need.growth != Growth::Fixed));
     let zone = need(|bound| bound.is_throughput() && bound.resource != Resource::Storage);
-    let mode = |down, physics_brokers: u64, left: u64, needed: f64| {
+    let mode = |down: &'static str, physics_brokers: u64, left: u64, needed: f64| {
         let fullest = counts::fullest(bounds, left);
         FailureMode {
-            down,
+            down: down.into(),
             physics_brokers,
             plan_brokers_left: left,
             fullest: fullest.map(|(name, _)| name),

@@ -4,7 +4,7 @@
 
 use super::Case;
 use super::bound::{Bound, BoundName, Resource, Unit};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// By how much a resource is raised.
 pub const RAISE: f64 = 1.25;
@@ -14,7 +14,7 @@ const CONFIRMS: f64 = 0.10;
 const OTHERS: f64 = 0.05;
 
 /// How to find out whether the binding bound is what binds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FlipTest {
     /// The bound.
     pub bound: BoundName,

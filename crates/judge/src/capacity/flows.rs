@@ -1,10 +1,12 @@
 //! What passes through one broker of a balanced cluster.
 
 use super::Case;
-use serde::Serialize;
+use super::kept::kept;
+use super::target::Target;
+use serde::{Deserialize, Serialize};
 
 /// What passes through one broker of a balanced cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Flows {
     /// Brokers that share it.
     pub brokers: u64,
@@ -14,11 +16,11 @@ pub struct Flows {
     pub written_bytes_per_s: f64,
     /// Received: from producers and from leaders. Every byte received is written.
     pub received_bytes_per_s: f64,
-    /// Sent: copies to followers and records to consumers.
+    /// Sent: copies to followers and to tiered storage, and records to consumers.
     pub sent_bytes_per_s: f64,
     /// Of these, to consumers.
     pub consumed_bytes_per_s: f64,
-    /// Kept, of the mean load over the retention; absent without one.
+    /// Kept at the brokers, of the mean load over the retention; absent without one.
     pub stored_bytes: Option<f64>,
 }
 
@@ -31,11 +33,13 @@ pub(crate) fn flows(case: &Case, brokers: u64) -> Flows {
         ingress_bytes_per_s: share,
         written_bytes_per_s: share * copies,
         received_bytes_per_s: share * copies,
-        sent_bytes_per_s: share * (case.target.follower_copies() + case.target.groups),
+        sent_bytes_per_s: share * sent_share(case.target),
         consumed_bytes_per_s: share * case.target.groups,
-        stored_bytes: case
-            .target
-            .retention_s
-            .map(|retention_s| case.ingress.mean_bytes_per_s * copies * retention_s / brokers as f64),
+        stored_bytes: kept(case).map(|kept| kept.bytes / brokers as f64),
     }
+}
+
+/// Bytes that brokers send for each from producers.
+pub(super) fn sent_share(target: &Target) -> f64 {
+    target.follower_copies() + target.groups + target.tiered_share()
 }

@@ -34,7 +34,7 @@ pub(super) fn sent_share(target: &Target) -> f64 {
 }
 
 fn tiered(target: &Target) -> f64 {
-    if target.tiered { TIERED } else { 0.0 }
+    if target.tiered.is_some() { TIERED } else { 0.0 }
 }
 
 /// A plan by AWS's terms: `share` bytes for each from producers through `limit`.

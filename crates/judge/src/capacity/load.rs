@@ -2,7 +2,7 @@
 
 use super::target::{Load, Target};
 use super::{CapacityError, words};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Figures of one load that differ by more than this share of the smaller are named. Ours: rounding to two digits stays below
 /// it, and decimal taken for binary units (2.4 %) does not.
@@ -12,7 +12,7 @@ pub(crate) const DISAGREEMENT: f64 = 0.01;
 const NEAR_UNIT: f64 = 0.003;
 
 /// What producers send, after compression.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Ingress {
     /// Mean.
     pub mean_bytes_per_s: f64,

@@ -3,10 +3,10 @@
 use super::CapacityError;
 use super::bound::Input;
 use super::target::Target;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A figure, in the unit that its field's name carries, and where it is from.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// The value.
     pub value: f64,
@@ -17,7 +17,7 @@ pub struct Figure {
 }
 
 /// Where a figure is from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "detail")]
 pub enum Source {
     /// The user, by this flag.
@@ -31,7 +31,7 @@ pub enum Source {
 }
 
 /// One broker's machine. A bound whose figure is absent is unknown.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// Name in the published table.
     pub name: Option<String>,
@@ -80,7 +80,7 @@ pub struct Machine {
 }
 
 /// What a broker spends of its processors, and on what load that was measured.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuCost {
     /// CPU seconds of all brokers for each 10^9 bytes from producers.
     pub s_per_gb: Figure,

@@ -1,7 +1,7 @@
 //! The table of published machine types. It is data (`machines.csv`), compiled in; its sources stand at its head.
 
 use super::machine::{Figure, Machine, Source};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 const TABLE: &str = include_str!("machines.csv");
@@ -24,7 +24,7 @@ pub struct PublishedError {
 }
 
 /// A machine type with the figures that are published of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PublishedMachine {
     /// Its name, as its vendor has it.
     pub name: String,

@@ -2,10 +2,10 @@
 
 use super::CapacityError;
 use super::machine::in_range;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What is asked of the cluster.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// The load, as stated: a mean, unless `peak_factor` is 1.
     pub load: Load,
@@ -33,8 +33,8 @@ pub struct Target {
     pub zones: u32,
     /// What may fail without the load being turned away.
     pub reserve: Reserve,
-    /// Whether closed segments go to tiered storage.
-    pub tiered: bool,
+    /// That closed segments are copied to tiered storage; absent where they are not.
+    pub tiered: Option<Tiering>,
     /// Brokers that are there already, to see how full each bound is.
     pub brokers: Option<u64>,
     /// Most brokers that one cluster is to have.
@@ -44,7 +44,7 @@ pub struct Target {
 }
 
 /// The load as stated. Two of the three tell it; the third is then a check.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Load {
     /// Messages per second.
     pub messages_per_s: Option<f64>,
@@ -54,8 +54,16 @@ pub struct Load {
     pub bytes_per_s: Option<f64>,
 }
 
+/// Tiered storage.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tiering {
+    /// How long records stay at the brokers too; absent: as long as they are kept at all, which is Kafka's default
+    /// (`local.retention.ms` -2).
+    pub local_retention_s: Option<f64>,
+}
+
 /// What is encrypted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tls {
     /// Nothing.
@@ -67,7 +75,7 @@ pub enum Tls {
 }
 
 /// When a broker syncs a record to its device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flush {
     /// When the operating system does (Kafka's default: copies are the durability).
@@ -77,7 +85,7 @@ pub enum Flush {
 }
 
 /// What may fail without the load being turned away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reserve {
     /// Nothing.
@@ -105,7 +113,7 @@ impl Default for Target {
             connections: None,
             zones: 3,
             reserve: Reserve::Zone,
-            tiered: false,
+            tiered: None,
             brokers: None,
             brokers_per_cluster: None,
             defaulted: Vec::new(),
@@ -135,6 +143,12 @@ impl Target {
             (0.0..=1e6).contains(&n)
         })?;
         in_range("the retention", self.retention_s, positive, |n| n > 0.0)?;
+        let local_retention_s = self.local_retention_s();
+        in_range("the local retention", local_retention_s, positive, |n| n > 0.0)?;
+        if let Some((got, _)) = local_retention_s.zip(self.retention_s).filter(|(local, all)| local > all) {
+            let expected = "no more than the retention, as Kafka has it";
+            return Err(CapacityError::OutOfRange { what: "the local retention in seconds", got, expected });
+        }
         in_range("the batch", self.batch_bytes, positive, |n| n > 0.0)?;
         in_range("the number of partitions", self.partitions.map(|n| n as f64), "1 or more", |n| n >= 1.0)?;
         in_range("the number of connections", self.connections.map(|n| n as f64), "1 or more", |n| n >= 1.0)?;
@@ -152,6 +166,16 @@ impl Target {
             (Reserve::Zone, 1) => Err(CapacityError::OneZone),
             _ => Ok(()),
         }
+    }
+
+    /// How long records stay at the brokers where tiered storage has the rest; absent where they stay for all of the retention.
+    pub(super) fn local_retention_s(&self) -> Option<f64> {
+        self.tiered?.local_retention_s
+    }
+
+    /// Bytes that leaders copy to tiered storage for each from producers.
+    pub(super) fn tiered_share(&self) -> f64 {
+        if self.tiered.is_some() { 1.0 } else { 0.0 }
     }
 
     /// Copies beside the leader's.

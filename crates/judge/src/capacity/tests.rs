@@ -325,6 +325,11 @@ fn too_few_partitions_or_connections_are_a_finding_that_no_broker_mends() {
     let capacity = one(&target, &machine);
     assert_eq!(known(&capacity, BoundName::Connection).physics.unwrap().count, 123);
     assert!(capacity.unreachable[0].contains("123 connections"), "{:?}", capacity.unreachable);
+    assert!(
+        capacity.advice[0].starts_with("More producing connections, larger batches"),
+        "{:?}",
+        capacity.advice
+    );
     let enough = Target { connections: Some(123), ..target };
     assert!(one(&enough, &machine).unreachable.is_empty());
 }

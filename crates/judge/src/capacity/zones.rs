@@ -4,10 +4,10 @@
 //! consumers evenly over all zones. Each flow is a multiple of what producers send, so it holds for the peak and for the mean.
 
 use super::Case;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What crosses from one zone to another in the whole cluster; shares are of the bytes that producers send.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CrossZone {
     /// From producers to leaders in another zone.
     pub producers_share: f64,

@@ -5,9 +5,9 @@ use plumb_model::document::RunDocument;
 use plumb_model::plan::{
     ClusterPlan, Driver, InterBroker, Length, LogDirLayout, LogDirPlan, Properties, StepPlan,
 };
+use plumb_model::scenario_settings::{ScenarioSettings, load_settings, topic_settings};
 use plumb_model::trial::ArmPlan;
 use plumb_model::units::Nanos;
-use plumb_model::written::{self, Written};
 use std::fmt::Write;
 
 /// A step of a run.
@@ -62,21 +62,22 @@ fn settings(step: &StepPlan) -> String {
     }
     mapping(&mut text, "producer", &step.producer);
     mapping(&mut text, "consumer", &step.consumer);
-    let _ = writeln!(text, "    topic: {{{}}}", inline(&written::topic(&step.topic)));
+    let _ = writeln!(text, "    topic: {{{}}}", inline(&topic_settings(&step.topic)));
     text
 }
 
 /// The load that both share, a line for each setting, and what each has for itself. A block of a trial is as long as one of the
 /// first run was.
 fn load(a: &StepPlan, b: &StepPlan) -> (String, [String; 2]) {
-    let both = [a, b].map(|step| written::load(&step.load));
+    let both = [a, b].map(|step| load_settings(&step.load));
     let shared: String = both[0]
         .iter()
         .filter(|one| both[1].contains(one))
         .map(|(key, value)| format!("  {key}: {value}\n"))
         .collect();
     let own = [(0, 1), (1, 0)].map(|(of, other): (usize, usize)| {
-        let own: Written = both[of].iter().filter(|one| !both[other].contains(one)).cloned().collect();
+        let own: ScenarioSettings =
+            both[of].iter().filter(|one| !both[other].contains(one)).cloned().collect();
         if own.is_empty() { String::new() } else { format!("    load: {{{}}}\n", inline(&own)) }
     });
     (shared, own)
@@ -97,7 +98,7 @@ fn hooks((document, index): Side) -> String {
     text
 }
 
-fn inline(written: &Written) -> String {
+fn inline(written: &ScenarioSettings) -> String {
     written.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>().join(", ")
 }
 

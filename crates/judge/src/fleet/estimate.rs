@@ -9,7 +9,7 @@ use super::traffic::Loads;
 use plumb_model::fleet::FleetServer;
 use plumb_stats::fleet::change::{Scale, log_change};
 use plumb_stats::fleet::design::{Design, Effect, Groups, Slope, explained};
-use plumb_stats::fleet::gone::bound;
+use plumb_stats::fleet::no_events::bound;
 use plumb_stats::fleet::permutation::{DRAWN, chance, smallest_p};
 use plumb_stats::fleet::totals::{Counted, totals_fit};
 use plumb_stats::fleet::zero_heavy::{Shares, ZERO_SHARE_MAX, share_effect};

@@ -58,7 +58,7 @@ impl Gaps {
             gaps.place.extend(lacking.iter().map(|server| (server.name.clone(), gaps.courses.len())));
             let course = |scale: Scale, of: Of| {
                 let value = |server: usize, at: usize| value(compared, servers[server], at, of);
-                Course::of((servers.len(), compared.starts_s.len()), sides, &value, scale)
+                Course::fit(servers.len(), compared.starts_s.len(), sides, &value, scale)
             };
             let total = Scale::Total { offset: 0.0 };
             gaps.courses.push(Courses {

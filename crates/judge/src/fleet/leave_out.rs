@@ -8,8 +8,8 @@ use super::traffic::ALARM_P;
 use super::words::{change, ratio};
 use plumb_model::fleet::{CheckOutcome, FleetCheck};
 use plumb_stats::fleet::design::{Effect, Groups};
+use plumb_stats::fleet::influence::left_out;
 use plumb_stats::fleet::outliers::{Outliers, outliers};
-use plumb_stats::fleet::without::left_out;
 
 /// Servers that are named; of more there is the number (ours: what one looks at).
 const NAMED_MOST: usize = 5;

@@ -13,7 +13,7 @@ use super::traffic::ALARM_P;
 use super::words::{p_value, percent};
 use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetServer, SampleKind};
 use plumb_stats::fleet::change::Scale;
-use plumb_stats::fleet::lost::{Losses, chance_of_losses};
+use plumb_stats::fleet::lost_servers::{Losses, chance_of_losses};
 use plumb_stats::fleet::permutation::smallest_p;
 use std::collections::{BTreeMap, BTreeSet};
 

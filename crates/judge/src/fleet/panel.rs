@@ -10,7 +10,7 @@ use super::traffic::OVERLAP_MIN;
 use plumb_model::fleet::SecondEstimate;
 use plumb_stats::fleet::change::Scale;
 use plumb_stats::fleet::overlap::overlap;
-use plumb_stats::fleet::panel::{Cell, Panel, PanelEffect};
+use plumb_stats::fleet::panel::{Panel, PanelEffect, ServerInterval};
 use plumb_stats::median::median;
 
 /// Events of the typical server and interval below which their logarithms are off (ours, as of levels).
@@ -61,7 +61,7 @@ pub(super) fn second(compared: &Compared, first: (f64, f64), question: &FleetQue
 }
 
 /// Every interval of every server that has logarithms.
-pub(super) fn cells(compared: &Compared) -> Vec<Cell> {
+pub(super) fn cells(compared: &Compared) -> Vec<ServerInterval> {
     let offset = match compared.scale {
         Scale::Total { offset } => offset,
         Scale::Level => 0.0,
@@ -72,14 +72,14 @@ pub(super) fn cells(compared: &Compared) -> Vec<Cell> {
             let Some((metric, load)) = compared.value(of, interval) else { continue };
             let (metric, load) = ((metric + offset).ln(), load.ln());
             if metric.is_finite() && load.is_finite() {
-                cells.push(Cell { server, interval, metric, load });
+                cells.push(ServerInterval { server, interval, metric, load });
             }
         }
     }
     cells
 }
 
-fn few_events(compared: &Compared, cells: &[Cell]) -> bool {
+fn few_events(compared: &Compared, cells: &[ServerInterval]) -> bool {
     let typical = median(cells.iter().map(|cell| cell.metric)).unwrap_or(f64::NEG_INFINITY);
     compared.scale != Scale::Level && typical < EVENTS_FEW.ln()
 }

@@ -110,7 +110,7 @@ pub(super) fn course(compared: &Compared) -> Option<StepOrDrift> {
     let first = compared.starts_s.first().map_or(0.0, |start| *start as f64);
     let at: Vec<f64> = places.iter().map(|places| starts(places) - first).collect();
     let units = &compared.units;
-    step_or_drift((&units.test, &units.stratum), &of_units(compared, &places), &at, &after)
+    step_or_drift(&units.test, &units.stratum, &of_units(compared, &places), &at, &after)
 }
 
 /// Each piece's levels, unit by unit: against each server's own mean over the pieces, so that a unit of which a server lacks one does not

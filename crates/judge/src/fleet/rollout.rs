@@ -8,7 +8,7 @@ use super::estimate::Estimate;
 use super::words::{change, count, ratio};
 use plumb_model::fleet::{FleetResult, RolloutStage};
 use plumb_model::trial::{Good, TrialVerdict};
-use plumb_stats::fleet::lost::most_by_chance;
+use plumb_stats::fleet::lost_servers::most_by_chance;
 use plumb_stats::law::student_quantile;
 
 /// Shares of the fleet (usual; ours).

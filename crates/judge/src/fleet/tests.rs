@@ -7,6 +7,7 @@ mod gaps;
 mod gone;
 mod hidden;
 mod lost;
+mod nothing_changed;
 mod one_day;
 mod panel;
 mod rollout;

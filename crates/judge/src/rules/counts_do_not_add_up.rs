@@ -91,7 +91,8 @@ fn explained_by_loss(setup: &Setup) -> bool {
 /// there are duplicates has its own rule.
 fn explained_by_duplicates(setup: &Setup) -> bool {
     let accounting = &setup.result.accounting;
-    let known = explained(accounting).saturating_add(setup.result.counts.duplicated);
+    let received_again = setup.result.counts.duplicated.saturating_add(accounting.duplicated_in_warm_up);
+    let known = explained(accounting).saturating_add(received_again);
     accounting.missing == Some(0) && accounting.surplus.is_some_and(|surplus| surplus <= known)
 }
 
@@ -176,6 +177,19 @@ mod tests {
         assert_found(RULE.id, Severity::Invalid, |document| {
             document.steps[0].latency.acknowledge.samples -= 1
         });
+    }
+
+    #[test]
+    fn records_that_are_twice_in_the_logs_and_were_received_twice_in_the_warm_up_add_up() {
+        let mut document = crate::healthy::healthy();
+        let step = &mut document.steps[0];
+        step.counts.duplicated = 23;
+        step.accounting.agrees = Some(false);
+        (step.accounting.missing, step.accounting.surplus) = (Some(0), Some(30));
+        step.accounting.duplicated_in_warm_up = 7;
+        assert_eq!(crate::healthy::found(&document, RULE.id), []);
+        document.steps[0].accounting.duplicated_in_warm_up = 6;
+        assert_eq!(crate::healthy::found(&document, RULE.id).len(), 1);
     }
 
     #[test]

@@ -45,8 +45,13 @@ fn finding(line: &SweepResult) -> Option<Finding> {
             "Extend the range until the rate stops rising.".to_owned(),
         ),
     };
+    let fastest = line.points.iter().max_by(|a, b| a.per_s.total_cmp(&b.per_s))?;
     let finding = about_run(RULE.id, Severity::Note, claim + &falls(line).unwrap_or_default())
-        .seen("best rate", messages_per_s(best))
+        .seen("level of the curve's top", messages_per_s(best))
+        .seen(
+            "fastest point",
+            format!("{}, {}", clients_of(line, fastest.clients), messages_per_s(fastest.per_s)),
+        )
         .seen("points and blocks", format!("{} points, {} blocks", line.points.len(), blocks(line)));
     Some(finding.advise(advice))
 }

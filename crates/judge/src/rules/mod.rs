@@ -1,5 +1,6 @@
 //! The rules, one file each. Adding one is adding a file, a row here and a page under `docs/findings`.
 
+mod broker_unreachable;
 mod burst_credits;
 mod client_bound;
 mod client_queue;
@@ -61,6 +62,7 @@ pub(crate) const REGISTRY: &[Rule] = &[
     replication_behind::RULE,
     open_transaction::RULE,
     removed_before_read::RULE,
+    broker_unreachable::RULE,
     messages_failed::RULE,
     saturated::RULE,
     queue_unclear::RULE,

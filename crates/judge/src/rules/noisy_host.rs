@@ -4,6 +4,7 @@
 use crate::figure::{percent, percents};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::document::BlockResult;
 use plumb_model::facts::CpuTime;
 use plumb_model::finding::{Finding, Severity};
 
@@ -66,24 +67,47 @@ fn others(setup: &Setup) -> Option<Finding> {
     )
 }
 
-/// The block in which threads waited longest for a processor, with the share of its time, where that is too much.
-pub(super) fn waits(setup: &Setup) -> Option<(u32, f64)> {
-    let blocks = setup.result.blocks.iter();
+/// How long threads waited for a processor in a block, as a share of its time.
+pub(super) struct Waits {
+    pub(super) block: u32,
+    pub(super) share: f64,
+}
+
+/// The blocks among those asked about in which threads waited too long for a processor, the longest wait last.
+pub(super) fn waits(setup: &Setup, asked: impl Fn(&BlockResult) -> bool) -> Vec<Waits> {
+    let blocks = setup.result.blocks.iter().filter(|block| asked(block));
     let waits = blocks.filter_map(|block| {
         let host = block.host.as_ref().filter(|host| host.elapsed_ns > 0)?;
-        Some((block.block, host.pressure.cpu_some_ns? as f64 / host.elapsed_ns as f64))
+        let share = host.pressure.cpu_some_ns? as f64 / host.elapsed_ns as f64;
+        Some(Waits { block: block.block, share })
     });
-    waits.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, share)| *share >= PRESSURE_SHARE_MAX)
+    let mut waits: Vec<Waits> = waits.filter(|waits| waits.share >= PRESSURE_SHARE_MAX).collect();
+    waits.sort_by(|a, b| a.share.total_cmp(&b.share));
+    waits
 }
 
 fn pressure(setup: &Setup) -> Option<Finding> {
-    let (block, share) = waits(setup)?;
+    let waits = waits(setup, |_| true);
+    let (least, longest) = (waits.first()?, waits.last()?);
+    let share = longest.share;
     let [seen, limit] = percents(share, PRESSURE_SHARE_MAX);
-    let claim = format!(
-        "Threads of this host waited for a processor in {} of the time of {}",
-        percent(share),
-        setup.block_words(block)
-    );
+    let (low, high) = (percent(least.share), percent(share));
+    let claim = match waits.len() {
+        1 => format!(
+            "Threads of this host waited for a processor in {high} of the time of {}",
+            setup.block_words(longest.block)
+        ),
+        _ if low == high => {
+            format!(
+                "Threads of this host waited for a processor in {high} of the time of {} blocks",
+                waits.len()
+            )
+        }
+        blocks => format!(
+            "Threads of this host waited for a processor in {low} to {high} of the time of {blocks} blocks, most in {}",
+            setup.block_words(longest.block)
+        ),
+    };
     Some(
         about_step(RULE.id, Severity::Suspect, setup.name(), claim)
             .seen_against(

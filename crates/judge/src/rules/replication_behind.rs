@@ -1,6 +1,6 @@
 //! Followers that have not copied what the leaders appended: acknowledged (acks=1, acks=0) and not to be read yet.
 
-use crate::figure::{count, percent, rate, time};
+use crate::figure::{count, percent, rate, sentence, time};
 use crate::replication::FollowerWait;
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
@@ -21,7 +21,26 @@ const SHARE_THAT_HIDES_P99: f64 = 0.01;
 const LONG_WAIT_NS: u64 = 1_000_000_000;
 
 fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| behind(&setup).or_else(|| late(&setup))).map(advised).collect()
+    let each = case.setups().filter_map(|setup| {
+        let finding = behind(&setup).or_else(|| late(&setup))?;
+        Some(advised(if shows_it(&setup) { shown(finding) } else { finding }))
+    });
+    each.collect()
+}
+
+/// Whether the wait for followers is part of what the step is to show: the producers' queue is what nobody has acknowledged yet, and
+/// with acks=all nothing is acknowledged before all in-sync followers have it. With acks=1 the queue leaves it out.
+fn shows_it(setup: &Setup) -> bool {
+    setup.shows_queue() && matches!(setup.result.durability.acks.as_deref(), Some("all" | "-1"))
+}
+
+/// The cause of what is shown, and no doubt in it.
+fn shown(finding: Finding) -> Finding {
+    let claim = format!(
+        "{}; with acks=all that wait is in the queue that this step shows",
+        finding.claim.trim_end_matches('.')
+    );
+    Finding { severity: Severity::Note, claim: sentence(&claim), ..finding }
 }
 
 fn advised(finding: Finding) -> Finding {
@@ -60,7 +79,8 @@ fn behind(setup: &Setup) -> Option<Finding> {
     let waiting = accounting.unreplicated.filter(|waiting| *waiting > 0)?;
     let unread = setup.result.counts.acked.saturating_sub(setup.result.counts.received);
     let share = unread as f64 / setup.result.counts.acked.max(1) as f64;
-    let hides = setup.consumes() && share >= SHARE_THAT_HIDES_P99;
+    // A step that is to show a queue has no end-to-end figures that anything could be hidden from.
+    let hides = setup.consumes() && !setup.shows_queue() && share >= SHARE_THAT_HIDES_P99;
     let severity = if hides { Severity::Invalid } else { Severity::Suspect };
     let waits = if waiting == 1 { "waits" } else { "wait" };
     let mut claim = format!(
@@ -93,8 +113,12 @@ fn behind(setup: &Setup) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::healthy::{assert_found, found, healthy};
+    use crate::healthy::{DEFAULT, assert_found, found, healthy};
+    use crate::judge;
+    use plumb_model::document::RunDocument;
+    use plumb_model::finding::ValidityVerdict;
     use plumb_model::observation::ReplicationLag;
+    use plumb_model::plan::Purpose;
 
     fn lag(longest_wait_ns: u64) -> ReplicationLag {
         ReplicationLag {
@@ -135,6 +159,51 @@ mod tests {
         assert!(
             finding.evidence.iter().any(|evidence| evidence.what == "the same, for each second of sending")
         );
+    }
+
+    /// The healthy run with steps that are to show a queue, of acks=1 and acks=all, whose followers are late where said.
+    fn queues(late: [bool; 2]) -> RunDocument {
+        let mut document = healthy();
+        for (step, acks) in ["1", "all"].into_iter().enumerate() {
+            document.plan.steps[step].load.purpose = Purpose::Queue;
+            let result = &mut document.steps[step];
+            result.durability.acks = Some(acks.to_owned());
+            if late[step] {
+                result.blocks[0].replication_lag = Some(lag(5_500_000_000));
+                result.accounting.unreplicated = Some(result.counts.acked / 4);
+            }
+        }
+        document
+    }
+
+    #[test]
+    fn of_a_queue_with_acks_all_late_followers_are_the_cause_and_no_doubt() {
+        let document = queues([false, true]);
+        let findings = found(&document, RULE.id);
+        let [finding] = findings.as_slice() else { panic!("{findings:#?}") };
+        assert_eq!((finding.severity, finding.step.as_deref()), (Severity::Note, Some(DEFAULT)));
+        assert!(
+            finding.claim.ends_with("; with acks=all that wait is in the queue that this step shows."),
+            "{}",
+            finding.claim
+        );
+        assert_eq!(judge(&document).validity.verdict, ValidityVerdict::Valid);
+    }
+
+    #[test]
+    fn of_a_queue_with_acks_1_late_followers_stay_a_doubt_since_the_queue_leaves_them_out() {
+        for late in [[true, false], [true, true]] {
+            let document = queues(late);
+            let findings = found(&document, RULE.id);
+            assert_eq!(findings[0].severity, Severity::Suspect, "{findings:#?}");
+            assert_eq!(judge(&document).validity.verdict, ValidityVerdict::Suspect);
+        }
+        // It has no end-to-end figures that unread messages could spoil.
+        let mut document = queues([true, false]);
+        document.steps[0].counts.received /= 2;
+        let findings = found(&document, RULE.id);
+        assert_eq!(findings[0].severity, Severity::Suspect);
+        assert!(!findings[0].claim.contains("end-to-end"), "{}", findings[0].claim);
     }
 
     #[test]

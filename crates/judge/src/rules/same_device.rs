@@ -16,14 +16,15 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(case: &Case) -> Vec<Finding> {
-    let each = matches!(
-        case.document.plan.cluster,
-        ClusterPlan::Lab { log_dir_layout: LogDirLayout::BrokerEach, .. }
-    );
+    let plan = &case.document.plan;
+    let each = matches!(plan.cluster, ClusterPlan::Lab { log_dir_layout: LogDirLayout::BrokerEach, .. });
+    let more_and_more = plan.trial.is_none() && plan.labs().len() > 1;
+    let consequence = match (each, more_and_more) {
+        (true, _) => "a difference between them is not one of devices",
+        (false, true) => "more of them are not more devices",
+        (false, false) => return Vec::new(),
+    };
     let directories = &case.document.environment.log_directories;
-    if !each {
-        return Vec::new();
-    }
     let mut told: Vec<&LogDirectory> = Vec::new();
     let mut findings = Vec::new();
     for directory in directories {
@@ -35,9 +36,8 @@ fn check(case: &Case) -> Vec<Finding> {
         }
         let names = list(&on_it.iter().map(|directory| quoted(&directory.name)).collect::<Vec<_>>());
         let devices = list(&hardware.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
-        let claim = format!(
-            "The log directories {names} lie on the same hardware ({devices}): a difference between them is not one of devices"
-        );
+        let claim =
+            format!("The log directories {names} lie on the same hardware ({devices}): {consequence}");
         findings.push(
             about_run(RULE.id, Severity::Suspect, claim)
                 .seen("hardware behind them", devices)
@@ -54,6 +54,7 @@ mod tests {
     use crate::healthy::{found, healthy, one};
     use plumb_model::document::RunDocument;
     use plumb_model::facts::{Device, FileSystem, Layer, Storage, StorageLayer};
+    use plumb_model::plan::LogDirPlan;
 
     fn on(devices: &[(&str, &str)]) -> RunDocument {
         let mut document = healthy();
@@ -78,6 +79,20 @@ mod tests {
             "{}",
             finding.claim
         );
+    }
+
+    #[test]
+    fn directories_of_one_disk_that_a_broker_has_together_are_told_only_where_their_number_is_swept_over() {
+        let mut document = on(&[("one", "sda"), ("two", "sda")]);
+        let ClusterPlan::Lab { log_dir_layout, .. } = &mut document.plan.cluster else { panic!() };
+        *log_dir_layout = LogDirLayout::Together;
+        assert_eq!(found(&document, RULE.id), []);
+        let mut own = document.plan.cluster.clone();
+        let ClusterPlan::Lab { log_dirs, .. } = &mut own else { panic!() };
+        log_dirs.push(LogDirPlan { name: "one".into(), path: "/one".into() });
+        document.plan.steps[1].cluster = Some(own);
+        let finding = one(&document, RULE.id);
+        assert!(finding.claim.ends_with("more of them are not more devices."), "{}", finding.claim);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Whether the path kept up: the rate reached, and backlogs that grow.
 
-use super::noisy_host;
+use super::{broker_unreachable, noisy_host};
 use crate::figure::{percent, percents, rates, time};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::{Setup, by_block};
+use plumb_model::document::BlockResult;
 use plumb_model::finding::{Finding, Severity};
 use plumb_model::observation::SecondRow;
 use plumb_stats::median::median;
@@ -59,20 +60,23 @@ fn saturation(setup: &Setup) -> Option<Finding> {
         return None;
     }
     const SLOW: &str = "the path did not keep up with the load: its latency depends on how long the run lasts and means nothing";
-    // Who waits for a processor is late whatever the path: that comes first, and the rest may be its consequence.
-    let waits = noisy_host::waits(setup);
-    let claim = waits.map_or_else(
-        || SLOW.to_owned(),
-        |(block, share)| {
-            let share = percent(share);
-            format!(
-                "threads of this host waited for a processor in {share} of the time of {}, and {SLOW}",
-                setup.block_words(block)
-            )
-        },
-    );
+    // Who waits for a processor is late whatever the path: that comes first, and the rest may be its consequence. A block that
+    // served its load is not asked: its processors are not why another one fell short.
+    let waits = noisy_host::waits(setup, |block| {
+        setup.result.asked_per_s.is_none_or(|asked| !block_kept_up(setup, block, asked))
+    });
+    let unreachable = broker_unreachable::unreachable(setup);
+    let claim = match (unreachable, waits.last()) {
+        (Some(broker), _) => format!("broker {broker} took no connections any more, and {SLOW}"),
+        (None, None) => SLOW.to_owned(),
+        (None, Some(longest)) => format!(
+            "threads of this host waited for a processor in {} of the time of {}, and {SLOW}",
+            percent(longest.share),
+            setup.block_words(longest.block)
+        ),
+    };
     let mut finding = about_step(RULE.id, Severity::Invalid, setup.name(), claim);
-    if waits.is_some() {
+    if unreachable.is_none() && !waits.is_empty() {
         finding = finding
             .advise("Stop other work on this host first (see noisy-host): the path may be fast enough.");
     }
@@ -219,10 +223,26 @@ fn kept_up_until_the_end(setup: &Setup, asked: f64) -> bool {
 /// A path that cannot keep up falls short in every block; a stall at the end of one short block is no shortfall.
 fn most_blocks_kept_up(setup: &Setup, asked: f64) -> bool {
     let blocks = &setup.result.blocks;
-    let kept_up = |achieved: f64| achieved >= ACHIEVED_MIN * asked;
-    let good =
-        blocks.iter().filter_map(|block| block.achieved_per_s).filter(|achieved| kept_up(*achieved)).count();
+    let good = blocks.iter().filter(|block| block_kept_up(setup, block, asked)).count();
     blocks.len() >= BLOCKS_MIN && 2 * good > blocks.len()
+}
+
+/// True for a block that reached its rate, or ended no later than messages of its first half had been late already: where a queue
+/// grows, the last messages are later than all before them.
+fn block_kept_up(setup: &Setup, block: &BlockResult, asked: f64) -> bool {
+    let Some(achieved) = block.achieved_per_s.filter(|achieved| *achieved > 0.0) else { return false };
+    let acked = block.counts.acked as f64;
+    let late_s = acked / achieved - acked / asked;
+    achieved >= ACHIEVED_MIN * asked || late_s <= END_LATENCIES * early_latency_s(setup, block)
+}
+
+/// The longest acknowledge latency in the first half of a block's measured seconds, the last of them left out where there is another.
+fn early_latency_s(setup: &Setup, block: &BlockResult) -> f64 {
+    let rows =
+        setup.result.series.iter().filter(|row| row.block == block.block && !row.warm_up && row.sent > 0);
+    let latencies: Vec<Option<u64>> = rows.map(|row| row.acknowledge.max_ns).collect();
+    let early = &latencies[..latencies.len() / 2];
+    early.iter().flatten().max().map_or(0.0, |ns| *ns as f64 / 1e9)
 }
 
 /// Messages between two places.
@@ -303,6 +323,56 @@ mod tests {
         step.achieved_per_s = Some(98.6);
         step.blocks[2].achieved_per_s = Some(93.0);
         assert_eq!(found(&document, RULE.id), []);
+    }
+
+    /// Three blocks at 100/s for 2 s: the second stood still, and the processors of the first were wanted by others.
+    fn one_stall_of_three() -> plumb_model::document::RunDocument {
+        let mut document = healthy();
+        let step = &mut document.steps[0];
+        step.blocks.truncate(3);
+        step.series.retain(|row| row.block < 3);
+        step.series.iter_mut().for_each(|row| row.acknowledge.max_ns = Some(25_000_000));
+        for block in &mut step.blocks {
+            (block.counts.sent, block.counts.acked) = (200, 200);
+            // The last acknowledgement came 13 ms after the last message was due.
+            block.achieved_per_s = Some(200.0 / 2.013);
+        }
+        step.blocks[1].achieved_per_s = Some(200.0 / 3.4);
+        step.achieved_per_s = Some(600.0 / (2.0 * 2.013 + 3.4));
+        let pressure = plumb_model::facts::Pressure { cpu_some_ns: Some(6_500), ..Default::default() };
+        step.blocks[0].host =
+            Some(plumb_model::facts::HostDelta { elapsed_ns: 10_000, pressure, ..Default::default() });
+        document
+    }
+
+    #[test]
+    fn one_stall_of_three_blocks_is_no_path_that_cannot_keep_up() {
+        assert_eq!(found(&one_stall_of_three(), RULE.id), []);
+    }
+
+    #[test]
+    fn the_processors_of_a_block_that_served_its_load_are_not_why_another_fell_short() {
+        let mut document = one_stall_of_three();
+        document.steps[0].blocks[2].achieved_per_s = Some(200.0 / 3.4);
+        document.steps[0].achieved_per_s = Some(600.0 / (2.013 + 2.0 * 3.4));
+        let claim = &found(&document, RULE.id)[0].claim;
+        assert!(!claim.contains("processor"), "{claim}");
+    }
+
+    #[test]
+    fn a_queue_that_grows_through_every_block_is_not_excused_by_its_own_latency() {
+        let mut document = one_stall_of_three();
+        let step = &mut document.steps[0];
+        for block in &mut step.blocks {
+            block.achieved_per_s = Some(95.0);
+        }
+        step.achieved_per_s = Some(95.0);
+        // 5 % short: a block ends 105 ms late, and latency grows up to that in equal steps.
+        let seconds = step.series.iter().map(|row| row.second).max().unwrap() + 1;
+        for row in &mut step.series {
+            row.acknowledge.max_ns = Some(105_000_000 * u64::from(row.second + 1) / u64::from(seconds));
+        }
+        assert_eq!(found(&document, RULE.id).len(), 1);
     }
 
     #[test]

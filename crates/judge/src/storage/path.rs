@@ -5,7 +5,7 @@ use plumb_model::probe::storage::{
     CommitMethod, CommitResult, PageCache, Placement, SequentialResult, StorageTarget, StorageWarning,
     StreamDirection, WarningId,
 };
-use plumb_stats::paired::paired_ratio;
+use plumb_stats::paired::{Pair, paired_ratio};
 
 /// Appending below this share of overwriting: the file system takes more than the device (ours; ext4 appends at a third on a
 /// disk where every request takes as long).
@@ -39,10 +39,10 @@ pub(super) fn file_system_limits(target: &StorageTarget) -> Option<StorageWarnin
     let overwritten =
         single(Placement::Overwrite).find(|commit| commit.case.block_bytes == appended.case.block_bytes)?;
     let partner = |round: u32| overwritten.blocks.iter().find(|block| block.round == round);
-    let pairs: Vec<(f64, f64)> = appended
+    let pairs: Vec<Pair> = appended
         .blocks
         .iter()
-        .filter_map(|block| Some((partner(block.round)?.rate_per_s, block.rate_per_s)))
+        .filter_map(|block| Some(Pair { a: partner(block.round)?.rate_per_s, b: block.rate_per_s }))
         .collect();
     let ratio = paired_ratio(&pairs, 0.95)?;
     if ratio.high >= FILE_SYSTEM_SHARE {

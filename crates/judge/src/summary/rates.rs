@@ -11,6 +11,8 @@ use plumb_model::sweep::{LineRatio, SweepResult};
 
 /// The rule that says what bounds a rate.
 const BOUND: &str = "throughput-bound";
+/// Id of the finding that other work took processors.
+const NOISY: &str = "noisy-host";
 
 /// What was reached: by the only setup, by the fastest and the slowest, or by the best and the worst line.
 pub(super) fn figures(case: &Case) -> Option<String> {
@@ -142,10 +144,18 @@ pub(super) fn bound(case: &Case, findings: &[Finding]) -> Option<String> {
         return None;
     }
     let Some(first) = findings.iter().find(|finding| finding.id == BOUND) else {
-        return Some(
-            "What bounds the rate was not seen: generator, processors and disks, as far as they were read, had room left."
-                .to_owned(),
-        );
+        // Nothing had room left where others took it.
+        let others = findings.iter().find(|finding| finding.id == NOISY);
+        return Some(match others {
+            Some(finding) => format!(
+                "What bounds the path itself was not seen: {}.",
+                super::lower(finding.claim.trim_end_matches('.'))
+            ),
+            None => {
+                "What bounds the rate was not seen: generator, processors and disks, as far as they were read, had room left."
+                    .to_owned()
+            }
+        });
     };
     let step = first.step.as_ref().filter(|_| case.setups().count() > 1);
     let of = step.map(|step| format!(" ({})", quoted(step))).unwrap_or_default();

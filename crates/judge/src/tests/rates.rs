@@ -3,10 +3,10 @@
 use crate::comparison::{PRODUCED_PER_S, RECEIVED_PER_S};
 use crate::healthy::rates::{LIBRDKAFKA, WIRE, saturating, swept};
 use crate::judge;
-use plumb_model::document::{GeneratorCeiling, RunDocument};
+use plumb_model::document::{GeneratorCeiling, RunDocument, StepResult};
 use plumb_model::facts::Fact;
 use plumb_model::finding::{ComparisonVerdict, Finding, Severity, ValidityVerdict};
-use plumb_model::plan::{Driver, Mode};
+use plumb_model::plan::{ClusterPlan, Driver, LogDirPlan, Mode, TopicPlan};
 use plumb_model::sweep::NoKnee;
 use plumb_model::units::Bytes;
 
@@ -111,6 +111,38 @@ fn lines_have_their_knee_and_their_ratio_to_the_first() {
         "{:#?}",
         judgement.summary
     );
+}
+
+#[test]
+fn a_point_has_the_rate_that_the_table_has_and_the_curve_s_top_is_called_so() {
+    let mut document = swept(10);
+    // Blocks of a number of messages: the slow ones count for longer than a mean of rates knows.
+    document.steps[9].throughput.produced_per_s = Some(12_345.0);
+    let judgement = judge(&document);
+    let line = &judgement.sweeps[0];
+    let of_step = |step: &StepResult| (step.name.clone(), step.throughput.produced_per_s.unwrap());
+    let table: Vec<(String, f64)> = document.steps[..10].iter().map(of_step).collect();
+    let points: Vec<(String, f64)> = line.points.iter().map(|p| (p.step.clone(), p.per_s)).collect();
+    assert_eq!(points, table);
+    let seen: Vec<&str> = judgement.findings[0].evidence.iter().map(|seen| seen.what.as_str()).collect();
+    assert_eq!(seen[..2], ["level of the curve's top", "fastest point"]);
+}
+
+#[test]
+fn lines_of_labs_with_more_and_more_log_directories_are_called_by_their_number() {
+    let mut document = swept(4);
+    let ClusterPlan::Lab { log_dirs, .. } = &mut document.plan.cluster else { panic!() };
+    *log_dirs = ["a", "b"].map(|name| LogDirPlan { name: name.into(), path: name.into() }).into();
+    let mut own = document.plan.cluster.clone();
+    let ClusterPlan::Lab { log_dirs, .. } = &mut own else { panic!() };
+    log_dirs.truncate(1);
+    for (index, step) in document.plan.steps.iter_mut().enumerate() {
+        let TopicPlan::Own { log_dir, .. } = &mut step.topic else { panic!() };
+        *log_dir = None;
+        step.cluster = (index < 4).then(|| own.clone());
+    }
+    let lines: Vec<String> = judge(&document).sweeps.into_iter().map(|line| line.line).collect();
+    assert_eq!(lines, ["1 log directory", "2 log directories"]);
 }
 
 #[test]

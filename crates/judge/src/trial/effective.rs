@@ -6,8 +6,8 @@ use crate::setup::Setup;
 use plumb_model::document::Effective;
 use plumb_model::plan::Properties;
 use plumb_model::property::{is_identity, readable, same_value, usual_name};
+use plumb_model::scenario_settings::load_differences;
 use plumb_model::trial::NOT_SET;
-use plumb_model::written::load_differences;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Effective settings of the arm that differ from the reference's, as `path: value`.

@@ -5,8 +5,9 @@
 use crate::figure::{digits, percent, rate, time};
 use crate::setup::Setup;
 use plumb_model::document::{AfterWarmUp, BlockResult};
+use plumb_model::metric::metric_silent;
 use plumb_model::observation::Distribution;
-use plumb_model::trial::{Good, metric_silent};
+use plumb_model::trial::Good;
 use plumb_stats::distribution::samples_needed;
 
 /// A metric of a block.
@@ -183,8 +184,8 @@ pub(crate) fn shown(unit: &str, value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plumb_model::metric::METRIC_NAMES;
     use plumb_model::observation::Counts;
-    use plumb_model::trial::METRIC_NAMES;
 
     #[test]
     fn every_metric_has_a_name_of_its_own_and_is_found_by_it() {

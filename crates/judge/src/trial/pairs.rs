@@ -9,7 +9,7 @@ use super::{Arm, Trial, anytime, starts};
 use crate::figure::percent;
 use plumb_model::trial::{MetricResult, MetricRole, TrialMethod, TrialVerdict};
 use plumb_stats::median::median;
-use plumb_stats::paired::{rank_ratio, standard_deviation};
+use plumb_stats::paired::{Pair, rank_ratio, standard_deviation};
 use plumb_stats::signed_rank::{pairs_min, rank_spread};
 
 /// A metric compared, with what its verdict needs.
@@ -121,7 +121,7 @@ pub(super) fn compare(
 
 /// The fixed number of pairs: Hodges and Lehmann over log ratios, with the exact signed-rank interval.
 fn over_pairs(values: &[(u32, f64, f64)], levels: Levels) -> Option<Estimate> {
-    let pairs: Vec<(f64, f64)> = values.iter().map(|(_, under, over)| (*under, *over)).collect();
+    let pairs: Vec<Pair> = values.iter().map(|(_, under, over)| Pair { a: *under, b: *over }).collect();
     let found = rank_ratio(&pairs, levels.interval)?;
     let equivalence = rank_ratio(&pairs, levels.equivalence).map(|found| (found.low, found.high));
     Some(Estimate {

@@ -2,7 +2,7 @@
 
 use super::Trial;
 use super::caveats::{up_to, word};
-use super::metric::shown;
+use super::metric::{Metric, find, shown};
 use super::pairs::Compared;
 use super::verdicts::Judged;
 use crate::figure::{count, digits, list, percent, quoted, round_percent, sentence};
@@ -68,7 +68,7 @@ fn primary<'j>(judged: &'j Judged, verdict: &ArmVerdict) -> Option<&'j Compared>
     })
 }
 
-/// `p99 of end-to-end latency 4.90 ms -> 1.20 ms, ratio 0.25 (95 % 0.22 to 0.29), 12 pairs`.
+/// `p99 of end-to-end latency 4.90 ms -> 1.20 ms (medians of blocks), ratio 0.25 (95 % 0.22 to 0.29), 12 pairs`.
 fn figures(compared: &Compared) -> String {
     let result = &compared.result;
     let (Some(against), Some(arm)) = (result.against_median, result.arm_median) else { return String::new() };
@@ -81,7 +81,7 @@ fn figures(compared: &Compared) -> String {
     });
     let starts = result.starts.map(|starts| format!(" on {}", count(starts.into(), "start")));
     format!(
-        "{} {against} -> {arm}{}, {}{}",
+        "{} {against} -> {arm} (medians of blocks){}, {}{}",
         compared.words,
         ratio.unwrap_or_default(),
         count(result.pairs.into(), "pair"),
@@ -122,22 +122,40 @@ fn counted(judged: &Judged) -> String {
     )
 }
 
-/// What got worse besides the metric that decides.
+/// What got worse besides the metric that decides, and what of another kind got better.
 fn others(judged: &Judged) -> String {
-    let worse = judged.metrics.iter().filter(|compared| {
-        compared.result.role != MetricRole::Primary && compared.result.verdict == TrialVerdict::Worse
-    });
+    let told = |verdict: TrialVerdict| {
+        let others = judged.metrics.iter().filter(|compared| compared.result.role != MetricRole::Primary);
+        others.filter(move |compared| compared.result.verdict == verdict)
+    };
     let several = judged.verdicts.len() > 1;
-    let mut names: Vec<String> = worse
-        .map(|compared| match several {
-            true => format!("{} ({})", compared.words, quoted(&compared.result.arm)),
-            false => compared.words.to_owned(),
+    let of_arm = |compared: &Compared| match several {
+        true => format!("{} ({})", compared.words, quoted(&compared.result.arm)),
+        false => compared.words.to_owned(),
+    };
+    let mut worse: Vec<String> = told(TrialVerdict::Worse).map(of_arm).collect();
+    worse.dedup();
+    let worse = match worse.len() {
+        0 => "Nothing else is shown to be worse".to_owned(),
+        n if n <= 3 => format!("Worse: {}", list(&worse)),
+        n => format!("Worse: {} and {}", list(&worse[..2]), count(n as u64 - 2, "other figure")),
+    };
+    // That a faster arm is faster in the other latencies too says little; that it costs less is another advantage.
+    let kind = |compared: &Compared| find(&compared.result.name).map(Metric::is_latency);
+    let decides =
+        judged.metrics.iter().find(|compared| compared.result.role == MetricRole::Primary).map(kind);
+    let better: Vec<String> = told(TrialVerdict::Better)
+        .filter(|compared| decides.is_some_and(|decides| decides != kind(compared)))
+        .map(|compared| {
+            let ratio = compared.result.estimate_ratio.map(|ratio| format!(", ratio {}", digits(ratio)));
+            format!("{}{}", of_arm(compared), ratio.unwrap_or_default())
         })
         .collect();
-    names.dedup();
-    match names.len() {
-        0 => "Nothing else is shown to be worse".to_owned(),
-        n if n <= 3 => format!("Worse: {}", list(&names)),
-        n => format!("Worse: {} and {}", list(&names[..2]), count(n as u64 - 2, "other figure")),
+    match better.len() {
+        0 => worse,
+        n if n <= 3 => format!("{worse}; better: {}", better.join("; ")),
+        n => {
+            format!("{worse}; better: {} and {}", better[..2].join("; "), count(n as u64 - 2, "other figure"))
+        }
     }
 }

@@ -14,7 +14,7 @@ use rustix::process::Signal;
 use super::error::{LabError, Result};
 use super::identity::ProcessId;
 
-/// How long the JVM may take to open its socket, and an agent to start. Ours: it takes a fraction of a second.
+/// The longest time for the JVM to open its socket, and for an agent to start. Ours: it takes a fraction of a second.
 const DEADLINE: Duration = Duration::from_secs(15);
 
 /// Loads the agent with its options into the JVM, whose working directory is `directory`.

@@ -12,14 +12,14 @@ use super::identity::ProcessId;
 use super::install::last_lines;
 use super::launch::Launcher;
 
-/// How long brokers may take to end by themselves. Measured: 0.3 to 0.6 s for one; but the last of several waits
-/// minutes for a quorum that is no longer there. What a longer wait would save is thrown away anyway.
+/// The longest time for brokers to end by themselves. Measured: 0.3 to 0.6 s for one; but the last of several waits minutes for a
+/// quorum that is no longer there. What a longer wait would save is thrown away anyway.
 const STOP_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long the system may take to end a killed process before it is no longer waited for.
+/// The longest wait for the system to end a killed process.
 const KILL_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How many lines an error carries of each of a broker's files.
+/// The number of lines that an error carries of each of a broker's files.
 const LINES: usize = 12;
 
 /// A broker's process and where it is.
@@ -41,11 +41,11 @@ impl Broker {
         let child = launcher.spawn(java)?;
         let pid = child.id().cast_signed();
         // A child that has ended already is a zombie until it is waited for; its number is not used again meanwhile.
-        let process = ProcessId::of(pid).unwrap_or_else(|| ProcessId::ended(pid));
+        let process = ProcessId::read(pid).unwrap_or_else(|| ProcessId::ended(pid));
         Ok(Self { plan, process, child })
     }
 
-    /// How it ended, if it has.
+    /// Its exit status, if it has ended.
     pub(super) fn ended(&mut self) -> Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
     }
@@ -81,7 +81,7 @@ pub(super) struct LogDirFailure {
 }
 
 impl LogDirFailure {
-    /// From a broker's log: the line of the failure, and the exception's on the next.
+    /// Reads a broker's log: the line of the failure, and the exception's on the next.
     fn told_by(log: &str) -> Option<Self> {
         let mut lines = log.lines().skip_while(|line| !line.contains(" LogDirFailureChannel: "));
         let failure = lines.next()?;

@@ -36,7 +36,7 @@ impl CertificateAuthority {
         Ok(Self { issuer: Issuer::new(params, key), certificate_pem })
     }
 
-    /// What clients have to trust, PEM.
+    /// The certificate that clients have to trust, PEM.
     #[must_use]
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem

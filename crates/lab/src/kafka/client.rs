@@ -32,7 +32,7 @@ const ANSWER_BYTES_MAX: usize = 16 << 20;
 /// The resource type of a broker in DescribeConfigs (`ConfigResource.Type.BROKER`).
 const BROKER_RESOURCE: i8 = 4;
 
-/// Why a broker's answer could not be had.
+/// The reason why there is no answer of a broker.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// No connection, or it broke or timed out.
@@ -40,19 +40,19 @@ pub enum ClientError {
     Connection {
         /// The broker.
         address: SocketAddr,
-        /// What was under way.
+        /// The request that was under way.
         request: &'static str,
         /// The system's word.
         source: io::Error,
     },
-    /// What came back is not a Kafka answer to the request.
+    /// The answer is not Kafka's to that request.
     #[error("{address}: {request}: not a Kafka answer: {reason}")]
     NotKafka {
         /// The broker.
         address: SocketAddr,
-        /// What was asked.
+        /// The request.
         request: &'static str,
-        /// What is wrong with it.
+        /// The fault in the answer.
         reason: String,
     },
     /// The broker answered with an error code.
@@ -60,7 +60,7 @@ pub enum ClientError {
     Refused {
         /// The broker.
         address: SocketAddr,
-        /// What was asked.
+        /// The request.
         request: &'static str,
         /// The broker's word.
         error: ResponseError,

@@ -2,21 +2,21 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::broker::{self, Broker, LogDirFailure};
 use super::configuration::BrokerPlan;
 use super::error::{LabError, Result};
-use super::identity::Place;
+use super::identity::ProcessScope;
 use super::install::Install;
-use super::labs::{self, Labs};
 use super::launch::Launcher;
 use super::log_dirs::{self, LogDir};
 use super::manifest::Manifest;
 use super::metrics;
 use super::options::LabOptions;
 use super::processes::BrokerProcesses;
+use super::removal;
 
 /// A running lab. Dropping it stops the brokers and removes everything that it had on disk.
 pub struct LabCluster {
@@ -31,30 +31,6 @@ pub struct LabCluster {
 }
 
 impl LabCluster {
-    /// Starts a lab of this user that lives as long as the returned value, and no longer than this process.
-    ///
-    /// # Errors
-    /// See [`LabError`]. A start that fails leaves nothing behind.
-    pub fn start(options: &LabOptions) -> Result<Self> {
-        Labs::of_user()?.start(options)
-    }
-
-    /// The one default lab of this process: started for the first who asks, stopped when the last lets go. For tests
-    /// that can share a broker.
-    ///
-    /// # Errors
-    /// See [`LabError`].
-    pub fn shared() -> Result<Arc<Self>> {
-        static SHARED: Mutex<Weak<LabCluster>> = Mutex::new(Weak::new());
-        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(lab) = shared.upgrade() {
-            return Ok(lab);
-        }
-        let lab = Arc::new(Self::start(&LabOptions::default())?);
-        *shared = Arc::downgrade(&lab);
-        Ok(lab)
-    }
-
     /// Bootstrap servers: of the secured listeners when TLS or SASL was asked for, else of the plaintext ones.
     #[must_use]
     pub fn bootstrap(&self) -> String {
@@ -73,14 +49,14 @@ impl LabCluster {
         self.brokers.iter().map(|broker| broker.plan.plaintext).collect()
     }
 
-    /// What a client has to set to connect to [`bootstrap`](Self::bootstrap), with librdkafka's names. With SASL that
+    /// The properties with which a client connects to [`bootstrap`](Self::bootstrap), with librdkafka's names. With SASL that
     /// includes the first user's password.
     #[must_use]
     pub fn client_properties(&self) -> Vec<(String, String)> {
         self.client_properties.clone()
     }
 
-    /// Where the lab keeps its settings and logs, and its data unless log directories were given.
+    /// The directory of the lab's settings and logs, and of its data unless log directories were given.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -95,7 +71,7 @@ impl LabCluster {
     /// The same processes, to be watched without the lab.
     #[must_use]
     pub fn broker_processes(&self) -> BrokerProcesses {
-        BrokerProcesses::of(self.brokers.iter().map(|broker| broker.process).collect())
+        BrokerProcesses::new(self.brokers.iter().map(|broker| broker.process).collect())
     }
 
     /// Refuses to go on with a lab of which no broker is left.
@@ -113,7 +89,7 @@ impl LabCluster {
         })
     }
 
-    /// Where the brokers keep their logs: the directories given, in their order, or the lab's own.
+    /// The brokers' log directories: those given, in their order, or the lab's own.
     #[must_use]
     pub fn log_dirs(&self) -> Vec<LogDir> {
         let below = |parent: &Path| {
@@ -142,8 +118,8 @@ impl LabCluster {
         self.install.kafka_version()
     }
 
-    /// Where each broker serves its metrics in Prometheus' format, in the order of their ids. The first call makes
-    /// them do so, unless [`LabOptions::jmx`] did; it takes about half a second for each.
+    /// The addresses at which the brokers serve their metrics in Prometheus' format, in the order of their ids. The first call
+    /// makes them do so, unless [`LabOptions::jmx`] did; it takes about half a second for each.
     ///
     /// # Errors
     /// [`LabError::Agent`] when a broker does not take the agent; errors of fetching it for a Kafka of the user's own.
@@ -183,7 +159,7 @@ impl LabCluster {
         if let Some(jar) = self.install.metrics_agent() {
             return Ok(jar.to_owned());
         }
-        let pinned = Install::of(&LabOptions { kafka_home: None, ..self.options.clone() })?;
+        let pinned = Install::from_options(&LabOptions { kafka_home: None, ..self.options.clone() })?;
         let missing = || LabError::MissingJar { file: "jmx_prometheus_javaagent.jar".into() };
         pinned.metrics_agent().map(Path::to_owned).ok_or_else(missing)
     }
@@ -194,7 +170,7 @@ impl LabCluster {
         }
         broker::stop(&mut self.brokers);
         let manifest = self.manifest.get_mut().unwrap_or_else(PoisonError::into_inner);
-        labs::clear(&self.directory, manifest, &Place::here())
+        removal::clear(&self.directory, manifest, &ProcessScope::here())
     }
 }
 

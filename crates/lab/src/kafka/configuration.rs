@@ -1,4 +1,4 @@
-//! What each broker is told: its properties and its JVM flags, as data. Pure; writing and starting is done elsewhere.
+//! The settings of each broker: its properties and its JVM flags, as data. Pure; writing and starting is done elsewhere.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -8,15 +8,9 @@ use plumb_model::plan::LogDirLayout;
 use serde::{Deserialize, Serialize};
 
 use super::options::LabOptions;
-use super::security::{self, Security};
+use super::security::{self, REPLICATION, SECURED, Security};
 
-/// Name of the listener beside the plaintext one, when TLS or SASL was asked for.
-pub(super) const SECURED: &str = "SECURED";
-
-/// Name of the listener on which brokers fetch from each other over TLS.
-pub(super) const REPLICATION: &str = "REPLICATION";
-
-/// One broker of a lab: where it listens and where it keeps things.
+/// One broker of a lab: its addresses and its directories.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct BrokerPlan {
     pub(super) id: u32,
@@ -44,7 +38,7 @@ impl BrokerPlan {
     }
 }
 
-/// How many of the brokers are controllers too: a quorum of two would only add a second way to fail.
+/// The number of brokers that are controllers too: a quorum of two would only add a second way to fail.
 pub(super) fn controllers(brokers: u32) -> u32 {
     if brokers < 3 { 1 } else { 3 }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a lab, and whose fault it is.
+//! The errors of a lab, and whose fault each is.
 
 use plumb_model::fault::{Fault, HasFault};
 use std::borrow::Cow;
@@ -9,13 +9,13 @@ use std::time::Duration;
 /// Result of a lab operation.
 pub type Result<T, E = LabError> = std::result::Result<T, E>;
 
-/// Why a lab could not be had.
+/// The reason why there is no lab.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// No `java` in `JAVA_HOME` or on the `PATH`.
     #[error("no java found in {searched}")]
     NoJava {
-        /// Where it was looked for.
+        /// The places searched.
         searched: String,
     },
     /// There is a Java, but Kafka 4 needs a newer one.
@@ -33,19 +33,19 @@ pub enum LabError {
     UnknownJava {
         /// The program that was asked.
         path: PathBuf,
-        /// What it said instead.
+        /// Its output instead.
         got: String,
     },
     /// Maven is needed to fetch the jars and is not there.
     #[error("no mvn found on the PATH; it fetches Apache Kafka once, into {}", cache.display())]
     NoMaven {
-        /// Where the jars would go.
+        /// The directory for the jars.
         cache: PathBuf,
     },
     /// Maven could not fetch the jars.
     #[error("mvn could not fetch Apache Kafka ({status})\n{output}")]
     Download {
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
         /// The last lines that it said.
         output: String,
@@ -55,9 +55,9 @@ pub enum LabError {
     Checksum {
         /// The jar.
         file: String,
-        /// What the list says.
+        /// The sum in the list.
         expected: String,
-        /// What the file has.
+        /// The file's sum.
         got: String,
     },
     /// A jar of the list was not fetched, or has gone.
@@ -97,9 +97,9 @@ pub enum LabError {
     Option {
         /// The option.
         option: &'static str,
-        /// What it may be.
+        /// The values allowed.
         expected: String,
-        /// What it was.
+        /// The value given.
         got: String,
     },
     /// A directory for logs that will not do.
@@ -107,13 +107,13 @@ pub enum LabError {
     LogDir {
         /// As it was given.
         path: PathBuf,
-        /// What is the matter with it.
+        /// The fault.
         problem: String,
     },
     /// Neither the XDG variable nor `HOME` is set.
     #[error("no directory for {purpose}: neither {variable} nor HOME is set")]
     NoHome {
-        /// What the directory would be for.
+        /// The purpose of the directory.
         purpose: &'static str,
         /// The variable that would name it.
         variable: &'static str,
@@ -123,7 +123,7 @@ pub enum LabError {
     Format {
         /// The broker.
         broker: u32,
-        /// How the tool ended.
+        /// The tool's exit status.
         status: ExitStatus,
         /// The last lines that it said.
         output: String,
@@ -133,23 +133,23 @@ pub enum LabError {
     BrokerEnded {
         /// The broker.
         broker: u32,
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
         /// The last lines of its console and log.
         log: String,
     },
-    /// Nobody is left of a lab that ran.
+    /// Every broker of a lab that ran has ended.
     #[error("every broker of the lab has ended\n{log}")]
     AllEnded {
         /// The last lines of their consoles and logs.
         log: String,
     },
-    /// Nobody is left of a lab that ran: a broker ends when it can write to none of its log directories.
+    /// Every broker of a lab that ran has ended: a broker ends when it can write to none of its log directories.
     #[error("every broker of the lab has ended: log directory {directory} went offline ({reason})\n{log}")]
     LogDirOffline {
         /// The directory that failed first.
         directory: String,
-        /// What the system said.
+        /// The system's error.
         reason: String,
         /// The last lines of the brokers' consoles and logs.
         log: String,
@@ -157,9 +157,9 @@ pub enum LabError {
     /// The brokers run but do not work.
     #[error("the brokers were not ready after {} s: {reason}\n{log}", waited.as_secs())]
     NotReady {
-        /// How long was waited.
+        /// The time waited.
         waited: Duration,
-        /// What was still missing.
+        /// The condition that was not met.
         reason: String,
         /// The last lines of the brokers' logs.
         log: String,
@@ -167,7 +167,7 @@ pub enum LabError {
     /// Other programs took the chosen ports again and again.
     #[error("other programs took the chosen ports {attempts} times in a row")]
     PortsTaken {
-        /// How often it was tried.
+        /// The number of attempts.
         attempts: u32,
     },
     /// A certificate could not be made.
@@ -180,7 +180,7 @@ pub enum LabError {
         pid: i32,
         /// The agent.
         agent: String,
-        /// What the JVM said.
+        /// The JVM's message.
         reason: String,
     },
     /// The caller asked to stop while the lab was starting.
@@ -271,7 +271,7 @@ impl HasFault for LabError {
     }
 }
 
-/// Whether a broker's last words are about a property or flag that the user gave.
+/// True if a broker's last words are about a property or flag that the user gave.
 fn refuses_setting(words: &str) -> bool {
     ["ConfigException", "Could not create the Java Virtual Machine"].iter().any(|mark| words.contains(mark))
 }

@@ -58,7 +58,7 @@ fn start(
 }
 
 fn finish(broker: &BrokerPlan, mut child: Child, options: &LabOptions) -> Result<()> {
-    let process = ProcessId::of(child.id().cast_signed());
+    let process = ProcessId::read(child.id().cast_signed());
     while !process.is_none_or(|process| process.has_ended_within(Duration::from_millis(100))) {
         if options.check_interrupt().is_err() {
             child.kill()?;

@@ -1,5 +1,5 @@
-//! Who is who: processes that cannot be mistaken for a later one with the same number, this boot of this machine, and
-//! random names.
+//! Identities: processes that cannot be mistaken for a later one with the same number, this boot of this machine, and random
+//! names.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(super) struct ProcessId {
 
 impl ProcessId {
     /// The process that has this number now, unless it has ended.
-    pub(super) fn of(pid: i32) -> Option<Self> {
+    pub(super) fn read(pid: i32) -> Option<Self> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         Some(Self { pid, start_ticks: running_start_ticks(&stat)? })
     }
@@ -29,11 +29,11 @@ impl ProcessId {
 
     /// This process.
     pub(super) fn own() -> Option<Self> {
-        Self::of(i32::try_from(std::process::id()).ok()?)
+        Self::read(i32::try_from(std::process::id()).ok()?)
     }
 
     pub(super) fn is_alive(self) -> bool {
-        Self::of(self.pid) == Some(self)
+        Self::read(self.pid) == Some(self)
     }
 
     /// Sends the signal to this process and to no later one of the same number. Does nothing when it has ended.
@@ -44,7 +44,7 @@ impl ProcessId {
         }
     }
 
-    /// Whether the process has ended by the end of `timeout`.
+    /// True if the process has ended by the end of `timeout`.
     pub(super) fn has_ended_within(self, timeout: Duration) -> bool {
         let Some(fd) = self.open() else { return true };
         let Ok(timeout) = Timespec::try_from(timeout) else { return false };
@@ -70,15 +70,15 @@ fn running_start_ticks(stat: &str) -> Option<u64> {
     (!matches!(state, "Z" | "X")).then_some(start_ticks)
 }
 
-/// Where process numbers mean something: one boot of one machine, seen from one PID namespace.
+/// The scope in which process numbers are unique: one boot of one machine, seen from one PID namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct ProcessScope {
     machine: String,
     boot: String,
     pid_namespace: String,
 }
 
-impl Place {
+impl ProcessScope {
     pub(super) fn here() -> Self {
         let line = |path| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
         Self {
@@ -90,12 +90,12 @@ impl Place {
         }
     }
 
-    /// Whether process numbers written down at `self` can be compared with those seen at `here`.
+    /// True if process numbers written down at `self` can be compared with those seen at `here`.
     pub(super) fn shares_processes_with(&self, here: &Self) -> bool {
         !self.boot.is_empty() && self.boot == here.boot && self.pid_namespace == here.pid_namespace
     }
 
-    /// Whether `self` was this machine before it was restarted, so that no process of then is left.
+    /// True if `self` was this machine before it was restarted, so that no process of then is left.
     pub(super) fn is_earlier_boot_of(&self, here: &Self) -> bool {
         !self.machine.is_empty()
             && self.machine == here.machine
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_signal_does_not_reach_a_process_that_only_has_the_same_number() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let id = ProcessId::of(child.id().try_into().unwrap()).unwrap();
+        let id = ProcessId::read(child.id().try_into().unwrap()).unwrap();
         ProcessId { start_ticks: id.start_ticks + 1, ..id }.signal(Signal::KILL);
         assert!(id.is_alive());
         id.signal(Signal::KILL);
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn only_a_known_machine_can_be_said_to_have_been_restarted() {
-        let place = |machine: &str, boot: &str| Place {
+        let place = |machine: &str, boot: &str| ProcessScope {
             machine: machine.into(),
             boot: boot.into(),
             pid_namespace: "pid:[1]".into(),

@@ -29,23 +29,23 @@ const AGENTS: &[&str] = &["async-profiler-", "jmx_prometheus_javaagent-"];
 /// Written into an installation when every jar of it was verified.
 const STAMP: &str = "verified";
 
-/// How the name of a directory begins into which jars are fetched.
+/// The beginning of the name of a directory into which jars are fetched.
 const STAGING: &str = "fetching-";
 
 /// Jars that a broker can be started from.
 #[derive(Debug, Clone)]
 pub struct Install {
     jars: Vec<PathBuf>,
-    /// Where things derived from these jars are kept; nowhere for a Kafka that is not ours.
+    /// The directory for files that are derived from these jars; none for a Kafka that is not ours.
     pub(super) cache: Option<PathBuf>,
 }
 
 impl Install {
-    /// What the options ask for: the given Kafka directory, or the pinned jars, fetched when they are not there yet.
+    /// The Kafka that the options ask for: the given directory, or the pinned jars, fetched when they are not there yet.
     ///
     /// # Errors
     /// See [`LabError`]: no Maven, a failed download, a jar that is not the expected one, a directory without Kafka.
-    pub(crate) fn of(options: &LabOptions) -> Result<Self> {
+    pub(crate) fn from_options(options: &LabOptions) -> Result<Self> {
         match &options.kafka_home {
             Some(home) => Self::existing(home),
             None => Self::pinned(&user_cache()?.join("plumb"), std::env::var_os("PATH"), options),
@@ -149,7 +149,7 @@ fn run_maven(mvn: &Path, staging: &Path, libs: &Path, options: &LabOptions) -> R
         .stdout(console.try_clone()?)
         .stderr(console)
         .spawn()?;
-    let process = ProcessId::of(child.id().cast_signed());
+    let process = ProcessId::read(child.id().cast_signed());
     while !process.is_none_or(|process| process.has_ended_within(Duration::from_millis(100))) {
         if let Err(interrupted) = options.check_interrupt() {
             child.kill()?;

@@ -25,11 +25,11 @@ pub(super) struct Jvm {
 
 #[derive(Clone, PartialEq, Eq)]
 enum Archive {
-    /// Not for this Kafka: it is not ours, so we do not know when its jars change.
+    /// No archive for this Kafka: it is not ours, so we do not know when its jars change.
     Never,
     /// Kept there, if it can be made at all.
     At(PathBuf),
-    /// To be written there when the broker ends.
+    /// An archive to be written there when the broker ends.
     Make(PathBuf),
 }
 

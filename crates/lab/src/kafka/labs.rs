@@ -5,29 +5,29 @@
 //! without such a manifest is never touched, nor one whose owner may still live.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
-use super::broker;
 use super::cluster::LabCluster;
 use super::error::{LabError, Result};
-use super::identity::{Place, ProcessId};
+use super::identity::{ProcessId, ProcessScope};
 use super::install::user_directory;
 use super::launch::Lifetime;
-use super::log_dirs;
 use super::manifest::Manifest;
 use super::options::LabOptions;
+use super::removal::clear;
 use super::startup;
 
-/// Where the labs of one user are kept.
+/// The directory in which the labs of one user are kept.
 #[derive(Debug, Clone)]
 pub struct Labs {
     root: PathBuf,
 }
 
-/// What is to be known of a lab from outside.
+/// The state of a lab as seen from outside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabStatus {
     /// Name of the lab.
@@ -40,11 +40,11 @@ pub struct LabStatus {
     pub plaintext_bootstrap: String,
     /// Version of Kafka.
     pub kafka_version: String,
-    /// Where settings, logs and (unless log directories were given) data are.
+    /// The directory of settings, logs and (unless log directories were given) data.
     pub directory: PathBuf,
     /// Data directories elsewhere.
     pub data_elsewhere: Vec<PathBuf>,
-    /// What a client has to set to connect to `bootstrap`, with librdkafka's names, without the password.
+    /// The properties with which a client connects to `bootstrap`, with librdkafka's names, without the password.
     pub client_properties: Vec<(String, String)>,
     /// The same with the password, in a file that only its owner can read.
     pub client_properties_file: PathBuf,
@@ -54,20 +54,20 @@ pub struct LabStatus {
     pub brokers: Vec<BrokerStatus>,
 }
 
-/// What is to be known of a broker from outside.
+/// The state of a broker as seen from outside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrokerStatus {
     /// Node id.
     pub id: u32,
     /// Its process.
     pub pid: i32,
-    /// Whether that process runs.
+    /// True if that process runs.
     pub alive: bool,
     /// Its log.
     pub log: PathBuf,
-    /// What it wrote to its console.
+    /// The file with its console output.
     pub console: PathBuf,
-    /// Where it serves its metrics, if it does.
+    /// The address of its metrics, if it serves any.
     pub metrics_url: Option<String>,
 }
 
@@ -104,7 +104,7 @@ impl Labs {
         self.clear_leftovers()?;
         let directory = startup::start(&self.root, options, Lifetime::UntilDown)?.leave_running()?;
         match Manifest::read(&directory) {
-            Some(manifest) => Ok(status_of(&directory, &manifest, &Place::here())),
+            Some(manifest) => Ok(status_of(&directory, &manifest, &ProcessScope::here())),
             None => {
                 Err(std::io::Error::other(format!("{}: the lab's manifest is gone", directory.display()))
                     .into())
@@ -117,7 +117,7 @@ impl Labs {
     /// # Errors
     /// When the directory cannot be read.
     pub fn status(&self) -> Result<Vec<LabStatus>> {
-        let here = Place::here();
+        let here = ProcessScope::here();
         let labs = self.manifests()?;
         Ok(labs.iter().map(|(directory, manifest)| status_of(directory, manifest, &here)).collect())
     }
@@ -128,7 +128,7 @@ impl Labs {
     /// [`LabError::NoSuchLab`] before anything is taken down, and when a directory cannot be read or removed.
     pub fn down(&self, names: &[String]) -> Result<Vec<LabStatus>> {
         self.clear_leftovers()?;
-        let here = Place::here();
+        let here = ProcessScope::here();
         let ours = |manifest: &Manifest| {
             manifest.place.shares_processes_with(&here) || manifest.place.is_earlier_boot_of(&here)
         };
@@ -159,7 +159,7 @@ impl Labs {
         // Two that clear at once would only trip over each other.
         let lock = fs::File::create(self.root.join("clear.lock"))?;
         lock.file().lock()?;
-        let here = Place::here();
+        let here = ProcessScope::here();
         let mut cleared = Vec::new();
         for (directory, manifest) in self.manifests()? {
             if manifest.is_orphan(&here) {
@@ -186,16 +186,33 @@ impl Labs {
     }
 }
 
-/// Ends what runs of a lab and removes what it has on disk.
-pub(super) fn clear(directory: &Path, manifest: &Manifest, here: &Place) -> Result<()> {
-    broker::end(&manifest.processes(here));
-    for data in &manifest.data_elsewhere {
-        log_dirs::remove(data, &manifest.id)?;
+impl LabCluster {
+    /// Starts a lab of this user that lives as long as the returned value, and no longer than this process.
+    ///
+    /// # Errors
+    /// See [`LabError`]. A start that fails leaves nothing behind.
+    pub fn start(options: &LabOptions) -> Result<Self> {
+        Labs::of_user()?.start(options)
     }
-    Ok(fs::remove_dir_all(directory)?)
+
+    /// The one default lab of this process: started for the first who asks, stopped when the last lets go. For tests
+    /// that can share a broker.
+    ///
+    /// # Errors
+    /// See [`LabError`].
+    pub fn shared() -> Result<Arc<Self>> {
+        static SHARED: Mutex<Weak<LabCluster>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lab) = shared.upgrade() {
+            return Ok(lab);
+        }
+        let lab = Arc::new(Self::start(&LabOptions::default())?);
+        *shared = Arc::downgrade(&lab);
+        Ok(lab)
+    }
 }
 
-fn status_of(directory: &Path, manifest: &Manifest, here: &Place) -> LabStatus {
+fn status_of(directory: &Path, manifest: &Manifest, here: &ProcessScope) -> LabStatus {
     let comparable = manifest.place.shares_processes_with(here);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let brokers = manifest.brokers.iter().map(|entry| BrokerStatus {

@@ -11,7 +11,7 @@ use std::thread;
 
 use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal, setsid};
 
-/// What ends the processes of a lab.
+/// The event that ends the processes of a lab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lifetime {
     /// The owner: by stopping them, or by dying.

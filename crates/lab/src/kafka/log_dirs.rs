@@ -10,7 +10,6 @@ use fs_err as fs;
 use plumb_model::plan::LogDirLayout;
 
 use super::error::{LabError, Result};
-use super::options::LabOptions;
 
 /// Free space without which a broker is not started on a directory (ours: its topics' first segments and indexes).
 pub const FREE_BYTES_MIN: u64 = 256 << 20;
@@ -60,17 +59,17 @@ fn is_partition_of(directory: &str, topic: &str) -> bool {
 }
 
 /// Refuses directories that cannot work, before anything is made.
-pub(super) fn check(options: &LabOptions) -> Result<()> {
-    let each = options.log_dir_layout == LogDirLayout::BrokerEach && !options.log_dirs.is_empty();
-    if each && options.log_dirs.len() != options.brokers as usize {
+pub(super) fn check(log_dirs: &[PathBuf], layout: LogDirLayout, brokers: u32) -> Result<()> {
+    let each = layout == LogDirLayout::BrokerEach && !log_dirs.is_empty();
+    if each && log_dirs.len() != brokers as usize {
         return Err(LabError::Option {
             option: "log dirs",
-            expected: format!("{}, one for each broker", options.brokers),
-            got: options.log_dirs.len().to_string(),
+            expected: format!("{brokers}, one for each broker"),
+            got: log_dirs.len().to_string(),
         });
     }
     let mut seen: Vec<PathBuf> = Vec::new();
-    for given in &options.log_dirs {
+    for given in log_dirs {
         let problem = |problem: String| LabError::LogDir { path: given.clone(), problem };
         let metadata = fs::metadata(given).map_err(|error| {
             problem(match error.kind() {
@@ -140,8 +139,8 @@ mod tests {
     use super::*;
 
     fn refusal(log_dirs: &[&Path]) -> String {
-        let log_dirs = log_dirs.iter().map(|dir| dir.to_path_buf()).collect();
-        check(&LabOptions { log_dirs, ..LabOptions::default() }).unwrap_err().to_string()
+        let log_dirs: Vec<PathBuf> = log_dirs.iter().map(|dir| dir.to_path_buf()).collect();
+        check(&log_dirs, LogDirLayout::Together, 1).unwrap_err().to_string()
     }
 
     #[test]
@@ -174,13 +173,7 @@ mod tests {
     #[test]
     fn a_broker_each_takes_as_many_directories_as_brokers() {
         let dir = tempfile::tempdir().unwrap();
-        let options = LabOptions {
-            brokers: 2,
-            log_dirs: vec![dir.path().to_owned()],
-            log_dir_layout: LogDirLayout::BrokerEach,
-            ..LabOptions::default()
-        };
-        let refusal = check(&options).unwrap_err().to_string();
+        let refusal = check(&[dir.path().to_owned()], LogDirLayout::BrokerEach, 2).unwrap_err().to_string();
         assert_eq!(refusal, "log dirs: expected 2, one for each broker, got 1");
     }
 

@@ -1,5 +1,5 @@
-//! What a lab writes about itself into its directory, so that another process can tell whose it is, whether its owner
-//! still lives, and what belongs to it. Without secrets.
+//! The manifest that a lab writes into its directory, so that another process can tell whose it is, whether its owner still
+//! lives, and what belongs to it. Without secrets.
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::BrokerPlan;
-use super::identity::{Place, ProcessId};
+use super::identity::{ProcessId, ProcessScope};
 
 /// First field of every manifest. One with another mark is not ours, or of a version that we do not know: hands off.
 const MARK: &str = "plumb-lab/1";
@@ -22,13 +22,13 @@ pub(super) struct Manifest {
     mark: String,
     /// Name of the lab's directory.
     pub(super) id: String,
-    pub(super) place: Place,
+    pub(super) place: ProcessScope,
     /// The process that the lab lives with; absent when it stays until it is taken down.
     pub(super) owner: Option<ProcessId>,
     pub(super) started_unix_s: u64,
     pub(super) kafka_version: String,
     pub(super) brokers: Vec<BrokerEntry>,
-    /// What a client has to set, without the password.
+    /// The properties that a client has to set, without the password.
     pub(super) client_properties: Vec<(String, String)>,
     /// Directories that the lab made elsewhere.
     pub(super) data_elsewhere: Vec<PathBuf>,
@@ -49,7 +49,7 @@ impl Manifest {
         Self {
             mark: MARK.to_owned(),
             id,
-            place: Place::here(),
+            place: ProcessScope::here(),
             owner: ProcessId::own(),
             started_unix_s: now.map(|since| since.as_secs()).unwrap_or_default(),
             kafka_version: String::new(),
@@ -75,14 +75,14 @@ impl Manifest {
         Ok(())
     }
 
-    /// Whether the owner is proven dead. Not proven: a lab that stays, one of another machine, of another container.
-    pub(super) fn is_orphan(&self, here: &Place) -> bool {
+    /// True if the owner is proven dead. Not proven: a lab that stays, one of another machine, of another container.
+    pub(super) fn is_orphan(&self, here: &ProcessScope) -> bool {
         let Some(owner) = self.owner else { return false };
         self.place.is_earlier_boot_of(here) || (self.place.shares_processes_with(here) && !owner.is_alive())
     }
 
     /// The brokers' processes, as far as their numbers mean something here.
-    pub(super) fn processes(&self, here: &Place) -> Vec<ProcessId> {
+    pub(super) fn processes(&self, here: &ProcessScope) -> Vec<ProcessId> {
         let comparable = self.place.shares_processes_with(here);
         self.brokers.iter().filter(|_| comparable).map(|broker| broker.process).collect()
     }
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_lab_is_an_orphan_only_when_its_owner_is_proven_dead() {
-        let here = Place::here();
+        let here = ProcessScope::here();
         let mut manifest = Manifest::new("lab-a".into());
         assert!(!manifest.is_orphan(&here), "this process lives");
         manifest.owner = Some(ProcessId::ended(1));

@@ -27,7 +27,7 @@ rules:
   - pattern: '<>(Count|Mean|Value|OneMinuteRate|io-wait-time-ns-total): '
 "#;
 
-/// How many ports are tried: the agent does not say that a port was taken, only that it did not start.
+/// The number of ports to try: the agent does not say that a port was taken, only that it did not start.
 const ATTEMPTS: usize = 3;
 
 /// Makes the broker serve its metrics. Returns where.
@@ -36,7 +36,7 @@ pub(super) fn serve(broker: &Broker, jar: &std::path::Path) -> Result<String> {
     fs::write(&settings, EXPORTER)?;
     let mut last = None;
     for _ in 0..ATTEMPTS {
-        let mut port = Reservation::of(1)?;
+        let mut port = Reservation::new(1)?;
         let address = port.addresses[0];
         port.release();
         let options = format!("{address}:{}", settings.display());

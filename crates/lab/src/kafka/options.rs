@@ -1,4 +1,4 @@
-//! What can be asked of a lab.
+//! The options of a lab.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -37,14 +37,14 @@ const RESERVED: &[&str] = &[
     "security.inter.broker.protocol",
 ];
 
-/// What a lab shall be like. The default is one plaintext broker with a heap of 512 MiB.
+/// The options of a lab. The default is one plaintext broker with a heap of 512 MiB.
 #[derive(Debug, Clone)]
 pub struct LabOptions {
-    /// How many brokers, 1 to [`BROKERS_MAX`]. The first is a controller as well; of three or more, the first three.
+    /// The number of brokers, 1 to [`BROKERS_MAX`]. The first is a controller as well; of three or more, the first three.
     pub brokers: u32,
-    /// Whether and how the secured listener speaks TLS.
+    /// The use of TLS on the secured listener.
     pub tls: Tls,
-    /// Whether the brokers replicate over TLS.
+    /// The protocol by which the brokers replicate.
     pub inter_broker: InterBroker,
     /// Users who can log in. When there is one, the secured listener asks for a login, and
     /// [`client_properties`](super::LabCluster::client_properties) are the first user's.
@@ -52,7 +52,7 @@ pub struct LabOptions {
     /// Existing directories in which the brokers keep their logs, each in a new directory of its own. Empty: in the
     /// lab's directory.
     pub log_dirs: Vec<PathBuf>,
-    /// Whether every broker has all of the log directories, or broker n the nth.
+    /// The layout of the log directories: all of them at every broker, or the nth one at broker n.
     pub log_dir_layout: LogDirLayout,
     /// Broker properties on top of the lab's.
     pub broker_properties: Vec<(String, String)>,
@@ -62,8 +62,8 @@ pub struct LabOptions {
     pub heap_mib: u32,
     /// An unpacked Kafka to use in place of the pinned jars.
     pub kafka_home: Option<PathBuf>,
-    /// Whether the brokers' metrics are served from the start. Without it,
-    /// [`jmx_metrics_urls`](super::LabCluster::jmx_metrics_urls) makes them so when first asked.
+    /// True to serve the brokers' metrics from the start. Without it, [`jmx_metrics_urls`](super::LabCluster::jmx_metrics_urls)
+    /// makes them so when first asked.
     pub jmx: bool,
     /// Told what a start is about to do, for whoever shows its progress.
     pub steps: Option<Sender<Step>>,
@@ -106,7 +106,7 @@ pub enum Step {
     Probing,
 }
 
-/// Whether the secured listener speaks TLS, and who has to show a certificate.
+/// The use of TLS on the secured listener, and who has to show a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tls {
     /// No TLS.
@@ -140,12 +140,12 @@ pub enum ScramMechanism {
 }
 
 impl LabOptions {
-    /// Whether there is a secured listener beside the plaintext one.
+    /// True if there is a secured listener beside the plaintext one.
     pub(super) fn is_secured(&self) -> bool {
         self.tls != Tls::Off || !self.sasl.is_empty()
     }
 
-    /// Whether the brokers have a listener of their own.
+    /// True if the brokers have a listener of their own.
     pub(super) fn replicates_over_tls(&self) -> bool {
         self.inter_broker == InterBroker::Tls
     }
@@ -175,7 +175,7 @@ impl LabOptions {
         if let Some(flag) = self.jvm_flags.iter().find(|flag| !flag.starts_with('-') || has_control(flag)) {
             return bad("JVM flag", "one that begins with -".into(), flag.clone());
         }
-        log_dirs::check(self)?;
+        log_dirs::check(&self.log_dirs, self.log_dir_layout, self.brokers)?;
         self.sasl.iter().try_for_each(ScramUser::check)
     }
 

@@ -11,7 +11,7 @@ pub(super) struct Reservation {
 }
 
 impl Reservation {
-    pub(super) fn of(count: usize) -> io::Result<Self> {
+    pub(super) fn new(count: usize) -> io::Result<Self> {
         let held = (0..count)
             .map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))
             .collect::<io::Result<Vec<_>>>()?;
@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn reserved_ports_differ_and_are_held_until_released() {
-        let mut ports = Reservation::of(8).unwrap();
+        let mut ports = Reservation::new(8).unwrap();
         let mut distinct = ports.addresses.clone();
         distinct.sort();
         distinct.dedup();

@@ -9,7 +9,7 @@ use super::identity::ProcessId;
 pub struct BrokerProcesses(Vec<ProcessId>);
 
 impl BrokerProcesses {
-    pub(super) fn of(processes: Vec<ProcessId>) -> Self {
+    pub(super) fn new(processes: Vec<ProcessId>) -> Self {
         Self(processes)
     }
 

@@ -1,5 +1,5 @@
-//! Whether the brokers work: each of them lists all of them, and a record went round every partition of a topic of
-//! which each leads one. Looked at from outside, over the plaintext listeners.
+//! The check that the brokers work: each of them lists all of them, and a record went round every partition of a topic of which
+//! each leads one. Looked at from outside, over the plaintext listeners.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use super::client::{ClientError, PlainClient};
 use super::error::{LabError, Result};
 use super::options::{LabOptions, Step};
 
-/// How long brokers may take. Measured: 2 s for one, 5 to 9 s for three, on two quiet cores.
+/// The longest time until brokers are ready. Measured: 2 s for one, 5 to 9 s for three, on two quiet cores.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// How long one answer may take before it is asked for again.
+/// The longest wait for one answer before it is asked for again.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Pause between two tries.
@@ -23,9 +23,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 const PROBE_TOPIC: &str = "plumb-lab-probe";
 
-/// Why a try did not succeed.
+/// The reason why a try did not succeed.
 enum NotYet {
-    /// It may the next time.
+    /// A reason that may be gone the next time.
     Because(String),
     /// Somebody else has the port.
     PortTaken,

@@ -7,9 +7,14 @@ use fs_err as fs;
 use std::io::Write as _;
 
 use super::certificates::CertificateAuthority;
-use super::configuration::{REPLICATION, SECURED};
 use super::error::Result;
 use super::options::{LabOptions, ScramMechanism, ScramUser, Tls};
+
+/// Name of the listener beside the plaintext one, when TLS or SASL was asked for.
+pub(super) const SECURED: &str = "SECURED";
+
+/// Name of the listener on which brokers fetch from each other over TLS.
+pub(super) const REPLICATION: &str = "REPLICATION";
 
 /// The security of one lab, its certificates made.
 pub(super) struct Security {
@@ -73,7 +78,7 @@ impl Security {
         properties
     }
 
-    /// What a client sets, with librdkafka's names; the login is the first user's.
+    /// The properties that a client sets, with librdkafka's names; the login is the first user's.
     pub(super) fn client_properties(&self) -> Vec<(String, String)> {
         let mut properties = vec![("security.protocol", self.protocol().to_lowercase())];
         if self.tls != Tls::Off {
@@ -108,7 +113,7 @@ impl Security {
     }
 }
 
-/// Which protocol each listener speaks. Kafka infers nothing once there is a listener of another name.
+/// The protocol of each listener, as Kafka's property has it. Kafka infers nothing once there is a listener of another name.
 pub(super) fn protocol_map(options: &LabOptions) -> String {
     let mut map = vec!["PLAINTEXT:PLAINTEXT".to_owned(), "CONTROLLER:PLAINTEXT".to_owned()];
     if options.is_secured() {

@@ -1,5 +1,4 @@
-//! How a lab gets to run: directory and manifest, certificates, ports, settings, storage, processes, and the wait until
-//! they work.
+//! The start of a lab: directory and manifest, certificates, ports, settings, storage, processes, and the wait until they work.
 
 use std::io;
 use std::net::SocketAddr;
@@ -28,15 +27,15 @@ use super::ports::Reservation;
 use super::readiness;
 use super::security::{Security, write_private};
 
-/// How often a start begins again because another program took a port.
+/// The number of starts that are tried because another program took a port.
 const PORT_ATTEMPTS: u32 = 3;
 
-/// How long a broker may take to end and write the archive of its classes. Measured: 3 s.
+/// The longest time for a broker to end and write the archive of its classes. Measured: 3 s.
 const ARCHIVE_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Starts a lab below `root`.
 pub(super) fn start(root: &Path, options: &LabOptions, lifetime: Lifetime) -> Result<LabCluster> {
-    start_on(root, options, lifetime, Reservation::of)
+    start_on(root, options, lifetime, Reservation::new)
 }
 
 /// Starts a lab on ports that `choose` picks.
@@ -48,7 +47,7 @@ fn start_on(
 ) -> Result<LabCluster> {
     options.check()?;
     let java = Java::of_environment()?;
-    let install = Install::of(options)?;
+    let install = Install::from_options(options)?;
     let jvm = Jvm::new(java, &install);
     if let Some(archive) = jvm.missing_archive() {
         make_class_archive(archive, root, &install, &jvm, options)?;
@@ -78,7 +77,7 @@ fn make_class_archive(
     let plain = LabOptions { interrupt: options.interrupt.clone(), ..LabOptions::default() };
     let mut lab = prepare(root, &plain, install.clone(), Lifetime::WithOwner)?;
     let made = lab.directory.join("classes.jsa");
-    lab.bring_up(&jvm.making_archive(&made), Reservation::of)?;
+    lab.bring_up(&jvm.making_archive(&made), Reservation::new)?;
     let processes: Vec<_> = lab.brokers.iter().map(|broker| broker.process).collect();
     let is_complete = broker::have_ended_after(Signal::TERM, &processes, ARCHIVE_PATIENCE);
     // The lab's directory may be on another file system than the cache, where a copy must not be seen half done.
@@ -142,7 +141,7 @@ impl LabCluster {
         Err(LabError::PortsTaken { attempts: PORT_ATTEMPTS })
     }
 
-    /// One attempt, on the given ports.
+    /// Makes one attempt, on the given ports.
     fn run(&mut self, mut ports: Reservation, security: Option<&Security>, jvm: &Jvm) -> Result<()> {
         let cluster_id = random_cluster_id();
         let plans = self.plan(&ports.addresses);
@@ -272,7 +271,7 @@ mod tests {
         let taken = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut choices = 0;
         let lab = start_choosing(root.path(), &LabOptions::default(), |count| {
-            let mut ports = Reservation::of(count)?;
+            let mut ports = Reservation::new(count)?;
             if choices == 0 {
                 ports.addresses[0] = taken.local_addr()?;
             }
@@ -289,7 +288,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let other = LabCluster::shared().unwrap();
         let error = start_choosing(root.path(), &LabOptions::default(), |count| {
-            let mut ports = Reservation::of(count)?;
+            let mut ports = Reservation::new(count)?;
             ports.addresses[0] = other.plaintext_addresses()[0];
             Ok(ports)
         })
@@ -300,10 +299,10 @@ mod tests {
 
     #[test]
     fn a_kafka_directory_of_the_users_own_runs_as_well_as_the_pinned_one() {
-        let pinned = Install::of(&LabOptions::default()).unwrap();
+        let pinned = Install::from_options(&LabOptions::default()).unwrap();
         let root = tempfile::tempdir().unwrap();
         let options = LabOptions { kafka_home: pinned.cache, ..LabOptions::default() };
-        let lab = start_choosing(root.path(), &options, Reservation::of).unwrap();
+        let lab = start_choosing(root.path(), &options, Reservation::new).unwrap();
         assert_eq!(lab.kafka_version(), "4.3.0");
         assert!(lab.install.cache.is_none());
     }

@@ -1,5 +1,5 @@
-//! From a request's bytes to its answer: header, checks, counts, injected refusals, and what every answer needs. Which
-//! requests there are is in [`table`]; what they do, in the files beside it.
+//! From a request's bytes to its answer: header, checks, counts, injected refusals, and the parts that every answer has. The
+//! requests are listed in [`table`]; their effects are in the files beside it.
 
 mod admin;
 mod fetch;
@@ -25,16 +25,16 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use super::{
-    broker::{Broker, Core},
     faults::{Effect, Refusal},
     frame::LENGTH_BYTES,
     shape::ShapeError,
+    state::{Broker, Core},
 };
 
 /// The one node.
 const NODE: i32 = 1;
 const CLUSTER: StrBytes = StrBytes::from_static_str("plumb-sink-is-no-kafka");
-/// Why a connection is closed instead of answered.
+/// The reason why a connection is closed instead of answered.
 #[derive(Debug, Error)]
 pub(super) enum RequestError {
     #[error("request header: not readable")]
@@ -71,7 +71,7 @@ impl RequestError {
     }
 }
 
-/// What a connection has to send.
+/// The bytes that a connection has to send, and when.
 pub(super) struct Answer {
     pub(super) api: ApiKey,
     pub(super) arrived: Instant,
@@ -81,7 +81,7 @@ pub(super) struct Answer {
 
 pub(super) enum Reply {
     Now(Bytes),
-    /// Not ready before something else happens.
+    /// An answer that is ready when something else has happened.
     Later(Pin<Box<dyn Future<Output = Result<Bytes, RequestError>> + Send>>),
     Nothing,
     Close,
@@ -151,7 +151,7 @@ pub(super) fn answer(
         forced: None,
     };
     let reply = match refusal {
-        _ if !known => metadata::unsupported_version(&call)?,
+        _ if !known => table::unsupported_version(&call)?,
         None => (row.answer)(&call, frame)?,
         Some(Refusal::Error(error, effect)) => {
             call.forced = Some((error, effect));
@@ -201,7 +201,7 @@ impl Call {
         i32::try_from(self.throttle.as_millis()).unwrap_or(i32::MAX)
     }
 
-    /// Whether the request is to have no effect.
+    /// True if the request is to have no effect.
     fn is_void(&self) -> bool {
         matches!(self.forced, Some((_, Effect::Skipped)))
     }

@@ -1,5 +1,5 @@
-//! What happens to a batch on its way into the log: the faults on records, the offset that is answered, the time stamp, and
-//! when readers may see it.
+//! The way of a batch into the log: the faults on records, the offset that is answered, the time stamp, and when readers may see
+//! it.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use kafka_protocol::ResponseError;
 
 use super::{
     batch::{Batch, Record},
-    broker::Core,
-    faults::{Faults, Place, RecordFault},
+    faults::{Faults, RecordFault, RecordPosition},
     log::Keep,
     producers::Admission,
+    state::Core,
     stats::PartitionStats,
     topic::Partition,
 };
@@ -25,10 +25,10 @@ pub(super) struct Arrival<'a> {
     pub(super) at_ms: i64,
 }
 
-/// What became of it.
+/// The result of storing it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stored {
-    /// What the producer is told. A lie where records were dropped or swapped: as if they had not been.
+    /// The offset that the producer is told. A lie where records were dropped or swapped: as if they had not been.
     pub(super) base_offset: i64,
     pub(super) log_append_time_ms: Option<i64>,
     pub(super) log_start: i64,
@@ -75,7 +75,7 @@ impl Arrival<'_> {
         partition.log.leave_gap(faults.gap_before(self.topic, &arriving));
         let base_offset = partition.log.end() + i64::from(partition.log.held.is_some());
         let whole = !faults.touches_records_of(self.topic) && partition.log.held.is_none();
-        let first = Place { in_topic: first_in_topic, in_partition: partition.counts.arrived + 1 };
+        let first = RecordPosition { in_topic: first_in_topic, in_partition: partition.counts.arrived + 1 };
         let batch = if whole {
             Some(self.batch.clone())
         } else {
@@ -120,13 +120,14 @@ impl Arrival<'_> {
         &self,
         records: Vec<Record>,
         faults: &Faults,
-        first: Place,
+        first: RecordPosition,
         partition: &mut Partition,
     ) -> Vec<Record> {
         let PartitionStats { dropped, duplicated, swapped, .. } = &mut partition.counts;
         let mut kept = Vec::with_capacity(records.len() + 1);
         for (step, record) in (0..).zip(records) {
-            let place = Place { in_topic: first.in_topic + step, in_partition: first.in_partition + step };
+            let place =
+                RecordPosition { in_topic: first.in_topic + step, in_partition: first.in_partition + step };
             let has = |fault| faults.record_has(fault, self.topic, self.partition, place);
             if has(RecordFault::Drop) {
                 *dropped += 1;

@@ -27,11 +27,14 @@ const RECORDS: usize = 61;
 const COMPRESSION_BITS: i16 = 0b111;
 const LOG_APPEND_TIME_BIT: i16 = 1 << 3;
 
+/// The leader epoch of every partition: one node, never a new leader.
+pub(super) const EPOCH_OF_LEADER: i32 = 0;
+
 /// One whole batch whose length, checksum and count are right.
 #[derive(Debug, Clone)]
 pub(super) struct Batch(Bytes);
 
-/// Who wrote a batch, and which of its batches this is.
+/// The writer of a batch, and the batch's place in its sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sequence {
     /// -1: not an idempotent producer.
@@ -96,7 +99,7 @@ impl Batch {
     pub(super) fn placed_at(&self, base_offset: i64) -> Bytes {
         let mut bytes = BytesMut::from(&self.0[..]);
         put(&mut bytes, 0, &base_offset.to_be_bytes());
-        put(&mut bytes, LEADER_EPOCH, &super::log::LEADER_EPOCH.to_be_bytes());
+        put(&mut bytes, LEADER_EPOCH, &EPOCH_OF_LEADER.to_be_bytes());
         bytes.freeze()
     }
 

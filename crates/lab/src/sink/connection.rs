@@ -17,13 +17,13 @@ use tokio::{
 
 use super::{
     api::{self, Answer, Reply},
-    broker::Broker,
     frame,
+    state::Broker,
 };
 
 /// Answers that may wait on one connection before its requests are left in the socket.
 const PENDING_MAX: usize = 1024;
-/// How much room to read into. Grows with what in fact arrives, never with what a length field says.
+/// The room to read into at first. Grows with what in fact arrives, never with what a length field says.
 const READ_BYTES: usize = 64 * 1024;
 
 pub(super) async fn serve(broker: Arc<Broker>, stream: TcpStream) {

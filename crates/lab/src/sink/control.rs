@@ -9,9 +9,9 @@ use std::{
 use kafka_protocol::{ResponseError, messages::ApiKey};
 
 use super::{
-    broker::{Broker, SinkError},
     delay::{Delay, Draws},
     faults::{Apis, ArmedStall, Faults, PartitionFault, RecordFault, Records, RequestFault, TimestampLie},
+    state::{Broker, SinkError},
     stats::Stats,
 };
 
@@ -148,7 +148,7 @@ impl Control {
             .map_err(|error| SinkError::Topic { topic: topic.into(), error })
     }
 
-    /// What happened so far.
+    /// The events so far.
     pub fn stats(&self) -> Stats {
         self.broker.core().snapshot()
     }

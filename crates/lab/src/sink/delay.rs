@@ -1,4 +1,4 @@
-//! How long an answer or a record is held back: a distribution, and the seeded draws from it.
+//! The time for which an answer or a record is held back: a distribution, and the seeded draws from it.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ pub enum Delay {
         min: Duration,
         /// The greatest delay; not below `min`.
         max: Duration,
-        /// Where the draws start.
+        /// The seed of the draws.
         seed: u64,
     },
     /// Memoryless, as in a queueing model.
     Exponential {
         /// The mean delay.
         mean: Duration,
-        /// Where the draws start.
+        /// The seed of the draws.
         seed: u64,
     },
 }
@@ -53,7 +53,7 @@ impl Draws {
         }
     }
 
-    /// In [0, 1), by SplitMix64 (Steele, Lea and Flood, 2014).
+    /// A random number in [0, 1), by SplitMix64 (Steele, Lea and Flood, 2014).
     fn fraction(&mut self) -> f64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.state;

@@ -12,7 +12,7 @@ use kafka_protocol::{ResponseError, messages::ApiKey};
 
 use super::delay::Draws;
 
-/// Which kinds of requests something applies to.
+/// The kinds of requests that something applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Apis {
     /// All that the sink answers.
@@ -74,7 +74,7 @@ impl Records {
     }
 }
 
-/// Whether a request that gets no proper answer does its work all the same.
+/// The effect of a request that gets no proper answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Done: the client cannot know, and a repetition may store twice.
@@ -83,7 +83,7 @@ pub enum Effect {
     Skipped,
 }
 
-/// What happens to a request instead of the proper answer.
+/// The fate of a request instead of the proper answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// It is answered with this error, for each partition or topic that it names.
@@ -94,20 +94,20 @@ pub enum Refusal {
     Close(Effect),
 }
 
-/// Which requests are refused, and how.
+/// The requests to refuse, and the way to refuse them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestFault {
     /// The kinds of requests that count.
     pub apis: Apis,
-    /// How many of them pass first.
+    /// The number of them that pass first.
     pub skip: u64,
-    /// How many are then refused.
+    /// The number of them that are then refused.
     pub count: u64,
-    /// How.
+    /// The way to refuse them.
     pub refusal: Refusal,
 }
 
-/// What happens to a record on its way into the log.
+/// The fault of a record on its way into the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordFault {
     Drop,
@@ -126,7 +126,7 @@ pub struct TimestampLie {
 
 /// The place of a record in the order of arrival.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct RecordPosition {
     pub(super) in_topic: u64,
     pub(super) in_partition: u64,
 }
@@ -137,9 +137,9 @@ pub(super) struct Faults {
     pub(super) armed_stalls: Vec<ArmedStall>,
     pub(super) answer_delays: Vec<(Apis, Draws)>,
     pub(super) visibility_delays: HashMap<String, Draws>,
-    /// By topic, the first record (from 1) that no follower copies.
+    /// The first record (from 1) that no follower copies, by topic.
     pub(super) unreplicated_from: HashMap<String, u64>,
-    /// By topic, the record (from 1) with whose arrival all before it is deleted.
+    /// The record (from 1) with whose arrival all before it is deleted, by topic.
     pub(super) deleted_before: HashMap<String, u64>,
     /// Topic, record (from 1), and how many offsets before the batch that brings it no record has.
     pub(super) gaps: Vec<(String, u64, i64)>,
@@ -176,7 +176,7 @@ pub(super) struct PartitionFault {
 }
 
 impl Faults {
-    /// When the last of the stalls that concern `api` ends.
+    /// The end of the last of the stalls that concern `api`.
     pub(super) fn stalled_until(&mut self, api: ApiKey, now: Instant) -> Option<Instant> {
         self.stalls.retain(|stall| stall.until > now);
         self.stalls.iter().filter(|stall| stall.apis.has(api)).map(|stall| stall.until).max()
@@ -197,23 +197,23 @@ impl Faults {
         self.visibility_delays.get_mut(topic).map_or(Duration::ZERO, Draws::draw)
     }
 
-    /// Whether the topic has a follower, which is late or stops.
+    /// True if the topic has a follower, which is late or stops.
     pub(super) fn has_follower(&self, topic: &str) -> bool {
         self.visibility_delays.contains_key(topic) || self.unreplicated_from.contains_key(topic)
     }
 
-    /// Whether followers copy a batch whose last record is this one of the topic.
+    /// True if followers copy a batch whose last record is this one of the topic.
     pub(super) fn is_replicated(&self, topic: &str, last: u64) -> bool {
         self.unreplicated_from.get(topic).is_none_or(|first| last < *first)
     }
 
-    /// How many offsets no record has before a batch with these records of the topic. Said once.
+    /// The number of offsets without a record before a batch with these records of the topic. Said once.
     pub(super) fn gap_before(&mut self, topic: &str, arriving: &RangeInclusive<u64>) -> i64 {
         let due = self.gaps.extract_if(.., |(of, record, _)| of == topic && arriving.contains(record));
         due.map(|(.., offsets)| offsets).sum()
     }
 
-    /// How far behind the first of these arriving records of the topic the first is that stays.
+    /// The distance from the first of these arriving records of the topic to the first that stays.
     pub(super) fn deleted_before(&self, topic: &str, arriving: &RangeInclusive<u64>) -> Option<u64> {
         let record = self.deleted_before.get(topic).filter(|record| arriving.contains(record))?;
         Some(record - arriving.start())
@@ -254,18 +254,24 @@ impl Faults {
         Some(fault.error)
     }
 
-    /// Whether any fault could concern records of this topic, so that batches need to be taken apart.
+    /// True if any fault could concern records of this topic, so that batches need to be taken apart.
     pub(super) fn touches_records_of(&self, topic: &str) -> bool {
         self.records.iter().any(|(_, records)| records.topic == topic)
     }
 
-    pub(super) fn record_has(&self, fault: RecordFault, topic: &str, partition: i32, place: Place) -> bool {
+    pub(super) fn record_has(
+        &self,
+        fault: RecordFault,
+        topic: &str,
+        partition: i32,
+        place: RecordPosition,
+    ) -> bool {
         self.records.iter().any(|(kind, records)| *kind == fault && records.has(topic, partition, place))
     }
 }
 
 impl Records {
-    fn has(&self, topic: &str, partition: i32, place: Place) -> bool {
+    fn has(&self, topic: &str, partition: i32, place: RecordPosition) -> bool {
         let place = match self.partition {
             None => place.in_topic,
             Some(chosen) if chosen == partition => place.in_partition,
@@ -306,7 +312,7 @@ mod tests {
 
     #[test]
     fn records_are_chosen_by_their_place_in_the_topic_or_in_the_partition() {
-        let place = Place { in_topic: 6, in_partition: 2 };
+        let place = RecordPosition { in_topic: 6, in_partition: 2 };
         assert!(Records::every("t", 3).has("t", 0, place));
         assert!(!Records::every("t", 4).has("t", 0, place));
         assert!(!Records::every("t", 0).has("t", 0, place));

@@ -11,7 +11,7 @@ pub(super) const LENGTH_BYTES: usize = 4;
 /// API key, API version and correlation id: no request is shorter.
 const SHORTEST_BYTES: usize = 8;
 
-/// Why a connection's bytes are no Kafka requests.
+/// The reason why a connection's bytes are no Kafka requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(super) enum FrameError {
     /// A length outside of what a request can have.
@@ -19,7 +19,7 @@ pub(super) enum FrameError {
     Length {
         /// The option [`super::SinkOptions::frame_limit_bytes`].
         limit: usize,
-        /// What the client said.
+        /// The length that the client stated.
         got: i32,
     },
 }

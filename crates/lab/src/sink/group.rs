@@ -26,7 +26,7 @@ pub(super) struct Group {
     leader: String,
     protocol_type: StrBytes,
     protocol: StrBytes,
-    /// When a rebalance stops to wait for members that have not joined again.
+    /// The time at which a rebalance stops to wait for members that have not joined again.
     join_deadline: Option<Instant>,
     pub(super) committed: BTreeMap<(String, i32), Committed>,
 }
@@ -83,6 +83,13 @@ pub(super) struct Joined {
 /// The answer to a sync.
 pub(super) type Synced = Result<Assigned, ResponseError>;
 
+/// The leader's assignment for one member.
+#[derive(Debug, Clone)]
+pub(super) struct MemberAssignment {
+    pub(super) member_id: String,
+    pub(super) assignment: Bytes,
+}
+
 #[derive(Debug)]
 pub(super) struct Assigned {
     pub(super) protocol_type: StrBytes,
@@ -126,7 +133,7 @@ impl Group {
         &mut self,
         member_id: &str,
         generation: i32,
-        assignments: Vec<(String, Bytes)>,
+        assignments: Vec<MemberAssignment>,
         now: Instant,
     ) -> Result<oneshot::Receiver<Synced>, ResponseError> {
         self.seen(member_id, generation, now)?;
@@ -138,7 +145,7 @@ impl Group {
             member.syncing = Some(syncing);
         }
         if self.phase == Phase::Syncing && self.leader == member_id {
-            for (member_id, assignment) in assignments {
+            for MemberAssignment { member_id, assignment } in assignments {
                 if let Some(member) = self.members.get_mut(&member_id) {
                     member.assignment = assignment;
                 }
@@ -174,7 +181,7 @@ impl Group {
         Ok(())
     }
 
-    /// Whether offsets may be committed: by a member of this generation, or from outside of an empty group.
+    /// True if offsets may be committed: by a member of this generation, or from outside of an empty group.
     pub(super) fn may_commit(
         &mut self,
         member_id: &str,
@@ -365,7 +372,11 @@ mod tests {
         let mut group = group_of_two(now);
         let mut follower = group.sync("b", 2, Vec::new(), now).unwrap();
         assert!(follower.try_recv().is_err());
-        let plan = vec![("a".into(), Bytes::from_static(b"0")), ("b".into(), Bytes::from_static(b"1"))];
+        let assign = |member: &str, assignment: &'static [u8]| MemberAssignment {
+            member_id: member.into(),
+            assignment: Bytes::from_static(assignment),
+        };
+        let plan = vec![assign("a", b"0"), assign("b", b"1")];
         group.sync("a", 2, plan, now).unwrap();
         assert_eq!(follower.try_recv().unwrap().unwrap().assignment, "1");
         assert!(group.stats().stable);

@@ -9,10 +9,7 @@ use kafka_protocol::ResponseError;
 
 use super::batch::{Batch, Record};
 
-/// One node, never a new leader.
-pub(super) const LEADER_EPOCH: i32 = 0;
-
-/// How much of what is produced stays.
+/// The part of the produced records that stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// All of it, in memory.
@@ -25,7 +22,7 @@ pub enum Keep {
 
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    batches: VecDeque<Kept>,
+    batches: VecDeque<StoredBatch>,
     start: i64,
     end: i64,
     visible_end: i64,
@@ -35,7 +32,7 @@ pub(super) struct Log {
 }
 
 #[derive(Debug)]
-struct Kept {
+struct StoredBatch {
     first: i64,
     last: i64,
     max_timestamp_ms: i64,
@@ -74,7 +71,7 @@ impl Log {
         let bytes = batch.placed_at(first);
         self.kept_bytes += bytes.len();
         let (last, max_timestamp_ms) = (self.end - 1, batch.max_timestamp_ms());
-        self.batches.push_back(Kept { first, last, max_timestamp_ms, bytes });
+        self.batches.push_back(StoredBatch { first, last, max_timestamp_ms, bytes });
         while self.kept_bytes > limit_bytes
             && let Some(oldest) = self.batches.pop_front()
         {
@@ -100,7 +97,7 @@ impl Log {
         self.visible_end = self.visible_end.max(end.min(self.end));
     }
 
-    /// How many bytes a reader at `offset` would get, counted up to `limit_bytes`.
+    /// The number of bytes that a reader at `offset` would get, counted up to `limit_bytes`.
     pub(super) fn readable_bytes(&self, offset: i64, limit_bytes: usize) -> Result<usize, ResponseError> {
         let mut bytes = 0;
         for kept in self.readable(offset)? {
@@ -136,7 +133,7 @@ impl Log {
         Some((found.first, found.max_timestamp_ms))
     }
 
-    fn readable(&self, offset: i64) -> Result<impl Iterator<Item = &Kept>, ResponseError> {
+    fn readable(&self, offset: i64) -> Result<impl Iterator<Item = &StoredBatch>, ResponseError> {
         if offset < self.start.min(self.visible_end) || offset > self.end {
             return Err(ResponseError::OffsetOutOfRange);
         }

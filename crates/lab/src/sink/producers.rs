@@ -1,4 +1,4 @@
-//! What a partition remembers of its idempotent producers: enough to store a repeated batch once.
+//! A partition's memory of its idempotent producers: enough to store a repeated batch once.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -28,7 +28,7 @@ struct Seen {
     base_offset: i64,
 }
 
-/// What to do with a batch.
+/// The decision about a batch.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     Store,

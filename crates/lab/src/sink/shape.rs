@@ -8,7 +8,7 @@
 use bytes::Buf;
 use thiserror::Error;
 
-/// Where the bytes of a request stop making sense.
+/// The place from which the bytes of a request make no sense.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("request body: expected {expected} more bytes at a length field, got {got}")]
 pub(super) struct ShapeError {

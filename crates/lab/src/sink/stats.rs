@@ -1,4 +1,4 @@
-//! What the sink saw and did, as a copy for a test to look at.
+//! The sink's own account of what it saw and did, as a copy for a test to look at.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -27,7 +27,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// How many requests of this kind arrived.
+    /// The number of requests of this kind that arrived.
     pub fn count(&self, api: ApiKey) -> u64 {
         self.requests.get(&api).map_or(0, |requests| requests.count)
     }
@@ -56,7 +56,7 @@ impl Stats {
 /// Requests of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestStats {
-    /// How many arrived.
+    /// The number that arrived.
     pub count: u64,
     /// Their bytes, with header, without the length field.
     pub bytes: u64,
@@ -65,13 +65,13 @@ pub struct RequestStats {
 /// Connections.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ConnectionStats {
-    /// How many were accepted.
+    /// The number that were accepted.
     pub opened: u64,
-    /// How many have ended, for whatever reason.
+    /// The number that have ended, for whatever reason.
     pub closed: u64,
-    /// How many the sink ended because what arrived was no request that it knows.
+    /// The number that the sink ended because what arrived was no request that it knows.
     pub cut_off: u64,
-    /// What was wrong the last time.
+    /// The fault of the last one of these.
     pub last_cut_off: Option<&'static str>,
 }
 
@@ -109,9 +109,9 @@ pub struct PartitionStats {
 /// One consumer group.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GroupStats {
-    /// How many generations there were: each is one rebalance.
+    /// The number of generations: each is one rebalance.
     pub generation: i32,
-    /// Whether all members have their assignment.
+    /// True if all members have their assignment.
     pub stable: bool,
     /// Member ids.
     pub members: Vec<String>,
@@ -122,9 +122,9 @@ pub struct GroupStats {
 /// One stall.
 #[derive(Debug, Clone, Copy)]
 pub struct StallStats {
-    /// When it began.
+    /// Its beginning.
     pub began: Instant,
-    /// When it ends.
+    /// Its end.
     pub ends: Instant,
     /// Answers that it held back.
     pub answers_held: u64,

@@ -16,7 +16,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-/// How long before a deadline the thread stops to sleep. Waking from a sleep takes 50 us and a little more on an idle
+/// The time before a deadline at which the thread stops to sleep. Waking from a sleep takes 50 us and a little more on an idle
 /// machine (ours, by looking at it).
 const SPIN: Duration = Duration::from_micros(80);
 

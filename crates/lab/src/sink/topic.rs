@@ -57,7 +57,7 @@ pub(super) struct Partition {
     pub(super) producers: Producers,
     /// Log offsets, held and kept bytes are filled in when somebody looks.
     pub(super) counts: PartitionStats,
-    /// When the newest record becomes visible.
+    /// The time at which the newest record becomes visible.
     pub(super) visible_at: Option<std::time::Instant>,
 }
 
@@ -82,7 +82,7 @@ impl Topics {
         self.get(topic)?.partitions.get(usize::try_from(partition).ok()?)
     }
 
-    /// Whether a topic of that name and size could be made.
+    /// Checks that a topic of that name and size could be made.
     pub(super) fn check(&self, name: &str, partitions: i32) -> Result<(), ResponseError> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         let named = (1..=NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(plain);

@@ -1,4 +1,4 @@
-//! What a block amounts to, once its threads have ended.
+//! The outcome of a block, once its threads have ended.
 
 use crate::acknowledged::Acknowledged;
 use crate::client_outcome::Merged;
@@ -11,23 +11,26 @@ use plumb_model::observation::{
 };
 use plumb_model::plan::{LoadPlan, Mode, Properties, Schedule};
 
-/// What a block amounts to. Latencies went to the sink while it ran.
+/// The outcome of a block. Latencies went to the sink while it ran.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockOutcome {
     /// The user stopped it early.
     pub stopped: bool,
-    /// What became of the measured messages.
+    /// The measured messages by their fate.
     pub counts: Counts,
     /// The broker's word, over the whole block.
     pub accounting: Accounting,
-    /// By how much each partition's log grew, over the whole block; none when it could not be asked.
+    /// The growth of each partition's log over the whole block; none when it could not be asked.
     pub partition_records: Option<Vec<u64>>,
-    /// When its seconds begin, with the first intended send: of the epoch.
+    /// The begin of its seconds, with the first intended send: nanoseconds since the epoch.
     pub seconds_from_epoch_ns: i64,
-    /// From there to its measured part; none where that never began.
+    /// The time from there to its measured part; none where that never began.
     pub measured_after_ns: Option<u64>,
-    /// From the first measured due time to the last measured acknowledgement; no shorter than the schedule.
+    /// The time from the first measured due time to the last measured acknowledgement; no shorter than the schedule.
     pub measured_ns: u64,
+    /// From the first measured due time to the last measured acknowledgement; none where nothing was acknowledged, and where what
+    /// is sent is not what is measured.
+    pub acknowledged_within_ns: Option<u64>,
     /// The schedule's own length.
     pub planned_ns: u64,
     /// The producers' statistics.
@@ -40,13 +43,14 @@ pub struct BlockOutcome {
     pub received_messages: u64,
     /// Bytes of their values.
     pub received_bytes: u64,
-    /// From the first measured reception to the last; from their release where consumers had to wait.
+    /// The time from the first intended send to the last measured reception, and at least as long as the schedule; from their release where
+    /// consumers had to wait.
     pub receiving_ns: Option<u64>,
-    /// From the consumers' release until they had caught up with a backlog.
+    /// The time from the consumers' release until they had caught up with a backlog.
     pub drain_ns: Option<u64>,
-    /// What the broker's append times say, where the topic keeps them.
+    /// The broker's append times, where the topic keeps them.
     pub append_times: Option<AppendTimes>,
-    /// How far the followers were behind in the measured part; none with one replica, and where it could not be asked.
+    /// The lag of the followers in the measured part; none with one replica, and where it could not be asked.
     pub replication_lag: Option<ReplicationLag>,
     /// Mean over the received messages of the longest time for which the consumer may have been busy with older ones.
     pub catch_up_at_most_ns: Option<f64>,
@@ -60,10 +64,10 @@ pub struct BlockOutcome {
     pub consumer_properties: Properties,
 }
 
-/// Where the logs of the partitions ended, before and after a block.
+/// The ends of the partitions' logs, before and after a block.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LogEnds {
-    /// What consumers could read: the high watermarks, or where the log of a topic begins that is read as it is.
+    /// The offsets that consumers could read from: the high watermarks, or the begin of the log of a topic that is read as it is.
     pub(super) readable_from: Vec<i64>,
     /// The same at the end; none when it could not be asked.
     pub(super) readable_to: Option<Vec<i64>>,
@@ -79,7 +83,7 @@ pub(super) struct LogEnds {
     pub(super) compacted: bool,
 }
 
-/// Where the logs ended before and after a block.
+/// The ends of the logs before and after a block.
 struct Growth<'e> {
     from: &'e [i64],
     to: &'e [i64],
@@ -88,7 +92,7 @@ struct Growth<'e> {
 }
 
 impl LogEnds {
-    /// What the logs grew by: the leaders' own word, or else the high watermarks'.
+    /// The growth of the logs: by the leaders' own ends, or else by the high watermarks.
     fn grew(&self) -> Option<Growth<'_>> {
         match self.leaders_from.as_ref().zip(self.leaders_to.as_ref()) {
             Some((from, to)) => Some(Growth { from: &from.appended, to: &to.appended, of_leaders: true }),
@@ -133,7 +137,7 @@ fn between(from: &[i64], to: &[i64]) -> i64 {
     to.iter().zip(from).map(|(to, from)| to - from).sum()
 }
 
-/// What the clients say, beside what the logs and the block's own clock do.
+/// The outcome of a block: the clients' outcomes beside the growth of the logs and the block's own clock.
 pub(super) fn outcome(shared: &Shared<'_>, ends: &LogEnds, mut merged: Merged) -> BlockOutcome {
     let mut counts = std::mem::take(&mut merged.counts);
     let mut accounting = Accounting {
@@ -141,11 +145,12 @@ pub(super) fn outcome(shared: &Shared<'_>, ends: &LogEnds, mut merged: Merged) -
         unknown: merged.unknown_all(ends.readable_from.len() as u64),
         foreign: merged.foreign,
         corrupt: merged.corrupt,
+        duplicated_in_warm_up: merged.warm_up_arrivals.duplicated(),
         ..Accounting::default()
     };
     let logs = ends.read_to(|at| merged.position(at)).filter(|_| shared.load.consumers > 0);
     let unread = logs.map(|logs| unread(&mut merged.acknowledged, &mut merged.read, &logs));
-    take_unread(&mut counts, &mut accounting, unread, TakenFrom::of(shared));
+    take_unread(&mut counts, &mut accounting, unread, TakenFrom::of_block(shared));
     if shared.takes_any_run() {
         // Nothing was sent: the log's own length is what must come out of it.
         (counts.received, accounting.unknown) = (merged.records, 0);
@@ -165,16 +170,17 @@ pub(super) fn outcome(shared: &Shared<'_>, ends: &LogEnds, mut merged: Merged) -
         let waited = ends.map_or(0, not_readable);
         counts.lost -= counts.lost.min(accounting.unreplicated.unwrap_or(0).max(waited));
     }
-    let receiving_from = match shared.load.mode {
-        Mode::Consume | Mode::Backlog(_) => Some(shared.measured_from_ns()),
-        Mode::Mixed | Mode::Produce => merged.first_received_ns,
-    };
-    let receiving_ns =
-        merged.last_received_ns.zip(receiving_from).map(|(last, from)| last.saturating_sub(from));
     let planned_ns = planned_ns(shared.load, merged.first_due_ns, merged.last_due_ns, counts.intended);
+    // From the first intended send: what a stall held back and then arrives at once has not come in no time.
+    let (receiving_from, receiving_at_least) = match shared.load.mode {
+        Mode::Consume | Mode::Backlog(_) => (Some(shared.measured_from_ns()), 0),
+        Mode::Mixed | Mode::Produce => (merged.first_due_ns, planned_ns),
+    };
+    let receiving = merged.last_received_ns.zip(receiving_from);
+    let receiving_ns = receiving.map(|(last, from)| last.saturating_sub(from).max(receiving_at_least));
     let sending_counts = shared.sending_is_measured();
-    let acking = merged.last_ack_ns.zip(merged.first_due_ns);
-    let until_last_ack = acking.map_or(0, |(ack, due)| ack.saturating_sub(due));
+    let acking = merged.last_ack_ns.zip(merged.first_due_ns).filter(|_| sending_counts);
+    let acknowledged_within_ns = acking.map(|(ack, due)| ack.saturating_sub(due));
     let consumer_statistics =
         ClientStatistics { rebalances: merged.rebalances, ..merged.consumer_statistics.summary() };
     BlockOutcome {
@@ -185,7 +191,8 @@ pub(super) fn outcome(shared: &Shared<'_>, ends: &LogEnds, mut merged: Merged) -
         seconds_from_epoch_ns: shared.epoch_ns(shared.start_ns()),
         measured_after_ns: shared.measured_after_ns(),
         // What fills a topic to be read is no throughput.
-        measured_ns: if sending_counts { planned_ns.max(until_last_ack) } else { 0 },
+        measured_ns: if sending_counts { planned_ns.max(acknowledged_within_ns.unwrap_or(0)) } else { 0 },
+        acknowledged_within_ns,
         planned_ns,
         producer_statistics: merged.producer_statistics.summary(),
         consumer_statistics,
@@ -205,19 +212,19 @@ pub(super) fn outcome(shared: &Shared<'_>, ends: &LogEnds, mut merged: Merged) -
     }
 }
 
-/// Whose records consumers were to be given.
+/// The records that consumers were to be given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TakenFrom {
-    /// Those of a topic that is read as it is.
+    /// The records of a topic that is read as it is.
     TopicAsItIs,
-    /// Those of the backlog and what was sent while it was drained.
+    /// The records of the backlog and those sent while it was drained.
     Backlog,
-    /// What was measured.
+    /// The measured records.
     Measured,
 }
 
 impl TakenFrom {
-    fn of(shared: &Shared<'_>) -> Self {
+    fn of_block(shared: &Shared<'_>) -> Self {
         match shared.load.mode {
             _ if shared.takes_any_run() => TakenFrom::TopicAsItIs,
             Mode::Backlog(_) => TakenFrom::Backlog,
@@ -242,10 +249,10 @@ fn take_unread(counts: &mut Counts, accounting: &mut Accounting, unread: Option<
         Some(if from == TakenFrom::TopicAsItIs { unread.gaps.saturating_sub(removed) } else { unread.gaps });
 }
 
-/// What the log's growth is held against.
+/// The records that the log's growth is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OfBlock {
-    /// What the block sent.
+    /// The records that the block sent.
     Sent,
     /// All that was in the log before, less what was removed before it was read.
     Read { removed: u64 },

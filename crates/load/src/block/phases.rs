@@ -1,5 +1,5 @@
-//! What the block's own thread does while its clients are at work: waits until they are ready, releases consumers that had
-//! to wait, feeds the sink, says when the measured part begins and ends, and waits for what is still under way.
+//! The phases of a block, run by its own thread while the clients are at work: it waits until they are ready, releases consumers
+//! that had to wait, feeds the sink, sets the begin and the end of the measured part, and waits for what is still under way.
 
 use super::BlockSpec;
 use crate::clock::now_ns;
@@ -26,24 +26,24 @@ const TICK: Duration = Duration::from_millis(20);
 /// Ticks of a part whose end is itself a figure.
 const SHORT_TICK: Duration = Duration::from_millis(2);
 const SECOND_NS: u64 = 1_000_000_000;
-/// How late a second's begin may be told: what is read then belongs to the second before (ours: a hundredth of what is left
-/// of a block after its warm-up, in the shortest in which one is found).
+/// The most by which a second's begin may be told late: what is read then belongs to the second before (ours: a hundredth of what
+/// is left of a block after its warm-up, in the shortest in which one is found).
 const SECOND_LATE_NS_MOST: u64 = 50_000_000;
 /// Consumers have caught up when they lack no more than this much of the load: what is under way at any moment.
 const CAUGHT_UP_S: f64 = 0.1;
 
-/// What the bookkeeping of a running block needs.
+/// The bookkeeping of a running block.
 pub(super) struct Phases<'a> {
     pub(super) cluster: &'a Cluster,
     pub(super) spec: &'a BlockSpec<'a>,
     pub(super) shared: &'a Shared<'a>,
     pub(super) outstanding: &'a [Outstanding],
     pub(super) starts: &'a [i64],
-    /// When consumers that had to wait were released.
+    /// The time at which consumers that had to wait were released.
     pub(super) released_ns: Option<u64>,
-    /// When they had caught up.
+    /// The time at which they had caught up.
     pub(super) caught_up_ns: Option<u64>,
-    /// Where a topic that is read as it is ended when the reading began.
+    /// The ends of a topic that is read as it is, when the reading began.
     pub(super) fixed_ends: Option<Vec<i64>>,
     /// The second that the block is in, as far as the sink has been told.
     pub(super) second: u32,
@@ -79,7 +79,7 @@ impl Phases<'_> {
         }
     }
 
-    /// What the clients or the logs say of a record that did not come, with a colon before it.
+    /// The clients' or the logs' reason for a record that did not come, with a colon before it.
     fn why_not_ready(&self) -> String {
         if let Some(words) = self.shared.trouble() {
             return format!(": {words}");
@@ -98,7 +98,8 @@ impl Phases<'_> {
     fn probe_error(&self, code: &str, text: &str) -> LoadError {
         let bytes = self.spec.step.load.size.largest().0;
         match code {
-            "MSG_SIZE_TOO_LARGE" | "RECORD_LIST_TOO_LARGE" => LoadError::TooLarge {
+            // As librdkafka calls it, and as the protocol does.
+            "MSG_SIZE_TOO_LARGE" | "MESSAGE_TOO_LARGE" | "RECORD_LIST_TOO_LARGE" => LoadError::TooLarge {
                 bytes,
                 reason: format!("{text} (topic max.message.bytes, or the broker's message.max.bytes)"),
             },
@@ -109,7 +110,7 @@ impl Phases<'_> {
         }
     }
 
-    /// In the modes in which consumers come later, stops them before anything is sent.
+    /// Stops consumers before anything is sent, in the modes in which they come later.
     pub(super) fn hold_consumers(&self) {
         if !matches!(self.shared.load.mode, Mode::Consume | Mode::Backlog(_)) {
             return;
@@ -290,7 +291,8 @@ impl Phases<'_> {
         }
     }
 
-    /// When to wait no longer for reports, if sending has just ended: late sends have used up some of the plan's drain.
+    /// The time from which on no reports are waited for, if sending has just ended: late sends have used up some of the plan's
+    /// drain.
     fn drain_until_ns(&self) -> u64 {
         let now = now_ns();
         now.saturating_add(self.shared.load.drain.0).min(self.shared.send_until_ns().max(now))
@@ -309,7 +311,7 @@ impl Phases<'_> {
         }
     }
 
-    /// Where the log ends: now, or when a topic that is read as it is was begun to be read.
+    /// The ends of the logs: now, or when the reading of a topic began that is read as it is.
     pub(super) fn log_ends(&self) -> Option<Vec<i64>> {
         match &self.fixed_ends {
             Some(ends) => Some(ends.clone()),
@@ -372,14 +374,15 @@ impl Phases<'_> {
         Some(ends)
     }
 
-    /// With acks=0 the log may still grow after the last report, so its growth is held against what was sent.
+    /// True if everything was received. With acks=0 the log may still grow after the last report, so its growth is compared with
+    /// what was sent.
     fn everything_received(&self, ends: &[i64]) -> bool {
         let growth: i64 = ends.iter().zip(self.starts).map(|(end, start)| end - start).sum();
         let appended = growth.unsigned_abs() >= self.shared.acknowledged();
         appended && (self.shared.load.consumers == 0 || self.shared.has_reached(ends))
     }
 
-    /// How long consumers that had to wait took to catch up.
+    /// The time that consumers that had to wait took to catch up.
     pub(super) fn drain_ns(&self) -> Option<u64> {
         self.caught_up_ns.zip(self.released_ns).map(|(caught_up, released)| caught_up - released)
     }

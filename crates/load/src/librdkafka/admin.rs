@@ -14,7 +14,7 @@ const TIMED_OUT: &str = "_TIMED_OUT";
 
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What the cluster says of a topic.
+/// A topic's partitions and replicas, as the cluster has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopicShape {
     /// Its name.
@@ -25,7 +25,7 @@ pub struct TopicShape {
     pub replication: u32,
 }
 
-/// How the names of all topics begin that a run makes; a hyphen and what tells them apart follows.
+/// The beginning of the names of all topics that a run makes; a hyphen and what tells them apart follows.
 pub fn run_topics(run_id: &str) -> String {
     format!("plumb-{run_id}")
 }
@@ -48,12 +48,13 @@ impl Cluster {
     pub fn create_topic(
         &self,
         name: &str,
-        (partitions, replicas): (u32, Replicas),
+        partitions: u32,
+        replicas: Replicas,
         configs: &Properties,
     ) -> Result<OwnTopic, LoadError> {
         let partitions = i32::try_from(partitions).unwrap_or(i32::MAX);
         self.patience
-            .ask(TIMEOUT, |timeout| self.client.create_topic(name, (partitions, replicas), configs, timeout))
+            .ask(TIMEOUT, |timeout| self.client.create_topic(name, partitions, replicas, configs, timeout))
             .map_err(|error| self.refused(error, &format!("create topic {name}")))?;
         Ok(OwnTopic { name: name.to_owned() })
     }
@@ -72,7 +73,7 @@ impl Cluster {
                 Ok(_) | Err(LoadError::UnknownTopic { .. }) => {}
                 Err(error) => return Err(error),
             }
-            if now_ns() - started > self.patience.of(TIMEOUT).as_nanos() as u64 {
+            if now_ns() - started > self.patience.longest_wait(TIMEOUT).as_nanos() as u64 {
                 let operation = format!("wait for the leaders of topic {name}");
                 let reason = format!("not there after {} s", TIMEOUT.as_secs());
                 return Err(LoadError::Refused { operation, reason });
@@ -104,7 +105,7 @@ impl Cluster {
         let silence = if error.code == TIMED_OUT { self.patience.why_none() } else { None };
         match silence {
             Some(reason) => LoadError::Refused { operation: operation.to_owned(), reason },
-            None => LoadError::from((error, operation)),
+            None => error.refusing(operation),
         }
     }
 
@@ -117,7 +118,7 @@ impl Cluster {
     /// Partitions, leaders and replicas.
     pub fn topic_shape(&self, name: &str) -> Result<TopicShape, LoadError> {
         let operation = format!("look at topic {name}");
-        let refused = |error: AdminError| LoadError::from((error, operation.as_str()));
+        let refused = |error: AdminError| error.refusing(&operation);
         let ask = |timeout| self.client.metadata(MetadataOf::Topic(name), timeout);
         let metadata = self.patience.ask(TIMEOUT, ask).map_err(&refused)?;
         let Some(topic) = metadata.topics.into_iter().find(|topic| topic.name == name) else {

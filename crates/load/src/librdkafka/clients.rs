@@ -5,7 +5,7 @@ use super::ffi::{Client, Role};
 use super::produce::{Sender, hear_reports};
 use crate::client_outcome::ClientOutcome;
 use crate::error::LoadError;
-use crate::job::{BlockSpec, ProducerJob};
+use crate::job::{BlockSpec, ClientCounts, ProducerJob};
 use crate::librdkafka::connect::Cluster;
 use crate::patience::Patience;
 use crate::produce::{Reported, Sent};
@@ -36,15 +36,15 @@ impl Clients {
     pub(crate) fn new(
         cluster: &Cluster,
         spec: &BlockSpec<'_>,
-        (producers, consumers): (usize, usize),
+        counts: ClientCounts,
     ) -> Result<Self, LoadError> {
         let of = |role, count| -> Result<Vec<Client>, LoadError> {
             let properties = properties(role, spec.step, spec.group, &cluster.properties);
             (0..count).map(|_| Client::new(role, &properties)).collect()
         };
         let clients = Clients {
-            producers: of(Role::Producer, producers)?,
-            consumers: of(Role::Consumer, consumers)?,
+            producers: of(Role::Producer, counts.producers)?,
+            consumers: of(Role::Consumer, counts.consumers)?,
             patience: cluster.patience.clone(),
         };
         clients.consumers.iter().try_for_each(|consumer| consumer.subscribe(spec.topic))?;
@@ -73,7 +73,7 @@ impl Clients {
             };
             let sender = client.topic(job.topic).and_then(|topic| {
                 let producer = u16::try_from(index).unwrap_or(u16::MAX);
-                let mut sender = Sender::new(shared, topic, producer, (job.keys, job.payloads), outstanding)?;
+                let mut sender = Sender::new(shared, topic, producer, job.contents, outstanding)?;
                 for partition in job.probes {
                     sender.probe(partition)?;
                 }
@@ -97,7 +97,7 @@ impl Clients {
 
     /// Consumes until the block ends.
     pub(crate) fn receive(&self, index: usize, shared: &Shared<'_>, seconds: Seconds<'_>) -> ClientOutcome {
-        let received = receive(shared, (&self.consumers[index], index), &self.patience, seconds);
+        let received = receive(shared, &self.consumers[index], index, &self.patience, seconds);
         ClientOutcome::of_consumer(shared, received)
     }
 
@@ -180,7 +180,7 @@ fn numbers_are_whole(asked: &Properties, effective: &Properties) -> Result<(), L
     Ok(())
 }
 
-/// What the clients of one role are told.
+/// The properties of the clients of one role.
 fn properties(role: Role, step: &StepPlan, group: &str, security: &Properties) -> Properties {
     let mut properties = security.clone();
     properties.insert("client.id".to_owned(), "plumb".to_owned());

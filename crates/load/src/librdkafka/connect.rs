@@ -20,7 +20,7 @@ const WORDS_MOST: usize = 16;
 #[derive(Debug)]
 pub struct Cluster {
     pub(crate) client: Client,
-    /// How long exchanges with it may wait.
+    /// The time that exchanges with it may wait.
     pub patience: Patience,
     /// host:port, comma separated.
     pub bootstrap: String,
@@ -66,7 +66,7 @@ pub fn connect(bootstrap: &str, security: &Properties, stop: &Arc<AtomicBool>) -
     }
 }
 
-/// What a client said while it tried.
+/// The messages of a client while it tried.
 #[derive(Debug, Default)]
 struct Words {
     /// Code (of an error) or facility (of a log line) with its text, each once.
@@ -138,11 +138,12 @@ fn without_address<'a>(text: &'a str, bootstrap: &str) -> &'a str {
     }
 }
 
-impl From<(AdminError, &str)> for LoadError {
-    fn from((error, operation): (AdminError, &str)) -> Self {
+impl AdminError {
+    /// The error of an operation that was refused with this.
+    pub(super) fn refusing(self, operation: &str) -> LoadError {
         LoadError::Refused {
             operation: operation.to_owned(),
-            reason: format!("{} ({})", error.text, error.code),
+            reason: format!("{} ({})", self.text, self.code),
         }
     }
 }

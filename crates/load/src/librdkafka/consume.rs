@@ -1,4 +1,4 @@
-//! One consumer of the client library: a thread that receives and says what it got.
+//! A consumer of the client library: a thread that receives records and notes them.
 
 use super::ffi::{Client, EventView, Message};
 use super::statistics::Emissions;
@@ -13,14 +13,15 @@ use std::time::Duration;
 /// Longest wait for the group to let a consumer go.
 const CLOSE: Duration = Duration::from_secs(5);
 
-/// What a broker says to a member that it will not let in, however often it is asked.
+/// The errors by which a broker refuses a member, however often it is asked.
 const JOIN_REFUSALS: [&str; 3] =
     ["INVALID_SESSION_TIMEOUT", "INCONSISTENT_GROUP_PROTOCOL", "GROUP_AUTHORIZATION_FAILED"];
 
 /// Receives until the block ends, then leaves the group.
 pub(crate) fn receive(
     shared: &Shared<'_>,
-    (client, index): (&Client, usize),
+    client: &Client,
+    index: usize,
     patience: &Patience,
     mut seconds: Seconds<'_>,
 ) -> Received {
@@ -72,6 +73,7 @@ pub(crate) fn receive(
         seconds.pass(now);
     }
     received.arrivals.end_run();
+    received.warm_up_arrivals.end_run();
     seconds.finish();
     leave(client, patience);
     received.statistics = emissions.sum;

@@ -8,12 +8,12 @@ use plumb_model::document::{ConfigKeyFate, KeyFate};
 use plumb_model::plan::Properties;
 use thiserror::Error;
 
-/// What a properties file amounts to.
+/// The librdkafka properties that a properties file comes to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientConfig {
-    /// For librdkafka.
+    /// The properties for librdkafka.
     pub properties: Properties,
-    /// What became of each key, in the file's order.
+    /// The fate of each key, in the file's order.
     pub fates: Vec<ConfigKeyFate>,
 }
 
@@ -27,7 +27,7 @@ pub struct ConfigError {
     pub line: u32,
     /// The key.
     pub key: String,
-    /// What is wrong, and what to do.
+    /// The fault, and the way to mend it.
     pub reason: String,
 }
 
@@ -65,7 +65,7 @@ const WITHOUT_MEANING: &[(&str, &str)] = &[
     ("group.id", "each run uses a group of its own and deletes it"),
 ];
 
-/// Why a key of the Java client can be left out here, if it can.
+/// The reason why a key of the Java client can be left out here, if it can.
 pub fn without_meaning(key: &str) -> Option<&'static str> {
     WITHOUT_MEANING.iter().find(|(known, _)| *known == key).map(|(_, reason)| *reason)
 }
@@ -182,7 +182,7 @@ pub fn entries(content: &str) -> Vec<Entry> {
     entries
 }
 
-/// Whether a line ends with an odd number of backslashes.
+/// True if a line ends with an odd number of backslashes.
 fn continues(line: &str) -> bool {
     line.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
 }

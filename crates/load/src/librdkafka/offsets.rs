@@ -1,4 +1,4 @@
-//! Where the log of each partition begins and ends, as its leader says.
+//! The begin and the end of each partition's log, from its leader.
 
 use super::connect::Cluster;
 use crate::clock::now_ns;
@@ -50,7 +50,7 @@ impl Cluster {
                 Err(reason) => reason,
             };
             let passes = PASSING.iter().any(|code| reason.starts_with(code));
-            if !passes || now_ns() - started > self.patience.of(LEADER_WAIT).as_nanos() as u64 {
+            if !passes || now_ns() - started > self.patience.longest_wait(LEADER_WAIT).as_nanos() as u64 {
                 let operation = format!("ask for the offsets of {topic} partition {partition}");
                 return Err(LoadError::Refused { operation, reason });
             }

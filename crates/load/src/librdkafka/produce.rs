@@ -1,9 +1,10 @@
-//! One producer: a thread that sends on schedule and a thread that hears what became of each message.
+//! A producer of the client library: a thread that sends on schedule and a thread that takes the delivery reports.
 
 use super::ffi::{Client, Delivery, EventView, Message, ProduceError, Topic};
 use super::statistics::Emissions;
 use crate::clock::now_ns;
 use crate::error::LoadError;
+use crate::job::MessageContents;
 use crate::keys::KeySource;
 use crate::pace::{Pace, sharpen_timers};
 use crate::payload::{PayloadSource, StampPlace};
@@ -35,7 +36,15 @@ pub(crate) struct Sender<'a> {
     headers: Vec<(CString, Vec<u8>)>,
 }
 
-/// What became of handing a message over.
+/// The times of a message to send.
+#[derive(Debug, Clone, Copy)]
+struct SendTimes {
+    due_ns: u64,
+    /// The time of sending where it is known already; none: now.
+    sent_ns: Option<u64>,
+}
+
+/// The result of handing a message over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Attempt {
     /// The client took it.
@@ -52,9 +61,10 @@ impl<'a> Sender<'a> {
         shared: &'a Shared<'a>,
         topic: Topic<'a>,
         producer: u16,
-        (keys, payloads): (KeySource, PayloadSource),
+        contents: MessageContents,
         outstanding: &'a Outstanding,
     ) -> Result<Self, LoadError> {
+        let MessageContents { keys, payloads } = contents;
         let place = crate::payload::stamp_place(shared.load);
         let headers = headers(&shared.load.headers, place);
         let in_flight = shared.load.in_flight.map_or(u64::MAX, u64::from);
@@ -87,8 +97,8 @@ impl<'a> Sender<'a> {
         sharpen_timers();
         let mut sent = Sent::default();
         match course {
-            Course::Scheduled(schedule) => self.send_scheduled(schedule, (at, pace), &mut slips, &mut sent),
-            Course::Saturating(course) => self.send_saturating(course, (at, pace), &mut slips, &mut sent),
+            Course::Scheduled(schedule) => self.send_scheduled(schedule, at, pace, &mut slips, &mut sent),
+            Course::Saturating(course) => self.send_saturating(course, at, pace, &mut slips, &mut sent),
         }
         slips.finish();
         // The thread stays until its own CPU time has been read.
@@ -103,7 +113,8 @@ impl<'a> Sender<'a> {
     fn send_scheduled(
         &mut self,
         schedule: impl Iterator<Item = Due>,
-        (at, pace): (u64, Pace),
+        at: u64,
+        pace: Pace,
         slips: &mut Seconds<'_>,
         sent: &mut Sent,
     ) {
@@ -118,7 +129,9 @@ impl<'a> Sender<'a> {
             if !pace.wait(due_ns, stopped) || !self.wait_for_room() {
                 break;
             }
-            let Some(at_ns) = self.send_next(due.measured, (due_ns, None), &mut sequences, sent) else {
+            let Some(at_ns) =
+                self.send_next(due.measured, SendTimes { due_ns, sent_ns: None }, &mut sequences, sent)
+            else {
                 break;
             };
             schedule.next();
@@ -138,7 +151,8 @@ impl<'a> Sender<'a> {
     fn send_saturating(
         &mut self,
         course: Saturating,
-        (at, pace): (u64, Pace),
+        at: u64,
+        pace: Pace,
         slips: &mut Seconds<'_>,
         sent: &mut Sent,
     ) {
@@ -159,7 +173,9 @@ impl<'a> Sender<'a> {
                 Allowed::WarmUp(_) => false,
                 Allowed::Measured(_) => true,
             };
-            let Some(at_ns) = self.send_next(measured, (now, Some(now)), &mut sequences, sent) else {
+            let Some(at_ns) =
+                self.send_next(measured, SendTimes { due_ns: now, sent_ns: Some(now) }, &mut sequences, sent)
+            else {
                 return;
             };
             if let Some(at_ns) = at_ns {
@@ -173,21 +189,21 @@ impl<'a> Sender<'a> {
     fn send_next(
         &mut self,
         measured: bool,
-        (due_ns, sent_ns): (u64, Option<u64>),
+        times: SendTimes,
         sequences: &mut [u64; 2],
         sent: &mut Sent,
     ) -> Option<Option<u64>> {
         let part = if measured { Part::Measured } else { Part::WarmUp };
         self.payloads.draw();
         let sequence = &mut sequences[usize::from(measured)];
-        let attempt = self.send_one(part, *sequence, (due_ns, sent_ns), sent);
+        let attempt = self.send_one(part, *sequence, times, sent);
         if attempt == Attempt::Stopped {
             return None;
         }
         if measured {
             sent.intended += 1;
-            sent.first_due_ns.get_or_insert(due_ns);
-            sent.last_due_ns = Some(due_ns);
+            sent.first_due_ns.get_or_insert(times.due_ns);
+            sent.last_due_ns = Some(times.due_ns);
         }
         let Attempt::Sent { at_ns } = attempt else { return Some(None) };
         *sequence += 1;
@@ -197,13 +213,8 @@ impl<'a> Sender<'a> {
     }
 
     /// Hands one message over; waits while the client cannot take it.
-    fn send_one(
-        &mut self,
-        part: Part,
-        sequence: u64,
-        (due_ns, mut sent_ns): (u64, Option<u64>),
-        sent: &mut Sent,
-    ) -> Attempt {
+    fn send_one(&mut self, part: Part, sequence: u64, times: SendTimes, sent: &mut Sent) -> Attempt {
+        let SendTimes { due_ns, mut sent_ns } = times;
         self.keys.draw();
         loop {
             // Once it was refused for want of room, it is another time.

@@ -30,12 +30,12 @@ pub(super) struct DamagedSet {
 
 impl From<SequenceSet> for SetState {
     fn from(set: SequenceSet) -> Self {
-        let page = |(at, page): (&u64, &Page)| PageState { at: *at, words: words(page) };
+        let page = |(at, page): (&u64, &Page)| PageState { at: *at, words: used_words(page) };
         SetState { full_below: set.full_below, pages: set.pages.iter().map(page).collect() }
     }
 }
 
-fn words(page: &Page) -> Option<Vec<u64>> {
+fn used_words(page: &Page) -> Option<Vec<u64>> {
     match page {
         Page::Full => None,
         Page::Part { words, .. } => {

@@ -1,5 +1,5 @@
-//! Who leads which partition, kept up to date on a thread of its own, and connections opened beside the event loops: an
-//! event loop never waits for anything but its sockets and its clock.
+//! The leaders of the partitions, kept up to date on a thread of its own, and connections opened beside the event loops: an event
+//! loop never waits for anything but its sockets and its clock.
 
 use plumb_wire::connection::{Connection, Transport};
 use plumb_wire::control::{End, ProducerId, init_producer_id, list_offsets};
@@ -16,7 +16,7 @@ pub(super) const ANSWER: Duration = Duration::from_secs(10);
 /// Pause between two questions while an answer is no help; a leader election takes about a second.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Who leads what, as last heard.
+/// The leaders as last heard.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Leaders {
     /// Rises with every answer.
@@ -49,10 +49,11 @@ impl ClusterView {
     pub(super) fn new(
         transport: Transport,
         bootstrap: Vec<(String, u16)>,
-        (topic, partitions): (&str, usize),
+        topic: &str,
+        partitions: usize,
         answer: Duration,
     ) -> Result<Self, WireError> {
-        let view = ClusterView::unasked(transport, bootstrap, (topic, partitions), answer);
+        let view = ClusterView::unasked(transport, bootstrap, topic, partitions, answer);
         let mut connection = view.connect()?;
         if !view.ask(&mut connection)? {
             // A broker of several may hear of a new topic later than its leaders.
@@ -65,7 +66,8 @@ impl ClusterView {
     fn unasked(
         transport: Transport,
         bootstrap: Vec<(String, u16)>,
-        (topic, partitions): (&str, usize),
+        topic: &str,
+        partitions: usize,
         answer: Duration,
     ) -> Self {
         ClusterView {
@@ -82,7 +84,7 @@ impl ClusterView {
         }
     }
 
-    /// What was heard last.
+    /// The leaders as last heard.
     pub(super) fn leaders(&self) -> Arc<Leaders> {
         Arc::clone(&self.leaders.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -92,7 +94,7 @@ impl ClusterView {
         self.version.load(Ordering::Acquire)
     }
 
-    /// What is known is out of date.
+    /// Says that the known leaders are out of date, so that they are asked again.
     pub(super) fn ask_again(&self) {
         *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.woken.notify_one();
@@ -164,7 +166,7 @@ impl ClusterView {
         Opening { told }
     }
 
-    /// Begins to ask a partition's leader where its log begins: who asked for what is not there is not told that with the refusal.
+    /// Begins to ask a partition's leader for the begin of its log: the refusal of an offset that is gone does not tell it.
     /// Nothing comes of it where the leader is not known or does not answer.
     pub(super) fn ask_log_start(&self, partition: i32) -> Receiver<i64> {
         let (tell, told) = std::sync::mpsc::channel();
@@ -235,17 +237,23 @@ impl ClusterView {
 #[cfg(test)]
 impl ClusterView {
     /// A cluster without brokers that nobody has asked.
-    pub(super) fn nowhere(topic: (&str, usize)) -> Self {
-        ClusterView::unasked(Transport::new(Default::default()).unwrap(), Vec::new(), topic, ANSWER)
+    pub(super) fn nowhere(topic: &str, partitions: usize) -> Self {
+        ClusterView::unasked(
+            Transport::new(Default::default()).unwrap(),
+            Vec::new(),
+            topic,
+            partitions,
+            ANSWER,
+        )
     }
 
-    /// Whether somebody needs a newer answer.
+    /// True if somebody needs a newer answer.
     pub(super) fn is_wanted(&self) -> bool {
         *self.wanted.lock().unwrap()
     }
 }
 
-/// Whether the same question may be answered a moment later.
+/// True if the same question may be answered a moment later.
 fn may_pass(error: &WireError) -> bool {
     match error {
         WireError::Refused { code, .. } => code.is_retriable(),
@@ -260,11 +268,11 @@ pub(super) struct Opening {
     told: Receiver<Result<Connection, WireError>>,
 }
 
-/// What became of opening a connection so far.
+/// The state of opening a connection.
 pub(super) enum Opened {
     NotYet,
     Yes(Box<Connection>),
-    /// It failed; without words when the broker's address is not known.
+    /// The connection failed; without an error when the broker's address is not known.
     No(Option<WireError>),
 }
 

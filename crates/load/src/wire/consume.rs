@@ -19,7 +19,7 @@ use plumb_wire::compression::Decompressor;
 use plumb_wire::error::{Stage, WireError};
 use plumb_wire::fetch::{FetchHead, FetchPartition, FetchedPartition, VERSIONS, read_response, request};
 use plumb_wire::versions::ApiKey;
-use reading::{Place, Reading};
+use reading::{ReadPosition, Reading};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,8 +33,8 @@ const MAX_WAIT_NS: i64 = 20_000_000;
 const EAGER_WAIT_NS: i64 = 1_000_000;
 /// Most that a compressed batch may take when it is not.
 const PLAIN_BYTES_MOST: usize = 256 << 20;
-/// How much longer than it was asked to a broker may take to answer: then the connection is given up. As the Java client's
-/// `request.timeout.ms`.
+/// The time that a broker may take to answer beyond what it was asked to wait: then the connection is given up. As the Java
+/// client's `request.timeout.ms`.
 const PATIENCE_NS: u64 = 30_000_000_000;
 /// A fetch is its head only.
 #[derive(Debug)]
@@ -64,16 +64,21 @@ struct Consumer<'b, 'a> {
     reading: Reading<'b, 'a>,
 }
 
+/// The job of a consumer.
+pub(super) struct ConsumerJob<'b, 'a> {
+    pub(super) index: usize,
+    pub(super) topic: &'b str,
+    pub(super) shared: &'b Shared<'a>,
+    pub(super) settings: &'b ConsumerSettings,
+    pub(super) view: &'b ClusterView,
+}
+
 /// Consumes until the block ends.
-pub(super) fn receive(
-    (index, topic): (usize, &str),
-    shared: &Shared<'_>,
-    (settings, view): (&ConsumerSettings, &ClusterView),
-    seconds: Seconds<'_>,
-) -> Received {
+pub(super) fn receive(job: ConsumerJob<'_, '_>, seconds: Seconds<'_>) -> Received {
+    let ConsumerJob { index, topic, shared, settings, view } = job;
     let places = (0..shared.partitions()).map(|at| {
         let offset = i32::try_from(at).ok().and_then(|partition| shared.position(partition)).unwrap_or(0);
-        Place::at(offset)
+        ReadPosition::at(offset)
     });
     let reading = Reading {
         shared,
@@ -103,6 +108,7 @@ pub(super) fn receive(
         received.statistics.grown.connects += fetching.link.opened.saturating_sub(1);
     }
     received.arrivals.end_run();
+    received.warm_up_arrivals.end_run();
     seconds.finish();
     received
 }

@@ -1,4 +1,5 @@
-//! Where the log of each partition ends at its leader, whether the followers have copied it or not, and how far they have.
+//! The end of each partition's log at its leader, whether the followers have copied it or not, and the offsets up to which they
+//! have.
 //!
 //! What a client asks for as the end of a log is the high watermark: the end of what all in-sync replicas have, and all that
 //! consumers may read. The leader's own end is told to replicas. Kafka lets anyone ask as a replica that is there for
@@ -40,12 +41,13 @@ struct Leader {
 }
 
 impl<'a> Leaders<'a> {
-    /// None when one of them cannot be asked: a login that only the client library speaks, a broker that is gone.
+    /// Connects to all leaders; none when one of them cannot be asked: a login that only the client library speaks, a broker that
+    /// is gone.
     pub(super) fn connect(logs: Logs<'a>, patience: Duration) -> Option<Self> {
         let Logs { cluster, topic, partitions } = logs;
         let transport = security::transport(&cluster.properties, SOCKET).ok()?;
         let bootstrap = addresses(&cluster.bootstrap);
-        let look = |timeout| ClusterView::new(transport.clone(), bootstrap, (topic, partitions), timeout);
+        let look = |timeout| ClusterView::new(transport.clone(), bootstrap, topic, partitions, timeout);
         let view = cluster.patience.ask(patience, look).ok()?;
         let known = view.leaders();
         let mut led: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
@@ -87,10 +89,10 @@ impl Leader {
     }
 }
 
-/// Where the logs end at one moment, by partition.
+/// The ends of the logs at one moment, by partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LeaderEnds {
-    /// At the leaders.
+    /// The ends at the leaders.
     pub(crate) appended: Vec<i64>,
     /// The high watermarks, asked after `appended`, so that what is appended meanwhile does not seem to wait for followers.
     pub(crate) replicated: Vec<i64>,
@@ -99,7 +101,7 @@ pub(crate) struct LeaderEnds {
 }
 
 impl LeaderEnds {
-    /// None when any of them cannot be had.
+    /// Asks for the ends of the logs; none when any of them cannot be had.
     pub(crate) fn ask(logs: Logs<'_>) -> Option<Self> {
         let mut leaders = Leaders::connect(logs, ANSWER)?;
         Some(LeaderEnds {

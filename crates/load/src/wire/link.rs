@@ -13,7 +13,7 @@ const RETRY_NS: u64 = 50_000_000;
 /// Pieces that one call writes.
 const PIECES_MOST: usize = 64;
 
-/// What follows a request's head: two pieces of bytes that are written one after the other.
+/// The bytes that follow a request's head: two pieces that are written one after the other.
 pub(super) trait Piece {
     fn bytes(&self) -> [&[u8]; 2];
 }
@@ -46,7 +46,7 @@ impl<P> Default for Request<P> {
 }
 
 impl<P> Request<P> {
-    /// Whether the broker may have seen any of it.
+    /// True if the broker may have seen any of it.
     pub(super) fn was_begun(&self) -> bool {
         self.written > 0
     }
@@ -64,7 +64,7 @@ enum State {
 pub(super) struct Link<P> {
     pub(super) broker: i32,
     state: State,
-    /// In the order in which they were written; the last may still be.
+    /// The unanswered requests, in the order in which they were written; the last may still be.
     in_flight: VecDeque<Request<P>>,
     writing: bool,
     /// The broker asked for silence until then.
@@ -74,7 +74,7 @@ pub(super) struct Link<P> {
     spare: Vec<Request<P>>,
 }
 
-/// What became of making a link usable.
+/// The result of making a link usable.
 pub(super) enum Progress {
     Nothing,
     /// It is open now.
@@ -122,7 +122,7 @@ impl<P: Piece> Link<P> {
         matches!(self.state, State::Open(_))
     }
 
-    /// Whether it takes another request, `most` being unanswered at once.
+    /// True if it takes another request, `most` being unanswered at once.
     #[inline]
     pub(super) fn takes(&self, most: usize, now: u64) -> bool {
         self.is_open() && !self.writing && self.in_flight.len() < most && now >= self.quiet_until_ns
@@ -133,7 +133,7 @@ impl<P: Piece> Link<P> {
         self.in_flight.len()
     }
 
-    /// When the oldest unanswered request was written.
+    /// The time at which the oldest unanswered request was written.
     pub(super) fn waiting_since_ns(&self) -> Option<u64> {
         self.in_flight.front().filter(|oldest| oldest.last_byte_ns > 0).map(|oldest| oldest.last_byte_ns)
     }
@@ -223,15 +223,23 @@ impl<P: Piece> Link<P> {
     }
 }
 
+/// The times at which a request was written.
+#[cfg(test)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Written {
+    pub(super) first_byte_ns: u64,
+    pub(super) last_byte_ns: u64,
+}
+
 #[cfg(test)]
 impl<P: Piece> Link<P> {
     /// As if these pieces had been written in one request from the first to the last of these times; not begun without them.
-    pub(super) fn put_under_way(&mut self, pieces: Vec<P>, written: Option<(u64, u64)>) {
-        let (first_byte_ns, last_byte_ns) = written.unwrap_or_default();
-        let written = usize::from(written.is_some());
+    pub(super) fn put_under_way(&mut self, pieces: Vec<P>, written: Option<Written>) {
+        let begun = usize::from(written.is_some());
+        let Written { first_byte_ns, last_byte_ns } = written.unwrap_or_default();
         self.in_flight.push_back(Request {
             pieces,
-            written,
+            written: begun,
             first_byte_ns,
             last_byte_ns,
             ..Request::default()
@@ -239,7 +247,7 @@ impl<P: Piece> Link<P> {
     }
 }
 
-/// What of a request is not written yet.
+/// The parts of a request that are not written yet.
 fn gather<'r, P: Piece>(request: &'r Request<P>, slices: &mut [IoSlice<'r>; PIECES_MOST]) -> usize {
     let mut skip = request.written;
     let mut count = 0;

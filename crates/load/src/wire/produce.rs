@@ -1,4 +1,5 @@
-//! One producer: an event loop that enqueues what is due, puts batches into requests, and hears what became of them.
+//! A producer of the wire driver: an event loop that enqueues messages when they are due, puts batches into requests, and takes
+//! the answers.
 //!
 //! One thread, no lock: sockets and the schedule are waited for together. Messages gather in the open batch of their
 //! partition and leave when the batch is full or its linger is over, and a connection has room for another request. Without
@@ -76,9 +77,9 @@ pub(super) struct Producer<'b, 'a> {
     all_slots_used: bool,
     /// Batches that wait to be sent.
     waiting: usize,
-    /// Where messages without a key go now.
+    /// The partition of messages without a key now.
     sticky: usize,
-    /// Where the next request begins to look for batches.
+    /// The place at which the next request begins to look for batches.
     cursor: usize,
     /// Key drawn, message not enqueued yet.
     key_waits: bool,
@@ -95,9 +96,20 @@ pub(super) struct Producer<'b, 'a> {
     acks: Seconds<'b>,
     sent: Sent,
     reported: Reported,
-    /// Of the response at hand: partitions, codes, and the offset of the first record.
+    /// The answers of the response at hand: partitions, codes, and the offset of the first record.
     answers: Vec<(i32, ErrorCode, i64)>,
     age_check_ns: u64,
+}
+
+/// The parts of a producer that it gets from its block.
+struct ProducerParts<'b, 'a> {
+    shared: &'b Shared<'a>,
+    settings: &'b ProducerSettings,
+    view: &'b ClusterView,
+    topic: &'b str,
+    index: usize,
+    outstanding: &'b Outstanding,
+    pace: Pace,
 }
 
 /// Produces until the block ends.
@@ -108,12 +120,17 @@ pub(super) fn produce(
 ) -> (Sent, Reported) {
     sharpen_timers();
     let ProducerJob { shared, course, begun, probes, .. } = job;
-    let mut producer = match Producer::new(
-        (shared, settings, view, job.topic),
-        (job.index, job.outstanding, job.pace),
-        Content::new(shared.load, (job.keys, job.payloads), settings.batch_records),
-        (job.slips, job.acks),
-    ) {
+    let parts = ProducerParts {
+        shared,
+        settings,
+        view,
+        topic: job.topic,
+        index: job.index,
+        outstanding: job.outstanding,
+        pace: job.pace,
+    };
+    let content = Content::new(shared.load, job.contents, settings.batch_records);
+    let mut producer = match Producer::new(parts, content, job.slips, job.acks) {
         Ok(producer) => producer,
         Err(error) => {
             shared.fail(error);
@@ -132,12 +149,13 @@ pub(super) fn produce(
 
 impl<'b, 'a> Producer<'b, 'a> {
     fn new(
-        (shared, settings, view, topic): (&'b Shared<'a>, &'b ProducerSettings, &'b ClusterView, &'b str),
-        (index, outstanding, pace): (usize, &'b Outstanding, Pace),
+        parts: ProducerParts<'b, 'a>,
         content: Content,
-        (slips, acks): (Seconds<'b>, Seconds<'b>),
+        slips: Seconds<'b>,
+        acks: Seconds<'b>,
     ) -> Result<Self, LoadError> {
-        let wire = |error: WireError| super::words(error, "the cluster");
+        let ProducerParts { shared, settings, view, topic, index, outstanding, pace } = parts;
+        let wire = |error: WireError| super::load_error(error, "the cluster");
         let producer_id = settings.idempotent.then(|| view.producer_id()).transpose().map_err(wire)?;
         let compressor = match settings.codec {
             plumb_wire::compression::Codec::None => None,
@@ -248,7 +266,7 @@ impl<'b, 'a> Producer<'b, 'a> {
         }
     }
 
-    /// Nothing more will be enqueued.
+    /// Notes that nothing more will be enqueued.
     fn course_is_over(&mut self) {
         self.over = true;
         self.shared.sender_done();
@@ -294,7 +312,7 @@ impl<'b, 'a> Producer<'b, 'a> {
         }
     }
 
-    /// How long nothing will happen unless a socket says so.
+    /// The time for which nothing will happen unless a socket says so.
     fn wait_ns(&mut self, course: &mut Course<Schedule>) -> u64 {
         let now = now_ns();
         let mut wait = MAX_WAIT_NS;
@@ -368,7 +386,7 @@ impl<'b, 'a> Producer<'b, 'a> {
         }
     }
 
-    /// Whether one more message may be under way.
+    /// True if one more message may be under way.
     fn has_room(&self) -> bool {
         let most = self.shared.load.in_flight.map_or(u64::MAX, u64::from);
         self.outstanding.count() < most && !self.all_slots_used
@@ -391,7 +409,7 @@ impl<'b, 'a> Producer<'b, 'a> {
         Some(slot)
     }
 
-    /// Nobody needs a batch any more.
+    /// Frees a batch that nobody needs any more.
     fn free(&mut self, slot: Slot) {
         self.spare.push(slot);
         self.all_slots_used = false;

@@ -1,4 +1,4 @@
-//! How far the followers are behind their leaders while a block is measured and drained: the leaders are asked again and again.
+//! The lag of the followers behind their leaders while a block is measured and drained: the leaders are asked again and again.
 //!
 //! The mean number of records that wait, divided by the records appended a second, is the mean time for which each waits (Little's
 //! law, J. D. C. Little, Operations Research 9, 1961), which no broker tells where the leader acknowledges alone.
@@ -14,12 +14,12 @@ use std::time::Duration;
 
 /// Mean time between two samples. Ours: three small requests to each leader cost it less than a thousandth of a core.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// With many partitions as much longer as keeps the questions a second the same. Ours.
+/// The least interval for each partition of the topic: with many partitions it keeps the number of questions a second the same. Ours.
 const INTERVAL_OF_PARTITION: Duration = Duration::from_millis(1);
 /// Longest wait for one leader. Ours: what takes longer says nothing of the moment at which it was asked.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What the leaders said at one moment, by partition. The followers' progress is asked before and after the leaders' ends: the
+/// The leaders' answers at one moment, by partition. The followers' progress is asked before and after the leaders' ends: the
 /// truth of that moment lies between.
 #[derive(Debug)]
 struct Answers {
@@ -38,12 +38,12 @@ struct Sample {
     waiting_most: u64,
 }
 
-/// What was heard so far.
+/// The answers so far.
 #[derive(Debug, Default)]
 struct Heard {
     samples: Vec<Sample>,
     missed: u64,
-    /// By partition, a record that waited when it was first looked at, until followers have copied it.
+    /// A record of each partition that waited when it was first looked at, until followers have copied it.
     waiting: Vec<Option<Waiting>>,
     longest_wait_ns: u64,
 }
@@ -113,7 +113,7 @@ impl Heard {
         }
     }
 
-    /// None for fewer than two samples, which tell no rate.
+    /// The lag so far; none for fewer than two samples, which tell no rate.
     fn summary(&self) -> Option<ReplicationLag> {
         let samples = &self.samples;
         let [first, .., last] = samples.as_slice() else { return None };

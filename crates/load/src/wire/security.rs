@@ -1,4 +1,4 @@
-//! How the wire driver reaches brokers: the connection's properties, by librdkafka's names, as a transport.
+//! The transport of the wire driver, made of the connection's properties by librdkafka's names.
 
 use super::settings::SocketSettings;
 use crate::error::LoadError;
@@ -9,7 +9,7 @@ use plumb_wire::sasl::{Mechanism, Sasl, Secret};
 use plumb_wire::tls::{ClientIdentity, Pem, TlsOptions, Trust, Verification};
 use std::path::PathBuf;
 
-/// What of a client properties file the driver cannot do, and what would.
+/// The properties of a client properties file that the driver cannot do, and the way around each.
 const CANNOT: &[(&str, &str)] = &[
     ("ssl.keystore.location", "the wire driver reads PEM only (ssl.certificate.location, ssl.key.location)"),
     ("ssl.key.password", "the wire driver reads keys that are not encrypted (openssl pkey can write one)"),

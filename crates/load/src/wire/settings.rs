@@ -1,4 +1,4 @@
-//! What a step's properties mean to the wire driver. The names are librdkafka's, so that one scenario runs on either driver;
+//! The wire driver's settings from a step's properties. The names are librdkafka's, so that one scenario runs on either driver;
 //! each is honoured, or has no meaning here and is listed as such, or is refused.
 
 use crate::error::LoadError;
@@ -6,6 +6,7 @@ use crate::secret::{REDACTED, is_secret};
 use plumb_model::plan::{LoadPlan, Properties, StepPlan};
 use plumb_model::property::same_value;
 use plumb_wire::compression::Codec;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 /// Names that mean the same, first the one that is used here. As in librdkafka's CONFIGURATION.md.
@@ -42,7 +43,7 @@ const WITHOUT_MEANING: &[&str] = &[
     "topic.metadata.refresh.interval.ms",
 ];
 
-/// Who decides on the partition of a record with a key.
+/// The rule that decides on the partition of a record with a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Partitioner {
     /// CRC32 of the key (librdkafka's default).
@@ -51,7 +52,7 @@ pub(crate) enum Partitioner {
     Murmur2,
 }
 
-/// What a producer goes by.
+/// The settings of a producer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ProducerSettings {
     /// 0, 1, or -1 for all.
@@ -66,7 +67,7 @@ pub(crate) struct ProducerSettings {
     /// Requests of one connection that may be unanswered.
     pub(crate) in_flight: usize,
     pub(crate) idempotent: bool,
-    /// From the moment at which a record is enqueued until it is given up.
+    /// The time from the moment at which a record is enqueued until it is given up.
     pub(crate) message_timeout_ns: u64,
     pub(crate) request_timeout_ns: u64,
     /// Times that a batch is sent again.
@@ -77,7 +78,7 @@ pub(crate) struct ProducerSettings {
     pub(crate) partitioner: Partitioner,
 }
 
-/// What a consumer goes by.
+/// The settings of a consumer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ConsumerSettings {
     pub(crate) wait_ms: i32,
@@ -123,9 +124,10 @@ impl Taking<'_> {
         self.take(key, default, "true or false")
     }
 
-    fn whole(&mut self, key: &str, default: u64, (least, most): (u64, u64)) -> Result<u64, LoadError> {
+    fn whole(&mut self, key: &str, default: u64, range: RangeInclusive<u64>) -> Result<u64, LoadError> {
         let value = self.take(key, default, "a whole number")?;
-        if !(least..=most).contains(&value) {
+        if !range.contains(&value) {
+            let (least, most) = (range.start(), range.end());
             return Err(refused(key, &value.to_string(), &format!("expected {least} to {most}")));
         }
         Ok(value)
@@ -143,8 +145,8 @@ impl Taking<'_> {
         let bytes = |value: u64| usize::try_from(value).ok().filter(|bytes| *bytes > 0);
         Ok(SocketSettings {
             no_delay: self.truth("socket.nagle.disable", true)?,
-            send_bytes: bytes(self.whole("socket.send.buffer.bytes", 0, (0, 100_000_000))?),
-            receive_bytes: bytes(self.whole("socket.receive.buffer.bytes", 0, (0, 100_000_000))?),
+            send_bytes: bytes(self.whole("socket.send.buffer.bytes", 0, 0..=100_000_000)?),
+            receive_bytes: bytes(self.whole("socket.receive.buffer.bytes", 0, 0..=100_000_000)?),
         })
     }
 
@@ -187,7 +189,7 @@ const IN_FLIGHT_SATURATING: u64 = 2;
 const RETRIES: u64 = i32::MAX as u64;
 const BUFFER_KIB: u64 = 64 * 1024;
 
-/// What the producers of a step go by, and those properties as they are in effect.
+/// The settings of a step's producers, and those properties as they are in effect.
 pub(crate) fn producer(step: &StepPlan) -> Result<(ProducerSettings, SocketSettings, Properties), LoadError> {
     let mut effective = Properties::new();
     let mut taking = Taking { properties: renamed(&step.producer), effective: &mut effective };
@@ -203,11 +205,11 @@ pub(crate) fn producer(step: &StepPlan) -> Result<(ProducerSettings, SocketSetti
         refused("compression.type", &codec_name, "expected none, gzip, snappy, lz4 or zstd")
     })?;
     let level: i32 = taking.take("compression.level", -1, "a whole number, -1 for the codec's own")?;
-    let message_max = taking.whole("message.max.bytes", BATCH_BYTES, (1_000, BATCH_BYTES_MOST))?;
-    let batch_bytes = taking.whole("batch.size", BATCH_BYTES, (1, BATCH_BYTES_MOST))?.min(message_max);
+    let message_max = taking.whole("message.max.bytes", BATCH_BYTES, 1_000..=BATCH_BYTES_MOST)?;
+    let batch_bytes = taking.whole("batch.size", BATCH_BYTES, 1..=BATCH_BYTES_MOST)?.min(message_max);
     let idempotent = taking.truth("enable.idempotence", false)?;
     let in_flight = if step.load.saturating() { IN_FLIGHT_SATURATING } else { IN_FLIGHT };
-    let in_flight = taking.whole("max.in.flight.requests.per.connection", in_flight, (1, 1_000_000))?;
+    let in_flight = taking.whole("max.in.flight.requests.per.connection", in_flight, 1..=1_000_000)?;
     if idempotent && (in_flight > 5 || acks != -1) {
         let reason = "an idempotent producer needs acks=all and at most 5 requests in flight";
         return Err(refused("enable.idempotence", "true", reason));
@@ -226,7 +228,7 @@ pub(crate) fn producer(step: &StepPlan) -> Result<(ProducerSettings, SocketSetti
         linger_ns: taking.milliseconds("linger.ms", 5.0)?,
         // A record that is larger than a batch is one by itself.
         batch_bytes: usize::try_from(batch_bytes).unwrap_or(usize::MAX).max(largest_batch_of_one(&step.load)),
-        batch_records: usize::try_from(taking.whole("batch.num.messages", BATCH_RECORDS, (1, 1_000_000))?)
+        batch_records: usize::try_from(taking.whole("batch.num.messages", BATCH_RECORDS, 1..=1_000_000)?)
             .unwrap_or(usize::MAX),
         codec,
         compression_level: (level != -1).then_some(level),
@@ -234,10 +236,10 @@ pub(crate) fn producer(step: &StepPlan) -> Result<(ProducerSettings, SocketSetti
         idempotent,
         message_timeout_ns: taking.milliseconds("message.timeout.ms", 300_000.0)?,
         request_timeout_ns: taking.milliseconds("request.timeout.ms", 30_000.0)?,
-        retries: taking.whole("message.send.max.retries", RETRIES, (0, RETRIES))?,
+        retries: taking.whole("message.send.max.retries", RETRIES, 0..=RETRIES)?,
         retry_backoff_ns: taking.milliseconds("retry.backoff.ms", 100.0)?,
         buffer_bytes: usize::try_from(
-            taking.whole("queue.buffering.max.kbytes", BUFFER_KIB, (1, 2_000_000))? * 1024,
+            taking.whole("queue.buffering.max.kbytes", BUFFER_KIB, 1..=2_000_000)? * 1024,
         )
         .unwrap_or(usize::MAX),
         partitioner,
@@ -247,12 +249,12 @@ pub(crate) fn producer(step: &StepPlan) -> Result<(ProducerSettings, SocketSetti
     Ok((settings, socket, effective))
 }
 
-/// What the consumers of a step go by, and those properties as they are in effect.
+/// The settings of a step's consumers, and those properties as they are in effect.
 pub(crate) fn consumer(step: &StepPlan) -> Result<(ConsumerSettings, SocketSettings, Properties), LoadError> {
     let mut effective = Properties::new();
     let mut taking = Taking { properties: renamed(&step.consumer), effective: &mut effective };
     let whole = |taking: &mut Taking<'_>, key, default, least| -> Result<i32, LoadError> {
-        let value = taking.whole(key, default, (least, i32::MAX as u64))?;
+        let value = taking.whole(key, default, least..=i32::MAX as u64)?;
         Ok(i32::try_from(value).unwrap_or(i32::MAX))
     };
     let settings = ConsumerSettings {

@@ -3,18 +3,19 @@
 //! Where all records have the same shape, their bytes are prepared once: a batch that is filled again only gets its stamps
 //! (and keys) patched. Where sizes vary or a file is walked, each record is put together anew.
 
+use crate::job::MessageContents;
 use crate::keys::KeySource;
 use crate::payload::{PayloadSource, StampPlace, stamp_place};
 use crate::stamp::{Part, Reading, STAMP_BYTES, STAMP_HEADER, Stamp};
 use plumb_model::plan::{LoadPlan, Payload, SizePlan};
-use plumb_wire::batch::{BatchBuffer, CompressedBatch, Full, Seal, Settled};
+use plumb_wire::batch::{BatchBuffer, CompressedBatch, FixedPart, Full, RecordHeader, Seal};
 use plumb_wire::compression::{CompressionError, Compressor};
 use std::sync::Arc;
 
 /// Headers of a record, with the one for the stamp.
 const HEADERS_MOST: usize = 11;
 
-/// What the records of a producer are made of.
+/// The sources of the records of a producer.
 #[derive(Debug)]
 pub(super) struct Content {
     pub(super) keys: KeySource,
@@ -24,18 +25,15 @@ pub(super) struct Content {
     /// All records have the same shape.
     uniform: bool,
     records_most: usize,
-    /// What of the values no stamp touches; absent where sizes vary.
-    settled: Option<Arc<Settled>>,
+    /// The part of the values that no stamp touches; absent where sizes vary.
+    fixed_part: Option<Arc<FixedPart>>,
     /// The value is drawn and in no batch yet.
     value_waits: bool,
 }
 
 impl Content {
-    pub(super) fn new(
-        load: &LoadPlan,
-        (keys, payloads): (KeySource, PayloadSource),
-        records_most: usize,
-    ) -> Self {
+    pub(super) fn new(load: &LoadPlan, contents: MessageContents, records_most: usize) -> Self {
+        let MessageContents { keys, payloads } = contents;
         let place = stamp_place(load);
         let mut headers: Vec<_> = load
             .headers
@@ -57,7 +55,7 @@ impl Content {
             headers,
             uniform: fixed_bytes.is_some(),
             records_most,
-            settled: fixed_bytes.and_then(|bytes| Settled::behind(stamped_bytes, bytes)).map(Arc::new),
+            fixed_part: fixed_bytes.and_then(|bytes| FixedPart::after(stamped_bytes, bytes)).map(Arc::new),
             value_waits: false,
         }
     }
@@ -78,23 +76,23 @@ pub(super) struct Slot {
     /// The first message's sequence; the others follow it one by one, where `consecutive`.
     pub(super) first_sequence: u64,
     pub(super) consecutive: bool,
-    /// When its first message was enqueued.
+    /// The time at which its first message was enqueued.
     pub(super) opened_ns: u64,
-    /// Its first number of an idempotent producer, once it was sent.
+    /// The first number of its messages of an idempotent producer, once it was sent.
     pub(super) base_sequence: Option<i32>,
-    /// It was sent before, and may be in the log.
+    /// True if it was sent before, and may be in the log.
     pub(super) possibly_stored: bool,
     /// Times that it was sent in vain.
     pub(super) failures: u64,
-    /// It was sealed before, and nothing changed since.
+    /// True if it was sealed before, and nothing changed since.
     sealed: bool,
 }
 
 impl Slot {
     pub(super) fn new(limit_bytes: usize, content: &Content) -> Self {
         Slot {
-            buffer: match &content.settled {
-                Some(settled) => BatchBuffer::with_settled(limit_bytes, Arc::clone(settled)),
+            buffer: match &content.fixed_part {
+                Some(fixed) => BatchBuffer::with_fixed_part(limit_bytes, Arc::clone(fixed)),
                 None => BatchBuffer::new(limit_bytes),
             },
             compressed: CompressedBatch::new(),
@@ -126,6 +124,11 @@ impl Slot {
     /// Bytes of the values in it.
     pub(super) fn value_bytes(&self) -> u64 {
         self.value_bytes
+    }
+
+    /// Bytes of the batch that its records make, before it is compressed.
+    pub(super) fn size_bytes(&self) -> usize {
+        self.buffer.size_bytes(self.records)
     }
 
     pub(super) fn records(&self) -> usize {
@@ -170,9 +173,9 @@ impl Slot {
             content.payloads.draw();
             content.value_waits = true;
         }
-        let mut headers = [(&[][..], &[][..]); HEADERS_MOST];
+        let mut headers = [RecordHeader::default(); HEADERS_MOST];
         for (place, (name, value)) in headers.iter_mut().zip(&content.headers) {
-            *place = (name, value);
+            *place = RecordHeader { name, value };
         }
         let headers = &headers[..content.headers.len().min(HEADERS_MOST)];
         let at = self.buffer.push(content.keys.current(), content.payloads.current(), headers)?;
@@ -243,7 +246,11 @@ mod tests {
 
     fn content(load: &LoadPlan) -> Content {
         let keys = KeySource::new(load.keys, Random::new(1));
-        Content::new(load, (keys, PayloadSource::new(load, Random::new(2)).unwrap()), 10)
+        Content::new(
+            load,
+            MessageContents { keys, payloads: PayloadSource::new(load, Random::new(2)).unwrap() },
+            10,
+        )
     }
 
     fn stamp(sequence: u64) -> Stamp {

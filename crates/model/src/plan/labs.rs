@@ -26,12 +26,40 @@ pub fn heap_mib(text: &str) -> Result<u32, UsageError> {
     })
 }
 
+/// The paths under test of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Paths<'p> {
+    /// All of them. Those that are labs are up at the same time.
+    pub all: Vec<&'p ClusterPlan>,
+    /// For each step, which of them it runs on.
+    pub of_step: Vec<usize>,
+}
+
 impl Plan {
-    /// The labs that are up at the same time: the one that steps share, and those that steps have to themselves.
+    /// The paths under test. Steps with the same brokers share them, but for the arms of a trial that have brokers of their own:
+    /// what one start of a broker has and another has not is to be in each of them.
+    pub fn paths(&self) -> Paths<'_> {
+        let mut paths = Paths { all: Vec::new(), of_step: Vec::new() };
+        for (index, step) in self.steps.iter().enumerate() {
+            let starts_alone = self.trial.is_some() && step.cluster.is_some();
+            let same = self.steps[..index].iter().position(|before| before.cluster == step.cluster);
+            let path = match same.filter(|_| !starts_alone) {
+                Some(before) => paths.of_step[before],
+                None => {
+                    paths.all.push(step.cluster.as_ref().unwrap_or(&self.cluster));
+                    paths.all.len() - 1
+                }
+            };
+            paths.of_step.push(path);
+        }
+        paths
+    }
+
+    /// The labs that are up at the same time.
     pub fn labs(&self) -> Vec<&ClusterPlan> {
-        let shared = self.steps.iter().any(|step| step.cluster.is_none()).then_some(&self.cluster);
-        let own = self.steps.iter().filter_map(|step| step.cluster.as_ref());
-        shared.into_iter().chain(own).filter(|cluster| matches!(cluster, ClusterPlan::Lab { .. })).collect()
+        let mut all = self.paths().all;
+        all.retain(|cluster| matches!(cluster, ClusterPlan::Lab { .. }));
+        all
     }
 }
 

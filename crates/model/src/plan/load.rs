@@ -1,6 +1,6 @@
 //! What a step sends: how fast, for how long, how large, with which keys.
 
-use crate::scenario::rate_words;
+use crate::rate::without_max;
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -96,12 +96,12 @@ pub enum Schedule {
     /// A rate that changes evenly from the first to the second over the time given, then stays.
     Ramp {
         /// Messages per second at first.
-        #[serde(alias = "from", deserialize_with = "rate_words::deserialize")]
-        #[schemars(schema_with = "rate_words::schema")]
+        #[serde(alias = "from", deserialize_with = "without_max::deserialize")]
+        #[schemars(schema_with = "without_max::schema")]
         from_per_s: f64,
         /// Messages per second at the end.
-        #[serde(alias = "to", deserialize_with = "rate_words::deserialize")]
-        #[schemars(schema_with = "rate_words::schema")]
+        #[serde(alias = "to", deserialize_with = "without_max::deserialize")]
+        #[schemars(schema_with = "without_max::schema")]
         to_per_s: f64,
         /// Time of the change.
         over: Nanos,
@@ -118,8 +118,8 @@ pub enum Schedule {
 #[serde(deny_unknown_fields)]
 pub struct RateStep {
     /// Messages per second.
-    #[serde(alias = "rate", deserialize_with = "rate_words::deserialize")]
-    #[schemars(schema_with = "rate_words::schema")]
+    #[serde(alias = "rate", deserialize_with = "without_max::deserialize")]
+    #[schemars(schema_with = "without_max::schema")]
     pub rate_per_s: f64,
     /// How long.
     #[serde(alias = "for")]

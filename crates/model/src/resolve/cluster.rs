@@ -1,7 +1,7 @@
 //! The path under test: brokers that are there, or a lab.
 
 use super::trail::Trail;
-use super::{ResolveError, bootstrap};
+use super::{ResolveError, bootstrap, log_dirs_used};
 use crate::plan::{ClusterPlan, InterBroker, LogDirLayout, LogDirPlan, Origin};
 use crate::scenario::{ClusterWords, LabWords};
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ pub(super) fn cluster(words: Option<&ClusterWords>, trail: &mut Trail) -> Result
 const LAB_PLACES: [&str; 2] = ["cluster.lab", "cluster"];
 
 fn lab_plan(lab: &LabWords, trail: &mut Trail) -> Result<ClusterPlan, ResolveError> {
-    let log_dirs: Vec<LogDirPlan> = lab
+    let mut log_dirs: Vec<LogDirPlan> = lab
         .log_dirs
         .0
         .iter()
@@ -79,6 +79,10 @@ fn lab_plan(lab: &LabWords, trail: &mut Trail) -> Result<ClusterPlan, ResolveErr
             reason: "with a broker for each log directory there are as many brokers as directories \
                      (log_dir_layout: together gives every broker all of them)",
         });
+    }
+    if let Some(used) = &lab.log_dirs_used {
+        log_dirs_used::check(used, log_dirs.len(), layout, trail)?;
+        log_dirs.truncate(log_dirs_used::most(used));
     }
     let brokers = if each { u32::try_from(log_dirs.len()).unwrap_or(u32::MAX) } else { 1 };
     for key in lab.broker_properties.keys() {

@@ -17,7 +17,7 @@ pub(super) fn load(
 ) -> Result<LoadPlan, ResolveError> {
     let path = |name: &str| format!("{at}.load.{name}");
     let mode = trail.step((path("mode"), "load.mode"), variant, words.mode, Mode::default);
-    let (rate, schedule) = pace::pace(words, (mode, searched), at, trail, variant)?;
+    let (rate, schedule) = pace::pace(words, mode, searched, at, trail, variant)?;
     let count = words.count.as_ref().map(|count| count.values()[0]);
     let duration = words.duration.as_ref().map(|duration| duration.values()[0]);
     let (length_source, length) = match (count, duration) {
@@ -55,7 +55,7 @@ pub(super) fn load(
         });
     }
     let purpose = trail.step((path("purpose"), "load.purpose"), variant, words.purpose, Purpose::default);
-    check_purpose(purpose, (mode, &schedule, searched), trail.place(variant, "load.purpose"))?;
+    check_purpose(purpose, mode, &schedule, searched, trail.place(variant, "load.purpose"))?;
     Ok(LoadPlan {
         purpose,
         rate_per_s: rate,
@@ -89,7 +89,9 @@ pub(super) fn load(
 /// A queue is what is due and not acknowledged: there has to be a rate, held, and somebody who sends.
 fn check_purpose(
     purpose: Purpose,
-    (mode, schedule, searched): (Mode, &Schedule, bool),
+    mode: Mode,
+    schedule: &Schedule,
+    searched: bool,
     place: String,
 ) -> Result<(), ResolveError> {
     if purpose == Purpose::Path {

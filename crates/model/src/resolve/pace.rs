@@ -7,7 +7,8 @@ use crate::scenario::{LoadWords, RateWords};
 /// Rate and schedule of a load. `searched`: a goal takes the place of the rate.
 pub(super) fn pace(
     words: &LoadWords,
-    (mode, searched): (Mode, bool),
+    mode: Mode,
+    searched: bool,
     at: &str,
     trail: &mut Trail,
     variant: &sweep::Variant,

@@ -24,11 +24,14 @@ pub(super) struct Variant {
     pub(super) consumer: BTreeMap<String, OneOrMany<Scalar>>,
     pub(super) load: LoadWords,
     pub(super) topic: TopicWords,
+    /// Log directories that each broker of the lab has.
+    pub(super) log_dirs_used: Option<OneOrMany<u32>>,
 }
 
 /// All combinations of a setup's lists, the first list varying slowest.
 pub(super) fn variants(scenario: &Scenario, written: &Written, setup_index: usize) -> Vec<Variant> {
     let setup = &written.setup;
+    let lab = scenario.cluster.as_ref().and_then(|cluster| cluster.lab.as_ref());
     let base = Variant {
         setup_index,
         place: written.place.clone(),
@@ -38,10 +41,12 @@ pub(super) fn variants(scenario: &Scenario, written: &Written, setup_index: usiz
         consumer: setup.consumer.clone(),
         load: overlay_load(&scenario.load, &setup.load),
         topic: overlay_topic(&scenario.topic, &setup.topic),
+        log_dirs_used: lab.and_then(|lab| lab.log_dirs_used.clone()),
     };
     let mut all = vec![base];
     all = expand(all, "driver", |v| v.driver.as_mut());
     all = expand(all, "log_dir", |v| v.topic.log_dir.as_mut());
+    all = expand(all, "log_dirs_used", |v| v.log_dirs_used.as_mut());
     all = expand(all, "rate", |v| v.load.rate.as_mut());
     all = expand(all, "count", |v| v.load.count.as_mut());
     all = expand(all, "duration", |v| v.load.duration.as_mut());

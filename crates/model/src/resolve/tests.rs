@@ -1,7 +1,7 @@
 mod loads;
 
 use super::*;
-use crate::plan::{Keys, Length, SizePlan, TopicPlan};
+use crate::plan::{Keys, Length, LogDirLayout, SizePlan, TopicPlan};
 use crate::scenario::{
     ClusterWords, LabWords, LoadWords, LogDirsWords, OneOrMany, RateWords, Scalar, SizeWords,
 };
@@ -217,6 +217,66 @@ fn log_directories_are_tried_in_the_order_written_so_that_the_first_is_the_refer
     let names: Vec<&str> = plan.steps.iter().map(|step| step.name.as_str()).collect();
     assert_eq!(names, ["log_dir sata", "log_dir nvme"]);
     assert_eq!(plan.origins["steps.0.topic.log_dir"].to_string(), "each of the lab's log directories");
+}
+
+/// Three directories that brokers have together, so many of them used.
+fn together(used: OneOrMany<u32>) -> Scenario {
+    let mut scenario = base();
+    let log_dirs = ["a", "b", "c"].map(|name| (name.to_owned(), format!("/mnt/{name}")));
+    let lab = LabWords {
+        log_dirs: LogDirsWords(log_dirs.into()),
+        log_dir_layout: Some(LogDirLayout::Together),
+        log_dirs_used: Some(used),
+        ..LabWords::default()
+    };
+    scenario.cluster = Some(ClusterWords { lab: Some(lab), ..ClusterWords::default() });
+    scenario
+}
+
+#[test]
+fn the_number_of_log_directories_of_a_broker_is_swept_over_each_on_a_lab_of_its_own() {
+    let mut scenario = together(OneOrMany::Many(vec![1, 2, 3]));
+    scenario.load.producers = Some(OneOrMany::Many(vec![1, 4]));
+    let flag = Origin::Flag { flag: "--log-dirs-together".into() };
+    let sources: Sources = [("cluster.lab.log_dirs_used".to_owned(), flag.clone())].into();
+    let plan = resolve(&scenario, &sources).unwrap();
+    let used = |cluster: &ClusterPlan| match cluster {
+        ClusterPlan::Lab { brokers, log_dirs, .. } => {
+            assert_eq!(*brokers, 1);
+            log_dirs.iter().map(|dir| dir.name.clone()).collect::<String>()
+        }
+        ClusterPlan::Brokers { .. } => panic!(),
+    };
+    let paths = plan.paths();
+    assert_eq!(plan.steps[0].name, "log_dirs_used 1, producers 1");
+    assert_eq!(paths.of_step, [0, 0, 1, 1, 2, 2], "steps that differ in their clients share a lab");
+    assert_eq!(paths.all.iter().map(|path| used(path)).collect::<Vec<_>>(), ["a", "ab", "abc"]);
+    assert_eq!(plan.labs().len(), 3);
+    assert_eq!(plan.steps[4].cluster, None, "the lab of most directories is the plan's own");
+    assert_eq!(plan.origins["steps.0.cluster.log_dirs"], flag);
+}
+
+#[test]
+fn directories_beyond_the_largest_number_used_are_left_out() {
+    let plan = resolve(&together(OneOrMany::One(2)), &Sources::new()).unwrap();
+    assert_eq!((plan.steps.len(), plan.labs().len()), (1, 1));
+    let ClusterPlan::Lab { log_dirs, .. } = plan.cluster else { panic!() };
+    assert_eq!(log_dirs.len(), 2);
+}
+
+#[test]
+fn so_many_log_directories_are_used_as_there_are_and_only_together() {
+    for wrong in [0, 4] {
+        let error = resolve(&together(OneOrMany::Many(vec![1, wrong])), &Sources::new()).unwrap_err();
+        let expected = format!(
+            "cluster.lab.log_dirs_used is {wrong}; it must be 1 to 3, because so many directories are named in cluster.lab.log_dirs"
+        );
+        assert_eq!(error.to_string(), expected);
+    }
+    let mut each = together(OneOrMany::One(1));
+    each.cluster.as_mut().and_then(|cluster| cluster.lab.as_mut()).unwrap().log_dir_layout = None;
+    let error = resolve(&each, &Sources::new()).unwrap_err().to_string();
+    assert!(error.contains("log_dir_layout: together"), "{error}");
 }
 
 #[test]

@@ -54,10 +54,20 @@ impl Trail<'_> {
 
     /// Where the values of an arm's own lab come from: those that it says, from there; all others from the scenario's lab.
     pub(super) fn arm_lab_origins(&mut self, step: usize, arm: &str) {
-        let (said, of_all) = (format!("arms.{arm}.cluster."), "cluster.lab.");
-        let of_all =
-            self.origins.iter().filter_map(|(path, origin)| Some((path.strip_prefix(of_all)?, origin)));
+        let said = format!("arms.{arm}.cluster.");
         let said = self.sources.iter().filter_map(|(path, origin)| Some((path.strip_prefix(&said)?, origin)));
+        let said = said.map(|(path, origin)| (path.to_owned(), origin.clone())).collect();
+        self.own_lab_origins(step, said);
+    }
+
+    /// The same of a step's own lab: by their paths within it, where those values come from in which it differs from the
+    /// scenario's.
+    pub(super) fn own_lab_origins(&mut self, step: usize, said: Vec<(String, Origin)>) {
+        let of_all = self
+            .origins
+            .iter()
+            .filter_map(|(path, origin)| Some((path.strip_prefix("cluster.lab.")?, origin)));
+        let said = said.iter().map(|(path, origin)| (path.as_str(), origin));
         let kind = self.origins.get("cluster.kind").map(|origin| ("kind", origin));
         let place =
             |(path, origin): (&str, &Origin)| (format!("steps.{step}.cluster.{path}"), origin.clone());

@@ -12,6 +12,7 @@ use crate::plan::{ClusterPlan, Length, LoadPlan, Origin, Plan, StepPlan};
 use crate::scenario::{ArmLabWords, ArmWords, Scenario, TrialWords};
 use crate::trial::{Against, ArmPlan, TrialPlan, TrialVerdict};
 use crate::units::Nanos;
+use differences::Arm;
 
 /// Pairs where nobody says how many: with a spread of 5 % between neighbouring blocks they show a difference of 4.8 % with
 /// a chance of 80 % (signed-rank test at 95 %).
@@ -150,14 +151,24 @@ fn own_lab(base: &ClusterPlan, words: &ArmLabWords) -> Option<ClusterPlan> {
     Some(plan)
 }
 
+/// The rounds of a trial.
+#[derive(Clone, Copy)]
+struct Rounds {
+    /// The most of them.
+    pairs: u32,
+    /// True if fewer may do.
+    until_decided: bool,
+}
+
 /// Pairs, and what is held against what. Lengths, written for one block, become those of whole steps.
 pub(super) fn plan(
     scenario: &Scenario,
-    (cluster, steps): (&ClusterPlan, &mut [StepPlan]),
+    cluster: &ClusterPlan,
+    steps: &mut [StepPlan],
     trail: &mut Trail,
 ) -> Result<(u32, TrialPlan), ResolveError> {
     let words = scenario.trial.clone().unwrap_or_default();
-    let (pairs, until_decided) = pairs(&words, trail)?;
+    let Rounds { pairs, until_decided } = pairs(&words, trail)?;
     let primary = primary::primary(&words, steps, trail)?;
     let margin = trail.scenario("trial.margin", words.margin.map(|margin| margin.0), || 0.03);
     if !(margin > 0.0 && margin <= MARGIN_MAX) {
@@ -165,7 +176,7 @@ pub(super) fn plan(
         let reason = "it is the largest difference that counts as none";
         return Err(out_of_bounds(trail, "trial.margin", margin.to_string(), &expected, reason));
     }
-    let restart_every = restart_every(&words, (cluster, steps), (pairs, until_decided), trail)?;
+    let restart_every = restart_every(&words, cluster, steps, Rounds { pairs, until_decided }, trail)?;
     let accept = trail.scenario("trial.accept", words.accept.clone(), || {
         vec![TrialVerdict::Better, TrialVerdict::Equivalent]
     });
@@ -175,7 +186,7 @@ pub(super) fn plan(
     }
     let against = against(&words, &steps[..scenario.arms.0.len()], trail)?;
     // An arm is held against the reference with all that they were resolved to, before lengths are those of steps.
-    let arms = arms(scenario, (cluster, steps), trail);
+    let arms = arms(scenario, cluster, steps, trail);
     for (index, step) in steps.iter_mut().enumerate() {
         lengthen(&mut step.load, pairs);
         if let Some(origin) = trail.origins.get_mut(&format!("steps.{index}.load.length")) {
@@ -188,7 +199,7 @@ pub(super) fn plan(
 }
 
 /// How many rounds at most, and whether fewer may do.
-fn pairs(words: &TrialWords, trail: &mut Trail) -> Result<(u32, bool), ResolveError> {
+fn pairs(words: &TrialWords, trail: &mut Trail) -> Result<Rounds, ResolveError> {
     let until_decided = trail.scenario("trial.until_decided", words.until_decided, || false);
     let conflict = |first: &str, second: &str, reason| {
         Err(ResolveError::Conflict {
@@ -212,12 +223,12 @@ fn pairs(words: &TrialWords, trail: &mut Trail) -> Result<(u32, bool), ResolveEr
         (true, None, most) => {
             let pairs = trail.scenario("trial.max_pairs", most, || MAX_PAIRS);
             trail.same_origin("blocks", "trial.max_pairs");
-            Ok((pairs, true))
+            Ok(Rounds { pairs, until_decided: true })
         }
         (false, pairs, None) => {
             let pairs = trail.scenario("trial.pairs", pairs, || PAIRS);
             trail.same_origin("blocks", "trial.pairs");
-            Ok((pairs, false))
+            Ok(Rounds { pairs, until_decided: false })
         }
     }
 }
@@ -242,10 +253,12 @@ fn against(words: &TrialWords, arms: &[StepPlan], trail: &mut Trail) -> Result<A
 
 fn restart_every(
     words: &TrialWords,
-    (cluster, steps): (&ClusterPlan, &[StepPlan]),
-    (pairs, until_decided): (u32, bool),
+    cluster: &ClusterPlan,
+    steps: &[StepPlan],
+    rounds: Rounds,
     trail: &mut Trail,
 ) -> Result<u32, ResolveError> {
+    let Rounds { pairs, until_decided } = rounds;
     let differ = steps.iter().any(|step| step.cluster.is_some());
     let lab = matches!(cluster, ClusterPlan::Lab { .. });
     if words.restart_every.is_some_and(|every| every > 0) && !lab {
@@ -280,11 +293,7 @@ fn restart_every(
     Ok(every)
 }
 
-fn arms(
-    scenario: &Scenario,
-    (cluster, steps): (&ClusterPlan, &[StepPlan]),
-    trail: &mut Trail,
-) -> Vec<ArmPlan> {
+fn arms(scenario: &Scenario, cluster: &ClusterPlan, steps: &[StepPlan], trail: &mut Trail) -> Vec<ArmPlan> {
     for (index, (name, words)) in scenario.arms.0.iter().enumerate() {
         let host = words.host.keys().map(|setting| format!("host.{setting}"));
         let all = ["before".to_owned(), "after".to_owned()].into_iter().chain(host);
@@ -293,7 +302,11 @@ fn arms(
     let arm = |(index, (name, words)): (usize, &(String, ArmWords))| ArmPlan {
         name: name.clone(),
         step: index,
-        differences: differences::of((&steps[0], &scenario.arms.0[0].1), (&steps[index], words), cluster),
+        differences: differences::between(
+            Arm { step: &steps[0], words: &scenario.arms.0[0].1 },
+            Arm { step: &steps[index], words },
+            cluster,
+        ),
         before: words.before.clone(),
         after: words.after.clone(),
         host: words.host.iter().map(|(key, value)| (key.clone(), value.0.clone())).collect(),

@@ -1,6 +1,6 @@
 //! The path under test, as written.
 
-use super::Scalar;
+use super::{OneOrMany, Scalar};
 use crate::plan::{InterBroker, LogDirLayout};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::MapAccessDeserializer;
@@ -46,6 +46,9 @@ pub struct LabWords {
     pub log_dirs: LogDirsWords,
     /// A broker for each directory, or all directories in every broker.
     pub log_dir_layout: Option<LogDirLayout>,
+    /// Where every broker has all directories: how many of them, from the first on. Each of a list or range is a setup on a lab
+    /// of its own.
+    pub log_dirs_used: Option<OneOrMany<u32>>,
 }
 
 /// Directories by name, in the order written; the first is the reference of the others.

@@ -52,8 +52,8 @@ fn parse_disk(line: &str) -> Option<DiskCounters> {
 }
 
 impl DiskCounters {
-    /// Whether a count went back since `before`: another disk of the same name, so no counter can be compared. Times
-    /// are left out because they wrap, each for itself.
+    /// True if a count went back since `before`: another disk of the same name, so no counter can be compared. Times are left out
+    /// because they wrap, each for itself.
     fn is_anew(&self, before: &DiskCounters) -> bool {
         self.reads < before.reads
             || self.writes < before.writes

@@ -29,7 +29,7 @@ pub(super) fn parse(meminfo: &str, vmstat: &str) -> MemoryGauges {
     }
 }
 
-/// One file counts in KiB and the other in pages, so a figure that both have gives the page's size: a power of two, so
+/// The size of a page. One file counts in KiB and the other in pages, so a figure that both have gives it: a power of two, so
 /// that it does not matter that memory came and went between the two readings.
 fn page_bytes(meminfo: &str, vmstat: &str) -> Option<u64> {
     let (bytes, pages) = (meminfo_bytes(meminfo, "MemFree")?, pages(vmstat, "nr_free_pages")?);

@@ -77,7 +77,7 @@ fn parse_interface(line: &str) -> Option<InterfaceCounters> {
 }
 
 impl InterfaceCounters {
-    /// Whether a counter went back since `before`: another interface of the same name, so no counter can be compared.
+    /// True if a counter went back since `before`: another interface of the same name, so no counter can be compared.
     fn is_anew(&self, before: &InterfaceCounters) -> bool {
         self.received_bytes < before.received_bytes
             || self.received_packets < before.received_packets

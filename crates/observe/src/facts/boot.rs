@@ -1,4 +1,4 @@
-//! What the kernel was told at boot.
+//! The options that the kernel got at boot.
 //!
 //! The command line may hold passwords, addresses and names of volumes. So only options that are on a list are shown
 //! (kernel documentation, admin-guide/kernel-parameters), and the others are counted.

@@ -16,7 +16,7 @@ pub fn clock_sources(root: &HostRoot) -> Fact<Vec<String>> {
     root.fact(path, "clock sources", |text| Some(words(text)).filter(|words| !words.is_empty()))
 }
 
-/// From chrony, which knows its error; else from systemd, which knows only yes or no.
+/// The synchronisation by chrony, which knows its error; else by systemd, which knows only yes or no.
 pub(super) fn sync(commands: &dyn CommandRunner) -> Fact<ClockSync> {
     let chrony = match commands.run("chronyc", &["-n", "-c", "tracking"]) {
         Ok(text) => match parse_chrony(&text) {
@@ -35,7 +35,7 @@ pub(super) fn sync(commands: &dyn CommandRunner) -> Fact<ClockSync> {
     Fact::unknown(format!("{chrony}; {systemd}"))
 }
 
-/// What systemd's tools say where systemd does not run, in words; any other complaint as it is.
+/// The complaint of systemd's tools where systemd does not run, in words; any other complaint as it is.
 fn without_systemd(complaint: &str) -> String {
     let absent = ["not been booted with systemd", "Failed to connect to bus"];
     match absent.iter().any(|words| complaint.contains(words)) {

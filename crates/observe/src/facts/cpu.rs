@@ -5,28 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumb_model::facts::{Fact, NumaNode};
 
 use crate::HostRoot;
+use crate::cpuinfo::{self, ARM_FLAGS, CPUINFO, X86_FLAGS};
 
-pub(super) const CPUINFO: &str = "/proc/cpuinfo";
 pub(super) const CPUS: &str = "/sys/devices/system/cpu";
 pub(super) const NODES: &str = "/sys/devices/system/node";
 const VULNERABILITIES: &str = "/sys/devices/system/cpu/vulnerabilities";
-
-/// Flags that decide how fast AES-GCM, SHA, CRC-32C and compression can be, by the kernel's name.
-const X86_FLAGS: [&str; 12] = [
-    "aes",
-    "pclmulqdq",
-    "vaes",
-    "vpclmulqdq",
-    "ssse3",
-    "sse4_2",
-    "avx",
-    "avx2",
-    "avx512f",
-    "sha_ni",
-    "bmi2",
-    "adx",
-];
-const ARM_FLAGS: [&str; 8] = ["aes", "pmull", "sha2", "sha512", "crc32", "atomics", "sve", "sve2"];
 
 /// Server cores by implementer and part, from Arm's MIDR_EL1 assignments; Arm kernels print no model name.
 const ARM_CORES: [(&str, &str, &str); 8] = [
@@ -45,21 +28,13 @@ pub(super) fn model(root: &HostRoot) -> Fact<String> {
 }
 
 fn parse_model(text: &str) -> Option<String> {
-    if let Some(name) = cpuinfo_values(text, "model name").find(|name| !name.is_empty()) {
+    if let Some(name) = cpuinfo::values(text, "model name").find(|name| !name.is_empty()) {
         return Some(name.to_owned());
     }
-    let implementer = cpuinfo_values(text, "CPU implementer").next()?;
-    let part = cpuinfo_values(text, "CPU part").next()?;
+    let implementer = cpuinfo::values(text, "CPU implementer").next()?;
+    let part = cpuinfo::values(text, "CPU part").next()?;
     let known = ARM_CORES.iter().find(|core| core.0 == implementer && core.1 == part);
     Some(known.map_or_else(|| format!("Arm implementer {implementer} part {part}"), |core| core.2.to_owned()))
-}
-
-/// Values of a key, one for each processor.
-pub(super) fn cpuinfo_values<'a>(text: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
-    text.lines().filter_map(move |line| {
-        let (name, value) = line.split_once(':')?;
-        (name.trim() == key).then_some(value.trim())
-    })
 }
 
 pub(super) fn logical_cpus(root: &HostRoot) -> Fact<u32> {
@@ -98,21 +73,24 @@ pub(super) fn flags(root: &HostRoot) -> Fact<BTreeMap<String, bool>> {
 }
 
 fn parse_flags(text: &str) -> Option<BTreeMap<String, bool>> {
-    let on_x86: Vec<&str> = cpuinfo_values(text, "flags").collect();
-    let on_arm: Vec<&str> = cpuinfo_values(text, "Features").collect();
-    let (lists, wanted) = if on_x86.is_empty() { (on_arm, &ARM_FLAGS[..]) } else { (on_x86, &X86_FLAGS[..]) };
+    let on_x86: Vec<&str> = cpuinfo::values(text, "flags").collect();
+    let on_arm: Vec<&str> = cpuinfo::values(text, "Features").collect();
+    let (lists, wanted) = if on_x86.is_empty() { (on_arm, ARM_FLAGS) } else { (on_x86, X86_FLAGS) };
     // Many processors print one line many times.
     let lists: BTreeSet<&str> = lists.into_iter().collect();
     let everywhere =
         |flag: &str| lists.iter().all(|list| list.split_ascii_whitespace().any(|had| had == flag));
-    let found = wanted.iter().map(|flag| ((*flag).to_owned(), everywhere(flag))).collect();
+    let facts = wanted.iter().filter(|flag| flag.is_fact);
+    let found = facts.map(|flag| (flag.name.to_owned(), everywhere(flag.name))).collect();
     (!lists.is_empty()).then_some(found)
 }
 
-/// Whether the processor itself says that a hypervisor is below it; none where it cannot say (Arm).
+/// True if the processor itself says that a hypervisor is below it; none where it cannot say (Arm).
 pub(super) fn hypervisor_flag(root: &HostRoot) -> Option<bool> {
     let text = root.read(CPUINFO).ok()?;
-    cpuinfo_values(&text, "flags").next().map(|list| list.split_ascii_whitespace().any(|f| f == "hypervisor"))
+    cpuinfo::values(&text, "flags")
+        .next()
+        .map(|list| list.split_ascii_whitespace().any(|f| f == "hypervisor"))
 }
 
 pub(super) fn governors(root: &HostRoot) -> Fact<Vec<String>> {

@@ -8,7 +8,7 @@ use plumb_model::facts::{Fact, JavaRuntime};
 
 use crate::HostRoot;
 
-/// Where distributions, vendors' packages and container images put them.
+/// The directories in which distributions, vendors' packages and container images put a Java.
 const PLACES: [&str; 4] = ["/usr/lib/jvm", "/usr/java", "/opt/java", "/opt"];
 const ONE: [&str; 1] = ["/usr/local/openjdk"];
 

@@ -49,7 +49,7 @@ fn limit(text: &str, name: &str) -> Option<SoftHard> {
     Some(SoftHard { soft: one()?, hard: one()? })
 }
 
-/// Those that this kernel has.
+/// The settings that this kernel has.
 pub(super) fn settings(root: &HostRoot) -> Fact<BTreeMap<String, String>> {
     let value = |name: &str| {
         let text = root.read(&format!("/proc/sys/{}", name.replace('.', "/"))).ok()?;

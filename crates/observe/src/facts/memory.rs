@@ -21,7 +21,7 @@ pub(super) fn available(root: &HostRoot) -> Fact<u64> {
 pub struct FreeMemory {
     /// Without pushing anything into swap; most of the page cache counts as free.
     pub bytes: u64,
-    /// Whether it is a control group that leaves no more, and not the machine.
+    /// True if it is a control group that leaves no more, and not the machine.
     pub by_control_group: bool,
 }
 

@@ -10,7 +10,7 @@ const MEMORY_ARRAY: u8 = 16;
 const MEMORY_DEVICE: u8 = 17;
 const END: u8 = 127;
 
-/// What the tables say of memory.
+/// The memory of the machine as the tables state it.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct MemoryTable {
     /// Ways of correction of the system's memory, each once.
@@ -23,7 +23,7 @@ pub(super) fn read(root: &HostRoot) -> Result<MemoryTable, ObserveError> {
     Ok(parse(&root.read_bytes(TABLE)?))
 }
 
-/// Each structure: type, length, handle, fields, then strings with a zero byte after each and one more at the end.
+/// Reads the structures: each has type, length, handle, fields, then strings with a zero byte after each and one more at the end.
 fn parse(bytes: &[u8]) -> MemoryTable {
     let mut table = MemoryTable::default();
     let mut rest = bytes;
@@ -58,7 +58,7 @@ fn parse(bytes: &[u8]) -> MemoryTable {
     table
 }
 
-/// Of system memory only: there are arrays for video and flash too.
+/// The correction of an array of system memory: there are arrays for video and flash too.
 fn correction(fields: &[u8]) -> Option<String> {
     const SYSTEM_MEMORY: u8 = 3;
     let name = match (fields.get(5)?, fields.get(6)?) {

@@ -1,4 +1,4 @@
-//! What is around the kernel and around the process: machine, hypervisor, container.
+//! The surroundings of the kernel and of the process: machine, hypervisor, container.
 //!
 //! The evidence follows systemd-detect-virt(1), for what can be read without privileges.
 
@@ -27,7 +27,7 @@ const VIRTUAL_MACHINES: [(&str, &str); 12] = [
     ("KVM", "KVM"),
 ];
 
-/// What Azure's firmware has in every guest; other guests of Hyper-V have other tags.
+/// The asset tag that Azure's firmware has in every guest; other guests of Hyper-V have other tags.
 const AZURE_TAG: &str = "7783-7084-3265-9085-8269-3286-77";
 
 /// Clock sources that only a guest of that hypervisor has.

@@ -1,4 +1,4 @@
-//! Who the host is: digest, operating system, kernel, load.
+//! The identity of the host: digest, operating system, kernel, load.
 
 use plumb_model::facts::Fact;
 use sha2::{Digest, Sha256};

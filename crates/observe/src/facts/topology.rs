@@ -1,12 +1,13 @@
-//! How processors share cores, sockets and caches, and which generation they are
-//! (kernel documentation, ABI/stable/sysfs-devices-system-cpu).
+//! The cores, sockets and caches that processors share, and their generation (kernel documentation,
+//! ABI/stable/sysfs-devices-system-cpu).
 
 use std::collections::BTreeSet;
 
 use plumb_model::facts::{CpuCache, CpuIdentity, CpuTopology, Fact};
 
-use super::cpu::{CPUINFO, CPUS, cpu_list, cpuinfo_values};
+use super::cpu::{CPUS, cpu_list};
 use crate::HostRoot;
+use crate::cpuinfo::{self, CPUINFO};
 
 pub(super) fn identity(root: &HostRoot) -> Fact<CpuIdentity> {
     root.fact(CPUINFO, "vendor_id or CPU implementer", parse_identity)
@@ -14,13 +15,13 @@ pub(super) fn identity(root: &HostRoot) -> Fact<CpuIdentity> {
 
 fn parse_identity(text: &str) -> Option<CpuIdentity> {
     let number = |key| {
-        let value = cpuinfo_values(text, key).next()?;
+        let value = cpuinfo::values(text, key).next()?;
         match value.strip_prefix("0x") {
             Some(digits) => u32::from_str_radix(digits, 16).ok(),
             None => value.parse().ok(),
         }
     };
-    if let Some(vendor) = cpuinfo_values(text, "vendor_id").next() {
+    if let Some(vendor) = cpuinfo::values(text, "vendor_id").next() {
         return Some(CpuIdentity {
             vendor: vendor.to_owned(),
             family: number("cpu family"),
@@ -28,7 +29,7 @@ fn parse_identity(text: &str) -> Option<CpuIdentity> {
             stepping: number("stepping"),
         });
     }
-    let vendor = cpuinfo_values(text, "CPU implementer").next()?.to_owned();
+    let vendor = cpuinfo::values(text, "CPU implementer").next()?.to_owned();
     Some(CpuIdentity { vendor, family: None, model: number("CPU part"), stepping: number("CPU revision") })
 }
 
@@ -37,7 +38,7 @@ pub(super) fn microcode(root: &HostRoot) -> Fact<Vec<String>> {
         Ok(text) => text,
         Err(error) => return Fact::unknown(error.reason()),
     };
-    let revisions: BTreeSet<&str> = cpuinfo_values(&text, "microcode").collect();
+    let revisions: BTreeSet<&str> = cpuinfo::values(&text, "microcode").collect();
     match revisions.is_empty() {
         true => Fact::unknown(format!("{CPUINFO} has no microcode line, as on Arm and in some guests")),
         false => Fact::known(revisions.into_iter().map(str::to_owned).collect(), CPUINFO),

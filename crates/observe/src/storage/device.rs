@@ -2,7 +2,7 @@
 
 use plumb_model::facts::{Device, DeviceClass, DeviceRole};
 
-use super::mapper::{self, Mapping};
+use super::mapper::{self, KnownRole, Mapping};
 use super::pmem;
 use crate::{CommandRunner, HostRoot};
 
@@ -19,16 +19,16 @@ pub(super) struct Found {
     pub(super) device: Device,
     /// Numbers of the devices right below, each with what it is there for.
     pub(super) below: Vec<(String, Option<DeviceRole>)>,
-    /// What could not be told, and why.
+    /// The facts that could not be told, and why.
     pub(super) missing: Option<String>,
 }
 
-/// What the kernel says of a device, and `dmsetup` of a mapping.
+/// The device as the kernel describes it, and `dmsetup` a mapping.
 pub(super) fn read(root: &HostRoot, commands: &dyn CommandRunner, number: &str) -> Option<Found> {
     let folder = folder(number);
     let name = name(root, &folder)?;
     let mapped = root.exists(&format!("{folder}/dm"));
-    let mapping = if mapped { mapper::read(root, commands, number) } else { Mapping::default() };
+    let mapping = if mapped { mapper::read(root, commands, &folder, number) } else { Mapping::default() };
     let class = if mapped { mapping.class } else { class(root, &folder, &name) };
     // A partition has no queue: its disk's is its own.
     let disk = if class == DeviceClass::Partition { format!("{folder}/..") } else { folder.clone() };
@@ -107,7 +107,7 @@ fn class(root: &HostRoot, folder: &str, name: &str) -> DeviceClass {
         .map_or(DeviceClass::Other, |(_, class)| *class)
 }
 
-/// What distinguishes one of its class: a RAID's level, a cache's state, how a disk is attached.
+/// The detail that distinguishes one of its class: a RAID's level, a cache's state, the bus of a disk.
 fn detail(root: &HostRoot, number: &str, class: DeviceClass) -> Option<String> {
     let folder = folder(number);
     let text = |part: &str| {
@@ -149,7 +149,7 @@ fn bcache_mode(root: &HostRoot, folder: &str) -> Option<String> {
     Some(chosen(modes.trim()).to_owned())
 }
 
-/// What a SCSI disk says of its own cache.
+/// The cache mode that a SCSI disk reports of itself.
 fn scsi_cache(root: &HostRoot, disk: &str) -> Option<String> {
     let folder = format!("{disk}/device/scsi_disk");
     let address = root.list(&folder).ok()?.into_iter().next()?;
@@ -161,7 +161,7 @@ fn below(
     root: &HostRoot,
     number: &str,
     class: DeviceClass,
-    roles: &[(String, DeviceRole)],
+    roles: &[KnownRole],
 ) -> Vec<(String, Option<DeviceRole>)> {
     let folder = folder(number);
     let number_in = |path: String| root.read(&path).ok().map(|text| text.trim().to_owned());
@@ -172,14 +172,14 @@ fn below(
     let slaves = root.list(&format!("{folder}/slaves")).unwrap_or_default();
     let with_role = |name: &String| {
         let number = number_in(format!("{folder}/slaves/{name}/dev"))?;
-        let known = roles.iter().find(|(known, _)| *known == number).map(|(_, role)| *role);
+        let known = roles.iter().find(|known| known.number == number).map(|known| known.role);
         let role = known.or_else(|| role_by_files(root, &folder, name, class));
         Some((number, role))
     };
     slaves.iter().filter_map(with_role).collect()
 }
 
-/// What the files of bcache and md say that a device is there for.
+/// The purpose of a device by the files of bcache and md.
 fn role_by_files(root: &HostRoot, folder: &str, name: &str, class: DeviceClass) -> Option<DeviceRole> {
     let has = |file: &str| root.exists(&format!("{folder}/slaves/{name}/{file}"));
     match class {

@@ -1,4 +1,4 @@
-//! What a mapping of the device mapper does: caches, encrypts, joins.
+//! The function of a mapping of the device mapper: it caches, encrypts or joins.
 //!
 //! `dmsetup` says all of it, but to root only. Without it the name and the id that the volume manager gave tell the kind,
 //! and a cache's mode stays unknown. Tables are described in the kernel documentation, admin-guide/device-mapper. Nothing
@@ -6,8 +6,15 @@
 
 use plumb_model::facts::{DeviceClass, DeviceRole};
 
-use super::device;
 use crate::{CommandRunner, HostRoot};
+
+/// The role of a device in a mapping.
+#[derive(Debug, PartialEq)]
+pub(super) struct KnownRole {
+    /// The device's number, `major:minor`.
+    pub(super) number: String,
+    pub(super) role: DeviceRole,
+}
 
 /// A mapping.
 #[derive(Debug, Default, PartialEq)]
@@ -15,17 +22,16 @@ pub(super) struct Mapping {
     pub(super) class: DeviceClass,
     pub(super) detail: Option<String>,
     pub(super) cache_mode: Option<String>,
-    /// Number and role of the devices below that have one.
-    pub(super) roles: Vec<(String, DeviceRole)>,
-    /// Why something that matters is not known.
+    /// The devices below that have a role.
+    pub(super) roles: Vec<KnownRole>,
+    /// The reason why something that matters is not known.
     pub(super) missing: Option<String>,
 }
 
-/// The mapping with this number, `major:minor`.
-pub(super) fn read(root: &HostRoot, commands: &dyn CommandRunner, number: &str) -> Mapping {
-    let folder = device::folder(number);
+/// The mapping with this number, `major:minor`, whose files are in `folder`.
+pub(super) fn read(root: &HostRoot, commands: &dyn CommandRunner, folder: &str, number: &str) -> Mapping {
     let id = root.read(&format!("{folder}/dm/uuid")).unwrap_or_default();
-    let mut mapping = by_names(root, &folder, id.trim());
+    let mut mapping = by_names(root, folder, id.trim());
     let Some((major, minor)) = number.split_once(':') else { return mapping };
     let ask = |what: &str| commands.run("dmsetup", &[what, "-j", major, "-m", minor]);
     match ask("table") {
@@ -46,7 +52,7 @@ pub(super) fn read(root: &HostRoot, commands: &dyn CommandRunner, number: &str) 
     mapping
 }
 
-/// From the id's prefix, which the maker of a mapping chooses, and from the names that LVM gives to the parts of a cache
+/// The mapping by the id's prefix, which the maker of a mapping chooses, and by the names that LVM gives to the parts of a cache
 /// (lvmcache(7)).
 fn by_names(root: &HostRoot, folder: &str, id: &str) -> Mapping {
     let class = match id.split('-').next() {
@@ -82,7 +88,7 @@ fn by_names(root: &HostRoot, folder: &str, id: &str) -> Mapping {
                 continue;
             }
         };
-        mapping.roles.push((text(format!("{slave}/dev")), role));
+        mapping.roles.push(KnownRole { number: text(format!("{slave}/dev")), role });
     }
     if matches!(mapping.class, DeviceClass::DmCache | DeviceClass::DmWritecache | DeviceClass::Thin) {
         mapping.detail = Some("logical volume".to_owned());
@@ -97,14 +103,15 @@ fn by_table(mapping: &mut Mapping, table: &str) {
     for line in table.lines() {
         let words: Vec<&str> = line.split_ascii_whitespace().skip(2).collect();
         let word = |index: usize| words.get(index).copied().unwrap_or_default();
-        let said = match word(0) {
+        let known = |at: usize, role| KnownRole { number: word(at).to_owned(), role };
+        let description = match word(0) {
             "" => continue,
             "cache" => {
                 mapping.class = DeviceClass::DmCache;
                 mapping.roles = vec![
-                    (word(1).to_owned(), DeviceRole::CacheMetadata),
-                    (word(2).to_owned(), DeviceRole::Cache),
-                    (word(3).to_owned(), DeviceRole::Origin),
+                    known(1, DeviceRole::CacheMetadata),
+                    known(2, DeviceRole::Cache),
+                    known(3, DeviceRole::Origin),
                 ];
                 let features = counted(&words, 5);
                 // The documentation of dm-cache: write-back unless a feature says otherwise.
@@ -115,8 +122,7 @@ fn by_table(mapping: &mut Mapping, table: &str) {
             "writecache" => {
                 mapping.class = DeviceClass::DmWritecache;
                 mapping.cache_mode = Some("writeback".to_owned());
-                mapping.roles =
-                    vec![(word(2).to_owned(), DeviceRole::Origin), (word(3).to_owned(), DeviceRole::Cache)];
+                mapping.roles = vec![known(2, DeviceRole::Origin), known(3, DeviceRole::Cache)];
                 let place = if word(1) == "p" { "persistent memory" } else { "an SSD" };
                 format!("writes are cached on {place}")
             }
@@ -135,8 +141,8 @@ fn by_table(mapping: &mut Mapping, table: &str) {
             "striped" => format!("striped over {}", word(1)),
             target => target.to_owned(),
         };
-        if !targets.contains(&said) {
-            targets.push(said);
+        if !targets.contains(&description) {
+            targets.push(description);
         }
     }
     if made_by_lvm && mapping.class != DeviceClass::LogicalVolume {
@@ -175,7 +181,7 @@ mod tests {
 
     use super::*;
 
-    fn of(table: &str) -> Mapping {
+    fn of_table(table: &str) -> Mapping {
         let mut mapping = Mapping { class: DeviceClass::Mapped, ..Mapping::default() };
         by_table(&mut mapping, table);
         mapping
@@ -183,10 +189,10 @@ mod tests {
 
     #[test]
     fn a_cache_without_a_mode_writes_back_and_its_three_devices_are_told_apart() {
-        let mapping = of("0 204800 cache 253:0 253:1 8:0 64 0 smq 0\n");
+        let mapping = of_table("0 204800 cache 253:0 253:1 8:0 64 0 smq 0\n");
         assert_eq!((mapping.class, mapping.cache_mode.as_deref()), (DeviceClass::DmCache, Some("writeback")));
         assert_eq!(mapping.detail.as_deref(), Some("policy smq"));
-        let roles: Vec<_> = mapping.roles.iter().map(|(number, role)| (number.as_str(), *role)).collect();
+        let roles: Vec<_> = mapping.roles.iter().map(|known| (known.number.as_str(), known.role)).collect();
         let expected =
             [("253:0", DeviceRole::CacheMetadata), ("253:1", DeviceRole::Cache), ("8:0", DeviceRole::Origin)];
         assert_eq!(roles, expected);
@@ -194,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_mode_in_force_is_the_one_of_the_status() {
-        let mut mapping = of("0 204800 cache 253:0 253:1 8:0 64 2 metadata2 writethrough mq 0\n");
+        let mut mapping = of_table("0 204800 cache 253:0 253:1 8:0 64 2 metadata2 writethrough mq 0\n");
         assert_eq!(
             (mapping.cache_mode.as_deref(), mapping.detail.as_deref()),
             (Some("writethrough"), Some("policy mq"))
@@ -209,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_key_in_a_table_is_not_repeated() {
-        let mapping = of("0 99 crypt aes-xts-plain64 c0ffee00c0ffee00 0 8:2 32768 1 allow_discards\n");
+        let mapping = of_table("0 99 crypt aes-xts-plain64 c0ffee00c0ffee00 0 8:2 32768 1 allow_discards\n");
         assert_eq!(
             (mapping.class, mapping.detail.as_deref()),
             (DeviceClass::Encrypted, Some("cipher aes-xts-plain64"))
@@ -222,13 +228,13 @@ mod tests {
         let mut volume = Mapping { class: DeviceClass::LogicalVolume, ..Mapping::default() };
         by_table(&mut volume, "0 8 linear 8:1 0\n8 8 linear 8:2 0\n");
         assert_eq!((volume.class, volume.detail), (DeviceClass::LogicalVolume, None));
-        assert_eq!(of("0 8 delay 8:0 0 25 8:0 0 25\n").detail.as_deref(), Some("delay"));
+        assert_eq!(of_table("0 8 delay 8:0 0 25 8:0 0 25\n").detail.as_deref(), Some("delay"));
     }
 
     proptest! {
         #[test]
         fn the_parsers_never_panic(text in "(?s)([0-9:/]{0,6} |cache |writecache |crypt |thin |99999999999 ){0,20}.{0,30}") {
-            let mut mapping = of(&text);
+            let mut mapping = of_table(&text);
             by_cache_status(&mut mapping, &text);
         }
     }

@@ -1,6 +1,6 @@
 //! The mount that holds a path, from `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
 
-/// Where the mounts of this process are listed.
+/// The file that lists the mounts of this process.
 pub(super) const MOUNTS: &str = "/proc/self/mountinfo";
 
 /// File systems whose content another host keeps.
@@ -23,7 +23,7 @@ pub(super) const NETWORK: &[&str] = &[
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Mount<'a> {
     id: &'a str,
-    /// What it is mounted on.
+    /// The mount that it is mounted on.
     parent: &'a str,
     /// `major:minor` of the device, or a number of the file system's own.
     pub(super) number: &'a str,
@@ -120,7 +120,7 @@ impl Mount<'_> {
         options
     }
 
-    /// Of an overlay, where it writes.
+    /// The directory that an overlay writes to.
     pub(super) fn upper_directory(&self) -> Option<&str> {
         self.option("upperdir")
     }

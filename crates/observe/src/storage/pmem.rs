@@ -4,7 +4,7 @@ use plumb_model::facts::{NamespaceMode, PersistentMemory};
 
 use crate::HostRoot;
 
-/// What the block device in this folder of `/sys` is cut from.
+/// The persistent memory that the block device in this folder of `/sys` is cut from.
 ///
 /// Its `device` is the namespace, or what makes a block device of one (`pfn0.1`, `btt0.0`), which names it; all of them lie
 /// in their region's folder.

@@ -7,7 +7,7 @@ use plumb_model::facts::{DeviceRole, Pool};
 
 use crate::{CommandError, CommandRunner};
 
-/// What decides how fast a synchronous write is, and whether it is one.
+/// The properties that decide how fast a synchronous write is, and whether it is one.
 const PROPERTIES: &str = "sync,logbias,recordsize,compression,primarycache,encryption";
 
 /// A device of a pool.
@@ -50,7 +50,7 @@ pub(super) fn pool(commands: &dyn CommandRunner, name: &str) -> Result<(Pool, Ve
     Ok((Pool { name: name.to_owned(), health: state, log_devices }, members))
 }
 
-/// Each line after the headings: a tab, two blanks for each step down, a name, its state.
+/// The members of a pool. Each line after the headings: a tab, two blanks for each step down, a name, its state.
 fn members(text: &str, pool: &str) -> Vec<Member> {
     let mut found = Vec::new();
     let (mut role, mut group) = (None, None);

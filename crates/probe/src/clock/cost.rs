@@ -1,4 +1,4 @@
-//! What a reading of each clock costs, by either way, and its smallest step.
+//! The cost of a reading of each clock, by either way, and the clock's smallest step.
 
 use super::system::{read_by_system_call_ns, read_ns, stated_step_ns};
 use plumb_model::random::Random;
@@ -29,10 +29,10 @@ const CLOCKS: [Clock; 5] = [
     Clock { name: "CLOCK_MONOTONIC_COARSE", id: libc::CLOCK_MONOTONIC_COARSE },
 ];
 
-/// What was seen of one clock.
+/// The measurements of one clock.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClockCost {
-    /// Which.
+    /// The clock.
     pub clock: Clock,
     /// Cost of a reading as programs do it, of each block.
     pub read_ns: Vec<f64>,
@@ -48,7 +48,7 @@ pub struct ClockCost {
 
 /// Measures all clocks, in blocks of random order; about a quarter of a second.
 pub fn read_costs(stop: &AtomicBool) -> Vec<ClockCost> {
-    let mut costs: Vec<ClockCost> = CLOCKS.iter().map(|clock| ClockCost::of(*clock)).collect();
+    let mut costs: Vec<ClockCost> = CLOCKS.iter().map(|clock| ClockCost::new(*clock)).collect();
     let ways = 2 * costs.len();
     let mut order: Vec<usize> = (0..ways).collect();
     let mut random = Random::new(1);
@@ -73,7 +73,7 @@ pub fn read_costs(stop: &AtomicBool) -> Vec<ClockCost> {
 }
 
 impl ClockCost {
-    fn of(clock: Clock) -> Self {
+    fn new(clock: Clock) -> Self {
         ClockCost {
             clock,
             read_ns: Vec::new(),

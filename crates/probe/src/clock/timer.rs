@@ -1,4 +1,4 @@
-//! How late a thread wakes that asked for absolute times, one period after the other.
+//! The lateness of wake-ups: a thread asks for absolute times, one period after the other.
 //!
 //! Every period of the schedule counts: those that were over while the thread still slept are as late as it was for them.
 //! Left out, a stall of a hundred periods would be one late wake-up among many punctual ones (coordinated omission).
@@ -7,6 +7,7 @@ use super::system::read_ns;
 use plumb_model::random::Random;
 use rustix::thread::{ClockId, clock_nanosleep_absolute, current_timer_slack, set_current_timer_slack};
 use std::num::NonZeroU64;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -18,14 +19,14 @@ const ROUNDS: u32 = 4;
 pub struct TimerCase {
     /// Time between two wake-ups.
     pub period_ns: u64,
-    /// Whether the kernel is asked to be as sharp as it can; else its default slack holds, 50 us.
+    /// True if the kernel is asked to be as exact as it can; else its default slack holds, 50 us.
     pub sharp: bool,
 }
 
-/// What was seen of one case.
+/// The measurements of one case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimerTimes {
-    /// Which.
+    /// The case.
     pub case: TimerCase,
     /// Slack in force, read back.
     pub slack_ns: Option<u64>,
@@ -58,20 +59,21 @@ fn part(times: &mut TimerTimes, part_ns: u64, stop: &AtomicBool) {
     let _ = set_current_timer_slack(if times.case.sharp { NonZeroU64::new(1) } else { None });
     times.slack_ns = current_timer_slack().ok();
     let begin_ns = read_ns(libc::CLOCK_MONOTONIC);
-    keep(times, (begin_ns, begin_ns + part_ns), stop, |due_ns| {
+    keep_schedule(times, begin_ns..begin_ns + part_ns, stop, |due_ns| {
         sleep_until(due_ns);
         read_ns(libc::CLOCK_MONOTONIC)
     });
 }
 
-/// Keeps a schedule from the one time to the other. `wake` sleeps until a time, and returns when it woke.
-fn keep(
+/// Keeps a schedule over a span, its end included. `wake` sleeps until a time, and returns when it woke.
+fn keep_schedule(
     times: &mut TimerTimes,
-    (begin_ns, end_ns): (u64, u64),
+    span_ns: Range<u64>,
     stop: &AtomicBool,
     mut wake: impl FnMut(u64) -> u64,
 ) {
     let period_ns = times.case.period_ns;
+    let Range { start: begin_ns, end: end_ns } = span_ns;
     let mut due_ns = begin_ns + period_ns;
     while due_ns <= end_ns && !stop.load(Relaxed) {
         let now_ns = wake(due_ns);
@@ -99,11 +101,11 @@ fn sleep_until(due_ns: u64) {
 mod tests {
     use super::*;
 
-    /// What a schedule of 1,000 periods of 100 ns sees of a sleeper.
+    /// The measurements of a sleeper over a schedule of 1,000 periods of 100 ns.
     fn seen(wake: impl FnMut(u64) -> u64) -> TimerTimes {
         let case = TimerCase { period_ns: 100, sharp: true };
         let mut times = TimerTimes { case, slack_ns: None, late_ns: Vec::new(), missed: 0 };
-        keep(&mut times, (5_000, 105_000), &AtomicBool::new(false), wake);
+        keep_schedule(&mut times, 5_000..105_000, &AtomicBool::new(false), wake);
         times
     }
 

@@ -1,4 +1,4 @@
-//! Why a library could not be measured. All are of this machine.
+//! The reasons why a library could not be measured. All are of this machine.
 
 use plumb_model::fault::{Fault, HasFault};
 use plumb_model::probe::crypto::EngineName;
@@ -7,13 +7,13 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why a library could not be measured.
+/// The reason why a library could not be measured.
 #[derive(Debug, Error)]
 pub enum CryptoError {
     /// None of the shared libraries is there.
     #[error("no OpenSSL library here: {tried}")]
     NoLibrary {
-        /// What was tried, and what the loader said.
+        /// The names that were tried, and the loader's message.
         tried: String,
     },
     /// A library lacks a function.
@@ -27,7 +27,7 @@ pub enum CryptoError {
     /// There is no Java.
     #[error("no java here: looked {searched}")]
     NoJava {
-        /// Where.
+        /// The places searched.
         searched: String,
     },
     /// A Java that could not be asked.
@@ -35,7 +35,7 @@ pub enum CryptoError {
     StrangeJava {
         /// The launcher.
         program: PathBuf,
-        /// What it said.
+        /// Its message.
         reason: String,
     },
     /// The Java process broke off.
@@ -49,7 +49,7 @@ pub enum CryptoError {
     NoFigure {
         /// The library.
         engine: EngineName,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A library refused an operation.
@@ -65,7 +65,7 @@ pub enum CryptoError {
     System {
         /// The library.
         engine: EngineName,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }

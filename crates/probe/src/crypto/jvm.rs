@@ -5,10 +5,10 @@
 //! settings and no rates, and that is said.
 
 mod child;
+mod end_cause;
 mod flags;
 mod launcher;
 mod process;
-mod words;
 
 pub use flags::matters;
 pub use launcher::Launcher;

@@ -12,6 +12,6 @@ pub(super) const RSA_CERTIFICATE: &[u8] = include_bytes!("keys/rsa-2048.cert.der
 pub(super) const ECDSA_KEY: &[u8] = include_bytes!("keys/ecdsa-p256.key.der");
 /// A certificate of it, signed by itself.
 pub(super) const ECDSA_CERTIFICATE: &[u8] = include_bytes!("keys/ecdsa-p256.cert.der");
-/// What is signed.
+/// The message that is signed.
 pub(super) const MESSAGE: &[u8] =
     b"What a server signs in a handshake is about so long: a label and a digest.";

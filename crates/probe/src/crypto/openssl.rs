@@ -29,8 +29,8 @@ impl OpenSsl {
         Ok(OpenSsl { library: Library::load()? })
     }
 
-    /// What `openssl speed -evp` of this version does with each block. Since 3.0.16 it begins a message for each block of
-    /// AES-GCM; before, and for ChaCha20-Poly1305 still, all blocks are parts of one (openssl issue 28063).
+    /// The form in which `openssl speed -evp` of this version treats each block. Since 3.0.16 it begins a message for each block
+    /// of AES-GCM; before, and for ChaCha20-Poly1305 still, all blocks are parts of one (openssl issue 28063).
     fn form_of_speed(&self, algorithm: Algorithm) -> Form {
         match algorithm {
             Algorithm::Chacha20Poly1305 => Form::Stream,
@@ -133,8 +133,8 @@ fn cipher_name(algorithm: Algorithm) -> Option<&'static std::ffi::CStr> {
     }
 }
 
-/// By `OPENSSL_VERSION_NUMBER`, 0xMNN00PP0. The change was seen between 3.0.15 and 3.0.16; of the younger branches, the
-/// releases of the same day (February 2025) are taken to have it too.
+/// True for versions whose `speed` begins a message for each block, by `OPENSSL_VERSION_NUMBER`, 0xMNN00PP0. The change was seen
+/// between 3.0.15 and 3.0.16; of the younger branches, the releases of the same day (February 2025) are taken to have it too.
 fn speed_begins_messages(number: u64) -> bool {
     let (major, minor, patch) = (number >> 28, number >> 20 & 0xff, number >> 4 & 0xff);
     match (major, minor) {

@@ -6,7 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::sync::{Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
-/// What a sample came to.
+/// The result of a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
     /// Operations per second, of all threads together.
@@ -24,7 +24,8 @@ const LOOK: Duration = Duration::from_micros(50);
 /// Share of a sample that goes before it: caches and the frequency of the previous work are not its own.
 const LEAD: u32 = 8;
 
-/// From the first thread's leaving the barrier until all begin: the others wake meanwhile, and none begins before another.
+/// The time from the first thread's leaving the barrier until all begin: the others wake meanwhile, and none begins before
+/// another.
 const WAKE: Duration = Duration::from_micros(100);
 
 /// Takes a sample on so many threads; `prepare` makes each thread's own state.
@@ -60,7 +61,7 @@ pub(super) fn sample<'a>(
     Ok(together(&parts))
 }
 
-/// Where threads wait for each other, to begin at the same moment.
+/// The gate at which threads wait for each other, to begin at the same moment.
 struct Gate {
     all: Barrier,
     opens: OnceLock<Instant>,
@@ -91,7 +92,7 @@ fn together(parts: &[Sample]) -> Sample {
     }
 }
 
-/// On one thread, until a batch ends after the time.
+/// A sample on one thread, until a batch ends after the time.
 fn alone(mut batch: Batch, time: Duration) -> Result<Sample, CryptoError> {
     let size = lead(&mut batch, time / LEAD)?;
     let (from, cpu_from) = (Instant::now(), thread_cpu());
@@ -110,8 +111,8 @@ fn alone(mut batch: Batch, time: Duration) -> Result<Sample, CryptoError> {
     })
 }
 
-/// One of several threads, over the window of all: one that got its processor late, or for a part of it, did so much less. Were
-/// each thread's rate of a time of its own, threads that take turns on one processor would add up to several.
+/// The sample of one of several threads, over the window of all: one that got its processor late, or for a part of it, did so
+/// much less. Were each thread's rate of a time of its own, threads that take turns on one processor would add up to several.
 fn within(mut batch: Batch, size: u64, from: Instant, time: Duration) -> Result<Sample, CryptoError> {
     let (until, cpu_from) = (from + time, thread_cpu());
     let (mut operations, mut beside) = (0.0, Duration::ZERO);

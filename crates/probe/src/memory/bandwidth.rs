@@ -21,16 +21,16 @@ pub struct Arrays {
     c: Mapping,
 }
 
-/// One way to move memory.
+/// A kind of memory traffic to measure: arrays, kernel, stores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
     /// A thread on each.
     pub cpus: Vec<u32>,
-    /// Which of the arrays, by position.
+    /// The position of its arrays.
     pub arrays: usize,
-    /// What is done.
+    /// The kernel that runs.
     pub kernel: MemoryKernel,
-    /// How results are stored.
+    /// The kind of stores.
     pub stores: Stores,
 }
 
@@ -65,12 +65,12 @@ impl Arrays {
     }
 }
 
-/// What a block moved, and how long it took.
+/// The bytes that a block moved, and the time that it took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moved {
     /// As STREAM counts them: read and written, without what a store reads before.
     pub bytes: u64,
-    /// From the first thread's start to the last one's end; above zero.
+    /// The time from the first thread's start to the last one's end; above zero.
     pub elapsed: Duration,
 }
 
@@ -88,7 +88,7 @@ impl Moved {
     }
 }
 
-/// So many passes of a cell over its arrays, of which there are `arrays`.
+/// Makes so many passes of a cell over its arrays, of which there are `arrays`.
 ///
 /// # Errors
 /// When a thread cannot be kept on its processor.

@@ -16,7 +16,7 @@ pub(super) fn tie(words: &mut [u64], random: &mut Random) {
     }
 }
 
-/// Where one is after so many steps from `at`.
+/// The index after so many steps from `at`.
 pub(super) fn walk(words: &[u64], mut at: u64, steps: u64) -> u64 {
     for _ in 0..steps {
         at = words[at as usize];

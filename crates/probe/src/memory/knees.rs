@@ -1,4 +1,4 @@
-//! Where the time of a load begins to rise, and which cache the kernel states at about that size.
+//! The working-set sizes at which the time of a load begins to rise, and the cache of about that size that the kernel states.
 
 use plumb_model::probe::{Cache, Knee};
 
@@ -12,12 +12,21 @@ const NEAR: f64 = 2.0;
 /// Two rises are told apart by an octave between them that rises by less than this part of each one's steepest, by ratio (ours).
 const VALLEY: f64 = 0.5;
 
-/// The rises of a curve of (bytes, nanoseconds), ascending by size.
-pub fn knees(points: &[(u64, f64)], caches: &[Cache]) -> Vec<Knee> {
+/// The median time of a load from a working set.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MedianLoad {
+    /// The size of the working set.
+    pub working_set_bytes: u64,
+    /// The time of a load.
+    pub load_ns: f64,
+}
+
+/// The rises of a curve, ascending by size.
+pub fn knees(points: &[MedianLoad], caches: &[Cache]) -> Vec<Knee> {
     let mut knees = Vec::new();
     let mut begin = 0;
     for at in 1..=points.len() {
-        let rises = at < points.len() && points[at].1 > points[at - 1].1 * STEP_MIN;
+        let rises = at < points.len() && points[at].load_ns > points[at - 1].load_ns * STEP_MIN;
         if !rises {
             apart(&points[begin..at], &mut |rise| knees.extend(knee(rise, caches)));
             begin = at;
@@ -27,8 +36,8 @@ pub fn knees(points: &[(u64, f64)], caches: &[Cache]) -> Vec<Knee> {
 }
 
 /// The rises of which a long one is made: page tables and noise let a curve climb a little all the way from one cache to the next.
-fn apart<'a>(rise: &'a [(u64, f64)], found: &mut impl FnMut(&'a [(u64, f64)])) {
-    let octaves: Vec<f64> = rise.windows(3).map(|three| (three[2].1 / three[0].1).ln()).collect();
+fn apart<'a>(rise: &'a [MedianLoad], found: &mut impl FnMut(&'a [MedianLoad])) {
+    let octaves: Vec<f64> = rise.windows(3).map(|three| (three[2].load_ns / three[0].load_ns).ln()).collect();
     let steepest = |octaves: &[f64]| octaves.iter().copied().fold(0.0, f64::max);
     let is_valley = |index: &usize| {
         let limit = octaves[*index] / VALLEY;
@@ -48,25 +57,27 @@ fn apart<'a>(rise: &'a [(u64, f64)], found: &mut impl FnMut(&'a [(u64, f64)])) {
     }
 }
 
-fn enough(rise: &[(u64, f64)]) -> bool {
-    rise.first().zip(rise.last()).is_some_and(|(first, last)| last.1 > first.1 * RISE_MIN)
+fn enough(rise: &[MedianLoad]) -> bool {
+    rise.first().zip(rise.last()).is_some_and(|(first, last)| last.load_ns > first.load_ns * RISE_MIN)
 }
 
-fn knee(rise: &[(u64, f64)], caches: &[Cache]) -> Option<Knee> {
+fn knee(rise: &[MedianLoad], caches: &[Cache]) -> Option<Knee> {
     let (first, last) = rise.first().zip(rise.last()).filter(|_| enough(rise))?;
     Some(Knee {
-        until_bytes: first.0,
-        over_bytes: last.0,
-        from_ns: first.1,
-        to_ns: last.1,
+        until_bytes: first.working_set_bytes,
+        over_bytes: last.working_set_bytes,
+        from_ns: first.load_ns,
+        to_ns: last.load_ns,
         cache: caches_at(rise, caches),
     })
 }
 
 /// The caches that end within the rise when there are several, else the one nearest to where it is half done.
-fn caches_at(rise: &[(u64, f64)], caches: &[Cache]) -> Option<String> {
+fn caches_at(rise: &[MedianLoad], caches: &[Cache]) -> Option<String> {
     let (first, last) = rise.first().zip(rise.last())?;
-    let within = caches.iter().filter(|cache| (first.0..=last.0).contains(&cache.bytes));
+    let within = caches
+        .iter()
+        .filter(|cache| (first.working_set_bytes..=last.working_set_bytes).contains(&cache.bytes));
     let within: Vec<&str> = within.map(|cache| cache.name.as_str()).collect();
     if within.len() > 1 {
         return Some(within.join(" and "));
@@ -78,13 +89,14 @@ fn caches_at(rise: &[(u64, f64)], caches: &[Cache]) -> Option<String> {
 }
 
 /// The working set at which the time has risen by the root of what it rises by in all, between two points by ratio.
-fn half_done(rise: &[(u64, f64)]) -> Option<f64> {
+fn half_done(rise: &[MedianLoad]) -> Option<f64> {
     let (first, last) = rise.first().zip(rise.last())?;
-    let half_ns = (first.1 * last.1).sqrt();
-    let step = rise.windows(2).find(|step| step[1].1 >= half_ns)?;
-    let (from, to) = (step[0], step[1]);
-    let part = (half_ns / from.1).ln() / (to.1 / from.1).ln();
-    Some(from.0 as f64 * (to.0 as f64 / from.0 as f64).powf(part.clamp(0.0, 1.0)))
+    let half_ns = (first.load_ns * last.load_ns).sqrt();
+    let step = rise.windows(2).find(|step| step[1].load_ns >= half_ns)?;
+    let (from, to) = (&step[0], &step[1]);
+    let part = (half_ns / from.load_ns).ln() / (to.load_ns / from.load_ns).ln();
+    let (from_bytes, to_bytes) = (from.working_set_bytes as f64, to.working_set_bytes as f64);
+    Some(from_bytes * (to_bytes / from_bytes).powf(part.clamp(0.0, 1.0)))
 }
 
 #[cfg(test)]
@@ -96,8 +108,11 @@ mod tests {
         Cache { name: name.to_owned(), bytes, instances: 1, cpus_each: 1 }
     }
 
-    fn curve(time_ns: impl Fn(u64) -> f64) -> Vec<(u64, f64)> {
-        working_sets(256 << 20).into_iter().map(|size| (size, time_ns(size))).collect()
+    fn curve(time_ns: impl Fn(u64) -> f64) -> Vec<MedianLoad> {
+        working_sets(256 << 20)
+            .into_iter()
+            .map(|size| MedianLoad { working_set_bytes: size, load_ns: time_ns(size) })
+            .collect()
     }
 
     #[test]
@@ -133,10 +148,12 @@ mod tests {
     }
 
     /// A twentieth more or less, by turns: what a noisy neighbour does to medians.
-    fn noisy(time: impl Fn(u64) -> f64) -> Vec<(u64, f64)> {
-        let disturb =
-            |(index, (size, ns)): (usize, (u64, f64))| (size, ns * if index % 2 == 0 { 1.03 } else { 0.97 });
-        curve(time).into_iter().enumerate().map(disturb).collect()
+    fn noisy(time: impl Fn(u64) -> f64) -> Vec<MedianLoad> {
+        let mut points = curve(time);
+        for (index, point) in points.iter_mut().enumerate() {
+            point.load_ns *= if index % 2 == 0 { 1.03 } else { 0.97 };
+        }
+        points
     }
 
     #[test]

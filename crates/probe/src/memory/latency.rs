@@ -19,7 +19,7 @@ const WARM_LOADS_MAX: u64 = 1_000_000;
 /// The smallest working set.
 const SMALLEST_BYTES: u64 = 4 << 10;
 
-/// Which processor loads from where.
+/// The processor that loads, and the node that it loads from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LatencyCase {
     /// The processor.
@@ -32,7 +32,7 @@ pub struct LatencyCase {
     pub sizes: Vec<u64>,
 }
 
-/// What was seen.
+/// The measurements of a block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loads {
     /// Part of the memory that lies on huge pages, 0 to 1.
@@ -68,7 +68,7 @@ impl LatencyCase {
             if stop.load(Relaxed) {
                 break;
             }
-            let words = &mut memory.words()[..(size / size_of::<u64>() as u64) as usize];
+            let words = &mut memory.as_words()[..(size / size_of::<u64>() as u64) as usize];
             tie(words, &mut random);
             points.push((size, blocks(words)));
         }

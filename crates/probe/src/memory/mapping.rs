@@ -20,7 +20,7 @@ pub enum MemoryError {
     /// The kernel gave none.
     #[error("{bytes} bytes of memory cannot be had")]
     Map {
-        /// How many.
+        /// The size.
         bytes: usize,
         /// The kernel's word.
         source: std::io::Error,
@@ -28,7 +28,7 @@ pub enum MemoryError {
     /// The kernel does not keep a thread there.
     #[error("a thread cannot be kept on processor {cpu}")]
     Pin {
-        /// Which.
+        /// The processor.
         cpu: u32,
         /// The kernel's word.
         source: std::io::Error,
@@ -36,7 +36,7 @@ pub enum MemoryError {
     /// The kernel does not put it on the node.
     #[error("memory cannot be put on node {node}")]
     Bind {
-        /// Which.
+        /// The node.
         node: u32,
         /// The kernel's word.
         source: std::io::Error,
@@ -66,7 +66,7 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// At least so many bytes, all touched, on such pages as far as the kernel can, on the node if one is named.
+    /// A mapping of at least so many bytes, all touched, on such pages as far as the kernel can, on the node if one is named.
     pub(super) fn new(bytes: u64, pages: Pages, node: Option<u32>) -> Result<Self, MemoryError> {
         let bytes = usize::try_from(bytes.next_multiple_of(STEP_BYTES)).unwrap_or(usize::MAX);
         let fault = |source: rustix::io::Errno| MemoryError::Map { bytes, source: source.into() };
@@ -85,7 +85,7 @@ impl Mapping {
         if let Some(node) = node {
             mapping.bind(node)?;
         }
-        mapping.words().fill(0);
+        mapping.as_words().fill(0);
         Ok(mapping)
     }
 
@@ -107,7 +107,7 @@ impl Mapping {
     }
 
     /// All of it.
-    pub(super) fn words(&mut self) -> &mut [u64] {
+    pub(super) fn as_words(&mut self) -> &mut [u64] {
         // SAFETY: the mapping is ours, aligned to pages, zeroed by the kernel, and borrowed as long as the slice.
         unsafe { std::slice::from_raw_parts_mut(self.address.as_ptr(), self.bytes / size_of::<u64>()) }
     }
@@ -165,10 +165,10 @@ mod tests {
     #[test]
     fn memory_is_zeroed_writable_and_at_least_as_large_as_asked() {
         let mut mapping = Mapping::new(3 << 20, Pages::Base, None).unwrap();
-        assert_eq!(mapping.words().len() * 8, 4 << 20);
-        assert!(mapping.words().iter().all(|word| *word == 0));
+        assert_eq!(mapping.as_words().len() * 8, 4 << 20);
+        assert!(mapping.as_words().iter().all(|word| *word == 0));
         mapping.doubles()[7] = 1.5;
-        assert_eq!(mapping.words()[7], 1.5f64.to_bits());
+        assert_eq!(mapping.as_words()[7], 1.5f64.to_bits());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{list:?} is no list of processors; expected numbers and ranges such as 0-15,32-47")]
 pub struct CpuListError {
-    /// What was there.
+    /// The list as it was read.
     pub list: String,
 }
 
@@ -31,7 +31,7 @@ pub fn only_node() -> Result<ProbedNode, NodesError> {
     Ok(ProbedNode { node: 0, cpus })
 }
 
-/// Why the nodes are not known.
+/// The reason why the nodes are not known.
 #[derive(Debug, Error)]
 pub enum NodesError {
     /// The host's word is not understood.
@@ -40,7 +40,7 @@ pub enum NodesError {
     /// The kernel does not say which processors may be used.
     #[error("the kernel does not say which processors this process may use")]
     Affinity {
-        /// Its word.
+        /// The system's error.
         source: std::io::Error,
     },
 }

@@ -25,7 +25,7 @@ pub(super) struct Part<'a> {
     pub(super) c: &'a mut [f64],
 }
 
-/// Whether this processor has such stores.
+/// True if this processor has such stores.
 pub fn has(stores: Stores) -> bool {
     match stores {
         Stores::Ordinary => true,
@@ -33,7 +33,7 @@ pub fn has(stores: Stores) -> bool {
     }
 }
 
-/// One pass of a kernel over a part.
+/// Makes one pass of a kernel over a part.
 pub(super) fn pass(part: &mut Part, kernel: MemoryKernel, stores: Stores) {
     match stores {
         Stores::Ordinary => ordinary(part, kernel),

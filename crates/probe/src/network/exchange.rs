@@ -1,8 +1,8 @@
-//! One thing at a time: a message there and back, and new connections.
+//! Exchanges with a peer, one at a time: a message there and back, and new connections.
 
+use super::messages::Over;
 use super::peer::{NetworkError, Peer, unforeseen};
 use super::protocol::Role;
-use super::wire::Over;
 use plumb_model::random::Random;
 use rustix::net::sockopt::set_socket_linger;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,12 +15,12 @@ const CONNECTIONS_MAX: usize = 20_000;
 /// The first of two writes of a request.
 const HEAD_BYTES: usize = 4;
 
-/// How a request is written.
+/// The way in which a request is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteCase {
     /// Its bytes, the same both ways.
     pub message_bytes: u32,
-    /// In two writes: a head of 4 bytes, then the rest. A message of 4 bytes or less is in one.
+    /// True for two writes: a head of 4 bytes, then the rest. A message of 4 bytes or less is in one.
     pub two_writes: bool,
     /// Without Nagle's algorithm.
     pub nodelay: bool,
@@ -33,7 +33,7 @@ pub struct Connected {
     pub connect_ns: Vec<i64>,
     /// Time until its first request was answered.
     pub first_answer_ns: Vec<i64>,
-    /// From the first to the last.
+    /// The time from the first to the last.
     pub elapsed: Duration,
 }
 

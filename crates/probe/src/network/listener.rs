@@ -6,9 +6,9 @@
 //! [`Limits::connection`] for any connection. It sends no more than it was sent (see `protocol.rs`),
 //! keeps nothing, and runs nothing.
 
+use super::messages::{Over, Wire, ready};
 use super::peer::{NetworkError, PATIENCE};
 use super::protocol::{GREETING_BYTES, MESSAGE_BYTES_MAX, Role, STREAMS_MAX, Status, answer, read_greeting};
-use super::wire::{Over, Wire, ready};
 use rustix::event::{PollFd, PollFlags};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// Swallowed at once by a sink.
 const SINK_BYTES: usize = 256 << 10;
 
-/// What a peer may take.
+/// The limits of a peer.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Connections at the same time.
@@ -50,7 +50,7 @@ impl Default for Limits {
 /// A peer has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Visit {
-    /// Whose address.
+    /// The address.
     pub address: IpAddr,
 }
 
@@ -63,7 +63,7 @@ pub struct Listener {
     peers: Mutex<Peers>,
 }
 
-/// Who is being served, and by how many connections; and how many there are in all.
+/// The peer being served, with its number of connections; and the number of all connections.
 #[derive(Debug, Default)]
 struct Peers {
     served: Option<(IpAddr, usize)>,
@@ -81,7 +81,7 @@ impl Listener {
         Ok(Listener { socket, address, limits, peers: Mutex::default() })
     }
 
-    /// Where it listens: with the port that it got where any was asked for.
+    /// The address on which it listens: with the port that it got where any was asked for.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

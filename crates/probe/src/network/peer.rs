@@ -1,7 +1,7 @@
 //! The measuring side: connections to a listener, each for one purpose.
 
+use super::messages::{Over, Wire, open};
 use super::protocol::{Asked, GREETING_BYTES, NoGreeting, Role, Status, VERSION, greeting, read_answer};
-use super::wire::{Over, Wire, open};
 use plumb_model::fault::{Fault, HasFault};
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
@@ -14,13 +14,13 @@ use thiserror::Error;
 /// Longest wait for a connection, a whole answer, or room for a whole message.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Why there is no measuring with that peer.
+/// The reason why there is no measuring with that peer.
 #[derive(Debug, Error)]
 pub enum NetworkError {
     /// No listening on that address of this host.
     #[error("cannot listen on {address}")]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
         /// The kernel's word.
         source: std::io::Error,
@@ -28,7 +28,7 @@ pub enum NetworkError {
     /// No connection.
     #[error("no connection to {address}")]
     Connect {
-        /// Where to.
+        /// The address.
         address: SocketAddr,
         /// The kernel's word.
         source: std::io::Error,
@@ -36,13 +36,13 @@ pub enum NetworkError {
     /// Something else answers there.
     #[error("{address} is no `plumb probe network --listen`: it answers in another protocol, or not at all")]
     Foreign {
-        /// Where.
+        /// The address.
         address: SocketAddr,
     },
     /// Another version of Plumb listens there.
     #[error("{address} speaks version {got} of the probe's protocol, expected {VERSION}")]
     Version {
-        /// Where.
+        /// The address.
         address: SocketAddr,
         /// Its version.
         got: u16,
@@ -50,25 +50,25 @@ pub enum NetworkError {
     /// It serves somebody else.
     #[error("{address} is measuring with another peer")]
     Busy {
-        /// Where.
+        /// The address.
         address: SocketAddr,
     },
     /// It did not answer in time.
-    #[error("{address}: {} within {} s", words(*got_bytes), patience.as_secs_f64())]
+    #[error("{address}: {} within {} s", received_so_far(*got_bytes), patience.as_secs_f64())]
     Silent {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// What there was of the message.
+        /// The bytes of the message that came.
         got_bytes: usize,
-        /// How long it had.
+        /// The time that it had.
         patience: Duration,
     },
-    /// It sent back something else than it was sent.
+    /// The bytes that came back are not those that were sent.
     #[error("{address} answered message {number} of a connection with other bytes than it was sent")]
     Altered {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Which, from 1.
+        /// Its number, from 1.
         number: u64,
     },
     /// The flag that stops it was set.
@@ -77,7 +77,7 @@ pub enum NetworkError {
     /// It broke off.
     #[error("the connection to {address} broke off")]
     Broken {
-        /// Where.
+        /// The address.
         address: SocketAddr,
         /// The kernel's word.
         source: std::io::Error,
@@ -135,7 +135,7 @@ impl HasFault for NetworkError {
     }
 }
 
-fn words(got_bytes: usize) -> String {
+fn received_so_far(got_bytes: usize) -> String {
     match got_bytes {
         0 => "no answer".to_owned(),
         1 => "only 1 byte of a message went through".to_owned(),
@@ -168,12 +168,12 @@ impl<'a> Peer<'a> {
         Ok(Peer { address, patience, stop, hold })
     }
 
-    /// Where it is.
+    /// The peer's address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Until when the other side has time for a message that begins now.
+    /// The time until which the other side waits for a message that begins now.
     pub(super) fn until(&self, now: Instant) -> Instant {
         now + self.patience
     }
@@ -200,7 +200,7 @@ impl<'a> Peer<'a> {
         connect(self.address, role, self.patience, self.stop)
     }
 
-    /// What a connection that is over means.
+    /// The error for a connection that is over.
     pub(super) fn broken(&self, over: Over) -> NetworkError {
         let (address, patience) = (self.address, self.patience);
         match over {

@@ -26,7 +26,7 @@ pub const STREAMS_MAX: u32 = 64;
 pub(super) const GREETING_BYTES: usize = 20;
 const MAGIC: [u8; 8] = *b"PLUMBNET";
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Hold,
@@ -34,7 +34,7 @@ pub(super) enum Role {
     Echo { message_bytes: u32 },
 }
 
-/// What is asked for.
+/// The request of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) role: Role,
@@ -42,7 +42,7 @@ pub(super) struct Asked {
     pub(super) number: u32,
 }
 
-/// How a listener answers.
+/// The answer of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
     Welcome,
@@ -50,12 +50,12 @@ pub(super) enum Status {
     Busy,
 }
 
-/// Why 16 bytes are no greeting.
+/// The reason why 16 bytes are no greeting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoGreeting {
-    /// They are of another protocol.
+    /// The bytes are of another protocol.
     Foreign,
-    /// Of another version of this one.
+    /// The bytes are of another version of this one.
     Version(u16),
     /// A role, status or size that does not exist.
     Unknown,

@@ -1,4 +1,4 @@
-//! What the kernel says of a connection: `TCP_INFO` and the name of its congestion control.
+//! The kernel's own figures of a connection: `TCP_INFO` and the name of its congestion control.
 //!
 //! Fields are taken by their place in the kernel's `struct tcp_info` (include/uapi/linux/tcp.h), which only ever grows at its
 //! end: an older kernel returns fewer bytes, and what lies beyond them is absent.
@@ -8,7 +8,7 @@
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 
-/// What is taken of `struct tcp_info`.
+/// The part of `struct tcp_info` that is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TcpInfo {
     /// Largest segment that is sent.

@@ -1,9 +1,9 @@
 //! As much as goes through: streams that are kept full, counted by what the other side's kernel acknowledged.
 
+use super::messages::{LOOK, Over, Wire, went};
 use super::peer::{NetworkError, Peer};
 use super::protocol::Role;
 use super::socket::{TcpInfo, congestion_control, tcp_info};
-use super::wire::{LOOK, Over, Wire, went};
 use std::io::Write;
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -22,7 +22,7 @@ pub struct StreamCase {
     pub write_bytes: u32,
 }
 
-/// What went through.
+/// The bytes that went through.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flow {
     /// Bytes per second acknowledged in each slice, all streams; empty when the kernel does not tell.
@@ -31,7 +31,7 @@ pub struct Flow {
     pub sent_bytes: u64,
     /// Bytes that the other side says it read.
     pub received_bytes: u64,
-    /// What the kernel says of each connection before it ends.
+    /// The kernel's figures of each connection before it ends.
     pub tcp: Vec<TcpInfo>,
     /// Name of the congestion control.
     pub congestion_control: Option<String>,

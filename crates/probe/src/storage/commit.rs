@@ -1,30 +1,14 @@
-//! One commit: what writes and makes it last, and which file system has that way.
+//! The choice of a writer for each way to commit, and a first commit to see whether the file system has that way.
 
 use super::directory::Directory;
 use super::error::StorageError;
 use super::file::{self, FileWriter};
 use super::mapped::MappedWriter;
 use super::ring::RingWriter;
+use super::writer::{Failure, Writer};
 use plumb_model::probe::storage::{CommitCase, CommitMethod, Placement};
 use rustix::io::Errno;
 use std::time::Instant;
-
-/// What was tried, and the kernel's word against it.
-pub(super) type Failure = (&'static str, Errno);
-
-/// One file with its way to commit.
-pub(super) trait Writer: Send {
-    /// Goes on until a commit is done, and says when that one began: now, unless several are under way.
-    fn commit(&mut self, now: Instant) -> Result<Instant, Failure>;
-
-    /// Whether a file that grows has reached its limit.
-    fn is_full(&self) -> bool;
-
-    /// Waits for what is still under way.
-    fn settle(&mut self) -> Result<(), Failure> {
-        Ok(())
-    }
-}
 
 /// A writer with a file of its own, or why there is none.
 pub(super) fn writer(
@@ -44,7 +28,7 @@ pub(super) fn writer(
         },
         CommitMethod::Msync | CommitMethod::MapSync => {
             match MappedWriter::new(file, case, limit_bytes, seed)
-                .map_err(|(doing, errno)| directory.error(doing, errno))?
+                .map_err(|failure| directory.error(failure.doing, failure.errno))?
             {
                 Ok(writer) => Ok(Box::new(writer)),
                 Err(reason) => Err(reason),
@@ -55,7 +39,7 @@ pub(super) fn writer(
     Ok(writer)
 }
 
-/// One commit, to see whether the file system takes it: some refuse only then.
+/// Makes one commit, to see whether the file system takes it: some refuse only then.
 pub(super) fn tried(
     directory: &Directory,
     case: &CommitCase,
@@ -64,14 +48,14 @@ pub(super) fn tried(
     let outcome = writer.commit(Instant::now()).and_then(|_| writer.settle());
     match outcome {
         Ok(()) => Ok(Ok(())),
-        Err((_, Errno::INVAL)) if case.method.is_direct() => Ok(Err(format!(
+        Err(Failure { errno: Errno::INVAL, .. }) if case.method.is_direct() => Ok(Err(format!(
             "O_DIRECT takes whole blocks of the device, and {} bytes are none",
             case.block_bytes
         ))),
-        Err((_, Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS | Errno::SPIPE)) => {
+        Err(Failure { errno: Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS | Errno::SPIPE, .. }) => {
             Ok(Err("this file system does not have it".to_owned()))
         }
-        Err((doing, errno)) => Err(directory.error(doing, errno)),
+        Err(Failure { doing, errno }) => Err(directory.error(doing, errno)),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Threads that commit in one way, each to a file of its own, block by block.
 
-use super::commit::{Writer, renewed, tried, writer};
+use super::commit::{renewed, tried, writer};
 use super::directory::Directory;
 use super::error::StorageError;
-use super::pace::{LENGTHS_MAX, Pace, Window};
+use super::pace::{CommitWindow, LENGTHS_MAX, Pace};
 use super::recorder::{Account, CommitSample};
+use super::writer::Writer;
 use plumb_model::probe::storage::CommitCase;
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::AtomicBool;
@@ -20,7 +21,7 @@ pub struct Committers<'a> {
     writers: Vec<Box<dyn Writer>>,
 }
 
-/// What came of preparing committers.
+/// The result of preparing committers.
 pub enum Prepared<'a> {
     /// They can begin.
     Ready(Committers<'a>),
@@ -75,7 +76,7 @@ impl<'a> Committers<'a> {
         self.directory.check()?;
         let (directory, case, limit_bytes) = (self.directory, self.case, self.limit_bytes);
         let at_once = u64::from(case.committers) * u64::from(case.queue_depth);
-        let window = Window::new(length, self.writers.len());
+        let window = CommitWindow::new(length, self.writers.len());
         let block = Block {
             directory,
             pace: Pace { length, stop },
@@ -130,19 +131,19 @@ fn cpu_ns() -> u64 {
 
 type Renew<'a> = &'a dyn Fn() -> Result<Box<dyn Writer>, StorageError>;
 
-/// What the committers of a block have in common.
+/// The state that the committers of a block share.
 struct Block<'a> {
     directory: &'a Directory,
     pace: Pace<'a>,
     /// Fewest commits of the first committer, if there is time for them.
     turns_least: u64,
-    window: &'a Window,
-    /// Whether there is only one committer: then nobody goes on while its file is replaced, and that time does not count.
+    window: &'a CommitWindow,
+    /// True if there is only one committer: then nobody goes on while its file is replaced, and that time does not count.
     alone: bool,
 }
 
 impl Block<'_> {
-    /// One committer from its first commit until the block is over.
+    /// Commits from a committer's first commit until the block is over.
     fn commits(
         &self,
         writer: &mut Box<dyn Writer>,
@@ -164,8 +165,9 @@ impl Block<'_> {
                 }
                 before = now;
             }
-            let started =
-                writer.commit(before).map_err(|(doing, errno)| self.directory.error(doing, errno))?;
+            let started = writer
+                .commit(before)
+                .map_err(|failure| self.directory.error(failure.doing, failure.errno))?;
             let now = Instant::now();
             let at_ns = (now - began).saturating_sub(renewing).as_nanos() as u64;
             account.commit((now - started).as_nanos() as u64, at_ns, self.window);
@@ -181,13 +183,13 @@ impl Block<'_> {
             }
             before = now;
         }
-        writer.settle().map_err(|(doing, errno)| self.directory.error(doing, errno))?;
+        writer.settle().map_err(|failure| self.directory.error(failure.doing, failure.errno))?;
         let sample = account.end(self.window);
         Ok(CommitSample { cpu_ns: lead.map_or(0, |lead| lead.cpu_ns), ..sample })
     }
 }
 
-/// What the first committer has to do besides.
+/// The additional duties of the first committer.
 struct Lead {
     turns: u64,
     cpu_begin_ns: u64,
@@ -219,7 +221,7 @@ impl Lead {
 
 #[cfg(test)]
 mod tests {
-    use super::super::commit::Failure;
+    use super::super::writer::Failure;
     use super::*;
     use plumb_model::probe::storage::{CommitMethod, Placement};
     use std::sync::{Arc, Mutex};
@@ -261,7 +263,7 @@ mod tests {
     }
 
     impl OneAtATime {
-        fn of(spread: &'static [u64]) -> Self {
+        fn new(spread: &'static [u64]) -> Self {
             OneAtATime { spread, done: Arc::new(Mutex::new((0, Instant::now()))) }
         }
     }
@@ -317,7 +319,7 @@ mod tests {
     #[test]
     fn a_device_that_does_one_commit_at_a_time_is_not_made_faster_by_committers() {
         // 4 ms in the mean. Blocks are far shorter than the turns of 16 committers.
-        let device = OneAtATime::of(&[1, 2, 4, 9]);
+        let device = OneAtATime::new(&[1, 2, 4, 9]);
         for committers in [2, 4, 16] {
             let writers = (0..committers).map(|_| Box::new(device.clone()) as Box<dyn Writer>);
             let (rate, _) = rate(4, writers.collect(), 0);

@@ -21,7 +21,7 @@ const TAKES_NO_FILES: [i64; 7] =
 /// Files of a process beside those of the probe: standard streams, the program, directories, counters (ours).
 const OTHER_FILES: u64 = 32;
 
-/// Whether this process may have so many files of a probe open at once (getrlimit(2), RLIMIT_NOFILE).
+/// Checks that this process may have so many files of a probe open at once (getrlimit(2), RLIMIT_NOFILE).
 ///
 /// # Errors
 /// When it may not.
@@ -39,7 +39,7 @@ pub struct Directory {
     path: PathBuf,
     resolved: PathBuf,
     handle: Arc<OwnedFd>,
-    /// Whether files without names are synced as others are.
+    /// True if files without names are synced as others are.
     may_be_unnamed: bool,
     stop: Arc<AtomicBool>,
 }
@@ -53,7 +53,7 @@ impl Directory {
         let missing = || StorageError::NoSuchPath { path: path.to_owned() };
         let look = |errno| match errno {
             Errno::NOENT => missing(),
-            errno => StorageError::of(path, "look at it", errno),
+            errno => StorageError::from_errno(path, "look at it", errno),
         };
         let kind = FileType::from_raw_mode(rustix::fs::stat(path).map_err(look)?.st_mode);
         match kind {
@@ -65,11 +65,11 @@ impl Directory {
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::open(path, flags, Mode::empty())
-            .map_err(|errno| StorageError::of(path, "open the directory", errno))?;
+            .map_err(|errno| StorageError::from_errno(path, "open the directory", errno))?;
         let resolved = std::fs::canonicalize(path).map_err(|_| missing())?;
         refuse_by_error();
         let kind = rustix::fs::fstatfs(&handle)
-            .map_err(|errno| StorageError::of(path, "ask for the file system", errno))?
+            .map_err(|errno| StorageError::from_errno(path, "ask for the file system", errno))?
             .f_type;
         if TAKES_NO_FILES.contains(&kind) {
             return Err(StorageError::NoFiles { path: path.to_owned() });
@@ -86,7 +86,7 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Whose word ends also what takes long before the first block, the filling of files.
+    /// Sets the flag that also ends what takes long before the first block, the filling of files.
     pub fn stopped_by(mut self, stop: &Arc<AtomicBool>) -> Self {
         self.stop = Arc::clone(stop);
         self
@@ -116,7 +116,7 @@ impl Directory {
         Ok(space.f_bavail.saturating_mul(space.f_frsize))
     }
 
-    /// Whether it is still there: a directory that was removed has no links.
+    /// Checks that it is still there: a directory that was removed has no links.
     ///
     /// # Errors
     /// When it is gone.
@@ -153,7 +153,7 @@ impl Directory {
     }
 
     pub(super) fn error(&self, doing: &'static str, errno: Errno) -> StorageError {
-        StorageError::of(&self.path, doing, errno)
+        StorageError::from_errno(&self.path, doing, errno)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong with a directory that is probed, whose fault it is, and what to do next.
+//! The errors of a directory that is probed, whose fault each is, and what to do next.
 
 use plumb_model::fault::{Fault, HasFault};
 use rustix::io::Errno;
@@ -38,7 +38,7 @@ pub enum StorageError {
     NotAllowed {
         /// As given.
         path: PathBuf,
-        /// What was tried.
+        /// The action that was tried.
         doing: &'static str,
     },
     /// Mounted read-only, or made so by the kernel after an error.
@@ -62,7 +62,7 @@ pub enum StorageError {
     Full {
         /// As given.
         path: PathBuf,
-        /// What was tried.
+        /// The action that was tried.
         doing: &'static str,
     },
     /// This user's quota ran out.
@@ -70,7 +70,7 @@ pub enum StorageError {
     Quota {
         /// As given.
         path: PathBuf,
-        /// What was tried.
+        /// The action that was tried.
         doing: &'static str,
     },
     /// The directory was there and is gone.
@@ -84,7 +84,7 @@ pub enum StorageError {
     Device {
         /// As given.
         path: PathBuf,
-        /// What was tried.
+        /// The action that was tried.
         doing: &'static str,
         /// The kernel's word.
         errno: Errno,
@@ -94,7 +94,7 @@ pub enum StorageError {
     Other {
         /// As given.
         path: PathBuf,
-        /// What was tried.
+        /// The action that was tried.
         doing: &'static str,
         /// The kernel's word.
         errno: Errno,
@@ -104,7 +104,7 @@ pub enum StorageError {
     NothingMeasured {
         /// As given.
         path: PathBuf,
-        /// Why not, way by way.
+        /// The reasons, way by way.
         reasons: String,
     },
     /// The limit of open files is too low for the plan.
@@ -126,8 +126,8 @@ pub enum StorageError {
 }
 
 impl StorageError {
-    /// What the kernel's refusal of an action in a directory means.
-    pub(crate) fn of(path: &std::path::Path, doing: &'static str, errno: Errno) -> Self {
+    /// The error for the kernel's refusal of an action in a directory.
+    pub(crate) fn from_errno(path: &std::path::Path, doing: &'static str, errno: Errno) -> Self {
         let path = path.to_owned();
         match errno {
             Errno::NOENT | Errno::STALE => StorageError::Vanished { path },
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn every_refusal_of_the_kernel_is_named_with_path_and_action() {
-        let error = |errno| StorageError::of(Path::new("/srv/log"), "sync a file", errno).to_string();
+        let error = |errno| StorageError::from_errno(Path::new("/srv/log"), "sync a file", errno).to_string();
         assert_eq!(
             error(Errno::IO),
             "/srv/log: the storage failed to sync a file: Input/output error (os error 5)"

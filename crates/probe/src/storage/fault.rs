@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
 static PAGE_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// What this thread stores to: first byte and the one behind the last. Without destructors, so that a handler may read them;
-    /// atomic not for other threads but for that handler.
+    /// The range that this thread stores to: first byte and the one behind the last. Without destructors, so that a handler may
+    /// read them; atomic not for other threads but for that handler.
     static FIRST: AtomicUsize = const { AtomicUsize::new(0) };
     static END: AtomicUsize = const { AtomicUsize::new(0) };
     static FAILED: AtomicBool = const { AtomicBool::new(false) };

@@ -1,10 +1,10 @@
 //! Commits by the calls that files have: write, then one of the syncs, or a file whose writes sync by themselves.
 
 use super::buffer::Buffer;
-use super::commit::{Failure, Writer};
 use super::directory::Directory;
 use super::error::StorageError;
 use super::left_over::ProbeFile;
+use super::writer::{Failure, Writer};
 use plumb_model::probe::storage::{CommitCase, CommitMethod, Placement};
 use rustix::fs::{Advice, Mode, OFlags};
 use rustix::io::Errno;
@@ -12,8 +12,8 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::time::Instant;
 
-/// Each write as good as followed by fdatasync(2). rustix's flag of this name is O_SYNC, as good as fsync(2): with it every
-/// overwriting write is a transaction of the file system's journal more.
+/// The flag that makes each write as good as followed by fdatasync(2). rustix's flag of this name is O_SYNC, as good as fsync(2):
+/// with it every overwriting write is a transaction of the file system's journal more.
 const DSYNC: OFlags = OFlags::from_bits_retain(libc::O_DSYNC.cast_unsigned());
 
 /// Fewest bytes of a write when a file is filled before the measuring: a page of most machines.
@@ -48,7 +48,7 @@ pub(super) fn open(
         (Placement::Append, false) => directory.file(OFlags::empty())?,
         (Placement::Overwrite, dsync) => {
             let file = directory.file(OFlags::empty())?;
-            fill(directory, &file, (limit_bytes, case.block_bytes), seed)?;
+            fill(directory, &file, limit_bytes, case.block_bytes, seed)?;
             // Only now: with the flag each write of the filling would be a commit, minutes of them on a slow device.
             match if dsync { reopened(&file).map(|other| file.reopened(other)) } else { Ok(file) } {
                 Ok(file) => file,
@@ -100,7 +100,8 @@ fn reopened(file: &File) -> Result<File, Errno> {
 fn fill(
     directory: &Directory,
     file: &File,
-    (bytes, block_bytes): (u64, u64),
+    bytes: u64,
+    block_bytes: u64,
     seed: u64,
 ) -> Result<(), StorageError> {
     let mut buffer = Buffer::new(block_bytes.max(FILL_BYTES_MIN) as usize, seed ^ 0xf111);
@@ -139,7 +140,8 @@ impl FileWriter {
 
 impl Writer for FileWriter {
     fn commit(&mut self, now: Instant) -> Result<Instant, Failure> {
-        write_all(&self.file, self.buffer.next(), self.offset).map_err(|errno| ("write to a file", errno))?;
+        write_all(&self.file, self.buffer.next(), self.offset)
+            .map_err(|errno| Failure::new("write to a file", errno))?;
         let synced = match self.method {
             CommitMethod::Fsync | CommitMethod::Direct => rustix::fs::fsync(&*self.file),
             CommitMethod::Fdatasync => rustix::fs::fdatasync(&*self.file),
@@ -147,7 +149,7 @@ impl Writer for FileWriter {
             // The write itself is the commit.
             _ => Ok(()),
         };
-        synced.map_err(|errno| ("sync a file", errno))?;
+        synced.map_err(|errno| Failure::new("sync a file", errno))?;
         self.offset += self.block_bytes;
         if self.placement == Placement::Overwrite && self.offset + self.block_bytes > self.limit_bytes {
             self.offset = 0;
@@ -199,7 +201,7 @@ mod tests {
         let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
         let directory = Directory::open(place.path()).unwrap().stopped_by(&stop);
         let file = directory.file(OFlags::empty()).unwrap();
-        fill(&directory, &file, (1 << 40, 4096), 0).unwrap();
+        fill(&directory, &file, 1 << 40, 4096, 0).unwrap();
         assert_eq!(file.metadata().unwrap().len(), 0);
     }
 

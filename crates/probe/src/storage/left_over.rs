@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How the names of all files of a probe begin.
+/// The beginning of the names of all files of a probe.
 const NAME: &str = ".plumb-probe-";
 /// Times that a name is tried: another probe's process may have the same number in its name space, and one that looks for
 /// left-over files may take a new one for such.

@@ -7,10 +7,10 @@
 #![expect(unsafe_code, reason = "mapped memory is a pointer, and cache lines are flushed by instructions")]
 
 use super::buffer::Buffer;
-use super::commit::{Failure, Writer};
 use super::fault::failed_in;
 use super::flush::Flush;
 use super::left_over::ProbeFile;
+use super::writer::{Failure, Writer};
 use plumb_model::probe::storage::{CommitCase, CommitMethod};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync, munmap};
@@ -30,7 +30,7 @@ pub(super) struct MappedWriter {
     how: How,
     /// Open as long as it is mapped, so that it keeps its name where it has one.
     _file: ProbeFile,
-    /// Where a page could not be had there is memory of nobody from then on.
+    /// The failure to get a page; from then on nothing backs that memory.
     failed: Option<Failure>,
 }
 
@@ -83,7 +83,7 @@ impl MappedWriter {
             Err(Errno::NODEV | Errno::OPNOTSUPP) => {
                 Ok(Err("this file system maps no files to write".to_owned()))
             }
-            Err(errno) => Err(("map a file", errno)),
+            Err(errno) => Err(Failure::new("map a file", errno)),
         }
     }
 }
@@ -97,7 +97,7 @@ impl Writer for MappedWriter {
         // SAFETY: offset and block lie within the mapping, which nobody else uses; the buffer is no part of it.
         let store = || unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) };
         if failed_in(self.memory, mapped_bytes, store) {
-            self.failed = Some(("store to a mapped file", Errno::IO));
+            self.failed = Some(Failure::new("store to a mapped file", Errno::IO));
         }
         if let Some(failure) = self.failed {
             return Err(failure);
@@ -109,14 +109,14 @@ impl Writer for MappedWriter {
                 let page = self.memory.wrapping_byte_add(start as usize);
                 // SAFETY: the pages lie within the mapping.
                 unsafe { msync(page, len, MsyncFlags::SYNC) }
-                    .map_err(|errno| ("sync a mapped file", errno))?;
+                    .map_err(|errno| Failure::new("sync a mapped file", errno))?;
             }
             How::Flush(flush) => {
                 let len = bytes.len();
                 // SAFETY: the block lies within the mapping.
                 let flush = || unsafe { flush.range(place, len) };
                 if failed_in(self.memory, mapped_bytes, flush) {
-                    let failure = ("flush a mapped file", Errno::IO);
+                    let failure = Failure::new("flush a mapped file", Errno::IO);
                     self.failed = Some(failure);
                     return Err(failure);
                 }
@@ -185,7 +185,7 @@ mod tests {
         file.set_len(0).unwrap();
         for _ in 0..3 {
             match writer.commit(Instant::now()) {
-                Err(failure) => assert_eq!(failure, ("store to a mapped file", Errno::IO)),
+                Err(failure) => assert_eq!(failure, Failure::new("store to a mapped file", Errno::IO)),
                 Ok(_) => panic!("it was stored"),
             }
         }

@@ -1,4 +1,4 @@
-//! How long a block goes on, and who may end it.
+//! The length of a block, and the ways to end it early.
 
 use super::error::StorageError;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -25,7 +25,7 @@ impl Pace<'_> {
         (self.length / WARM_UP_SHARE).min(WARM_UP_MAX)
     }
 
-    /// Whether a phase of this length that began then is over.
+    /// True if a phase of this length that began then is over.
     pub(super) fn is_over(&self, began: Instant, now: Instant, length: Duration) -> bool {
         now.duration_since(began) >= length || self.is_stopped()
     }
@@ -35,7 +35,7 @@ impl Pace<'_> {
     }
 }
 
-/// Not yet.
+/// The time that stands for "not yet".
 const NEVER: u64 = u64::MAX;
 
 /// The one time over which the commits of all committers of a block are counted, in nanoseconds since they were let go.
@@ -46,7 +46,7 @@ const NEVER: u64 = u64::MAX;
 /// commits end together (Palm's inversion formula; over many blocks, Wald's equation). A time cut out by the clock would
 /// count the commit under way at its end, or would not, and on a slow device that is most of what there is.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(super) struct CommitWindow {
     length_ns: u64,
     begin_ns: AtomicU64,
     end_ns: AtomicU64,
@@ -55,9 +55,9 @@ pub(super) struct Window {
     over: AtomicBool,
 }
 
-impl Window {
+impl CommitWindow {
     pub(super) fn new(length: Duration, committers: usize) -> Self {
-        Window {
+        CommitWindow {
             length_ns: length.as_nanos() as u64,
             begin_ns: AtomicU64::new(NEVER),
             end_ns: AtomicU64::new(NEVER),
@@ -66,7 +66,7 @@ impl Window {
         }
     }
 
-    /// One committer more has done its warm-up.
+    /// Counts one committer more that has done its warm-up.
     pub(super) fn warmed(&self) {
         self.cold.fetch_sub(1, Ordering::AcqRel);
     }
@@ -84,7 +84,7 @@ impl Window {
         self.give_up();
     }
 
-    /// Nobody goes on; without an end nothing was measured.
+    /// Ends the block for all; without an end nothing was measured.
     pub(super) fn give_up(&self) {
         self.over.store(true, Ordering::Release);
     }
@@ -93,12 +93,12 @@ impl Window {
         self.over.load(Ordering::Acquire)
     }
 
-    /// When it began.
+    /// The time at which it began.
     pub(super) fn began(&self) -> Option<u64> {
         Some(self.begin_ns.load(Ordering::Acquire)).filter(|begin| *begin != NEVER)
     }
 
-    /// From when on it may be over. Before that, what has ended since its begin is in it for certain.
+    /// The earliest time at which it may be over. What ended between its begin and this time is certainly in it.
     pub(super) fn may_end(&self) -> Option<u64> {
         self.began().map(|begin| begin.saturating_add(self.length_ns))
     }
@@ -109,7 +109,7 @@ impl Window {
         Some((self.began()?, end))
     }
 
-    /// What one of several does, whose failure ends the block for all.
+    /// Runs one of several threads, whose failure ends the block for all.
     pub(super) fn guarded<T>(
         &self,
         work: impl FnOnce() -> Result<T, StorageError>,

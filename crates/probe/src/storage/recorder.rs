@@ -1,20 +1,20 @@
-//! What a committer notes of its commits: their times, and the seconds.
+//! A committer's records of its commits: their times, and the seconds.
 
-use super::pace::Window;
+use super::pace::CommitWindow;
 use plumb_model::probe::storage::CommitSecond;
 use plumb_stats::histogram::Histogram;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What all committers of a block measured, over one time that is the same for all.
+/// The measurements of all committers of a block, over one time that is the same for all.
 #[derive(Debug, Clone)]
 pub struct CommitSample {
     /// Times of the commits that ended in that time.
     pub times: Histogram,
-    /// That time: from the end of one commit of the first committer to the end of a later one of it. One committer's time
+    /// The measured time: from the end of one commit of the first committer to the end of a later one of it. One committer's time
     /// stands still while a full file is replaced.
     pub elapsed_ns: u64,
-    /// That time second by second.
+    /// The measured time second by second.
     pub seconds: Vec<CommitSecond>,
     /// Processor time of this process meanwhile.
     pub cpu_ns: u64,
@@ -23,7 +23,7 @@ pub struct CommitSample {
 }
 
 impl CommitSample {
-    /// Nothing measured yet.
+    /// A sample in which nothing is measured yet.
     pub fn empty() -> Self {
         CommitSample { times: Histogram::new(), elapsed_ns: 0, seconds: Vec::new(), cpu_ns: 0, made: 0 }
     }
@@ -79,7 +79,7 @@ impl Account {
     }
 
     /// Notes a commit that took so long and ended then.
-    pub(super) fn commit(&mut self, took_ns: u64, at_ns: u64, window: &Window) {
+    pub(super) fn commit(&mut self, took_ns: u64, at_ns: u64, window: &CommitWindow) {
         self.sample.made += 1;
         self.open.push((at_ns, took_ns));
         match (window.began(), window.may_end()) {
@@ -88,8 +88,8 @@ impl Account {
         }
     }
 
-    /// What ended in the time that counts.
-    pub(super) fn end(mut self, window: &Window) -> CommitSample {
+    /// The commits that ended in the measured time.
+    pub(super) fn end(mut self, window: &CommitWindow) -> CommitSample {
         if let Some((begin, end)) = window.both() {
             self.settle(begin, end);
             self.sample.elapsed_ns = end - begin;
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn only_commits_that_end_in_the_time_that_counts_are_counted_and_the_rate_is_over_it() {
-        let window = Window::new(Duration::from_secs(2), 2);
+        let window = CommitWindow::new(Duration::from_secs(2), 2);
         let (mut first, mut second) = (Account::new(), Account::new());
         first.commit(900, 900, &window);
         // It ended after the begin, and its committer had not heard of that.
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_block_without_an_end_says_nothing() {
-        let window = Window::new(Duration::from_secs(1), 1);
+        let window = CommitWindow::new(Duration::from_secs(1), 1);
         let mut account = Account::new();
         window.begin(5);
         account.commit(3, 9, &window);

@@ -10,8 +10,8 @@
 )]
 
 use super::buffer::Buffer;
-use super::commit::{Failure, Writer};
 use super::left_over::ProbeFile;
+use super::writer::{Failure, Writer};
 use io_uring::{IoUring, opcode, squeue, types};
 use plumb_model::probe::storage::{CommitCase, Placement};
 use rustix::io::Errno;
@@ -22,7 +22,7 @@ use std::time::Instant;
 /// A file with its ring. The fields that the kernel reads from come after the ring, so that they are dropped after it.
 pub(super) struct RingWriter {
     ring: IoUring,
-    /// Whether only a write that went wrong has a completion, and then its sync has none.
+    /// True if only a write that failed has a completion; its sync then has none.
     writes_are_silent: bool,
     slots: Vec<Slot>,
     free: Vec<usize>,
@@ -103,7 +103,7 @@ impl RingWriter {
             // the slot is not free before, and dropping the writer waits for them.
             let pushed = unsafe { self.ring.submission().push_multiple(&[write, sync]) };
             // The ring has two entries for each slot, and the slot was free.
-            pushed.map_err(|_| ("submit a commit", Errno::AGAIN))?;
+            pushed.map_err(|_| Failure::new("submit a commit", Errno::AGAIN))?;
             self.offset += self.block_bytes;
             if self.placement == Placement::Overwrite && !self.has_room() {
                 self.offset = 0;
@@ -117,7 +117,10 @@ impl RingWriter {
         while self.done.is_empty() && self.under_way() > 0 {
             match self.ring.submit_and_wait(1) {
                 Err(error) if error.kind() != std::io::ErrorKind::Interrupted => {
-                    return Err(("wait for a commit", Errno::from_io_error(&error).unwrap_or(Errno::IO)));
+                    return Err(Failure::new(
+                        "wait for a commit",
+                        Errno::from_io_error(&error).unwrap_or(Errno::IO),
+                    ));
                 }
                 _ => self.reap()?,
             }
@@ -132,9 +135,11 @@ impl RingWriter {
             let result = completion.result();
             if !is_sync {
                 slot.failed = match u64::try_from(result) {
-                    Err(_) => Some(("write to a file", Errno::from_raw_os_error(-result))),
+                    Err(_) => Some(Failure::new("write to a file", Errno::from_raw_os_error(-result))),
                     // Less than asked for and no reason: there is no room.
-                    Ok(taken) if taken < self.block_bytes => Some(("write to a file", Errno::NOSPC)),
+                    Ok(taken) if taken < self.block_bytes => {
+                        Some(Failure::new("write to a file", Errno::NOSPC))
+                    }
                     Ok(_) => None,
                 };
                 if let Some(failure) = slot.failed.filter(|_| self.writes_are_silent) {
@@ -148,7 +153,7 @@ impl RingWriter {
             match (slot.failed, result) {
                 (Some(failure), _) => return Err(failure),
                 (None, result) if result < 0 => {
-                    return Err(("sync a file", Errno::from_raw_os_error(-result)));
+                    return Err(Failure::new("sync a file", Errno::from_raw_os_error(-result)));
                 }
                 (None, _) => self.done.push_back(slot.began),
             }
@@ -172,7 +177,7 @@ impl Writer for RingWriter {
             self.submit(now)?;
             self.wait()?;
         }
-        self.done.pop_front().ok_or(("wait for a commit", Errno::IO))
+        self.done.pop_front().ok_or(Failure::new("wait for a commit", Errno::IO))
     }
 
     fn is_full(&self) -> bool {
@@ -266,7 +271,7 @@ mod tests {
                 return;
             };
             writer.writes_are_silent &= !older;
-            assert_eq!(writer.commit(Instant::now()), Err(("write to a file", Errno::BADF)));
+            assert_eq!(writer.commit(Instant::now()), Err(Failure::new("write to a file", Errno::BADF)));
         }
     }
 

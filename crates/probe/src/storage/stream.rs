@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// What is written and synced at a time while the file to be read is made: small enough for the slowest disk.
+/// Bytes written and synced at a time while the file to be read is made: small enough for the slowest disk.
 const STEP_BYTES: u64 = 8 << 20;
 /// Longest that making that file goes on, and the most that it gets (ours: seconds of reading on most disks).
 const MAKING_MAX: Duration = Duration::from_secs(1);
@@ -30,7 +30,7 @@ pub struct Streams<'a> {
     limit_bytes: u64,
     readable: ProbeFile,
     readable_bytes: u64,
-    /// What the device took while the file was made.
+    /// The rate at which the device took the file while it was made.
     synced_bytes_per_s: f64,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Streams<'a> {
         Ok(Streams { directory, limit_bytes, readable, readable_bytes: bytes, synced_bytes_per_s })
     }
 
-    /// One block of so long, or less where a file has its limit. The words why not, where the file system refuses it.
+    /// Runs one block of so long, or less where a file has its limit. Gives the reason where the file system refuses it.
     ///
     /// # Errors
     /// When a call fails.

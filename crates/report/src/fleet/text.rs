@@ -3,7 +3,7 @@
 
 use super::{figures, group, outcome, p, ratio, span, verdict, words};
 use crate::number::{ABSENT, count, counted, percent};
-use crate::size_text::{self, Body, Column, Section, Sheet};
+use crate::sheet::{self, Body, Column, Section, Sheet};
 use crate::text::TextStyle;
 use plumb_model::fleet::{FleetDay, FleetGroup, FleetResult, Surge};
 
@@ -48,12 +48,12 @@ pub fn render(result: &FleetResult, style: TextStyle) -> String {
     if !result.exclusions.is_empty() {
         sections.push(section("Left out or mended", "", exclusions(result)));
     }
-    sections.push(section("Figures", &super::caution(result), pairs(figures(result))));
+    let mut answer = vec![section("Figures", &super::caution(result), pairs(figures(result)))];
     if !result.caveats.is_empty() {
-        sections.push(section("Before relying on it", "", Body::Sentences(result.caveats.clone())));
+        answer.push(Section::sentences("Before relying on it", "", result.caveats.clone()));
     }
-    sections.push(section("In short", "", Body::Sentences(result.summary.clone())));
-    size_text::render(&Sheet { title, sections, ..Sheet::default() }, style)
+    answer.push(Section::sentences("In short", "", result.summary.clone()));
+    sheet::text::render(&Sheet { title, sections, answer, ..Sheet::default() }, style)
 }
 
 fn section(heading: &str, meaning: &str, body: Body) -> Section {

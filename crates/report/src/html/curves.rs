@@ -67,14 +67,13 @@ pub(super) fn view(steps: &[StepResult], of: Pick<Distribution>) -> Option<Curve
     let curves = || steps.iter().map(|step| &of(step).curve);
     let scale = LogScale::around(curves().flatten().map(|(_, ns)| *ns as f64))?;
     let nines = curves().flatten().map(|(q, _)| nines_of(*q)).fold(1.0, f64::max);
-    let place = |q: f64, ns: f64| (nines_of(q) / nines, 1.0 - scale.share(ns));
+    let place = |q: f64, ns: f64| Place { x: nines_of(q) / nines, y: 1.0 - scale.share(ns) };
     let mut lines: Vec<Curve> = Vec::new();
-    let mut ends: Vec<(usize, f64, f64)> = Vec::new();
+    let mut ends: Vec<End> = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         let latency = of(step);
         let Some((q, ns)) = latency.curve.last() else { continue };
-        let (x, y) = place(*q, *ns as f64);
-        ends.push((lines.len(), x, y));
+        ends.push(End { line: lines.len(), at: place(*q, *ns as f64) });
         let key = Key::new(index, step);
         let shown = [
             (0.5, "p50", latency.p50_ns),
@@ -84,7 +83,7 @@ pub(super) fn view(steps: &[StepResult], of: Pick<Distribution>) -> Option<Curve
         ];
         let markers = shown.into_iter().filter_map(|(q, name, ns)| {
             let ns = ns? as f64;
-            let (x, y) = place(q, ns);
+            let Place { x, y } = place(q, ns);
             Some(Marker {
                 x: percent(x),
                 y: percent(y),
@@ -99,9 +98,9 @@ pub(super) fn view(steps: &[StepResult], of: Pick<Distribution>) -> Option<Curve
             key,
         });
     }
-    for (line, x, y) in apart(ends) {
-        lines[line].label_x = percent(x);
-        lines[line].label_y = percent(y);
+    for End { line, at } in apart(ends) {
+        lines[line].label_x = percent(at.x);
+        lines[line].label_y = percent(at.y);
     }
     Some(Curves {
         x_ticks: QUANTILES
@@ -127,23 +126,38 @@ fn nines_of(q: f64) -> f64 {
     -(1.0 - q).max(1e-9).log10()
 }
 
-fn points(places: impl Iterator<Item = (f64, f64)>) -> String {
+fn points(places: impl Iterator<Item = Place>) -> String {
     let mut out = String::new();
-    for (x, y) in places {
+    for Place { x, y } in places {
         // Writing to a String cannot fail.
         let _ = write!(out, "{:.1},{:.1} ", x * 1000.0, y * 1000.0);
     }
     out.trim_end().to_owned()
 }
 
+/// A place in a plot: shares of its width from the left and of its height from the top.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) x: f64,
+    pub(super) y: f64,
+}
+
+/// Where a line ends, and its number stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    /// The line's index.
+    pub(super) line: usize,
+    pub(super) at: Place,
+}
+
 /// Moves numbers of curves that end near each other apart, each group around where it belongs.
-pub(super) fn apart(mut ends: Vec<(usize, f64, f64)>) -> Vec<(usize, f64, f64)> {
-    ends.sort_by(|a, b| a.1.total_cmp(&b.1));
-    for neighbours in ends.chunk_by_mut(|a, b| (a.1 - b.1).abs() < 0.06) {
-        neighbours.sort_by(|a, b| a.2.total_cmp(&b.2));
-        let wanted: Vec<f64> = neighbours.iter().map(|end| end.2).collect();
+pub(super) fn apart(mut ends: Vec<End>) -> Vec<End> {
+    ends.sort_by(|a, b| a.at.x.total_cmp(&b.at.x));
+    for neighbours in ends.chunk_by_mut(|a, b| (a.at.x - b.at.x).abs() < 0.06) {
+        neighbours.sort_by(|a, b| a.at.y.total_cmp(&b.at.y));
+        let wanted: Vec<f64> = neighbours.iter().map(|end| end.at.y).collect();
         for (end, y) in neighbours.iter_mut().zip(spread(&wanted)) {
-            end.2 = y;
+            end.at.y = y;
         }
     }
     ends
@@ -191,8 +205,9 @@ mod tests {
 
     #[test]
     fn numbers_of_curves_that_end_together_do_not_cover_each_other() {
-        let moved = apart(vec![(0, 1.0, 0.99), (1, 1.0, 0.98), (2, 1.0, 0.985), (3, 0.5, 0.98)]);
-        let mut ys: Vec<f64> = moved.iter().filter(|end| end.1 == 1.0).map(|end| end.2).collect();
+        let ends = (0..).zip([(1.0, 0.99), (1.0, 0.98), (1.0, 0.985), (0.5, 0.98)]);
+        let moved = apart(ends.map(|(line, (x, y))| End { line, at: Place { x, y } }).collect());
+        let mut ys: Vec<f64> = moved.iter().filter(|end| end.at.x == 1.0).map(|end| end.at.y).collect();
         ys.sort_by(f64::total_cmp);
         assert!(ys.windows(2).all(|pair| pair[1] - pair[0] > LABEL_GAP * 0.99), "{ys:?}");
         assert!(ys.iter().all(|y| *y <= 1.0), "{ys:?}");

@@ -4,7 +4,7 @@ use super::Key;
 use super::grid::Grid;
 use super::scale::{linear_ticks, percent};
 use crate::number::{count, counted, plain};
-use crate::queues;
+use crate::queues::{self, StepQueue};
 use plumb_model::document::RunDocument;
 use plumb_model::queue::{QueueLevel, QueueResult};
 use std::fmt::Write;
@@ -34,8 +34,8 @@ pub(super) struct QueueChart {
 /// None where no step shows a queue.
 pub(super) fn view(document: &RunDocument) -> Option<QueueView> {
     let all = queues::all(document);
-    let most = all.iter().map(|(.., queue)| queue.longest).fold(1.0, f64::max);
-    let rows = all.iter().map(|(index, step, queue)| {
+    let most = all.iter().map(|of| of.queue.longest).fold(1.0, f64::max);
+    let rows = all.iter().map(|StepQueue { index, step, queue }| {
         let name = format!("#{} {}", index + 1, step.name);
         std::iter::once(name).chain(queues::cells(queue)).collect()
     });
@@ -51,8 +51,8 @@ pub(super) fn view(document: &RunDocument) -> Option<QueueView> {
             numeric: true,
             ..Grid::default()
         },
-        full: all.iter().filter_map(|(index, _, queue)| Some((index + 1, queues::full(queue)?))).collect(),
-        charts: all.iter().map(|(index, step, queue)| chart(Key::new(*index, step), queue, most)).collect(),
+        full: all.iter().filter_map(|of| Some((of.index + 1, queues::full(of.queue)?))).collect(),
+        charts: all.iter().map(|of| chart(Key::new(of.index, of.step), of.queue, most)).collect(),
         y_ticks: linear_ticks(most, 3.0)
             .into_iter()
             .map(|messages| (percent(1.0 - messages / most), plain(messages)))

@@ -2,7 +2,7 @@
 //! same axis, where more clients stop helping, where the rate falls and where it begins to vary, with their intervals.
 
 use super::Key;
-use super::curves::apart;
+use super::curves::{End, Place, apart};
 use super::rates::messages;
 use super::scale::{linear_ticks, percent};
 use crate::number::plain;
@@ -83,12 +83,12 @@ pub(super) fn view(sweeps: &[SweepResult]) -> Option<SweepChart> {
     }
     let scale = Scale { most: most * 1.04, ..scale };
     let mut lines: Vec<Line> = shown.iter().map(|(index, line)| view_line(*index, line, scale)).collect();
-    let ends = shown.iter().enumerate().filter_map(|(place, (_, line))| {
+    let ends = shown.iter().enumerate().filter_map(|(index, (_, line))| {
         let last = line.points.last()?;
-        Some((place, scale.x(last.clients), scale.y(last, last.per_s)))
+        Some(End { line: index, at: Place { x: scale.x(last.clients), y: scale.y(last, last.per_s) } })
     });
-    for (place, x, y) in apart(ends.collect()) {
-        (lines[place].label_x, lines[place].label_y) = (percent(x), percent(y));
+    for End { line, at } in apart(ends.collect()) {
+        (lines[line].label_x, lines[line].label_y) = (percent(at.x), percent(at.y));
     }
     let y_unit = if one_size { 1.0 } else { 1e6 };
     Some(SweepChart {

@@ -36,15 +36,12 @@ pub(super) fn files(handed: &Handed, settings: &[Setting]) -> Vec<InstallFile> {
         if of_role.is_empty() {
             continue;
         }
-        let word = owner.word();
+        let word = role.word();
         files.push(InstallFile::plain(
             &format!("librdkafka/{word}.properties"),
-            librdkafka(handed, (role, word), &of_role),
+            librdkafka(handed, role, &of_role),
         ));
-        files.push(InstallFile::plain(
-            &format!("java/{word}.properties"),
-            for_java(handed, (role, word), &of_role),
-        ));
+        files.push(InstallFile::plain(&format!("java/{word}.properties"), for_java(handed, role, &of_role)));
     }
     files
 }
@@ -57,15 +54,18 @@ fn asked<'d>(handed: &Handed<'d>, role: Role) -> (&'d Properties, &'d Properties
     }
 }
 
-fn librdkafka(handed: &Handed, (role, word): (Role, &str), differing: &[&Setting]) -> String {
+fn librdkafka(handed: &Handed, role: Role, differing: &[&Setting]) -> String {
     let client = match handed.won.plan.driver {
         Driver::Librdkafka => "measured with librdkafka itself",
         Driver::Wire => {
             "measured with Plumb's wire driver, not with librdkafka: hold both against each other there before you rely on it"
         }
     };
-    let mut text =
-        comment(&format!("Settings of the {word} of \"{}\", for librdkafka; {client}.", handed.winner.step));
+    let mut text = comment(&format!(
+        "Settings of the {} of \"{}\", for librdkafka; {client}.",
+        role.word(),
+        handed.winner.step
+    ));
     for (key, value) in asked(handed, role).0 {
         text.push_str(&was(differing, key));
         text.push_str(&line(key, value));
@@ -74,10 +74,11 @@ fn librdkafka(handed: &Handed, (role, word): (Role, &str), differing: &[&Setting
     text + &connection(handed)
 }
 
-fn for_java(handed: &Handed, (role, word): (Role, &str), differing: &[&Setting]) -> String {
+fn for_java(handed: &Handed, role: Role, differing: &[&Setting]) -> String {
     let mut text = comment(&format!(
-        "Settings of the {word} of \"{}\", for Kafka's Java client. Another client was measured: hold both settings against each \
+        "Settings of the {} of \"{}\", for Kafka's Java client. Another client was measured: hold both settings against each \
          other there before you rely on it.",
+        role.word(),
         handed.winner.step
     ));
     let (asked, read) = asked(handed, role);

@@ -9,6 +9,15 @@ pub(super) enum Role {
     Consumer,
 }
 
+impl Role {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Role::Producer => "producer",
+            Role::Consumer => "consumer",
+        }
+    }
+}
+
 /// What Java has for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Java {

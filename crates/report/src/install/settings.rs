@@ -70,13 +70,13 @@ pub(crate) fn settings(handed: &Handed) -> Vec<Setting> {
     let (won, against) = (handed.won, handed.against);
     let mut found = differing(
         Owner::Producer,
-        (&won.plan.producer, &won.result.effective.producer),
-        (&against.plan.producer, &against.result.effective.producer),
+        &Values { asked: &won.plan.producer, read: &won.result.effective.producer },
+        &Values { asked: &against.plan.producer, read: &against.result.effective.producer },
     );
     found.extend(differing(
         Owner::Consumer,
-        (&won.plan.consumer, &won.result.effective.consumer),
-        (&against.plan.consumer, &against.result.effective.consumer),
+        &Values { asked: &won.plan.consumer, read: &won.result.effective.consumer },
+        &Values { asked: &against.plan.consumer, read: &against.result.effective.consumer },
     ));
     found.extend(of_topic(handed));
     found.extend(of_cluster(handed));
@@ -93,19 +93,24 @@ pub(crate) fn settings(handed: &Handed) -> Vec<Setting> {
     found
 }
 
-/// Keys that either asks for, with the values that were read back where one does not ask.
-fn differing(
-    owner: Owner,
-    (asked, read): (&Properties, &Properties),
-    (asked_before, read_before): (&Properties, &Properties),
-) -> Vec<Setting> {
-    let keys: BTreeSet<&String> = asked.keys().chain(asked_before.keys()).collect();
-    let rows = keys.into_iter().map(|key| Setting {
-        owner,
-        key: key.clone(),
-        was: property(asked_before, key).or_else(|| property(read_before, key)).cloned(),
-        now: property(asked, key).or_else(|| property(read, key)).cloned(),
-    });
+/// What a setup has of one owner's properties.
+struct Values<'a> {
+    asked: &'a Properties,
+    /// What was read back.
+    read: &'a Properties,
+}
+
+impl Values<'_> {
+    fn of(&self, key: &str) -> Option<String> {
+        property(self.asked, key).or_else(|| property(self.read, key)).cloned()
+    }
+}
+
+/// Keys that either setup asks for, with the values that were read back where one does not ask.
+fn differing(owner: Owner, now: &Values<'_>, was: &Values<'_>) -> Vec<Setting> {
+    let keys: BTreeSet<&String> = now.asked.keys().chain(was.asked.keys()).collect();
+    let rows =
+        keys.into_iter().map(|key| Setting { owner, key: key.clone(), was: was.of(key), now: now.of(key) });
     rows.filter(|row| row.was != row.now).collect()
 }
 
@@ -118,7 +123,8 @@ fn of_topic(handed: &Handed) -> Vec<Setting> {
         return Vec::new();
     };
     let (read, read_before) = (&handed.won.result.effective.topic, &handed.against.result.effective.topic);
-    let mut found = differing(Owner::Topic, (configs, read), (c, read_before));
+    let mut found =
+        differing(Owner::Topic, &Values { asked: configs, read }, &Values { asked: c, read: read_before });
     for (key, was, now) in [("partitions", p, partitions), ("replication", r, replication)] {
         if was != now {
             let (was, now) = (Some(was.to_string()), Some(now.to_string()));
@@ -140,7 +146,11 @@ fn of_cluster(handed: &Handed) -> Vec<Setting> {
     {
         let (read, read_before) =
             (&handed.won.result.effective.broker, &handed.against.result.effective.broker);
-        found.extend(differing(Owner::Broker, (&now, read), (&was, read_before)));
+        found.extend(differing(
+            Owner::Broker,
+            &Values { asked: &now, read },
+            &Values { asked: &was, read: read_before },
+        ));
         let jvm = |key: &str, was: Vec<String>, now: Vec<String>| Setting {
             owner: Owner::Jvm,
             key: key.to_owned(),
@@ -185,7 +195,8 @@ fn of_host(handed: &Handed) -> Vec<Setting> {
     };
     let ((now, command), (was, command_before)) = (of(&handed.won), of(&handed.against));
     let (read, read_before) = (&handed.won.result.effective.host, &handed.against.result.effective.host);
-    let mut found = differing(Owner::Host, (&now, read), (&was, read_before));
+    let mut found =
+        differing(Owner::Host, &Values { asked: &now, read }, &Values { asked: &was, read: read_before });
     if command != command_before {
         found.push(Setting {
             owner: Owner::Other,

@@ -32,13 +32,12 @@ pub(super) fn of(document: &RunDocument, index: usize, seconds: SecondHistograms
     let blocks: BTreeSet<u32> = step.series.iter().map(|row| row.block).collect();
     let mut windows = Vec::new();
     for block in blocks {
-        let rows: Vec<(usize, &SecondRow)> = step
-            .series
-            .iter()
-            .enumerate()
-            .filter(|(_, row)| row.block == block && !row.warm_up && row.second >= begins)
+        let rows: Vec<PlacedRow> = (0..)
+            .zip(&step.series)
+            .map(|(place, row)| PlacedRow { place, row })
+            .filter(|of| of.row.block == block && !of.row.warm_up && of.row.second >= begins)
             .collect();
-        let Some(last) = rows.iter().map(|(_, row)| row.second).max() else { continue };
+        let Some(last) = rows.iter().map(|of| of.row.second).max() else { continue };
         let length_s = planned_s.unwrap_or(last - begins);
         // A second without a message has no row: what ran to its end has all that was planned. What was stopped, or reads until
         // nothing is left, has no rows for the rest.
@@ -48,11 +47,8 @@ pub(super) fn of(document: &RunDocument, index: usize, seconds: SecondHistograms
         let mut made = 0;
         for number in 0..length_s / WINDOW_S {
             let start = begins + number * WINDOW_S;
-            let part: Vec<_> = rows
-                .iter()
-                .filter(|(_, row)| (start..start + WINDOW_S).contains(&row.second))
-                .copied()
-                .collect();
+            let within = |of: &&PlacedRow| (start..start + WINDOW_S).contains(&of.row.second);
+            let part: Vec<_> = rows.iter().filter(within).copied().collect();
             if !to_its_end && start + WINDOW_S > last + 1 {
                 break;
             }
@@ -71,14 +67,16 @@ pub(super) fn of(document: &RunDocument, index: usize, seconds: SecondHistograms
     windows
 }
 
-fn window(
-    rows: &[(usize, &SecondRow)],
-    length_s: f64,
-    seconds: SecondHistograms<'_>,
-    behind: &mut i64,
-) -> Window {
-    let acked: u64 = rows.iter().map(|(_, row)| row.acked).sum();
-    let received: u64 = rows.iter().map(|(_, row)| row.received).sum();
+/// A row of the series, and its place there.
+#[derive(Debug, Clone, Copy)]
+struct PlacedRow<'a> {
+    place: usize,
+    row: &'a SecondRow,
+}
+
+fn window(rows: &[PlacedRow<'_>], length_s: f64, seconds: SecondHistograms<'_>, behind: &mut i64) -> Window {
+    let acked: u64 = rows.iter().map(|of| of.row.acked).sum();
+    let received: u64 = rows.iter().map(|of| of.row.received).sum();
     *behind += acked as i64 - received as i64;
     Window {
         publish_per_s: acked as f64 / length_s,
@@ -90,8 +88,8 @@ fn window(
     }
 }
 
-fn together(rows: &[(usize, &SecondRow)], histograms: &[Option<Histogram>]) -> Option<Histogram> {
-    let mut found = rows.iter().filter_map(|(place, _)| histograms.get(*place)?.as_ref());
+fn together(rows: &[PlacedRow<'_>], histograms: &[Option<Histogram>]) -> Option<Histogram> {
+    let mut found = rows.iter().filter_map(|of| histograms.get(of.place)?.as_ref());
     let mut sum = found.next()?.clone();
     found.for_each(|histogram| sum.merge(histogram));
     Some(sum)

@@ -1,19 +1,16 @@
 //! Clocks and timers: what they mean for the latencies that Plumb prints first, then the figures.
 
-use super::{
-    DISTRIBUTION, cautions, conditions, distribution, median, or_absent, sentences, span, table, time, title,
-};
+use super::{DISTRIBUTION, cautions, conditions, distribution, median, or_absent, span, time, title};
 use crate::number;
-use crate::size_text::{Column, Section, Sheet, render as render_sheet};
-use crate::text::TextStyle;
+use crate::sheet::{Column, Section, Sheet};
 use plumb_model::facts::Fact;
 use plumb_model::observation::Distribution;
 use plumb_model::probe::{AcrossCpus, ClockProbe, ClockRead};
 
-/// The whole text.
-pub fn render(document: &ClockProbe, style: TextStyle) -> String {
+/// The whole sheet.
+pub fn sheet(document: &ClockProbe) -> Sheet {
     let source = document.conditions.host.clock_source.value().map_or("unknown", String::as_str);
-    let sheet = Sheet {
+    Sheet {
         title: title(&format!("Clock {source}"), &document.conditions),
         findings: backward(document),
         cautions: cautions(&document.conditions),
@@ -25,8 +22,8 @@ pub fn render(document: &ClockProbe, style: TextStyle) -> String {
             wall_clock(document),
             conditions(&document.conditions),
         ],
-    };
-    render_sheet(&sheet, style)
+        ..Sheet::default()
+    }
 }
 
 /// A clock that goes back makes every latency doubtful.
@@ -71,7 +68,7 @@ fn meaning(document: &ClockProbe) -> Section {
                  hosts would be worth nothing; Plumb takes both ends of a latency from one clock."
             .to_owned(),
     });
-    sentences("Smallest that a latency can tell", "on this host", lines)
+    Section::sentences("Smallest that a latency can tell", "on this host", lines)
 }
 
 /// The worst median and the worst p99 may be of different schedules, as slow ones have too few sends for a p99: each is
@@ -113,7 +110,7 @@ fn clocks(document: &ClockProbe) -> Section {
             or_absent(clock.vdso, |vdso| if vdso { "yes" } else { "no" }.to_owned()),
         ]
     };
-    table(
+    Section::table(
         "Clocks",
         "cost of a reading; vDSO: read without a system call",
         &columns,
@@ -136,11 +133,11 @@ fn timers(document: &ClockProbe) -> Section {
         cells.push(number::count(row.missed));
         cells
     });
-    table(
+    Section::table(
         "Timer wake-ups",
         "how late a sleep until an absolute time ends (clock_nanosleep, TIMER_ABSTIME); missed: periods that were over before, \
          counted as late as the wake-up after them",
-        &columns,
+        columns,
         rows.collect(),
     )
 }
@@ -162,10 +159,10 @@ fn pacing(document: &ClockProbe) -> Section {
         cells.extend(distribution(&row.late));
         cells
     });
-    table(
+    Section::table(
         "Plumb's pacing",
         "how late a send on a schedule would go out, by the sleep and spin that the load uses",
-        &columns,
+        columns,
         rows.collect(),
     )
 }
@@ -204,7 +201,7 @@ fn wall_clock(document: &ClockProbe) -> Section {
         }
         Fact::Unknown { reason } => format!("The kernel's account: unknown ({reason})."),
     });
-    sentences("Where the time comes from", "", lines)
+    Section::sentences("Where the time comes from", "", lines)
 }
 
 /// Why nothing is known of the agreement.
@@ -237,7 +234,7 @@ fn pairs(pairs: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{PLAIN, quiet};
+    use super::super::tests::{plain, quiet};
     use super::*;
     use plumb_model::probe::{PacingRow, ProbeKind, Smallest};
 
@@ -268,18 +265,18 @@ mod tests {
 
     #[test]
     fn a_clock_that_goes_back_is_a_finding_with_how_far() {
-        let text = render(&document(5), PLAIN);
+        let text = plain(&sheet(&document(5)));
         assert!(
             text.contains("FINDING  CLOCK_MONOTONIC goes back between processors: 5 of 12,000"),
             "{text}"
         );
         assert!(text.contains("700 ns"), "{text}");
-        assert!(!render(&document(0), PLAIN).contains("FINDING"));
+        assert!(!plain(&sheet(&document(0))).contains("FINDING"));
     }
 
     #[test]
     fn what_was_not_measured_is_not_claimed() {
-        let text = render(&document(0), PLAIN);
+        let text = plain(&sheet(&document(0)));
         assert!(text.contains("was not measured for long enough"), "{text}");
         assert!(text.contains("nothing says how far off this one is"), "{text}");
         assert!(text.contains("closer than 40 ns"), "{text}");
@@ -293,7 +290,7 @@ mod tests {
             late: Distribution { p50_ns: Some(p50), p99_ns: p99, ..Distribution::default() },
         };
         let pacing = vec![row(100.0, 100_000, None), row(1_000.0, 70, Some(66_400))];
-        let text = render(&ClockProbe { pacing, ..document(0) }, PLAIN).replace("\n  ", " ");
+        let text = plain(&sheet(&ClockProbe { pacing, ..document(0) })).replace("\n  ", " ");
         assert!(
             text.contains(
                 "worst median is 0.10 ms late at 100 sends/s; the worst p99 is 66.4 µs late at 1,000 sends/s"
@@ -305,13 +302,13 @@ mod tests {
     #[test]
     fn one_processor_is_said_only_where_there_is_one() {
         let mut alone = ClockProbe { across_cpus: None, ..document(0) };
-        assert!(render(&alone, PLAIN).contains("does not let threads be placed on processors"));
+        assert!(plain(&sheet(&alone)).contains("does not let threads be placed on processors"));
         alone.conditions.complete = false;
-        assert!(render(&alone, PLAIN).contains("not seen: stopped, or"));
+        assert!(plain(&sheet(&alone)).contains("not seen: stopped, or"));
         alone.conditions.host.cpus_allowed = Fact::known("3".to_owned(), "a test");
-        assert!(render(&alone, PLAIN).contains("only one processor may be used"));
+        assert!(plain(&sheet(&alone)).contains("only one processor may be used"));
         alone.conditions.host.cpus_allowed = Fact::known("0-3".to_owned(), "a test");
-        assert!(!render(&alone, PLAIN).contains("only one processor"));
+        assert!(!plain(&sheet(&alone)).contains("only one processor"));
     }
 
     #[test]

@@ -2,10 +2,9 @@
 
 mod beside;
 
-use super::{cautions, conditions, or_absent, sentences, table, title};
+use super::{cautions, conditions, or_absent, title};
 use crate::number;
-use crate::size_text::{Body, Column, Section, Sheet, render as render_sheet};
-use crate::text::TextStyle;
+use crate::sheet::{Body, Column, Section, Sheet};
 use plumb_model::finding::{Finding, Severity};
 use plumb_model::observation::Interval;
 use plumb_model::probe::crypto::{
@@ -23,8 +22,8 @@ const SIZES: [Column; 6] = [
     Column::number("16 KiB"),
 ];
 
-/// The whole text.
-pub fn render(document: &CryptoProbe, style: TextStyle) -> String {
+/// The whole sheet.
+pub fn sheet(document: &CryptoProbe) -> Sheet {
     // Notes do not set the exit code.
     let (notes, findings): (Vec<&Finding>, Vec<&Finding>) =
         document.findings.iter().partition(|finding| finding.severity == Severity::Note);
@@ -42,7 +41,7 @@ pub fn render(document: &CryptoProbe, style: TextStyle) -> String {
     }
     sections.push(last);
     let title = title("Crypto", &document.conditions);
-    render_sheet(&Sheet { title, findings, cautions: said, sections }, style)
+    Sheet { title, findings, cautions: said, sections, ..Sheet::default() }
 }
 
 /// From how many samples the figures are: a probe that was stopped has fewer than planned.
@@ -104,7 +103,7 @@ fn processor(cpu: &CryptoCpu) -> Section {
     ];
     rows.extend(cpu.masks.iter().map(|(name, value)| vec![name.clone(), format!("{value} (is set)")]));
     let columns = [Column::text(""), Column::text("")];
-    table("Processor", "instructions that matter to encryption and checksums", &columns, rows)
+    Section::table("Processor", "instructions that matter to encryption and checksums", columns, rows)
 }
 
 fn rates(engine: &CryptoEngine, cores: u32) -> Section {
@@ -133,7 +132,8 @@ fn rates(engine: &CryptoEngine, cores: u32) -> Section {
             Some(_) => format!("{}, {}", algorithm.title(), form(first.form)),
             None => algorithm.title().to_owned(),
         };
-        let own: Vec<(u32, &Throughput)> = of_it.iter().map(|row| (row.block_bytes, &row.one_core)).collect();
+        let own: Vec<AtSize> =
+            of_it.iter().map(|row| AtSize { block_bytes: row.block_bytes, figure: &row.one_core }).collect();
         let mut line = line(name, &own);
         if several {
             let largest = of_it.last().and_then(|row| row.all_cores.as_ref());
@@ -141,28 +141,35 @@ fn rates(engine: &CryptoEngine, cores: u32) -> Section {
         }
         rows.push(line);
         if let Some(other) = &first.other_form {
-            let others =
-                of_it.iter().filter_map(|row| Some((row.block_bytes, &row.other_form.as_ref()?.one_core)));
+            let others = of_it.iter().filter_map(|row| {
+                let figure = &row.other_form.as_ref()?.one_core;
+                Some(AtSize { block_bytes: row.block_bytes, figure })
+            });
             rows.push(self::line(format!("  {}", form(other.form)), &others.collect::<Vec<_>>()));
         }
     }
     let all = if several { format!("; last column: {cores} CPUs together at 16 KiB") } else { String::new() };
-    table(&heading, &format!("MB/s on one CPU{all}{file}"), &columns, rows)
+    Section::table(&heading, &format!("MB/s on one CPU{all}{file}"), columns, rows)
 }
 
 /// Heading of the figures of all CPUs; how many is in the section's meaning.
 const ALL_CORES: &str = "all CPUs";
 
+/// What was measured with blocks of this size.
+struct AtSize<'a> {
+    block_bytes: u32,
+    figure: &'a Throughput,
+}
+
 /// A row: a rate for each size, and the widest of their intervals.
-fn line(name: String, figures: &[(u32, &Throughput)]) -> Vec<String> {
-    let at =
-        |block_bytes: u32| figures.iter().find(|(bytes, _)| *bytes == block_bytes).map(|(_, figure)| *figure);
+fn line(name: String, figures: &[AtSize<'_>]) -> Vec<String> {
+    let at = |block_bytes: u32| figures.iter().find(|at| at.block_bytes == block_bytes).map(|at| at.figure);
     let mut cells = vec![name];
     cells.extend(
         BLOCKS_BYTES.map(|bytes| or_absent(at(bytes).and_then(|figure| figure.bytes_per_s), megabytes)),
     );
     let widths =
-        figures.iter().filter_map(|(_, figure)| half_width(figure.bytes_per_s?, figure.interval.as_ref()?));
+        figures.iter().filter_map(|at| half_width(at.figure.bytes_per_s?, at.figure.interval.as_ref()?));
     cells.push(or_absent(widths.max_by(f64::total_cmp), number::percent));
     cells
 }
@@ -217,7 +224,7 @@ fn operations(document: &CryptoProbe) -> Option<Section> {
     });
     let rows = rows.collect();
     let meaning = "per second on one CPU; of a handshake the server's side alone counts";
-    Some(table("Signatures and handshakes", meaning, &columns, rows))
+    Some(Section::table("Signatures and handshakes", meaning, columns, rows))
 }
 
 /// What has no figure, and why.
@@ -239,5 +246,5 @@ fn absent(document: &CryptoProbe) -> Option<Section> {
         (!off.is_empty()).then(|| format!("jvm, switched off by itself or by an option: {}.", off.join(" ")))
     });
     let lines: Vec<String> = gone.chain(engines).chain(off).collect();
-    (!lines.is_empty()).then(|| sentences("Without a figure", "", lines))
+    (!lines.is_empty()).then(|| Section::sentences("Without a figure", "", lines))
 }

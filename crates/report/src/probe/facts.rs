@@ -5,90 +5,76 @@
 mod words;
 
 use crate::number;
-use crate::text::TextStyle;
-use crate::text::paint::{Paint, Tone, printable, wrapped};
+use crate::sheet::{Column, Section, Sheet};
 use plumb_model::facts::{Fact, HostFacts};
 use plumb_model::probe::FactsProbe;
 
-/// Columns of the facts' names.
+/// Characters of the facts' names, so that the facts of all parts stand under each other.
 const NAME: usize = 21;
-/// Narrower than this, lines run over.
-const NARROWEST: usize = 60;
 
-/// The whole text; with `sources` each fact says where it was read.
-pub fn render(document: &FactsProbe, sources: bool, style: TextStyle) -> String {
-    let paint = Paint(style.color);
-    let width = style.width.max(NARROWEST);
+/// The whole sheet; with `sources` each fact says where it was read.
+pub fn sheet(document: &FactsProbe, sources: bool) -> Sheet {
     let title = format!(
         "This host, read in {} on {} by plumb {}",
         number::time(document.elapsed_ns as f64),
         document.started_at.replace('T', " ").replace('Z', " UTC"),
         document.plumb_version
     );
-    let mut lines: Vec<String> =
-        wrapped(&title, width).iter().map(|line| paint.tone(line, Tone::Strong)).collect();
-    for (heading, facts) in parts(&document.host) {
-        lines.push(String::new());
-        lines.push(paint.tone(heading, Tone::Strong));
-        for fact in facts {
-            lines.extend(fact.lines(sources, width, paint));
-        }
-    }
-    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+    let columns = [Column::text(""), Column::text("")];
+    let part = |(heading, facts): (&str, Vec<FactWords>)| {
+        let rows = facts.iter().flat_map(|fact| fact.rows(sources)).collect();
+        Section::table(heading, "", columns.clone(), rows)
+    };
+    let sections = parts(&document.host).into_iter().map(part).collect();
+    Sheet { title, sections, ..Sheet::default() }
 }
 
 /// A fact in words.
-struct Said {
+struct FactWords {
     name: &'static str,
     /// Each line for itself; the reason when it is not known.
     words: Result<Vec<String>, String>,
     source: String,
 }
 
-impl Said {
-    fn lines(&self, sources: bool, width: usize, paint: Paint) -> Vec<String> {
-        let (words, tone) = match &self.words {
-            Ok(words) => (words.clone(), Tone::Plain),
-            Err(reason) => (vec![format!("not known: {reason}")], Tone::Dim),
+impl FactWords {
+    fn rows(&self, sources: bool) -> Vec<Vec<String>> {
+        let mut lines = match &self.words {
+            Ok(words) => words.clone(),
+            Err(reason) => vec![format!("not known: {reason}")],
         };
-        let room = width - NAME - 2;
-        let mut texts: Vec<(String, Tone)> = Vec::new();
-        for word in words {
-            texts.extend(wrapped(&printable(&word), room).into_iter().map(|line| (line, tone)));
-        }
         if sources && self.words.is_ok() {
-            let source = format!("from {}", self.source);
-            texts.extend(wrapped(&printable(&source), room).into_iter().map(|line| (line, Tone::Dim)));
+            lines.push(format!("from {}", self.source));
         }
-        let place = |(index, (text, tone)): (usize, &(String, Tone))| {
+        let row = |(index, line)| {
             let name = if index == 0 { self.name } else { "" };
-            format!("  {name:<width$}{}", paint.tone(text, *tone), width = NAME)
+            vec![format!("{name:<NAME$}"), line]
         };
-        texts.iter().enumerate().map(place).collect()
+        lines.into_iter().enumerate().map(row).collect()
     }
 }
 
 /// A fact that is one line.
-fn one<T>(name: &'static str, fact: &Fact<T>, words: impl Fn(&T) -> String) -> Said {
+fn one<T>(name: &'static str, fact: &Fact<T>, words: impl Fn(&T) -> String) -> FactWords {
     many(name, fact, |value| vec![words(value)])
 }
 
 /// A fact of several lines; one without any is said to be none.
-fn many<T>(name: &'static str, fact: &Fact<T>, words: impl Fn(&T) -> Vec<String>) -> Said {
+fn many<T>(name: &'static str, fact: &Fact<T>, words: impl Fn(&T) -> Vec<String>) -> FactWords {
     match fact {
         Fact::Known { value, source } => {
             let mut words = words(value);
             if words.is_empty() {
                 words.push("none".to_owned());
             }
-            Said { name, words: Ok(words), source: source.clone() }
+            FactWords { name, words: Ok(words), source: source.clone() }
         }
-        Fact::Unknown { reason } => Said { name, words: Err(reason.clone()), source: String::new() },
+        Fact::Unknown { reason } => FactWords { name, words: Err(reason.clone()), source: String::new() },
     }
 }
 
 /// The parts of a host in the order in which they are met.
-fn parts(host: &HostFacts) -> Vec<(&'static str, Vec<Said>)> {
+fn parts(host: &HostFacts) -> Vec<(&'static str, Vec<FactWords>)> {
     let same = |text: &String| text.clone();
     vec![
         (
@@ -175,6 +161,7 @@ fn parts(host: &HostFacts) -> Vec<(&'static str, Vec<Said>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::TextStyle;
 
     fn document() -> FactsProbe {
         FactsProbe {
@@ -192,21 +179,21 @@ mod tests {
         }
     }
 
-    fn text(sources: bool, color: bool) -> String {
-        render(&document(), sources, TextStyle { color, width: 80 })
+    fn text(sources: bool) -> String {
+        crate::sheet::text::render(&sheet(&document(), sources), TextStyle { color: false, width: 80 })
     }
 
     #[test]
     fn a_fact_stands_beside_its_name_and_what_is_not_known_says_why() {
-        let text = text(false, false);
+        let text = text(false);
         assert!(
             text.starts_with("This host, read in 4.20 ms on 2026-11-20 15:04:05 UTC by plumb 0.1.0\n"),
             "{text}"
         );
-        assert!(text.contains("\nProcessors\n  model                Intel Xeon\n"), "{text}");
-        let reason = "  modules              not known: cannot read /sys/firmware/dmi/tables/DMI:\n";
+        assert!(text.contains("\nProcessors\nmodel                  Intel Xeon\n"), "{text}");
+        let reason = "modules                not known: cannot read /sys/firmware/dmi/tables/DMI:\n";
         assert!(text.contains(reason), "{text}");
-        assert!(text.contains("  disks                none\n"), "{text}");
+        assert!(text.contains("disks                  none\n"), "{text}");
         assert!(!text.contains("/proc/cpuinfo"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
@@ -214,14 +201,8 @@ mod tests {
     #[test]
     fn sources_are_shown_when_asked_for() {
         assert!(
-            text(true, false)
-                .contains("  model                Intel Xeon\n                       from /proc/cpuinfo\n")
+            text(true)
+                .contains("model                  Intel Xeon\n                       from /proc/cpuinfo\n")
         );
-    }
-
-    #[test]
-    fn nothing_is_coloured_unless_asked() {
-        assert!(!text(true, false).contains('\u{1b}'));
-        assert!(text(true, true).contains('\u{1b}'));
     }
 }

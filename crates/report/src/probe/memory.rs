@@ -1,9 +1,8 @@
 //! Memory: bandwidth first, then what is worth setting against each other, then the time of a load by working set.
 
-use super::{cautions, conditions, median, or_absent, range, sentences, span, table, title};
+use super::{cautions, conditions, median, or_absent, range, span, title};
 use crate::number;
-use crate::size_text::{Column, Section, Sheet, render as render_sheet};
-use crate::text::TextStyle;
+use crate::sheet::{Column, Section, Sheet};
 use plumb_model::facts::Fact;
 use plumb_model::probe::{
     Bandwidth, Cache, Figure, Knee, LatencyCurve, MemoryKernel, MemoryProbe, MemoryRatio, Pages, Stores,
@@ -13,19 +12,19 @@ use plumb_model::units::Bytes;
 /// A rise over more than this factor is not said to be where a cache ends (ours).
 const BROAD: u64 = 4;
 
-/// The whole text.
-pub fn render(document: &MemoryProbe, style: TextStyle) -> String {
+/// The whole sheet.
+pub fn sheet(document: &MemoryProbe) -> Sheet {
     let mut sections = vec![bandwidth(document), ratios(document)];
     sections.extend(latency(document));
     sections.extend(matrix(document));
     let knees: Vec<String> =
         document.latency.iter().filter(|curve| curve.points.len() > 1).flat_map(knees).collect();
     if !knees.is_empty() {
-        sections.push(sentences("Where it rises", "", knees));
+        sections.push(Section::sentences("Where it rises", "", knees));
     }
-    sections.push(sentences("Caches that the kernel states", "", vec![caches(&document.caches)]));
+    sections.push(Section::sentences("Caches that the kernel states", "", vec![caches(&document.caches)]));
     if !document.notes.is_empty() {
-        sections.push(sentences("Not done", "", document.notes.clone()));
+        sections.push(Section::sentences("Not done", "", document.notes.clone()));
     }
     sections.push(conditions(&document.conditions));
     let mut cautions = cautions(&document.conditions);
@@ -40,7 +39,7 @@ pub fn render(document: &MemoryProbe, style: TextStyle) -> String {
         n => format!("Memory, {n} nodes"),
     };
     let title = title(&what, &document.conditions);
-    render_sheet(&Sheet { title, findings: Vec::new(), cautions, sections }, style)
+    Sheet { title, findings: Vec::new(), cautions, sections, ..Sheet::default() }
 }
 
 /// How the processors and the memory of a row lie to each other.
@@ -84,7 +83,7 @@ fn bandwidth(document: &MemoryProbe) -> Section {
         "GB/s, bytes counted as STREAM does; three arrays of {}, {huge} of them on huge pages",
         size(document.array_bytes)
     );
-    table("Bandwidth", &meaning, &columns, rows)
+    Section::table("Bandwidth", &meaning, columns, rows)
 }
 
 fn gigabytes(bytes_per_s: f64) -> String {
@@ -97,7 +96,7 @@ fn ratios(document: &MemoryProbe) -> Section {
         let ratio = row.ratio.as_ref();
         vec![median(ratio, number::ratio), span(ratio, number::ratio), row.what.clone()]
     };
-    table("Ratios", "", &columns, document.ratios.iter().map(row).collect())
+    Section::table("Ratios", "", columns, document.ratios.iter().map(row).collect())
 }
 
 /// A curve of base pages and one of huge pages beside each other.
@@ -140,7 +139,7 @@ fn latency(document: &MemoryProbe) -> Option<Section> {
     });
     let meaning = "time of a load that needs the one before, in random order; blocks: fastest and slowest, one after the \
                    other; <- the size of a stated cache";
-    Some(table("Latency by working set", meaning, &columns, rows.collect()))
+    Some(Section::table("Latency by working set", meaning, columns, rows.collect()))
 }
 
 /// As long as the time's logarithm: 1 ns is one character, and each half more is another.
@@ -174,7 +173,7 @@ fn matrix(document: &MemoryProbe) -> Option<Section> {
             range(point.load_ns.as_ref(), nanoseconds),
         ])
     });
-    Some(table("Latency between nodes", "", &columns, rows.collect()))
+    Some(Section::table("Latency between nodes", "", columns, rows.collect()))
 }
 
 fn knees(curve: &LatencyCurve) -> Vec<String> {
@@ -228,7 +227,7 @@ fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{PLAIN, figure, quiet};
+    use super::super::tests::{figure, plain, quiet};
     use super::*;
     use plumb_model::probe::{LatencyPoint, ProbeKind, ProbedNode};
 
@@ -285,7 +284,7 @@ mod tests {
 
     #[test]
     fn kernels_stand_beside_each_other_and_remote_memory_under_local() {
-        let text = render(&two_nodes(), PLAIN);
+        let text = plain(&sheet(&two_nodes()));
         // Columns are as wide as their widest cell: one blank between words is what is looked for.
         let lines: Vec<String> =
             text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -300,7 +299,7 @@ mod tests {
 
     #[test]
     fn the_size_of_a_cache_is_marked_in_the_curve_and_named_at_the_knee() {
-        let text = render(&two_nodes(), PLAIN);
+        let text = plain(&sheet(&two_nodes()));
         assert!(text.contains("<- L1d 32 KiB"), "{text}");
         assert!(
             text.contains("beyond 32 KiB: from 1.00 ns to 4.00 ns at 48 KiB (about where L1d ends)"),
@@ -308,7 +307,7 @@ mod tests {
         );
         let mut broad = two_nodes();
         broad.latency[0].knees[0].over_bytes = 256 << 10;
-        let text = render(&broad, PLAIN);
+        let text = plain(&sheet(&broad));
         assert!(text.contains("at 256 KiB (the end of L1d lies in it, and page tables"), "{text}");
     }
 }

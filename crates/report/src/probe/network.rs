@@ -1,11 +1,8 @@
 //! TCP: round trips, what Nagle's algorithm does to two writes, throughput, new connections.
 
-use super::{
-    DISTRIBUTION, cautions, conditions, distribution, median, or_absent, sentences, table, time, title,
-};
+use super::{DISTRIBUTION, cautions, conditions, distribution, median, or_absent, time, title};
 use crate::number;
-use crate::size_text::{Column, Section, Sheet, render as render_sheet};
-use crate::text::TextStyle;
+use crate::sheet::{Column, Section, Sheet};
 use plumb_model::observation::Distribution;
 use plumb_model::probe::{NetworkProbe, StreamRate, WritePattern};
 
@@ -15,8 +12,8 @@ const NAGLE_RATIO: f64 = 3.0;
 /// Below it two writes are said to cost no more than one (ours).
 const SAME_RATIO: f64 = 1.2;
 
-/// The whole text.
-pub fn render(document: &NetworkProbe, style: TextStyle) -> String {
+/// The whole sheet.
+pub fn sheet(document: &NetworkProbe) -> Sheet {
     let what = match document.loopback {
         true => "Network, loopback (both ends in this process)".to_owned(),
         false => format!("Network, to {}", document.peer),
@@ -26,7 +23,7 @@ pub fn render(document: &NetworkProbe, style: TextStyle) -> String {
     sections.extend([throughput(document), tcp(document)]);
     sections.extend(connections(document));
     if document.loopback {
-        sections.push(sentences(
+        sections.push(Section::sentences(
             "What loopback is",
             "",
             vec![
@@ -38,13 +35,13 @@ pub fn render(document: &NetworkProbe, style: TextStyle) -> String {
         ));
     }
     sections.push(conditions(&document.conditions));
-    let sheet = Sheet {
+    Sheet {
         title: title(&what, &document.conditions),
         findings: lost(document),
         cautions: cautions(&document.conditions),
         sections,
-    };
-    render_sheet(&sheet, style)
+        ..Sheet::default()
+    }
 }
 
 /// Bytes that were written and never read.
@@ -69,10 +66,10 @@ fn round_trips(document: &NetworkProbe) -> Section {
         cells.extend(distribution(&row.round_trip));
         cells
     });
-    table(
+    Section::table(
         "Round trip",
         &format!("one message there and back at a time, Nagle's algorithm off; {}", turns(document)),
-        &columns,
+        columns,
         rows.collect(),
     )
 }
@@ -97,7 +94,7 @@ fn writes(document: &NetworkProbe) -> Section {
     });
     let meaning =
         "round trip of a small request; with two writes the second waits for the first one's acknowledgement";
-    table("Nagle and delayed acknowledgements", meaning, &columns, rows.collect())
+    Section::table("Nagle and delayed acknowledgements", meaning, columns, rows.collect())
 }
 
 /// What the two writes cost, in words.
@@ -141,7 +138,7 @@ fn nagle(document: &NetworkProbe) -> Option<Section> {
             number::time(one)
         )
     };
-    Some(sentences("In words", "", vec![line]))
+    Some(Section::sentences("In words", "", vec![line]))
 }
 
 fn throughput(document: &NetworkProbe) -> Section {
@@ -166,7 +163,7 @@ fn throughput(document: &NetworkProbe) -> Section {
         ]
     };
     let meaning = "acknowledged by the other side's kernel, in slices of 0.1 s or less after a warm-up";
-    table("Throughput", meaning, &columns, document.throughput.iter().map(row).collect())
+    Section::table("Throughput", meaning, columns, document.throughput.iter().map(row).collect())
 }
 
 fn tcp(document: &NetworkProbe) -> Section {
@@ -196,7 +193,12 @@ fn tcp(document: &NetworkProbe) -> Section {
         ]
     };
     let meaning = "TCP_INFO at the end of each: segments sent again and window of all streams; round trip under the load";
-    table("What the kernel says of them", meaning, &columns, document.throughput.iter().map(row).collect())
+    Section::table(
+        "What the kernel says of them",
+        meaning,
+        columns,
+        document.throughput.iter().map(row).collect(),
+    )
 }
 
 fn connections(document: &NetworkProbe) -> Option<Section> {
@@ -210,12 +212,12 @@ fn connections(document: &NetworkProbe) -> Option<Section> {
     };
     let rows = vec![row("connected", &seen.connect), row("first answer", &seen.first_answer)];
     let meaning = format!("one after the other, {} a second", number::rate(seen.rate_per_s));
-    Some(table("New connections", &meaning, &columns, rows))
+    Some(Section::table("New connections", &meaning, columns, rows))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{PLAIN, figure, quiet};
+    use super::super::tests::{figure, plain, quiet};
     use super::*;
     use plumb_model::probe::{NetworkPlan, ProbeKind, TcpState};
 
@@ -246,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_delayed_acknowledgement_is_called_by_its_name_and_what_takes_it_away() {
-        let text = render(&document(44_000_000, 1_000), PLAIN);
+        let text = plain(&sheet(&document(44_000_000, 1_000)));
         assert!(text.contains("take 44.0 ms where one write takes 50.0 µs"), "{text}");
         assert!(text.contains("TCP_NODELAY brings it to 60.0 µs"), "{text}");
     }
@@ -258,7 +260,7 @@ mod tests {
             row.round_trip.mean_ns = row.round_trip.p50_ns.map(|ns| ns as f64 + 1_000.0);
         }
         few.writes[1].round_trip.p50_ns = None;
-        let text = render(&few, PLAIN);
+        let text = plain(&sheet(&few));
         assert!(text.contains("take 44.0 ms on average where one write takes 51.0 µs"), "{text}");
         let row = text.lines().find(|line| line.starts_with("2 writes") && line.contains("  on ")).unwrap();
         assert!(row.contains("44.0 ms"), "{row}");
@@ -269,14 +271,14 @@ mod tests {
         let near = document(55_000, 1_000);
         let mut near_too = near.clone();
         near_too.writes[2].round_trip = taking(51_000);
-        assert!(render(&near_too, PLAIN).contains("cost no more than one here: ×1.10"));
+        assert!(plain(&sheet(&near_too)).contains("cost no more than one here: ×1.10"));
         // 60 µs without Nagle's algorithm is a fifth more than 50 µs.
-        assert!(!render(&near, PLAIN).contains("cost no more"));
+        assert!(!plain(&sheet(&near)).contains("cost no more"));
         // A round trip of 50 ms, and 40 ms of a delayed acknowledgement.
         let mut far = document(90_000_000, 1_000);
         far.writes[0].round_trip = taking(50_000_000);
         far.writes[2].round_trip = taking(50_000_000);
-        let text = render(&far, PLAIN);
+        let text = plain(&sheet(&far));
         assert!(
             text.contains("Two writes take ×1.80 of one write") && !text.contains("cost no more"),
             "{text}"
@@ -285,9 +287,9 @@ mod tests {
 
     #[test]
     fn bytes_that_did_not_arrive_are_said_first_and_bits_are_eight_to_the_byte() {
-        let text = render(&document(70_000, 999), PLAIN);
+        let text = plain(&sheet(&document(70_000, 999)));
         let (finding, table) = (text.find("999 arrived").unwrap(), text.find("Throughput").unwrap());
         assert!(finding < table && text.contains("10.0"), "{text}");
-        assert!(!render(&document(70_000, 1_000), PLAIN).contains("arrived"));
+        assert!(!plain(&sheet(&document(70_000, 1_000))).contains("arrived"));
     }
 }

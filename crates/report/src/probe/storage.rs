@@ -8,15 +8,14 @@ mod streams;
 mod warned;
 mod way;
 
-use super::{cautions, conditions, sentences, title};
+use super::{cautions, conditions, title};
 use crate::number;
-use crate::size_text::{self, Section, Sheet};
-use crate::text::TextStyle;
+use crate::sheet::{Section, Sheet};
 use plumb_model::observation::Interval;
 use plumb_model::probe::storage::{CommitResult, SequentialResult, StorageProbe, StorageTarget};
 
-/// The whole text.
-pub fn render(document: &StorageProbe, style: TextStyle) -> String {
+/// The whole sheet.
+pub fn sheet(document: &StorageProbe) -> Sheet {
     let mut sections = Vec::new();
     for target in &document.targets {
         sections.push(behind::behind(target));
@@ -29,13 +28,13 @@ pub fn render(document: &StorageProbe, style: TextStyle) -> String {
     sections.push(compared::published(document));
     sections.push(conditions(&document.conditions));
     let what = format!("Storage of {}", number::counted(document.targets.len(), "path"));
-    let sheet = Sheet {
+    Sheet {
         title: title(&what, &document.conditions),
         findings: warned::findings(document),
         cautions: [cautions(&document.conditions), compared::unequal(document)].concat(),
         sections,
-    };
-    size_text::render(&sheet, style)
+        ..Sheet::default()
+    }
 }
 
 /// What was not measured, each with the reason.
@@ -47,7 +46,7 @@ fn refused(target: &StorageTarget) -> Option<Section> {
     };
     let commits = target.commits.iter().filter_map(commit);
     let said: Vec<String> = commits.chain(target.sequential.iter().filter_map(stream)).collect();
-    (!said.is_empty()).then(|| sentences("Not measured", "", said))
+    (!said.is_empty()).then(|| Section::sentences("Not measured", "", said))
 }
 
 fn rate(per_s: f64) -> String {
@@ -65,7 +64,7 @@ fn between(interval: &Interval, written: fn(f64) -> String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{PLAIN, quiet};
+    use super::super::tests::{plain, quiet};
     use super::*;
     use plumb_model::facts::Storage;
     use plumb_model::probe::ProbeKind;
@@ -121,7 +120,7 @@ mod tests {
             targets,
             reference: ReferenceDevices { source: "a blog".to_owned(), rows: Vec::new() },
         };
-        render(&document, PLAIN)
+        plain(&sheet(&document))
     }
 
     #[test]

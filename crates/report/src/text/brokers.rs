@@ -1,9 +1,9 @@
 //! What the brokers' own metrics say, a row a setup, where the topic is replicated.
 
 use super::Page;
-use super::paint::Tone;
-use super::table::{Column, Table};
 use crate::brokers;
+use crate::paint::Tone;
+use crate::sheet::table::{Column, Table};
 use plumb_model::document::StepResult;
 
 /// Nothing where no follower fetched.

@@ -1,9 +1,9 @@
 //! Which setups differ by more than the noise, and which do not: one line a pair, one column a metric.
 
 use super::Page;
-use super::paint::Tone;
-use super::table::{Column, Table};
 use crate::number::{ABSENT, counted, percent, ratio, significant};
+use crate::paint::Tone;
+use crate::sheet::table::{Column, Table};
 use crate::wording;
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Comparison, ComparisonVerdict};
@@ -81,7 +81,7 @@ fn write_rows<'p>(page: &mut Page, all: &[Comparison], shown: impl Iterator<Item
         }
     }
     let headings = metrics.iter().map(|metric| wording::metric(metric));
-    let columns = headings.flat_map(|heading| [Column::number(""), Column::text(&heading)]);
+    let columns = headings.flat_map(|heading| [Column::decimal(""), Column::words(heading)]);
     let mut table = Table::new("  pair", columns.collect());
     for pair in shown {
         let mut cells = Vec::new();

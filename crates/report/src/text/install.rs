@@ -1,8 +1,8 @@
 //! What the experiment hands over: the winner's settings, or why nothing is to be installed.
 
 use super::Page;
-use super::paint::Tone;
 use crate::install::{Handed, gain, settings};
+use crate::paint::Tone;
 use plumb_model::document::RunDocument;
 
 /// Says nothing where nothing won: the comparisons tell why.

@@ -1,11 +1,11 @@
 //! The latency table with the published rows, what does not add up, and the latencies beside the main one.
 
-use super::paint::Tone;
-use super::table::{Column, Table};
 use super::{Figures, Page};
 use crate::absence::{self, Footnotes};
 use crate::figures::{COLUMNS, Figure, MAX, MEAN, P99, Pick, interval_ms, interval_notes};
 use crate::number::{ABSENT, count, milliseconds, percent, plain, rate, significant};
+use crate::paint::Tone;
+use crate::sheet::table::{Column, Table};
 use crate::{fastest, figures, headline, ledger, pairing};
 use plumb_model::document::{ReferenceRow, RunDocument, StepResult};
 use plumb_model::observation::Distribution;
@@ -20,12 +20,12 @@ pub(super) fn write_headline(page: &mut Page, document: &RunDocument, figures: F
         COLUMNS.iter().filter(|figure| figure.always || figures == Figures::All).collect();
     let level = percent(document.plan.level);
     for figure in &shown {
-        columns.push(Column::number(figure.heading));
+        columns.push(Column::decimal(figure.heading));
         if figure.has_interval() {
-            columns.push(Column::text(&level));
+            columns.push(Column::words(level.clone()));
         }
     }
-    columns.extend([Column::number("asked/s"), Column::number("achieved/s")]);
+    columns.extend([Column::decimal("asked/s"), Column::decimal("achieved/s")]);
     let mut table = Table::new("setup", columns);
     let mut notes = Footnotes::default();
     let timed = headline::timed(document);
@@ -179,7 +179,7 @@ pub(super) fn write_others(page: &mut Page, document: &RunDocument) {
         ("slip p99", |step| &step.slip, Part::P99),
         ("max", |step| &step.slip, Part::Max),
     ];
-    let mut table = Table::new("", columns.iter().map(|(heading, ..)| Column::number(heading)).collect());
+    let mut table = Table::new("", columns.iter().map(|(heading, ..)| Column::decimal(*heading)).collect());
     let mut notes = Footnotes::default();
     for (index, step) in steps.iter().copied() {
         let cells = columns.iter().map(|(heading, distribution, part)| {

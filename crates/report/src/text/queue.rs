@@ -1,9 +1,10 @@
 //! Whether the producers' queues grew: a row a setup, and its course.
 
 use super::Page;
-use super::paint::Tone;
-use super::table::{Column, Table};
-use crate::{number, queues};
+use crate::number;
+use crate::paint::Tone;
+use crate::queues::{self, StepQueue};
+use crate::sheet::table::{Column, Table};
 use plumb_model::document::RunDocument;
 use plumb_model::queue::{QueueCourse, QueueLevel, QueueResult};
 
@@ -20,17 +21,17 @@ pub(super) fn write(page: &mut Page, document: &RunDocument) {
     let columns = queues::COLUMNS.iter().enumerate();
     let columns = columns.map(|(index, heading)| match index {
         2 | 3 => Column::text(heading),
-        _ => Column::number(heading),
+        _ => Column::decimal(*heading),
     });
     let mut table = Table::new("setup", columns.collect());
-    for (index, step, queue) in &all {
+    for StepQueue { index, step, queue } in &all {
         let name = format!("#{} {}", index + 1, step.name);
         table.push(&name, queues::cells(queue), Tone::Plain);
     }
     for line in table.lines(page.width, page.paint) {
         page.line(&line);
     }
-    for (index, _, queue) in &all {
+    for StepQueue { index, queue, .. } in &all {
         if let Some(full) = queues::full(queue) {
             page.prose(&format!("  #{}: ", index + 1), &full, Tone::Plain);
         }

@@ -1,10 +1,10 @@
 //! Steps that went as fast as possible: the table of their rates, the lines over clients, and searches for a goal.
 
 use super::Page;
-use super::paint::Tone;
-use super::table::{Column, Table};
 use crate::number::{ABSENT, counted, milliseconds, rate, significant};
+use crate::paint::Tone;
 use crate::rates::{self, Row};
+use crate::sheet::table::{Column, Table};
 use crate::{ledger, searches};
 use plumb_model::document::RunDocument;
 use plumb_model::sweep::SweepResult;
@@ -39,12 +39,12 @@ fn write_rates(page: &mut Page, rows: &[Row]) {
     let mut columns = Vec::new();
     for column in &shown {
         let heading = column.heading;
-        columns.push(if column.numeric { Column::number(heading) } else { Column::text(heading) });
+        columns.push(if column.numeric { Column::decimal(heading) } else { Column::text(heading) });
         if column.has_interval() {
             columns.push(Column::text(""));
         }
     }
-    columns.push(Column::number("blocks"));
+    columns.push(Column::decimal("blocks"));
     let mut table = Table::new("setup", columns);
     for row in rows {
         let tone = if ledger::discrepancies(row.step).is_empty() { Tone::Plain } else { Tone::Warning };
@@ -74,7 +74,7 @@ fn write_lines(page: &mut Page, lines: &[SweepResult]) {
     );
     let columns = ["best/s", "MB/s", "with"].map(Column::number).into_iter();
     let places = ["knee", "falls from", "varies from"].map(Column::text);
-    let ratio = [Column::number("× first"), Column::text("")];
+    let ratio = [Column::decimal("× first"), Column::text("")];
     let mut table = Table::new("  line", columns.chain(places).chain(ratio).collect());
     for line in lines {
         table.push(&format!("  {}", rates::line_name(line)), line_cells(line), Tone::Plain);
@@ -146,7 +146,7 @@ fn line_notes(lines: &[SweepResult]) -> Vec<String> {
 
 fn write_trials(page: &mut Page, search: &plumb_model::search::SearchResult) {
     let columns =
-        [Column::number("asked/s"), Column::number("reached/s"), Column::number("ms"), Column::text("")];
+        [Column::decimal("asked/s"), Column::decimal("reached/s"), Column::decimal("ms"), Column::text("")];
     let mut table = Table::new("  trial", columns.into());
     for trial in &search.trials {
         table.push(

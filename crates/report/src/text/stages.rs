@@ -1,10 +1,10 @@
 //! Where the time goes: the mean of each stage of the path, one line a setup.
 
 use super::Page;
-use super::paint::Tone;
-use super::table::{Column, Table};
 use crate::absence::Footnotes;
 use crate::number::{ABSENT, milliseconds, plus_minus_ms};
+use crate::paint::Tone;
+use crate::sheet::table::{Column, Table};
 use crate::wording;
 use plumb_model::document::StepResult;
 use plumb_model::observation::{Stage, StageName};
@@ -19,7 +19,7 @@ pub(super) fn write(page: &mut Page, steps: &[StepResult]) {
         "with their error bands; a..b alone: only bounds are known; the figures add up to the end-to-end mean",
     );
     let headings = wording::STAGES.map(wording::stage);
-    let columns = headings.iter().map(|heading| Column::number(heading)).collect();
+    let columns = headings.iter().map(|heading| Column::decimal(*heading)).collect();
     let mut table = Table::new("", columns);
     let mut notes = Footnotes::default();
     for (index, step) in steps.iter().enumerate().filter(|(_, step)| !step.stages.is_empty()) {

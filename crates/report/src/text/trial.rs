@@ -2,9 +2,9 @@
 //! other metrics, and what to know before relying on it.
 
 use super::Page;
-use super::paint::Tone;
-use super::table::{Column, Table};
 use crate::number::{ABSENT, counted, percent, ratio};
+use crate::paint::Tone;
+use crate::sheet::table::{Column, Table};
 use crate::trials::{self, RatioAxis};
 use plumb_model::document::RunDocument;
 use plumb_model::trial::{ArmResult, ArmVerdict, MetricResult, MetricRole, TrialResult, TrialVerdict};
@@ -73,8 +73,8 @@ fn write_verdict(page: &mut Page, trial: &TrialResult, verdict: &ArmVerdict) {
     let gap = " ".repeat(11usize.saturating_sub(word.chars().count()));
     page.line(&format!(
         "  {painted}{gap}{} / {}{figures}",
-        super::paint::printable(&verdict.arm),
-        super::paint::printable(&verdict.against)
+        crate::paint::printable(&verdict.arm),
+        crate::paint::printable(&verdict.against)
     ));
     if let Some(basis) = trials::basis(trial, verdict) {
         page.prose("             ", &basis, Tone::Dim);
@@ -124,12 +124,12 @@ fn tone(metric: &MetricResult) -> Tone {
 /// Of [`cells`].
 fn columns() -> Vec<Column> {
     vec![
-        Column::number("against"),
-        Column::number("arm"),
-        Column::number("ratio"),
+        Column::decimal("against"),
+        Column::decimal("arm"),
+        Column::decimal("ratio"),
         Column::text("interval"),
         Column::text("p, adjusted"),
-        Column::number("shows from"),
+        Column::decimal("shows from"),
         Column::text("verdict"),
     ]
 }
@@ -163,7 +163,7 @@ fn write_dots(page: &mut Page, trial: &TrialResult) {
     let title = page.paint.tone(&title, Tone::Dim);
     page.line(&title);
     for metric in rows {
-        let label: String = super::paint::printable(&name(metric)).chars().take(names).collect();
+        let label: String = crate::paint::printable(&name(metric)).chars().take(names).collect();
         page.line(&format!("  {label:<names$}  {}", dots(metric, axis, width)));
         if let Some(line) = span(metric, axis, width) {
             page.line(&format!("  {:<names$}  {line}", ""));

@@ -1,7 +1,7 @@
 //! The verdict with its reasons, and the findings.
 
 use super::Page;
-use super::paint::Tone;
+use crate::paint::Tone;
 use crate::wording;
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Finding, Severity, ValidityVerdict};

@@ -46,6 +46,7 @@ pub(crate) fn step(index: usize, setup: &Setup) -> StepResult {
             deleted: Some(0),
             unreplicated: (index != 1).then_some(0),
             held_back: (index != 1).then_some(0),
+            duplicated_in_warm_up: 0,
             unreplicated_growth: (index != 1).then_some(0),
         },
         stages: stages(index, end_to_end.mean_ns.unwrap_or(0.0)),

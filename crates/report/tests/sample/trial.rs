@@ -47,7 +47,7 @@ pub(crate) fn one_arm() -> RunDocument {
         ],
         verdicts: vec![verdict("low", "default", TrialVerdict::Better)],
         summary: vec![
-            "\"low\" is better than \"default\": p99 of end-to-end latency 9.20 ms -> 3.50 ms, ratio 0.38 (95 % 0.37 to \
+            "\"low\" is better than \"default\": p99 of end-to-end latency 9.20 ms -> 3.50 ms (medians of blocks), ratio 0.38 (95 % 0.37 to \
              0.39), 11 pairs."
                 .to_owned(),
             "Equal arms may differ by up to 4 % here.".to_owned(),

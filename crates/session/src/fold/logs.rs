@@ -89,7 +89,7 @@ impl Logs {
             return Ok(());
         }
         for (measure, histogram) in times.latencies().into_iter().filter(|(_, of)| of.samples() > 0) {
-            let text = run_dir::interval((start, Duration::from_secs(1)), histogram)?;
+            let text = run_dir::interval(start, Duration::from_secs(1), histogram)?;
             let line = Line { second, measure, start, text };
             match &mut self.when {
                 When::AfterBlock(waiting) => waiting.push(line),

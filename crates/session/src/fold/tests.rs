@@ -54,6 +54,7 @@ fn outcome(seconds: u64) -> BlockOutcome {
         acked_bytes: 0,
         received_messages: 0,
         received_bytes: 0,
+        acknowledged_within_ns: None,
         receiving_ns: None,
         drain_ns: None,
         append_times: None,

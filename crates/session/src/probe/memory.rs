@@ -14,7 +14,7 @@ use plumb_model::probe::{
     ProbeKind, Stores,
 };
 use plumb_model::units::Bytes;
-use plumb_probe::memory::{Arrays, MemoryError, knees};
+use plumb_probe::memory::{Arrays, MedianLoad, MemoryError, knees};
 use plumb_stats::figure::{consecutive, figure, ratio};
 use rounds::BandwidthRounds;
 use std::sync::Arc;
@@ -159,8 +159,12 @@ fn curve(placed: &PlacedLatency, caches: &[Cache], context: &RunContext) -> Resu
     let loads = case.measure(&context.stop)?;
     let load_ns: Vec<(u64, Option<Figure>)> =
         loads.points.iter().map(|(size, blocks)| (*size, consecutive(blocks))).collect();
-    let medians: Vec<(u64, f64)> =
-        load_ns.iter().filter_map(|(size, figure)| Some((*size, figure.as_ref()?.median))).collect();
+    let medians: Vec<MedianLoad> = load_ns
+        .iter()
+        .filter_map(|(size, figure)| {
+            Some(MedianLoad { working_set_bytes: *size, load_ns: figure.as_ref()?.median })
+        })
+        .collect();
     Ok(LatencyCurve {
         cpu_node: *cpu_node,
         memory_node: *memory_node,

@@ -12,7 +12,7 @@ pub(crate) const PAIRS_BELOW: usize = 10;
 /// A server that may be drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// What it shares with others, such as site and hardware.
+    /// The traits that it shares with others, such as site and hardware.
     pub kind: String,
     /// The metric before, where it is known: servers of a kind are parted in three by it, or paired by it.
     pub baseline: Option<f64>,
@@ -25,7 +25,7 @@ pub struct Drawn {
     pub test: Vec<usize>,
     /// Keeps what it has. With [`Drawn::paired`] each is the pair of the test server in the same place.
     pub control: Vec<usize>,
-    /// Whether they were matched.
+    /// True if they were matched.
     pub paired: bool,
 }
 
@@ -50,7 +50,7 @@ pub fn draw(candidates: &[Candidate], servers: usize, seed: u64) -> Option<Drawn
     for (mut pairs, wanted) in pairs.into_iter().zip(wanted) {
         random.shuffle(&mut pairs);
         let mut taken = spread_over(pairs, wanted, candidates);
-        for (one, other) in taken.drain(..) {
+        for MatchedPair { one, other } in taken.drain(..) {
             let swap = random.below(2) == 1;
             test.push(if swap { other } else { one });
             control.push(if swap { one } else { other });
@@ -67,8 +67,15 @@ fn kinds(candidates: &[Candidate]) -> BTreeMap<&str, Vec<usize>> {
     kinds
 }
 
+/// Two servers of a kind, as places of the candidates.
+#[derive(Clone, Copy)]
+struct MatchedPair {
+    one: usize,
+    other: usize,
+}
+
 /// Neighbours by baseline, or by chance where there is none; one may be left over.
-fn paired_up(candidates: &[Candidate], places: &[usize], random: &mut Random) -> Vec<(usize, usize)> {
+fn paired_up(candidates: &[Candidate], places: &[usize], random: &mut Random) -> Vec<MatchedPair> {
     let mut places = places.to_vec();
     random.shuffle(&mut places);
     let baseline = |place: &usize| candidates[*place].baseline.unwrap_or(f64::INFINITY);
@@ -77,16 +84,12 @@ fn paired_up(candidates: &[Candidate], places: &[usize], random: &mut Random) ->
     let skip = if places.len() % 2 == 1 { 2 * random.below(places.len() / 2 + 1) } else { places.len() };
     let kept: Vec<usize> =
         places.iter().enumerate().filter(|(at, _)| *at != skip).map(|(_, place)| *place).collect();
-    kept.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
+    kept.chunks_exact(2).map(|pair| MatchedPair { one: pair[0], other: pair[1] }).collect()
 }
 
 /// `wanted` pairs, evenly over the range of baselines: of so many thirds one from each, as far as it goes.
-fn spread_over(
-    mut pairs: Vec<(usize, usize)>,
-    wanted: usize,
-    candidates: &[Candidate],
-) -> Vec<(usize, usize)> {
-    let baseline = |pair: &(usize, usize)| candidates[pair.0].baseline;
+fn spread_over(mut pairs: Vec<MatchedPair>, wanted: usize, candidates: &[Candidate]) -> Vec<MatchedPair> {
+    let baseline = |pair: &MatchedPair| candidates[pair.one].baseline;
     if pairs.iter().all(|pair| baseline(pair).is_none()) {
         pairs.truncate(wanted);
         return pairs;

@@ -1,6 +1,6 @@
 //! A server's change as one number: the logarithm of after over before.
 
-/// What becomes of a server's intervals.
+/// The way in which a server's intervals become one number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scale {
     /// Things that happened, added up: log((sum + offset) / intervals). The offset lets a server without any have a

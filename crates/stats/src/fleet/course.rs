@@ -1,4 +1,4 @@
-//! What all servers have in common in each interval: a busy day, a weekend, a surge.
+//! The course that all servers share, interval by interval: a busy day, a weekend, a surge.
 //!
 //! A server that has no value in some intervals cannot be held against one that has them all by their means: the mean of the
 //! first lacks those intervals. value = server x interval is fitted by turns instead (for levels, the same of logarithms), each
@@ -16,16 +16,17 @@ const STILL: f64 = 1e-7;
 /// The typical value of each interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Course {
-    /// By place of the interval; NaN where no server has a value. Logarithms for [`Scale::Level`].
+    /// The typical values by place of the interval; NaN where no server has a value. Logarithms for [`Scale::Level`].
     typical: Vec<f64>,
     scale: Scale,
 }
 
 impl Course {
-    /// Of `servers` and the intervals before and after the change, as places below `intervals`. `value` is a server's in an
+    /// The course of `servers` over `intervals`, fitted to the intervals before and after the change, as places below `intervals`. `value` is a server's in an
     /// interval, not negative; for [`Scale::Level`] above 0.
-    pub fn of(
-        (servers, intervals): (usize, usize),
+    pub fn fit(
+        servers: usize,
+        intervals: usize,
         sides: [&[usize]; 2],
         value: &dyn Fn(usize, usize) -> Option<f64>,
         scale: Scale,
@@ -40,8 +41,8 @@ impl Course {
         Course { typical, scale }
     }
 
-    /// By how much a server's level is off that had values in the intervals `had` of `all` only, as a logarithm: what the intervals
-    /// that it had are above those that it should have had. 0 where that cannot be told.
+    /// The bias of a server's level, as a logarithm, when the server has values in the intervals `had` only, and not in all of
+    /// `all`. 0 where it cannot be told.
     pub fn off(&self, had: &[usize], all: &[usize]) -> f64 {
         let mean = |places: &[usize]| {
             let known = places.iter().map(|at| self.typical[*at]).filter(|typical| typical.is_finite());
@@ -136,7 +137,7 @@ fn by_logarithms(
     side.iter().for_each(|at| typical[*at] += usual);
 }
 
-/// From NaN it is without bounds.
+/// The relative change; infinite from NaN.
 fn change(before: f64, now: f64) -> f64 {
     let change = (now - before).abs() / now.abs().max(1.0);
     if change.is_nan() { f64::INFINITY } else { change }
@@ -159,23 +160,23 @@ mod tests {
     #[test]
     fn a_server_without_the_busy_day_is_put_where_it_would_be_with_it() {
         for (scale, busy) in [(TOTAL, (1.0f64 / 2.0).ln()), (Scale::Level, -(5f64.ln()) / 4.0)] {
-            let course = Course::of((4, 8), SIDES, &fleet, scale);
+            let course = Course::fit(4, 8, SIDES, &fleet, scale);
             let off = course.off(&[4, 5, 7], &[4, 5, 6, 7]);
             assert!((off - busy).abs() < 1e-6, "{off} {busy}");
             assert_eq!(course.off(&[4, 5, 6, 7], &[4, 5, 6, 7]), 0.0);
             let relative = course.relative(6, &[6]).unwrap();
             assert!((relative - 1.0).abs() < 1e-12, "{relative}");
         }
-        let course = Course::of((4, 8), SIDES, &fleet, TOTAL);
+        let course = Course::fit(4, 8, SIDES, &fleet, TOTAL);
         assert!((course.relative(6, &[4, 5, 6, 7]).unwrap() - 2.5).abs() < 1e-6);
         assert!((course.off(&[1, 2], &[0, 1, 2]) - (6.0f64 / 5.0).ln()).abs() < 1e-6);
     }
 
     #[test]
     fn where_nothing_is_known_nothing_is_moved() {
-        let course = Course::of((2, 3), [&[0], &[1, 2]], &|_, at| (at < 2).then_some(0.0), TOTAL);
+        let course = Course::fit(2, 3, [&[0], &[1, 2]], &|_, at| (at < 2).then_some(0.0), TOTAL);
         assert_eq!((course.off(&[1], &[1, 2]), course.relative(1, &[1, 2])), (0.0, None));
-        let none = Course::of((0, 3), [&[0], &[1, 2]], &|_, _| None, Scale::Level);
+        let none = Course::fit(0, 3, [&[0], &[1, 2]], &|_, _| None, Scale::Level);
         assert_eq!((none.off(&[1], &[1, 2]), none.relative(1, &[1, 2])), (0.0, None));
     }
 }

@@ -1,5 +1,6 @@
-//! How often the interval has the truth in it where the groups are unlike: in size, in spread, with few servers of a kind at a site.
-//! Beside each figure the one of HC3's errors with n - k degrees of freedom, which do not know how few servers one group has.
+//! Simulated coverage: the share of intervals that hold the true effect where the groups are unlike in size, in spread, or with
+//! few servers of a kind at a site. Each figure stands beside that of HC3's errors with n - k degrees of freedom, which do not
+//! know how few servers one group has.
 
 use super::design::{Design, Effect, Groups};
 use crate::law::student_quantile;
@@ -69,7 +70,8 @@ fn shares(fleet: Fleet, trials: u32, seed: u64) -> Shares {
     shares
 }
 
-/// What a server alone moves the estimate by, squared and added up, is HC3; a single server of its group moves it by nothing there.
+/// The sum of the squared leave-one-out shifts of the estimate, which is HC3's variance; a single server of its group adds
+/// nothing to it.
 fn plain(design: &Design, effect: &Effect, level: f64) -> Option<(f64, f64)> {
     let moved = effect.without.iter().filter(|it| it.is_finite());
     let reach =

@@ -2,21 +2,21 @@
 //!
 //! change = stratum + elasticity x (load change) + effect x (is in the test group) + error, by least squares, with standard
 //! errors of type HC2 (MacKinnon and White 1985), which hold where the groups differ in spread, and Student's t on as many degrees of
-//! freedom as the smaller group gives (see [`super::freedom`]). The strata and the load are projected out first (Frisch and Waugh 1933,
+//! freedom as the smaller group gives (see [`super::degrees_of_freedom`]). The strata and the load are projected out first (Frisch and Waugh 1933,
 //! Lovell 1963), so that an outcome costs two dot products.
 
-use super::freedom::{LEVERAGE_MAX, Lengths};
+use super::degrees_of_freedom::{Columns, LEVERAGE_MAX};
 use crate::law::{student_quantile, student_two_sided};
 use std::ops::Range;
 
-/// Which servers are held against which.
+/// The servers to compare, with group, stratum and load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Groups<'a> {
-    /// Whether each server is in the test group.
+    /// True for each server of the test group.
     pub test: &'a [bool],
     /// Its stratum; all the same where there are none.
     pub stratum: &'a [u32],
-    /// How its load changed, as a logarithm; none: not adjusted.
+    /// The change of each server's load, as a logarithm; none: not adjusted.
     pub load: Option<&'a [f64]>,
 }
 
@@ -27,7 +27,7 @@ pub struct Design {
     pub(crate) order: Vec<usize>,
     /// The strata as ranges of `order`.
     pub(crate) strata: Vec<Range<usize>>,
-    /// Whether each server is in the test group, in that order.
+    /// True for each server of the test group, in that order.
     pub(super) test: Vec<bool>,
     /// Load, its stratum's mean taken off, in that order; empty: not adjusted.
     pub(crate) load: Vec<f64>,
@@ -42,7 +42,7 @@ pub struct Design {
     pub(crate) freedom: f64,
 }
 
-/// By how much an outcome grows with the load.
+/// The growth of an outcome with the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slope {
     /// The coefficient.
@@ -53,7 +53,7 @@ pub struct Slope {
     pub freedom: f64,
 }
 
-/// What the groups differ by.
+/// The difference between the groups.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effect {
     /// Test less control: the logarithm of the ratio.
@@ -63,14 +63,14 @@ pub struct Effect {
     /// Degrees of freedom of t; 0 where a server has nothing left whatever it does, such as the only one of its group: then the
     /// error lacks that server's spread, and there is neither interval nor p.
     pub freedom: f64,
-    /// By how much the outcome grows with the load; none: not adjusted.
+    /// The growth of the outcome with the load; none: not adjusted.
     pub elasticity: Option<Slope>,
     /// Standard deviation of what one server does beyond its stratum, load and group: both groups weigh the same, so that it is that of
     /// groups of equal size. Of the other group where one has a single server.
     pub spread: f64,
-    /// What is left of each server, in the order in which they were given.
+    /// The residual of each server, in the order in which they were given.
     pub rest: Vec<f64>,
-    /// How much the estimate would rise without each server; no number where there is none without it.
+    /// The amount by which the estimate would rise without each server; NaN where there is no estimate without it.
     pub without: Vec<f64>,
 }
 
@@ -94,13 +94,13 @@ pub(super) struct Fit {
     pub(super) variance: f64,
     rest: Vec<f64>,
     slope: Option<f64>,
-    /// Whether nothing is left over.
+    /// True if the fit leaves no residual.
     pub(super) exact: bool,
 }
 
 impl Design {
-    /// None where the groups cannot be told apart: a group without servers, each stratum of one group only, a load that
-    /// says which group a server is in, or no degree of freedom left. A load that is the same everywhere is left out.
+    /// Prepares the groups. None where they cannot be told apart: a group without servers, each stratum of one group only, a load
+    /// that says which group a server is in, or no degree of freedom left. A load that is the same everywhere is left out.
     pub fn new(groups: &Groups) -> Option<Design> {
         let n = groups.test.len();
         if groups.stratum.len() != n || groups.load.is_some_and(|load| load.len() != n) {
@@ -162,7 +162,7 @@ impl Design {
     pub fn effect(&self, outcome: &[f64]) -> Option<Effect> {
         let fit = self.fit(outcome).filter(|fit| !fit.exact)?;
         let rest = &fit.rest;
-        let columns = Lengths::of(self);
+        let columns = UnitColumns::new(self);
         let direction: Vec<f64> = self.group.iter().map(|group| group / self.group_squares).collect();
         let (error, freedom) = columns.columns(self).error(&direction, rest);
         let alone = self.leverage.iter().zip(rest).zip(&direction);
@@ -194,7 +194,7 @@ impl Design {
         self.fit(outcome).map(|fit| fit.log_ratio)
     }
 
-    /// None for an outcome of another length, or with a value that is not finite.
+    /// The fit of an outcome; none for one of another length, or with a value that is not finite.
     pub(super) fn fit(&self, outcome: &[f64]) -> Option<Fit> {
         if outcome.len() != self.order.len() || outcome.iter().any(|value| !value.is_finite()) {
             return None;
@@ -209,7 +209,7 @@ impl Design {
     }
 
     /// The slope with the group in the model: what the change did is not the load's.
-    fn elasticity(&self, slope: f64, fit: &Fit, columns: &Lengths) -> Slope {
+    fn elasticity(&self, slope: f64, fit: &Fit, columns: &UnitColumns) -> Slope {
         let with_load = self.group.iter().zip(&self.load);
         let group: Vec<f64> = with_load.map(|(group, load)| group + self.group_on_load * load).collect();
         let on_group = dot(&group, &self.load) / squares(&group);
@@ -266,6 +266,41 @@ pub fn explained(stratum: &[u32], load: &[f64], outcome: &[f64]) -> Option<(f64,
     let left: f64 = load.iter().zip(&outcome).map(|(x, y)| (y - slope * x).powi(2)).sum();
     let share = left / squares(&outcome);
     (slope.is_finite() && share.is_finite()).then_some((slope, share))
+}
+
+/// The columns of a design at length 1.
+struct UnitColumns {
+    stratum: Vec<usize>,
+    level: Vec<f64>,
+    load: Vec<f64>,
+    group: Vec<f64>,
+}
+
+impl UnitColumns {
+    fn new(design: &Design) -> UnitColumns {
+        let strata = || design.strata.iter().enumerate();
+        let unit = |values: &[f64], squares: f64| -> Vec<f64> {
+            values.iter().map(|value| value / squares.sqrt()).collect()
+        };
+        UnitColumns {
+            stratum: strata().flat_map(|(number, places)| places.clone().map(move |_| number)).collect(),
+            level: strata()
+                .flat_map(|(_, places)| places.clone().map(|_| 1.0 / (places.len() as f64).sqrt()))
+                .collect(),
+            load: unit(&design.load, design.load_squares),
+            group: unit(&design.group, design.group_squares),
+        }
+    }
+
+    fn columns<'a>(&'a self, design: &'a Design) -> Columns<'a> {
+        Columns {
+            stratum: &self.stratum,
+            level: &self.level,
+            load: &self.load,
+            group: &self.group,
+            test: &design.test,
+        }
+    }
 }
 
 /// Takes each stratum's mean off.

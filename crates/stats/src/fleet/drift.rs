@@ -1,4 +1,4 @@
-//! Whether a steady drift explains what the groups differ by as well as the change does.
+//! A check for drift: a steady drift of the groups may explain their difference as well as the change does.
 //!
 //! Groups that go apart all along are apart after the change, too. How fast they did before it is hardly known from a few days, so that
 //! taking it off, with its error, would leave hardly anything of any effect. What both suppositions say of the whole course can be
@@ -7,7 +7,7 @@
 
 use super::pre_trend::{Interval, difference_of_each};
 
-/// What step and line leave of the groups' differences.
+/// The fits of a step and of a line to the groups' differences, and the share of squares that each leaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepOrDrift {
     /// The step, as a logarithm.
@@ -16,21 +16,23 @@ pub struct StepOrDrift {
     pub drift: f64,
     /// Share of the squares about their mean that the step leaves, 0..1.
     pub step_leaves: f64,
-    /// That the line leaves.
+    /// Share that the line leaves.
     pub drift_leaves: f64,
 }
 
 impl StepOrDrift {
-    /// Whether a drift of the effect's direction explains as much of the course as the change does.
+    /// True if a drift in the effect's direction explains as much of the course as the change does.
     pub fn drift_explains(&self) -> bool {
         self.step * self.drift > 0.0 && self.drift_leaves <= self.step_leaves
     }
 }
 
-/// Of the intervals' differences between the groups; `at` is the middle of each, in any unit, `after` whether it is after the change. None with
-/// fewer than two intervals on either side and three in all, as a step and a line are the same then.
+/// The fits of a step and of a line to the intervals' differences between the groups; `at` is the middle of each interval, in any
+/// unit, `after` true after the change. None with fewer than two intervals on either side and three in all, as a step and a line
+/// are the same then.
 pub fn step_or_drift(
-    (test, stratum): (&[bool], &[u32]),
+    test: &[bool],
+    stratum: &[u32],
     intervals: &[Interval],
     at: &[f64],
     after: &[bool],
@@ -112,7 +114,7 @@ mod tests {
         let intervals: Vec<Interval> = (0..days).map(|at| day(at, &mut random)).collect();
         let at: Vec<f64> = (0..days).map(|at| at as f64).collect();
         let after: Vec<bool> = (0..days).map(|at| at >= before).collect();
-        step_or_drift((&TEST, &[0; 20]), &intervals, &at, &after)
+        step_or_drift(&TEST, &[0; 20], &intervals, &at, &after)
     }
 
     #[test]

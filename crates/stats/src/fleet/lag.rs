@@ -1,4 +1,5 @@
-//! Whether the metric fits the load of another time better than that of its own, as where the stamps of one of them are of another time zone.
+//! A check of time stamps: the lag at which the metric fits the load best, which is not 0 where the stamps of one of them are of
+//! another time zone.
 //!
 //! Loads have a course of the day, and so have metrics, whatever makes them: any two courses of a day fit at some lag. So what repeats each
 //! day is taken off each server, and what all servers have in common is taken off each interval. What is left is a server's own: an
@@ -26,9 +27,9 @@ pub struct Courses<'a> {
     pub metric: &'a [Vec<Option<f64>>],
     /// Logarithm of the load, likewise.
     pub load: &'a [Vec<Option<f64>>],
-    /// What an interval is alike to at the same server: its time of the day, before or after the change.
+    /// The class of each interval whose mean is taken off at each server: its time of day, before or after the change.
     pub time_of_day: &'a [usize],
-    /// Which servers have a course in common, such as those of a site.
+    /// The class of each server with a course in common, such as its site.
     pub common: &'a [usize],
 }
 
@@ -72,7 +73,7 @@ impl Courses<'_> {
         Some(Lag { intervals: lags[place], correlation: best, correlation_at_none: none, p })
     }
 
-    /// What is a server's own: without what it has at each time of the day, and without what is common to an interval.
+    /// The deviations of each server from its own mean at each time of day and from the common mean of each interval.
     fn own(&self, values: &[Vec<Option<f64>>]) -> Vec<Vec<Option<f64>>> {
         let mut own = values.to_vec();
         let times = self.time_of_day.iter().max().map_or(0, |most| most + 1);
@@ -126,7 +127,7 @@ impl Means {
     }
 }
 
-/// Of the metric with the load so many intervals earlier. None with too few pairs, or where either never moves.
+/// The correlation of the metric with the load so many intervals earlier. None with too few pairs, or where either never moves.
 fn correlation(metric: &[Option<f64>], load: &[Option<f64>], lag: i64) -> Option<f64> {
     let at = |place: usize| usize::try_from(place as i64 - lag).ok();
     let pairs = metric.iter().enumerate().filter_map(|(place, metric)| {

@@ -1,4 +1,4 @@
-//! What the usual ways of looking at a fleet would say: to stand beside the answer, never in its place.
+//! The intervals that the usual ways of looking at a fleet would give: to stand beside the answer, never in its place.
 //!
 //! Each takes the events as independent of each other. They are not: a server's drops share its customers and its moment,
 //! so these intervals are far too narrow ([`super`] has what to do instead).
@@ -9,7 +9,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 /// Events, and what they are held against, such as packets or server-days.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
-    /// How many there were.
+    /// The number of events.
     pub events: f64,
     /// Over how much.
     pub exposure: f64,

@@ -17,11 +17,11 @@ const SHARE_MAX: f64 = 1.0 / 3.0;
 /// Fits after which the outliers are as they are (ours: three do nearly always).
 const FITS_MAX: usize = 10;
 
-/// How many times the usual distance from the median an outlier is at the least (3.5: Iglewicz and Hoaglin 1993), without which a fit of
+/// Smallest distance of an outlier from the median, in usual distances (3.5: Iglewicz and Hoaglin 1993), without which a fit of
 /// the nearest ones alone would bear itself out.
 const FAR: f64 = 3.5;
 
-/// What makes a standard deviation of the median absolute deviation of a normal law.
+/// Factor from the median absolute deviation of a normal law to its standard deviation.
 const SIGMA_OF_MAD: f64 = 1.4826;
 
 /// Servers by stratum below which the nearest ones alone are not fitted, as the fit would be theirs and all others far from it (ours: by
@@ -34,7 +34,7 @@ const STEPS: usize = 4;
 /// Fewest degrees of freedom of the servers that one is held against (ours).
 const FREEDOM_MIN: f64 = 2.0;
 
-/// What stands out, and what is there without it.
+/// The servers that stand out, and the effect without them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outliers {
     /// Servers by their places with how far they are from where the others' fit has them, as a logarithm; the furthest one first. None
@@ -46,7 +46,7 @@ pub struct Outliers {
 
 /// The servers that stand out, with a chance of about `alpha` that any does where all are alike (see the simulations below).
 pub fn outliers(groups: &Groups, outcome: &[f64], alpha: f64) -> Outliers {
-    let all = Others::of(groups, outcome, &vec![false; outcome.len()]);
+    let all = Others::fit(groups, outcome, &vec![false; outcome.len()]);
     let strata = groups.stratum.iter().collect::<BTreeSet<_>>().len();
     let found = settle(groups, outcome, alpha, all.clone());
     if outcome.len() < STRATUM_MIN * strata {
@@ -57,7 +57,7 @@ pub fn outliers(groups: &Groups, outcome: &[f64], alpha: f64) -> Outliers {
     if hidden.found.len() > found.found.len().max(1) { hidden } else { found }
 }
 
-/// From a first fit on, until the same servers are left.
+/// Repeats the fit from a first one on, until the same servers are left.
 fn settle(groups: &Groups, outcome: &[f64], alpha: f64, first: Option<Others>) -> Outliers {
     let mut fit = first;
     let mut out = vec![false; outcome.len()];
@@ -73,7 +73,7 @@ fn settle(groups: &Groups, outcome: &[f64], alpha: f64, first: Option<Others>) -
             break;
         }
         out = next;
-        fit = Others::of(groups, outcome, &out);
+        fit = Others::fit(groups, outcome, &out);
     }
     let rest = fit.as_ref().map_or_else(|| vec![None; outcome.len()], |fit| fit.rest(groups, outcome));
     let mut found: Vec<(usize, Option<f64>)> =
@@ -94,13 +94,13 @@ fn inner(groups: &Groups, outcome: &[f64], all: Others) -> Others {
             let (near, _) = by_distance(groups, &rest, of);
             near[near.len() - most(near.len())..].iter().for_each(|(at, _)| out[*at] = true);
         }
-        let Some(next) = Others::of(groups, outcome, &out) else { break };
+        let Some(next) = Others::fit(groups, outcome, &out) else { break };
         fit = next;
     }
     fit
 }
 
-/// How many of so many servers may be outliers.
+/// The largest number of outliers among so many servers.
 fn most(servers: usize) -> usize {
     (servers as f64 * SHARE_MAX) as usize
 }
@@ -147,12 +147,12 @@ fn far_out(groups: &Groups, rest: &[Option<f64>], of: bool, alpha: f64) -> Vec<u
 #[derive(Clone)]
 struct Others {
     effect: Effect,
-    /// Of each stratum: the outcome at no change of load, without the effect.
+    /// The outcome at no change of load, without the effect, of each stratum.
     base: BTreeMap<u32, f64>,
 }
 
 impl Others {
-    fn of(groups: &Groups, outcome: &[f64], out: &[bool]) -> Option<Others> {
+    fn fit(groups: &Groups, outcome: &[f64], out: &[bool]) -> Option<Others> {
         let kept: Vec<usize> = (0..outcome.len()).filter(|&at| !out[at]).collect();
         let test: Vec<bool> = kept.iter().map(|&at| groups.test[at]).collect();
         let stratum: Vec<u32> = kept.iter().map(|&at| groups.stratum[at]).collect();
@@ -170,7 +170,7 @@ impl Others {
         Some(Others { effect, base })
     }
 
-    /// What is left of each server; none where its stratum has no other.
+    /// The residual of each server; none where its stratum has no other.
     fn rest(&self, groups: &Groups, outcome: &[f64]) -> Vec<Option<f64>> {
         let of = |at: usize| {
             let base = self.base.get(&groups.stratum[at])?;
@@ -180,7 +180,7 @@ impl Others {
     }
 }
 
-/// What the load and the group make of a server's outcome.
+/// The part of a server's outcome that load and group explain.
 fn explained(groups: &Groups, effect: &Effect, at: usize) -> f64 {
     let by_load = groups.load.zip(effect.elasticity).map_or(0.0, |(load, slope)| slope.value * load[at]);
     by_load + if groups.test[at] { effect.log_ratio } else { 0.0 }

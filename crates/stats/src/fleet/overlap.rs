@@ -1,4 +1,4 @@
-//! Whether the groups' loads changed by amounts that can be held against each other.
+//! The overlap of the groups' changes of load: without it they cannot be compared at equal load.
 //!
 //! Where one group's load doubled and the other's did not, an effect "at equal load" is a line drawn past the data.
 

@@ -22,7 +22,7 @@ const DONE: f64 = 1e-10;
 
 /// One interval of a server.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cell {
+pub struct ServerInterval {
     /// Place of its server.
     pub server: usize,
     /// Place of its interval.
@@ -33,22 +33,22 @@ pub struct Cell {
     pub load: f64,
 }
 
-/// Which servers and intervals are held against which.
+/// The servers and intervals to compare, with the values that were measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Panel<'a> {
-    /// Whether each server is in the test group.
+    /// True for each server of the test group.
     pub test: &'a [bool],
     /// Its stratum.
     pub stratum: &'a [u32],
     /// Its unit: what was drawn into the groups.
     pub unit: &'a [usize],
-    /// Whether each interval is after the change.
+    /// True for each interval after the change.
     pub after: &'a [bool],
-    /// What was measured.
-    pub cells: &'a [Cell],
+    /// The measured values.
+    pub cells: &'a [ServerInterval],
 }
 
-/// What the groups differ by.
+/// The difference between the groups.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PanelEffect {
     /// Test over control, after over before, at equal load: the logarithm.
@@ -57,7 +57,7 @@ pub struct PanelEffect {
     pub error: f64,
     /// Degrees of freedom of t.
     pub freedom: f64,
-    /// By how much the metric grows with the load.
+    /// The growth of the metric with the load.
     pub elasticity: f64,
 }
 
@@ -70,9 +70,9 @@ impl PanelEffect {
 }
 
 impl Panel<'_> {
-    /// None where the effect cannot be told from server, interval and load, or a group has a single unit in some stratum.
+    /// The effect; none where it cannot be told from server, interval and load, or a group has a single unit in some stratum.
     pub fn effect(&self) -> Option<PanelEffect> {
-        let taken = |of: &dyn Fn(&Cell) -> f64| self.within(self.cells.iter().map(of).collect());
+        let taken = |of: &dyn Fn(&ServerInterval) -> f64| self.within(self.cells.iter().map(of).collect());
         let changed =
             taken(&|cell| f64::from(u8::from(self.test[cell.server] && self.after[cell.interval])))?;
         let load = taken(&|cell| cell.load)?;
@@ -175,7 +175,7 @@ mod tests {
         stratum: Vec<u32>,
         unit: Vec<usize>,
         after: Vec<bool>,
-        cells: Vec<Cell>,
+        cells: Vec<ServerInterval>,
     }
 
     impl Made {
@@ -198,7 +198,7 @@ mod tests {
                 let after = interval >= 14;
                 let change = if after { shock + if test { effect } else { 0.0 } } else { 0.0 };
                 let metric = own + day + 1.5 * load + change + 0.2 * random.normal();
-                cells.push(Cell { server, interval, metric, load });
+                cells.push(ServerInterval { server, interval, metric, load });
             }
         }
         Made {

@@ -1,4 +1,4 @@
-//! How often chance alone makes groups differ so much.
+//! The chance that groups differ so much without an effect, by permutation.
 //!
 //! With few servers every way in which the groups could have been drawn is tried: that is exact for groups that were
 //! drawn at random. With many, what the load does not explain is dealt out anew among the servers of a stratum (Freedman and Lane
@@ -28,7 +28,7 @@ pub struct Chance {
     pub p: f64,
     /// Ways tried or drawn.
     pub tried: u32,
-    /// Whether they are all.
+    /// True if they are all.
     pub exact: bool,
 }
 
@@ -49,8 +49,9 @@ pub fn servers_min(alpha: f64) -> usize {
     (1..).find(|&n| smallest_p_two_groups(n, n) <= alpha || n >= 1_000).unwrap_or(1_000)
 }
 
-/// How often an effect is as large by chance; `rounds` are drawn where not all ways are tried. Groups that differ by the same in every
-/// server have no error: then the plain differences are compared. None where there is no effect to hold against anything either.
+/// The chance of an effect as large without a cause; `rounds` permutations are drawn where not all can be tried. Groups that
+/// differ by the same in every server have no error: then the plain differences are compared. None where there is no effect to
+/// test.
 pub fn chance(groups: &Groups, outcome: &[f64], rounds: u32, seed: u64) -> Option<Chance> {
     let design = Design::new(groups)?;
     let fit = design.fit(outcome)?;
@@ -61,7 +62,7 @@ pub fn chance(groups: &Groups, outcome: &[f64], rounds: u32, seed: u64) -> Optio
     let plain = fit.exact;
     let ways = ways(groups.test, groups.stratum);
     if ways > TRIED_MOST {
-        return Some(drawn(&design, outcome, plain, (rounds, seed)));
+        return Some(drawn(&design, outcome, plain, rounds, seed));
     }
     let statistic = |fit: &Fit| {
         let square = fit.log_ratio * fit.log_ratio;
@@ -81,7 +82,7 @@ pub fn chance(groups: &Groups, outcome: &[f64], rounds: u32, seed: u64) -> Optio
 }
 
 /// Freedman and Lane's permutations: (1 + extreme) / (1 + drawn), Phipson and Smyth 2010.
-pub(super) fn drawn(design: &Design, outcome: &[f64], plain: bool, (rounds, seed): (u32, u64)) -> Chance {
+pub(super) fn drawn(design: &Design, outcome: &[f64], plain: bool, rounds: u32, seed: u64) -> Chance {
     let (mut rest, _) = design.reduced(outcome);
     let weights: Vec<f64> =
         design.group.iter().zip(&design.leverage).map(|(group, h)| group * group / (1.0 - h)).collect();
@@ -99,7 +100,7 @@ pub(super) fn drawn(design: &Design, outcome: &[f64], plain: bool, (rounds, seed
     Chance { p: f64::from(1 + extreme) / f64::from(1 + rounds), tried: rounds, exact: false }
 }
 
-/// Of an outcome that has its strata's means taken off already.
+/// The square of t of an outcome whose strata's means are taken off already.
 fn square_of_t(design: &Design, centred: &[f64], weights: &[f64]) -> f64 {
     let effect = dot(&design.group, centred) / design.group_squares;
     let variance: f64 = if design.load.is_empty() {
@@ -239,7 +240,7 @@ mod tests {
                 .collect();
             let groups = Groups { test: &test, stratum: &[0; 16], load: Some(&load) };
             let exact = chance(&groups, &outcome, DRAWN, 1).unwrap();
-            let drawn = drawn(&Design::new(&groups).unwrap(), &outcome, false, (DRAWN, 1));
+            let drawn = drawn(&Design::new(&groups).unwrap(), &outcome, false, DRAWN, 1);
             assert!(exact.exact && !drawn.exact);
             assert!((exact.p - drawn.p).abs() < 0.03, "{exact:?} {drawn:?}");
         }

@@ -1,4 +1,4 @@
-//! Whether the groups went the same way before the change.
+//! A check that the groups went the same way before the change.
 //!
 //! That they would have gone the same way after it, too, is what every comparison of changes rests on and nobody can see. What
 //! can be seen is the time before: in each interval the groups are held against each other as after the change, against
@@ -14,13 +14,13 @@ pub const INTERVALS_MIN: usize = 3;
 /// Logarithms of metric and load of every server in one interval; a server may lack either.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interval {
-    /// Of the metric.
+    /// The logarithms of the metric.
     pub metric: Vec<Option<f64>>,
-    /// Of the load; empty: not adjusted.
+    /// The logarithms of the load; empty: not adjusted.
     pub load: Vec<Option<f64>>,
 }
 
-/// How the groups differed before the change.
+/// The differences between the groups before the change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PreTrend {
     /// Test less control in each interval, against each server's own mean; none where groups cannot be told apart.
@@ -41,14 +41,15 @@ impl PreTrend {
 /// One interval, ready to be dealt out.
 struct Prepared {
     design: Design,
-    /// What the load does not explain, stratum by stratum.
+    /// The residual that the load does not explain, stratum by stratum.
     rest: Vec<f64>,
     log_ratio: f64,
     /// Square of the standard error that a dealt-out effect has.
     variance: f64,
 }
 
-/// None with fewer than [`INTERVALS_MIN`] intervals in which the groups can be told apart. Strata are those of the comparison.
+/// The differences before the change; none with fewer than [`INTERVALS_MIN`] intervals in which the groups can be told apart.
+/// Strata are those of the comparison.
 pub fn pre_trend(test: &[bool], stratum: &[u32], intervals: &[Interval], seed: u64) -> Option<PreTrend> {
     let prepared = prepared(test, stratum, intervals);
     let known: Vec<&Prepared> = prepared.iter().flatten().collect();

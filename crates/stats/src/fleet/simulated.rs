@@ -10,14 +10,14 @@ use plumb_model::random::Random;
 pub(super) const BEFORE: usize = 14;
 const AFTER: usize = 7;
 
-/// How a fleet is made.
+/// The true values by which a fleet is made.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Recipe {
     /// Servers in each group.
     pub(super) servers: usize,
-    /// What the change does to the test group's drops, as a logarithm.
+    /// The effect of the change on the test group's drops, as a logarithm.
     pub(super) effect: f64,
-    /// How many times harder the surge hits the test group.
+    /// The ratio by which the surge hits the test group harder.
     pub(super) unequal: f64,
 }
 
@@ -54,13 +54,13 @@ impl Fleet {
         Fleet { test, drops, attempts }
     }
 
-    /// How each server's drops changed.
+    /// The change of each server's drops.
     pub(super) fn drops_change(&self) -> Vec<f64> {
         let scale = Scale::Total { offset: 0.5 };
         self.drops.iter().map(|days| log_change(&days[..BEFORE], &days[BEFORE..], scale).unwrap()).collect()
     }
 
-    /// How each server's load changed.
+    /// The change of each server's load.
     pub(super) fn load_change(&self) -> Vec<f64> {
         let scale = Scale::Total { offset: 0.0 };
         self.attempts
@@ -69,7 +69,7 @@ impl Fleet {
             .collect()
     }
 
-    /// What each server counted.
+    /// The counts of each server.
     pub(super) fn counted(&self) -> Vec<Counted> {
         let of = |days: &Vec<f64>| Counted {
             before: days[..BEFORE].iter().sum(),

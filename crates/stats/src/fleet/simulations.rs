@@ -1,5 +1,5 @@
-//! What the methods say of simulated fleets whose truth is known: false alarms, bias, power, coverage, and the naive
-//! answers on the same data. A few hundred fleets in the usual tests, thousands in `make simulations`.
+//! The methods on simulated fleets whose truth is known: false alarms, bias, power, coverage, and the naive answers on the same
+//! data. A few hundred fleets in the usual tests, thousands in `make simulations`.
 
 use super::design::{Design, Groups};
 use super::naive::poisson;
@@ -42,7 +42,7 @@ fn tally(recipe: Recipe, fleets: u64, first_seed: u64) -> Tally {
             if recipe.servers < 9 {
                 return chance(groups, outcome, ROUNDS, seed).unwrap().p;
             }
-            drawn(&Design::new(groups).unwrap(), outcome, false, (ROUNDS, seed)).p
+            drawn(&Design::new(groups).unwrap(), outcome, false, ROUNDS, seed).p
         };
         let effect = Design::new(&adjusted).unwrap().effect(&drops).unwrap();
         let (low, high) = effect.interval(1.0 - ALPHA).unwrap();

@@ -1,4 +1,4 @@
-//! When the load of a whole fleet rose above what it was before and after: a customer failed over, a release.
+//! The window in which the load of a whole fleet rose above its usual level: a customer failed over, a release.
 //!
 //! A surge may last from one interval to all that follow. Of all windows the one is taken in which the load stands out most (circular
 //! binary segmentation of Olshen and others 2004, Biostatistics 5, for one rise). Its p is that of the same search in what it leaves
@@ -20,7 +20,7 @@ pub const INTERVALS_MOST: usize = 400;
 
 /// A window in which the load stood out.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Window {
+pub struct SurgeWindow {
     /// First interval of it.
     pub from: usize,
     /// First interval after it.
@@ -32,7 +32,7 @@ pub struct Window {
 }
 
 /// The window in which the series stands out upwards most; none for a series too short, too long or with nothing in it.
-pub fn largest_rise(series: &[f64], seed: u64) -> Option<Window> {
+pub fn largest_rise(series: &[f64], seed: u64) -> Option<SurgeWindow> {
     let n = series.len();
     if !(2 * OUTSIDE_MIN..=INTERVALS_MOST).contains(&n) || series.iter().any(|value| !value.is_finite()) {
         return None;
@@ -47,7 +47,7 @@ pub fn largest_rise(series: &[f64], seed: u64) -> Option<Window> {
         extreme += u32::from(statistic >= best.statistic * (1.0 - 1e-9));
     }
     let Best { from, until, rise, .. } = best;
-    Some(Window { from, until, rise, p: f64::from(1 + extreme) / f64::from(1 + DRAWN) })
+    Some(SurgeWindow { from, until, rise, p: f64::from(1 + extreme) / f64::from(1 + DRAWN) })
 }
 
 struct Best {
@@ -59,7 +59,7 @@ struct Best {
 }
 
 impl Best {
-    /// What the two levels leave over.
+    /// The residuals of the two levels.
     fn rest(&self, series: &[f64]) -> Vec<f64> {
         let inside = self.from..self.until;
         let mean = |of: bool| {

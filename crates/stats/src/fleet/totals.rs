@@ -8,8 +8,8 @@
 //!
 //! Servers weigh as much as they count. That is what makes it a second opinion and not the first: one server may outweigh a group.
 
+use super::degrees_of_freedom::Columns;
 use super::design::{Groups, dot};
-use super::freedom::Columns;
 use crate::law::student_quantile;
 use std::collections::BTreeMap;
 
@@ -22,12 +22,12 @@ const ENOUGH: f64 = 1e-10;
 /// A logarithm of odds beyond which one side of the change has no count at all, and the answer runs away.
 const ODDS_MOST: f64 = 30.0;
 
-/// What a server counted.
+/// The counts of a server before and after the change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Counted {
-    /// In all intervals before the change.
+    /// The count in all intervals before the change.
     pub before: f64,
-    /// In all after it.
+    /// The count in all intervals after it.
     pub after: f64,
     /// Intervals before it.
     pub intervals_before: f64,
@@ -35,14 +35,14 @@ pub struct Counted {
     pub intervals_after: f64,
 }
 
-/// What the groups' totals differ by.
+/// The difference between the groups' totals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TotalsEffect {
     /// Test less control: the logarithm of the ratio of ratios of the totals, at equal load.
     pub log_ratio: f64,
     /// Its standard error, by server.
     pub error: f64,
-    /// Degrees of freedom of t (see [`super::freedom`]).
+    /// Degrees of freedom of t (see [`super::degrees_of_freedom`]).
     pub freedom: f64,
 }
 
@@ -54,8 +54,8 @@ impl TotalsEffect {
     }
 }
 
-/// None where the groups cannot be told apart by what was counted: nothing in a group before or after the change, or too few
-/// servers with any count, such as a single one of a group.
+/// The effect by totals; none where the groups cannot be told apart by what was counted: nothing in a group before or after the
+/// change, or too few servers with any count, such as a single one of a group.
 pub fn totals_effect(groups: &Groups, counted: &[Counted]) -> Option<TotalsEffect> {
     totals_fit(groups, counted).map(|(effect, _)| effect)
 }
@@ -199,7 +199,7 @@ impl Fit {
         (shares, weights)
     }
 
-    /// None where the group is told by the stratum or the load.
+    /// Group and load, projected; none where the group is told by the stratum or the load.
     fn projected(&self, weights: &[f64], strata: usize) -> Option<Projected> {
         let mut group = self.centred(&self.group, weights, strata);
         let spread = weighted(weights, &group, &group);

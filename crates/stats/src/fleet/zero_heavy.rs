@@ -13,20 +13,20 @@ pub const ZERO_SHARE_MAX: f64 = 0.5;
 /// Shares of a server's intervals in which something happened, 0..1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shares {
-    /// Before the change.
+    /// The share before the change.
     pub before: f64,
-    /// After it.
+    /// The share after it.
     pub after: f64,
 }
 
-/// What the groups' shares say.
+/// The comparison of the groups' shares.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShareEffect {
-    /// None where a group has an event on one side of the change in none of its servers, or in a single one.
+    /// The ratio; none where a group has an event on one side of the change in none of its servers, or in a single one.
     pub ratio: Option<ShareRatio>,
     /// Test less control of after less before, within strata: it needs no logarithm.
     pub difference: f64,
-    /// Of that difference.
+    /// The chance of that difference.
     pub chance: Chance,
 }
 
@@ -37,15 +37,15 @@ pub struct ShareRatio {
     pub log_ratio: f64,
     /// Its standard error, by what each server alone moves it by (HC3, which is the jackknife's).
     pub error: f64,
-    /// Degrees of freedom of t; 0: none is known (see [`super::freedom`]).
+    /// Degrees of freedom of t; 0: none is known (see [`super::degrees_of_freedom`]).
     pub freedom: f64,
     /// See [`super::design::Effect::spread`].
     pub spread: f64,
-    /// What each server adds to the ratio, in the order in which they were given: test less control is the logarithm.
+    /// The contribution of each server to the ratio, in the order in which they were given: test less control is the logarithm.
     pub adds: Vec<f64>,
 }
 
-/// None where the groups cannot be told apart, and where no share differs from another.
+/// The comparison of the groups' shares; none where the groups cannot be told apart, and where no share differs from another.
 pub fn share_effect(groups: &Groups, shares: &[Shares], seed: u64) -> Option<ShareEffect> {
     let groups = Groups { load: None, ..groups.clone() };
     let outcome: Vec<f64> = shares.iter().map(|it| it.after - it.before).collect();

@@ -27,7 +27,7 @@ impl CompactHistogram {
         counts.fold(0, u64::saturating_add)
     }
 
-    /// Whether sum, smallest and largest can be of so many samples.
+    /// True if sum, smallest and largest can be of so many samples.
     fn account_fits(&self, samples: u64) -> bool {
         match (self.min_ns, self.max_ns) {
             (None, None) => samples == 0 && self.sum_ns == 0,

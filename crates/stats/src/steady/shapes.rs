@@ -1,4 +1,4 @@
-//! What a series that does not hold its level may look like: curves that only rise or fall, levels with steps between them, swings.
+//! The shapes of a series that does not hold its level: curves that only rise or fall, levels with steps between them, swings.
 //!
 //! Each shape is fitted by least squares and gives what it leaves over. Which of them is closest is decided by the caller; the
 //! weights against shapes that can follow more of the noise are beside them here.
@@ -40,13 +40,13 @@ pub(super) struct Fitted {
     pub(super) outline: Outline,
     /// The series without it.
     pub(super) rest: Vec<f64>,
-    /// In units of ln n.
+    /// The penalty of the shape, in units of ln n.
     pub(super) weight: f64,
     /// Values fitted, the series' own mean included.
     pub(super) parameters: f64,
 }
 
-/// Which shape it is.
+/// The kind of a shape.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Outline {
     Curve,
@@ -63,7 +63,7 @@ pub(super) struct Shapes {
 
 struct Wave {
     period: f64,
-    /// Of length 1 and at right angles to each other: sine and cosine of the first harmonic, of the second ...
+    /// Orthogonal columns of length 1: sine and cosine of the first harmonic, of the second ...
     sines: Vec<Vec<f64>>,
 }
 
@@ -144,7 +144,7 @@ fn fit_steps(series: &[f64], look: &mut impl FnMut(Fitted)) {
     }
 }
 
-/// Where two levels explain most of a part, and how much of its squares.
+/// The split at which two levels explain most of a part, and the squares that they explain.
 fn best_split(series: &[f64], from: usize, to: usize, side: usize) -> Option<(f64, usize)> {
     let total: f64 = series[from..to].iter().sum();
     let mut before = 0.0;

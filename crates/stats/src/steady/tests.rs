@@ -1,8 +1,8 @@
-//! Whether changes are found, and whether noise is left alone.
+//! Tests: changes are found, and noise is left alone.
 
 use super::*;
 
-/// How the noise of a second is drawn: normal, or with the heavy tails of Student's t with 3 degrees of freedom.
+/// The law of a second's noise: normal, or with the heavy tails of Student's t with 3 degrees of freedom.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Tails {
     Normal,

@@ -3,7 +3,7 @@
 use super::header::{self, HEADER_BYTES, Seal};
 use crate::compression::{Codec, CompressionError, Compressor};
 
-/// What [`super::BatchBuffer::seal_compressed`] fills; made once and filled again and again.
+/// The output of [`super::BatchBuffer::seal_compressed`]; made once and filled again and again.
 #[derive(Debug, Clone, Default)]
 pub struct CompressedBatch {
     bytes: Vec<u8>,
@@ -17,7 +17,7 @@ impl CompressedBatch {
         Self::default()
     }
 
-    /// What was sealed last, for sending it again; empty before that.
+    /// The bytes that were sealed last, for sending them again; empty before that.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

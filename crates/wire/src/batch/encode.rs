@@ -1,27 +1,36 @@
 //! One record as bytes.
 
-use super::Place;
+use super::RecordPlace;
 
-/// What a record takes at most besides the bytes of its key, its value and its headers' names and values.
+/// A header of a record to write.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RecordHeader<'a> {
+    /// Its name, UTF-8 where other clients are to read it.
+    pub name: &'a [u8],
+    /// Its value.
+    pub value: &'a [u8],
+}
+
+/// The most bytes that a record takes besides its key, its value and its headers' names and values.
 pub const fn largest_record_overhead(headers: usize) -> usize {
     // Length, offset, key length, value length and header count, and two lengths a header, each of at most five bytes;
     // attributes and time take one byte each.
     5 * 5 + 2 + headers * 2 * 5
 }
 
-/// What is known of a record before it is written.
+/// The sizes of a record's parts, known before it is written.
 #[derive(Clone, Copy)]
 pub(super) struct Lengths {
     offset_delta: i32,
-    /// Of the record, without its own length before it.
+    /// The size of the record, without its own length before it.
     body: usize,
 }
 
 impl Lengths {
-    pub(super) fn of(
+    pub(super) fn new(
         key: Option<&[u8]>,
         value: &[u8],
-        headers: &[(&[u8], &[u8])],
+        headers: &[RecordHeader<'_>],
         offset_delta: usize,
     ) -> Self {
         let offset_delta = offset_delta as i32;
@@ -31,7 +40,7 @@ impl Lengths {
             + key.map_or(1, sized)
             + sized(value)
             + varint_len(headers.len() as i32)
-            + headers.iter().map(|(name, value)| sized(name) + sized(value)).sum::<usize>();
+            + headers.iter().map(|header| sized(header.name) + sized(header.value)).sum::<usize>();
         Self { offset_delta, body }
     }
 
@@ -46,8 +55,8 @@ pub(super) fn record(
     lengths: Lengths,
     key: Option<&[u8]>,
     value: &[u8],
-    headers: &[(&[u8], &[u8])],
-) -> Place {
+    headers: &[RecordHeader<'_>],
+) -> RecordPlace {
     put_varint(out, lengths.body as i32);
     // No attributes are defined, and the time is the batch's.
     out.extend_from_slice(&[0, 0]);
@@ -59,12 +68,12 @@ pub(super) fn record(
     let value_end = out.len() as u32;
     put_varint(out, headers.len() as i32);
     let mut last_header = out.len() as u32;
-    for (name, value) in headers {
-        put_sized(out, name);
-        put_sized(out, value);
-        last_header = (out.len() - value.len()) as u32;
+    for header in headers {
+        put_sized(out, header.name);
+        put_sized(out, header.value);
+        last_header = (out.len() - header.value.len()) as u32;
     }
-    Place {
+    RecordPlace {
         key: key_at,
         value: value_end - value.len() as u32,
         value_end,
@@ -87,7 +96,7 @@ fn put_varint(out: &mut Vec<u8>, value: i32) {
     out.push(left as u8);
 }
 
-/// How many bytes a number takes: seven bits each.
+/// The number of bytes that a number takes: seven bits each.
 #[inline]
 pub(super) fn varint_len(value: i32) -> usize {
     let bits = 32 - (zigzag(value) | 1).leading_zeros() as usize;

@@ -6,26 +6,26 @@
 
 use crate::compression::Codec;
 
-/// What a batch takes without any record.
+/// The size of a batch without any record.
 pub const HEADER_BYTES: usize = 61;
 
 /// No batch is larger; ours. Kafka's own limit, `message.max.bytes`, is 1 MiB where it is not set.
 pub const LARGEST_BATCH_BYTES: usize = 1 << 30;
 
-/// Where the checksum is, and where what it is over begins.
+/// The place of the checksum, and of the first byte that it covers.
 pub(crate) const CRC_AT: usize = 17;
 pub(crate) const CHECKED_FROM: usize = 21;
 
-/// What is only known when a batch is sent.
+/// The fields that are only known when a batch is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seal {
     /// The time of every record, milliseconds since 1970.
     pub timestamp_ms: i64,
-    /// Who sends it and as which part of the sequence; absent without idempotence.
+    /// The producer and the place in its sequence; absent without idempotence.
     pub producer: Option<ProducerSequence>,
 }
 
-/// What lets a broker tell a batch that is sent again from a new one.
+/// The numbers by which a broker tells a batch that is sent again from a new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProducerSequence {
     /// The producer's id, from the broker.
@@ -36,7 +36,7 @@ pub struct ProducerSequence {
     pub base_sequence: i32,
 }
 
-/// What stands for an absent producer.
+/// The numbers that stand for an absent producer.
 const NO_PRODUCER: ProducerSequence = ProducerSequence { id: -1, epoch: -1, base_sequence: -1 };
 
 /// Writes the header of `batch`, which is a whole batch of `records` records, and its checksum.

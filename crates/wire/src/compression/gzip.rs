@@ -45,7 +45,7 @@ pub(super) fn decompress(compressed: &[u8], into: &mut Bounded<'_>) -> Result<()
     into.check()
 }
 
-/// How many bytes the member at `at` takes.
+/// The number of bytes of the member at `at`.
 fn member(compressed: &[u8], at: usize, into: &mut Bounded<'_>) -> Result<usize, DecodeError> {
     let mut state = Decompress::new_gzip(WINDOW_BITS);
     loop {

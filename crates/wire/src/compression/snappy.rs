@@ -9,7 +9,7 @@ use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
 
 const HEADER: &[u8; 16] = b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01";
 
-/// How many plain bytes go into one block, as in snappy-java.
+/// Plain bytes of one block, as in snappy-java.
 const BLOCK_BYTES: usize = 32 << 10;
 
 /// More plain bytes than this for each compressed one cannot be: a copy of at most 64 bytes takes at least two.

@@ -6,13 +6,13 @@ use std::io::Cursor;
 use zstd::bulk::Compressor;
 use zstd::zstd_safe::{DCtx, compress_bound, get_error_name};
 
-/// What the library says when the buffer is too small (`ZSTD_error_dstSize_tooSmall`); it has no other way to tell.
+/// The library's message when the buffer is too small (`ZSTD_error_dstSize_tooSmall`); it has no other way to tell.
 const TOO_SMALL: &str = "Destination buffer is too small";
 
 const MAGIC: u32 = 0xfd2f_b528;
 const SKIPPABLE_MAGIC: u32 = 0x184d_2a50;
 
-/// What a block holds at most, plain or compressed.
+/// Most bytes of a block, plain or compressed.
 const BLOCK_BYTES: usize = 128 << 10;
 
 pub(super) fn compressor(level: Option<i32>) -> Result<Compressor<'static>, CompressionError> {
@@ -31,8 +31,8 @@ pub(super) fn compress(
     compressor.compress_to_buffer(plain, &mut end).map(|_| ()).map_err(failed)
 }
 
-/// In one piece, so that the buffer is the window: a frame may announce a window or a content of terabytes, and nothing is allocated
-/// for it. What its blocks can hold at most is counted first.
+/// Decompresses in one piece, so that the buffer is the window: a frame may announce a window or a content of terabytes, and
+/// nothing is allocated for it. The most that its blocks can hold is counted first.
 pub(super) fn decompress(
     state: &mut Option<DCtx<'static>>,
     compressed: &[u8],

@@ -30,11 +30,19 @@ pub struct FrameBuffer {
 pub struct Frame<'a> {
     /// The number of the request that it answers.
     pub correlation_id: i32,
-    /// What follows the header.
+    /// The bytes that follow the header.
     pub body: &'a [u8],
 }
 
-/// What filling the buffer came to.
+/// The place of a complete frame in the buffer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundFrame {
+    /// The number of the request that it answers.
+    pub(crate) correlation_id: i32,
+    body: Range<usize>,
+}
+
+/// The result of filling the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filled {
     /// There may be more at once.
@@ -50,7 +58,7 @@ pub enum Filled {
 pub struct FrameLength(pub i32);
 
 impl FrameBuffer {
-    /// For frames of at most `limit` bytes.
+    /// A buffer for frames of at most `limit` bytes.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self { bytes: Vec::new(), unread: 0..0, limit }
@@ -62,12 +70,12 @@ impl FrameBuffer {
         self.limit
     }
 
-    /// Where the body of the next complete frame is, taken off the front. `None`: more bytes are needed.
+    /// The place of the next complete frame, taken off the front. `None`: more bytes are needed.
     ///
     /// # Errors
     /// A length that no response can have, as soon as it is read. The stream cannot be followed any further.
     #[inline]
-    pub fn take_next(&mut self) -> Result<Option<(i32, Range<usize>)>, FrameLength> {
+    pub fn take_next(&mut self) -> Result<Option<FoundFrame>, FrameLength> {
         let Some(length) = self.claimed()? else { return Ok(None) };
         let body = self.unread.start + LENGTH_BYTES + SHORTEST_BYTES;
         let end = self.unread.start + LENGTH_BYTES + length;
@@ -79,14 +87,14 @@ impl FrameBuffer {
         };
         let correlation_id = i32::from_be_bytes(*correlation_id);
         self.unread.start = end;
-        Ok(Some((correlation_id, body..end)))
+        Ok(Some(FoundFrame { correlation_id, body: body..end }))
     }
 
     /// The frame that [`Self::take_next`] found. It is there until the buffer is filled again.
     #[inline]
     #[must_use]
-    pub fn frame(&self, (correlation_id, body): (i32, Range<usize>)) -> Frame<'_> {
-        Frame { correlation_id, body: &self.bytes[body] }
+    pub fn frame(&self, found: FoundFrame) -> Frame<'_> {
+        Frame { correlation_id: found.correlation_id, body: &self.bytes[found.body] }
     }
 
     /// The bytes that have come and are in no complete frame.
@@ -203,8 +211,8 @@ mod tests {
                 room[..bytes.len()].copy_from_slice(&bytes);
                 Ok(bytes.len())
             }).unwrap();
-            while let Ok(Some((_, body))) = buffer.take_next() {
-                prop_assert!(body.len() <= 96);
+            while let Ok(Some(frame)) = buffer.take_next() {
+                prop_assert!(frame.body.len() <= 96);
             }
         }
     }

@@ -23,11 +23,25 @@ use crate::versions::{ApiKey, ApiVersions};
 use crate::write;
 use std::time::Duration;
 
-pub(super) fn open(
-    transport: &Transport,
-    (host, port): (&str, u16),
-    timeout: Duration,
-) -> Result<Connection, WireError> {
+impl Transport {
+    /// Opens a connection that is ready for requests. Blocks, for the time that the options allow.
+    ///
+    /// # Errors
+    /// One for each thing that can be wrong; see [`WireError`].
+    pub fn open(&self, host: &str, port: u16) -> Result<Connection, WireError> {
+        self.open_within(host, port, self.options().open_timeout)
+    }
+
+    /// The same, in another time than the options allow.
+    ///
+    /// # Errors
+    /// As of [`Self::open`].
+    pub fn open_within(&self, host: &str, port: u16, timeout: Duration) -> Result<Connection, WireError> {
+        open(self, host, port, timeout)
+    }
+}
+
+fn open(transport: &Transport, host: &str, port: u16, timeout: Duration) -> Result<Connection, WireError> {
     // As people write it in addresses.
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     let broker = match host.contains(':') {
@@ -146,7 +160,7 @@ impl Connection {
     }
 
     fn ask_versions(&mut self, deadline: Deadline) -> Result<(), WireError> {
-        let body = self.ask((ApiKey::ApiVersions, 0), |_| {}, Stage::Versions, deadline)?.body;
+        let body = self.ask(ApiKey::ApiVersions, 0, |_| {}, Stage::Versions, deadline)?.body;
         let (error_code, versions) =
             ApiVersions::read(body).map_err(|source| self.undecodable(ApiKey::ApiVersions, source))?;
         ErrorCode(error_code)
@@ -162,8 +176,9 @@ impl Connection {
         let Ok(version) = self.version(ApiKey::SaslHandshake, HANDSHAKE_VERSIONS) else {
             return Err(self.unauthenticated(sasl, AuthenticationProblem::NoSasl));
         };
-        let asked = (ApiKey::SaslHandshake, version);
-        let body = self.ask(asked, |out| write::string(out, name), Stage::Authentication, deadline)?.body;
+        let api = ApiKey::SaslHandshake;
+        let body =
+            self.ask(api, version, |out| write::string(out, name), Stage::Authentication, deadline)?.body;
         let handshake =
             Handshake::read(body).map_err(|source| self.undecodable(ApiKey::SaslHandshake, source))?;
         match ErrorCode(handshake.error_code) {
@@ -203,11 +218,12 @@ impl Connection {
         proof.check(&server_last).map_err(|problem| self.unauthenticated(sasl, problem))
     }
 
-    /// One message of the mechanism, and the broker's answer to it.
+    /// Sends one message of the mechanism, and gives the broker's answer to it.
     fn say(&mut self, sasl: &Sasl, message: &[u8], deadline: Deadline) -> Result<Vec<u8>, WireError> {
         let version = self.version(ApiKey::SaslAuthenticate, AUTHENTICATE_VERSIONS)?;
-        let asked = (ApiKey::SaslAuthenticate, version);
-        let body = self.ask(asked, |out| write::bytes(out, message), Stage::Authentication, deadline)?.body;
+        let api = ApiKey::SaslAuthenticate;
+        let body =
+            self.ask(api, version, |out| write::bytes(out, message), Stage::Authentication, deadline)?.body;
         let answer = Authenticate::read(version, body)
             .map(|answer| match ErrorCode(answer.error_code) {
                 ErrorCode::NONE => Ok(answer.message.to_vec()),

@@ -12,9 +12,9 @@ use rustls::ClientConnection;
 
 /// The most pieces that the kernel takes at once (UIO_MAXIOV).
 const PIECES_MAX: usize = 1024;
-/// What TLS holds encrypted and unsent at most, 16 records.
+/// Most bytes that TLS holds encrypted and unsent: 16 records.
 pub(super) const TLS_UNSENT_BYTES_MAX: usize = 256 << 10;
-/// What TLS reads of the socket at once.
+/// Bytes that TLS reads of the socket at once.
 const TLS_READ_BYTES: usize = 128 << 10;
 
 /// The way to a broker.
@@ -44,7 +44,7 @@ impl Stream {
         }
     }
 
-    /// Whether something is held back.
+    /// True if something is held back.
     #[inline]
     pub(super) fn wants_write(&self) -> bool {
         match self {
@@ -117,7 +117,7 @@ impl Write for &Socket {
 pub(super) struct TlsStream {
     session: ClientConnection,
     socket: Socket,
-    /// What came of the socket: rustls itself would ask the system for 4 KiB at a time.
+    /// The bytes that came from the socket: rustls itself would ask the system for 4 KiB at a time.
     received: Vec<u8>,
     undecrypted: std::ops::Range<usize>,
 }

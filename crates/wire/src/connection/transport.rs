@@ -1,4 +1,4 @@
-//! How to reach brokers: what every connection of a client has in common.
+//! The settings that all connections of a client share, and the sockets that they open.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use rustls::ClientConfig;
 
-use super::{Connection, open};
 use crate::error::WireError;
 use crate::sasl::{Mechanism, Sasl};
 use crate::tls::{self, TlsOptions};
 use crate::write::STRING_BYTES_MAX;
 
-/// How to reach brokers. Cheap to clone; the files that it names are read once, when it is made.
+/// The settings by which brokers are reached. Cheap to clone; the files that they name are read once, when it is made.
 #[derive(Clone)]
 pub struct Transport(Arc<Inner>);
 
@@ -21,18 +20,18 @@ struct Inner {
     tls: Option<Arc<ClientConfig>>,
 }
 
-/// What a [`Transport`] is made of.
+/// The settings of a [`Transport`].
 #[derive(Debug, Clone)]
 pub struct TransportOptions {
     /// Encrypted or not.
     pub security: Security,
-    /// Who we are, where the listener asks for it.
+    /// Our user, where the listener asks for one.
     pub sasl: Option<Sasl>,
-    /// What we call ourselves; brokers' quotas and logs go by it.
+    /// The client id; brokers' quotas and logs go by it.
     pub client_id: String,
-    /// Of every socket.
+    /// The options of every socket.
     pub socket: SocketOptions,
-    /// For everything until a connection can be used: name, TCP, TLS, versions, SASL.
+    /// The time for everything until a connection can be used: name, TCP, TLS, versions, SASL.
     pub open_timeout: Duration,
     /// The longest response that is believed.
     pub frame_limit_bytes: usize,
@@ -61,7 +60,7 @@ pub enum Security {
     Tls(TlsOptions),
 }
 
-/// What is set on every socket.
+/// The options that are set on every socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SocketOptions {
     /// Send at once, without waiting for more (TCP_NODELAY).
@@ -92,26 +91,10 @@ impl Transport {
         Ok(Self(Arc::new(Inner { options, tls })))
     }
 
-    /// What it was made of.
+    /// The settings that it was made of.
     #[must_use]
     pub(crate) fn options(&self) -> &TransportOptions {
         &self.0.options
-    }
-
-    /// Opens a connection that is ready for requests. Blocks, for the time that the options allow.
-    ///
-    /// # Errors
-    /// One for each thing that can be wrong; see [`WireError`].
-    pub fn open(&self, host: &str, port: u16) -> Result<Connection, WireError> {
-        self.open_within(host, port, self.0.options.open_timeout)
-    }
-
-    /// The same, in another time than the options allow.
-    ///
-    /// # Errors
-    /// As of [`Self::open`].
-    pub fn open_within(&self, host: &str, port: u16, timeout: Duration) -> Result<Connection, WireError> {
-        open::open(self, (host, port), timeout)
     }
 
     pub(super) fn tls(&self) -> Option<&Arc<ClientConfig>> {

@@ -23,7 +23,7 @@ impl ErrorCode {
     /// Authentication where there is none, or twice.
     pub(crate) const ILLEGAL_SASL_STATE: Self = Self(34);
 
-    /// Whether it is success.
+    /// True if it is success.
     #[inline]
     #[must_use]
     pub fn is_ok(self) -> bool {
@@ -39,7 +39,7 @@ impl ErrorCode {
         }
     }
 
-    /// Whether the same request may succeed later, as Kafka classes it.
+    /// True if the same request may succeed later, as Kafka classes it.
     #[must_use]
     pub fn is_retriable(self) -> bool {
         matches!(
@@ -77,8 +77,8 @@ impl ErrorCode {
         )
     }
 
-    /// Whether what is known of the cluster is out of date: ask for the metadata before trying again. These are the errors that
-    /// Kafka's clients class as invalid metadata, and the two by which a broker says that it knows another leader epoch.
+    /// True if the cluster's metadata is out of date: ask for it before trying again. These are the errors that Kafka's clients
+    /// class as invalid metadata, and the two by which a broker says that it knows another leader epoch.
     #[must_use]
     pub fn asks_for_metadata(self) -> bool {
         matches!(self.0, 3 | 5 | 6 | 9 | 13 | 56 | 72 | 74 | 75 | 100 | 103)

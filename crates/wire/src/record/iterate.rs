@@ -10,9 +10,9 @@ const LEAST_BYTES: usize = 7;
 /// One record; its parts lie in the batch or in the decompressor's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordView<'a> {
-    /// How far its offset is from the batch's base offset; from 0 to the batch's last offset delta.
+    /// The record's offset less the batch's base offset; from 0 to the batch's last offset delta.
     pub offset_delta: i32,
-    /// How far its time is from the batch's base time, in milliseconds.
+    /// The record's time less the batch's base time, in milliseconds.
     pub timestamp_delta: i64,
     /// Its key, which may be null.
     pub key: Option<&'a [u8]>,

@@ -1,13 +1,13 @@
-//! What damaged and unusual batches are read as.
+//! Tests of damaged and unusual batches.
 
 use super::*;
-use crate::batch::{BatchBuffer, HEADER_BYTES, Seal};
+use crate::batch::{BatchBuffer, HEADER_BYTES, RecordHeader, Seal};
 
 /// Two batches of three and one records.
 fn two_batches() -> (Vec<u8>, usize) {
     let mut batch = BatchBuffer::new(10_000);
     for value in [&b"one"[..], b"two", b"three"] {
-        batch.push(Some(b"key"), value, &[(b"name", b"header")]).unwrap();
+        batch.push(Some(b"key"), value, &[RecordHeader { name: b"name", value: b"header" }]).unwrap();
     }
     let seal = Seal { timestamp_ms: 1_000, producer: None };
     let mut bytes = batch.seal(3, &seal).to_vec();
@@ -23,7 +23,7 @@ fn patched(at: usize, field: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What the only batch, or a record in it, is refused for.
+/// The reason why the only batch, or a record in it, is refused.
 fn refusal(bytes: &[u8]) -> String {
     let mut all = batches(bytes);
     let batch = match all.next().expect("a batch or an error") {
@@ -175,7 +175,17 @@ fn a_record_that_is_longer_or_shorter_than_its_parts_is_an_error() {
 #[test]
 fn headers_are_read_when_asked_for_and_the_last_of_a_name_counts() {
     let mut batch = BatchBuffer::new(10_000);
-    batch.push(None, b"", &[(b"a", b"1"), (b"b", b"2"), (b"a", b"3")]).unwrap();
+    batch
+        .push(
+            None,
+            b"",
+            &[
+                RecordHeader { name: b"a", value: b"1" },
+                RecordHeader { name: b"b", value: b"2" },
+                RecordHeader { name: b"a", value: b"3" },
+            ],
+        )
+        .unwrap();
     let bytes = batch.seal(1, &Seal { timestamp_ms: 0, producer: None }).to_vec();
     let read = |bytes: &[u8]| {
         let batch = batches(bytes).next().unwrap().unwrap();

@@ -16,7 +16,7 @@ use crate::error::AuthenticationProblem;
 
 /// More iterations than that would keep us busy for seconds: Kafka allows 16,384.
 const ITERATIONS_MAX: u32 = 1_000_000;
-/// Of a nonce of ours, before base64.
+/// The size of our nonce, before base64.
 const NONCE_BYTES: usize = 24;
 /// No channel binding, no other identity, in base64.
 const HEADER: &str = "n,,";
@@ -75,7 +75,7 @@ impl Scram {
         format!("{HEADER}{}", self.first_bare)
     }
 
-    /// From the server's first message: our last, and what the server has to answer it with.
+    /// Reads the server's first message: gives our last one, and the answer that the server has to give to it.
     ///
     /// # Errors
     /// When the message is not what the RFC says, or asks for an absurd number of iterations.

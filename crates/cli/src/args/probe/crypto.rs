@@ -1,6 +1,6 @@
 //! The words of `plumb probe crypto`.
 
-use super::ProbeOutput;
+use super::ProbeResultArgs;
 use clap::{Args, ValueEnum};
 use plumb_model::probe::crypto::EngineName;
 use plumb_model::units::Nanos;
@@ -8,27 +8,27 @@ use std::path::PathBuf;
 
 /// `plumb probe crypto`
 #[derive(Debug, Args)]
-pub struct CryptoArgs {
+pub(crate) struct CryptoArgs {
     /// Library to measure; may be repeated [default: all that are here]
     #[arg(long, value_enum, value_name = "ENGINE")]
-    pub engine: Vec<EngineWord>,
+    pub(crate) engine: Vec<EngineWord>,
     /// Another host's result (--output json) to hold this one against; may be repeated
     #[arg(long, value_name = "FILE")]
-    pub compare: Vec<PathBuf>,
+    pub(crate) compare: Vec<PathBuf>,
     /// Measured time, all engines together; a Java warms up before
     #[arg(long, value_name = "TIME", default_value = "25s", value_parser = duration)]
-    pub duration: Nanos,
+    pub(crate) duration: Nanos,
     /// Where the random order starts
     #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// What to print on standard output
-    #[arg(long, value_enum, default_value = "text")]
-    pub output: ProbeOutput,
+    pub(crate) seed: u64,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub(crate) result: ProbeResultArgs,
 }
 
 /// A library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum EngineWord {
+pub(crate) enum EngineWord {
     /// The OpenSSL that is installed here (EVP)
     Openssl,
     /// Plumb's own: rustls with ring, crc32c
@@ -39,7 +39,7 @@ pub enum EngineWord {
 
 impl EngineWord {
     /// Its name in documents.
-    pub fn name(self) -> EngineName {
+    pub(crate) fn name(self) -> EngineName {
         match self {
             EngineWord::Openssl => EngineName::Openssl,
             EngineWord::Own => EngineName::Own,

@@ -1,24 +1,24 @@
 //! The words of `plumb probe memory`.
 
-use super::ProbeOutput;
+use super::ProbeResultArgs;
 use clap::Args;
 use plumb_model::units::Bytes;
 
 /// `plumb probe memory`
 #[derive(Debug, Args)]
-pub struct MemoryArgs {
+pub(crate) struct MemoryArgs {
     /// Each of the three arrays of the bandwidth [default: four times the last-level caches]
     #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub array: Option<Bytes>,
+    pub(crate) array: Option<Bytes>,
     /// Largest working set of the latency [default: eight times the largest cache]
     #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub largest: Option<Bytes>,
+    pub(crate) largest: Option<Bytes>,
     /// Blocks of each way to move memory; an interval needs 6
     #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub rounds: u32,
-    /// What to print on standard output
-    #[arg(long, value_enum, default_value = "text")]
-    pub output: ProbeOutput,
+    pub(crate) rounds: u32,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub(crate) result: ProbeResultArgs,
 }
 
 fn size(text: &str) -> Result<Bytes, String> {

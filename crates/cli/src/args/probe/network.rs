@@ -1,16 +1,16 @@
 //! The words of `plumb probe network`.
 
-use super::ProbeOutput;
+use super::ProbeResultArgs;
 use clap::Args;
 use plumb_model::units::Nanos;
 use plumb_probe::network::{MESSAGE_BYTES_MAX, STREAMS_MAX};
 
 /// `plumb probe network`
 #[derive(Debug, Args)]
-pub struct NetworkArgs {
+pub(crate) struct NetworkArgs {
     /// The other side, where `plumb probe network --listen` runs; without it, loopback
     #[arg(value_name = "HOST[:PORT]")]
-    pub peer: Option<String>,
+    pub(crate) peer: Option<String>,
     /// Be the other side, for one peer at a time, until Ctrl-C [default: 127.0.0.1:7586]
     #[arg(
         long,
@@ -19,19 +19,19 @@ pub struct NetworkArgs {
         default_missing_value = "127.0.0.1",
         conflicts_with_all = ["peer", "streams", "sizes", "duration", "output"]
     )]
-    pub listen: Option<String>,
+    pub(crate) listen: Option<String>,
     /// Numbers of streams at once
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,2,4", value_parser = clap::value_parser!(u32).range(1..=i64::from(STREAMS_MAX)))]
-    pub streams: Vec<u32>,
+    pub(crate) streams: Vec<u32>,
     /// Sizes of the messages that go there and back
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "64B,1KiB,16KiB,64KiB", value_parser = message)]
-    pub sizes: Vec<u32>,
+    pub(crate) sizes: Vec<u32>,
     /// How long each size, each way to write and each number of streams is measured
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = step)]
-    pub duration: Nanos,
-    /// What to print on standard output
-    #[arg(long, value_enum, default_value = "text")]
-    pub output: ProbeOutput,
+    pub(crate) duration: Nanos,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub(crate) result: ProbeResultArgs,
 }
 
 fn message(text: &str) -> Result<u32, String> {

@@ -1,6 +1,6 @@
 //! The words of `plumb probe storage`.
 
-use super::ProbeOutput;
+use super::ProbeResultArgs;
 use clap::Args;
 use plumb_model::probe::storage::CommitMethod;
 use plumb_model::units::{Bytes, Nanos};
@@ -15,54 +15,54 @@ const MANY: u32 = 1_024;
 
 /// `plumb probe storage`
 #[derive(Debug, Args)]
-pub struct StorageArgs {
+pub(crate) struct StorageArgs {
     /// Directories, one for each device to compare; plumb writes only into files of its own there, which it removes
     #[arg(required = true, value_name = "PATH")]
-    pub paths: Vec<PathBuf>,
+    pub(crate) paths: Vec<PathBuf>,
     /// How to commit: fsync, fdatasync, direct, dsync, direct_dsync, sync_file_range, io_uring, msync, map_sync, or all
     /// [default: all]
     #[arg(long, value_name = "METHOD,...", value_delimiter = ',', value_parser = methods)]
-    pub method: Vec<Methods>,
+    pub(crate) method: Vec<Methods>,
     /// Bytes of a commit, to 1MiB
     #[arg(long, value_name = "SIZE,...", value_delimiter = ',', default_value = "4KiB", value_parser = block)]
-    pub block: Vec<Bytes>,
+    pub(crate) block: Vec<Bytes>,
     /// Threads that commit at the same time, each to a file of its own: 1,4,16, or 1..16 for 1,2,4,8,16 [default: 1, and
     /// fsync also with 4 and 16]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = counts)]
-    pub committers: Vec<Counts>,
+    pub(crate) committers: Vec<Counts>,
     /// Commits under way at the same time in each thread, with io_uring [default: 1,8]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = counts)]
-    pub queue_depth: Vec<Counts>,
+    pub(crate) queue_depth: Vec<Counts>,
     /// Overwrite preallocated files instead of appending [default: append, and what the device alone does by overwriting]
     #[arg(long)]
-    pub overwrite: bool,
+    pub(crate) overwrite: bool,
     /// Bytes of each file that is overwritten; commits go round in it
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = file)]
-    pub file: Bytes,
+    pub(crate) file: Bytes,
     /// Leave out the sequential writes and reads
     #[arg(long)]
-    pub no_streams: bool,
+    pub(crate) no_streams: bool,
     /// Measured time of each way to commit on each path, in all rounds together
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
-    pub duration: Nanos,
+    pub(crate) duration: Nanos,
     /// Rounds; in each, every way to commit has its turn on every path, in random order
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    pub rounds: u32,
+    pub(crate) rounds: u32,
     /// Where the random order starts
     #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// What to print on standard output
-    #[arg(long, value_enum, default_value = "text")]
-    pub output: ProbeOutput,
+    pub(crate) seed: u64,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub(crate) result: ProbeResultArgs,
 }
 
 /// One method, or all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Methods(pub Vec<CommitMethod>);
+pub(crate) struct Methods(pub Vec<CommitMethod>);
 
 /// One count, or a range in doublings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Counts(pub Vec<u32>);
+pub(crate) struct Counts(pub Vec<u32>);
 
 fn methods(text: &str) -> Result<Methods, String> {
     if text == "all" {

@@ -17,11 +17,11 @@ const ASSIGN: &str = "Groups for a new trial";
 
 /// A quantity with what its samples are: `drops:counter`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sampled {
+pub(crate) struct Sampled {
     /// A column's name.
-    pub name: String,
+    pub(crate) name: String,
     /// What a sample is; none where nothing was said.
-    pub kind: Option<SampleKind>,
+    pub(crate) kind: Option<SampleKind>,
 }
 
 impl FromStr for Sampled {
@@ -47,7 +47,7 @@ impl FromStr for Sampled {
 
 /// Length of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IntervalWord {
+pub(crate) enum IntervalWord {
     /// Days of the calendar.
     Days,
     /// So many seconds.
@@ -73,7 +73,7 @@ impl FromStr for IntervalWord {
 
 /// Which direction is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum GoodWord {
+pub(crate) enum GoodWord {
     /// Less is better
     Lower,
     /// More is better
@@ -82,7 +82,7 @@ pub enum GoodWord {
 
 /// What makes servers alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum StratumWord {
+pub(crate) enum StratumWord {
     /// Site
     Site,
     /// Hardware
@@ -91,7 +91,7 @@ pub enum StratumWord {
 
 /// How it prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FleetOutput {
+pub(crate) enum FleetOutput {
     /// For people.
     Text,
     /// The whole result, for programs.
@@ -100,7 +100,7 @@ pub enum FleetOutput {
 
 /// What may end a fleet's trial with exit code 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FleetFailWord {
+pub(crate) enum FleetFailWord {
     /// The test group got worse
     Worse,
     /// Neither a difference nor its absence is shown
@@ -111,134 +111,134 @@ pub enum FleetFailWord {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("source").required(true).multiple(true).args(["data", "prometheus", "inventory"]))]
 #[command(group = ArgGroup::new("who").args(["groups", "group_column", "group_label"]))]
-pub struct FleetArgs {
+pub(crate) struct FleetArgs {
     /// CSV or Parquet files with a row for each server and time
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = FIGURES)]
-    pub data: Vec<PathBuf>,
+    pub(crate) data: Vec<PathBuf>,
     /// A Prometheus-compatible server: http://host:9090; needs --from and --until
     #[arg(long, value_name = "URL", conflicts_with = "data", help_heading = FIGURES)]
-    pub prometheus: Option<String>,
+    pub(crate) prometheus: Option<String>,
     /// The metric's column, or its selector on a server, and what its samples are: NAME[:increments|counter|level] [default kind:
     /// increments; on a server counter]
     #[arg(long, value_name = "NAME[:KIND]", help_heading = FIGURES)]
-    pub metric: Option<Sampled>,
+    pub(crate) metric: Option<Sampled>,
     /// The load that goes with it, likewise; without it nothing is adjusted
     #[arg(long, value_name = "NAME[:KIND]", help_heading = FIGURES)]
-    pub load: Option<Sampled>,
+    pub(crate) load: Option<Sampled>,
     /// Samples before it are left out
     #[arg(long, value_name = "TIME", help_heading = FIGURES)]
-    pub from: Option<String>,
+    pub(crate) from: Option<String>,
     /// Samples at it or after are left out
     #[arg(long, value_name = "TIME", help_heading = FIGURES)]
-    pub until: Option<String>,
+    pub(crate) until: Option<String>,
     /// Time between two samples of a server [default: as the samples are]
     #[arg(long, value_name = "TIME", value_parser = positive_time, help_heading = FIGURES)]
-    pub step: Option<Nanos>,
+    pub(crate) step: Option<Nanos>,
 
     /// The server's name
     #[arg(long, value_name = "NAME", default_value = "server", help_heading = COLUMNS)]
-    pub server_column: String,
+    pub(crate) server_column: String,
     /// The part of the server that a row is of, such as an interface: counts of the parts are added up
     #[arg(long, value_name = "NAME", conflicts_with = "prometheus", help_heading = COLUMNS)]
-    pub part_column: Option<String>,
+    pub(crate) part_column: Option<String>,
     /// When a sample was taken
     #[arg(long, value_name = "NAME", default_value = "time", help_heading = COLUMNS)]
-    pub time_column: String,
+    pub(crate) time_column: String,
     /// The server's site
     #[arg(long, value_name = "NAME", help_heading = COLUMNS)]
-    pub site_column: Option<String>,
+    pub(crate) site_column: Option<String>,
     /// The server's hardware
     #[arg(long, value_name = "NAME", help_heading = COLUMNS)]
-    pub hardware_column: Option<String>,
+    pub(crate) hardware_column: Option<String>,
 
     /// The label that is the server's name
     #[arg(long, value_name = "NAME", default_value = "instance", help_heading = SERVER)]
-    pub server_label: String,
+    pub(crate) server_label: String,
     /// The label that is its site
     #[arg(long, value_name = "NAME", requires = "prometheus", help_heading = SERVER)]
-    pub site_label: Option<String>,
+    pub(crate) site_label: Option<String>,
     /// The label that is its hardware
     #[arg(long, value_name = "NAME", requires = "prometheus", help_heading = SERVER)]
-    pub hardware_label: Option<String>,
+    pub(crate) hardware_label: Option<String>,
     /// Who asks: a YAML file in the form of Prometheus' HTTP client settings
     #[arg(long, value_name = "FILE", requires = "prometheus", help_heading = SERVER)]
-    pub prometheus_config: Option<PathBuf>,
+    pub(crate) prometheus_config: Option<PathBuf>,
     /// For https: certificates of the authorities to believe, PEM [default: those of --prometheus-config, SSL_CERT_FILE or the system]
     #[arg(long, value_name = "FILE", requires = "prometheus", help_heading = SERVER)]
-    pub prometheus_ca: Option<PathBuf>,
+    pub(crate) prometheus_ca: Option<PathBuf>,
     /// The longest that one answer may take
     #[arg(long, value_name = "TIME", default_value = "60s", help_heading = SERVER)]
-    pub prometheus_timeout: Nanos,
+    pub(crate) prometheus_timeout: Nanos,
     /// Use answers that the server itself warns about; the warnings are counted
     #[arg(long, requires = "prometheus", help_heading = SERVER)]
-    pub accept_warnings: bool,
+    pub(crate) accept_warnings: bool,
 
     /// CSV with the columns server, group and, if there are any, site and hardware
     #[arg(long, value_name = "FILE", help_heading = GROUPS)]
-    pub groups: Option<PathBuf>,
+    pub(crate) groups: Option<PathBuf>,
     /// The column of the files that names the group
     #[arg(long, value_name = "NAME", help_heading = GROUPS)]
-    pub group_column: Option<String>,
+    pub(crate) group_column: Option<String>,
     /// The label that names the group
     #[arg(long, value_name = "NAME", requires = "prometheus", help_heading = GROUPS)]
-    pub group_label: Option<String>,
+    pub(crate) group_label: Option<String>,
     /// What the control group is called
     #[arg(long, value_name = "NAME", default_value = "control", help_heading = GROUPS)]
-    pub control: String,
+    pub(crate) control: String,
     /// What the test group is called
     #[arg(long, value_name = "NAME", default_value = "test", help_heading = GROUPS)]
-    pub test: String,
+    pub(crate) test: String,
 
     /// When the change came: 2026-03-01T10:00:00Z, 2026-03-01 10:00, 2026-03-01, or seconds since 1970
     #[arg(long, value_name = "TIME", required_unless_present = "assign", help_heading = QUESTION)]
-    pub change: Option<String>,
+    pub(crate) change: Option<String>,
     /// Which direction of the metric is good
     #[arg(long, value_enum, default_value = "lower", help_heading = QUESTION)]
-    pub good: GoodWord,
+    pub(crate) good: GoodWord,
     /// What becomes one value of a server: 1d is a day of the calendar
     #[arg(long, value_name = "TIME", default_value = "1d", help_heading = QUESTION)]
-    pub interval: IntervalWord,
+    pub(crate) interval: IntervalWord,
     /// Where days begin, and what times without a zone are taken for
     #[arg(long, value_name = "ZONE", default_value = "UTC", help_heading = QUESTION)]
-    pub time_zone: String,
+    pub(crate) time_zone: String,
     /// Compare servers within these only
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', help_heading = QUESTION)]
-    pub strata: Vec<StratumWord>,
+    pub(crate) strata: Vec<StratumWord>,
     /// Differences up to this count as none
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, default_value = "3%", help_heading = QUESTION)]
-    pub margin: MarginWords,
+    pub(crate) margin: MarginWords,
     /// Confidence level of every interval
     #[arg(long, value_name = "LEVEL", default_value_t = 0.95, value_parser = level, help_heading = QUESTION)]
-    pub level: f64,
+    pub(crate) level: f64,
     /// A surge of load that is known: FROM/UNTIL, or FROM/ to the end [default: looked for in the load]
     #[arg(long, value_name = "FROM/UNTIL", help_heading = QUESTION)]
-    pub surge: Option<String>,
+    pub(crate) surge: Option<String>,
     /// Servers of the whole fleet, for the roll-out [default: those that have figures]
     #[arg(long, value_name = "N", help_heading = QUESTION)]
-    pub fleet_size: Option<u32>,
+    pub(crate) fleet_size: Option<u32>,
     /// Verdicts with which the command ends with exit code 0 [default: better,equivalent]
     #[arg(long, value_name = "VERDICTS", value_delimiter = ',', help_heading = QUESTION)]
-    pub accept: Vec<VerdictWord>,
+    pub(crate) accept: Vec<VerdictWord>,
     /// What alone ends the command with exit code 1: worse, undecided [default: whatever --accept does not name]
     #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with = "accept", help_heading = QUESTION)]
-    pub fail_on: Vec<FleetFailWord>,
+    pub(crate) fail_on: Vec<FleetFailWord>,
 
     /// Draw so many servers for each group, balanced by site and hardware (and by the metric before, with --data)
     #[arg(long, value_name = "N", requires = "inventory", conflicts_with_all = ["change", "who", "good", "strata", "margin", "level", "surge", "fleet_size", "accept", "fail_on"], help_heading = ASSIGN)]
-    pub assign: Option<usize>,
+    pub(crate) assign: Option<usize>,
     /// CSV with the columns server and, if there are any, site and hardware
     #[arg(long, value_name = "FILE", requires = "assign", help_heading = ASSIGN)]
-    pub inventory: Option<PathBuf>,
+    pub(crate) inventory: Option<PathBuf>,
 
     /// Seed of the permutations [default: 1], or of the groups [default: the time]
     #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
+    pub(crate) seed: Option<u64>,
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
-    pub output: FleetOutput,
+    pub(crate) output: FleetOutput,
     /// Directory for the page and the result; with --assign, for the groups file
     #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// A time that is not nothing.

@@ -9,5 +9,5 @@ use anyhow::Result;
 pub(super) fn clock(arguments: &ClockArgs) -> Result<End> {
     let each = arguments.duration.to_duration();
     let probed = plumb_session::probe::clock::probe(each, &stop::flag()?, &progress::watcher());
-    end(probed, arguments.output, plumb_report::probe::clock::render)
+    end(probed, &arguments.result, plumb_report::probe::clock::sheet, "probe clock")
 }

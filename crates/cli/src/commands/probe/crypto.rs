@@ -18,5 +18,5 @@ pub(super) fn crypto(arguments: &CryptoArgs) -> Result<End> {
         seed: arguments.seed,
     };
     let probed = probe(&settings, &stop::flag()?, &progress::watcher())?;
-    end(probed, arguments.output, plumb_report::probe::crypto::render)
+    end(probed, &arguments.result, plumb_report::probe::crypto::sheet, "probe crypto")
 }

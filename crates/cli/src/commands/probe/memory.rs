@@ -11,5 +11,5 @@ pub(super) fn memory(arguments: &MemoryArgs) -> Result<End> {
     let settings =
         MemorySettings { array: arguments.array, largest: arguments.largest, rounds: arguments.rounds };
     let probed = probe(&settings, &stop::flag()?, &progress::watcher())?;
-    end(probed, arguments.output, plumb_report::probe::memory::render)
+    end(probed, &arguments.result, plumb_report::probe::memory::sheet, "probe memory")
 }

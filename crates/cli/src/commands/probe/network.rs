@@ -25,7 +25,7 @@ pub(super) fn network(arguments: &NetworkArgs) -> Result<End> {
     match probe(&settings, &stop, &progress::watcher()) {
         // There is nothing to show: no peer yet.
         Err(error) if error.is_stop() => Ok(End::Interrupted),
-        probed => end(probed?, arguments.output, plumb_report::probe::network::render),
+        probed => end(probed?, &arguments.result, plumb_report::probe::network::sheet, "probe network"),
     }
 }
 

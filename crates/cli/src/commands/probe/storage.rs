@@ -9,7 +9,7 @@ use plumb_session::probe::storage::{StorageSettings, probe};
 
 pub(super) fn storage(arguments: &StorageArgs) -> Result<End> {
     let probed = probe(&settings(arguments), &stop::flag()?, &progress::watcher())?;
-    end(probed, arguments.output, plumb_report::probe::storage::render)
+    end(probed, &arguments.result, plumb_report::probe::storage::sheet, "probe storage")
 }
 
 fn settings(arguments: &StorageArgs) -> StorageSettings {

@@ -7,7 +7,7 @@ use crate::printer;
 use anyhow::Result;
 use plumb_judge::capacity::{CpuCost, Figure, Machine, Measured, PublishedMachine, from_run, published};
 use plumb_model::finding::ValidityVerdict;
-use plumb_report::size_text::{self, Body, Column, Section, Sheet};
+use plumb_report::sheet::{self, Body, Column, Section, Sheet};
 
 /// What is known of the machine.
 pub(super) struct Known {
@@ -149,7 +149,7 @@ pub(super) fn list(output: SizeOutput) -> Result<String> {
         ],
         ..Sheet::default()
     };
-    Ok(size_text::render(&sheet, printer::style()))
+    Ok(sheet::text::render(&sheet, printer::style()))
 }
 
 fn row(published: &PublishedMachine) -> Vec<String> {

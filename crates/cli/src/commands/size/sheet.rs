@@ -9,20 +9,20 @@ use plumb_judge::capacity::{
     Need, RAISE, Reading, Sizing, Source, Standing, Target, Tls, Unit,
 };
 use plumb_report::number::{self, ABSENT};
-use plumb_report::size_text::{self, Body, Column, Section, Sheet};
+use plumb_report::sheet::{self, Body, Column, Section, Sheet};
 
-/// The whole sizing, with the answer at its end, where a terminal stops.
-pub(super) fn sheet(sizing: &Sizing) -> Sheet {
+/// The whole sizing, the answer apart.
+pub(crate) fn sheet(sizing: &Sizing) -> Sheet {
     let several = sizing.readings.len() > 1;
     let mut sections = Vec::new();
-    let mut answers = Vec::new();
+    let mut answer = Vec::new();
     for reading in &sizing.readings {
         let of = if several {
             format!("of {}, {}", rate(reading.ingress.peak_bytes_per_s), reading.name)
         } else {
             String::new()
         };
-        answers.push(counts(&reading.capacity, &of, &sizing.target));
+        answer.push(counts(&reading.capacity, &of, &sizing.target));
         sections.push(bounds(&reading.capacity, &of));
         sections.push(flows(&reading.capacity));
         sections.extend(reading.capacity.cross_zone.map(cross_zone));
@@ -39,13 +39,15 @@ pub(super) fn sheet(sizing: &Sizing) -> Sheet {
             inputs(&sizing.assumptions),
         ));
     }
-    if !sizing.cautions.is_empty() {
-        sections.push(section("To know", "", Body::Sentences(sizing.cautions.clone())));
+    let to_know: Vec<String> =
+        sizing.cautions.iter().cloned().chain(sizing.readings.iter().filter_map(tiered)).collect();
+    if !to_know.is_empty() {
+        sections.push(section("To know", "", Body::Sentences(to_know)));
     }
     sections.push(flip_tests(sizing));
     sections.extend(advice(sizing));
-    sections.extend(answers);
-    Sheet { title: title(sizing), findings: sizing.contradictions.clone(), sections, ..Sheet::default() }
+    let findings = sizing.contradictions.clone();
+    Sheet { title: title(sizing), findings, sections, answer, ..Sheet::default() }
 }
 
 fn section(heading: &str, meaning: &str, body: Body) -> Section {
@@ -74,6 +76,9 @@ fn title(sizing: &Sizing) -> String {
     if let Some(retention_s) = target.retention_s {
         parts.push(format!("kept for {} h", three(retention_s / 3_600.0)));
     }
+    if let Some(local_s) = target.tiered.and_then(|tiering| tiering.local_retention_s) {
+        parts.push(format!("{} h of it at the brokers", three(local_s / 3_600.0)));
+    }
     parts.join(", ")
 }
 
@@ -93,6 +98,14 @@ fn encryption_and_syncs(target: &Target) -> String {
         Flush::BeforeAck => "synced before it is acknowledged",
     };
     format!("{tls}, {flush}")
+}
+
+fn tiered(reading: &Reading) -> Option<String> {
+    let kept = bytes(reading.capacity.tiered_bytes?);
+    let sent = rate(reading.ingress.mean_bytes_per_s);
+    Some(format!(
+        "Tiered storage keeps {kept}: one copy of the {sent} that producers send, for all of the retention."
+    ))
 }
 
 /// The answer.
@@ -414,7 +427,7 @@ pub(super) fn assumptions(output: SizeOutput) -> Result<String> {
         sections: vec![section("Assumptions", "", Body::Table { columns, rows })],
         ..Sheet::default()
     };
-    Ok(size_text::render(&sheet, printer::style()))
+    Ok(sheet::text::render(&sheet, printer::style()))
 }
 
 /// Three digits, thousands apart.

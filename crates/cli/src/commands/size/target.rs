@@ -1,7 +1,7 @@
 //! What is asked, from the flags: what nobody said takes the usual value, and is named as such.
 
 use crate::args::size::SizeArgs;
-use plumb_judge::capacity::{Load, Target};
+use plumb_judge::capacity::{Load, Target, Tiering};
 
 /// The target of the flags.
 pub(super) fn target(arguments: &SizeArgs) -> Target {
@@ -30,7 +30,9 @@ pub(super) fn target(arguments: &SizeArgs) -> Target {
         connections: arguments.connections,
         zones: or(arguments.zones, usual.zones, "zones", &mut defaulted),
         reserve: or(arguments.reserve.map(Into::into), usual.reserve, "reserve", &mut defaulted),
-        tiered: arguments.tiered,
+        tiered: arguments.tiered.then(|| Tiering {
+            local_retention_s: arguments.local_retention.as_ref().map(|said| said.value),
+        }),
         brokers: arguments.brokers,
         brokers_per_cluster: arguments.brokers_per_cluster,
         defaulted,

@@ -2,13 +2,13 @@
 //! `fleet/assign.rs` makes groups for a trial to come.
 
 mod assign;
-mod files;
 mod request;
 
 use super::super::End;
 use crate::args::trial::{FleetArgs, FleetFailWord, FleetOutput, VerdictWord};
 use crate::errors::UsageError;
 use crate::progress::{self, steps::Steps};
+use crate::result_dir::{self, ResultKind, Shown};
 use crate::{printer, stop};
 use anyhow::Result;
 use plumb_fleet::{FleetInputError, FleetProgress, FleetRequest};
@@ -16,6 +16,7 @@ use plumb_judge::fleet::FleetError;
 use plumb_model::fleet::{Exclusion, FleetTable};
 use plumb_model::trial::TrialVerdict;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,9 @@ const FORESEEN_AFTER: Duration = Duration::from_millis(500);
 
 /// Seconds for a server: ten thousand permutations, and the checks (one core of a 2.x GHz server).
 const SERVER_S: f64 = 2e-4;
+
+/// Name of the file of groups that were drawn.
+const GROUPS: &str = "groups.csv";
 
 /// A table, or the user's end.
 enum Read {
@@ -39,7 +43,7 @@ pub(super) fn fleet(arguments: &FleetArgs) -> Result<End> {
     let question = request::question(arguments, &zone)?;
     let request = request::request(arguments, &zone)?;
     if let Some(directory) = &arguments.out {
-        files::refuse_to_overwrite(directory)?;
+        refuse_taken(directory)?;
     }
     let stop = stop::flag()?;
     let Read::Table(table) = read(&request, &stop)? else { return Ok(End::Interrupted) };
@@ -48,15 +52,20 @@ pub(super) fn fleet(arguments: &FleetArgs) -> Result<End> {
     let result = plumb_judge::fleet::result(&table, &question);
     drop(comparing);
     let result = result.map_err(|error| explained(error, arguments, &table.exclusions))?;
-    printer::out(&match arguments.output {
-        FleetOutput::Text => plumb_report::fleet::text::render(&result, printer::style()),
-        FleetOutput::Json => format!("{}\n", serde_json::to_string_pretty(&result)?),
+    let shown = Shown::fleet(&result)?;
+    printer::out(match arguments.output {
+        FleetOutput::Text => &shown.text,
+        FleetOutput::Json => &shown.json,
     });
     if let Some(directory) = &arguments.out {
-        let page = files::write(directory, &result)?;
-        printer::remark(&format!("report: {}", page.display()));
+        result_dir::write(directory, ResultKind::Fleet, &shown)?;
     }
     Ok(end_of(result.verdict, &arguments.accept, &arguments.fail_on))
+}
+
+/// Before anything is read: an hour's work must not end at this.
+fn refuse_taken(directory: &Path) -> Result<(), UsageError> {
+    result_dir::refuse_taken(directory, &[GROUPS])
 }
 
 /// What was left out on the way to an error may be why; a step that is not the samples' own surely is.

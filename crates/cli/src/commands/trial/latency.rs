@@ -1,7 +1,7 @@
 //! `plumb trial latency`: settings of the clients held against each other at a rate, from flags alone.
 
 use super::super::latency::scenario as of_flags;
-use super::super::property::place_at;
+use super::super::property::{FlagPlace, place_at};
 use super::super::{End, dry_run};
 use super::run::{carry_out, planned};
 use crate::args::LatencyArgs;
@@ -24,14 +24,14 @@ pub(super) fn latency(arguments: &TrialLatencyArgs) -> Result<End> {
     let plan = plan(arguments)?;
     let output = &arguments.latency.output;
     if output.dry_run {
-        return dry_run(&plan, (output.output, output.out.as_deref()));
+        return dry_run(&plan, output.output, output.out.as_deref());
     }
-    carry_out(plan, &arguments.judged, (output.output, output.out.as_deref()))
+    carry_out(plan, &arguments.judged, output.output, output.out.as_deref())
 }
 
 fn plan(arguments: &TrialLatencyArgs) -> Result<Plan> {
     let (scenario, sources) = scenario(arguments)?;
-    planned((scenario, sources), &arguments.judged, false)
+    planned(scenario, sources, &arguments.judged, false)
 }
 
 /// The flags as a scenario with arms.
@@ -64,7 +64,8 @@ fn scenario(arguments: &TrialLatencyArgs) -> Result<(Scenario, Sources), UsageEr
         }
         note_origins(&said, &name, &mut sources);
         for property in vs.split_whitespace() {
-            place_at((&format!("arms.{name}"), "--vs"), property, &mut setup, &mut sources)?;
+            let at = FlagPlace { path: &format!("arms.{name}"), flag: "--vs" };
+            place_at(at, property, &mut setup, &mut sources)?;
         }
         arms.push((name, arm(&setup)));
     }
@@ -73,16 +74,16 @@ fn scenario(arguments: &TrialLatencyArgs) -> Result<(Scenario, Sources), UsageEr
 }
 
 /// Where the only setup's words come from, by what follows its place.
-fn take_origins(sources: &mut Sources) -> Vec<(String, Origin)> {
+fn take_origins(sources: &mut Sources) -> Sources {
     const SETUP: &str = "setups.0.";
     let of = |path: &String| path.strip_prefix(SETUP).map(str::to_owned);
     let all = sources.iter().filter_map(|(path, origin)| Some((of(path)?, origin.clone())));
-    let all: Vec<(String, Origin)> = all.collect();
+    let all: Sources = all.collect();
     sources.retain(|path, _| !path.starts_with(SETUP));
     all
 }
 
-fn note_origins(said: &[(String, Origin)], arm: &str, sources: &mut Sources) {
+fn note_origins(said: &Sources, arm: &str, sources: &mut Sources) {
     let of_arm = said.iter().map(|(path, origin)| (format!("arms.{arm}.{path}"), origin.clone()));
     sources.extend(of_arm);
 }

@@ -9,8 +9,8 @@ use plumb_judge::trial::power::{Hopeless, Question, Spread, hopeless, spreads};
 use plumb_judge::trial::{Unit, comparisons};
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::finding::ValidityVerdict;
+use plumb_model::metric::METRIC_NAMES;
 use plumb_model::plan::{Length, Plan};
-use plumb_model::trial::METRIC_NAMES;
 use plumb_model::units::Nanos;
 use plumb_observe::{HostRoot, SystemCommands, host_facts};
 use plumb_report::number::ratio;
@@ -105,17 +105,22 @@ pub(super) fn refuse_hopeless(plan: &Plan) -> Result<(), UsageError> {
     let (seen, seen_in) = (Spread { metric, sd_log, units }, Unit::over(pilot.restart_every, false));
     // Few samples know their spread badly: refused is only what would be hopeless with the least that it may be.
     match hopeless((&seen, seen_in), plan.blocks, question) {
-        Some(hopeless) => Err(refusal(plan.blocks, question, (pilot, &seen, seen_in), hopeless)),
+        Some(hopeless) => {
+            Err(refusal(plan.blocks, question, &EqualArms { pilot, spread: &seen, unit: seen_in }, hopeless))
+        }
         None => Ok(()),
     }
 }
 
-fn refusal(
-    pairs: u32,
-    question: Question,
-    (pilot, seen, seen_in): (&Pilot, &Spread, Unit),
-    hopeless: Hopeless,
-) -> UsageError {
+/// What equal arms showed on this setup.
+struct EqualArms<'a> {
+    pilot: &'a Pilot,
+    spread: &'a Spread,
+    /// What the spread is over.
+    unit: Unit,
+}
+
+fn refusal(pairs: u32, question: Question, seen: &EqualArms<'_>, hopeless: Hopeless) -> UsageError {
     let unit = question.unit;
     let on = match unit {
         Unit::Start { .. } => format!(" on {} of the brokers", unit.counted(unit.in_pairs(pairs))),
@@ -124,9 +129,9 @@ fn refusal(
     let message = format!(
         "{pairs} pairs{on} cannot show what they are for: on this very setup equal arms came out so far apart in {} ({}, {}) \
          that no difference below {} would be seen",
-        seen.metric,
-        pilot.measured_at,
-        seen_in.counted(seen.units),
+        seen.spread.metric,
+        seen.pilot.measured_at,
+        seen.unit.counted(seen.spread.units),
         ratio(hopeless.detectable_ratio)
     );
     let flags = |units: usize| match unit {
@@ -187,7 +192,7 @@ mod tests {
         };
         let seen = Spread { metric: "end_to_end.p99", sd_log: 1.0, units: 6 };
         let found = hopeless((&seen, unit), 12, question).unwrap();
-        let error = refusal(12, question, (&pilot, &seen, unit), found);
+        let error = refusal(12, question, &EqualArms { pilot: &pilot, spread: &seen, unit }, found);
         (error.message, error.hint.unwrap())
     }
 

@@ -33,9 +33,9 @@ pub(super) fn run(arguments: &TrialRunArgs) -> Result<End> {
         None => {
             let plan = plan(arguments)?;
             if arguments.dry_run {
-                return dry_run(&plan, (arguments.output, arguments.out.as_deref()));
+                return dry_run(&plan, arguments.output, arguments.out.as_deref());
             }
-            carry_out(plan, judged, (arguments.output, arguments.out.as_deref()))
+            carry_out(plan, judged, arguments.output, arguments.out.as_deref())
         }
     }
 }
@@ -44,7 +44,8 @@ pub(super) fn run(arguments: &TrialRunArgs) -> Result<End> {
 pub(super) fn carry_out(
     plan: Plan,
     judged: &JudgedArgs,
-    (format, out): (OutputFormat, Option<&Path>),
+    format: OutputFormat,
+    out: Option<&Path>,
 ) -> Result<End> {
     finish(&plumb_session::run(plan, out, &stop::flag()?, &progress::watcher())?, judged, format)
 }
@@ -71,22 +72,23 @@ fn plan(arguments: &TrialRunArgs) -> Result<Plan> {
         plain::quicken(&mut scenario, &mut sources, "--quick");
     }
     if let Some(bootstrap) = &arguments.bootstrap {
-        plain::use_brokers((bootstrap, arguments.config.as_deref()), &mut scenario, &mut sources);
+        plain::use_brokers(bootstrap, arguments.config.as_deref(), &mut scenario, &mut sources);
     }
     if let Some(seed) = arguments.seed {
         scenario.seed = Some(seed);
         sources.insert("seed".to_owned(), Origin::Flag { flag: "--seed".to_owned() });
     }
-    planned((scenario, sources), &arguments.judged, arguments.quick)
+    planned(scenario, sources, &arguments.judged, arguments.quick)
 }
 
 /// The plan of a scenario with arms and of the flags over it, refused where it cannot answer.
 pub(super) fn planned(
-    (mut scenario, mut sources): (Scenario, Sources),
+    mut scenario: Scenario,
+    mut sources: Sources,
     judged: &JudgedArgs,
     quick: bool,
 ) -> Result<Plan> {
-    overlay((judged, quick), &mut scenario, &mut sources);
+    overlay(judged, quick, &mut scenario, &mut sources);
     seed::draw(&mut scenario, &mut sources);
     let mut plan = resolve(&scenario, &sources)?;
     if let Some(pairs) = quick_pairs(&plan) {
@@ -101,7 +103,7 @@ pub(super) fn planned(
 }
 
 /// Flags over the file's words.
-fn overlay((judged, quick): (&JudgedArgs, bool), scenario: &mut Scenario, sources: &mut Sources) {
+fn overlay(judged: &JudgedArgs, quick: bool, scenario: &mut Scenario, sources: &mut Sources) {
     let mut note = |path: &str, flag: &str| {
         sources.insert(path.to_owned(), Origin::Flag { flag: flag.to_owned() });
     };

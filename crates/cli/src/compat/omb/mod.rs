@@ -68,7 +68,7 @@ fn translate(
     let wishes = workload::Wishes { goal: request.goal, merge_topics: request.merge_topics };
     let reach = driver::Reach { bootstrap: request.bootstrap, config: request.config };
     // Both files are read to their ends, so that whoever has to change something is told all of it.
-    let of_workload = workload::translate(workload, (dialect, wishes), &mut draft, fates);
+    let of_workload = workload::translate(workload, dialect, wishes, &mut draft, fates);
     let of_driver = driver::translate(driver, reach, &mut draft, fates);
     placeholders.tell(fates);
     let file = |path: &Path| path.display().to_string();

@@ -63,7 +63,8 @@ pub(super) struct Wishes<'a> {
 /// Translates a workload into the draft, to its end. Gives what is in the way and is no single key's refusal.
 pub(super) fn translate(
     entries: &[Entry],
-    (dialect, wishes): (Option<Dialect>, Wishes<'_>),
+    dialect: Option<Dialect>,
+    wishes: Wishes<'_>,
     draft: &mut Draft,
     fates: &mut Fates,
 ) -> Vec<UsageError> {

@@ -1,7 +1,7 @@
 //! kafka-consumer-perf-test.
 
 use super::lines::{self, CONSUMER_HEADER, Consumed, DETAILED_HEADER, Interval};
-use super::properties::{self, ToolProperties};
+use super::properties::{self, PropertiesFile, ToolProperties};
 use super::windows::{Last, windows};
 use crate::args::{ConsumerPerfArgs, ConsumerPerfRefused};
 use crate::compat::java_client::Role;
@@ -29,7 +29,7 @@ pub(crate) fn scenario(
         let message = format!("--date-format {:?} cannot be honoured", arguments.date_format);
         return Err(UsageError::new(message, "letters that are known: y, M (a number), d, H, m, s, SSS"));
     }
-    let file = arguments.command_config.as_deref().zip(config);
+    let file = PropertiesFile::of(arguments.command_config.as_deref(), config);
     let given = properties::read(Role::Consumer, &arguments.command_property, file)?;
     let ToolProperties { bootstrap, config, client, mut notes } = given;
     let Some(bootstrap) = arguments.bootstrap_server.clone().or(bootstrap) else {

@@ -1,7 +1,7 @@
 //! kafka-producer-perf-test.
 
 use super::lines::{self, Percentiles, Sent};
-use super::properties::{self, ToolProperties};
+use super::properties::{self, PropertiesFile, ToolProperties};
 use super::windows::{Last, windows};
 use crate::args::{ProducerPerfArgs, ProducerPerfRefused};
 use crate::compat::java_client::{Generation, Role, producer_defaults};
@@ -84,7 +84,7 @@ pub(crate) fn scenario(
             return Err(UsageError::new("--throughput 0 sends nothing", hint));
         }
     };
-    let file = arguments.command_config.as_deref().zip(files.config);
+    let file = PropertiesFile::of(arguments.command_config.as_deref(), files.config);
     let given = properties::read(Role::Producer, &arguments.command_property, file)?;
     let ToolProperties { bootstrap, config, client, mut notes } = given;
     let Some(bootstrap) = arguments.bootstrap_server.clone().or(bootstrap) else {
@@ -189,7 +189,7 @@ pub(crate) fn output(step: &StepResult, seconds: &Seconds, interval_ms: u64) -> 
         out += &lines::progress(&sent);
     }
     let whole = seconds.acknowledge_service_whole();
-    let records_per_s = step.achieved_per_s.unwrap_or(0.0);
+    let records_per_s = reached_per_s(step).unwrap_or(0.0);
     let service = &step.latency.acknowledge_service;
     let sent = Sent {
         records: step.counts.acked,
@@ -204,6 +204,14 @@ pub(crate) fn output(step: &StepResult, seconds: &Seconds, interval_ms: u64) -> 
     };
     let percentiles = Percentiles { p50_ms: of(0.5), p95_ms: of(0.95), p99_ms: of(0.99), p999_ms: of(0.999) };
     out + &lines::last(&sent, &percentiles)
+}
+
+/// The rate as the tool counts it: until the last acknowledgement, also where the schedule ends later.
+fn reached_per_s(step: &StepResult) -> Option<f64> {
+    let within_s = step.blocks.iter().map(|block| block.acknowledged_within_s).sum::<Option<f64>>();
+    let reached =
+        within_s.filter(|within_s| *within_s > 0.0).map(|within_s| step.counts.acked as f64 / within_s);
+    reached.or(step.achieved_per_s)
 }
 
 /// What the tool's lines leave out.
@@ -284,6 +292,7 @@ mod tests {
     use super::*;
     use crate::args::{Arguments, Command, Tool};
     use clap::Parser;
+    use plumb_model::document::BlockResult;
     use plumb_model::observation::{Distribution, SecondRow};
     use plumb_model::resolve::{Sources, resolve};
 
@@ -434,6 +443,19 @@ mod tests {
             rates(1_000),
             [&["1 records sent, 1.0 records/sec"][..], &["1 records sent, 0.5 records/sec"; 4]].concat()
         );
+    }
+
+    #[test]
+    fn the_rate_of_the_last_line_is_the_one_that_was_reached_and_not_the_one_that_was_asked_for() {
+        let mut step = StepResult { achieved_per_s: Some(1_000.0), ..StepResult::default() };
+        step.counts.acked = 5_000;
+        let last = |step: &StepResult| output(step, &Seconds::default(), 5_000);
+        assert!(last(&step).starts_with("5000 records sent, 1000.000000 records/sec"), "an older document");
+        let block = BlockResult { acknowledged_within_s: Some(5.005_36), ..BlockResult::default() };
+        step.blocks.push(block);
+        assert!(last(&step).starts_with("5000 records sent, 998.929148 records/sec"), "{}", last(&step));
+        step.blocks[0].acknowledged_within_s = Some(4.999);
+        assert!(last(&step).starts_with("5000 records sent, 1000.200040 records/sec"), "{}", last(&step));
     }
 
     #[test]

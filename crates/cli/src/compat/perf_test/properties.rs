@@ -17,14 +17,27 @@ pub(super) struct ToolProperties {
     pub(super) notes: Vec<String>,
 }
 
-/// Puts together flags (`KEY=VALUE`) and a file's `(path, content)`; as in the tools, flags go before the file.
+/// A properties file that was read.
+pub(super) struct PropertiesFile<'a> {
+    pub(super) path: &'a str,
+    pub(super) content: &'a str,
+}
+
+impl<'a> PropertiesFile<'a> {
+    /// The file of these, where there is one.
+    pub(super) fn of(path: Option<&'a str>, content: Option<&'a str>) -> Option<Self> {
+        Some(PropertiesFile { path: path?, content: content? })
+    }
+}
+
+/// Puts together flags (`KEY=VALUE`) and a file; as in the tools, flags go before the file.
 pub(super) fn read(
     role: Role,
     flags: &[String],
-    file: Option<(&str, &str)>,
+    file: Option<PropertiesFile<'_>>,
 ) -> Result<ToolProperties, UsageError> {
     let mut found = ToolProperties::default();
-    if let Some((path, content)) = file {
+    if let Some(PropertiesFile { path, content }) = file {
         found.file(role, path, content)?;
     }
     for flag in flags {
@@ -108,7 +121,7 @@ mod tests {
     fn flags_go_before_the_file_and_an_address_may_stand_in_either() {
         let given = flags(&["linger.ms=1", "bootstrap.servers=b:2"]);
         let file = "linger.ms=9\nacks=1\nbootstrap.servers=a:1\nkey.serializer=x\n";
-        let found = read(Role::Producer, &given, Some(("p", file))).unwrap();
+        let found = read(Role::Producer, &given, PropertiesFile::of(Some("p"), Some(file))).unwrap();
         assert_eq!((found.client["linger.ms"].as_str(), found.client["acks"].as_str()), ("1", "1"));
         assert_eq!((found.bootstrap.as_deref(), found.config), (Some("b:2"), None));
         assert!(found.notes[0].starts_with("key.serializer is without meaning"), "{:?}", found.notes);
@@ -119,9 +132,11 @@ mod tests {
         let error = read(Role::Producer, &flags(&["sasl.jaas.config=x y=\"hunter2\""]), None).unwrap_err();
         assert!(!error.message.contains("hunter2") && error.hint.unwrap().contains("--command-config"));
         let secured = "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n";
-        let found = read(Role::Consumer, &[], Some(("c", secured))).unwrap();
+        let found = read(Role::Consumer, &[], PropertiesFile::of(Some("c"), Some(secured))).unwrap();
         assert_eq!((found.config.as_deref(), found.client.len()), (Some("c"), 0));
-        let error = read(Role::Producer, &[], Some(("c", &format!("{secured}linger.ms=3\n")))).unwrap_err();
+        let more = format!("{secured}linger.ms=3\n");
+        let file = PropertiesFile::of(Some("c"), Some(&more));
+        let error = read(Role::Producer, &[], file).unwrap_err();
         assert!(error.message.starts_with("c:3: linger.ms"), "{}", error.message);
     }
 

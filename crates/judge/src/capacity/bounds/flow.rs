@@ -3,6 +3,7 @@
 
 use super::super::assumptions::Assumed;
 use super::super::bound::{Growth, Need};
+use super::super::flows::sent_share;
 use super::super::machine::Figure;
 use super::super::{Case, headroom};
 use super::{Gap, Outcome, brokers, not_asked};
@@ -42,7 +43,7 @@ pub(super) fn nic_in(case: &Case) -> Outcome {
 
 pub(super) fn nic_out(case: &Case) -> Outcome {
     let figure = known(case, &case.machine.nic_bytes_per_s, "--nic")?;
-    let sent = case.target.follower_copies() + case.target.groups;
+    let sent = sent_share(case.target);
     let physics = (sent > 0.0).then(|| through(case, sent, figure.value));
     let (plan, share) = headroom::by_terms(case, headroom::sent_share(case.target), figure.value);
     brokers((figure.value, "bytes/s sent by a broker"), physics, Some(plan), vec![figure.input("NIC"), share])

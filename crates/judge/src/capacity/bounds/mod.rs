@@ -43,7 +43,7 @@ const REGISTRY: &[Row] = &[
     row(
         BoundName::NicOut,
         Resource::Nic,
-        "P x (r - 1 + c) / N is sent: N = P (r - 1 + c) / NIC",
+        "P x (r - 1 + c, and 1 with tiered storage) / N is sent: N = that / NIC",
         flow::nic_out,
     ),
     row(
@@ -128,7 +128,7 @@ const REGISTRY: &[Row] = &[
     row(
         BoundName::Storage,
         Resource::Storage,
-        "P (mean) x r x retention is kept: N = that / storage",
+        "P (mean) x r x retention is kept, with tiered storage x local retention and half a segment of each replica: N = that / storage",
         space::storage,
     ),
     row(BoundName::Copies, Resource::Brokers, "each copy needs a broker of its own: N = r", space::copies),
@@ -145,7 +145,7 @@ pub(super) fn all(case: &Case) -> Vec<Bound> {
         .map(|row| Bound {
             name: row.name,
             resource: row.resource,
-            formula: row.formula,
+            formula: row.formula.into(),
             standing: match (row.check)(case) {
                 Ok(known) => Standing::Known(known),
                 Err(Gap::Unknown { missing }) => Standing::Unknown { missing },
@@ -164,7 +164,7 @@ fn brokers(
 ) -> Outcome {
     Ok(Known {
         unit: Unit::Brokers,
-        limit: Limit { value: limit.0, unit: limit.1 },
+        limit: Limit { value: limit.0, unit: limit.1.into() },
         physics,
         plan,
         have: None,
@@ -183,7 +183,7 @@ fn parallel(
 ) -> Outcome {
     Ok(Known {
         unit,
-        limit: Limit { value: limit.0, unit: limit.1 },
+        limit: Limit { value: limit.0, unit: limit.1.into() },
         physics: Some(need),
         plan: None,
         have: have.map(|have| have as f64),

@@ -3,7 +3,7 @@
 use super::super::Case;
 use super::super::assumptions::Assumed;
 use super::super::bound::{Growth, Input, Need, Planned};
-use super::super::machine::Source;
+use super::super::kept::{kept, partitions_given};
 use super::super::words;
 use super::{Gap, Outcome, brokers, figures, not_asked};
 
@@ -49,30 +49,26 @@ fn replicas_asked(case: &Case) -> Result<(f64, Input), Gap> {
     let Some(partitions) = case.target.partitions else {
         return Err(Gap::Unknown { missing: vec!["--partitions".to_owned()] });
     };
-    let input = Input {
-        name: "partitions".to_owned(),
-        shown: partitions.to_string(),
-        source: Source::Given("--partitions".to_owned()),
-    };
-    Ok((partitions as f64 * f64::from(case.target.replication), input))
+    Ok((partitions as f64 * f64::from(case.target.replication), partitions_given(partitions)))
 }
 
 pub(super) fn storage(case: &Case) -> Outcome {
-    let Some(retention_s) = case.target.retention_s else {
+    let Some(kept) = kept(case) else {
         return Err(Gap::Unknown { missing: vec!["--retention".to_owned()] });
     };
     if let (None, Some(why)) = (&case.machine.storage_bytes, &case.machine.hidden) {
         return Err(not_asked(why));
     }
     let [space] = figures([(&case.machine.storage_bytes, "--storage")])?;
-    let kept = case.ingress.mean_bytes_per_s * f64::from(case.target.replication) * retention_s;
-    let physics = Need::of(kept / space.value, Growth::Load);
+    let physics = Need::of(kept.bytes / space.value, Growth::Load);
     let headroom = case.assumptions.get(Assumed::StorageHeadroom);
     let plan = Planned {
         need: Need::of(physics.exact * headroom, Growth::Load),
         rule: format!("AWS MSK sizing: {} times what is kept", words::three(headroom)),
     };
-    let inputs = vec![space.input("storage"), case.assumptions.input(Assumed::StorageHeadroom)];
+    let mut inputs = vec![space.input("storage")];
+    inputs.extend(kept.inputs);
+    inputs.push(case.assumptions.input(Assumed::StorageHeadroom));
     brokers((space.value, "bytes kept by a broker"), Some(physics), Some(plan), inputs)
 }
 

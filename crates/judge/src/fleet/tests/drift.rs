@@ -4,7 +4,7 @@ use super::*;
 
 /// A fleet whose servers' noise lasts (a first-order autoregression of 0.5, 30 %), of which the test group changes by `daily` a day all
 /// along and by `change` with the change.
-fn lasting(servers: usize, daily: f64, change: f64, seed: u64) -> FleetTable {
+pub(super) fn lasting(servers: usize, daily: f64, change: f64, seed: u64) -> FleetTable {
     let mut table = Fleet { servers, seed, level: 300.0, ..USUAL }.table();
     let mut random = Random::new(seed + 9_000);
     for server in &mut table.servers {

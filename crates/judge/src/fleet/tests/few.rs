@@ -3,7 +3,7 @@
 use super::*;
 
 /// Events that come by themselves, `level` a day, before a change that leaves `left` of them.
-fn rare(servers: usize, level: f64, left: f64, seed: u64) -> FleetTable {
+pub(super) fn rare(servers: usize, level: f64, left: f64, seed: u64) -> FleetTable {
     let mut table = USUAL.table();
     table.servers = Fleet { servers, seed, ..USUAL }.table().servers;
     let mut random = Random::new(seed + 11_000);

@@ -69,7 +69,12 @@ fn table(case: Hourly, seed: u64) -> FleetTable {
     }
 }
 
-fn hourly() -> FleetQuestion {
+/// A fleet without a change, with stamps nine hours late.
+pub(super) fn nine_hours_late(seed: u64) -> FleetTable {
+    table(Hourly { late: 9, ..HOURLY }, seed)
+}
+
+pub(super) fn hourly() -> FleetQuestion {
     FleetQuestion { interval_s: HOUR_S as u64, ..question() }
 }
 

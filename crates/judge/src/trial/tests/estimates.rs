@@ -23,6 +23,24 @@ fn an_injected_ratio_comes_out_within_its_interval_and_the_arm_is_better() {
     assert!(floor > 1.0 && floor < 1.1, "{floor}");
 }
 
+#[test]
+fn the_summary_says_that_figures_are_medians_of_blocks_and_what_else_the_arm_saves() {
+    let mut document = trial_of(&[("low", 0.25)], 12, 1);
+    let summary = result(&document).summary;
+    assert!(summary[0].contains(" ms (medians of blocks), ratio 0.2"), "{summary:?}");
+    assert!(!summary[2].contains("better: "), "the other latencies say nothing new: {summary:?}");
+    for block in &mut document.steps[1].blocks {
+        block.client_cpu_s = block.client_cpu_s.map(|cpu_s| cpu_s * 0.25);
+    }
+    let summary = result(&document).summary;
+    assert!(
+        summary[2].starts_with(
+            "Nothing else is shown to be worse; better: the client's CPU time per message, ratio 0.25"
+        ),
+        "{summary:?}"
+    );
+}
+
 /// 95 % of intervals hold the truth: of these 60, 57 or so.
 #[test]
 fn intervals_hold_an_injected_ratio_as_often_as_they_say() {

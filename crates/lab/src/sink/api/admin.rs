@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use super::{
     super::{
-        broker::Core,
+        state::Core,
         topic::{MESSAGE_LIMIT, SETTINGS, Topics},
     },
     Call, NODE, Reply, RequestError, topic_name,

@@ -11,7 +11,7 @@ use kafka_protocol::{
 };
 use uuid::Uuid;
 
-use super::{super::broker::Core, Call, Reply, RequestError, topic_name};
+use super::{super::state::Core, Call, Reply, RequestError, topic_name};
 
 pub(super) fn answer(call: &Call, request: FetchRequest) -> Result<Reply, RequestError> {
     let (call, request) = (call.clone(), request);

@@ -15,12 +15,13 @@ use kafka_protocol::{
         leave_group_response::MemberResponse,
         offset_commit_response::{OffsetCommitResponsePartition, OffsetCommitResponseTopic},
         offset_fetch_response::{OffsetFetchResponsePartition, OffsetFetchResponseTopic},
+        sync_group_request::SyncGroupRequestAssignment,
     },
     protocol::StrBytes,
 };
 
 use super::{
-    super::group::{Assigned, Committed, Group, Join, Joined},
+    super::group::{Assigned, Committed, Group, Join, Joined, MemberAssignment},
     Call, NODE, Reply, RequestError,
     metadata::host,
 };
@@ -100,8 +101,11 @@ fn join_response(call: &Call, joined: Result<Joined, ResponseError>) -> JoinGrou
 }
 
 pub(super) fn sync(call: &Call, request: SyncGroupRequest) -> Result<Reply, RequestError> {
-    let plan =
-        request.assignments.into_iter().map(|plan| (plan.member_id.to_string(), plan.assignment)).collect();
+    let assigned = |plan: SyncGroupRequestAssignment| MemberAssignment {
+        member_id: plan.member_id.to_string(),
+        assignment: plan.assignment,
+    };
+    let plan = request.assignments.into_iter().map(assigned).collect();
     let synced = in_group(call, &request.group_id, |group| {
         group.sync(&request.member_id, request.generation_id, plan, Instant::now())
     });

@@ -1,4 +1,4 @@
-//! Who is there: versions, the cluster's one node, topics and their partitions.
+//! Answers about the cluster: versions, its one node, topics and their partitions.
 
 use kafka_protocol::{
     ResponseError,
@@ -12,24 +12,9 @@ use kafka_protocol::{
 use uuid::Uuid;
 
 use super::{
-    super::{broker::Core, log::LEADER_EPOCH, topic::Topic},
-    CLUSTER, Call, NODE, Reply, RequestError,
-    table::announced,
-    topic_name,
+    super::{batch::EPOCH_OF_LEADER, state::Core, topic::Topic},
+    CLUSTER, Call, NODE, Reply, RequestError, topic_name,
 };
-
-pub(super) fn versions(call: &Call) -> Result<Reply, RequestError> {
-    let response = announced().with_error_code(call.code(Ok(())));
-    if call.version == 0 {
-        return call.reply(&response);
-    }
-    call.reply(&response.with_throttle_time_ms(call.throttle_ms()))
-}
-
-pub(super) fn unsupported_version(call: &Call) -> Result<Reply, RequestError> {
-    let response = announced().with_error_code(ResponseError::UnsupportedVersion.code());
-    call.encode_as(&response, 0).map(Reply::Now)
-}
 
 pub(super) fn host(call: &Call) -> (StrBytes, i32) {
     let address = call.broker.address;
@@ -122,7 +107,7 @@ fn described(call: &Call, name: &str, topic: &Topic, followed: bool) -> Metadata
         MetadataResponsePartition::default()
             .with_partition_index(number)
             .with_leader_id(BrokerId(NODE))
-            .with_leader_epoch(LEADER_EPOCH)
+            .with_leader_epoch(EPOCH_OF_LEADER)
             .with_replica_nodes(replicas.clone())
             .with_isr_nodes(replicas.clone())
     };

@@ -1,4 +1,4 @@
-//! Where a log begins, ends, and what was written when.
+//! Answers about a log's offsets: its beginning, its end, and the one at a time.
 
 use kafka_protocol::{
     ResponseError,
@@ -10,13 +10,13 @@ use kafka_protocol::{
 };
 
 use super::{
-    super::log::{LEADER_EPOCH, Log},
+    super::{batch::EPOCH_OF_LEADER, log::Log},
     Call, Reply, RequestError,
 };
 
 const LATEST: i64 = -1;
 const EARLIEST: i64 = -2;
-/// Who asks as a replica for debugging is told what only the leader has, too.
+/// The replica id for debugging, which is told what only the leader has, too.
 const DEBUGGING_REPLICA: i32 = -2;
 
 pub(super) fn list(call: &Call, request: ListOffsetsRequest) -> Result<Reply, RequestError> {
@@ -39,7 +39,7 @@ pub(super) fn list(call: &Call, request: ListOffsetsRequest) -> Result<Reply, Re
                     .with_offset(offset)
                     .with_timestamp(timestamp);
                 if call.version >= 4 {
-                    response = response.with_leader_epoch(LEADER_EPOCH);
+                    response = response.with_leader_epoch(EPOCH_OF_LEADER);
                 }
                 partitions.push(response);
             }
@@ -79,7 +79,7 @@ pub(super) fn of_leader_epoch(
             EpochEndOffset::default()
                 .with_partition(asked.partition)
                 .with_error_code(call.code(outcome.map(|_| ())))
-                .with_leader_epoch(LEADER_EPOCH)
+                .with_leader_epoch(EPOCH_OF_LEADER)
                 .with_end_offset(outcome.unwrap_or(-1))
         });
         let partitions = partitions.collect();

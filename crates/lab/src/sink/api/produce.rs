@@ -13,7 +13,7 @@ use kafka_protocol::{
 use uuid::Uuid;
 
 use super::{
-    super::{arrival::Arrival, arrival::Stored, batch::Batch, broker::Core},
+    super::{arrival::Arrival, arrival::Stored, batch::Batch, state::Core},
     Call, Reply, RequestError, topic_name,
 };
 
@@ -108,7 +108,7 @@ fn response(call: &Call, partition: i32, stored: Result<Stored, ResponseError>) 
     }
 }
 
-/// What the wall clock showed at `at`.
+/// The wall-clock time at `at`.
 fn wall_clock_ms(at: Instant) -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(now.saturating_sub(at.elapsed()).as_millis()).unwrap_or(i64::MAX)

@@ -1,7 +1,10 @@
 //! The requests that the sink answers: one row each, with the versions, the layout and the function that answers it.
 
 use bytes::Bytes;
-use kafka_protocol::messages::{ApiKey, ApiVersionsResponse, api_versions_response::ApiVersion};
+use kafka_protocol::{
+    ResponseError,
+    messages::{ApiKey, ApiVersionsResponse, api_versions_response::ApiVersion},
+};
 
 use super::{
     super::shape::{
@@ -13,7 +16,7 @@ use super::{
 
 const NEWEST: i16 = i16::MAX;
 
-pub(super) struct Row {
+pub(super) struct ApiRow {
     pub(super) api: ApiKey,
     /// First and last.
     pub(super) versions: (i16, i16),
@@ -24,15 +27,15 @@ pub(super) struct Row {
 /// Kafka names versions above these for some; what they add is of no use here (topic ids in commits, transactions of
 /// version 2, new group protocols, fetch sessions' directory ids).
 #[rustfmt::skip]
-static ROWS: [Row; 20] = [
-    Row {
+static ROWS: [ApiRow; 20] = [
+    ApiRow {
         api: ApiKey::Produce, versions: (3, 13),
         shape: Shape { flexible_from: 9, fields: &[Text, Fixed(6), List(&[
             In(0, 12, &Text), In(13, NEWEST, &Fixed(16)), List(&[Fixed(4), Blob]),
         ])] },
         answer: |call, body| produce::answer(call, call.decode(body)?),
     },
-    Row {
+    ApiRow {
         api: ApiKey::Fetch, versions: (4, 16),
         shape: Shape { flexible_from: 12, fields: &[
             In(0, 14, &Fixed(4)), Fixed(13), In(7, NEWEST, &Fixed(8)),
@@ -45,14 +48,14 @@ static ROWS: [Row; 20] = [
         ] },
         answer: |call, body| fetch::answer(call, call.decode(body)?),
     },
-    Row {
+    ApiRow {
         api: ApiKey::ListOffsets, versions: (1, 6),
         shape: Shape { flexible_from: 6, fields: &[Fixed(4), In(2, NEWEST, &Fixed(1)), List(&[Text, List(&[
             Fixed(4), In(4, NEWEST, &Fixed(4)), Fixed(8),
         ])])] },
         answer: |call, body| offsets::list(call, call.decode(body)?),
     },
-    Row {
+    ApiRow {
         api: ApiKey::Metadata, versions: (1, 13),
         shape: Shape { flexible_from: 9, fields: &[
             List(&[In(10, NEWEST, &Fixed(16)), Text]),
@@ -60,7 +63,7 @@ static ROWS: [Row; 20] = [
         ] },
         answer: |call, body| metadata::answer(call, call.decode(body)?),
     },
-    Row {
+    ApiRow {
         api: ApiKey::OffsetCommit, versions: (2, 9),
         shape: Shape { flexible_from: 8, fields: &[
             Text, Fixed(4), Text, In(7, NEWEST, &Text), In(2, 4, &Fixed(8)),
@@ -68,104 +71,119 @@ static ROWS: [Row; 20] = [
         ] },
         answer: |call, body| groups::commit(call, call.decode(body)?),
     },
-    Row {
+    ApiRow {
         api: ApiKey::OffsetFetch, versions: (1, 7),
         shape: Shape { flexible_from: 6, fields: &[
             Text, List(&[Text, Plain(&Fixed(4))]), In(7, NEWEST, &Fixed(1)),
         ] },
         answer: |call, body| groups::committed(call, call.decode(body)?),
     },
-    Row {
+    ApiRow {
         api: ApiKey::FindCoordinator, versions: (0, 3),
         shape: Shape { flexible_from: 3, fields: &[Text, In(1, NEWEST, &Fixed(1))] },
         answer: |call, body| groups::coordinator(call, call.decode(body)?),
     },
-    Row {
+    ApiRow {
         api: ApiKey::JoinGroup, versions: (1, 7),
         shape: Shape { flexible_from: 6, fields: &[
             Text, Fixed(8), Text, In(5, NEWEST, &Text), Text, List(&[Text, Blob]),
         ] },
         answer: |call, body| groups::join(call, call.decode(body)?),
     },
-    Row {
+    ApiRow {
         api: ApiKey::Heartbeat, versions: (0, 4),
         shape: Shape { flexible_from: 4, fields: &[Text, Fixed(4), Text, In(3, NEWEST, &Text)] },
         answer: |call, body| groups::heartbeat(call, call.decode(body)?),
     },
-    Row {
+    ApiRow {
         api: ApiKey::LeaveGroup, versions: (0, 5),
         shape: Shape { flexible_from: 4, fields: &[
             Text, In(0, 2, &Text), In(3, NEWEST, &List(&[Text, Text, In(5, NEWEST, &Text)])),
         ] },
         answer: |call, body| groups::leave(call, call.decode(body)?),
     },
-    Row {
+    ApiRow {
         api: ApiKey::SyncGroup, versions: (0, 5),
         shape: Shape { flexible_from: 4, fields: &[
             Text, Fixed(4), Text, In(3, NEWEST, &Text), In(5, NEWEST, &Text), In(5, NEWEST, &Text), List(&[Text, Blob]),
         ] },
         answer: |call, body| groups::sync(call, call.decode(body)?),
     },
-    Row {
+    ApiRow {
         api: ApiKey::ApiVersions, versions: (0, 4),
         shape: Shape { flexible_from: 3, fields: &[In(3, NEWEST, &Text), In(3, NEWEST, &Text)] },
-        answer: |call, _| metadata::versions(call),
+        answer: |call, _| versions(call),
     },
-    Row {
+    ApiRow {
         api: ApiKey::CreateTopics, versions: (2, 7),
         shape: Shape { flexible_from: 5, fields: &[
             List(&[Text, Fixed(6), List(&[Fixed(4), Plain(&Fixed(4))]), List(&[Text, Text])]), Fixed(5),
         ] },
         answer: |call, body| admin::create_topics(call, call.decode(body)?),
     },
-    Row {
+    ApiRow {
         api: ApiKey::DeleteTopics, versions: (1, 6),
         shape: Shape { flexible_from: 4, fields: &[
             In(6, NEWEST, &List(&[Text, Fixed(16)])), In(0, 5, &Plain(&Text)), Fixed(4),
         ] },
         answer: |call, body| admin::delete_topics(call, call.decode(body)?),
     },
-    Row {
+    ApiRow {
         api: ApiKey::InitProducerId, versions: (0, 4),
         shape: Shape { flexible_from: 2, fields: &[Text, Fixed(4), In(3, NEWEST, &Fixed(10))] },
         answer: |call, body| produce::init_producer_id(call, call.decode(body)?),
     },
-    Row {
+    ApiRow {
         api: ApiKey::OffsetForLeaderEpoch, versions: (2, 4),
         shape: Shape { flexible_from: 4, fields: &[In(3, NEWEST, &Fixed(4)), List(&[Text, List(&[Fixed(12)])])] },
         answer: |call, body| offsets::of_leader_epoch(call, call.decode(body)?),
     },
-    Row {
+    ApiRow {
         api: ApiKey::DescribeConfigs, versions: (1, 4),
         shape: Shape { flexible_from: 4, fields: &[
             List(&[Fixed(1), Text, Plain(&Text)]), Fixed(1), In(3, NEWEST, &Fixed(1)),
         ] },
         answer: |call, body| admin::describe_configs(call, call.decode(body)?),
     },
-    Row {
+    ApiRow {
         api: ApiKey::CreatePartitions, versions: (0, 3),
         shape: Shape { flexible_from: 2, fields: &[List(&[Text, Fixed(4), List(&[Plain(&Fixed(4))])]), Fixed(5)] },
         answer: |call, body| admin::create_partitions(call, call.decode(body)?),
     },
-    Row {
+    ApiRow {
         api: ApiKey::DescribeCluster, versions: (0, 1),
         shape: Shape { flexible_from: 0, fields: &[Fixed(1), In(1, NEWEST, &Fixed(1))] },
         answer: |call, _| metadata::cluster(call),
     },
-    Row {
+    ApiRow {
         api: ApiKey::DeleteGroups, versions: (0, 2),
         shape: Shape { flexible_from: 2, fields: &[Plain(&Text)] },
         answer: |call, body| groups::delete(call, call.decode(body)?),
     },
 ];
 
-pub(super) fn row(key: i16) -> Option<&'static Row> {
+pub(super) fn row(key: i16) -> Option<&'static ApiRow> {
     ROWS.iter().find(|row| row.api as i16 == key)
 }
 
+/// The answer to ApiVersions.
+fn versions(call: &Call) -> Result<Reply, RequestError> {
+    let response = announced().with_error_code(call.code(Ok(())));
+    if call.version == 0 {
+        return call.reply(&response);
+    }
+    call.reply(&response.with_throttle_time_ms(call.throttle_ms()))
+}
+
+/// The answer to ApiVersions in a version that the sink does not know.
+pub(super) fn unsupported_version(call: &Call) -> Result<Reply, RequestError> {
+    let response = announced().with_error_code(ResponseError::UnsupportedVersion.code());
+    call.encode_as(&response, 0).map(Reply::Now)
+}
+
 /// The rows as a client is told of them.
-pub(super) fn announced() -> ApiVersionsResponse {
-    let announced = |row: &Row| {
+fn announced() -> ApiVersionsResponse {
+    let announced = |row: &ApiRow| {
         let (first, last) = row.versions;
         ApiVersion::default().with_api_key(row.api as i16).with_min_version(first).with_max_version(last)
     };
@@ -197,7 +215,7 @@ mod tests {
         *,
     };
 
-    /// How many bytes the decoder leaves, or that it cannot read the body.
+    /// The number of bytes that the decoder leaves, or that it cannot read the body.
     fn left_over(api: ApiKey, version: i16, body: Vec<u8>) -> Result<usize, String> {
         macro_rules! decode {
             ($($api:ident: $request:ty,)*) => {{
@@ -221,7 +239,7 @@ mod tests {
         }
     }
 
-    fn every_version() -> impl Iterator<Item = (&'static Row, i16)> {
+    fn every_version() -> impl Iterator<Item = (&'static ApiRow, i16)> {
         ROWS.iter().flat_map(|row| (row.versions.0..=row.versions.1).map(move |version| (row, version)))
     }
 

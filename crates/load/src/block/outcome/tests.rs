@@ -1,4 +1,4 @@
-//! What a block amounts to: its length, and what the logs say of its messages.
+//! Tests of a block's outcome: its length, and its messages against the logs.
 
 mod of_threads;
 

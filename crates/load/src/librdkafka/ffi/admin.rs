@@ -2,19 +2,19 @@
 
 use super::client::Client;
 use super::event::Event;
-use super::words::{ErrorBuffer, c_string, error_name, error_text, text};
+use super::strings::{ErrorBuffer, c_string, error_name, error_text, text};
 use plumb_model::plan::Properties;
 use rdkafka_sys as sys;
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 use std::time::Duration;
 
-/// Where the replicas of a new topic go.
+/// The placement of the replicas of a new topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replicas {
-    /// So many of each partition, wherever the cluster puts them.
+    /// So many replicas of each partition, wherever the cluster puts them.
     Number(u32),
-    /// One of each partition, on the broker of this id.
+    /// One replica of each partition, on the broker of this id.
     On(i32),
 }
 
@@ -25,14 +25,14 @@ pub(crate) struct AdminError {
     pub(crate) text: String,
 }
 
-/// What the cluster says of itself.
+/// The cluster's metadata.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Metadata {
     pub(crate) brokers: Vec<(i32, String, i32)>,
     pub(crate) topics: Vec<TopicMetadata>,
 }
 
-/// What the cluster says of a topic.
+/// The metadata of a topic.
 #[derive(Debug, Clone)]
 pub(crate) struct TopicMetadata {
     pub(crate) name: String,
@@ -41,7 +41,7 @@ pub(crate) struct TopicMetadata {
     pub(crate) partitions: Vec<(i32, usize)>,
 }
 
-/// Whose configs to read.
+/// The resource whose configs are to be read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ConfigOf<'a> {
     Topic(&'a str),
@@ -57,7 +57,7 @@ fn timeout_ms(timeout: Duration) -> i32 {
     i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX)
 }
 
-/// What is asked for beside the brokers.
+/// The topics to ask for beside the brokers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MetadataOf<'a> {
     Brokers,
@@ -109,7 +109,8 @@ impl Client {
     pub(crate) fn create_topic(
         &self,
         name: &str,
-        (partitions, replicas): (i32, Replicas),
+        partitions: i32,
+        replicas: Replicas,
         configs: &Properties,
         timeout: Duration,
     ) -> Result<(), AdminError> {

@@ -1,7 +1,7 @@
 //! Handles: a client with its event queue, a topic, sending, subscribing, offsets, effective configuration.
 
 use super::event::Event;
-use super::words::{ErrorBuffer, c_string, drop_error, error_name, error_text, text};
+use super::strings::{ErrorBuffer, c_string, drop_error, error_name, error_text, text};
 use crate::error::LoadError;
 use crate::secret::{REDACTED, is_secret};
 use plumb_model::plan::Properties;
@@ -11,7 +11,7 @@ use std::ptr::{self, NonNull};
 use std::time::Duration;
 use sys::types::{RDKafka, RDKafkaTopic};
 
-/// What a client is for.
+/// The purpose of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Producer,
@@ -216,7 +216,7 @@ impl Client {
         }
     }
 
-    /// Whether the group was left.
+    /// True if the group was left.
     pub(crate) fn is_closed(&self) -> bool {
         // SAFETY: the handle is alive.
         unsafe { sys::rd_kafka_consumer_closed(self.handle()) == 1 }
@@ -271,7 +271,7 @@ unsafe fn take_dump(dump: *mut *const c_char, count: usize, properties: &mut Pro
     }
 }
 
-/// Whether the login is by OAuth tokens, which have to be fetched and renewed.
+/// True if the login is by OAuth tokens, which have to be fetched and renewed.
 fn uses_tokens(properties: &Properties) -> bool {
     ["sasl.mechanism", "sasl.mechanisms"]
         .iter()
@@ -301,7 +301,7 @@ fn configuration(properties: &Properties) -> Result<*mut sys::rd_kafka_conf_t, L
     Ok(conf)
 }
 
-/// Why a message was not taken.
+/// The reason why a message was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ProduceError {
     /// The client's queue is full: try again.

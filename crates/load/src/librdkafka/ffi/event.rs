@@ -1,20 +1,19 @@
 //! Events: deliveries, messages, statistics, errors, logs, rebalances.
 
-use super::client::Client;
-use super::words::{drop_error, error_name, error_text, text};
+use super::strings::{error_name, error_text, text};
 use crate::stamp::STAMP_HEADER;
 use rdkafka_sys as sys;
 use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
-/// What a client's queue gave.
+/// An event of a client's queue.
 #[derive(Debug)]
 pub(crate) struct Event {
     event: NonNull<sys::rd_kafka_event_t>,
 }
 
-/// What an event is.
+/// The content of an event.
 #[derive(Debug)]
 pub(crate) enum EventView<'a> {
     /// Messages delivered or failed, or one message fetched.
@@ -31,7 +30,7 @@ pub(crate) enum EventView<'a> {
     Rebalance(Rebalance<'a>),
     /// The result of an administrative request.
     Admin,
-    /// Nothing that we asked for.
+    /// An event that we did not ask for.
     Other,
 }
 
@@ -44,7 +43,7 @@ impl Event {
         self.event.as_ptr()
     }
 
-    /// What it is.
+    /// The content of the event.
     pub(crate) fn view(&self) -> EventView<'_> {
         let event = self.event.as_ptr();
         // SAFETY: the event lives as long as self, and each accessor is called only for its own type of event.
@@ -74,7 +73,7 @@ impl Event {
     }
 }
 
-/// What an event of an error is.
+/// The content of an error's event.
 ///
 /// # Safety
 /// The event is alive and of that type.
@@ -127,7 +126,7 @@ pub(crate) struct Message<'a> {
     message: &'a sys::rd_kafka_message_t,
 }
 
-/// How a delivery ended.
+/// The end of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Delivery {
     Acknowledged,
@@ -186,7 +185,7 @@ impl<'a> Message<'a> {
             .then(|| (error_name(code), error_text(code)))
     }
 
-    /// How the delivery of a sent message ended.
+    /// The end of the delivery of a sent message.
     pub(crate) fn delivery(self) -> Delivery {
         use sys::rd_kafka_msg_status_t as S;
         let Some((code, text)) = self.error() else { return Delivery::Acknowledged };
@@ -210,41 +209,5 @@ impl<'a> Message<'a> {
 /// The group gives or takes partitions; the client waits for the answer.
 #[derive(Debug)]
 pub(crate) struct Rebalance<'a> {
-    event: &'a Event,
-}
-
-impl Rebalance<'_> {
-    /// Answers: takes what is given, from the offsets that `position` says, and gives up what is taken. Returns how
-    /// many partitions were given (positive) or taken (negative).
-    pub(crate) fn answer(&self, client: &Client, position: impl Fn(i32) -> Option<i64>) -> i64 {
-        let event = self.event.as_ptr();
-        // SAFETY: the list belongs to the event; assign copies it. A null list gives up everything.
-        unsafe {
-            let list = sys::rd_kafka_event_topic_partition_list(event);
-            let assigned = sys::rd_kafka_event_error(event)
-                == sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
-            let cooperative = text(sys::rd_kafka_rebalance_protocol(client.handle())) == "COOPERATIVE";
-            let mut count = 0;
-            if let Some(partitions) = list.as_mut() {
-                count = i64::from(partitions.cnt);
-                for index in 0..partitions.cnt as usize {
-                    let element = &mut *partitions.elems.add(index);
-                    if let Some(offset) = position(element.partition) {
-                        element.offset = offset;
-                    }
-                }
-            }
-            match (assigned, cooperative) {
-                (true, false) => {
-                    sys::rd_kafka_assign(client.handle(), list);
-                }
-                (false, false) => {
-                    sys::rd_kafka_assign(client.handle(), ptr::null());
-                }
-                (true, true) => drop_error(sys::rd_kafka_incremental_assign(client.handle(), list)),
-                (false, true) => drop_error(sys::rd_kafka_incremental_unassign(client.handle(), list)),
-            }
-            if assigned { count } else { -count }
-        }
-    }
+    pub(super) event: &'a Event,
 }

@@ -6,10 +6,11 @@
 mod admin;
 mod client;
 mod event;
-mod words;
+mod rebalance;
+mod strings;
 
 pub use admin::Replicas;
 pub(crate) use admin::{AdminError, ConfigOf, MetadataOf};
 pub(crate) use client::{Client, ProduceError, Role, Topic};
 pub(crate) use event::{Delivery, EventView, Message};
-pub(crate) use words::library_version;
+pub(crate) use strings::library_version;

@@ -19,38 +19,38 @@ const RECORD_BYTES_LEAST: u64 = 7;
 /// The offset is not in the log.
 const OFFSET_OUT_OF_RANGE: ErrorCode = ErrorCode(1);
 
-/// Where a consumer is in a partition.
+/// The position of a consumer in a partition.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ReadPosition {
     pub(super) offset: i64,
-    /// It is not asked for before.
+    /// The time before which it is not asked for.
     retry_at_ns: u64,
-    /// Its bytes cannot be read: it is not asked for again.
+    /// True if its bytes cannot be read: it is not asked for again.
     broken: bool,
-    /// Where its log begins, once that is told: what was asked for is not there any more.
+    /// The begin of its log, once that is told: the offset that was asked for is not there any more.
     start: Option<Receiver<i64>>,
 }
 
-impl Place {
+impl ReadPosition {
     pub(super) fn at(offset: i64) -> Self {
-        Place { offset, retry_at_ns: 0, broken: false, start: None }
+        ReadPosition { offset, retry_at_ns: 0, broken: false, start: None }
     }
 
-    /// Whether it is to be asked for now.
+    /// True if it is to be asked for now.
     pub(super) fn is_wanted(&self, now: u64) -> bool {
         !self.broken && self.start.is_none() && self.retry_at_ns <= now
     }
 }
 
-/// What reading a response needs, apart from the connection that it lies in.
+/// The state by which a response is read, apart from the connection that it lies in.
 pub(super) struct Reading<'b, 'a> {
     pub(super) shared: &'b Shared<'a>,
     pub(super) view: &'b ClusterView,
     pub(super) stamp_place: Option<StampPlace>,
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<ReadPosition>,
     pub(super) scratch: Decompressor,
     pub(super) received: Received,
-    /// How many logs are asked where they begin.
+    /// The number of logs that are being asked for their begin.
     pub(super) starts_asked: usize,
     pub(super) seconds: Seconds<'b>,
 }
@@ -108,7 +108,7 @@ impl Reading<'_, '_> {
         }
         for batch in batches(fetched.records) {
             match batch {
-                Ok(batch) => self.batch(&batch, (at, fetched.index), now),
+                Ok(batch) => self.batch(&batch, at, fetched.index, now),
                 Err(error) => {
                     self.places[at].broken = true;
                     self.received.errors.note("consume", "UNREADABLE_BATCH", &super::super::chain(&error));
@@ -118,7 +118,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    fn batch(&mut self, batch: &BatchView<'_>, (at, partition): (usize, i32), now: u64) {
+    fn batch(&mut self, batch: &BatchView<'_>, at: usize, partition: i32, now: u64) {
         let from = self.places[at].offset;
         let next = batch.next_offset();
         if next <= from {
@@ -131,7 +131,7 @@ impl Reading<'_, '_> {
                 self.received.corrupt +=
                     u64::from(batch.record_count).min(batch.bytes().len() as u64 / RECORD_BYTES_LEAST);
                 self.received.errors.note("consume", "BAD_CRC", "the checksum of a batch is wrong");
-            } else if let Err(error) = self.records(batch, (partition, from), now) {
+            } else if let Err(error) = self.records(batch, partition, from, now) {
                 self.received.errors.note("consume", "UNREADABLE_RECORD", &super::super::chain(&error));
             }
         }
@@ -141,7 +141,8 @@ impl Reading<'_, '_> {
     fn records(
         &mut self,
         batch: &BatchView<'_>,
-        (partition, from): (i32, i64),
+        partition: i32,
+        from: i64,
         now: u64,
     ) -> Result<(), plumb_wire::read::DecodeError> {
         let append_time_ms =

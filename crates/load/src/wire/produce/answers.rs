@@ -1,4 +1,4 @@
-//! What became of batches: acknowledged, to be sent again, failed, or unknown.
+//! The fates of batches: acknowledged, to be sent again, failed, or unknown.
 
 use super::super::link::Request;
 use super::super::slot::Slot;
@@ -11,14 +11,23 @@ use plumb_wire::produce::{read_response, versions_for};
 use plumb_wire::versions::ApiKey;
 use std::time::Duration;
 
-/// Not acknowledged by all, and perhaps in the leader's log all the same (NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-/// REQUEST_TIMED_OUT; NOT_LEADER_OR_FOLLOWER is also the answer of a leader that lost its place after it had appended).
+/// The codes of batches that are not acknowledged by all, and perhaps in the leader's log all the same
+/// (NOT_ENOUGH_REPLICAS_AFTER_APPEND, REQUEST_TIMED_OUT; NOT_LEADER_OR_FOLLOWER is also the answer of a leader that lost its
+/// place after it had appended).
 const STORED_ALL_THE_SAME: [i16; 3] = [20, 7, 6];
 /// A broker may take the whole timeout to answer, so that it is given a little more.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
-/// Nobody said where the records are.
+/// The offset of records whose place nobody stated.
 const NO_OFFSET: i64 = -1;
+
+/// The answer about one batch.
+#[derive(Debug, Clone, Copy)]
+struct BatchAnswer {
+    code: ErrorCode,
+    /// The offset of the first record; -1 where it is not told.
+    offset: i64,
+}
 
 impl Producer<'_, '_> {
     /// Reads what a connection has.
@@ -70,7 +79,7 @@ impl Producer<'_, '_> {
         }
     }
 
-    /// What became of the batches of a request, by the answers at hand.
+    /// Decides the fate of each batch of a request, by the answers at hand.
     fn take_answers(&mut self, at: usize, mut request: Request<Batch>, now: u64) {
         self.note_times(&request, Some(now));
         for Batch { slot, .. } in request.pieces.drain(..) {
@@ -82,12 +91,13 @@ impl Producer<'_, '_> {
     }
 
     /// Code and offset of a partition in the answers at hand. One that they leave out was not dealt with.
-    fn answer_of(&self, partition: usize) -> (ErrorCode, i64) {
+    fn answer_of(&self, partition: usize) -> BatchAnswer {
         let answer = self.answers.iter().find(|(index, ..)| usize::try_from(*index) == Ok(partition));
-        answer.map_or((ErrorCode::UNKNOWN_SERVER_ERROR, NO_OFFSET), |(_, code, offset)| (*code, *offset))
+        let left_out = BatchAnswer { code: ErrorCode::UNKNOWN_SERVER_ERROR, offset: NO_OFFSET };
+        answer.map_or(left_out, |(_, code, offset)| BatchAnswer { code: *code, offset: *offset })
     }
 
-    /// With acks=0 nothing answers: what was written is all that is known.
+    /// Counts a request as acknowledged once it is written: with acks=0 nothing answers.
     pub(super) fn acknowledged_by_writing(&mut self, link: usize, mut request: Request<Batch>) {
         self.note_times(&request, None);
         for Batch { slot, .. } in request.pieces.drain(..) {
@@ -97,7 +107,8 @@ impl Producer<'_, '_> {
         self.links[link].keep(request);
     }
 
-    fn take_answer(&mut self, mut slot: Slot, (code, offset): (ErrorCode, i64), now: u64) {
+    fn take_answer(&mut self, mut slot: Slot, answer: BatchAnswer, now: u64) {
+        let BatchAnswer { code, offset } = answer;
         if is_acknowledgement(code) {
             let known = if code.is_ok() { offset } else { NO_OFFSET };
             return self.acknowledge(slot, known, now);
@@ -119,7 +130,7 @@ impl Producer<'_, '_> {
         self.fail_batch(slot, &name, &format!("the broker answered {name}"));
     }
 
-    /// Whether a batch that was sent in vain is sent once more. A probe is tried for as long as the block waits for it.
+    /// True if a batch that was sent in vain is sent once more. A probe is tried for as long as the block waits for it.
     fn may_retry(&self, slot: &mut Slot) -> bool {
         slot.failures += 1;
         slot.part == Part::Probe || slot.failures <= self.settings.retries
@@ -182,7 +193,7 @@ impl Producer<'_, '_> {
             self.reported.failed_all += messages;
             self.reported.failed += if slot.part == Part::Measured { messages } else { 0 };
         }
-        self.reported.errors.note_times("produce", (code, text), messages);
+        self.reported.errors.note_times("produce", code, text, messages);
         self.free(slot);
     }
 
@@ -259,7 +270,8 @@ impl Producer<'_, '_> {
             batch_bytes: 0,
         };
         let counts = |slot: &Slot| {
-            let acknowledged = answered_ns.is_none() || is_acknowledgement(self.answer_of(slot.partition).0);
+            let acknowledged =
+                answered_ns.is_none() || is_acknowledgement(self.answer_of(slot.partition).code);
             slot.part == Part::Measured && acknowledged
         };
         for Batch { slot, .. } in request.pieces.iter().filter(|batch| counts(&batch.slot)) {
@@ -279,7 +291,7 @@ impl Producer<'_, '_> {
     }
 }
 
-/// Whether an answer says that the records are in the log, where the broker has them already by their numbers too.
+/// True if an answer says that the records are in the log, where the broker has them already by their numbers too.
 fn is_acknowledgement(code: ErrorCode) -> bool {
     code.is_ok() || code == ErrorCode::DUPLICATE_SEQUENCE_NUMBER
 }

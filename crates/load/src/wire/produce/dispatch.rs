@@ -15,6 +15,28 @@ const REQUEST_BYTES: usize = 900_000;
 /// Batches of one request.
 const BATCHES_MOST: usize = 24;
 
+/// How large a request has become.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct RequestSize {
+    batches: usize,
+    bytes: usize,
+}
+
+impl RequestSize {
+    pub(super) fn add(&mut self, batch_bytes: usize) {
+        self.batches += 1;
+        self.bytes += batch_bytes;
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.batches == 0
+    }
+
+    pub(super) fn is_enough(self) -> bool {
+        self.bytes >= REQUEST_BYTES || self.batches == BATCHES_MOST
+    }
+}
+
 impl Producer<'_, '_> {
     /// Puts what is ready into requests, as far as connections take them. Whether anything was sent.
     pub(super) fn dispatch(&mut self, course: &Course<Schedule>) -> bool {
@@ -46,7 +68,7 @@ impl Producer<'_, '_> {
         if self.waiting == 0 {
             return;
         }
-        let (count, mut bytes) = (self.partitions.len(), 0);
+        let (count, mut size) = (self.partitions.len(), RequestSize::default());
         let linger_ns = if self.over { 0 } else { self.settings.linger_ns };
         for step in 0..count {
             let at = (self.cursor + step) % count;
@@ -66,9 +88,9 @@ impl Producer<'_, '_> {
                 self.sticky = (at + 1) % count;
             }
             let length = slot.bytes().len();
-            bytes += length;
+            size.add(length);
             request.pieces.push(Batch { head: partition_head(at as i32, length), slot });
-            if bytes >= REQUEST_BYTES || request.pieces.len() == BATCHES_MOST {
+            if size.is_enough() {
                 self.cursor = (at + 1) % count;
                 return;
             }

@@ -1,6 +1,7 @@
-//! How messages get into batches: each when it is due, or as many as a connection can take.
+//! The way of messages into batches: each when it is due, or as many as a connection can take.
 
 use super::super::slot::Slot;
+use super::dispatch::RequestSize;
 use super::{Producer, Schedule, hash};
 use crate::clock::now_ns;
 use crate::error::LoadError;
@@ -13,7 +14,7 @@ const ROUND: usize = 256;
 /// Messages that share one reading of the clock, when several are due.
 const CLOCK_SHARE: usize = 16;
 
-/// What enqueueing came to.
+/// The result of enqueueing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Enqueued {
     /// Nothing is due, or there is no room.
@@ -24,11 +25,18 @@ pub(super) enum Enqueued {
     Over,
 }
 
-/// What a message is to be.
+/// The part and time of the next message.
 #[derive(Debug, Clone, Copy)]
 struct Next {
     part: Part,
     due_ns: u64,
+    now_ns: u64,
+}
+
+/// A course that has begun.
+#[derive(Debug, Clone, Copy)]
+struct Begun {
+    at_ns: u64,
     now_ns: u64,
 }
 
@@ -64,7 +72,7 @@ impl Producer<'_, '_> {
         Enqueued::More
     }
 
-    /// One message after the other, as fast as there is room.
+    /// Enqueues one message after the other, as fast as there is room.
     fn enqueue_at_once(&mut self, course: Saturating, at: u64) -> Enqueued {
         for _ in 0..ROUND {
             if !self.has_room() {
@@ -142,23 +150,38 @@ impl Producer<'_, '_> {
         slot.stamp(place, &stamp, &self.content);
     }
 
-    /// Fills a batch for a partition of this connection, as fast as possible, and leaves it ready; whether there was anything
-    /// to fill it with.
+    /// Fills batches for partitions of this connection, as fast as possible, and leaves them ready: one for each partition that
+    /// takes more, until they are enough for a request. Whether there was anything to fill them with.
     pub(super) fn fill_for(&mut self, link: usize, course: &Course<Schedule>, now: u64) -> bool {
         let Course::Saturating(course) = course else { return false };
         let Some(at_ns) = self.at_ns.filter(|at| *at <= now && !self.over) else { return false };
         if !self.fills_whole_batches() || self.shared.stopped() {
             return false;
         }
-        let Some(at) = self.next_partition_of(link, now) else { return false };
+        let Some(first) = self.next_partition_of(link, now) else { return false };
+        let (mut at, mut size) = (first, RequestSize::default());
+        while let Some(bytes) = self.fill_batch(at, *course, Begun { at_ns, now_ns: now }) {
+            size.add(bytes);
+            let next = self.next_partition_of(link, now).filter(|next| *next != first);
+            match next.filter(|_| !size.is_enough()) {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        !size.is_empty()
+    }
+
+    /// Fills a batch for a partition and leaves it ready: its bytes, or none where there is no batch or nothing to fill it with.
+    fn fill_batch(&mut self, at: usize, course: Saturating, begun: Begun) -> Option<usize> {
+        let Begun { at_ns, now_ns } = begun;
         // Before anything is taken on: what is taken on of a count must be sent.
-        let Some(mut slot) = self.take_slot(at, Part::WarmUp) else { return false };
+        let mut slot = self.take_slot(at, Part::WarmUp)?;
         let (part, granted) = match self.claimed {
-            0 => match course.allow(self.shared, at_ns, now, self.batch_messages) {
+            0 => match course.allow(self.shared, at_ns, now_ns, self.batch_messages) {
                 Allowed::Nothing => {
                     self.free(slot);
                     self.course_is_over();
-                    return false;
+                    return None;
                 }
                 Allowed::WarmUp(granted) => (Part::WarmUp, granted),
                 Allowed::Measured(granted) => (Part::Measured, granted),
@@ -166,7 +189,7 @@ impl Producer<'_, '_> {
             left => (Part::Measured, left),
         };
         slot.part = part;
-        let next = Next { part, due_ns: now, now_ns: now };
+        let next = Next { part, due_ns: now_ns, now_ns };
         let mut filled = 0;
         while filled < granted {
             let Some(place) = slot.add(&mut self.content) else {
@@ -180,10 +203,11 @@ impl Producer<'_, '_> {
             self.claimed = granted - filled;
         }
         self.count_sent(&next, filled);
+        let bytes = slot.size_bytes();
         self.partitions[at].push_ready(slot);
         self.waiting += 1;
         self.sticky = (at + 1) % self.partitions.len();
-        true
+        Some(bytes)
     }
 
     /// The partition whose turn it is among those of a connection.
@@ -233,7 +257,7 @@ impl Producer<'_, '_> {
         self.slips.at(next.now_ns, !(measured && self.shared.sending_is_measured())).sent += messages;
     }
 
-    /// Whether batches need not gather messages: there is neither a schedule nor a key that says where a message goes.
+    /// True if batches need not gather messages: there is neither a schedule nor a key that says where a message goes.
     pub(super) fn fills_whole_batches(&self) -> bool {
         self.shared.saturating && !self.has_keys() && self.shared.load.in_flight.is_none()
     }
@@ -250,7 +274,7 @@ impl Producer<'_, '_> {
         self.shared.load.keys != Keys::None
     }
 
-    /// Where the key drawn last goes; without a key, where messages gather now.
+    /// The partition of the key drawn last; without a key, the one in which messages gather now.
     fn partition_of_key(&self) -> usize {
         match self.content.keys.current().filter(|_| self.has_keys()) {
             Some(key) => hash::partition(self.settings.partitioner, key, self.partitions.len()),

@@ -1,4 +1,4 @@
-//! Where a record with a key goes: the hashes of the two families of clients.
+//! The partition of a record with a key: the hashes of the two families of clients.
 
 use super::super::settings::Partitioner;
 

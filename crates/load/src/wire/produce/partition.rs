@@ -1,4 +1,4 @@
-//! What a producer holds for one partition: the batch that gathers messages, and those that wait to be sent.
+//! The batches that a producer holds for one partition: the one that gathers messages, and those that wait to be sent.
 
 use super::super::slot::Slot;
 use std::collections::VecDeque;
@@ -14,15 +14,15 @@ pub(super) struct Partition {
     ready: VecDeque<Slot>,
     /// Batches without an answer.
     pub(super) in_flight: usize,
-    /// Nothing is sent before.
+    /// The time before which nothing is sent.
     pub(super) retry_at_ns: u64,
-    /// What is under way must be answered before anything else is sent, so that the order is kept.
+    /// True if what is under way must be answered before anything else is sent, so that the order is kept.
     must_drain: bool,
     next_sequence: i32,
 }
 
 impl Partition {
-    /// Its batches go over another connection from now on: what is under way over the old one must be answered first.
+    /// Makes its batches go over another connection from now on: what is under way over the old one must be answered first.
     pub(super) fn lead_by(&mut self, link: Option<usize>) {
         if self.link != link {
             self.must_drain |= self.in_flight > 0;
@@ -50,12 +50,12 @@ impl Partition {
         self.ready.pop_front().or_else(|| self.open.take())
     }
 
-    /// Whether another batch would go out as soon as a connection takes it.
+    /// True if another batch would go out as soon as a connection takes it.
     pub(super) fn takes_more(&self, now: u64) -> bool {
         self.retry_at_ns <= now && !(self.must_drain && self.in_flight > 0)
     }
 
-    /// When the next batch may be sent; none when there is none, or an answer must come first.
+    /// The time at which the next batch may be sent; none when there is none, or an answer must come first.
     pub(super) fn ready_at_ns(&self, linger_ns: u64) -> Option<u64> {
         if self.must_drain && self.in_flight > 0 {
             return None;
@@ -76,7 +76,7 @@ impl Partition {
         self.retry_at_ns = self.retry_at_ns.max(at_ns);
     }
 
-    /// Whether a batch waits whose messages come before this one's.
+    /// True if a batch waits whose messages come before this one's.
     pub(super) fn waits_for_one_before(&self, slot: &Slot) -> bool {
         self.ready.iter().any(|other| order(other) < order(slot))
     }
@@ -110,13 +110,14 @@ fn order(slot: &Slot) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::MessageContents;
     use crate::wire::slot::Content;
 
     fn slot(opened_ns: u64) -> Slot {
         let load = crate::wire::sample::step().load;
         let keys = crate::keys::KeySource::new(load.keys, crate::random::Random::new(1));
         let payloads = crate::payload::PayloadSource::new(&load, crate::random::Random::new(1)).unwrap();
-        let mut content = Content::new(&load, (keys, payloads), 10);
+        let mut content = Content::new(&load, MessageContents { keys, payloads }, 10);
         let mut slot = Slot::new(10_000, &content);
         slot.begin(&content, 0, crate::stamp::Part::Measured);
         slot.add(&mut content).unwrap();

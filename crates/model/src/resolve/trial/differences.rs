@@ -7,12 +7,15 @@ use crate::trial::NOT_SET;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// An arm: its step, and the words of the scenario that are no part of a step.
+#[derive(Clone, Copy)]
+pub(super) struct Arm<'a> {
+    pub(super) step: &'a StepPlan,
+    pub(super) words: &'a ArmWords,
+}
+
 /// The differences of an arm from the reference.
-pub(super) fn of(
-    reference: (&StepPlan, &ArmWords),
-    arm: (&StepPlan, &ArmWords),
-    cluster: &ClusterPlan,
-) -> BTreeMap<String, String> {
+pub(super) fn between(reference: Arm<'_>, arm: Arm<'_>, cluster: &ClusterPlan) -> BTreeMap<String, String> {
     let (before, now) = (values(reference, cluster), values(arm, cluster));
     let same = |(path, value): (&String, &String)| {
         let same = |before: &str| if is_property(path) { same_value(before, value) } else { before == value };
@@ -42,7 +45,7 @@ fn usual(path: &str) -> String {
 }
 
 /// Every value of an arm that is not empty, by its path.
-fn values((step, words): (&StepPlan, &ArmWords), cluster: &ClusterPlan) -> BTreeMap<String, String> {
+fn values(Arm { step, words }: Arm<'_>, cluster: &ClusterPlan) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();
     // The whole of a plan's part, so that none can be forgotten here when the plan gains one.
     let StepPlan { name: _, driver, topic, load, producer, consumer, cluster: own } = step;

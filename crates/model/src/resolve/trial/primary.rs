@@ -1,10 +1,10 @@
 //! The metric that decides a trial: as written, where it says something of every arm, else the best that there is.
 
 use super::{Trail, out_of_bounds};
+use crate::metric::{METRIC_NAMES, metric_quantile, metric_silent};
 use crate::plan::{LoadPlan, Mode, Origin, StepPlan};
 use crate::resolve::ResolveError;
 use crate::scenario::TrialWords;
-use crate::trial::{METRIC_NAMES, metric_quantile, metric_silent};
 
 /// A quantile needs so many samples over 1-q, and up to half of a block may be cut as warm-up.
 const SAMPLES: f64 = 10.0;

@@ -1,13 +1,14 @@
-//! Whether an interface's packets go around the hypervisor: yes, no or not to be told, always with the reason. Pure.
+//! The answer to one question, always with its reason: do an interface's packets go around the hypervisor? Yes, no, or not to be
+//! told. Pure.
 //!
 //! A guest sees no flag for it. What speaks is the driver: some are for virtual functions only, some for a cloud's own
 //! adapter that is passed through, some for what a hypervisor emulates.
 
-/// What is known of an interface.
+/// The signs of an interface by which it is told.
 pub(super) struct Signs<'a> {
-    /// Whether a hypervisor is below.
+    /// True if a hypervisor is below.
     pub(super) guest: Option<bool>,
-    /// Whether there is a device behind it.
+    /// True if there is a device behind it.
     pub(super) device: bool,
     pub(super) driver: Option<&'a str>,
     /// Vendor and device.
@@ -33,7 +34,7 @@ const CLOUD_DRIVERS: [(&str, &str); 2] = [
     ("mana", "mana is Microsoft's adapter, which the guest drives itself (accelerated networking)"),
 ];
 
-/// What hypervisors emulate or carry by themselves.
+/// The drivers of devices that hypervisors emulate or carry by themselves.
 const CARRIED: [&str; 8] =
     ["virtio_net", "vmxnet3", "xen_netfront", "vif", "e1000", "e1000e", "8139cp", "tulip"];
 

@@ -11,17 +11,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// How often a stop is looked for.
+/// The interval at which a stop is looked for.
 const LOOK: Duration = Duration::from_millis(100);
 /// Most of what one says that is kept: a stranger may say the same for ever.
 const SAID_MAX: usize = 4 << 20;
 
 /// A process with pipes.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct ChildProcess {
     child: Child,
     stop: Arc<AtomicBool>,
-    /// None once it is told that no more comes.
+    /// Its input; none once it is told that no more comes.
     pub(super) input: Option<ChildStdin>,
     output: Pipe<ChildStdout>,
     complaints: Pipe<ChildStderr>,
@@ -35,7 +35,7 @@ struct Pipe<R> {
     over: bool,
 }
 
-impl Kept {
+impl ChildProcess {
     pub(super) fn spawn(command: &mut Command, stop: &Arc<AtomicBool>) -> Result<Self> {
         let mut child = command
             // Ctrl-C is for the program that asks, which then ends this one; and what it starts ends with its group.
@@ -47,7 +47,7 @@ impl Kept {
         let (Some(output), Some(complaints)) = (child.stdout.take(), child.stderr.take()) else {
             return Err(Error::other("no pipes"));
         };
-        Ok(Kept {
+        Ok(ChildProcess {
             input: child.stdin.take(),
             output: Pipe::new(output),
             complaints: Pipe::new(complaints),
@@ -83,7 +83,7 @@ impl Kept {
         }
         loop {
             if let Some(status) = self.child.try_wait()? {
-                return Ok((self.output.words(), self.complaints.words(), status));
+                return Ok((self.output.text(), self.complaints.text(), status));
             }
             self.go_on(until, within)?;
             std::thread::sleep(Duration::from_millis(1));
@@ -97,7 +97,7 @@ impl Kept {
         while !self.complaints.over && self.complaints.ready(Duration::ZERO) {
             let _ = self.complaints.hear();
         }
-        self.complaints.words()
+        self.complaints.text()
     }
 
     /// Ends its input, waits for it so long, and then ends it.
@@ -149,7 +149,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.kill();
     }
@@ -176,12 +176,12 @@ impl<R: Read + AsFd> Pipe<R> {
         Ok(())
     }
 
-    fn words(&self) -> String {
+    fn text(&self) -> String {
         String::from_utf8_lossy(&self.said).into_owned()
     }
 }
 
-/// Whether the first and the second can be read without waiting; a signal ends the wait too.
+/// True for each of the first and the second that can be read without waiting; a signal ends the wait too.
 fn ready(ends: &[BorrowedFd], wait: Duration) -> (bool, bool) {
     let mut fds: Vec<PollFd> = ends.iter().map(|end| PollFd::new(end, PollFlags::IN)).collect();
     let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
@@ -198,11 +198,12 @@ mod tests {
     /// Far more than a machine needs that has other things to do.
     const SOON: Duration = Duration::from_secs(30);
 
-    fn shell(commands: &str, stop: bool) -> Kept {
-        Kept::spawn(Command::new("/bin/sh").args(["-c", commands]), &Arc::new(AtomicBool::new(stop))).unwrap()
+    fn shell(commands: &str, stop: bool) -> ChildProcess {
+        ChildProcess::spawn(Command::new("/bin/sh").args(["-c", commands]), &Arc::new(AtomicBool::new(stop)))
+            .unwrap()
     }
 
-    /// Whether a process is there that is more than its number.
+    /// True if the process still runs: a zombie has only its number left.
     fn lives(process: &str) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
         stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))

@@ -1,8 +1,8 @@
-//! What a Java virtual machine says of the instructions that it uses: `-XX:+PrintFlagsFinal`.
+//! The instructions that a Java virtual machine says it uses: `-XX:+PrintFlagsFinal`.
 
 use super::Launcher;
-use super::child::Kept;
-use super::words::cause;
+use super::child::ChildProcess;
+use super::end_cause::cause;
 use crate::crypto::CryptoError;
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -27,10 +27,10 @@ const WORDS: [&str; 12] = [
 ];
 /// Without it the virtual machine neither shows nor takes most of them.
 const UNLOCK: &str = "-XX:+UnlockDiagnosticVMOptions";
-/// It starts and tells within this.
+/// The longest time for it to start and tell.
 pub(super) const TELL_MAX: Duration = Duration::from_secs(30);
 
-/// Whether an option of a broker's command line changes what is measured here.
+/// True if an option of a broker's command line changes what is measured here.
 pub fn matters(option: &str) -> bool {
     option.strip_prefix("-XX:").is_some_and(names_one) || option == UNLOCK
 }
@@ -50,7 +50,7 @@ pub(super) fn ask(
     let strange = |reason: String| CryptoError::StrangeJava { program: launcher.program.clone(), reason };
     let mut command = Command::new(&launcher.program);
     command.args(&launcher.options).args([UNLOCK, "-XX:-UsePerfData", "-XX:+PrintFlagsFinal", "-version"]);
-    let told = Kept::spawn(&mut command, stop).and_then(|mut java| {
+    let told = ChildProcess::spawn(&mut command, stop).and_then(|mut java| {
         java.input = None;
         java.all(within)
     });

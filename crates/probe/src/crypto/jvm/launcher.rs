@@ -1,4 +1,4 @@
-//! Which `java` to measure.
+//! The `java` to measure.
 
 use crate::crypto::CryptoError;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub struct Launcher {
     /// The file.
     pub program: PathBuf,
-    /// Why this one.
+    /// The reason for this one.
     pub because: String,
     /// Options to give it.
     pub options: Vec<String>,

@@ -3,8 +3,8 @@
 //! Its source is in memory and its keys go through its input, so that nothing is left on a disk whoever is killed when.
 
 use super::Launcher;
-use super::child::Kept;
-use super::words::cause;
+use super::child::ChildProcess;
+use super::end_cause::cause;
 use crate::crypto::{CryptoError, Sample, Work, keys};
 use plumb_model::probe::crypto::EngineName;
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -20,20 +20,20 @@ use std::time::Duration;
 const SOURCE: &str = include_str!("Speed.java");
 /// The oldest Java that compiles what it is given as a file, and the language of the source.
 const LANGUAGE: &str = "11";
-/// What it says when it can be asked.
+/// The line by which it says that it can be asked.
 const READY: &str = "ready";
 
-/// It starts, compiles its source and is ready within this.
+/// The longest time for it to start, compile its source and be ready.
 pub(super) const START_MAX: Duration = Duration::from_secs(60);
-/// Beyond the time of a sample.
+/// The longest time for an answer beyond the time of a sample.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
-/// It ends within this once its input has.
+/// The longest time for it to end once its input has.
 const END_MAX: Duration = Duration::from_millis(500);
 
 /// The process. It ends with its input, so also when this one is killed.
 #[derive(Debug)]
 pub(super) struct Measuring {
-    java: Kept,
+    java: ChildProcess,
 }
 
 impl Measuring {
@@ -51,7 +51,7 @@ impl Measuring {
             // Its counters would be a file below the temporary directory, which a killed one leaves.
             .args(["-XX:-UsePerfData", "-Xmx256m", "--source", LANGUAGE])
             .arg(format!("/proc/self/fd/{}", source.as_raw_fd()));
-        let mut measuring = Measuring { java: Kept::spawn(&mut command, stop).map_err(system)? };
+        let mut measuring = Measuring { java: ChildProcess::spawn(&mut command, stop).map_err(system)? };
         // One that has ended already says why below.
         for material in
             [keys::RSA_KEY, keys::RSA_CERTIFICATE, keys::ECDSA_KEY, keys::ECDSA_CERTIFICATE, keys::MESSAGE]
@@ -92,7 +92,7 @@ impl Measuring {
         }
     }
 
-    /// Whether a line could be said.
+    /// True if the line could be written.
     fn say(&mut self, line: &str) -> bool {
         self.java.input.as_mut().is_some_and(|input| input.write_all(format!("{line}\n").as_bytes()).is_ok())
     }

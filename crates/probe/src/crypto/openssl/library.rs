@@ -172,7 +172,7 @@ impl<'a> Cipher<'a> {
         if ready { Ok(cipher) } else { Err(refused(&name.to_string_lossy())) }
     }
 
-    /// Each block a message: key and nonce set, encrypted in place, ended. The calls of `openssl speed -evp`.
+    /// Encrypts each block as a message: key and nonce set, encrypted in place, ended. The calls of `openssl speed -evp`.
     pub(super) fn messages(&mut self, block: &mut [u8], count: u64) -> Result<Duration, CryptoError> {
         let iv = [3_u8; 16];
         for _ in 0..count {
@@ -288,7 +288,7 @@ pub(super) struct PrivateKey<'a> {
 }
 
 impl<'a> PrivateKey<'a> {
-    /// From PKCS #8.
+    /// Reads a key in PKCS #8.
     pub(super) fn new(library: &'a Library, der: &'static [u8]) -> Result<Self, CryptoError> {
         let digest = Digest::sha256(library)?.algorithm;
         let mut at = der.as_ptr();

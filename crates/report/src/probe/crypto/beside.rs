@@ -2,8 +2,7 @@
 
 use super::{SIZES, form};
 use crate::number::{self, ABSENT};
-use crate::probe::{sentences, table};
-use crate::size_text::{Column, Section};
+use crate::sheet::{Column, Section};
 use plumb_model::probe::crypto::{
     Algorithm, BLOCKS_BYTES, CryptoPeer, CryptoProbe, EngineName, Form, PeerRatio,
 };
@@ -14,7 +13,7 @@ pub(super) fn sections(document: &CryptoProbe) -> Vec<Section> {
     let mut sections: Vec<Section> = files.iter().map(|peer| file(peer)).collect();
     let lines: Vec<String> = files.iter().filter_map(|peer| sentence(peer)).collect();
     if !lines.is_empty() {
-        sections.push(sentences("What the comparison comes to", "", lines));
+        sections.push(Section::sentences("What the comparison comes to", "", lines));
     }
     sections.extend(of_publishers(&published));
     sections
@@ -56,7 +55,7 @@ fn file(peer: &CryptoPeer) -> Section {
     let processor = peer.processor.as_deref().unwrap_or("a processor that is not named");
     let rows = kinds(&peer.ratios).into_iter().map(row).collect();
     let meaning = format!("rate here / rate there, one CPU; {processor}, {}", peer.source);
-    table(&format!("Beside {}", peer.name), &meaning, &columns, rows)
+    Section::table(&format!("Beside {}", peer.name), &meaning, columns, rows)
 }
 
 fn of_publishers(peers: &[&CryptoPeer]) -> Option<Section> {
@@ -71,7 +70,7 @@ fn of_publishers(peers: &[&CryptoPeer]) -> Option<Section> {
         row
     });
     let meaning = format!("rate here / rate there; source: {source}");
-    Some(table("Beside published hosts", &meaning, &columns, rows.collect()))
+    Some(Section::table("Beside published hosts", &meaning, columns, rows.collect()))
 }
 
 /// The figure that a broker's TLS depends on most: AES-256-GCM at the size of a full record, by the first library that both have.

@@ -1,8 +1,7 @@
 //! What lies behind a path, as a tree.
 
 use crate::number;
-use crate::probe::table;
-use crate::size_text::{Column, Section};
+use crate::sheet::{Column, Section};
 use plumb_model::probe::storage::{StorageTarget, TargetLayer};
 
 /// The layers, each under the one that it lies on.
@@ -19,5 +18,10 @@ pub(super) fn behind(target: &StorageTarget) -> Section {
     let unknown = |missing: &String| vec!["?".to_owned(), "not known".to_owned(), missing.clone()];
     let rows = target.layers.iter().map(line).chain(target.storage.missing.iter().map(unknown));
     let free = format!("{} GB free", number::significant(target.available_bytes as f64 / 1e9, 3));
-    table(&target.path, &free, &[Column::text(""), Column::text(""), Column::text("")], rows.collect())
+    Section::table(
+        &target.path,
+        &free,
+        &[Column::text(""), Column::text(""), Column::text("")],
+        rows.collect(),
+    )
 }

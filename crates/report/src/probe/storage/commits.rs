@@ -5,8 +5,8 @@
 use super::way::{bytes, load};
 use super::{between, rate};
 use crate::number;
-use crate::probe::{or_absent, table};
-use crate::size_text::{Column, Section};
+use crate::probe::or_absent;
+use crate::sheet::{Column, Section};
 use plumb_model::probe::storage::{CommitResult, Placement, StoragePlan, StorageTarget};
 
 /// Commits below which no median is shown.
@@ -83,7 +83,7 @@ fn kind(heading: &str, meaning: &str, measured: &[&CommitResult], unit: Unit) ->
             row.insert(1, bytes(commit.case.block_bytes));
         }
     }
-    table(heading, meaning, &columns, rows)
+    Section::table(heading, meaning, columns, rows)
 }
 
 fn row(commit: &CommitResult, unit: Unit) -> Vec<String> {
@@ -145,7 +145,8 @@ impl Unit {
 mod tests {
     use super::super::tests::target;
     use super::*;
-    use crate::size_text::{Sheet, render};
+    use crate::sheet::Sheet;
+    use crate::sheet::text::render;
     use crate::text::TextStyle;
     use plumb_model::observation::{Interval, IntervalMethod};
     use plumb_model::probe::storage::{CommitLatency, CommitMethod};

@@ -4,8 +4,8 @@ use super::commits::durable;
 use super::way::way;
 use super::{rate, streams};
 use crate::number;
-use crate::probe::{or_absent, table, time};
-use crate::size_text::{Column, Section};
+use crate::probe::{or_absent, time};
+use crate::sheet::{Column, Section};
 use plumb_model::probe::storage::{
     CommitMethod, CommitResult, Placement, RatioToFirst, ReferenceDevice, StorageProbe, StorageTarget,
 };
@@ -45,7 +45,7 @@ pub(super) fn compared(document: &StorageProbe) -> Option<Section> {
     let columns = [Column::text("path"), Column::text("way"), Column::number("ratio"), Column::text("95 %")];
     let heading = format!("Against {}", first.path);
     (!rows.is_empty())
-        .then(|| table(&heading, "rate over the rate there, over the rounds of both", &columns, rows))
+        .then(|| Section::table(&heading, "rate over the rate there, over the rounds of both", columns, rows))
 }
 
 fn span(ratio: &RatioToFirst) -> String {
@@ -89,15 +89,15 @@ pub(super) fn published(document: &StorageProbe) -> Section {
         Column::number("ratio"),
     ];
     let meaning = format!("{}{beside}", document.reference.source);
-    table("Published", &meaning, &columns, document.reference.rows.iter().map(row).collect())
+    Section::table("Published", &meaning, columns, document.reference.rows.iter().map(row).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::target;
     use super::*;
-    use crate::probe::tests::{PLAIN, quiet};
-    use crate::size_text::{Sheet, render};
+    use crate::probe::tests::{plain, quiet};
+    use crate::sheet::Sheet;
     use plumb_model::probe::ProbeKind;
     use plumb_model::probe::storage::{ReferenceDevices, StoragePlan};
 
@@ -118,7 +118,7 @@ mod tests {
             reference: ReferenceDevices { source: "a blog".to_owned(), rows: vec![row] },
         };
         let sheet = Sheet { sections: vec![published(&document)], ..Sheet::default() };
-        render(&sheet, PLAIN)
+        plain(&sheet)
     }
 
     #[test]

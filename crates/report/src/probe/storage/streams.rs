@@ -3,8 +3,8 @@
 use super::way::bytes;
 use super::{between, megabytes};
 use crate::number;
-use crate::probe::{or_absent, table};
-use crate::size_text::{Column, Section};
+use crate::probe::or_absent;
+use crate::sheet::{Column, Section};
 use plumb_model::probe::storage::{PageCache, SequentialResult, StorageTarget, StreamDirection};
 
 /// What was streamed; nothing where nothing was.
@@ -24,7 +24,7 @@ pub(super) fn streams(target: &StorageTarget) -> Option<Section> {
         "in calls of {block}, one at a time; buffered: through the page cache, direct: around it (O_DIRECT); a write's time \
          is that of the calls and of the sync after them"
     );
-    (!measured.is_empty()).then(|| table("Streams", &meaning, &columns, measured))
+    (!measured.is_empty()).then(|| Section::table("Streams", &meaning, columns, measured))
 }
 
 fn row(stream: &SequentialResult) -> Vec<String> {

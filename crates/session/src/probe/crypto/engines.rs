@@ -4,9 +4,9 @@ use crate::error::Result;
 use crate::probe::window::with_causes;
 use plumb_model::probe::crypto::{EngineName, UnavailableEngine};
 use plumb_observe::{BrokerJava, HostRoot, ThreadsSample, broker_java, process_usage, sample_threads};
+use plumb_probe::crypto::built_in::BuiltIn;
 use plumb_probe::crypto::jvm::{Jvm, Launcher, matters};
 use plumb_probe::crypto::openssl::OpenSsl;
-use plumb_probe::crypto::own::Own;
 use plumb_probe::crypto::{CryptoError, Engine};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -42,7 +42,7 @@ impl Engines {
     fn open(&mut self, name: EngineName, stop: &Arc<AtomicBool>) -> Result<Box<dyn Engine>, CryptoError> {
         Ok(match name {
             EngineName::Openssl => Box::new(OpenSsl::load()?),
-            EngineName::Own => Box::new(Own),
+            EngineName::Own => Box::new(BuiltIn),
             EngineName::Jvm => {
                 let jvm = Jvm::start(launcher()?, stop)?;
                 self.java = jvm.process().and_then(|process| Some((process, reading(process)?)));

@@ -13,6 +13,13 @@ pub(super) struct Timed {
     pub(super) time_ns: u64,
 }
 
+/// A path's block in one round.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RoundBlock {
+    pub(super) round: u32,
+    pub(super) block: Timed,
+}
+
 /// All that was done over all the time that it took: a block that a stall made long weighs what it took. The mean of the
 /// blocks' rates would hide the stall.
 pub(super) fn overall(blocks: &[Timed]) -> Option<f64> {
@@ -28,10 +35,10 @@ pub(super) fn interval(blocks: &[Timed]) -> Option<Interval> {
 }
 
 /// How one path's rate compares with the first one's: each is all that it did over all its time, in the rounds of both.
-pub(super) fn ratio(first: &[(u32, Timed)], other: &[(u32, Timed)]) -> Option<RatioToFirst> {
-    let partner = |round: u32| first.iter().find(|(of, _)| *of == round).map(|(_, block)| *block);
+pub(super) fn ratio(first: &[RoundBlock], other: &[RoundBlock]) -> Option<RatioToFirst> {
+    let partner = |round: u32| first.iter().find(|of| of.round == round).map(|of| of.block);
     let rounds: Vec<(Timed, Timed)> =
-        other.iter().filter_map(|(round, block)| Some((partner(*round)?, *block))).collect();
+        other.iter().filter_map(|of| Some((partner(of.round)?, of.block))).collect();
     let log_ratio = |rounds: &[(Timed, Timed)]| {
         let (first, other): (Vec<Timed>, Vec<Timed>) = rounds.iter().copied().unzip();
         Some((overall(&other)? / overall(&first)?).ln()).filter(|log| log.is_finite())
@@ -73,8 +80,8 @@ mod tests {
     }
 
     /// Blocks of a second each.
-    fn rounds<const N: usize>(rates: [(u32, f64); N]) -> [(u32, Timed); N] {
-        rates.map(|(round, rate)| (round, Timed { rate, time_ns: 1_000_000_000 }))
+    fn rounds<const N: usize>(rates: [(u32, f64); N]) -> [RoundBlock; N] {
+        rates.map(|(round, rate)| RoundBlock { round, block: Timed { rate, time_ns: 1_000_000_000 } })
     }
 
     #[test]
@@ -119,7 +126,9 @@ mod tests {
         let even = [timed(100, 1_000_000_000); 4];
         let mut stalled = even;
         stalled[2] = timed(1, 10_000_000_000);
-        let with_rounds = |blocks: [Timed; 4]| (0..).zip(blocks).collect::<Vec<_>>();
+        let with_rounds = |blocks: [Timed; 4]| {
+            (0..).zip(blocks).map(|(round, block)| RoundBlock { round, block }).collect::<Vec<_>>()
+        };
         let found = ratio(&with_rounds(even), &with_rounds(stalled)).unwrap();
         // 301 commits in 13 s against 100 a second; the rounds' geometric mean would say 0.18.
         assert!((found.ratio - 301.0 / 13.0 / 100.0).abs() < 1e-9, "{found:?}");

@@ -2,7 +2,7 @@
 
 use super::fold::{At, CommitFold, DeviceWork, StreamFold, commit_rate, stream_rate};
 use super::plan::{Case, Place, Plan};
-use super::rate::{Timed, ratio};
+use super::rate::{RoundBlock, ratio};
 use crate::context::RunContext;
 use crate::probe::rounds::{Experiment, Turn};
 use plumb_model::facts::{DiskDelta, HostDelta, Storage, StorageLayer};
@@ -284,11 +284,13 @@ fn device_work(storage: &Storage, host: &HostDelta) -> Option<DeviceWork> {
 /// Every path beside the first one.
 fn compare(targets: &mut [StorageTarget]) {
     let Some((first, others)) = targets.split_first_mut() else { return };
-    let commits = |result: &CommitResult| -> Vec<(u32, Timed)> {
-        result.blocks.iter().map(|block| (block.round, commit_rate(block))).collect()
+    let commits = |result: &CommitResult| -> Vec<RoundBlock> {
+        let blocks = result.blocks.iter();
+        blocks.map(|block| RoundBlock { round: block.round, block: commit_rate(block) }).collect()
     };
-    let streams = |result: &SequentialResult| -> Vec<(u32, Timed)> {
-        result.blocks.iter().map(|block| (block.round, stream_rate(block))).collect()
+    let streams = |result: &SequentialResult| -> Vec<RoundBlock> {
+        let blocks = result.blocks.iter();
+        blocks.map(|block| RoundBlock { round: block.round, block: stream_rate(block) }).collect()
     };
     for target in others {
         for (result, reference) in target.commits.iter_mut().zip(&first.commits) {

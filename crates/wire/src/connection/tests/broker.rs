@@ -43,7 +43,7 @@ impl Broker {
         Transport::new(options).unwrap().open("127.0.0.1", self.port)
     }
 
-    /// That the script came to its end.
+    /// Checks that the script came to its end.
     pub(super) fn finish(self) {
         self.script.join().unwrap();
     }

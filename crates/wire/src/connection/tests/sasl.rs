@@ -34,7 +34,7 @@ fn message(body: &[u8]) -> String {
     String::from_utf8(Reader::new(body).bytes("auth_bytes").unwrap().to_vec()).unwrap()
 }
 
-/// What opening says when the broker answers the handshake with `handshake` and the first message with `first`.
+/// The error of opening a connection when the broker answers the handshake with `handshake` and the first message with `first`.
 fn refused(options: TransportOptions, handshake: Vec<u8>, first: Option<Vec<u8>>) -> AuthenticationProblem {
     let broker = Broker::ready(move |mut stream| {
         answer(&mut stream, &handshake);

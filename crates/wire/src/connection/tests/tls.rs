@@ -87,7 +87,7 @@ fn over_tls(tls: TlsOptions) -> TransportOptions {
     TransportOptions { security: Security::Tls(tls), ..options() }
 }
 
-/// What is wrong when that server is spoken to in that way.
+/// The problem when that server is spoken to in that way.
 fn problem(server: Arc<ServerConfig>, tls: TlsOptions) -> TlsProblem {
     let broker = serve(server, drain);
     let error = broker.open(over_tls(tls)).unwrap_err();

@@ -1,6 +1,6 @@
 //! `plumb trial fleet --assign N`: groups drawn at random from an inventory.
 
-use super::{Read, files, read, request};
+use super::{GROUPS, Read, read, refuse_taken, request};
 use crate::args::trial::{FleetArgs, FleetOutput};
 use crate::commands::End;
 use crate::errors::UsageError;
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use plumb_judge::fleet::assign::{AssignError, Assignment, assign as draw};
 use plumb_model::fleet::{FleetGroup, FleetServer};
 use plumb_report::fleet::groups::{Row, render};
-use plumb_report::size_text::{self, Body, Column, Section, Sheet};
+use plumb_report::sheet::{self, Body, Column, Section, Sheet};
 use std::collections::HashMap;
 use std::io::BufReader;
 use std::path::Path;
@@ -18,7 +18,7 @@ use std::path::Path;
 pub(super) fn assign(arguments: &FleetArgs, servers: usize) -> Result<End> {
     let path = arguments.inventory.as_deref().unwrap_or(Path::new(""));
     if let Some(directory) = &arguments.out {
-        files::refuse_to_overwrite(directory)?;
+        refuse_taken(directory)?;
     }
     let inventory = inventory(path)?;
     let Some(baselines) = baselines(arguments, &inventory)? else { return Ok(End::Interrupted) };
@@ -34,7 +34,7 @@ pub(super) fn assign(arguments: &FleetArgs, servers: usize) -> Result<End> {
         pair: it.pair,
         seed,
     }));
-    let table = size_text::render(&sheet(&drawn, arguments), printer::style());
+    let table = sheet::text::render(&sheet(&drawn, arguments), printer::style());
     if let (Some(weakness), FleetOutput::Json) = (&drawn.weakness, arguments.output) {
         printer::note(weakness);
     }
@@ -51,7 +51,7 @@ pub(super) fn assign(arguments: &FleetArgs, servers: usize) -> Result<End> {
     }
     if let Some(directory) = &arguments.out {
         fs_err::create_dir_all(directory).context("cannot make the directory of --out")?;
-        let file = directory.join(files::GROUPS);
+        let file = directory.join(GROUPS);
         fs_err::write(&file, groups)?;
         printer::note(&format!("groups: {}", file.display()));
     }

@@ -89,7 +89,7 @@ fn metric(arguments: &FleetArgs) -> Result<&Sampled, UsageError> {
 /// What a sample is where nothing is said: files have what happened, servers what was counted.
 fn sampling(arguments: &FleetArgs, of: &Sampled) -> Sampling {
     let usual = if arguments.prometheus.is_some() { SampleKind::Counter } else { SampleKind::Increments };
-    of.kind.map_or(Sampling::Usual(usual), Sampling::Said)
+    of.kind.map_or(Sampling::Usual(usual), Sampling::Stated)
 }
 
 fn surge(arguments: &FleetArgs, zone: &TimeZone) -> Result<Option<(i64, Option<i64>)>, UsageError> {
@@ -129,7 +129,7 @@ pub(super) fn request(arguments: &FleetArgs, zone: &TimeZone) -> Result<FleetReq
     let load_kind = arguments
         .load
         .as_ref()
-        .map_or(Sampling::Said(SampleKind::Increments), |load| sampling(arguments, load));
+        .map_or(Sampling::Stated(SampleKind::Increments), |load| sampling(arguments, load));
     Ok(FleetRequest {
         source: source(arguments, metric),
         groups,

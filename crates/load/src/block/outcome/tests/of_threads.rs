@@ -1,4 +1,4 @@
-//! What the threads of a block say, put together.
+//! Tests of outcomes that several threads made.
 
 use super::*;
 use crate::client_outcome::{ClientOutcome, merge};
@@ -10,11 +10,11 @@ use plumb_model::units::Bytes;
 use std::sync::atomic::AtomicBool;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Where the blocks begin, and their measured parts.
+/// The begin of the blocks, and of their measured parts.
 const BEGUN_NS: u64 = 5 * SECOND_NS;
 const MEASURED_FROM_NS: u64 = 7 * SECOND_NS;
 
-/// What one producer and some consumers say of a block of one partition.
+/// The outcomes of one producer and some consumers of a block of one partition.
 struct Threads {
     load: LoadPlan,
     ends: LogEnds,
@@ -77,7 +77,7 @@ fn receive(sequences: std::ops::Range<u64>) -> Received {
 impl Threads {
     fn outcome(self) -> BlockOutcome {
         let stop = AtomicBool::new(false);
-        let shared = Shared::new(7, &self.load, &stop, (&self.ends.readable_from, self.as_it_is));
+        let shared = Shared::new(7, &self.load, &stop, &self.ends.readable_from, self.as_it_is);
         shared.begin(BEGUN_NS);
         shared.measure_from(MEASURED_FROM_NS);
         for (partition, end) in self.ends.readable_to.iter().flatten().enumerate() {
@@ -156,18 +156,17 @@ fn several_consumers_see_the_same_rebalances_and_each_its_own_records() {
     (one.rebalances, other.rebalances) = (2, 3);
     (one.foreign, other.foreign) = (4, 5);
     (one.corrupt, other.corrupt) = (1, 2);
-    (one.first_ns, one.last_ns) = (Some(MEASURED_FROM_NS + 20), Some(MEASURED_FROM_NS + 90));
-    (other.first_ns, other.last_ns) = (Some(MEASURED_FROM_NS + 10), Some(MEASURED_FROM_NS + 70));
+    (one.last_ns, other.last_ns) = (Some(MEASURED_FROM_NS + 190_000_000), Some(MEASURED_FROM_NS + 70));
     (one.catch_up_at_most_sum_ns, other.catch_up_at_most_sum_ns) = (300.0, 700.0);
     one.errors.note("consume", "A", "a");
-    other.errors.note_times("consume", ("A", "a"), 4);
+    other.errors.note_times("consume", "A", "a", 4);
     threads.received = vec![one, other];
     let outcome = threads.outcome();
     assert_eq!(outcome.consumer_statistics.rebalances, 3);
     assert_eq!((outcome.accounting.foreign, outcome.accounting.corrupt), (9, 3));
     assert_eq!((outcome.counts.received, outcome.counts.duplicated), (10, 2));
     assert_eq!((outcome.received_messages, outcome.received_bytes), (12, 1_200), "repeats included");
-    assert_eq!(outcome.receiving_ns, Some(80));
+    assert_eq!(outcome.receiving_ns, Some(190_000_000));
     assert_eq!(outcome.catch_up_at_most_ns, Some(100.0));
     let [error] = &outcome.errors[..] else { panic!("{:?}", outcome.errors) };
     assert_eq!((error.code.as_str(), error.count), ("A", 5));
@@ -200,27 +199,32 @@ fn the_measured_part_is_as_long_as_its_schedule_and_longer_where_acknowledgement
     let measured = |last_ack_after_ns: u64| {
         let mut threads = all_well();
         threads.reported[0].last_ack_ns = Some(MEASURED_FROM_NS + last_ack_after_ns);
-        threads.outcome().measured_ns
+        let outcome = threads.outcome();
+        (outcome.measured_ns, outcome.acknowledged_within_ns)
     };
-    assert_eq!(measured(95_000_000), 100_000_000);
-    assert_eq!(measured(350_000_000), 350_000_000);
+    assert_eq!(measured(95_000_000), (100_000_000, Some(95_000_000)));
+    assert_eq!(measured(350_000_000), (350_000_000, Some(350_000_000)));
     let mut fills = all_well();
     fills.load.mode = Mode::Consume;
     let outcome = fills.outcome();
     assert_eq!((outcome.measured_ns, outcome.planned_ns), (0, 100_000_000), "filling is not measured");
+    assert_eq!(outcome.acknowledged_within_ns, None);
 }
 
 #[test]
-fn receiving_lasts_from_the_first_message_and_from_their_release_where_consumers_had_to_wait() {
-    let receiving = |mode| {
+fn receiving_lasts_as_long_as_the_schedule_and_longer_where_messages_come_later() {
+    // Ten messages at a hundred a second; all may come at once, after a stall.
+    let receiving = |mode, last_after_ns: u64| {
         let mut threads = all_well();
         threads.load.mode = mode;
-        threads.received[0].first_ns = Some(MEASURED_FROM_NS + 40);
-        threads.received[0].last_ns = Some(MEASURED_FROM_NS + 100);
+        threads.received[0].last_ns = Some(MEASURED_FROM_NS + last_after_ns);
         threads.outcome().receiving_ns
     };
-    assert_eq!([receiving(Mode::Mixed), receiving(Mode::Produce)], [Some(60); 2]);
-    assert_eq!([receiving(Mode::Consume), receiving(Mode::Backlog(Bytes(1)))], [Some(100); 2]);
+    assert_eq!([Mode::Mixed, Mode::Produce].map(|mode| receiving(mode, 95_000_000)), [Some(100_000_000); 2]);
+    assert_eq!(receiving(Mode::Mixed, 350_000_000), Some(350_000_000));
+    // From the release of consumers that had to wait.
+    assert_eq!(receiving(Mode::Consume, 100), Some(100));
+    assert_eq!(receiving(Mode::Backlog(Bytes(1)), 100), Some(100));
     assert_eq!(all_well().outcome().receiving_ns, None, "nothing came");
 }
 

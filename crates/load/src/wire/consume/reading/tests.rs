@@ -1,6 +1,7 @@
-//! What a consumer makes of the bytes of a response: each record once, wherever batches begin, and how many are damaged.
+//! Tests of reading a response's bytes: each record once, wherever batches begin, and the damaged ones counted.
 
 use super::*;
+use crate::job::MessageContents;
 use crate::keys::KeySource;
 use crate::observation::Measure;
 use crate::payload::PayloadSource;
@@ -22,16 +23,16 @@ const SENT_NS: u64 = 2_000;
 fn with(offset: i64, test: impl FnOnce(&mut Reading<'_, '_>)) {
     let load = step().load;
     let stop = AtomicBool::new(false);
-    let shared = Shared::new(RUN, &load, &stop, (&[0, 0], false));
+    let shared = Shared::new(RUN, &load, &stop, &[0, 0], false);
     shared.begin(0);
     shared.measure_from(0);
-    let view = ClusterView::nowhere(("topic", 2));
+    let view = ClusterView::nowhere("topic", 2);
     let (out, _parcels) = std::sync::mpsc::channel();
     test(&mut Reading {
         shared: &shared,
         view: &view,
         stamp_place: Some(StampPlace::Value),
-        places: vec![Place::at(0), Place::at(offset)],
+        places: vec![ReadPosition::at(0), ReadPosition::at(offset)],
         scratch: Decompressor::new(100_000),
         received: Received::new(2),
         starts_asked: 0,
@@ -46,7 +47,11 @@ fn batch(first_offset: u64, records: u64) -> Vec<u8> {
 
 fn batch_of(load: &LoadPlan, first_offset: u64, records: u64) -> Vec<u8> {
     let keys = KeySource::new(load.keys, Random::new(1));
-    let mut content = Content::new(load, (keys, PayloadSource::new(load, Random::new(2)).unwrap()), 100);
+    let mut content = Content::new(
+        load,
+        MessageContents { keys, payloads: PayloadSource::new(load, Random::new(2)).unwrap() },
+        100,
+    );
     let mut slot = Slot::new(100_000, &content);
     slot.begin(&content, PARTITION, Part::Measured);
     for sequence in first_offset..first_offset + records {
@@ -84,7 +89,7 @@ fn read(reading: &mut Reading<'_, '_>, records: &[u8]) {
     reading.partition(&fetched(records, ErrorCode::NONE), NOW_NS);
 }
 
-/// Where the consumer is, and what it counted: distinct messages, repeats, all records.
+/// The consumer's position, and its counts: distinct messages, repeats, all records.
 fn counted(reading: &mut Reading<'_, '_>) -> (i64, u64, u64, u64) {
     reading.received.arrivals.end_run();
     let arrivals = &reading.received.arrivals;

@@ -1,7 +1,9 @@
-//! What becomes of a batch by its answer, or without one: of each message it is known whether it is surely in the log, surely not,
-//! or neither.
+//! Tests of a batch's fate by its answer, or without one: of each message it is known whether it is surely in the log, surely
+//! not, or neither.
 
+use super::super::ProducerParts;
 use super::*;
+use crate::job::MessageContents;
 use crate::keys::KeySource;
 use crate::observation::Measure;
 use crate::pace::Pace;
@@ -12,7 +14,7 @@ use crate::seconds::Seconds;
 use crate::shared::Shared;
 use crate::stamp::Stamp;
 use crate::wire::cluster::ClusterView;
-use crate::wire::link::Link;
+use crate::wire::link::{Link, Written};
 use crate::wire::sample;
 use crate::wire::settings::{self, ProducerSettings};
 use crate::wire::slot::Content;
@@ -23,7 +25,7 @@ const RUN: u64 = 7;
 /// The partition of every batch, and how many messages each has.
 const PARTITION: usize = 1;
 const MESSAGES: u64 = 3;
-/// When the messages of a batch were enqueued, and when its answer comes.
+/// The time at which the messages of a batch were enqueued, and that of its answer.
 const ENQUEUED_NS: u64 = 1_000;
 const NOW_NS: u64 = 9_000;
 
@@ -36,22 +38,27 @@ fn with(change: impl FnOnce(&mut ProducerSettings), test: impl FnOnce(&mut Produ
     let (mut settings, ..) = settings::producer(&step).unwrap();
     change(&mut settings);
     let stop = AtomicBool::new(false);
-    let shared = Shared::new(RUN, &step.load, &stop, (&[0, 0], false));
+    let shared = Shared::new(RUN, &step.load, &stop, &[0, 0], false);
     shared.begin(0);
     shared.measure_from(0);
-    let view = ClusterView::nowhere(("topic", 2));
+    let view = ClusterView::nowhere("topic", 2);
     let outstanding = Outstanding::default();
     let (out, _parcels) = std::sync::mpsc::channel();
     let seconds = |measure| Seconds::new(measure, shared.clock_start(), out.clone());
     let keys = KeySource::new(step.load.keys, Random::new(1));
     let payloads = PayloadSource::new(&step.load, Random::new(1)).unwrap();
-    let mut producer = Producer::new(
-        (&shared, &settings, &view, "topic"),
-        (0, &outstanding, Pace::new(0, 100.0)),
-        Content::new(&step.load, (keys, payloads), 10),
-        (seconds(Measure::Slip), seconds(Measure::Acknowledge)),
-    )
-    .unwrap();
+    let parts = ProducerParts {
+        shared: &shared,
+        settings: &settings,
+        view: &view,
+        topic: "topic",
+        index: 0,
+        outstanding: &outstanding,
+        pace: Pace::new(0, 100.0),
+    };
+    let content = Content::new(&step.load, MessageContents { keys, payloads }, 10);
+    let (slips, acks) = (seconds(Measure::Slip), seconds(Measure::Acknowledge));
+    let mut producer = Producer::new(parts, content, slips, acks).unwrap();
     producer.links.push(Link::new(0));
     test(&mut producer);
 }
@@ -73,8 +80,12 @@ fn batch(producer: &mut Producer<'_, '_>, part: Part) -> Slot {
     slot
 }
 
+fn written(first_byte_ns: u64, last_byte_ns: u64) -> Option<Written> {
+    Some(Written { first_byte_ns, last_byte_ns })
+}
+
 /// The same, under way: begun to be written, or not.
-fn under_way(producer: &mut Producer<'_, '_>, part: Part, written: Option<(u64, u64)>) {
+fn under_way(producer: &mut Producer<'_, '_>, part: Part, written: Option<Written>) {
     let slot = batch(producer, part);
     producer.partitions[PARTITION].in_flight += 1;
     producer.links[0].put_under_way(vec![Batch { head: [0; PARTITION_HEAD_BYTES], slot }], written);
@@ -82,7 +93,7 @@ fn under_way(producer: &mut Producer<'_, '_>, part: Part, written: Option<(u64, 
 
 fn answer(producer: &mut Producer<'_, '_>, part: Part, code: ErrorCode) {
     let slot = batch(producer, part);
-    producer.take_answer(slot, (code, 40), NOW_NS);
+    producer.take_answer(slot, BatchAnswer { code, offset: 40 }, NOW_NS);
 }
 
 /// Messages of a producer: acknowledged, failed, and under way; what is none of them has an unknown outcome.
@@ -183,7 +194,7 @@ fn a_batch_that_may_be_in_the_log_stays_unknown_when_it_is_refused_later() {
     with(as_set, |producer| {
         answer(producer, Part::Measured, ErrorCode(7));
         let slot = again(producer).pop().unwrap();
-        producer.take_answer(slot, (TOO_LARGE, -1), NOW_NS);
+        producer.take_answer(slot, BatchAnswer { code: TOO_LARGE, offset: -1 }, NOW_NS);
         assert_eq!((fates(producer), producer.reported.failed), ((0, 0, 0), 0));
     });
 }
@@ -198,7 +209,7 @@ fn a_batch_is_sent_again_after_the_pause_as_often_as_it_may_be() {
         assert!(producer.view.is_wanted(), "another may lead it now");
         assert!(producer.partitions[PARTITION].take_ready(NOW_NS + 249, 0).is_none());
         let slot = producer.partitions[PARTITION].take_ready(NOW_NS + 250, 0).unwrap();
-        producer.take_answer(slot, (LEADER_NOT_AVAILABLE, -1), NOW_NS);
+        producer.take_answer(slot, BatchAnswer { code: LEADER_NOT_AVAILABLE, offset: -1 }, NOW_NS);
         assert_eq!((fates(producer), producer.reported.failed), ((0, 3, 0), 3));
         assert_eq!(producer.reported.statistics.grown.retries, 3);
     });
@@ -226,7 +237,7 @@ fn a_probe_is_sent_again_however_often_it_was() {
         |producer| {
             answer(producer, Part::Probe, LEADER_NOT_AVAILABLE);
             let slot = again(producer).pop().unwrap();
-            producer.take_answer(slot, (LEADER_NOT_AVAILABLE, -1), NOW_NS);
+            producer.take_answer(slot, BatchAnswer { code: LEADER_NOT_AVAILABLE, offset: -1 }, NOW_NS);
             assert_eq!((again(producer).len(), producer.shared.probe_error()), (1, None));
         },
     );
@@ -250,7 +261,7 @@ fn a_number_out_of_order_waits_for_the_batch_before_it_and_fails_where_there_is_
 fn a_partition_that_the_answer_leaves_out_was_not_dealt_with() {
     with(as_set, |producer| {
         for (answered, acknowledged) in [(0, 0), (1, 3)] {
-            under_way(producer, Part::Measured, Some((2_000, 3_000)));
+            under_way(producer, Part::Measured, written(2_000, 3_000));
             let request = producer.links[0].take_oldest().unwrap();
             producer.answers = vec![(answered, ErrorCode::NONE, 40)];
             producer.take_answers(0, request, NOW_NS);
@@ -264,7 +275,7 @@ fn a_partition_that_the_answer_leaves_out_was_not_dealt_with() {
 #[test]
 fn what_was_written_without_acknowledgements_is_acknowledged_by_its_last_byte() {
     with(as_set, |producer| {
-        under_way(producer, Part::Measured, Some((2_000, 3_000)));
+        under_way(producer, Part::Measured, written(2_000, 3_000));
         let request = producer.links[0].take_oldest().unwrap();
         producer.acknowledged_by_writing(0, request);
         assert_eq!(fates(producer), (3, 0, 0));
@@ -296,7 +307,7 @@ fn where_a_connection_breaks_what_was_begun_may_be_in_the_log_and_the_rest_is_no
     let never_again = |settings: &mut ProducerSettings| settings.retries = 0;
     let closed = WireError::Closed { broker: "broker 0".into(), during: Stage::Streaming };
     with(never_again, |producer| {
-        under_way(producer, Part::Measured, Some((2_000, 3_000)));
+        under_way(producer, Part::Measured, written(2_000, 3_000));
         under_way(producer, Part::Measured, None);
         producer.link_failed(0, &closed);
         // The second was not begun: to send it is no second attempt.
@@ -309,7 +320,7 @@ fn where_a_connection_breaks_what_was_begun_may_be_in_the_log_and_the_rest_is_no
         assert_eq!((grown.disconnects, grown.timeouts), (1, 0));
     });
     with(as_set, |producer| {
-        under_way(producer, Part::Measured, Some((2_000, 3_000)));
+        under_way(producer, Part::Measured, written(2_000, 3_000));
         producer.link_failed(0, &closed);
         assert!(again(producer).pop().unwrap().possibly_stored);
     });
@@ -321,11 +332,11 @@ fn without_acknowledgements_nothing_that_was_begun_is_sent_twice_but_a_probe() {
         |settings| settings.acks = 0,
         |producer| {
             let closed = WireError::Closed { broker: "broker 0".into(), during: Stage::Streaming };
-            under_way(producer, Part::Measured, Some((2_000, 0)));
+            under_way(producer, Part::Measured, written(2_000, 0));
             producer.link_failed(0, &closed);
             assert_eq!((fates(producer), again(producer).len()), ((0, 0, 0), 0));
             under_way(producer, Part::Measured, None);
-            under_way(producer, Part::Probe, Some((2_000, 0)));
+            under_way(producer, Part::Probe, written(2_000, 0));
             producer.link_failed(0, &closed);
             assert_eq!(again(producer).len(), 2);
         },
@@ -336,7 +347,7 @@ fn without_acknowledgements_nothing_that_was_begun_is_sent_twice_but_a_probe() {
 fn a_connection_that_does_not_answer_in_time_is_closed_and_its_requests_timed_out() {
     let second = |settings: &mut ProducerSettings| settings.request_timeout_ns = 1_000_000_000;
     with(second, |producer| {
-        under_way(producer, Part::Measured, Some((2_000, 3_000)));
+        under_way(producer, Part::Measured, written(2_000, 3_000));
         producer.give_up_the_old(3_000 + 2_000_000_000);
         assert_eq!(producer.reported.statistics.grown.timeouts, 0);
         producer.give_up_the_old(3_001 + 2_000_000_000);
@@ -369,7 +380,7 @@ fn batches_that_wait_for_longer_than_messages_may_fail_by_their_age() {
 fn a_message_that_is_sent_again_and_again_has_the_times_of_the_request_that_was_acknowledged() {
     with(as_set, |producer| {
         for first_byte_ns in [2_000, 3_000, 4_000] {
-            under_way(producer, Part::Measured, Some((first_byte_ns, 4_500)));
+            under_way(producer, Part::Measured, Some(Written { first_byte_ns, last_byte_ns: 4_500 }));
             let request = producer.links[0].take_oldest().unwrap();
             let code = if first_byte_ns == 4_000 { ErrorCode::NONE } else { LEADER_NOT_AVAILABLE };
             producer.answers = vec![(PARTITION as i32, code, 40)];
@@ -384,8 +395,8 @@ fn a_message_that_is_sent_again_and_again_has_the_times_of_the_request_that_was_
 #[test]
 fn the_times_of_a_request_are_those_of_its_measured_messages() {
     with(as_set, |producer| {
-        under_way(producer, Part::WarmUp, Some((2_000, 3_000)));
-        under_way(producer, Part::Measured, Some((4_000, 7_000)));
+        under_way(producer, Part::WarmUp, written(2_000, 3_000));
+        under_way(producer, Part::Measured, written(4_000, 7_000));
         producer.answers = vec![(PARTITION as i32, ErrorCode::NONE, 40)];
         for _ in 0..2 {
             let request = producer.links[0].take_oldest().unwrap();

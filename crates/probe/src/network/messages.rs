@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// How often a stop is looked for.
+/// The interval at which a stop is looked for.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
 
 /// A connection.
@@ -18,7 +18,7 @@ pub(super) struct Wire<'a> {
     stop: &'a AtomicBool,
 }
 
-/// Why a message did not come through.
+/// The reason why a message did not come through.
 #[derive(Debug)]
 pub(super) enum Over {
     /// We are to stop.
@@ -113,7 +113,7 @@ pub(super) fn went(step: std::io::Result<usize>) -> Result<Option<usize>, Over> 
     }
 }
 
-/// Whether to go on waiting.
+/// Returns at a stop and at the end of the time, else the caller goes on waiting.
 fn look(stop: &AtomicBool, until: Instant, bytes: usize) -> Result<(), Over> {
     match () {
         () if stop.load(Relaxed) => Err(Over::Stopped),

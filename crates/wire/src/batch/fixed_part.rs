@@ -1,4 +1,4 @@
-//! What of a value stays as it is from one send to the next, so that its part of the checksum is worked out only once.
+//! The checksum of the part of a value that stays the same from one send to the next, worked out only once.
 //!
 //! A CRC is linear: that of two pieces one after the other follows from the CRC of each and the length of the second (crc32c's
 //! `combine` does that, for any length, in microseconds). Here the length is always the same, so that the step is four look-ups.
@@ -7,25 +7,25 @@
 const SHORTEST_BYTES: usize = 256;
 
 /// The part of all values of a batch that is never patched: everything behind their first bytes.
-pub struct Settled {
-    /// What may be patched, at the beginning of each value.
+pub struct FixedPart {
+    /// Bytes at the beginning of each value that may be patched.
     patched_bytes: usize,
-    /// How many bytes follow it.
+    /// Number of bytes that follow it.
     length: usize,
-    /// What a CRC becomes over `length` more bytes of zero effect, by each byte of it.
+    /// The CRC after `length` more bytes of zero effect, by each byte of the CRC before.
     over: [[u32; 256]; 4],
 }
 
-impl std::fmt::Debug for Settled {
+impl std::fmt::Debug for FixedPart {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Settled({} bytes behind {})", self.length, self.patched_bytes)
+        write!(formatter, "FixedPart({} bytes behind {})", self.length, self.patched_bytes)
     }
 }
 
-impl Settled {
-    /// For values of `value_bytes`, of which the first `patched_bytes` may be written over later. None where they are so short
-    /// that nothing is saved.
-    pub fn behind(patched_bytes: usize, value_bytes: usize) -> Option<Self> {
+impl FixedPart {
+    /// The fixed part of values of `value_bytes`, of which the first `patched_bytes` may be written over later. None where they
+    /// are so short that nothing is saved.
+    pub fn after(patched_bytes: usize, value_bytes: usize) -> Option<Self> {
         let length = value_bytes.checked_sub(patched_bytes)?;
         if length < SHORTEST_BYTES {
             return None;
@@ -50,21 +50,21 @@ impl Settled {
         self.length
     }
 
-    /// The checksum of the settled part of a value; none where the value has another length.
+    /// The checksum of the fixed part of a value; none where the value has another length.
     pub(super) fn checksum(&self, value: &[u8]) -> Option<u32> {
-        let settled = value.get(self.patched_bytes..)?;
-        (settled.len() == self.length).then(|| crc32c::crc32c(settled))
+        let fixed = value.get(self.patched_bytes..)?;
+        (fixed.len() == self.length).then(|| crc32c::crc32c(fixed))
     }
 
-    /// The checksum of what has the checksum `before` and a settled part behind it.
+    /// The checksum of what has the checksum `before` and a fixed part behind it.
     #[inline]
-    pub(super) fn append(&self, before: u32, settled: u32) -> u32 {
+    pub(super) fn append(&self, before: u32, fixed: u32) -> u32 {
         let [first, second, third, fourth] = before.to_le_bytes();
         let over = self.over[0][usize::from(first)]
             ^ self.over[1][usize::from(second)]
             ^ self.over[2][usize::from(third)]
             ^ self.over[3][usize::from(fourth)];
-        over ^ settled
+        over ^ fixed
     }
 }
 
@@ -82,24 +82,24 @@ mod tests {
             patched in 0_usize..64,
             value in prop::collection::vec(any::<u8>(), 320..5_000),
         ) {
-            let settled = Settled::behind(patched, value.len()).unwrap();
+            let fixed = FixedPart::after(patched, value.len()).unwrap();
             let start = crc32c::crc32c_append(crc32c::crc32c(&before), &value[..patched]);
-            let appended = settled.append(start, settled.checksum(&value).unwrap());
+            let appended = fixed.append(start, fixed.checksum(&value).unwrap());
             prop_assert_eq!(appended, crc32c::crc32c(&[before, value].concat()));
         }
     }
 
     #[test]
     fn values_of_another_length_have_no_settled_part() {
-        let settled = Settled::behind(40, 1_000).unwrap();
-        assert!(settled.checksum(&[0; 1_000]).is_some());
-        assert!(settled.checksum(&[0; 999]).is_none() && settled.checksum(&[0; 39]).is_none());
+        let fixed = FixedPart::after(40, 1_000).unwrap();
+        assert!(fixed.checksum(&[0; 1_000]).is_some());
+        assert!(fixed.checksum(&[0; 999]).is_none() && fixed.checksum(&[0; 39]).is_none());
     }
 
     #[test]
     fn what_is_short_is_not_worth_it_and_what_is_shorter_than_the_patch_neither() {
-        assert!(Settled::behind(40, 40 + SHORTEST_BYTES).is_some());
-        assert!(Settled::behind(40, 39 + SHORTEST_BYTES).is_none());
-        assert!(Settled::behind(40, 39).is_none());
+        assert!(FixedPart::after(40, 40 + SHORTEST_BYTES).is_some());
+        assert!(FixedPart::after(40, 39 + SHORTEST_BYTES).is_none());
+        assert!(FixedPart::after(40, 39).is_none());
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn memory(root: &HostRoot) -> Fact<PersistentMemoryUse> {
     Fact::known(used, format!("{BUS}, {NODES}/node*/memory_side_cache"))
 }
 
-/// Of all nodes together.
+/// The memory-side cache of all nodes together.
 fn side_cache_bytes(root: &HostRoot) -> Option<u64> {
     let mut sum = None;
     for node in root.list(NODES).unwrap_or_default() {

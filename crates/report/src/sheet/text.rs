@@ -1,75 +1,12 @@
-//! A sizing as terminal text: what disagrees first, then the sections in the order in which they are given.
-//!
-//! Only the layout. What is said is worked out by whoever has the sizing: this crate does not judge. A table's last column is
-//! prose and is wrapped within its column; the others keep their width.
+//! A sheet on a terminal: what disagrees first, then the sections, and the answer last.
 
+use super::table::Table;
+use super::{Body, Section, Sheet};
+use crate::paint::{Paint, Tone, printable, wrapped};
 use crate::text::TextStyle;
-use crate::text::paint::{Paint, Tone, printable, wrapped};
 
 /// Narrower than this, lines run over.
 const NARROWEST: usize = 60;
-/// Least width of the column that is wrapped.
-const PROSE_LEAST: usize = 24;
-const GAP: &str = "  ";
-
-/// A sizing in words.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Sheet {
-    /// What was asked, in one line.
-    pub title: String,
-    /// What does not agree or cannot be reached.
-    pub findings: Vec<String>,
-    /// What is to be kept in mind, and changes no exit code.
-    pub cautions: Vec<String>,
-    /// The rest, in order.
-    pub sections: Vec<Section>,
-}
-
-/// A part with a heading.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Section {
-    /// The heading.
-    pub heading: String,
-    /// What is meant by it; may be empty.
-    pub meaning: String,
-    /// What it has.
-    pub body: Body,
-}
-
-/// What a section has.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Body {
-    /// Sentences, each with a dash.
-    Sentences(Vec<String>),
-    /// A table.
-    Table {
-        /// A heading for each column; empty ones for a table without headings.
-        columns: Vec<Column>,
-        /// A cell for each column.
-        rows: Vec<Vec<String>>,
-    },
-}
-
-/// A column.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
-    /// Above it.
-    pub heading: &'static str,
-    /// Whether its cells are numbers, which stand to the right.
-    pub number: bool,
-}
-
-impl Column {
-    /// Words.
-    pub const fn text(heading: &'static str) -> Self {
-        Column { heading, number: false }
-    }
-
-    /// Numbers.
-    pub const fn number(heading: &'static str) -> Self {
-        Column { heading, number: true }
-    }
-}
 
 /// The whole text.
 pub fn render(sheet: &Sheet, style: TextStyle) -> String {
@@ -77,22 +14,32 @@ pub fn render(sheet: &Sheet, style: TextStyle) -> String {
     let width = style.width.max(NARROWEST);
     let mut lines: Vec<String> =
         wrapped(&printable(&sheet.title), width).iter().map(|line| paint.tone(line, Tone::Strong)).collect();
-    let findings = sheet.findings.iter().map(|finding| ("FINDING  ", finding));
-    for (mark, words) in findings.chain(sheet.cautions.iter().map(|caution| ("Caution  ", caution))) {
-        lines.push(String::new());
-        lines.extend(hanging(mark, words, width).iter().map(|line| paint.tone(line, Tone::Warning)));
+    for finding in &sheet.findings {
+        lines.extend(warning("FINDING  ", finding, width, paint));
     }
-    for section in &sheet.sections {
+    for caution in &sheet.cautions {
+        lines.extend(warning("Caution  ", caution, width, paint));
+    }
+    for section in sheet.sections.iter().chain(&sheet.answer) {
         lines.push(String::new());
         lines.extend(heading(section, width, paint));
         match &section.body {
             Body::Sentences(sentences) => {
                 lines.extend(sentences.iter().flat_map(|sentence| hanging("- ", sentence, width)));
             }
-            Body::Table { columns, rows } => lines.extend(table(columns, rows, width, paint)),
+            Body::Table { columns, rows } => {
+                lines.extend(
+                    Table::from_rows(columns, rows).iter().flat_map(|table| table.lines(width, paint)),
+                );
+            }
         }
     }
     lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn warning(mark: &str, words: &str, width: usize, paint: Paint) -> Vec<String> {
+    let lines = hanging(mark, words, width);
+    std::iter::once(String::new()).chain(lines.iter().map(|line| paint.tone(line, Tone::Warning))).collect()
 }
 
 fn heading(section: &Section, width: usize, paint: Paint) -> Vec<String> {
@@ -101,8 +48,8 @@ fn heading(section: &Section, width: usize, paint: Paint) -> Vec<String> {
     if meaning.is_empty() {
         return vec![heading];
     }
-    if words.chars().count() + GAP.len() + meaning.chars().count() <= width {
-        return vec![format!("{heading}{GAP}{}", paint.tone(&meaning, Tone::Dim))];
+    if words.chars().count() + 2 + meaning.chars().count() <= width {
+        return vec![format!("{heading}  {}", paint.tone(&meaning, Tone::Dim))];
     }
     let meaning = wrapped(&meaning, width);
     std::iter::once(heading).chain(meaning.iter().map(|line| paint.tone(line, Tone::Dim))).collect()
@@ -118,51 +65,10 @@ fn hanging(lead: &str, text: &str, width: usize) -> Vec<String> {
     lines.iter().enumerate().map(place).collect()
 }
 
-fn table(columns: &[Column], rows: &[Vec<String>], width: usize, paint: Paint) -> Vec<String> {
-    let cell = |row: &Vec<String>, index: usize| printable(row.get(index).map_or("", String::as_str));
-    let widths: Vec<usize> = columns
-        .iter()
-        .enumerate()
-        .map(|(index, column)| {
-            let cells = rows.iter().map(|row| cell(row, index).chars().count());
-            cells.chain([column.heading.chars().count()]).max().unwrap_or(0)
-        })
-        .collect();
-    let Some(last) = columns.len().checked_sub(1) else { return Vec::new() };
-    let lead_width: usize = widths[..last].iter().map(|width| width + GAP.len()).sum();
-    let prose_width = width.saturating_sub(lead_width).max(PROSE_LEAST);
-    let lead = |texts: Vec<String>| {
-        let placed = texts.iter().zip(columns).zip(&widths).map(|((text, column), width)| {
-            if column.number { format!("{text:>width$}{GAP}") } else { format!("{text:<width$}{GAP}") }
-        });
-        placed.collect::<String>()
-    };
-    let mut lines = Vec::new();
-    if columns.iter().any(|column| !column.heading.is_empty()) {
-        let headings = lead(columns[..last].iter().map(|column| column.heading.to_owned()).collect());
-        let heading = aligned(columns[last].heading, &columns[last], widths[last]);
-        lines.push(paint.tone(format!("{headings}{heading}").trim_end(), Tone::Dim));
-    }
-    for row in rows {
-        let front = lead((0..last).map(|index| cell(row, index)).collect());
-        let prose = if columns[last].number {
-            vec![aligned(&cell(row, last), &columns[last], widths[last])]
-        } else {
-            wrapped(&cell(row, last), prose_width)
-        };
-        lines.push(format!("{front}{}", prose.first().map_or("", String::as_str)));
-        lines.extend(prose.iter().skip(1).map(|line| format!("{}{line}", " ".repeat(lead_width))));
-    }
-    lines
-}
-
-fn aligned(text: &str, column: &Column, width: usize) -> String {
-    if column.number { format!("{text:>width$}") } else { text.to_owned() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sheet::Column;
 
     fn sheet() -> Sheet {
         Sheet {
@@ -170,7 +76,6 @@ mod tests {
             findings: vec![
                 "Two figures of the load do not agree, and this is said before anything else.".to_owned(),
             ],
-            cautions: Vec::new(),
             sections: vec![
                 Section {
                     heading: "Bounds".to_owned(),
@@ -193,6 +98,7 @@ mod tests {
                     body: Body::Sentences(vec!["Do this.".to_owned()]),
                 },
             ],
+            ..Sheet::default()
         }
     }
 
@@ -228,6 +134,7 @@ mod tests {
             findings: vec![evil()],
             cautions: vec![evil()],
             sections: vec![section(body), section(Body::Sentences(vec![evil()]))],
+            answer: Vec::new(),
         };
         for width in [60, 200] {
             let text = render(&sheet, TextStyle { color: false, width });

@@ -17,7 +17,7 @@ const SERVERS_MOST: usize = 1;
 
 /// Counts and intervals of a group on one side of the change.
 #[derive(Debug, Clone, Copy, Default)]
-struct Cell {
+struct SideCounts {
     events: f64,
     intervals: f64,
 }
@@ -25,7 +25,7 @@ struct Cell {
 /// The interval of the logarithm of the ratio at a confidence level, one of whose ends is infinite. None where all groups have events on
 /// both sides, where more than one has none, and where the other group's do not say what was to be expected.
 pub fn bound(groups: &Groups, counted: &[Counted], level: f64) -> Option<(f64, f64)> {
-    let mut strata = BTreeMap::<u32, [[Cell; 2]; 2]>::new();
+    let mut strata = BTreeMap::<u32, [[SideCounts; 2]; 2]>::new();
     let mut servers = [[0; 2]; 2];
     for ((test, stratum), counted) in groups.test.iter().zip(groups.stratum).zip(counted) {
         let group = usize::from(*test);
@@ -46,7 +46,7 @@ pub fn bound(groups: &Groups, counted: &[Counted], level: f64) -> Option<(f64, f
     let (mut expected, mut seen, mut rest) = (0.0, 0.0, [0.0; 3]);
     for cells in strata.values() {
         let [own, other] = [cells[group], cells[1 - group]];
-        let rate = |cell: Cell| cell.events / cell.intervals;
+        let rate = |cell: SideCounts| cell.events / cell.intervals;
         seen += own[side].events;
         let of_stratum =
             rate(own[1 - side]) * rate(other[side]) / rate(other[1 - side]) * own[side].intervals;
@@ -68,12 +68,12 @@ pub fn bound(groups: &Groups, counted: &[Counted], level: f64) -> Option<(f64, f
     })
 }
 
-/// By how much the split of a server's events between before and after varies beyond Poisson's law in a group, at least 1; as high as
-/// all but few such groups would have it. None with fewer than two servers of a stratum.
+/// The overdispersion of a group: the variance of the split of a server's events between before and after, over that of Poisson's
+/// law, at least 1; an upper limit that all but few such groups stay below. None with fewer than two servers of a stratum.
 fn clusters(
     groups: &Groups,
     counted: &[Counted],
-    strata: &BTreeMap<u32, [[Cell; 2]; 2]>,
+    strata: &BTreeMap<u32, [[SideCounts; 2]; 2]>,
     test: bool,
 ) -> Option<f64> {
     let (mut sum, mut freedom) = (0.0, -(strata.len() as f64));
@@ -117,7 +117,7 @@ mod tests {
             .collect()
     }
 
-    fn of(test: Vec<Counted>, control: Vec<Counted>) -> Option<(f64, f64)> {
+    fn bound_of_groups(test: Vec<Counted>, control: Vec<Counted>) -> Option<(f64, f64)> {
         let is_test: Vec<bool> = (0..test.len() + control.len()).map(|place| place < test.len()).collect();
         let stratum = vec![0; is_test.len()];
         let groups = Groups { test: &is_test, stratum: &stratum, load: None };
@@ -127,17 +127,23 @@ mod tests {
     #[test]
     fn a_change_that_takes_all_of_a_hundred_a_day_leaves_a_ratio_far_below_one() {
         let mut random = Random::new(1);
-        let (low, high) =
-            of(counted(6, [112.0, 0.0], 4.0, &mut random), counted(6, [112.0, 112.0], 4.0, &mut random))
-                .unwrap();
+        let (low, high) = bound_of_groups(
+            counted(6, [112.0, 0.0], 4.0, &mut random),
+            counted(6, [112.0, 112.0], 4.0, &mut random),
+        )
+        .unwrap();
         assert!(low == f64::NEG_INFINITY && (0.001..0.02).contains(&high.exp()), "{high}");
-        let (low, high) =
-            of(counted(6, [0.0, 112.0], 4.0, &mut random), counted(6, [112.0, 112.0], 4.0, &mut random))
-                .unwrap();
+        let (low, high) = bound_of_groups(
+            counted(6, [0.0, 112.0], 4.0, &mut random),
+            counted(6, [112.0, 112.0], 4.0, &mut random),
+        )
+        .unwrap();
         assert!(high == f64::INFINITY && (50.0..1000.0).contains(&low.exp()), "{low}");
-        let (low, high) =
-            of(counted(6, [112.0, 112.0], 4.0, &mut random), counted(6, [112.0, 0.0], 4.0, &mut random))
-                .unwrap();
+        let (low, high) = bound_of_groups(
+            counted(6, [112.0, 112.0], 4.0, &mut random),
+            counted(6, [112.0, 0.0], 4.0, &mut random),
+        )
+        .unwrap();
         assert!(high == f64::INFINITY && low.exp() > 50.0, "{low}");
     }
 
@@ -149,7 +155,10 @@ mod tests {
             let (mut wrong, mut told) = (0, 0);
             for _ in 0..600 {
                 let test = counted(8, [2.0, 2.0 * truth], size, &mut random);
-                let Some((low, high)) = of(test, counted(8, [2.0, 2.0], size, &mut random)) else { continue };
+                let Some((low, high)) = bound_of_groups(test, counted(8, [2.0, 2.0], size, &mut random))
+                else {
+                    continue;
+                };
                 told += 1;
                 wrong += u32::from(high < f64::ln(truth));
                 assert_eq!(low, f64::NEG_INFINITY);
@@ -162,10 +171,11 @@ mod tests {
     #[test]
     fn groups_that_all_have_events_or_that_nothing_is_to_be_expected_of_have_no_bound() {
         let mut random = Random::new(2);
-        let mut of =
-            |test, control| of(counted(6, test, 1.0, &mut random), counted(6, control, 1.0, &mut random));
-        assert_eq!(of([9.0, 9.0], [9.0, 9.0]), None);
-        assert_eq!(of([0.0, 9.0], [0.0, 0.0]), None);
-        assert_eq!(of([0.0, 0.0], [9.0, 9.0]), None);
+        let mut bound_of_rates = |test, control| {
+            bound_of_groups(counted(6, test, 1.0, &mut random), counted(6, control, 1.0, &mut random))
+        };
+        assert_eq!(bound_of_rates([9.0, 9.0], [9.0, 9.0]), None);
+        assert_eq!(bound_of_rates([0.0, 9.0], [0.0, 0.0]), None);
+        assert_eq!(bound_of_rates([0.0, 0.0], [9.0, 9.0]), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What a file system lies over: its devices, and the one that it keeps its journal on.
+//! The devices below a file system, and the one that it keeps its journal on.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ fn btrfs_devices(root: &HostRoot, folder: &str) -> Vec<String> {
     names.iter().filter_map(number).collect()
 }
 
-/// How btrfs keeps data and metadata: `single`, `dup`, `raid1` ...
+/// The profiles by which btrfs keeps data and metadata: `single`, `dup`, `raid1` ...
 pub(super) fn btrfs_profiles(root: &HostRoot, source: &str) -> BTreeMap<String, String> {
     let Some(folder) = btrfs_folder(root, source) else { return BTreeMap::new() };
     let profile = |kind: &str| {

@@ -85,7 +85,7 @@ impl Ends {
         Ok(Ends { client: Arc::new(client), server: Arc::new(server), name })
     }
 
-    /// One handshake to its end, tickets included.
+    /// Makes one handshake to its end, tickets included.
     fn shake(&mut self) -> Result<Shaken, CryptoError> {
         let mut client = ClientConnection::new(Arc::clone(&self.client), self.name.clone())
             .map_err(refused("a client's connection"))?;

@@ -1,4 +1,4 @@
-//! Whether what was read can be what the flags say: a file of other columns, a state that was called a counter, a counter that nobody
+//! Checks of the samples against the flags: a file of other columns, a state that was called a counter, a counter that nobody
 //! called one, and several rows for each server and time are errors.
 
 use crate::error::FleetInputError;
@@ -32,7 +32,7 @@ const COUNTER_RISES: u64 = 10;
 const SAME_TIME_PERCENT: u64 = 1;
 const SAME_TIME_AT_LEAST: u64 = 10;
 
-/// Whether enough rows could be used.
+/// Checks that enough rows could be used.
 pub(super) fn usable(rows: &Rows) -> Result<(), FleetInputError> {
     let kinds = [Left::BrokenRow, Left::NoServer, Left::NoTime];
     let unusable: u64 = kinds.iter().map(|kind| rows.left.count(*kind)).sum();
@@ -49,7 +49,7 @@ pub(super) fn usable(rows: &Rows) -> Result<(), FleetInputError> {
     Err(FleetInputError::TooManyUnusable { unusable, rows: rows.rows, example })
 }
 
-/// Why there may be none.
+/// The reason why there may be none.
 pub(super) fn no_samples(rows: &Rows) -> String {
     if rows.rows == 0 {
         return "there are no rows".to_owned();
@@ -61,7 +61,7 @@ pub(super) fn no_samples(rows: &Rows) -> String {
     format!("{} rows were read", rows.rows)
 }
 
-/// Whether each server has one row for each time, but for a few that came twice.
+/// Checks that each server has one row for each time, but for a few that came twice.
 pub(super) fn one_row_each(rows: &Rows, samples: u64) -> Result<(), FleetInputError> {
     let unlike = rows.left.count(Left::Contradicting);
     let repeated = unlike + rows.left.count(Left::Repeated);
@@ -80,20 +80,22 @@ pub(super) struct Samples<'a> {
 }
 
 impl Samples<'_> {
-    /// Whether they can be what they are said to be, or what they are taken for as nobody says.
+    /// Checks the samples against the kind that was stated, or the one that is assumed where none was.
     pub(super) fn are_as_said(&self, request: &FleetRequest, rows: &Rows) -> Result<(), FleetInputError> {
         let sampling = match self.quantity {
             Quantity::Metric => request.metric_kind,
             Quantity::Load => request.load_kind,
         };
         match sampling {
-            Sampling::Said(SampleKind::Counter) | Sampling::Usual(SampleKind::Counter) => self.count_up(rows),
+            Sampling::Stated(SampleKind::Counter) | Sampling::Usual(SampleKind::Counter) => {
+                self.count_up(rows)
+            }
             Sampling::Usual(SampleKind::Increments) => self.are_no_counter(request),
-            Sampling::Said(_) | Sampling::Usual(SampleKind::Level) => Ok(()),
+            Sampling::Stated(_) | Sampling::Usual(SampleKind::Level) => Ok(()),
         }
     }
 
-    /// Whether what was called a counter is one.
+    /// Checks that samples called a counter are one.
     fn count_up(&self, rows: &Rows) -> Result<(), FleetInputError> {
         let Steps { steps, slips, example } = self.steps;
         let of = |of: fn(&SeriesCells) -> u32| self.series.iter().map(|it| u64::from(of(it))).sum::<u64>();
@@ -114,7 +116,7 @@ impl Samples<'_> {
         Err(FleetInputError::NotACounter { quantity, falls, steps: *steps, example })
     }
 
-    /// Whether what nobody called a counter is none.
+    /// Checks that samples that nobody called a counter are none.
     fn are_no_counter(&self, request: &FleetRequest) -> Result<(), FleetInputError> {
         let moves = |series: &&SeriesCells| series.moves.rises + series.moves.falls > 0;
         let enough = self.series.iter().filter(|series| series.samples() >= COUNTER_SAMPLES).filter(moves);

@@ -1,4 +1,4 @@
-//! Whether the processors' clocks agree: a reading is handed from one to another and back, many times.
+//! A check that the processors' clocks agree: a reading is handed from one to another and back, many times.
 //!
 //! A reading made after another must not be smaller, on whatever processor. And as a hand-over takes no negative time, the
 //! quickest one there and the quickest back bound by how much the two clocks differ.
@@ -14,7 +14,7 @@ const PAIRS_MAX: usize = 32;
 /// Turns of waiting before the processor is offered to somebody else, who may be the partner.
 const SPINS: u32 = 5_000;
 
-/// What all pairs showed.
+/// The result over all pairs of processors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Agreement {
     /// Pairs of processors.

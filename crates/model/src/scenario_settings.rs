@@ -9,11 +9,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Settings by key, in the order in which they are best read.
-pub type Written = Vec<(&'static str, String)>;
+pub type ScenarioSettings = Vec<(&'static str, String)>;
 
 /// What a scenario says of a load beyond its length: all that is not its default.
-pub fn load(load: &LoadPlan) -> Written {
-    let all = settings(load).into_iter();
+pub fn load_settings(load: &LoadPlan) -> ScenarioSettings {
+    let all = every_setting(load).into_iter();
     all.filter(|(key, value)| !is_default(key, value)).map(|(key, value)| (key, value.to_string())).collect()
 }
 
@@ -24,12 +24,12 @@ pub fn load_differences(a: &LoadPlan, b: &LoadPlan) -> Vec<(&'static str, [Strin
         Value::Null => NOT_SET.to_owned(),
         value => value.to_string(),
     };
-    let both = settings(a).into_iter().zip(settings(b)).filter(|((_, a), (_, b))| a != b);
+    let both = every_setting(a).into_iter().zip(every_setting(b)).filter(|((_, a), (_, b))| a != b);
     both.map(|((key, a), (_, b))| (key, [a, b].map(shown))).collect()
 }
 
 /// What a scenario says of a topic.
-pub fn topic(topic: &TopicPlan) -> Written {
+pub fn topic_settings(topic: &TopicPlan) -> ScenarioSettings {
     match topic {
         TopicPlan::Existing { name } => vec![("name", as_json(name).to_string())],
         TopicPlan::Own { partitions, replication, configs, log_dir } => {
@@ -45,7 +45,7 @@ pub fn topic(topic: &TopicPlan) -> Written {
 }
 
 /// Every setting of a load but its length.
-fn settings(load: &LoadPlan) -> Vec<(&'static str, Value)> {
+fn every_setting(load: &LoadPlan) -> Vec<(&'static str, Value)> {
     // All fields by name, so that none can be forgotten here when the plan gains one.
     let LoadPlan {
         purpose,
@@ -171,7 +171,7 @@ mod tests {
     fn every_load_that_is_written_is_read_as_the_same() {
         for plan in loads().iter().chain([&plain()]) {
             let keys: Vec<String> =
-                load(plan).iter().map(|(key, value)| format!("\"{key}\": {value}")).collect();
+                load_settings(plan).iter().map(|(key, value)| format!("\"{key}\": {value}")).collect();
             let text = format!(
                 "{{\"cluster\": \"lab\", \"blocks\": 1, \"load\": {{\"duration\": \"3s\", {}}}}}",
                 keys.join(", ")

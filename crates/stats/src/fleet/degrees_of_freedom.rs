@@ -1,11 +1,9 @@
-//! On how many degrees of freedom an error rests that each group has to tell by itself.
+//! Degrees of freedom of an error that is estimated from each group by itself.
 //!
 //! With 50 servers in one group and 2 in the other, the error of their difference is that of the two, and n - k = 50 degrees of freedom are
 //! not there. Bell and McCaffrey 2002 (Survey Methodology 28; Imbens and Kolesár 2016, Review of Economics and Statistics 98)
 //! match the law of the HC2 variance to a chi-squared of the same mean and variance when all servers spread alike. Where they do not,
 //! that is too many; then Welch's rule (1947, Biometrika 34) on the two groups' parts gives fewer. The smaller one is taken.
-
-use super::design::Design;
 
 /// Leverage beyond which nothing is left of a server whatever it does: it tells nothing of its own spread.
 pub(super) const LEVERAGE_MAX: f64 = 1.0 - 1e-9;
@@ -13,18 +11,18 @@ pub(super) const LEVERAGE_MAX: f64 = 1.0 - 1e-9;
 /// Share of a direction's square from which such a server matters.
 const MATTERS: f64 = 1e-9;
 
-/// What a fit projects out, as columns of length 1 that are at right angles to each other.
+/// The columns that a fit projects out: orthogonal, each of length 1.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Columns<'a> {
     /// The stratum of each server, numbered from 0.
     pub(super) stratum: &'a [usize],
-    /// Its value in the column of its stratum.
+    /// The value of each server in the column of its stratum.
     pub(super) level: &'a [f64],
-    /// In the column of the load; empty without load.
+    /// The values in the column of the load; empty without load.
     pub(super) load: &'a [f64],
-    /// In the column of the group.
+    /// The values in the column of the group.
     pub(super) group: &'a [f64],
-    /// Whether it is in the test group.
+    /// True for each server of the test group.
     pub(super) test: &'a [bool],
 }
 
@@ -97,45 +95,9 @@ impl Columns<'_> {
     }
 }
 
-/// The columns of a design at length 1.
-pub(super) struct Lengths {
-    stratum: Vec<usize>,
-    level: Vec<f64>,
-    load: Vec<f64>,
-    group: Vec<f64>,
-}
-
-impl Lengths {
-    pub(super) fn of(design: &Design) -> Lengths {
-        let strata = || design.strata.iter().enumerate();
-        let unit = |values: &[f64], squares: f64| -> Vec<f64> {
-            values.iter().map(|value| value / squares.sqrt()).collect()
-        };
-        Lengths {
-            stratum: strata().flat_map(|(number, places)| places.clone().map(move |_| number)).collect(),
-            level: strata()
-                .flat_map(|(_, places)| places.clone().map(|_| 1.0 / (places.len() as f64).sqrt()))
-                .collect(),
-            load: unit(&design.load, design.load_squares),
-            group: unit(&design.group, design.group_squares),
-        }
-    }
-
-    pub(super) fn columns<'a>(&'a self, design: &'a Design) -> Columns<'a> {
-        Columns {
-            stratum: &self.stratum,
-            level: &self.level,
-            load: &self.load,
-            group: &self.group,
-            test: &design.test,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::fleet::design::Groups;
+    use crate::fleet::design::{Design, Groups};
 
     const LOAD: [f64; 12] = [0.41, 0.12, 0.77, 0.55, 0.30, 0.62, 0.18, 0.49, 0.66, 0.05, 0.37, 0.71];
     const OUTCOME: [f64; 12] = [0.52, -0.31, 1.21, 0.48, 0.29, 0.61, 0.55, 0.83, 1.47, 0.22, 0.61, 1.02];

@@ -24,9 +24,9 @@ const VERSION: &str = "rustls 0.23.46, ring 0.17.14, crc32c 0.6.9";
 
 /// The libraries that are part of this program.
 #[derive(Debug, Default)]
-pub struct Own;
+pub struct BuiltIn;
 
-impl Engine for Own {
+impl Engine for BuiltIn {
     fn describe(&self) -> Description {
         Description {
             name: EngineName::Own,
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn every_piece_of_its_work_can_be_done() {
-        let mut own = Own;
+        let mut own = BuiltIn;
         for work in own.work() {
             let sample = own.sample(work, 1, Duration::from_micros(200)).unwrap();
             assert!(sample.per_s > 0.0, "{work:?}");

@@ -78,7 +78,7 @@ impl JsonSchema for RateWords {
 }
 
 /// How a rate is read that cannot be `max`.
-pub(crate) mod words {
+pub(crate) mod without_max {
     use super::{Deserialize, Deserializer, PATTERN, RateWords, Schema, SchemaGenerator, de};
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {

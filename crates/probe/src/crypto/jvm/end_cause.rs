@@ -1,4 +1,4 @@
-//! What a Java means by what it says when it ends.
+//! The cause of a Java's end, taken from its messages.
 
 /// Lines that say nothing of a cause, and options that the environment gave it, among which may be secrets.
 const BESIDE: [&str; 7] = [

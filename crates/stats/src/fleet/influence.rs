@@ -1,4 +1,4 @@
-//! How much the result hangs on one server.
+//! The influence of single servers on the result: the effect with each one left out.
 
 use super::design::Effect;
 
@@ -15,7 +15,7 @@ pub struct LeftOut {
     pub without_most: f64,
 }
 
-/// None without servers, and where without one of them there is no effect.
+/// The effect with each server left out; none without servers, and where without one of them there is no effect.
 pub fn left_out(effect: &Effect) -> Option<LeftOut> {
     if effect.without.iter().any(|moves| !moves.is_finite()) {
         return None;

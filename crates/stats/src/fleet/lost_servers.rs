@@ -1,4 +1,4 @@
-//! How often chance alone takes servers out of one group as unevenly: Fisher's exact test, within strata.
+//! The chance that servers are lost as unevenly between the groups without a cause: Fisher's exact test, within strata.
 //!
 //! Given how many servers of each stratum were lost, and how large its groups are, those lost in the test group are
 //! hypergeometric; over strata their sum is the convolution. p is the chance of all sums that are no likelier than the one seen
@@ -76,7 +76,7 @@ fn ln_choose(n: u64, k: u64) -> f64 {
 mod tests {
     use super::*;
 
-    fn of(test: u64, test_lost: u64, control: u64, control_lost: u64) -> Losses {
+    fn losses(test: u64, test_lost: u64, control: u64, control_lost: u64) -> Losses {
         Losses { test, test_lost, control, control_lost }
     }
 
@@ -88,20 +88,20 @@ mod tests {
     /// (R's fisher.test(matrix(c(2, 10, 15, 3), 2)) gives 0.0005367): both by their fractions.
     #[test]
     fn one_stratum_is_fishers_exact_test() {
-        close(chance_of_losses(&[of(4, 3, 4, 1)]), 34.0 / 70.0);
+        close(chance_of_losses(&[losses(4, 3, 4, 1)]), 34.0 / 70.0);
         // 12 of 30 twins, 17 of 30 not convicted; tables as rare or rarer have 0, 1, 2 or 12 of them.
-        close(chance_of_losses(&[of(12, 2, 18, 15)]), 0.000_536_724_119_143_543_6);
+        close(chance_of_losses(&[losses(12, 2, 18, 15)]), 0.000_536_724_119_143_543_6);
         // 11 choose 9 and the like: nine of twenty against none is 2 x C(20, 9) / C(40, 9).
-        close(chance_of_losses(&[of(20, 9, 20, 0)]), 2.0 * 167_960.0 / 273_438_880.0);
+        close(chance_of_losses(&[losses(20, 9, 20, 0)]), 2.0 * 167_960.0 / 273_438_880.0);
     }
 
     /// Two strata of 2 + 2 with one lost test server each: 1/2 x 1/2 for both in the test group, and as much for both in the other.
     #[test]
     fn strata_are_convolved_and_one_that_was_lost_whole_says_nothing() {
-        close(chance_of_losses(&[of(2, 1, 2, 0), of(2, 1, 2, 0)]), 0.5);
+        close(chance_of_losses(&[losses(2, 1, 2, 0), losses(2, 1, 2, 0)]), 0.5);
         // A site that went down, where most of the test group was.
-        close(chance_of_losses(&[of(16, 16, 4, 4), of(4, 0, 16, 0)]), 1.0);
-        close(chance_of_losses(&[of(5, 5, 0, 0), of(0, 0, 5, 0)]), 1.0);
+        close(chance_of_losses(&[losses(16, 16, 4, 4), losses(4, 0, 16, 0)]), 1.0);
+        close(chance_of_losses(&[losses(5, 5, 0, 0), losses(0, 0, 5, 0)]), 1.0);
         close(chance_of_losses(&[]), 1.0);
     }
 
@@ -116,8 +116,8 @@ mod tests {
 
     #[test]
     fn thousands_of_servers_neither_overflow_nor_vanish() {
-        let p = chance_of_losses(&[of(10_000, 60, 10_000, 30)]);
+        let p = chance_of_losses(&[losses(10_000, 60, 10_000, 30)]);
         assert!((0.001..0.003).contains(&p), "{p}");
-        assert!(chance_of_losses(&[of(10_000, 5_000, 10_000, 0)]) < 1e-300);
+        assert!(chance_of_losses(&[losses(10_000, 5_000, 10_000, 0)]) < 1e-300);
     }
 }

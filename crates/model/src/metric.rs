@@ -1,0 +1,58 @@
+//! The metrics of a block that a trial compares: their names, and the loads of which each says nothing.
+
+use crate::plan::{LoadPlan, Mode};
+
+/// Every metric of a block that a trial can hold against another block's, by name.
+pub const METRIC_NAMES: &[&str] = &[
+    "end_to_end.mean",
+    "end_to_end.p50",
+    "end_to_end.p95",
+    "end_to_end.p99",
+    "end_to_end.p999",
+    "acknowledge.mean",
+    "acknowledge.p50",
+    "acknowledge.p95",
+    "acknowledge.p99",
+    "acknowledge.p999",
+    "throughput.produced_per_s",
+    "throughput.received_per_s",
+    "cpu.client_per_message",
+    "cpu.broker_per_message",
+    "drain_s",
+];
+
+/// The quantile that a metric is, 0..1; none of one that is no quantile.
+pub(crate) fn metric_quantile(name: &str) -> Option<f64> {
+    let (_, figure) = name.split_once('.')?;
+    match figure {
+        "p50" => Some(0.5),
+        "p95" => Some(0.95),
+        "p99" => Some(0.99),
+        "p999" => Some(0.999),
+        _ => None,
+    }
+}
+
+/// Why a metric says nothing of a step with this load; none where it says something, and of a name that is no metric's.
+///
+/// A rate that was asked for is no result: a path that keeps up has it whatever its setting, and what a block then lacks of it
+/// is the latency of its last messages. One that does not keep up, fails or loses messages is told by findings and counts.
+pub fn metric_silent(name: &str, load: &LoadPlan) -> Option<&'static str> {
+    let (produces, consumes) = (load.mode != Mode::Consume, load.mode != Mode::Produce && load.consumers > 0);
+    let (family, figure) = name.split_once('.').unwrap_or((name, ""));
+    match (family, figure) {
+        ("end_to_end" | "acknowledge", _) if load.saturating() => Some("as fast as possible has no latency"),
+        ("end_to_end", _) if !consumes => Some("end-to-end latency ends at a consumer"),
+        ("acknowledge" | "throughput", figure) if !produces && figure != "received_per_s" => {
+            Some("nobody sends in the measured part")
+        }
+        ("throughput", "received_per_s") if !consumes => Some("nobody receives"),
+        ("throughput", _) if !load.saturating() => Some(
+            "at a fixed rate the throughput is the one asked for, and what a block lacks of it is its last messages' latency",
+        ),
+        ("drain_s", _) if !matches!(load.mode, Mode::Backlog(_)) => {
+            Some("only load.mode backlog has a backlog to drain")
+        }
+        _ => None,
+    }
+}

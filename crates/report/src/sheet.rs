@@ -1,0 +1,71 @@
+//! A sheet: what a result has to say as findings, tables and sentences, before it is known where it is shown.
+//!
+//! [`text`] lays it out for a terminal and [`page`] as one HTML file. Both are only layout: whoever has the result words it, because
+//! neither judges. A sheet carries no charts; a run and a trial on a fleet have pages of their own for these.
+
+pub mod page;
+pub(crate) mod table;
+pub mod text;
+
+pub use table::Column;
+
+/// A result in words.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sheet {
+    /// What was asked, in one line.
+    pub title: String,
+    /// What does not agree or cannot be reached: the result ends with exit code 1.
+    pub findings: Vec<String>,
+    /// What is to be kept in mind, and changes no exit code.
+    pub cautions: Vec<String>,
+    /// What the answer rests on, in order.
+    pub sections: Vec<Section>,
+    /// The answer: last on a terminal, where the prompt follows it, and first on a page.
+    pub answer: Vec<Section>,
+}
+
+/// A part with a heading.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Section {
+    /// The heading.
+    pub heading: String,
+    /// What is meant by it; may be empty.
+    pub meaning: String,
+    /// What it has.
+    pub body: Body,
+}
+
+/// What a section has.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// Sentences, each with a dash.
+    Sentences(Vec<String>),
+    /// A table. The first cell of a row names it.
+    Table {
+        /// A heading for each column; empty ones for a table without headings.
+        columns: Vec<Column>,
+        /// A cell for each column.
+        rows: Vec<Vec<String>>,
+    },
+}
+
+impl Section {
+    /// A section of sentences.
+    pub fn sentences(heading: &str, meaning: &str, sentences: Vec<String>) -> Self {
+        Section { heading: heading.to_owned(), meaning: meaning.to_owned(), body: Body::Sentences(sentences) }
+    }
+
+    /// A section with a table.
+    pub fn table(
+        heading: &str,
+        meaning: &str,
+        columns: impl Into<Vec<Column>>,
+        rows: Vec<Vec<String>>,
+    ) -> Self {
+        Section {
+            heading: heading.to_owned(),
+            meaning: meaning.to_owned(),
+            body: Body::Table { columns: columns.into(), rows },
+        }
+    }
+}
