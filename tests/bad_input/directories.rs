@@ -20,6 +20,21 @@ fn a_run_that_exists_already_is_not_overwritten() {
 }
 
 #[test]
+fn a_directory_in_which_something_else_lies_is_not_written_between() {
+    let program = latency("127.0.0.1:1").args(["--out", "notes"]);
+    let place = program.directory().join("notes");
+    std::fs::create_dir(&place).unwrap();
+    std::fs::write(place.join("mine"), "").unwrap();
+    let ended = program.run();
+    assert_eq!(std::fs::read_dir(ended.path("notes")).unwrap().count(), 1);
+    assert_says!(complaint(&ended), @r"
+    exit 2
+    error: notes is not empty, and what is in it is no run's
+    hint: name a directory of its own, such as --out runs/NAME: it is made if it is not there
+    ");
+}
+
+#[test]
 fn a_file_where_a_directory_belongs() {
     let program = latency("127.0.0.1:1").args(["--out", "notes"]);
     std::fs::write(program.directory().join("notes"), "mine").unwrap();

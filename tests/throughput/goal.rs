@@ -25,7 +25,9 @@ fn a_goal_that_a_delay_makes_impossible_holds_at_no_rate_and_a_search_that_was_s
 
     let run = stopped.path("run");
     let program = Program::new(["throughput".as_ref(), "--resume".as_ref(), run.as_os_str()]);
-    let document = program.args(["--output", "json"]).run().json();
+    let ended = program.args(["--output", "json"]).run();
+    assert_eq!(ended.code(), Some(1), "no rate holds the goal: {}", ended.stderr);
+    let document = ended.json();
     assert_eq!(document["run"]["resumed"].as_array().unwrap().len(), 1);
     let search = &document["steps"][0]["search"];
     assert_eq!(search["bounded_by"], "nothing_holds", "{search:#}");

@@ -200,3 +200,20 @@ fn each_trial_has_an_order_of_its_own_unless_it_is_told_which() {
     assert_eq!(told, 42);
     assert!(origin.contains("--seed"), "{origin}");
 }
+
+#[test]
+fn a_trial_from_flags_holds_its_users_conditions_and_tells_continuous_integration() {
+    let sink = sink();
+    let program =
+        Program::new(["trial", "latency", "--rate", "100", "--vs", "linger.ms=5", "--count", "100"]);
+    let directory = program.directory().to_owned();
+    let ended = apart(program, &directory)
+        .args(["--pairs", "6", "--warm-up", "200ms", "--out", "run", "--bootstrap", &sink.bootstrap()])
+        .args(["--fail-on", "worse", "--fail-if", "p50>1us", "--junit", "plumb.xml"])
+        .run();
+    assert_eq!(ended.code(), Some(1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("fail-if p50>1us: FAILED"), "{}", ended.stderr);
+    let xml = std::fs::read_to_string(ended.path("plumb.xml")).unwrap();
+    assert!(xml.contains("<failure message=\"p50&#62;1us is met: "), "{xml}");
+    assert!(xml.contains("linger.ms=5\" name=\"trial\">"), "{xml}");
+}

@@ -124,7 +124,7 @@ pub(crate) struct ConditionArgs {
 /// Where a run's document goes, and how it is shown.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OutputArgs {
-    /// What to print on standard output
+    /// What to print on standard output; of a trial json is its result, and csv has every pair
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) output: OutputFormat,
     /// Directory for the run's document and report [default: runs/TIME-NAME]
@@ -345,11 +345,11 @@ pub(crate) struct LabSinkArgs {
     /// Every answer to a produce or fetch request comes this much later
     #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
     pub(crate) delay: Option<Nanos>,
-    /// Every Nth record is acknowledged and not stored: a client that counts must miss it
-    #[arg(long, value_name = "N", requires = "topic", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Every Nth record of --topic is acknowledged and not stored: a client that counts must miss it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) drop_every: Option<u64>,
-    /// Every Nth record is stored twice
-    #[arg(long, value_name = "N", requires = "topic", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Every Nth record of --topic is stored twice
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) duplicate_every: Option<u64>,
     /// Ends by itself after this time, as by Ctrl-C
     #[arg(long, value_name = "TIME", value_parser = parse_nanos)]

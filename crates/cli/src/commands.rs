@@ -24,6 +24,7 @@ use anyhow::Result;
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::finding::ValidityVerdict;
 use plumb_model::plan::Plan;
+use plumb_model::search::SearchResult;
 use plumb_report::text::Figures;
 use plumb_session::{Finished, run_dir};
 use std::path::Path;
@@ -80,8 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
 /// Runs a plan and shows the document, or shows the plan.
 fn carry_out(plan: Plan, output: &OutputArgs) -> Result<End> {
     if output.dry_run {
-        Conditions::check(&output.conditions)?;
-        return dry_run(&plan, output.output, output.out.as_deref());
+        return dry_run(&plan, output);
     }
     let stop = stop::flag()?;
     let conditions = Conditions::new(&output.conditions)?;
@@ -94,16 +94,17 @@ fn ended(finished: &Finished, output: &OutputArgs, conditions: Conditions) -> Re
     let handed_over = handed_over::write(finished)?;
     show(&finished.document, output.output)?;
     handed_over.say();
-    let passes = conditions.hold(&finished.document)?;
+    let passes = conditions.hold(&finished.document, &[])?;
     Ok(end_of(&finished.document).unless(passes))
 }
 
 /// Shows a plan.
-fn dry_run(plan: &Plan, format: OutputFormat, out: Option<&Path>) -> Result<End> {
+fn dry_run(plan: &Plan, output: &OutputArgs) -> Result<End> {
     // What a run would refuse is refused here too.
+    Conditions::check(&output.conditions)?;
     plumb_session::check(plan)?;
-    out.map_or(Ok(()), run_dir::refuse_taken)?;
-    match format {
+    output.out.as_deref().map_or(Ok(()), run_dir::refuse_taken)?;
+    match output.output {
         OutputFormat::Json => printer::out(&format!("{}\n", serde_json::to_string_pretty(plan)?)),
         OutputFormat::Text | OutputFormat::Csv => {
             printer::out(&plumb_report::plan_text::render(plan, printer::style()));
@@ -132,9 +133,16 @@ fn show(document: &RunDocument, format: OutputFormat) -> Result<()> {
 }
 
 fn end_of(document: &RunDocument) -> End {
-    match (&document.run.state, document.validity.verdict) {
-        (RunState::Interrupted, _) => End::Interrupted,
-        (_, ValidityVerdict::Invalid) => End::Found,
-        _ => End::Done,
+    match &document.run.state {
+        RunState::Interrupted => End::Interrupted,
+        _ => end_of_figures(document),
     }
+}
+
+/// The end that the figures alone make: well unless they are not fit for use, or a search has no answer.
+fn end_of_figures(document: &RunDocument) -> End {
+    let unanswered = |search: &SearchResult| search.bounded_by.is_some() && search.rate_low_per_s.is_none();
+    let mut searches = document.steps.iter().filter_map(|step| step.search.as_ref());
+    let invalid = document.validity.verdict == ValidityVerdict::Invalid;
+    if invalid || searches.any(unanswered) { End::Found } else { End::Done }
 }

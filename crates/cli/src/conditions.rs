@@ -3,23 +3,28 @@
 use crate::args::ConditionArgs;
 use crate::errors::UsageError;
 use crate::printer;
+use crate::whole_file::WholeFile;
 use anyhow::{Context, Result};
-use fs_err::File;
 use plumb_model::condition::{Answer, ConditionResult};
 use plumb_model::document::RunDocument;
-use std::io::Write;
+use plumb_report::junit::ArmCase;
 use std::path::Path;
 
 /// What is to be held against a run, with its file open before anything runs: hours of measuring must not end in a
 /// directory that is not there.
 pub(crate) struct Conditions<'a> {
     arguments: &'a ConditionArgs,
-    junit: Option<File>,
+    junit: Option<WholeFile>,
 }
 
 impl<'a> Conditions<'a> {
     pub(crate) fn new(arguments: &'a ConditionArgs) -> Result<Self> {
-        let create = |path| File::create(path).context("cannot write the JUnit file");
+        let create = |path| -> std::io::Result<WholeFile> {
+            let file = WholeFile::create(path)?;
+            file.remove_earlier()?;
+            Ok(file)
+        };
+        let create = |path| create(path).context("cannot write the JUnit file");
         Ok(Conditions { arguments, junit: arguments.junit.as_deref().map(create).transpose()? })
     }
 
@@ -37,15 +42,15 @@ impl<'a> Conditions<'a> {
         Ok(())
     }
 
-    /// Says which conditions are met, and writes the file. Whether the run passes.
-    pub(crate) fn hold(self, document: &RunDocument) -> Result<bool> {
+    /// Says which conditions are met, and writes the file, with the verdicts on a trial's arms. Whether the conditions pass.
+    pub(crate) fn hold(self, document: &RunDocument, arms: &[ArmCase]) -> Result<bool> {
         let results = plumb_judge::condition::check(document, &self.arguments.fail_if);
         for result in &results {
             printer::note(&sentence(result));
         }
-        if let Some(mut file) = self.junit {
-            let text = plumb_report::junit::render(document, &results)?;
-            file.write_all(text.as_bytes()).context("cannot write the JUnit file")?;
+        if let Some(file) = self.junit {
+            let text = plumb_report::junit::render(document, &results, arms)?;
+            file.finish(&text).context("cannot write the JUnit file")?;
         }
         Ok(results.iter().all(|result| result.answer == Answer::NotMet))
     }

@@ -1,5 +1,6 @@
 //! Writes what an experiment hands over: a directory of files for each winner.
 
+use crate::whole_file;
 use plumb_model::document::RunDocument;
 use plumb_report::install::{Install, installs};
 use plumb_session::run_dir::{RunDirError, file_name};
@@ -32,7 +33,7 @@ fn write_one(place: &Path, install: &Install) -> std::io::Result<()> {
         if let Some(parent) = path.parent() {
             fs_err::create_dir_all(parent)?;
         }
-        fs_err::write(&path, &file.text)?;
+        whole_file::write(&path, &file.text)?;
         if file.executable {
             fs_err::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
         }

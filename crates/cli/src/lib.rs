@@ -20,6 +20,7 @@ mod result_dir;
 mod scenario_file;
 pub mod schema;
 mod stop;
+mod whole_file;
 
 use clap::FromArgMatches;
 use std::process::ExitCode;

@@ -242,7 +242,9 @@ fn height() -> usize {
 pub(crate) fn duration(seconds: f64) -> String {
     let seconds = seconds.round() as u64;
     match seconds {
-        0..=99 => format!("{seconds} s"),
-        _ => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{} h {:02} min", seconds / 3_600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
     }
 }

@@ -3,7 +3,7 @@
 //! A run's directory is `plumb_session::run_dir`; the page has the same name in all of them, and `plumb report` opens any.
 
 use crate::errors::UsageError;
-use crate::printer;
+use crate::{printer, whole_file};
 use anyhow::{Context, Result};
 use plumb_judge::capacity::Sizing;
 use plumb_model::fleet::FleetResult;
@@ -96,9 +96,9 @@ pub(crate) fn refuse_taken(directory: &Path, further: &[&str]) -> Result<(), Usa
 /// Writes document and page, and says where the page is.
 pub(crate) fn write(directory: &Path, kind: ResultKind, shown: &Shown) -> Result<()> {
     fs_err::create_dir_all(directory).context("cannot make the directory of --out")?;
-    fs_err::write(directory.join(kind.document()), &shown.json)?;
+    whole_file::write(&directory.join(kind.document()), &shown.json)?;
     let page = directory.join(PAGE);
-    fs_err::write(&page, &shown.page)?;
+    whole_file::write(&page, &shown.page)?;
     printer::remark(&format!("report: {}", page.display()));
     Ok(())
 }

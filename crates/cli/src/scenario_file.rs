@@ -60,6 +60,9 @@ fn reworded(path: &str, message: &str) -> String {
     for (rust, plain) in TYPES {
         text = text.replace(&format!("expected {rust}"), &format!("expected {plain}"));
     }
+    text = text
+        .replace("non-finite float ", "")
+        .replace(" rejected by the configured policy", " is no finite number");
     if let Some((before, rest)) = text.split_once("duplicate mapping key: ")
         && let Some((key, after)) = rest.split_once(", set DuplicateKeyPolicy in Options if acceptable")
     {
@@ -204,6 +207,13 @@ setups:
         let message = parse("a.yaml", "name: a\nname: b\n").unwrap_err().to_string();
         assert!(message.starts_with("a.yaml:2:1: `name` is written twice\n"), "{message}");
         assert!(!message.contains("Options") && !message.contains("duplicate"), "{message}");
+    }
+
+    #[test]
+    fn a_number_that_is_not_finite_is_said_so_in_plain_words() {
+        let message = parse("a.yaml", "name: x\nload:\n  rate: .nan\n").unwrap_err().to_string();
+        assert!(message.contains("`.nan` is no finite number"), "{message}");
+        assert!(!message.contains("policy") && !message.contains("float"), "{message}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! five rounds of twenty seconds, one setup with `linger.ms` 0 and one with 5.
 
 pub(crate) mod rates;
+pub(crate) mod searched;
 
 use crate::{Judgement, judge};
 use plumb_model::document::{

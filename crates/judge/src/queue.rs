@@ -4,7 +4,7 @@
 //! client's buffer or on its way. So a client that lets its sender wait does not hide it.
 
 use crate::comparison::level;
-use crate::figure::{digits_of_rate, quoted};
+use crate::figure::{count, digits_of_rate, list, quoted};
 use crate::setup::{Setup, by_block};
 use plumb_model::document::RunDocument;
 use plumb_model::observation::{Interval, IntervalMethod};
@@ -151,60 +151,106 @@ fn limits(setup: &Setup, load: &LoadPlan, growth_per_s: f64) -> Vec<QueueLimit> 
     soonest.into_iter().chain([java]).collect()
 }
 
-/// The one sentence about all queues: at the lowest rate at which one setup's queue grows and another's does not, both; else what
-/// they have in common.
+/// Most rates that the sentence about queues tells one by one (ours).
+const RATES_TOLD_MAX: usize = 3;
+
+/// A setup with its queue.
+struct Held<'a> {
+    setup: Setup<'a>,
+    queue: &'a QueueResult,
+}
+
+/// The one sentence about all queues: at each rate at which not all of them keep up, which grow, by how much, and which do not.
+/// None where no queue grows for certain or in some blocks, and not all of them keep up.
 pub(crate) fn sentence(document: &RunDocument, queues: &[QueueResult]) -> Option<String> {
-    let setups: Vec<(Setup, &QueueResult)> = Setup::all(document)
-        .filter_map(|setup| Some((setup, queues.iter().find(|queue| queue.step == setup.name())?)))
+    let mut all: Vec<Held> = Setup::all(document)
+        .filter_map(|setup| {
+            let queue = queues.iter().find(|queue| queue.step == setup.name())?;
+            Some(Held { setup, queue })
+        })
         .collect();
-    let mut growing: Vec<&(Setup, &QueueResult)> =
-        setups.iter().filter(|(_, queue)| queue.course == QueueCourse::Grows).collect();
-    growing.sort_by(|a, b| a.1.asked_per_s.total_cmp(&b.1.asked_per_s));
-    for (setup, queue) in &growing {
-        let keeps_up =
-            setups.iter().find(|(other, it)| it.course == QueueCourse::KeepsUp && other.same_offer(setup));
-        if let Some((other, _)) = keeps_up {
-            return Some(format!(
-                "{} the queue grows by {} at {} msg/s; {} it does not grow.",
-                capital(&way(setup, other)),
-                growth(queue),
-                digits_of_rate(queue.asked_per_s),
-                way(other, setup)
-            ));
-        }
+    all.sort_by(|a, b| a.queue.asked_per_s.total_cmp(&b.queue.asked_per_s));
+    if all.iter().all(|held| held.queue.course == QueueCourse::KeepsUp) {
+        let most = all.last()?.queue.asked_per_s;
+        return Some(format!("No queue was seen to grow, up to {} msg/s.", digits_of_rate(most)));
     }
-    if let Some((setup, queue)) = growing.first() {
-        return Some(format!(
-            "With {} the queue grows by {} at {} msg/s.",
-            quoted(setup.name()),
-            growth(queue),
-            digits_of_rate(queue.asked_per_s)
-        ));
-    }
-    if queues.iter().any(|queue| queue.course != QueueCourse::KeepsUp) {
+    let grow = |held: &Held| matches!(held.queue.course, QueueCourse::Grows | QueueCourse::Unclear);
+    if !all.iter().any(grow) {
         return None;
     }
-    let most = queues.iter().map(|queue| queue.asked_per_s).max_by(f64::total_cmp)?;
-    Some(format!("No queue was seen to grow, up to {} msg/s.", digits_of_rate(most)))
+    let (quiet, telling): (Vec<&[Held]>, Vec<&[Held]>) = all
+        .chunk_by(|a, b| a.setup.same_offer(&b.setup))
+        .partition(|held| held.iter().all(|held| held.queue.course == QueueCourse::KeepsUp));
+    let mut told: Vec<String> = telling.iter().take(RATES_TOLD_MAX).map(|held| at_one_rate(held)).collect();
+    if telling.len() > RATES_TOLD_MAX {
+        told.push(format!(
+            "at {} see the table",
+            count((telling.len() - RATES_TOLD_MAX) as u64, "more rate")
+        ));
+    }
+    if !quiet.is_empty() {
+        let rates: Vec<String> = quiet.iter().map(|held| digits_of_rate(held[0].queue.asked_per_s)).collect();
+        told.push(format!("at {} msg/s no queue grows", list(&rates)));
+    }
+    Some(format!("{}.", capital(&told.join("; "))))
 }
 
-/// `812 msg/s (780-845)`; of blocks that grow unlike `554 msg/s (294-1,070 in its blocks)`.
+/// `at 500 msg/s with acks=all the queue grows by 113 msg/s (98-128), and with acks=1 it does not grow`: what grows first.
+fn at_one_rate(held: &[Held]) -> String {
+    let mut ordered: Vec<&Held> = held.iter().collect();
+    ordered.sort_by_key(|held| match held.queue.course {
+        QueueCourse::Grows => 0,
+        QueueCourse::Unclear => 1,
+        QueueCourse::KeepsUp => 2,
+        QueueCourse::TooShort => 3,
+    });
+    let each: Vec<String> = ordered
+        .iter()
+        .enumerate()
+        .map(|(place, one)| {
+            let what = if place == 0 { "the queue" } else { "it" };
+            format!("{} {}", way(one, held), course_words(one.queue, what))
+        })
+        .collect();
+    let rate = held.first().map_or(0.0, |held| held.queue.asked_per_s);
+    format!("at {} msg/s {}", digits_of_rate(rate), each.join(", and "))
+}
+
+fn course_words(queue: &QueueResult, what: &str) -> String {
+    match queue.course {
+        QueueCourse::Grows => format!("{what} grows {}", growth(queue)),
+        QueueCourse::KeepsUp => format!("{what} does not grow"),
+        QueueCourse::Unclear => format!("it cannot be told whether {what} grows"),
+        QueueCourse::TooShort => format!("no block was long enough to tell whether {what} grows"),
+    }
+}
+
+/// `by 812 msg/s (780-845)`; where the interval holds 0 and yet it grows in every block, `in every block, by 294-1,070 msg/s`: the
+/// mean is then no figure to rely on.
 fn growth(queue: &QueueResult) -> String {
     let span = |low: f64, high: f64| format!("{}-{}", digits_of_rate(low), digits_of_rate(high));
-    let interval = match (&queue.growth_interval, queue.blocks_span()) {
-        (Some(it), _) if it.low > 0.0 => format!(" ({})", span(it.low, it.high)),
-        (Some(_), Some((low, high))) => format!(" ({} in its blocks)", span(low, high)),
-        _ => String::new(),
-    };
-    format!("{} msg/s{interval}", queue.growth_per_s.map(digits_of_rate).unwrap_or_default())
+    match (&queue.growth_interval, queue.blocks_span()) {
+        (Some(it), _) if it.low > 0.0 => {
+            let mean = queue.growth_per_s.map(digits_of_rate).unwrap_or_default();
+            format!("by {mean} msg/s ({})", span(it.low, it.high))
+        }
+        (_, Some((low, high))) if queue.growth_of_blocks_per_s.len() > 1 => {
+            format!("in every block, by {} msg/s", span(low, high))
+        }
+        _ => format!(
+            "by {} msg/s in its one block",
+            queue.growth_per_s.map(digits_of_rate).unwrap_or_default()
+        ),
+    }
 }
 
-/// What a setup is called beside another: its acks, where these alone tell them apart.
-fn way(setup: &Setup, other: &Setup) -> String {
-    let acks = |setup: &Setup| setup.result.durability.acks.clone();
-    match (acks(setup), setup.differences(other).as_slice()) {
+/// What a setup is called beside those of the same rate: its acks, where these alone tell two apart.
+fn way(one: &Held, all: &[Held]) -> String {
+    let other = all.iter().find(|held| held.queue.step != one.queue.step).filter(|_| all.len() == 2);
+    let differences = other.map(|other| one.setup.differences(&other.setup)).unwrap_or_default();
+    match (&one.setup.result.durability.acks, differences.as_slice()) {
         (Some(acks), [only]) if only.contains("acks:") => format!("with acks={acks}"),
-        _ => format!("with {}", quoted(setup.name())),
+        _ => format!("with {}", quoted(one.setup.name())),
     }
 }
 
@@ -253,7 +299,7 @@ mod tests {
         let sentence = &judged.summary[0];
         assert_eq!(
             sentence,
-            "With acks=all the queue grows by 30 msg/s (30-30) at 100 msg/s; with acks=1 it does not grow."
+            "At 100 msg/s with acks=all the queue grows by 30 msg/s (30-30), and with acks=1 it does not grow."
         );
         assert_eq!(judged.comparisons, [], "times that are the length of a queue are held against nothing");
     }
@@ -287,7 +333,31 @@ mod tests {
         assert_eq!(queue.course, QueueCourse::Grows, "{:?}", queue.growth_of_blocks_per_s);
         assert!(queue.growth_interval.unwrap().low < 0.0);
         assert_eq!(judged.validity.verdict, ValidityVerdict::Valid, "{:?}", judged.validity);
-        assert!(judged.summary[0].contains("msg/s (5-100 in its blocks)"), "{:?}", judged.summary);
+        assert!(judged.summary[0].contains("grows in every block, by 5-100 msg/s"), "{:?}", judged.summary);
+    }
+
+    #[test]
+    fn each_rate_is_told_with_what_grows_there_and_what_does_not() {
+        let judged = judge(&run(|_| 70));
+        let [one, all] = judged.queues.as_slice() else { panic!("{:#?}", judged.queues) };
+        let mut document = run(|_| 70);
+        let mut queues = vec![one.clone(), all.clone()];
+        // The same two setups at another rate, where nothing can be told of the one and the other keeps up.
+        for (step, course) in [(0, QueueCourse::KeepsUp), (1, QueueCourse::Unclear)] {
+            let name = format!("{step} at 250");
+            let (mut plan, mut result) = (document.plan.steps[step].clone(), document.steps[step].clone());
+            plan.name.clone_from(&name);
+            plan.load.rate_per_s = Some(250.0);
+            result.name.clone_from(&name);
+            document.plan.steps.push(plan);
+            document.steps.push(result);
+            queues.push(QueueResult { step: name, asked_per_s: 250.0, course, ..queues[step].clone() });
+        }
+        assert_eq!(
+            sentence(&document, &queues).unwrap(),
+            "At 100 msg/s with acks=all the queue grows by 30 msg/s (30-30), and with acks=1 it does not grow; at 250 \
+             msg/s with acks=all it cannot be told whether the queue grows, and with acks=1 it does not grow."
+        );
     }
 
     #[test]

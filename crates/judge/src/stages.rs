@@ -352,12 +352,19 @@ impl<'a> Path<'a> {
     fn catch_up_stage(&self) -> Stage {
         let at_most = weighted_mean(&self.step.blocks, |block| block.catch_up_at_most_ns);
         match at_most {
-            // The mean is the lower end: a consumer that reads on arrival is not behind.
-            Some(at_most) => known(
+            Some(at_most) if at_most > 0.0 => Stage {
+                low_ns: Some(0.0),
+                high_ns: Some(at_most.min(self.service)),
+                ..absent(
+                    StageName::CatchUp,
+                    "at most the time for which the record before was still to come: a consumer that reads on arrival is not behind",
+                )
+            },
+            Some(_) => known(
                 StageName::CatchUp,
-                Banded { mean: 0.0, low: 0.0, high: at_most.min(self.service) },
+                Banded::exactly(0.0),
                 Fidelity::Measured,
-                "at most the time for which the record before was still to come",
+                "the record before had always come when a record was sent",
             ),
             None => absent(StageName::CatchUp, "nothing was received"),
         }
@@ -446,10 +453,15 @@ fn unexplained(whole: f64, stages: &[Stage], step: &StepResult) -> Stage {
 /// divide it further (ours).
 const REST_SHARE_MAX: f64 = 0.20;
 
+/// A part of a remainder that is smaller than this share of it is not told as a time (ours).
+const PART_MIN: f64 = 0.01;
+
 /// What of a large remainder was before the acknowledgement and what after it, where stages in between are not known.
 fn divided(whole: f64, rest: f64, stages: &[Stage], step: &StepResult) -> Option<String> {
     let confirmed = step.durability.acks.as_deref() != Some("0");
-    let unknown = stages.iter().any(|stage| stage.mean_ns.is_none());
+    // Neither metrics nor append times would tell how long a consumer was behind.
+    let told_elsewhere = |stage: &&Stage| stage.stage != StageName::CatchUp;
+    let unknown = stages.iter().filter(told_elsewhere).any(|stage| stage.mean_ns.is_none());
     if !confirmed || !unknown || rest < REST_SHARE_MAX * whole {
         return None;
     }
@@ -458,11 +470,13 @@ fn divided(whole: f64, rest: f64, stages: &[Stage], step: &StepResult) -> Option
     let known = stages.iter().filter(|stage| before.contains(&stage.stage)).filter_map(|stage| stage.mean_ns);
     let until = (acknowledged - known.sum::<f64>()).clamp(0.0, rest);
     let after = rest - until;
+    let (some_until, some_after) = (until >= PART_MIN * rest, after >= PART_MIN * rest);
     let trips = match step.producer_statistics.rtt_mean_ns {
-        Some(rtt) if until > 0.0 => format!(" (round trips of requests took {} in the mean)", time(rtt)),
+        Some(rtt) if some_until => format!(" (round trips of requests took {} in the mean)", time(rtt)),
         _ => String::new(),
     };
-    let parts = match (until > 0.0, after > 0.0) {
+    let nearly = if until.min(after) < 1.0 { "all" } else { "nearly all" };
+    let parts = match (some_until, some_after) {
         (true, true) => {
             format!(
                 "{} of it were until the acknowledgement{trips} and {} after it",
@@ -470,8 +484,8 @@ fn divided(whole: f64, rest: f64, stages: &[Stage], step: &StepResult) -> Option
                 time(after)
             )
         }
-        (true, false) => format!("all of it was until the acknowledgement{trips}"),
-        (false, _) => "all of it was after the acknowledgement".to_owned(),
+        (true, false) => format!("{nearly} of it was until the acknowledgement{trips}"),
+        (false, _) => format!("{nearly} of it was after the acknowledgement"),
     };
     Some(format!(
         "by the client's own stamps {parts}; the brokers' request metrics, or a topic with append times \
@@ -761,5 +775,27 @@ mod tests {
         ];
         tighten(423e6, &mut stages);
         assert_eq!((stages[1].mean_ns, stages[1].low_ns, stages[1].high_ns), (None, Some(0.0), Some(418e6)));
+    }
+
+    #[test]
+    fn of_a_time_to_catch_up_of_which_only_bounds_are_known_there_is_no_mean() {
+        let mut step = step();
+        step.blocks[0].catch_up_at_most_ns = Some(300_000.0);
+        let stages = stages(&step, Some(true));
+        let catch_up = find(&stages, StageName::CatchUp);
+        assert_eq!((catch_up.mean_ns, catch_up.fidelity), (None, None));
+        assert_eq!((catch_up.low_ns, catch_up.high_ns), (Some(0.0), Some(300_000.0)));
+    }
+
+    #[test]
+    fn a_part_of_the_remainder_that_is_next_to_nothing_is_no_time() {
+        let mut step = step();
+        step.latency.acknowledge_service.mean_ns = Some(1e6);
+        let stages = [
+            known(StageName::Produce, Banded::exactly(1e6 - 0.001), Fidelity::Measured, ""),
+            absent(StageName::Publish, ""),
+        ];
+        let told = divided(10e6, 9e6 + 0.001, &stages, &step).unwrap();
+        assert!(told.contains("all of it was after the acknowledgement") && !told.contains(" ns"), "{told}");
     }
 }

@@ -137,20 +137,34 @@ fn latencies(setup: &Setup) -> BTreeMap<u32, Vec<(u32, f64)>> {
     })
 }
 
-/// Messages of each second, in logarithms.
+/// What a row tells of the rate of its second.
+struct Moved {
+    measured: bool,
+    messages: u64,
+}
+
+/// Messages of each measured second, in logarithms; what of the warm-up came late in one of them is part of its rate.
 fn rates(setup: &Setup) -> BTreeMap<u32, Vec<(u32, f64)>> {
     let receives = setup.is_for_receiving();
-    let mut blocks = by_block(setup.result, |row| {
-        let messages = if receives { row.received } else { row.acked };
+    let rows_of_blocks = by_block(setup.result, |row| {
         let under_way = receives || row.sent > 0;
-        (!row.warm_up && under_way && messages > 0).then(|| (messages as f64).ln())
+        let messages = if receives { row.received } else { row.acked };
+        Some(Moved { measured: !row.warm_up && under_way, messages })
     });
-    for rows in blocks.values_mut() {
+    let levels = rows_of_blocks.into_iter().map(|(block, rows)| {
+        let seconds =
+            rows.chunk_by(|a, b| a.0 == b.0).filter(|rows| rows.iter().any(|(_, row)| row.measured));
+        let mut levels: Vec<(u32, f64)> = seconds
+            .map(|rows| (rows[0].0, rows.iter().map(|(_, row)| row.messages).sum::<u64>()))
+            .filter(|(_, messages)| *messages > 0)
+            .map(|(second, messages)| (second, (messages as f64).ln()))
+            .collect();
         // The second in which the block ends is cut short.
-        rows.pop();
-        fill_silence(rows);
-    }
-    blocks
+        levels.pop();
+        fill_silence(&mut levels);
+        (block, levels)
+    });
+    levels.collect()
 }
 
 /// Seconds in which nothing came have no row: they are the slowest of all.
@@ -182,11 +196,29 @@ fn mean_of_blocks(blocks: &BTreeMap<u32, Vec<(u32, f64)>>) -> Vec<(u32, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plumb_model::document::StepResult;
+    use plumb_model::observation::SecondRow;
 
     #[test]
     fn seconds_in_which_nothing_came_are_the_slowest_and_not_left_out() {
         let mut rows = vec![(3, 9.0), (4, 9.1), (7, 9.0)];
         fill_silence(&mut rows);
         assert_eq!(rows, [(3, 9.0), (4, 9.1), (5, 0.0), (6, 0.0), (7, 9.0)]);
+    }
+
+    #[test]
+    fn what_of_the_warm_up_came_late_is_part_of_the_rate_of_its_second() {
+        let row =
+            |second, warm_up, sent, acked| SecondRow { second, warm_up, sent, acked, ..SecondRow::default() };
+        let series = vec![
+            row(0, true, 10, 9),
+            row(1, false, 10, 9),
+            row(1, true, 0, 1),
+            row(2, false, 10, 10),
+            row(3, false, 10, 10),
+        ];
+        let result = StepResult { series, ..StepResult::default() };
+        let level = 10.0_f64.ln();
+        assert_eq!(rates(&Setup { result: &result, plan: None })[&0], [(1, level), (2, level)]);
     }
 }

@@ -4,9 +4,10 @@
 //! worst; what differs beyond the noise, what does not, and what bounds it.
 
 mod rates;
+mod searches;
 
 use crate::comparison::{is_of_means, is_of_p99s, is_of_rates};
-use crate::figure::{count, quoted, time, time_interval};
+use crate::figure::{count, messages_per_s, quoted, time, time_interval};
 use crate::queue;
 use crate::rule::Case;
 use crate::setup::Setup;
@@ -14,18 +15,41 @@ use plumb_model::finding::{Comparison, ComparisonVerdict, Finding, Severity, Val
 
 const SENTENCES_MAX: usize = 3;
 
+/// A ratio from which on what could have been seen is no difference that anybody looks for (ours).
+const DETECTABLE_MAX: f64 = 10.0;
+
 /// Reasons that qualify every figure and so come first.
 const CAVEATS: [&str; 2] = ["unequal-durability", "unconfirmed"];
 
 /// Claims that say what bounds the latency, the most telling first.
 const BOUNDS: [&str; 2] = ["linger-explains-difference", "linger-bound"];
 
+/// Reasons for which no latency of their setup is told: it depends on the run's length, or is of messages that are not all there, or of
+/// times that are wrong.
+const VOID_LATENCIES: [&str; 4] =
+    ["saturated", "counts-do-not-add-up", "negative-latency", "histogram-overflow"];
+
+/// Reasons for which no rate of their setup is told.
+const VOID_RATES: [&str; 1] = ["counts-do-not-add-up"];
+
 pub(crate) fn summary(case: &Case, validity: &Validity, findings: &[Finding]) -> Vec<String> {
-    let bound = BOUNDS.iter().find_map(|id| findings.iter().find(|finding| finding.id == *id));
-    let bound = joined([bound.map(|finding| finding.claim.clone()), rates::bound(case, findings)]);
+    let bound = BOUNDS.iter().find_map(|id| {
+        let is_void = |step: &str| voided(validity, &VOID_LATENCIES, step);
+        // One that is of several setups holds while any of them does.
+        let void = |finding: &&Finding| match finding.step.as_deref() {
+            Some(step) => is_void(step),
+            None => case.setups().all(|setup| is_void(setup.name())),
+        };
+        findings.iter().filter(|finding| !void(finding)).find(|finding| finding.id == *id)
+    });
+    let any_rate = case.setups().any(|setup| !voided(validity, &VOID_RATES, setup.name()));
+    let rate_bound = rates::bound(case, findings).filter(|_| any_rate);
+    let bound = joined([bound.map(|finding| finding.claim.clone()), rate_bound]);
     let queue = queue::sentence(case.document, case.queues);
-    let figures = joined([queue, joined([figures(case, validity), rates::figures(case)])]);
-    let differences = joined([differences(case), rates::differences(case.sweeps)]);
+    let latencies = joined([figures(case, validity), backlog(case, validity)]);
+    let figures = searches::sentence(case)
+        .or_else(|| joined([queue, joined([latencies, rates::figures(case, validity)])]));
+    let differences = joined([differences(case, validity), rates::differences(case.sweeps)]);
     let opening = opening(validity);
     // The bound explains the difference: without room for a sentence of its own, it joins that one.
     let room = opening.is_none() || figures.is_none() || differences.is_none();
@@ -72,18 +96,9 @@ fn caveat(validity: &Validity) -> Option<String> {
 
 /// Mean and p99 of the best and the worst setup, or of the only one.
 fn figures(case: &Case, validity: &Validity) -> Option<String> {
-    // A setup that the path did not keep up with has no latency that means anything.
-    let voided = |setup: &Setup| {
-        let mut reasons = validity.reasons.iter();
-        reasons.any(|reason| {
-            reason.severity == Severity::Invalid
-                && reason.id == "saturated"
-                && reason.step.as_deref() == Some(setup.name())
-        })
-    };
     let mut setups: Vec<(Setup, f64)> = case
         .setups()
-        .filter(|setup| setup.has_latency() && !voided(setup))
+        .filter(|setup| setup.has_latency() && !voided(validity, &VOID_LATENCIES, setup.name()))
         .filter_map(|setup| Some((setup, setup.mean_ns()?)))
         .collect();
     setups.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -113,13 +128,45 @@ fn figures(case: &Case, validity: &Validity) -> Option<String> {
     ))
 }
 
+/// How long the backlog of the only setup that drained one at a rate took.
+fn backlog(case: &Case, validity: &Validity) -> Option<String> {
+    let drains = |setup: &Setup| {
+        setup.drains_a_backlog() && setup.has_latency() && !voided(validity, &VOID_RATES, setup.name())
+    };
+    let mut drained = case.setups().filter(drains);
+    let (Some(setup), None) = (drained.next(), drained.next()) else { return None };
+    let throughput = &setup.result.throughput;
+    let drain = time(throughput.drain_s? * 1e9);
+    let rate = throughput.received_per_s.map(|rate| format!(", {} received", messages_per_s(rate)));
+    Some(format!(
+        "The backlog of {} was drained in {drain}{}.",
+        quoted(setup.name()),
+        rate.unwrap_or_default()
+    ))
+}
+
+/// Whether one of these reasons makes the step invalid.
+fn voided(validity: &Validity, by: &[&str], step: &str) -> bool {
+    validity.reasons.iter().any(|reason| {
+        reason.severity == Severity::Invalid
+            && by.contains(&reason.id.as_str())
+            && reason.step.as_deref() == Some(step)
+    })
+}
+
 fn is_between(pair: &Comparison, one: &Setup, other: &Setup) -> bool {
     let names = [one.name(), other.name()];
     names.contains(&pair.a.as_str()) && names.contains(&pair.b.as_str())
 }
 
 fn way(setup: &Setup) -> &'static str {
-    if setup.consumes() { "End to end" } else { "To the acknowledgement" }
+    if setup.drains_a_backlog() {
+        "End to end, with the wait in a backlog that was drained"
+    } else if setup.consumes() {
+        "End to end"
+    } else {
+        "To the acknowledgement"
+    }
 }
 
 /// `0.70 ms in the mean (0.68-0.72 ms), p99 1.20 ms`.
@@ -135,9 +182,13 @@ fn latency(setup: &Setup) -> Option<String> {
 }
 
 /// How many pairs differ by more than the noise, and how many do not.
-fn differences(case: &Case) -> Option<String> {
+fn differences(case: &Case, validity: &Validity) -> Option<String> {
+    let void = |pair: &Comparison| {
+        let by: &[&str] = if is_of_rates(pair) { &VOID_RATES } else { &VOID_LATENCIES };
+        voided(validity, by, &pair.a) || voided(validity, by, &pair.b)
+    };
     let of = |verdict: ComparisonVerdict, metric: fn(&Comparison) -> bool| -> Vec<&Comparison> {
-        let all = case.comparisons.iter();
+        let all = case.comparisons.iter().filter(|comparison| !void(comparison));
         all.filter(|comparison| comparison.verdict == verdict && metric(comparison)).collect()
     };
     let differ = of(ComparisonVerdict::Differs, is_of_means);
@@ -158,6 +209,9 @@ fn differences(case: &Case) -> Option<String> {
     let limit =
         equal.iter().filter_map(|comparison| comparison.smallest_detectable_ratio).fold(1.0, f64::max);
     let limit = match limit {
+        l if l >= DETECTABLE_MAX => {
+            " (with so few blocks that differ so much, a difference of any size could have hidden)".to_owned()
+        }
         l if l >= 2.0 => format!(" (a factor of {l:.1} could have hidden)"),
         l if l > 1.0 => format!(" (a difference of {:.0} % could have hidden)", (l - 1.0) * 100.0),
         _ => String::new(),

@@ -8,6 +8,8 @@ use crate::{About, judge, page, probe_registry, registry};
 use plumb_model::document::{RunDocument, RunState, StepResult};
 use plumb_model::finding::{ComparisonVerdict, Severity, ValidityVerdict};
 use plumb_model::observation::Distribution;
+use plumb_model::plan::Mode;
+use plumb_model::units::Bytes;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -202,6 +204,27 @@ fn the_summary_gives_no_latency_of_a_setup_that_the_path_did_not_keep_up_with() 
     assert_eq!(saturated.map(|reason| reason.severity), Some(Severity::Invalid), "{:?}", judged.validity);
     let summary = judged.summary.join(" ");
     assert!(!summary.contains("slowest") && !summary.contains("the highest with"), "{summary}");
+}
+
+#[test]
+fn the_summary_goes_on_with_no_figure_of_setups_whose_counts_do_not_add_up() {
+    let mut document = healthy();
+    for step in &mut document.steps {
+        step.accounting.corrupt = 1;
+    }
+    let summary = judge(&document).summary;
+    assert_eq!(summary.len(), 1, "{summary:#?}");
+    assert!(summary[0].contains("no figure of this step can be trusted"), "{summary:#?}");
+}
+
+#[test]
+fn the_summary_says_that_a_latency_is_of_draining_a_backlog_and_how_long_that_took() {
+    let mut document = healthy();
+    document.plan.steps[0].load.mode = Mode::Backlog(Bytes(1_000_000));
+    document.steps[0].throughput.drain_s = Some(0.5);
+    let summary = judge(&document).summary.join(" ");
+    assert!(summary.contains("with the wait in a backlog that was drained"), "{summary}");
+    assert!(summary.contains("the backlog of \"low latency\" was drained in 500 ms"), "{summary}");
 }
 
 #[test]

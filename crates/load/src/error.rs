@@ -184,6 +184,9 @@ impl HasFault for LoadError {
                 "load.payload.file names the file whose bytes the messages carry"
             }
             LoadError::Refused { reason, .. } => return refusal_hint(reason).map(Cow::from),
+            LoadError::NotReady { reason, .. } if reason.contains(DELETED) => {
+                "let the deleting end first, or leave the topic out, and one is made for the run"
+            }
             LoadError::NotReady { .. } => "does the topic have a leader and enough in-sync replicas?",
             _ => return None,
         };
@@ -195,9 +198,16 @@ impl HasFault for LoadError {
     }
 }
 
+/// The words of a [`LoadError::NotReady`] whose record was deleted before it was read.
+pub(crate) const DELETED: &str = "records of it are being deleted";
+
 /// The next step for an error code of the broker.
 fn refusal_hint(reason: &str) -> Option<&'static str> {
     let hints = [
+        (
+            "INVALID_RECORD",
+            "is the topic compacted (cleanup.policy=compact)? It takes records with keys only: load.keys in a scenario gives them keys",
+        ),
         (
             "TOPIC_EXCEPTION",
             "a topic's name has letters, digits, dots, underscores and hyphens, at most 249 of them",
@@ -221,4 +231,32 @@ fn refusal_hint(reason: &str) -> Option<&'static str> {
         ),
     ];
     hints.into_iter().find(|(code, _)| reason.contains(code)).map(|(_, hint)| hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hint(error: &LoadError) -> String {
+        error.hint().map(Cow::into_owned).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_record_that_was_deleted_before_it_was_read_is_no_question_of_leaders() {
+        let not_ready = |reason: String| LoadError::NotReady {
+            topic: "t".to_owned(),
+            partition: 0,
+            waited_s: 30,
+            reason,
+        };
+        assert!(hint(&not_ready(format!(": {DELETED}: ..."))).contains("let the deleting end"));
+        assert!(hint(&not_ready(String::new())).contains("leader"));
+    }
+
+    #[test]
+    fn a_record_that_a_compacted_topic_refuses_is_told_that_it_needs_a_key() {
+        let reason = "Broker: Broker failed to validate record (INVALID_RECORD)".to_owned();
+        let refused = LoadError::Refused { operation: "send to t".to_owned(), reason };
+        assert!(hint(&refused).contains("load.keys"), "{}", hint(&refused));
+    }
 }

@@ -27,6 +27,7 @@ pub mod resolve;
 pub mod scenario;
 pub mod scenario_settings;
 pub mod search;
+pub mod secret;
 pub mod sweep;
 pub mod trial;
 pub mod units;

@@ -2,6 +2,7 @@
 
 mod labs;
 mod load;
+mod own_rate;
 
 pub use labs::heap_mib;
 pub use load::{Keys, Length, LoadPlan, Mode, Payload, Purpose, RateStep, Schedule, SizePlan, WeightedSize};

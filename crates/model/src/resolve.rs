@@ -13,6 +13,7 @@ mod log_dirs;
 mod log_dirs_used;
 mod pace;
 mod properties;
+mod secrets;
 mod sweep;
 mod topic;
 mod topic_configs;
@@ -46,6 +47,7 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
     let setups = arms.unwrap_or_else(|| written_setups(scenario));
     let mut own_clusters = trial::clusters(scenario, &cluster, &mut trail)?;
     own_clusters.resize(setups.len(), None);
+    sweep::refuse_too_many(scenario, &setups)?;
     let mut steps = Vec::new();
     for (index, setup) in setups.iter().enumerate() {
         let mut variants = sweep::variants(scenario, setup, index);
@@ -109,6 +111,11 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
             None => default_blocks(&steps),
         }),
     };
+    // Each block follows the schedule from its beginning.
+    for load in steps.iter_mut().map(|step| &mut step.load).filter(|load| load.rate_per_s.is_some()) {
+        let own = load.schedule.own_rate_per_s(load.length.part_of(blocks));
+        load.rate_per_s = own.or(load.rate_per_s);
+    }
     if steps.iter().any(|step| step.load.saturating()) {
         let labs = steps.iter_mut().filter_map(|step| step.cluster.as_mut());
         labs.chain([&mut cluster]).for_each(|lab| cluster::make_quick_to_delete(lab, &mut trail.origins));
@@ -129,7 +136,9 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
         origins: trail.origins,
     };
     bounds::check(&plan)?;
+    secrets::check(&plan)?;
     log_dirs::check(&plan)?;
+    bounds::check_replicas(&plan)?;
     trial::check(&plan)?;
     Ok(plan)
 }
@@ -195,7 +204,8 @@ fn check_names(steps: &[StepPlan], is_trial: bool) -> Result<(), ResolveError> {
         count: if is_reference { "the reference and an arm are both" } else { "two arms are" },
         hint: match is_reference {
             true => {
-                "an arm differs from the reference, which runs once more by itself to show the noise: leave the arm out"
+                "an arm differs from the reference, which runs once more by itself to show the noise; what equal arms show, plumb \
+                 trial power measures"
             }
             false => "each needs a name of its own; leave one out if they are the same",
         },

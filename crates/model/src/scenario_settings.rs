@@ -65,7 +65,7 @@ fn every_setting(load: &LoadPlan) -> Vec<(&'static str, Value)> {
         until_device,
     } = load;
     // Steps and ramps have rates of their own.
-    let rate = rate_per_s.filter(|_| schedule.own_rate_per_s().is_none());
+    let rate = rate_per_s.filter(|_| !schedule.has_own_rate());
     let size = match size {
         SizePlan::Fixed(size) => as_json(size),
         SizePlan::Mix(mix) => json!({ "mix": mix }),
@@ -147,7 +147,7 @@ mod tests {
             LoadPlan { schedule: Schedule::Poisson, ..plain() },
             LoadPlan { schedule: Schedule::Burst { messages: 10 }, ..plain() },
             LoadPlan { rate_per_s: Some(50.0), schedule: Schedule::Steps(steps), ..plain() },
-            LoadPlan { rate_per_s: Some(20.0), schedule: ramp, ..plain() },
+            LoadPlan { rate_per_s: Some(17.5), schedule: ramp, ..plain() },
             LoadPlan { mode: Mode::Produce, consumers: 0, ..saturating.clone() },
             LoadPlan { mode: Mode::Consume, ..saturating.clone() },
             LoadPlan { mode: Mode::Backlog(Bytes(10_000_000)), ..plain() },

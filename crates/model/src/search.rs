@@ -55,6 +55,11 @@ pub struct SearchTrial {
     pub quantile_ns: Option<u64>,
     /// Samples behind it.
     pub samples: u64,
+    /// Share of its time in which some thread of the generator's host waited for a processor; absent where the host does not
+    /// tell.
+    pub processor_wait_share: Option<f64>,
+    /// Share of the processors' time that the hypervisor took from that host; absent where the host does not tell.
+    pub steal_share: Option<f64>,
     /// Why it did not hold, in words; empty when it did.
     pub reasons: Vec<String>,
 }

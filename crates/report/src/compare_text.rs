@@ -146,14 +146,15 @@ fn metrics(steps: &ComparedSteps) -> Section {
     Section {
         heading: names(steps),
         meaning: format!(
-            "medians{blocks}; the interval has the spread of blocks within the runs, no drift between them"
+            "medians{blocks}; ratio of typical blocks: over all pairs of one here and one there, not that of the medians; within: its interval, \
+             with the spread of blocks within the runs, no drift between them"
         ),
         body: Body::Table {
             columns: vec![
                 Column::text("metric"),
                 Column::number("first"),
                 Column::number("second"),
-                Column::number("ratio"),
+                Column::number("ratio of blocks"),
                 Column::text("within"),
                 Column::text("p"),
                 Column::text("what can be said"),

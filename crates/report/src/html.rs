@@ -17,13 +17,14 @@ mod queue;
 mod rates;
 pub(crate) mod scale;
 mod search;
+mod seconds;
 mod stages;
 mod sweep;
 mod timeline;
 mod trial;
 mod walk;
 
-use crate::{ReportError, brokers, headline, queues, wording};
+use crate::{ReportError, backlogs, brokers, headline, queues, short_blocks, wording};
 use askama::Template;
 use cards::{Card, Reason};
 use configuration::Configuration;
@@ -59,12 +60,15 @@ pub fn render(document: &RunDocument) -> Result<String, ReportError> {
         incomplete: wording::incomplete(document),
         verdict: wording::verdict(document.validity.verdict),
         verdict_meaning: wording::verdict_meaning(document.validity.verdict),
+        not_looked_for: short_blocks::note(document),
         summary: &document.summary,
         verdict_reasons: cards::reasons(document),
         reasons: cards::view(document, &document.validity.reasons),
         findings: cards::view(document, &document.findings),
         keys: steps.iter().enumerate().map(|(index, step)| Key::new(index, step)).collect(),
         timed: !headline::timed(document).is_empty(),
+        backlogs: backlogs(document),
+        backlogs_meaning: backlogs::MEANING,
         queues: queue::view(document),
         rates: rates::table(document),
         rate_bars: rates::bars(document),
@@ -92,6 +96,18 @@ pub fn render(document: &RunDocument) -> Result<String, ReportError> {
     Ok(page.render()?)
 }
 
+/// How long backlogs took to drain; none where no setup with latencies had one.
+fn backlogs(document: &RunDocument) -> Option<Grid> {
+    let rows = backlogs::rows(document);
+    (!rows.is_empty()).then(|| Grid {
+        caption: backlogs::HEADING.to_owned(),
+        heads: std::iter::once("setup").chain(backlogs::COLUMNS).map(str::to_owned).collect(),
+        rows: rows.into_iter().map(|row| std::iter::once(row.name).chain(row.cells).collect()).collect(),
+        notes: Vec::new(),
+        numeric: true,
+    })
+}
+
 /// What the brokers' own metrics say; none where none was read.
 fn brokers(steps: &[StepResult]) -> Option<Grid> {
     let rows = brokers::rows(steps);
@@ -116,6 +132,7 @@ struct Page<'d> {
     incomplete: Option<String>,
     verdict: &'static str,
     verdict_meaning: &'static str,
+    not_looked_for: Option<String>,
     summary: &'d [String],
     /// Those of one kind once, for the verdict.
     verdict_reasons: Vec<Reason>,
@@ -124,6 +141,8 @@ struct Page<'d> {
     keys: Vec<Key>,
     /// Whether any setup has a latency.
     timed: bool,
+    backlogs: Option<Grid>,
+    backlogs_meaning: &'static str,
     queues: Option<QueueView>,
     rates: Option<RateTable>,
     rate_bars: Option<Bars>,

@@ -1,14 +1,16 @@
-//! A run as JUnit XML, for continuous integration: the verdict is a test case, and each condition on each setup is one.
+//! A run as JUnit XML, for continuous integration: the verdict is a test case, and so is each condition on each setup and the
+//! verdict on each arm of a trial.
 //!
 //! A condition that is met is a failure, one whose figure is absent an error. The dialect is the one that Jenkins, GitLab and
 //! GitHub's readers share: `testsuites`, `testsuite`, `testcase` with `failure` or `error`.
 
 use crate::text::printable;
-use crate::{ReportError, wording};
+use crate::{ReportError, trials, wording};
 use askama::Template;
 use plumb_model::condition::{Answer, ConditionResult};
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::finding::ValidityVerdict;
+use plumb_model::trial::TrialVerdict;
 
 #[derive(Template)]
 #[template(path = "junit.xml", escape = "html")]
@@ -33,11 +35,28 @@ enum Outcome {
     NotKnown(String),
 }
 
+/// The verdict on an arm of a trial, and whether it makes the command fail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArmCase {
+    /// The arm.
+    pub arm: String,
+    /// The arm that it was held against.
+    pub against: String,
+    /// The verdict on it.
+    pub verdict: TrialVerdict,
+    /// True if the command fails on that verdict.
+    pub fails: bool,
+}
+
 /// The whole file.
 ///
 /// # Errors
 /// [`ReportError`] when the template fails, which no document should cause.
-pub fn render(document: &RunDocument, conditions: &[ConditionResult]) -> Result<String, ReportError> {
+pub fn render(
+    document: &RunDocument,
+    conditions: &[ConditionResult],
+    arms: &[ArmCase],
+) -> Result<String, ReportError> {
     let run = printable(&document.run.name);
     let of_condition = |result: &ConditionResult| TestCase {
         class: format!("{run}.{}", printable(&result.setup)),
@@ -46,6 +65,7 @@ pub fn render(document: &RunDocument, conditions: &[ConditionResult]) -> Result<
     };
     let mut cases =
         vec![TestCase { class: run.clone(), name: "verdict".to_owned(), outcome: verdict(document) }];
+    cases.extend(arms.iter().map(|arm| of_arm(&run, arm)));
     cases.extend(conditions.iter().map(of_condition));
     let of_kind = |kind: fn(&Outcome) -> bool| cases.iter().filter(|case| kind(&case.outcome)).count();
     Ok(Suite {
@@ -56,6 +76,15 @@ pub fn render(document: &RunDocument, conditions: &[ConditionResult]) -> Result<
         cases,
     }
     .render()?)
+}
+
+fn of_arm(run: &str, arm: &ArmCase) -> TestCase {
+    let sentence = format!("{}, held against {}", trials::verdict(arm.verdict), printable(&arm.against));
+    TestCase {
+        class: format!("{run}.{}", printable(&arm.arm)),
+        name: "trial".to_owned(),
+        outcome: if arm.fails { Outcome::Failed(sentence) } else { Outcome::Passed(sentence) },
+    }
 }
 
 fn verdict(document: &RunDocument) -> Outcome {

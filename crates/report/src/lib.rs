@@ -11,6 +11,7 @@
 //! (why a figure is missing), `pairing` (published rows beside ours) and `wording` (the run, its end, its plan).
 
 mod absence;
+mod backlogs;
 mod brokers;
 pub mod compare_text;
 pub mod csv;
@@ -36,6 +37,7 @@ mod rates;
 pub mod rejudged;
 mod searches;
 pub mod sheet;
+mod short_blocks;
 pub mod text;
 mod trials;
 mod wording;

@@ -201,11 +201,18 @@ fn written(leaf: &Value) -> String {
     }
 }
 
-/// One of several: a directory with its name, or a word.
+/// One of several: a directory with its name, a part with its fields, or a word.
 fn item(value: &Value) -> String {
     match (&value["name"], &value["path"]) {
         (Value::String(name), Value::String(path)) => printable(&format!("{name}={path}")),
-        _ => written(value),
+        _ => match value {
+            Value::Object(fields) if !fields.is_empty() => {
+                let field =
+                    |(name, value): (&String, &Value)| format!("{}: {}", printable(name), item(value));
+                format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(", "))
+            }
+            _ => written(value),
+        },
     }
 }
 
@@ -248,5 +255,19 @@ impl Widths {
         let (name, value) = (self.name, self.value);
         let origin = paint.tone(&entry.origin, Tone::Dim);
         format!("  {:<name$}  {:<value$}  {origin}\n", entry.name, entry.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_list_of_parts_shows_what_each_part_is() {
+        let steps = json!([{"rate_per_s": 200.0, "hold": "10s"}, {"rate_per_s": 800.0, "hold": "5s"}]);
+        assert_eq!(written(&steps), "{rate_per_s: 200, hold: 10s}, {rate_per_s: 800, hold: 5s}");
+        assert_eq!(written(&json!([{"name": "nvme", "path": "/mnt"}])), "nvme=/mnt");
+        assert_eq!(written(&json!(["a", {}])), "a, none");
     }
 }

@@ -14,7 +14,8 @@ pub(crate) const MEANING: &str = "messages due and not yet acknowledged, whereve
 /// Heads of the table's columns after the setup.
 ///
 /// `served/s` is what was acknowledged while the schedule ran: what the drain adds after it is not in it.
-pub(crate) const COLUMNS: [&str; 5] = ["asked/s", "served/s", "queue", "growth/s", "longest"];
+pub(crate) const COLUMNS: [&str; 6] =
+    ["asked/s", "served/s", "queue", "growth/s", "in its blocks", "longest"];
 
 /// Whether the step is to show a queue: its times are the queue's length, and are shown nowhere as latencies.
 pub(crate) fn shows_queue(document: &RunDocument, step: &StepResult) -> bool {
@@ -66,6 +67,7 @@ pub(crate) fn cells(queue: &QueueResult) -> Vec<String> {
         served_per_s(queue).map_or_else(|| ABSENT.to_owned(), rate),
         course(queue.course).to_owned(),
         growth(queue),
+        growth_of_blocks(queue),
         count(queue.longest.round() as u64),
     ]
 }
@@ -91,18 +93,32 @@ fn course(course: QueueCourse) -> &'static str {
     }
 }
 
-/// `812 (780 to 845)`; of blocks that grow unlike `554 (294 to 1,070 in its blocks)`.
+/// The mean over the blocks with its interval: `812 (780 to 845)`, `113 (-45.3 to 271)`.
 fn growth(queue: &QueueResult) -> String {
     let Some(growth) = queue.growth_per_s else { return ABSENT.to_owned() };
-    let span = |low: f64, high: f64| format!("{} to {}", significant(low, 3), significant(high, 3));
-    let interval = match (&queue.growth_interval, queue.blocks_span()) {
-        (Some(it), _) if queue.course != QueueCourse::Grows || it.low > 0.0 => {
-            format!(" ({})", span(it.low, it.high))
-        }
-        (Some(_), Some((low, high))) => format!(" ({} in its blocks)", span(low, high)),
-        _ => String::new(),
-    };
-    significant(growth, 3) + &interval
+    let interval = queue.growth_interval.map(|it| format!(" ({})", span(it.low, it.high)));
+    significant(growth, 3) + &interval.unwrap_or_default()
+}
+
+/// The least and the greatest growth of a block: `45.4 to 172`.
+fn growth_of_blocks(queue: &QueueResult) -> String {
+    match queue.blocks_span() {
+        Some((low, high)) if queue.growth_of_blocks_per_s.len() > 1 => span(low, high),
+        _ => ABSENT.to_owned(),
+    }
+}
+
+fn span(low: f64, high: f64) -> String {
+    format!("{} to {}", significant(low, 3), significant(high, 3))
+}
+
+/// What the figures in brackets are; none where there is none.
+pub(crate) fn interval_note(document: &RunDocument) -> Option<String> {
+    let level = document.queues.iter().find_map(|queue| queue.growth_interval)?.level;
+    Some(format!(
+        "growth/s: the mean of the blocks with its {} interval, Student's t over the blocks",
+        crate::number::percent(level)
+    ))
 }
 
 /// When it would be full: a sentence for a queue that grows.
@@ -125,6 +141,24 @@ pub(crate) fn full(queue: &QueueResult) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plumb_model::observation::{Interval, IntervalMethod};
+
+    #[test]
+    fn growth_has_its_interval_though_that_holds_0_and_the_range_of_the_blocks_beside_it() {
+        let interval = Interval { low: -45.3, high: 271.1, level: 0.95, method: IntervalMethod::Blocks };
+        let queue = QueueResult {
+            step: "s".into(),
+            asked_per_s: 500.0,
+            course: QueueCourse::Grows,
+            growth_per_s: Some(112.9),
+            growth_interval: Some(interval),
+            growth_of_blocks_per_s: vec![172.0, 45.44, 121.2],
+            longest: 3545.0,
+            limits: Vec::new(),
+            levels: Vec::new(),
+        };
+        assert_eq!(cells(&queue)[3..5], ["113 (-45.3 to 271)", "45.4 to 172"]);
+    }
 
     #[test]
     fn what_was_served_is_without_what_the_drain_adds() {

@@ -3,7 +3,7 @@
 
 use crate::headline;
 use crate::number::{ABSENT, count, milliseconds, rate, significant};
-use plumb_model::document::{ReferenceRatio, ReferenceTable, RunDocument, StepResult};
+use plumb_model::document::{BlockResult, ReferenceRatio, ReferenceTable, RunDocument, StepResult};
 use plumb_model::observation::Interval;
 use plumb_model::plan::{Driver, Mode, SizePlan, StepPlan};
 use plumb_model::sweep::{NoKnee, SweepOver, SweepPlace, SweepRate, SweepResult};
@@ -35,7 +35,12 @@ const COLUMNS: [Column; 14] = [
     number("prod.", "producers", |row| row.produces().then(|| count(row.plan.load.producers.into()))),
     number("cons.", "consumers", |row| row.receives().then(|| count(row.plan.load.consumers.into()))),
     Column {
-        interval: Some(|row| half(row.step.throughput.produced_per_s, row.step.throughput.produced_interval)),
+        interval: Some(|row| {
+            let throughput = &row.step.throughput;
+            spread(throughput.produced_per_s, throughput.produced_interval, row.step, |block| {
+                block.achieved_per_s
+            })
+        }),
         ..number("produced/s", "messages acknowledged per second", |row| {
             row.step.throughput.produced_per_s.map(rate)
         })
@@ -48,7 +53,12 @@ const COLUMNS: [Column; 14] = [
         compressed.map(megabytes)
     }),
     Column {
-        interval: Some(|row| half(row.step.throughput.received_per_s, row.step.throughput.received_interval)),
+        interval: Some(|row| {
+            let throughput = &row.step.throughput;
+            spread(throughput.received_per_s, throughput.received_interval, row.step, |block| {
+                block.received_per_s
+            })
+        }),
         ..number("received/s", "messages received per second", |row| {
             row.step.throughput.received_per_s.map(rate)
         })
@@ -109,6 +119,14 @@ impl Row<'_> {
     /// Whether what it is for is receiving what was there before.
     pub(crate) fn is_for_receiving(&self) -> bool {
         matches!(self.plan.load.mode, Mode::Consume | Mode::Backlog(_))
+    }
+
+    /// Seconds from a block's first intended send to the end of its load; absent where that was not planned, or was not reached.
+    pub(crate) fn planned_end_s(&self, block: u32, planned_blocks: u32) -> Option<f64> {
+        let load = &self.plan.load;
+        let ended = self.step.blocks.iter().any(|result| result.block == block && !result.cut_short);
+        let planned_s = load.planned_s().filter(|_| ended && !self.is_for_receiving())?;
+        Some(load.warm_up.as_secs_f64() + planned_s / f64::from(planned_blocks.max(1)))
     }
 
     /// Blocks that ran to their end.
@@ -186,12 +204,20 @@ pub(crate) fn megabytes(bytes_per_s: f64) -> String {
     significant(bytes_per_s / 1e6, 3)
 }
 
-/// Half of an interval as a share of its figure: `±1.2 %`. From the whole figure on it would bound nothing from below: `>±100 %`.
-pub(crate) fn half(figure: Option<f64>, interval: Option<Interval>) -> Option<String> {
+/// Half of an interval as a share of its figure: `±1.2 %`. From the whole figure on it would bound nothing from below: then the least
+/// and the greatest of the blocks, `blocks 2,000 to 80,000`.
+fn spread(
+    figure: Option<f64>,
+    interval: Option<Interval>,
+    step: &StepResult,
+    of_block: fn(&BlockResult) -> Option<f64>,
+) -> Option<String> {
     let (figure, interval) = (figure.filter(|figure| *figure > 0.0)?, interval?);
     let share = (interval.high - interval.low) / 2.0 / figure * 100.0;
     if share >= 100.0 {
-        return Some(">±100 %".to_owned());
+        let whole = || step.blocks.iter().filter(|block| !block.cut_short).filter_map(of_block);
+        let (least, greatest) = whole().reduce(f64::min).zip(whole().reduce(f64::max))?;
+        return Some(format!("blocks {} to {}", significant(least, 3), significant(greatest, 3)));
     }
     let decimals = if share < 1.0 { 2 } else { usize::from(share < 10.0) };
     Some(format!("±{share:.decimals$} %"))
@@ -273,6 +299,7 @@ pub(crate) fn no_knee(line: &SweepResult) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plumb_model::observation::IntervalMethod;
 
     #[test]
     fn published_ratios_stand_with_their_source_and_what_to_know() {
@@ -288,5 +315,16 @@ mod tests {
         assert_eq!(shown(Vec::new()), None);
         let text = shown(vec![ratio(5.0, 5.0), ratio(12.0, 15.0)]).unwrap();
         assert_eq!(text, "published: pmem over sata: 5 times; pmem over sata: 12 to 15 times (T, S). C.");
+    }
+
+    #[test]
+    fn where_blocks_differ_by_as_much_as_the_rate_their_range_stands_for_the_interval() {
+        let block = |rate| BlockResult { achieved_per_s: Some(rate), ..BlockResult::default() };
+        let step =
+            StepResult { blocks: [2_000.0, 33_000.0, 80_000.0].map(block).into(), ..StepResult::default() };
+        let interval = |low, high| Some(Interval { low, high, level: 0.95, method: IntervalMethod::Blocks });
+        let told = |interval| spread(Some(38_000.0), interval, &step, |block| block.achieved_per_s);
+        assert_eq!(told(interval(-59_000.0, 136_000.0)).unwrap(), "blocks 2,000 to 80,000");
+        assert_eq!(told(interval(37_620.0, 38_380.0)).unwrap(), "±1.0 %");
     }
 }

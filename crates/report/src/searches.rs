@@ -1,6 +1,6 @@
 //! A search for the highest rate that holds a goal, in words.
 
-use crate::number::{count, plain, rate, time};
+use crate::number::{count, counted, plain, rate, time};
 use plumb_model::plan::{Goal, GoalLatency};
 use plumb_model::search::{SearchBound, SearchResult, SearchTrial, TrialPurpose, TrialVerdict};
 
@@ -25,12 +25,16 @@ pub(crate) fn quantile(quantile: f64) -> String {
 
 /// What was found, and why there is no more.
 pub(crate) fn outcome(search: &SearchResult) -> String {
+    let held = held(search);
     let found = match (search.rate_low_per_s, search.rate_high_per_s) {
         (Some(low), Some(high)) => {
             format!("{} messages/s were confirmed to hold it, {} not to", rate(low), rate(high))
         }
         (Some(low), None) => {
             format!("{} messages/s were confirmed to hold it, no higher rate not to", rate(low))
+        }
+        (None, _) if !held.is_empty() => {
+            format!("No rate was confirmed to hold it: {}", held.join(", "))
         }
         (None, Some(high)) => format!("No rate was confirmed to hold it; {} messages/s do not", rate(high)),
         (None, None) => "No rate was confirmed to hold it".to_owned(),
@@ -39,11 +43,26 @@ pub(crate) fn outcome(search: &SearchResult) -> String {
         Some(SearchBound::Path) => "; the path is the bound",
         Some(SearchBound::Generator) => "; the generator is the bound, so the path may hold more",
         Some(SearchBound::RateMost) => "; no higher rate can be asked for",
+        Some(SearchBound::NothingHolds) if !held.is_empty() => "; what was seen once was not seen again",
         Some(SearchBound::NothingHolds) => "; not even the lowest rate tried holds it",
         Some(SearchBound::Unsettled) => "; equal rates held it and did not, so the interval is wide",
         None => "; the search was not over",
     };
     format!("{found}{why}.")
+}
+
+/// Each rate at which any trial held, in how many of its trials, the lowest first.
+fn held(search: &SearchResult) -> Vec<String> {
+    let mut trials: Vec<&SearchTrial> = search.trials.iter().collect();
+    trials.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
+    // Rates are made by multiplying and dividing, so equal ones may differ in their last digits.
+    let rates = trials.chunk_by(|a, b| b.rate_per_s - a.rate_per_s < 1e-9 * a.rate_per_s);
+    let rates = rates.filter_map(|of_rate| {
+        let held = of_rate.iter().filter(|trial| trial.verdict == TrialVerdict::Holds).count();
+        let at = rate(of_rate.first()?.rate_per_s);
+        (held > 0).then(|| format!("{at} messages/s held in {held} of {}", counted(of_rate.len(), "trial")))
+    });
+    rates.collect()
 }
 
 /// What a trial was for.
@@ -67,4 +86,45 @@ pub(crate) fn verdict(trial: &SearchTrial) -> String {
     let reasons =
         if trial.reasons.is_empty() { String::new() } else { format!(": {}", trial.reasons.join("; ")) };
     format!("{word}{reasons} ({} samples)", count(trial.samples))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_model::units::Nanos;
+
+    fn trial(rate_per_s: f64, verdict: TrialVerdict) -> SearchTrial {
+        SearchTrial {
+            rate_per_s,
+            purpose: TrialPurpose::Confirm,
+            verdict,
+            started_at: String::new(),
+            measured_s: 3.0,
+            achieved_per_s: None,
+            quantile_ns: None,
+            samples: 0,
+            processor_wait_share: None,
+            steal_share: None,
+            reasons: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_rate_that_held_once_is_said_and_not_that_not_even_the_lowest_does() {
+        use TrialVerdict::{Fails, Holds};
+        let of = |trials: Vec<SearchTrial>| {
+            outcome(&SearchResult {
+                goal: Goal { latency: GoalLatency::Acknowledge, quantile: 0.99, limit: Nanos(20_000_000) },
+                rate_low_per_s: None,
+                rate_high_per_s: None,
+                bounded_by: Some(SearchBound::NothingHolds),
+                trials,
+            })
+        };
+        let said =
+            of(vec![trial(231.0, Fails), trial(220.0, Holds), trial(231.0, Holds), trial(242.0, Fails)]);
+        assert!(said.contains("held in 1 of 1 trial,") && said.contains("held in 1 of 2 trials;"), "{said}");
+        assert!(said.contains("not seen again") && !said.contains("not even"), "{said}");
+        assert!(of(vec![trial(220.0, Fails)]).contains("not even the lowest rate tried holds it"));
+    }
 }

@@ -3,6 +3,7 @@
 //!
 //! Nothing is cut off and nothing relies on colour. Setups are numbered (`#1`) in the order of the plan.
 
+mod backlog;
 mod brokers;
 mod comparisons;
 mod install;
@@ -55,6 +56,7 @@ pub fn render(document: &RunDocument, style: TextStyle, figures: Figures) -> Str
         if timed {
             latency::write_headline(&mut page, document, figures);
         }
+        backlog::write(&mut page, document);
         queue::write(&mut page, document);
         rates::write(&mut page, document);
         latency::write_ledger(&mut page, document);

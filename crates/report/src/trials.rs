@@ -123,6 +123,15 @@ pub(crate) fn samples(metric: &MetricResult) -> String {
     format!("{}{}", counted(metric.pairs as usize, "pair"), starts.unwrap_or_default())
 }
 
+/// A ratio from which on what a trial could show is no difference that anybody looks for (ours, as in the summary).
+const DETECTABLE_MAX: f64 = 10.0;
+
+/// The smallest ratio that is seen in 4 of 5 trials; absent where that is any size.
+pub(crate) fn shows_from(metric: &MetricResult) -> String {
+    let smallest = metric.smallest_detectable_ratio.filter(|smallest| *smallest < DETECTABLE_MAX);
+    smallest.map_or_else(|| ABSENT.to_owned(), ratio)
+}
+
 /// What stands beside a verdict: what it rests on, and what so many could have shown. None where there is no estimate, and where the
 /// verdict's own reason says it.
 pub(crate) fn basis(trial: &TrialResult, verdict: &ArmVerdict) -> Option<String> {
@@ -131,8 +140,10 @@ pub(crate) fn basis(trial: &TrialResult, verdict: &ArmVerdict) -> Option<String>
     metric.estimate_ratio?;
     let samples = samples(metric);
     Some(match metric.smallest_detectable_ratio {
-        Some(smallest) => format!("{samples}, which show {} or more in 4 of 5 trials", ratio(smallest)),
-        None => format!("{samples}, too few to show any difference in 4 of 5 trials"),
+        Some(smallest) if smallest < DETECTABLE_MAX => {
+            format!("{samples}, which show {} or more in 4 of 5 trials", ratio(smallest))
+        }
+        _ => format!("{samples}, too few to show any difference in 4 of 5 trials"),
     })
 }
 

@@ -8,6 +8,8 @@ mod sample;
 
 use plumb_model::document::{RunDocument, StepResult};
 use plumb_model::finding::Finding;
+use plumb_model::plan::Mode;
+use plumb_model::units::Bytes;
 
 fn page(document: &RunDocument) -> String {
     plumb_report::html::render(document).unwrap()
@@ -63,6 +65,47 @@ fn a_trial_has_its_verdicts_its_pairs_and_what_to_know_before_relying_on_it() {
     }
     // Eleven pairs in the chart of the arm, eleven in that of the reference against itself.
     assert_eq!(html.matches("class=\"pair-line\"").count(), 22);
+}
+
+#[test]
+fn records_of_others_stand_beside_counts_that_add_up() {
+    let mut document = sample::throughput::modes();
+    document.steps[0].accounting.foreign = 77;
+    let html = page(&document);
+    assert!(html.contains("In every setup intended = sent = acknowledged"), "{html}");
+    assert!(html.contains("77 on the topic that this run did not send"), "{html}");
+    assert!(!html.contains("The counts do not add up."), "{html}");
+}
+
+#[test]
+fn a_backlog_that_was_drained_at_a_rate_is_told_beside_the_latencies() {
+    let mut document = sample::full();
+    document.plan.steps[0].load.mode = Mode::Backlog(Bytes(20 << 20));
+    document.steps[0].throughput.drain_s = Some(0.527);
+    document.steps[0].throughput.received_per_s = Some(14_560.0);
+    let html = page(&document);
+    assert!(html.contains("id=\"backlog\"") && html.contains("so they are of draining"), "{html}");
+    assert!(html.contains("<td>20MiB</td><td>0.527</td>") && html.contains("<td>14,560</td>"), "{html}");
+    assert!(!page(&sample::full()).contains("id=\"backlog\""));
+}
+
+#[test]
+fn a_valid_run_of_short_blocks_says_what_was_not_looked_for() {
+    let note = "Growth and swings within a block were not looked for";
+    let mut document = sample::throughput::modes();
+    assert!(!page(&document).contains(note));
+    document.steps[0].series.retain(|row| row.second < 8);
+    assert_eq!(page(&document).matches(note).count(), 1);
+    document.validity.verdict = plumb_model::finding::ValidityVerdict::Suspect;
+    assert!(!page(&document).contains(note));
+}
+
+#[test]
+fn a_narrow_screen_leaves_the_ratios_of_a_trial_room_for_the_labels_of_their_axis() {
+    let html = page(&sample::trial::one_arm());
+    let after_its_own = html.split_once(".trial-forest{min-width").unwrap().1;
+    let on_screens = after_its_own.split_once("@media print").unwrap().0;
+    assert!(!on_screens.contains("\n.forest{min-width"), "it would make the trial's table too narrow");
 }
 
 #[test]

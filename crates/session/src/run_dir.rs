@@ -25,6 +25,8 @@ pub enum RunDirError {
     Write(#[source] std::io::Error),
     #[error("{0} exists already")]
     Exists(PathBuf),
+    #[error("{0} is not empty, and what is in it is no run's")]
+    NotEmpty(PathBuf),
     #[error("cannot read the run")]
     Read(#[source] std::io::Error),
     #[error("{path} is not a document of plumb")]
@@ -46,6 +48,7 @@ impl HasFault for RunDirError {
         match self {
             RunDirError::Write(_) => Fault::Environment,
             RunDirError::Exists(_)
+            | RunDirError::NotEmpty(_)
             | RunDirError::Read(_)
             | RunDirError::NotADocument { .. }
             | RunDirError::Busy(_)
@@ -60,6 +63,9 @@ impl HasFault for RunDirError {
                 "is there space, and may you write there? --out DIR chooses another place"
             }
             RunDirError::Exists(_) => "choose another --out, or remove it: a run never overwrites another",
+            RunDirError::NotEmpty(_) => {
+                "name a directory of its own, such as --out runs/NAME: it is made if it is not there"
+            }
             RunDirError::Read(_) | RunDirError::NotADocument { .. } => {
                 "give a run's directory or its run.json, such as runs/2026-11-20T15-04-05Z-latency"
             }
@@ -89,10 +95,17 @@ pub struct RunDir {
     _lock: Option<Lock>,
 }
 
-/// Refuses a directory that another run has, or that is none.
+/// Refuses a directory that another run has, that holds anything else, or that is none.
+///
+/// # Errors
+/// [`RunDirError::Exists`], [`RunDirError::NotEmpty`].
 pub fn refuse_taken(path: &Path) -> Result<(), RunDirError> {
-    match path.join(DOCUMENT).exists() || path.is_file() {
-        true => Err(RunDirError::Exists(path.to_owned())),
+    if path.join(DOCUMENT).exists() || path.is_file() {
+        return Err(RunDirError::Exists(path.to_owned()));
+    }
+    // One that is not there or cannot be listed is refused, if at all, when it is written to.
+    match std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
+        true => Err(RunDirError::NotEmpty(path.to_owned())),
         false => Ok(()),
     }
 }

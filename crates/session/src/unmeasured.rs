@@ -92,7 +92,7 @@ pub(super) fn twin(
     let step = &plan.steps[index];
     let TopicPlan::Own { partitions, replication, configs, log_dir } = &step.topic else { return Ok(None) };
     let Some(rate_per_s) = step.load.rate_per_s else { return Ok(None) };
-    let changes = step.load.schedule.own_rate_per_s().is_some();
+    let changes = step.load.schedule.has_own_rate();
     if plan.twin == 0 || step.load.consumers == 0 || changes || context.is_stopped() {
         return Ok(None);
     }

@@ -140,7 +140,7 @@ pub(crate) struct SizeArgs {
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = MACHINE)]
     pub(crate) fetch_round_trip: Option<Said>,
     /// Share of disk, NIC and vendor's limits that a plan uses [default: the machine's, or 0.5]
-    #[arg(long, value_name = "SHARE", help_heading = MACHINE)]
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = MACHINE)]
     pub(crate) utilisation: Option<f64>,
     /// Replace an assumption; may be repeated. `--assume list` shows them
     #[arg(long, value_name = "NAME=VALUE")]
@@ -243,4 +243,24 @@ fn rate(text: &str) -> Result<Said, quantity::QuantityError> {
 
 fn seconds(text: &str) -> Result<Said, quantity::QuantityError> {
     said(text, quantity::seconds)
+}
+
+/// A share of a whole: `50%` or `0.5`.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent, 0.01));
+    let read = number.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+    read.map(|number| number * unit).ok_or_else(|| "a share is written as 50% or 0.5".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_a_percentage_or_a_fraction_and_nothing_else_is() {
+        assert_eq!([share("50%"), share("0.5"), share("50 %")], [Ok(0.5), Ok(0.5), Ok(0.5)]);
+        for wrong in ["", "%", "half", "nan", "inf%"] {
+            assert_eq!(share(wrong), Err("a share is written as 50% or 0.5".to_owned()), "{wrong}");
+        }
+    }
 }

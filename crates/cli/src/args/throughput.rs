@@ -107,7 +107,7 @@ pub(crate) struct ThroughputArgs {
         conflicts_with_all = [
             "partitions", "replication", "topic", "size", "driver", "producers", "consumers", "mode", "backlog",
             "acks", "property", "rate", "goal", "count", "duration", "warm_up", "until_device", "blocks", "seed",
-            "out", "dry_run",
+            "calibrate", "out", "dry_run",
         ]
     )]
     pub(crate) resume: Option<PathBuf>,

@@ -4,7 +4,7 @@ mod fleet;
 
 pub(crate) use fleet::{FleetArgs, FleetFailWord, FleetOutput, GoodWord, IntervalWord, Sampled, StratumWord};
 
-use super::{CompareOutput, LatencyArgs, OutputFormat};
+use super::{CompareOutput, LatencyArgs, OutputArgs};
 use clap::{Args, Subcommand, ValueEnum};
 use plumb_model::scenario::MarginWords;
 use plumb_model::trial::TrialVerdict;
@@ -62,15 +62,9 @@ pub(crate) struct TrialRunArgs {
     /// Client properties (security) for --bootstrap
     #[arg(long, value_name = "FILE", requires = "bootstrap")]
     pub(crate) config: Option<String>,
-    /// What to print on standard output: text, the result as json, or every pair as csv
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) output: OutputFormat,
-    /// Directory for the run's document and report [default: runs/TIME-NAME]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Print what would be done, each value with its origin, and do nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    /// Output.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 /// What holds for the arms of every trial on one path.

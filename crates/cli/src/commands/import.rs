@@ -1,7 +1,7 @@
 //! `plumb import`: another tool's files as a scenario, to keep or to run at once.
 
 use super::{End, carry_out};
-use crate::args::{ImportArgs, ImportFrom, ImportOmbArgs, OutputFormat};
+use crate::args::{ConditionArgs, ImportArgs, ImportFrom, ImportOmbArgs, OutputFormat};
 use crate::compat::fate::Fates;
 use crate::compat::omb::{self, Import, Request};
 use crate::errors::UsageError;
@@ -37,6 +37,7 @@ fn import_omb(arguments: &ImportOmbArgs) -> Result<End> {
         )
         .into());
     }
+    refuse_conditions_without_a_run(runs, &arguments.output.conditions)?;
     let request = Request {
         workload: &arguments.workload,
         driver: &arguments.driver,
@@ -79,6 +80,18 @@ fn import_omb(arguments: &ImportOmbArgs) -> Result<End> {
     Ok(End::Done)
 }
 
+/// Conditions are held against a run.
+fn refuse_conditions_without_a_run(runs: bool, conditions: &ConditionArgs) -> Result<(), UsageError> {
+    let given = [("--fail-if", !conditions.fail_if.is_empty()), ("--junit", conditions.junit.is_some())];
+    match given.into_iter().find(|(_, given)| *given && !runs) {
+        Some((flag, _)) => {
+            let message = format!("{flag} is about a run, and nothing is run without --run");
+            Err(UsageError::new(message, "add --run, or give it to plumb run with the scenario"))
+        }
+        None => Ok(()),
+    }
+}
+
 /// What the client that is to drive the load does not take; none where it takes everything.
 fn refused_by_the_client(import: &Import) -> Option<String> {
     let plan = plan(import).ok()?;
@@ -116,4 +129,19 @@ fn write_config(path: &Path, content: &str) -> Result<()> {
     write().context("cannot write the client properties file")?;
     printer::note(&format!("written: {} (readable by you alone)", path.display()));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_on_a_run_that_is_not_made_is_refused() {
+        let none = ConditionArgs { fail_if: Vec::new(), junit: None };
+        let junit = ConditionArgs { junit: Some("plumb.xml".into()), ..none.clone() };
+        assert!(refuse_conditions_without_a_run(false, &none).is_ok());
+        assert!(refuse_conditions_without_a_run(true, &junit).is_ok());
+        let refusal = refuse_conditions_without_a_run(false, &junit).unwrap_err().to_string();
+        assert!(refusal.contains("--junit is about a run"), "{refusal}");
+    }
 }

@@ -1,6 +1,6 @@
 //! `plumb latency`: latency at a rate, from flags alone.
 
-use super::property::place;
+use super::property::{place, place_acks};
 use super::{End, carry_out};
 use crate::args::LatencyArgs;
 use crate::errors::UsageError;
@@ -34,8 +34,7 @@ pub(super) fn scenario(arguments: &LatencyArgs) -> Result<(Scenario, Sources), U
         place(property, &mut setup, &mut sources)?;
     }
     if let Some(acks) = &arguments.acks {
-        setup.producer.insert("acks".to_owned(), OneOrMany::One(acks.clone()));
-        sources.insert("setups.0.producer.acks".to_owned(), Origin::Flag { flag: "--acks".to_owned() });
+        place_acks(&OneOrMany::One(acks.clone()), &mut setup, &mut sources)?;
     }
     let load = LoadWords {
         rate: Some(OneOrMany::One(RateWords::PerSecond(arguments.rate))),

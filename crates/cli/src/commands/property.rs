@@ -85,10 +85,30 @@ pub(super) fn place_at(
         [(producer, "producer", &mut setup.producer), (consumer, "consumer", &mut setup.consumer)]
     {
         if wanted {
+            let (place, origin) = (format!("{path}.{role}.{key}"), Origin::Flag { flag: flag.to_owned() });
+            if sources.get(&place) == Some(&origin) {
+                let hint = format!(
+                    "leave one of them out, or say whose each is: {flag} producer.{key}=..., {flag} consumer.{key}=..."
+                );
+                return Err(UsageError::new(format!("{flag}: {key} is given twice for the {role}"), hint));
+            }
             properties.insert(key.to_owned(), OneOrMany::One(Scalar(value.to_owned())));
-            sources.insert(format!("{path}.{role}.{key}"), Origin::Flag { flag: flag.to_owned() });
+            sources.insert(place, origin);
         }
     }
+    Ok(())
+}
+
+/// Puts the acknowledgements of --acks to the producer, of which no -X may say them too.
+pub(super) fn place_acks(
+    acks: &OneOrMany<Scalar>,
+    setup: &mut SetupWords,
+    sources: &mut Sources,
+) -> Result<(), UsageError> {
+    if setup.producer.insert("acks".to_owned(), acks.clone()).is_some() {
+        return Err(UsageError::new("acks is given twice, by -X and by --acks", "leave one of them out"));
+    }
+    sources.insert("setups.0.producer.acks".to_owned(), Origin::Flag { flag: "--acks".to_owned() });
     Ok(())
 }
 
@@ -110,5 +130,27 @@ mod tests {
         assert_eq!(keys(&setup.producer), ["linger.ms", "socket.nagle.disable"]);
         assert_eq!(keys(&setup.consumer), ["client.rack", "fetch.wait.max.ms", "socket.nagle.disable"]);
         assert!(place("linger.ms", &mut setup, &mut sources).is_err());
+    }
+
+    #[test]
+    fn a_property_that_is_given_twice_for_a_client_is_refused() {
+        let refusal = |properties: &[&str]| {
+            let (mut setup, mut sources) = (SetupWords::default(), Sources::new());
+            let placed = properties.iter().try_for_each(|property| place(property, &mut setup, &mut sources));
+            placed.err().map(|error| error.to_string())
+        };
+        let twice = refusal(&["linger.ms=5", "linger.ms=6"]).unwrap();
+        assert!(twice.contains("linger.ms is given twice for the producer"), "{twice}");
+        let twice = refusal(&["client.rack=a", "consumer.client.rack=b"]).unwrap();
+        assert!(twice.contains("client.rack is given twice for the consumer"), "{twice}");
+        assert_eq!(refusal(&["producer.client.rack=a", "consumer.client.rack=b"]), None);
+    }
+
+    #[test]
+    fn acknowledgements_are_said_by_one_flag() {
+        let (mut setup, mut sources) = (SetupWords::default(), Sources::new());
+        let all = OneOrMany::One(Scalar("all".to_owned()));
+        assert!(place_acks(&all, &mut setup, &mut sources).is_ok());
+        assert!(place_acks(&all, &mut setup, &mut sources).is_err());
     }
 }

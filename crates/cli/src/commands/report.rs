@@ -1,15 +1,14 @@
 //! `plumb report`: a finished run again, from its document alone, judged by the rules of this version.
 
-use super::{End, show};
+use super::{End, end_of_figures, show};
 use crate::args::{OutputFormat, ReportArgs, ReportFormat};
 use crate::compat::seconds::Seconds;
 use crate::conditions::Conditions;
 use crate::errors::UsageError;
 use crate::result_dir::{self, Shown};
-use crate::{install_dir, judged, printer};
+use crate::{install_dir, judged, printer, whole_file};
 use anyhow::{Context, Result};
 use plumb_model::document::RunDocument;
-use plumb_model::finding::ValidityVerdict;
 use plumb_report::omb::{self, SecondHistograms};
 use plumb_report::text::Figures;
 use std::path::Path;
@@ -25,7 +24,7 @@ pub(super) fn report(arguments: &ReportArgs) -> Result<End> {
     let document = judged::read(&arguments.run)?;
     if let Some(path) = &arguments.html {
         let page = plumb_report::html::render(&document)?;
-        fs_err::write(path, page).context("cannot write the page")?;
+        whole_file::write(path, &page).context("cannot write the page")?;
         printer::remark(&format!("report: {}", path.display()));
     }
     if let Some(directory) = &arguments.install {
@@ -48,10 +47,9 @@ pub(super) fn report(arguments: &ReportArgs) -> Result<End> {
         ReportFormat::Csv => show(&document, OutputFormat::Csv)?,
         ReportFormat::Omb => show_omb(&document, arguments)?,
     }
-    let passes = Conditions::new(&arguments.conditions)?.hold(&document)?;
+    let passes = Conditions::new(&arguments.conditions)?.hold(&document, &[])?;
     // Looking at a run that was stopped is no interruption.
-    let end = if document.validity.verdict == ValidityVerdict::Invalid { End::Found } else { End::Done };
-    Ok(end.unless(passes))
+    Ok(end_of_figures(&document).unless(passes))
 }
 
 /// Shows a result that is no run.
@@ -71,7 +69,7 @@ fn show_result(shown: &Shown, arguments: &ReportArgs) -> Result<End> {
         );
     }
     if let Some(path) = &arguments.html {
-        fs_err::write(path, &shown.page).context("cannot write the page")?;
+        whole_file::write(path, &shown.page).context("cannot write the page")?;
         printer::remark(&format!("report: {}", path.display()));
     }
     printer::out(if arguments.output == ReportFormat::Json { &shown.json } else { &shown.text });
@@ -105,7 +103,7 @@ fn show_omb(document: &RunDocument, arguments: &ReportArgs) -> Result<()> {
             None => printer::out(&text),
             Some(directory) => {
                 let path = directory.join(name);
-                fs_err::write(&path, text).context("cannot write a result file")?;
+                whole_file::write(&path, &text).context("cannot write a result file")?;
                 printer::remark(&format!("written: {}", path.display()));
             }
         }

@@ -1,6 +1,6 @@
 //! `plumb throughput`: how much goes through, or the highest rate that holds a latency goal, from flags alone.
 
-use super::property::place;
+use super::property::{place, place_acks};
 use super::{End, carry_on, carry_out};
 use crate::args::{ModeWord, ThroughputArgs};
 use crate::errors::UsageError;
@@ -41,8 +41,7 @@ fn scenario(arguments: &ThroughputArgs) -> Result<(Scenario, Sources), UsageErro
         place(property, &mut setup, &mut sources)?;
     }
     if let Some(acks) = &arguments.acks {
-        setup.producer.insert("acks".to_owned(), acks.clone());
-        sources.insert("setups.0.producer.acks".to_owned(), Origin::Flag { flag: "--acks".to_owned() });
+        place_acks(acks, &mut setup, &mut sources)?;
     }
     let mode = mode(arguments)?;
     let rate = arguments.rate.clone().or_else(|| {

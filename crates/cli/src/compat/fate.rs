@@ -12,6 +12,14 @@ pub(crate) struct Place {
     pub(crate) line: u32,
 }
 
+impl Place {
+    /// The file without its directories, and the line: `workload.yaml:3`.
+    pub(crate) fn short(&self) -> String {
+        let name = std::path::Path::new(&self.file).file_name().map(|name| name.to_string_lossy());
+        format!("{}:{}", name.unwrap_or_else(|| (&*self.file).into()), self.line)
+    }
+}
+
 /// A key with its fate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct KeyFate {

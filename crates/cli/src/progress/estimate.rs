@@ -1,7 +1,8 @@
 //! How long a plan takes, as far as that is known before it runs.
 
 use super::duration;
-use plumb_model::plan::{ClusterPlan, Mode, Plan, StepPlan};
+use plumb_model::plan::{ClusterPlan, LoadPlan, Mode, Plan, StepPlan};
+use plumb_model::units::Nanos;
 use std::fmt;
 
 /// Clients, groups and readings around each block, measured on two cores with one broker here.
@@ -18,7 +19,13 @@ pub(crate) struct Estimate {
     pub(crate) s: f64,
     /// Some of its messages have no schedule and no time: how long they take is what the run finds out.
     pub(crate) depends_on_path: bool,
+    /// Seconds at most of waiting for what is still under way at the end of a block, where the plan expects it: in steps that are to
+    /// show a queue, and in those whose drain is longer than usual.
+    drain_s: f64,
 }
+
+/// A drain that nobody lengthened.
+const DRAIN_USUAL: Nanos = Nanos::from_secs(10);
 
 impl Estimate {
     pub(crate) fn of(plan: &Plan) -> Self {
@@ -32,12 +39,13 @@ impl Estimate {
         Estimate {
             s: starts * paths * before + steps_s,
             depends_on_path: plan.steps.iter().any(|step| known_s(step).is_none()),
+            drain_s: f64::from(plan.blocks) * plan.steps.iter().map(|step| drain_s(&step.load)).sum::<f64>(),
         }
     }
 
     /// Of a part of the plan.
     pub(crate) fn times(self, share: f64) -> Self {
-        Estimate { s: self.s * share, ..self }
+        Estimate { s: self.s * share, drain_s: self.drain_s * share, ..self }
     }
 
     /// Seconds, where all of it is known.
@@ -49,6 +57,10 @@ impl Estimate {
 impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.known_s() {
+            Some(s) if self.drain_s > 0.0 => {
+                let most = duration(s + self.drain_s);
+                write!(f, "about {}, up to {most} where blocks end with messages under way", duration(s))
+            }
             Some(s) => write!(f, "about {}", duration(s)),
             None => f.write_str("as long as the path takes for its messages"),
         }
@@ -59,6 +71,10 @@ impl fmt::Display for Estimate {
 /// topic is read to its end.
 fn known_s(step: &StepPlan) -> Option<f64> {
     step.load.planned_s().filter(|_| step.load.mode != Mode::Consume)
+}
+
+fn drain_s(load: &LoadPlan) -> f64 {
+    if load.shows_queue() || load.drain > DRAIN_USUAL { load.drain.as_secs_f64() } else { 0.0 }
 }
 
 fn step_s(plan: &Plan, step: &StepPlan) -> f64 {
@@ -103,5 +119,20 @@ mod tests {
                 "{open}"
             );
         }
+    }
+
+    #[test]
+    fn a_plan_that_expects_to_wait_for_what_is_under_way_says_up_to_when() {
+        let queue = estimate(
+            "load: {rate: 100, duration: 10s, warm_up: 1s, drain: 60s, purpose: queue, mode: produce}",
+        );
+        let said = queue.to_string();
+        assert_eq!(said, "about 14 s, up to 2 min 14 s where blocks end with messages under way");
+    }
+
+    #[test]
+    fn long_times_are_said_in_minutes_hours_and_days() {
+        let said = [59.0, 64.0, 149.0, 3_600.0, 7_260.0, 440_012.0].map(duration);
+        assert_eq!(said, ["59 s", "1 min 04 s", "2 min 29 s", "1 h 00 min", "2 h 01 min", "5 d 2 h"]);
     }
 }

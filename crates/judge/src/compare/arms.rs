@@ -21,7 +21,7 @@ pub(super) fn yaml(a: Side, b: Side) -> Result<String, &'static str> {
     if [a, b].iter().any(|(document, _)| document.plan.goal.is_some()) {
         return Err("a run that searches for a goal has no rate that a trial could hold");
     }
-    if [of_a, of_b].iter().any(|step| step.load.schedule.own_rate_per_s().is_some()) {
+    if [of_a, of_b].iter().any(|step| step.load.schedule.has_own_rate()) {
         return Err("a trial takes no rate that changes, it would be cut into the blocks of the pairs");
     }
     let (cluster, labs) = cluster(&brokers(a, of_a), &brokers(b, of_b))?;

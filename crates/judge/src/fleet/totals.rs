@@ -45,8 +45,8 @@ pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQ
         "All {} of a group together, at equal load of each {word}, have the ratio {} ({} to {} at {})",
         question.metric,
         ratio(second.log_ratio.exp()),
-        ratio(low.exp()),
-        ratio(high.exp()),
+        end(low),
+        end(high),
         percent(LEVEL)
     );
     let said =
@@ -94,6 +94,16 @@ pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQ
     found(CheckOutcome::Passed, format!("{said}, which agrees."))
 }
 
+/// An end of an interval of ratios, by its logarithm. Beyond a thousand its digits say nothing (ours).
+fn end(log_ratio: f64) -> String {
+    const FAR: f64 = 1_000.0;
+    match log_ratio.exp() {
+        far if far > FAR => "beyond 1000-fold".to_owned(),
+        near_none if near_none < 1.0 / FAR => "below a thousandth".to_owned(),
+        told => ratio(told),
+    }
+}
+
 /// What each unit counted: that of its servers added up, over intervals of one of them.
 pub(super) fn counted(compared: &Compared) -> Vec<Counted> {
     let of_servers: Vec<Counted> =
@@ -116,4 +126,16 @@ fn of_server(compared: &Compared, server: &FleetServer) -> Counted {
     };
     let ((before, intervals_before), (after, intervals_after)) = (of(&compared.before), of(&compared.after));
     Counted { before, after, intervals_before, intervals_after }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_of_an_interval_that_is_farther_than_a_thousand_times_is_told_in_words() {
+        assert_eq!(end(76.0), "beyond 1000-fold");
+        assert_eq!(end(-76.0), "below a thousandth");
+        assert_eq!([end(0.0), end(6.0_f64.ln())], [ratio(1.0), ratio(6.0)]);
+    }
 }

@@ -39,6 +39,7 @@ mod same_device;
 mod same_host;
 mod saturated;
 mod schedule_wait;
+mod search_unsettled;
 mod throttled;
 mod throughput_bound;
 mod too_few_blocks;
@@ -66,6 +67,7 @@ pub(crate) const REGISTRY: &[Rule] = &[
     messages_failed::RULE,
     saturated::RULE,
     queue_unclear::RULE,
+    search_unsettled::RULE,
     client_bound::RULE,
     client_queue::RULE,
     negative_latency::RULE,

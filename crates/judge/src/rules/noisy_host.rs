@@ -1,12 +1,13 @@
 //! Whether the processors were given to other guests, or wanted by more than they could serve, while messages were
 //! measured.
 
-use crate::figure::{percent, percents};
+use crate::figure::{percent, percents, rate};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::BlockResult;
 use plumb_model::facts::CpuTime;
 use plumb_model::finding::{Finding, Severity};
+use plumb_model::search::{SearchResult, SearchTrial};
 
 pub(super) const RULE: Rule = Rule {
     id: "noisy-host",
@@ -35,7 +36,51 @@ fn check(case: &Case) -> Vec<Finding> {
         let work = if loads_the_host { others(&setup) } else { pressure(&setup) };
         [theft(&setup), work]
     });
-    findings.flatten().collect()
+    let mut findings: Vec<Finding> = findings.flatten().collect();
+    let searched = case.document.steps.iter().filter_map(|step| trials(&step.name, step.search.as_ref()?));
+    // Of a search that found a rate, that rate's own blocks may have told it already.
+    let searched: Vec<Finding> =
+        searched.filter(|new| findings.iter().all(|told| told.step != new.step)).collect();
+    findings.extend(searched);
+    findings
+}
+
+/// The trial of a search in which the host was busiest with other work, where that is too much.
+fn trials(step: &str, search: &SearchResult) -> Option<Finding> {
+    let worst = |share: fn(&SearchTrial) -> Option<f64>, most: f64| {
+        let shares = search.trials.iter().enumerate().filter_map(|(at, trial)| Some((at, share(trial)?)));
+        shares.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, share)| *share >= most)
+    };
+    let of = |at: usize| {
+        format!(
+            "trial {} of {} of the search, at {}",
+            at + 1,
+            search.trials.len(),
+            rate(search.trials[at].rate_per_s)
+        )
+    };
+    let waits = worst(|trial| trial.processor_wait_share, PRESSURE_SHARE_MAX).map(|(at, share)| {
+        let claim = format!(
+            "Threads of this host waited for a processor in {} of the time of {}",
+            percent(share),
+            of(at)
+        );
+        (claim, "time with threads waiting for a processor", percents(share, PRESSURE_SHARE_MAX))
+    });
+    let (claim, what, [seen, limit]) = waits.or_else(|| {
+        let (at, share) = worst(|trial| trial.steal_share, STEAL_SHARE_MAX)?;
+        let claim = format!(
+            "The hypervisor took {} of the processors' time from this host in {}",
+            percent(share),
+            of(at)
+        );
+        Some((claim, "stolen processor time", percents(share, STEAL_SHARE_MAX)))
+    })?;
+    Some(
+        about_step(RULE.id, Severity::Suspect, step, claim)
+            .seen_against(what, seen, format!("below {limit}"))
+            .advise("Stop other work on this host, or move the brokers or the generator to another one, and run again."),
+    )
 }
 
 /// Processor time that neither the generator nor the brokers used, where all three are known.
@@ -142,9 +187,11 @@ fn theft(setup: &Setup) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::healthy::searched::{search, searched, trial};
     use crate::healthy::{assert_found, found, healthy};
     use plumb_model::facts::{HostDelta, Pressure};
     use plumb_model::plan::Purpose;
+    use plumb_model::search::{SearchBound, TrialVerdict};
 
     #[test]
     fn a_block_in_which_threads_waited_for_a_processor_half_of_the_time_is_found() {
@@ -191,5 +238,17 @@ mod tests {
             document.steps[0].blocks[3].host = Some(HostDelta { cpu, ..HostDelta::default() });
         });
         assert!(finding.claim.contains("20 %") && finding.claim.contains("block 4 of"), "{}", finding.claim);
+    }
+
+    #[test]
+    fn a_trial_of_a_search_in_which_threads_waited_for_a_processor_is_found_and_a_quiet_one_is_not() {
+        let of = |share: f64| {
+            let mut trials = vec![trial(220.0, TrialVerdict::Fails), trial(231.0, TrialVerdict::Fails)];
+            trials[1].processor_wait_share = Some(share);
+            found(&searched(search(None, SearchBound::NothingHolds, trials)), RULE.id)
+        };
+        let claim = &of(0.97)[0].claim;
+        assert!(claim.contains("97 %") && claim.contains("trial 2 of 2 of the search, at 231/s"), "{claim}");
+        assert_eq!(of(0.2), []);
     }
 }

@@ -16,7 +16,11 @@ pub(super) const RULE: Rule = Rule {
 fn check(case: &Case) -> Vec<Finding> {
     let document = case.document;
     let lab = matches!(document.plan.cluster, ClusterPlan::Lab { .. });
-    if !document.environment.cluster.on_this_host.unwrap_or(lab) || case.setups().next().is_none() {
+    // A search that found no rate has trials and no figures.
+    let mut searched = document.steps.iter().filter_map(|step| step.search.as_ref());
+    let tried = searched.any(|search| !search.trials.is_empty());
+    let nothing_ran = case.setups().next().is_none() && !tried;
+    if !document.environment.cluster.on_this_host.unwrap_or(lab) || nothing_ran {
         return Vec::new();
     }
     vec![
@@ -33,7 +37,10 @@ fn check(case: &Case) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::healthy::searched::{search, searched, trial};
     use crate::healthy::{found, healthy, one};
+    use plumb_model::observation::Counts;
+    use plumb_model::search::{SearchBound, TrialVerdict};
 
     #[test]
     fn a_broker_on_this_host_is_noted_and_one_elsewhere_is_not() {
@@ -51,5 +58,13 @@ mod tests {
         document.plan.cluster =
             ClusterPlan::Brokers { bootstrap: "a:9092".to_owned(), config: None, metrics: Vec::new() };
         assert_eq!(found(&document, RULE.id), []);
+    }
+
+    #[test]
+    fn a_search_that_found_no_rate_ran_on_this_host_too() {
+        let trials = vec![trial(220.0, TrialVerdict::Fails)];
+        let mut document = searched(search(None, SearchBound::NothingHolds, trials));
+        document.steps[0].counts = Counts::default();
+        assert_eq!(one(&document, RULE.id).severity, Severity::Note);
     }
 }

@@ -40,6 +40,8 @@ fn search(mut path: impl Path) -> (Found, Vec<SearchTrial>) {
                     achieved_per_s: None,
                     quantile_ns: latency.map(|share| (share * BOUNDS.limit_ns) as u64),
                     samples: 0,
+                    processor_wait_share: None,
+                    steal_share: None,
                     reasons: Vec::new(),
                 });
             }

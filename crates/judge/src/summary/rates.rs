@@ -1,11 +1,12 @@
 //! The sentences of a run in which messages went as fast as possible: what was reached and how sure it is, how the setups
 //! or lines differ, and what bounds them.
 
+use super::{VOID_RATES, voided};
 use crate::figure::{count, list, megabytes_per_s, messages_per_s, percent, quoted, times};
 use crate::rule::Case;
 use crate::setup::Setup;
 use crate::sweep::clients_of;
-use plumb_model::finding::Finding;
+use plumb_model::finding::{Finding, Validity};
 use plumb_model::observation::Interval;
 use plumb_model::sweep::{LineRatio, SweepResult};
 
@@ -15,8 +16,9 @@ const BOUND: &str = "throughput-bound";
 const NOISY: &str = "noisy-host";
 
 /// What was reached: by the only setup, by the fastest and the slowest, or by the best and the worst line.
-pub(super) fn figures(case: &Case) -> Option<String> {
-    let saturating: Vec<Setup> = case.setups().filter(|setup| setup.saturates()).collect();
+pub(super) fn figures(case: &Case, validity: &Validity) -> Option<String> {
+    let told = |setup: &Setup| setup.saturates() && !voided(validity, &VOID_RATES, setup.name());
+    let saturating: Vec<Setup> = case.setups().filter(told).collect();
     if saturating.is_empty() {
         return None;
     }

@@ -40,6 +40,18 @@ fn the_summary_says_what_was_reached_how_sure_it_is_and_what_bounds_it() {
 }
 
 #[test]
+fn the_summary_tells_no_rate_of_setups_whose_counts_do_not_add_up() {
+    for mode in MODES {
+        let mut document = saturating(mode);
+        for step in &mut document.steps {
+            step.accounting.corrupt = 1;
+        }
+        let summary = judge(&document).summary;
+        assert_eq!(summary.len(), 1, "{mode:?}: {summary:#?}");
+    }
+}
+
+#[test]
 fn setups_are_compared_by_the_rate_that_they_are_for() {
     for (mode, metric) in
         MODES.into_iter().zip([PRODUCED_PER_S, PRODUCED_PER_S, RECEIVED_PER_S, RECEIVED_PER_S])

@@ -68,7 +68,8 @@ fn primary<'j>(judged: &'j Judged, verdict: &ArmVerdict) -> Option<&'j Compared>
     })
 }
 
-/// `p99 of end-to-end latency 4.90 ms -> 1.20 ms (medians of blocks), ratio 0.25 (95 % 0.22 to 0.29), 12 pairs`.
+/// `p99 of end-to-end latency 4.90 ms -> 1.20 ms (medians of blocks), ratio of typical pairs 0.25 (95 % 0.22 to 0.29), 12 pairs`: it is not
+/// the quotient of the two medians before it.
 fn figures(compared: &Compared) -> String {
     let result = &compared.result;
     let (Some(against), Some(arm)) = (result.against_median, result.arm_median) else { return String::new() };
@@ -77,7 +78,8 @@ fn figures(compared: &Compared) -> String {
         let interval = result.interval_low.zip(result.interval_high);
         let interval = interval
             .map(|(low, high)| format!(" ({} {} to {})", percent(result.level), digits(low), digits(high)));
-        format!(", ratio {}{}", digits(ratio), interval.unwrap_or_default())
+        let of = if result.starts.is_some() { "starts" } else { "pairs" };
+        format!(", ratio of typical {of} {}{}", digits(ratio), interval.unwrap_or_default())
     });
     let starts = result.starts.map(|starts| format!(" on {}", count(starts.into(), "start")));
     format!(

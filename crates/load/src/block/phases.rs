@@ -3,7 +3,7 @@
 
 use super::BlockSpec;
 use crate::clock::now_ns;
-use crate::error::LoadError;
+use crate::error::{DELETED, LoadError};
 use crate::librdkafka::connect::Cluster;
 use crate::observation::{Observation, Sink};
 use crate::produce::Outstanding;
@@ -71,7 +71,7 @@ impl Phases<'_> {
                         topic: self.spec.topic.to_owned(),
                         partition,
                         waited_s: READY_S,
-                        reason: self.why_not_ready(),
+                        reason: self.why_not_ready(partition),
                     });
                 }
                 Some(_) => std::thread::sleep(Duration::from_millis(2)),
@@ -80,11 +80,14 @@ impl Phases<'_> {
     }
 
     /// The clients' or the logs' reason for a record that did not come, with a colon before it.
-    fn why_not_ready(&self) -> String {
+    fn why_not_ready(&self, partition: i32) -> String {
         if let Some(words) = self.shared.trouble() {
             return format!(": {words}");
         }
         let BlockSpec { topic, partitions, .. } = *self.spec;
+        if let Some(words) = self.deleted_meanwhile(partition) {
+            return words;
+        }
         let ends = LeaderEnds::ask(Logs { cluster: self.cluster, topic, partitions });
         match ends.as_ref().and_then(LeaderEnds::held_back) {
             None | Some(0) => String::new(),
@@ -93,6 +96,22 @@ impl Phases<'_> {
                  records alone (isolation.level)"
             ),
         }
+    }
+
+    /// The words where the log's beginning moved beyond the place at which the record was written.
+    fn deleted_meanwhile(&self, partition: i32) -> Option<String> {
+        if !self.shared.group_is_complete() {
+            return None;
+        }
+        let at = usize::try_from(partition).ok()?;
+        let begins = self.cluster.begin_offsets(self.spec.topic, self.spec.partitions).ok()?;
+        let (begin, written_from) = (*begins.get(at)?, *self.starts.get(at)?);
+        (begin > written_from).then(|| {
+            format!(
+                ": {DELETED}: its log begins at {begin} now, and it ended at {written_from} when the record was sent, so that the record was \
+                 deleted before it was read (by retention, on request or by compaction)"
+            )
+        })
     }
 
     fn probe_error(&self, code: &str, text: &str) -> LoadError {

@@ -51,6 +51,14 @@ pub struct HostDelta {
     pub missing: Vec<String>,
 }
 
+impl HostDelta {
+    /// Share of the time in which some runnable thread waited for a processor; absent where the host does not tell.
+    pub fn processor_wait_share(&self) -> Option<f64> {
+        let waited_ns = self.pressure.cpu_some_ns.filter(|_| self.elapsed_ns > 0)?;
+        Some(waited_ns as f64 / self.elapsed_ns as f64)
+    }
+}
+
 /// Processor time by use, in steps of 10 ms. Guests' time is part of `busy_ns`, stolen time is not.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -181,21 +181,6 @@ pub enum Payload {
     File(String),
 }
 
-impl Schedule {
-    /// Mean messages per second of a schedule that has rates of its own; none for one that takes the load's rate.
-    pub fn own_rate_per_s(&self) -> Option<f64> {
-        match self {
-            Schedule::Constant | Schedule::Saturating | Schedule::Poisson | Schedule::Burst { .. } => None,
-            Schedule::Steps(steps) => {
-                let time: f64 = steps.iter().map(|step| step.hold.as_secs_f64()).sum();
-                let messages: f64 = steps.iter().map(|step| step.rate_per_s * step.hold.as_secs_f64()).sum();
-                Some(messages / time)
-            }
-            Schedule::Ramp { from_per_s, to_per_s, .. } => Some((from_per_s + to_per_s) / 2.0),
-        }
-    }
-}
-
 impl SizePlan {
     /// Mean bytes of a value.
     pub fn mean(&self) -> f64 {
@@ -274,20 +259,6 @@ mod tests {
         assert_eq!((mix.smallest(), mix.largest()), (Bytes(100), Bytes(1_000)));
         let fixed = SizePlan::Fixed(Bytes(300));
         assert_eq!((fixed.mean(), fixed.smallest(), fixed.largest()), (300.0, Bytes(300), Bytes(300)));
-    }
-
-    #[test]
-    fn a_schedules_own_rate_is_its_mean_over_time() {
-        let hold = |rate_per_s, seconds| RateStep { rate_per_s, hold: Nanos::from_secs(seconds) };
-        let steps = Schedule::Steps(vec![hold(100.0, 30), hold(500.0, 10)]);
-        assert_eq!(steps.own_rate_per_s(), Some(200.0));
-        let ramp = Schedule::Ramp { from_per_s: 100.0, to_per_s: 500.0, over: Nanos::from_secs(60) };
-        assert_eq!(ramp.own_rate_per_s(), Some(300.0));
-        for schedule in
-            [Schedule::Constant, Schedule::Saturating, Schedule::Poisson, Schedule::Burst { messages: 3 }]
-        {
-            assert_eq!(schedule.own_rate_per_s(), None, "{schedule:?}");
-        }
     }
 
     /// A constant load of this length.

@@ -24,7 +24,23 @@ pub(super) fn check(addresses: &str, place: &str) -> Result<(), ResolveError> {
             "a run has to begin somewhere",
         );
     }
+    if parts.iter().any(|part| part.contains('@')) {
+        let reason = "an address with a login in it would be kept in the run's document; a login belongs in the client properties \
+                      file (cluster.config or --config)";
+        return Err(ResolveError::Reserved {
+            place: place.to_owned(),
+            path: "cluster.bootstrap".to_owned(),
+            reason,
+        });
+    }
     for part in parts {
+        if part.split_once("://").is_some_and(|(scheme, _)| !is_protocol(scheme)) {
+            return refused(
+                format!("{part:?}"),
+                "host:port without a scheme in front, such as localhost:9092",
+                "Kafka is spoken to by its own protocol",
+            );
+        }
         if let Some(port) = port(part)
             && !port.parse::<u16>().is_ok_and(|number| number > 0 && port.bytes().all(|c| c.is_ascii_digit()))
         {
@@ -36,6 +52,11 @@ pub(super) fn check(addresses: &str, place: &str) -> Result<(), ResolveError> {
         }
     }
     Ok(())
+}
+
+/// True for a name of a broker's listener that clients take in front of an address.
+fn is_protocol(scheme: &str) -> bool {
+    ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"].iter().any(|known| known.eq_ignore_ascii_case(scheme))
 }
 
 /// The port of `host:port`, `[::1]:port`, `PLAINTEXT://host:port`; none where only a host is named.
@@ -74,6 +95,19 @@ mod tests {
         }
         let error = check("localhost:99999", "--bootstrap: ").unwrap_err().to_string();
         assert!(error.contains("\"localhost:99999\"") && error.contains("1 to 65535"), "{error}");
+    }
+
+    #[test]
+    fn a_web_address_is_told_how_a_broker_is_named_and_a_login_is_refused_without_repeating_it() {
+        for wrong in ["http://127.0.0.1:9092", "a:9092,https://b", "kafka://a:1"] {
+            let error = check(wrong, "").unwrap_err().to_string();
+            assert!(error.contains("without a scheme") && error.contains("://"), "{wrong}: {error}");
+        }
+        for login in ["user:S3CR@127.0.0.1:9092", "a:1,SASL_SSL://S3CR@b:1"] {
+            let error = check(login, "--bootstrap: ").unwrap_err().to_string();
+            assert!(error.starts_with("--bootstrap: ") && !error.contains("S3CR"), "{error}");
+            assert!(error.contains("--config"), "{error}");
+        }
     }
 
     #[test]

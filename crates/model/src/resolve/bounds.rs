@@ -118,6 +118,23 @@ fn load_values(load: &LoadPlan) -> Vec<(&'static str, f64, &'static Bound)> {
     values
 }
 
+/// Refuses topics with more replicas than their lab has brokers: no two replicas of a partition are on one.
+pub(super) fn check_replicas(plan: &Plan) -> Result<(), ResolveError> {
+    for (index, step) in plan.steps.iter().enumerate() {
+        let cluster = step.cluster.as_ref().unwrap_or(&plan.cluster);
+        let (ClusterPlan::Lab { brokers, .. }, TopicPlan::Own { replication, .. }) = (cluster, &step.topic)
+        else {
+            continue;
+        };
+        if replication > brokers {
+            let path = format!("steps.{index}.topic.replication");
+            let expected = format!("at most {brokers}, the brokers of the lab (cluster.lab.brokers)");
+            return Err(error(plan, &path, replication.to_string(), expected, REPLICATION.reason));
+        }
+    }
+    Ok(())
+}
+
 const WEIGHTS: Bound = Bound { low: 1.0, high: 1e9, reason: "sizes are drawn by their share of the weights" };
 
 fn within(plan: &Plan, path: &str, value: f64, bound: &Bound) -> Result<(), ResolveError> {

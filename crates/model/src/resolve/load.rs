@@ -17,7 +17,6 @@ pub(super) fn load(
 ) -> Result<LoadPlan, ResolveError> {
     let path = |name: &str| format!("{at}.load.{name}");
     let mode = trail.step((path("mode"), "load.mode"), variant, words.mode, Mode::default);
-    let (rate, schedule) = pace::pace(words, mode, searched, at, trail, variant)?;
     let count = words.count.as_ref().map(|count| count.values()[0]);
     let duration = words.duration.as_ref().map(|duration| duration.values()[0]);
     let (length_source, length) = match (count, duration) {
@@ -33,6 +32,8 @@ pub(super) fn load(
         (None, Some(duration)) => ("load.duration", Some(Length::Duration(duration))),
         (None, None) => ("load.duration", None),
     };
+    let length = trail.step((path("length"), length_source), variant, length, || LENGTH_DEFAULT);
+    let (rate, schedule) = pace::pace(words, mode, searched, at, trail, variant)?;
     if mode == Mode::Consume && words.until_device == Some(true) {
         return Err(ResolveError::Conflict {
             place: trail.place(variant, "load.until_device"),
@@ -61,9 +62,7 @@ pub(super) fn load(
         rate_per_s: rate,
         mode,
         schedule,
-        length: trail.step((path("length"), length_source), variant, length, || {
-            Length::Duration(Nanos::from_secs(30))
-        }),
+        length,
         warm_up: trail
             .step((path("warm_up"), "load.warm_up"), variant, words.warm_up, || Nanos::from_secs(2)),
         drain: trail.step((path("drain"), "load.drain"), variant, words.drain, || Nanos::from_secs(10)),
@@ -84,6 +83,16 @@ pub(super) fn load(
             || false,
         ),
     })
+}
+
+/// The length where nobody says one.
+const LENGTH_DEFAULT: Length = Length::Duration(Nanos::from_secs(30));
+
+/// The length as it is written, or the default.
+pub(super) fn written_length(words: &LoadWords) -> Length {
+    let count = words.count.as_ref().map(|count| Length::Count(count.values()[0]));
+    let duration = words.duration.as_ref().map(|duration| Length::Duration(duration.values()[0]));
+    count.or(duration).unwrap_or(LENGTH_DEFAULT)
 }
 
 /// A queue is what is due and not acknowledged: there has to be a rate, held, and somebody who sends.

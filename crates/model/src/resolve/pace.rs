@@ -1,10 +1,11 @@
 //! At which rate messages are due: as written, as the schedule says, as fast as possible, or found by a search.
 
+use super::load::written_length;
 use super::{ResolveError, Trail, sweep};
 use crate::plan::{Mode, Origin, Schedule};
 use crate::scenario::{LoadWords, RateWords};
 
-/// Rate and schedule of a load. `searched`: a goal takes the place of the rate.
+/// Rate and schedule of a load, as if it had one block. `searched`: a goal takes the place of the rate.
 pub(super) fn pace(
     words: &LoadWords,
     mode: Mode,
@@ -24,7 +25,8 @@ pub(super) fn pace(
         })
     };
     let written = words.rate.as_ref().map(|rate| rate.values()[0]);
-    let own_rate = words.schedule.as_ref().and_then(Schedule::own_rate_per_s);
+    let own_rate =
+        words.schedule.as_ref().and_then(|schedule| schedule.own_rate_per_s(written_length(words)));
     let saturating = words.schedule == Some(Schedule::Saturating);
     let mut derived = |path: &str, reason: &str| {
         trail.origins.insert(path.to_owned(), Origin::Derived { reason: reason.to_owned() });

@@ -15,6 +15,9 @@ const RESERVED: &[(&str, &str)] = &[
     ("statistics.interval.ms", "stages are computed from windows whose length Plumb sets"),
 ];
 
+/// Acknowledgements that a broker takes.
+const ACKS: &[&str] = &["0", "1", "-1", "all"];
+
 /// The properties of a step's producers or consumers.
 pub(super) fn properties(
     role: &'static str,
@@ -43,6 +46,15 @@ pub(super) fn properties(
             });
         }
         let value = value.values()[0].0.clone();
+        if usual == "acks" && !ACKS.contains(&value.trim()) {
+            return Err(ResolveError::OutOfBounds {
+                place: trail.place(variant, &words_path),
+                path: words_path,
+                got: format!("{value:?}"),
+                expected: "0, 1 or all".into(),
+                reason: "brokers refuse every other number of acknowledgements",
+            });
+        }
         let value =
             trail.step((format!("{at}.{words_path}"), &words_path), variant, Some(value), String::new);
         properties.insert(key.clone(), value);

@@ -1,5 +1,6 @@
 //! Expands a setup whose values are lists into one variant for each combination.
 
+use super::ResolveError;
 use crate::plan::Driver;
 use crate::scenario::{LoadWords, OneOrMany, RateWords, Scalar, Scenario, SetupWords, SizeWords, TopicWords};
 use crate::units::Nanos;
@@ -28,11 +29,55 @@ pub(super) struct Variant {
     pub(super) log_dirs_used: Option<OneOrMany<u32>>,
 }
 
-/// All combinations of a setup's lists, the first list varying slowest.
-pub(super) fn variants(scenario: &Scenario, written: &Written, setup_index: usize) -> Vec<Variant> {
+/// Most setups of a run (ours: each takes seconds, and has a row in every table).
+const SETUPS_MOST: u64 = 1_000;
+
+/// Refuses lists that make more setups than a run can have, before any is made.
+pub(super) fn refuse_too_many(scenario: &Scenario, setups: &[Written]) -> Result<(), ResolveError> {
+    let each = setups.iter().enumerate().map(|(index, setup)| combinations(&base(scenario, setup, index)));
+    let all = each.fold(0, u64::saturating_add);
+    if all <= SETUPS_MOST {
+        return Ok(());
+    }
+    Err(ResolveError::OutOfBounds {
+        place: String::new(),
+        path: "the number of setups that the lists make".into(),
+        got: all.to_string(),
+        expected: format!("at most {SETUPS_MOST}"),
+        reason: "each is measured, and has a row in every table; give fewer values, such as 1..1000 step 100",
+    })
+}
+
+/// Combinations of a setup's lists.
+fn combinations(variant: &Variant) -> u64 {
+    fn choices<T>(of: Option<&OneOrMany<T>>) -> u64 {
+        of.map_or(1, |values| values.values().len().max(1) as u64)
+    }
+    let (load, topic) = (&variant.load, &variant.topic);
+    let of_properties =
+        variant.producer.values().chain(variant.consumer.values()).chain(topic.configs.values());
+    let of_words = [
+        choices(variant.driver.as_ref()),
+        choices(topic.log_dir.as_ref()),
+        choices(load.rate.as_ref()),
+        choices(load.count.as_ref()),
+        choices(load.duration.as_ref()),
+        choices(load.producers.as_ref()),
+        choices(load.consumers.as_ref()),
+        choices(load.size.as_ref()),
+        choices(load.in_flight.as_ref()),
+        choices(topic.partitions.as_ref()),
+        choices(topic.replication.as_ref()),
+        choices(variant.log_dirs_used.as_ref()),
+    ];
+    of_properties.map(|values| choices(Some(values))).chain(of_words).fold(1, u64::saturating_mul)
+}
+
+/// The setup with what all setups share, its lists as they are written.
+fn base(scenario: &Scenario, written: &Written, setup_index: usize) -> Variant {
     let setup = &written.setup;
     let lab = scenario.cluster.as_ref().and_then(|cluster| cluster.lab.as_ref());
-    let base = Variant {
+    Variant {
         setup_index,
         place: written.place.clone(),
         name: setup.name.clone(),
@@ -42,8 +87,13 @@ pub(super) fn variants(scenario: &Scenario, written: &Written, setup_index: usiz
         load: overlay_load(&scenario.load, &setup.load),
         topic: overlay_topic(&scenario.topic, &setup.topic),
         log_dirs_used: lab.and_then(|lab| lab.log_dirs_used.clone()),
-    };
-    let mut all = vec![base];
+    }
+}
+
+/// All combinations of a setup's lists, the first list varying slowest.
+pub(super) fn variants(scenario: &Scenario, written: &Written, setup_index: usize) -> Vec<Variant> {
+    let setup = &written.setup;
+    let mut all = vec![base(scenario, written, setup_index)];
     all = expand(all, "driver", |v| v.driver.as_mut());
     all = expand(all, "log_dir", |v| v.topic.log_dir.as_mut());
     all = expand(all, "log_dirs_used", |v| v.log_dirs_used.as_mut());
@@ -145,7 +195,7 @@ impl Label for SizeWords {
 fn overlay_load(base: &LoadWords, over: &LoadWords) -> LoadWords {
     let length_given = over.count.is_some() || over.duration.is_some();
     // A setup whose schedule has rates of its own does not take the rate of the others.
-    let own_rates = over.schedule.as_ref().is_some_and(|schedule| schedule.own_rate_per_s().is_some());
+    let own_rates = over.schedule.as_ref().is_some_and(|schedule| schedule.has_own_rate());
     LoadWords {
         purpose: over.purpose.or(base.purpose),
         mode: over.mode.or(base.mode),

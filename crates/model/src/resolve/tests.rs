@@ -89,7 +89,11 @@ fn a_changing_rate_is_not_cut_into_blocks() {
     assert!(matches!(resolve(&scenario, &Sources::new()), Err(ResolveError::Conflict { .. })));
     scenario.load.rate = None;
     let plan = resolve(&scenario, &Sources::new()).unwrap();
-    assert_eq!((plan.blocks, plan.steps[0].load.rate_per_s), (1, Some(5.0)));
+    assert_eq!(
+        (plan.blocks, plan.steps[0].load.rate_per_s),
+        (1, Some(1_000.0 / (10.0 + 950.0 / 9.0))),
+        "a thousand messages: ten seconds of the ramp, and the rest at its end"
+    );
 }
 
 #[test]
@@ -101,7 +105,7 @@ fn a_setup_with_rates_of_its_own_does_not_take_the_rate_of_the_others() {
     let plan = resolve(&scenario, &Sources::new()).unwrap();
     assert_eq!(
         plan.steps.iter().map(|step| step.load.rate_per_s).collect::<Vec<_>>(),
-        [Some(100.0), Some(5.0)]
+        [Some(100.0), Some(1_000.0 / (10.0 + 950.0 / 9.0))]
     );
 }
 

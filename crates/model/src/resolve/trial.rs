@@ -324,7 +324,7 @@ fn lengthen(load: &mut LoadPlan, blocks: u32) {
 
 /// Whether every block of a plan with arms is fit to stand beside its pair.
 pub(super) fn check(plan: &Plan) -> Result<(), ResolveError> {
-    let changes = |step: &&StepPlan| step.load.schedule.own_rate_per_s().is_some();
+    let changes = |step: &&StepPlan| step.load.schedule.has_own_rate();
     match plan.steps.iter().find(changes).filter(|_| plan.trial.is_some()) {
         Some(_) => Err(ResolveError::Conflict {
             place: String::new(),

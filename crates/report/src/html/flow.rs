@@ -3,8 +3,9 @@
 
 use super::Key;
 use super::scale::{linear_ticks, percent};
+use super::seconds::{self, BlockCourse, Second};
 use crate::number::{counted, plain, rate, significant};
-use crate::rates;
+use crate::rates::{self, Row};
 use plumb_model::document::RunDocument;
 use plumb_model::observation::SecondRow;
 use plumb_model::plan::Mode;
@@ -35,8 +36,8 @@ pub(super) struct Flow {
     pub(super) description: String,
 }
 
-/// The value of each second of a block.
-type PerSecond<'f> = &'f dyn Fn(&[SecondRow]) -> Vec<f64>;
+/// Blocks of values, one for each second that the line has.
+type Line = Vec<Vec<f64>>;
 
 /// Charts beyond which they are folded away.
 const CHARTS_OPEN: usize = 8;
@@ -45,63 +46,90 @@ const CHARTS_OPEN: usize = 8;
 pub(super) fn view(document: &RunDocument) -> Option<Flows> {
     let rows = rates::rows(document);
     let with_series = || rows.iter().filter(|row| !row.step.series.is_empty());
-    let charts: Vec<Flow> = with_series()
-        .filter_map(|row| {
-            let acked: fn(&SecondRow) -> f64 = |second| second.acked as f64;
-            let received: fn(&SecondRow) -> f64 = |second| second.received as f64;
-            let (main, beside) = match (row.produces(), row.receives()) {
-                (true, true) => (acked, Some(received)),
-                (true, false) => (acked, None),
-                _ => (received, None),
-            };
-            let beside =
-                beside.map(|of| move |block: &[SecondRow]| block.iter().map(of).collect::<Vec<f64>>());
-            chart(
-                Key::new(row.index, row.step),
-                &row.step.series,
-                &|block| block.iter().map(main).collect(),
-                beside.as_ref().map(|values| values as PerSecond),
-                String::new(),
-            )
-        })
-        .collect();
-    let backlogs = with_series().filter(|row| matches!(row.mode(), Mode::Backlog(_))).filter_map(|row| {
-        let drain = row.step.throughput.drain_s;
-        let note = drain.map(|s| format!("drained in {} s", significant(s, 3))).unwrap_or_default();
-        chart(Key::new(row.index, row.step), &row.step.series, &backlog, None, note)
-    });
+    let charts: Vec<Flow> = with_series().filter_map(|row| rates_chart(row, document.plan.blocks)).collect();
+    let backlogs =
+        with_series().filter(|row| matches!(row.mode(), Mode::Backlog(_))).filter_map(backlog_chart);
     let backlogs: Vec<Flow> = backlogs.collect();
     (!charts.is_empty()).then_some(Flows { folded: charts.len() > CHARTS_OPEN, charts, backlogs })
 }
 
-/// Messages acknowledged and not yet received at the end of each second.
-fn backlog(block: &[SecondRow]) -> Vec<f64> {
-    let mut level = 0.0_f64;
-    let levels = block.iter().map(|second| {
-        level = (level + second.acked as f64 - second.received as f64).max(0.0);
-        level
-    });
-    levels.collect()
+/// Messages per second.
+fn rates_chart(row: &Row, planned_blocks: u32) -> Option<Flow> {
+    let acked: fn(&SecondRow) -> u64 = |second| second.acked;
+    let received: fn(&SecondRow) -> u64 = |second| second.received;
+    let (main, beside) = match (row.produces(), row.receives()) {
+        (true, true) => (acked, Some(received)),
+        (true, false) => (acked, None),
+        _ => (received, None),
+    };
+    let blocks = sending(&row.step.series, |block| row.planned_end_s(block, planned_blocks));
+    let line = |of: fn(&SecondRow) -> u64| -> Line {
+        let counts = blocks.iter().map(|block| {
+            let whole = block.course.seconds.iter().take(block.whole_seconds);
+            whole.map(|second| second.count(of) as f64).collect()
+        });
+        counts.collect()
+    };
+    let (main, beside) = (line(main), beside.map(line));
+    let blocks: Vec<BlockCourse> = blocks.into_iter().map(|block| block.course).collect();
+    chart(Key::new(row.index, row.step), &blocks, main, beside, String::new())
 }
 
-fn chart(
-    key: Key,
-    rows: &[SecondRow],
-    main: PerSecond,
-    beside: Option<PerSecond>,
-    note: String,
-) -> Option<Flow> {
-    let blocks: Vec<&[SecondRow]> = rows.chunk_by(|a, b| a.block == b.block).collect();
-    let mains: Vec<Vec<f64>> = blocks.iter().map(|block| main(block)).collect();
-    let besides: Vec<Vec<f64>> =
-        beside.map(|beside| blocks.iter().map(|block| beside(block)).collect()).unwrap_or_default();
-    let most = mains.iter().chain(&besides).flatten().copied().fold(0.0, f64::max) * 1.05;
+/// A block while messages were sent or received.
+struct Sending<'d> {
+    course: BlockCourse<'d>,
+    /// Seconds over which a rate can be drawn: what is counted in a part of a second is none.
+    whole_seconds: usize,
+}
+
+/// The blocks without the seconds after their end, in which only the last acknowledgements came. Where `end_s` does not know a
+/// block's end, that is in its last second with a message sent or received.
+fn sending(series: &[SecondRow], end_s: impl Fn(u32) -> Option<f64>) -> Vec<Sending<'_>> {
+    let each = seconds::blocks(series).into_iter().map(|mut course| {
+        let moved = |second: &Second| second.count(|row| row.sent + row.received) > 0;
+        let seen = course.seconds.iter().rposition(moved).map_or(0, |last| last + 1);
+        let (length, whole_seconds) = match end_s(course.block) {
+            Some(end_s) => ((end_s - ROUNDING_S).ceil() as usize, (end_s + ROUNDING_S).floor() as usize),
+            None => (seen, seen.saturating_sub(1)),
+        };
+        course.seconds.resize_with(length, Second::default);
+        Sending { course, whole_seconds }
+    });
+    each.collect()
+}
+
+/// By how much the sum of two lengths in seconds may miss a whole one.
+const ROUNDING_S: f64 = 1e-6;
+
+/// Messages acknowledged and not yet received at the end of each second.
+fn backlog_chart(row: &Row) -> Option<Flow> {
+    let blocks = seconds::blocks(&row.step.series);
+    let levels = blocks.iter().map(|block| {
+        let mut level = 0.0_f64;
+        let levels = block.seconds.iter().map(|second| {
+            let grown = second.count(|row| row.acked) as f64 - second.count(|row| row.received) as f64;
+            level = (level + grown).max(0.0);
+            level
+        });
+        levels.collect()
+    });
+    let levels = levels.collect();
+    let drain = row.step.throughput.drain_s;
+    let note = drain.map(|s| format!("drained in {} s", significant(s, 3))).unwrap_or_default();
+    chart(Key::new(row.index, row.step), &blocks, levels, None, note)
+}
+
+fn chart(key: Key, blocks: &[BlockCourse], main: Line, beside: Option<Line>, note: String) -> Option<Flow> {
+    let beside = beside.unwrap_or_default();
+    let most = main.iter().chain(&beside).flatten().copied().fold(0.0, f64::max) * 1.05;
     if most <= 0.0 {
         return None;
     }
-    let whole = rows.len() as f64;
+    let seconds: usize = blocks.iter().map(|block| block.seconds.len()).sum();
+    let whole = seconds as f64;
+    let place = |second: usize| percent(second as f64 / whole);
     let mut flow = Flow {
-        description: description(rows, &mains),
+        description: description(blocks, &main),
         key,
         main: Vec::new(),
         beside: Vec::new(),
@@ -111,18 +139,16 @@ fn chart(
             .collect(),
         warm_ups: Vec::new(),
         borders: Vec::new(),
-        length: counted(rows.len(), "second"),
+        length: counted(seconds, "second"),
         note,
     };
     let mut done = 0;
     for (index, block) in blocks.iter().enumerate() {
         if done > 0 {
-            flow.borders.push(percent(done as f64 / whole));
+            flow.borders.push(place(done));
         }
-        let warm = block.iter().take_while(|row| row.warm_up).count();
-        if warm > 0 {
-            flow.warm_ups.push((percent(done as f64 / whole), percent(warm as f64 / whole)));
-        }
+        let shaded = seconds::warm_ups(&block.seconds).into_iter();
+        flow.warm_ups.extend(shaded.map(|it| (place(done + it.from), place(it.seconds))));
         let line = |values: &[f64]| {
             let mut points = String::new();
             for (second, value) in values.iter().enumerate() {
@@ -132,9 +158,9 @@ fn chart(
             }
             points.trim_end().to_owned()
         };
-        flow.main.push(line(&mains[index]));
-        flow.beside.extend(besides.get(index).map(|values| line(values)));
-        done += block.len();
+        flow.main.push(line(&main[index]));
+        flow.beside.extend(beside.get(index).map(|values| line(values)));
+        done += block.seconds.len();
     }
     Some(flow)
 }
@@ -148,13 +174,60 @@ fn short(value: f64) -> String {
     }
 }
 
-fn description(rows: &[SecondRow], values: &[Vec<f64>]) -> String {
-    let measured = rows.iter().zip(values.iter().flatten()).filter(|(row, _)| !row.warm_up);
+fn description(blocks: &[BlockCourse], values: &[Vec<f64>]) -> String {
+    let each = blocks.iter().zip(values).flat_map(|(block, values)| block.seconds.iter().zip(values));
+    let measured = each.filter(|(second, _)| !second.is_warm_up());
     let (low, high) = measured
         .fold((f64::INFINITY, 0.0_f64), |(low, high), (_, value)| (low.min(*value), high.max(*value)));
     if low.is_finite() {
         format!("between {} and {} in a second", rate(low), rate(high))
     } else {
-        "nothing in the measured part".to_owned()
+        "no whole second in the measured part".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(second: u32, warm_up: bool, sent: u64, acked: u64) -> SecondRow {
+        SecondRow { second, warm_up, sent, acked, ..SecondRow::default() }
+    }
+
+    #[test]
+    fn a_path_that_never_stopped_is_drawn_without_a_drop() {
+        // One batch of each second is acknowledged in the next one, so that the first second has one less; the last one after the last send.
+        let series = [
+            row(0, true, 100, 90),
+            row(1, false, 100, 90),
+            row(1, true, 0, 10),
+            row(2, false, 100, 100),
+            row(3, false, 0, 10),
+        ];
+        let blocks = sending(&series, |_| Some(3.0));
+        assert_eq!(acked(&blocks[0]), [90, 100, 100]);
+        assert_eq!(blocks[0].course.seconds.len(), 3);
+    }
+
+    #[test]
+    fn a_stop_of_seconds_is_as_long_as_it_was_until_the_end_of_the_block() {
+        let series = [row(0, true, 100, 100), row(1, false, 100, 100), row(4, false, 100, 100)];
+        let blocks = sending(&series, |_| Some(7.0));
+        assert_eq!(acked(&blocks[0]), [100, 100, 0, 0, 100, 0, 0]);
+    }
+
+    #[test]
+    fn a_second_that_is_cut_short_is_on_the_axis_and_has_no_rate() {
+        let series = [row(0, false, 100, 100), row(1, false, 100, 100), row(2, false, 40, 40)];
+        for end_s in [None, Some(2.4)] {
+            let blocks = sending(&series, |_| end_s);
+            assert_eq!(acked(&blocks[0]), [100, 100]);
+            assert_eq!(blocks[0].course.seconds.len(), 3);
+        }
+    }
+
+    fn acked(block: &Sending) -> Vec<u64> {
+        let whole = block.course.seconds.iter().take(block.whole_seconds);
+        whole.map(|second| second.count(|row| row.acked)).collect()
     }
 }

@@ -238,8 +238,8 @@ pub(super) struct LedgerView {
     pub(super) grid: Grid,
     /// Setup number, and what is wrong with it.
     pub(super) wrong: Vec<(usize, String)>,
-    /// What holds when nothing is wrong.
-    pub(super) balance: String,
+    /// What holds of all steps' own messages; absent where not all of these are accounted for.
+    pub(super) balance: Option<String>,
 }
 
 /// The message counts of every step.
@@ -305,9 +305,10 @@ pub(super) fn ledger(document: &RunDocument) -> LedgerView {
         },
         wrong,
         balance: match begun.clone().count() {
-            0 => "Nothing was counted: no block was measured.".to_owned(),
-            n if n == steps.len() => format!("In every setup {}.", ledger::balance(document, begun)),
-            _ => format!("In every setup that was begun {}.", ledger::balance(document, begun)),
+            0 => Some("Nothing was counted: no block was measured.".to_owned()),
+            _ if !begun.clone().all(|step| ledger::own_discrepancies(step).is_empty()) => None,
+            n if n == steps.len() => Some(format!("In every setup {}.", ledger::balance(document, begun))),
+            _ => Some(format!("In every setup that was begun {}.", ledger::balance(document, begun))),
         },
     }
 }

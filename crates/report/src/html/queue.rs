@@ -49,7 +49,7 @@ pub(super) fn view(document: &RunDocument) -> Option<QueueView> {
             heads: head,
             rows,
             numeric: true,
-            ..Grid::default()
+            notes: queues::interval_note(document).into_iter().collect(),
         },
         full: all.iter().filter_map(|of| Some((of.index + 1, queues::full(of.queue)?))).collect(),
         charts: all.iter().map(|of| chart(Key::new(of.index, of.step), of.queue, most)).collect(),

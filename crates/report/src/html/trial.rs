@@ -232,7 +232,7 @@ fn row(metric: &MetricResult, axis: RatioAxis, is_floor: bool) -> Row {
         ratio: metric.estimate_ratio.map_or_else(|| ABSENT.to_owned(), ratio),
         interval: trials::interval(metric),
         p: trials::p(metric),
-        shows_from: metric.smallest_detectable_ratio.map_or_else(|| ABSENT.to_owned(), ratio),
+        shows_from: trials::shows_from(metric),
         verdict: trials::verdict(metric.verdict),
         differs: matches!(metric.verdict, TrialVerdict::Better | TrialVerdict::Worse),
     }
@@ -336,7 +336,7 @@ fn others(trial: &TrialResult) -> Grid {
                     metric.estimate_ratio.map_or_else(|| ABSENT.to_owned(), ratio),
                     trials::interval(metric),
                     metric.p_adjusted.map(p_value).unwrap_or_default(),
-                    metric.smallest_detectable_ratio.map_or_else(|| ABSENT.to_owned(), ratio),
+                    trials::shows_from(metric),
                     trials::verdict(metric.verdict).to_owned(),
                 ]
             })

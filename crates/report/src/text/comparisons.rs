@@ -123,14 +123,80 @@ fn write_limits(page: &mut Page, comparisons: &[Comparison]) {
         let text = "ceiling: rates within 0.5 % of each other. Something that both setups share limits them, and hides what they differ in.";
         page.prose("  ", text, Tone::Dim);
     }
-    let unseen = comparisons.iter().filter(|c| c.verdict == ComparisonVerdict::WithinNoise);
-    let smallest = unseen.filter_map(|comparison| comparison.smallest_detectable_ratio);
-    if let Some(largest) = smallest.reduce(f64::max) {
-        let text = format!(
-            "Without a star: a difference of {} or more would have been seen in 4 of 5 runs, smaller ones may be \
-             there.",
-            ratio(largest)
-        );
+    for text in could_have_been_seen(comparisons) {
         page.prose("  ", &text, Tone::Dim);
+    }
+}
+
+/// A ratio from which on what could have been seen is no difference that anybody looks for (ours, as in the summary).
+const DETECTABLE_MAX: f64 = 10.0;
+
+/// The largest of the smallest differences that comparisons of a metric could have seen.
+struct Detectable<'c> {
+    metric: &'c str,
+    ratio: f64,
+}
+
+/// The smallest difference that would have been seen in every pair without one, for each metric; words where that is any size.
+fn could_have_been_seen(comparisons: &[Comparison]) -> Vec<String> {
+    let unseen = comparisons.iter().filter(|c| c.verdict == ComparisonVerdict::WithinNoise);
+    let mut largest: Vec<Detectable> = Vec::new();
+    for comparison in unseen {
+        let Some(smallest) = comparison.smallest_detectable_ratio else { continue };
+        match largest.iter_mut().find(|known| known.metric == comparison.metric) {
+            Some(known) => known.ratio = known.ratio.max(smallest),
+            None => largest.push(Detectable { metric: &comparison.metric, ratio: smallest }),
+        }
+    }
+    let (none, some): (Vec<Detectable>, Vec<Detectable>) =
+        largest.into_iter().partition(|detectable| detectable.ratio >= DETECTABLE_MAX);
+    let some: Vec<String> = some
+        .iter()
+        .map(|it| format!("{} or more in the {}", ratio(it.ratio), wording::metric(it.metric)))
+        .collect();
+    let some = (!some.is_empty()).then(|| {
+        format!(
+            "Without a star: a difference of {} would have been seen in 4 of 5 runs, smaller ones may be there.",
+            some.join(", ")
+        )
+    });
+    let none: Vec<String> = none.iter().map(|it| wording::metric(it.metric)).collect();
+    let none = (!none.is_empty()).then(|| {
+        format!(
+            "Without a star in the {}: no difference of any size could have been seen with so few blocks that differ so much.",
+            none.join(" and the ")
+        )
+    });
+    some.into_iter().chain(none).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_nobody_looks_for_is_told_in_words() {
+        let comparison = |metric: &str, smallest| Comparison {
+            a: "a".to_owned(),
+            b: "b".to_owned(),
+            metric: metric.to_owned(),
+            ratio: Some(1.1),
+            ratio_low: Some(0.9),
+            ratio_high: Some(1.3),
+            level: 0.95,
+            p_adjusted: Some(0.4),
+            smallest_detectable_ratio: Some(smallest),
+            blocks: 3,
+            verdict: ComparisonVerdict::WithinNoise,
+            durability_differences: Vec::new(),
+        };
+        let said = could_have_been_seen(&[
+            comparison("end_to_end.mean", 1.2),
+            comparison("end_to_end.p99", 8210.0),
+            comparison("end_to_end.mean", 1.5),
+        ]);
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].contains("a difference of ×1.50 or more in the end-to-end mean would"), "{said:?}");
+        assert!(said[1].contains("in the end-to-end p99: no difference of any size"), "{said:?}");
     }
 }

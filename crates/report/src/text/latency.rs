@@ -114,11 +114,10 @@ pub(super) fn write_ledger(page: &mut Page, document: &RunDocument) {
             not_begun.push(index + 1);
             continue;
         }
-        let wrong = ledger::discrepancies(step);
-        if wrong.is_empty() {
+        if ledger::own_discrepancies(step).is_empty() {
             clean.push(index + 1);
         }
-        for what in wrong {
+        for what in ledger::discrepancies(step) {
             page.prose(&format!("  !! #{}: ", index + 1), &what, Tone::Bad);
         }
         for error in &step.errors {

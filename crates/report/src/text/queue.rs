@@ -20,7 +20,7 @@ pub(super) fn write(page: &mut Page, document: &RunDocument) {
     page.heading(queues::HEADING, queues::MEANING);
     let columns = queues::COLUMNS.iter().enumerate();
     let columns = columns.map(|(index, heading)| match index {
-        2 | 3 => Column::text(heading),
+        2..=4 => Column::text(heading),
         _ => Column::decimal(*heading),
     });
     let mut table = Table::new("setup", columns.collect());
@@ -30,6 +30,9 @@ pub(super) fn write(page: &mut Page, document: &RunDocument) {
     }
     for line in table.lines(page.width, page.paint) {
         page.line(&line);
+    }
+    if let Some(note) = queues::interval_note(document) {
+        page.prose("  ", &note, Tone::Dim);
     }
     for StepQueue { index, queue, .. } in &all {
         if let Some(full) = queues::full(queue) {

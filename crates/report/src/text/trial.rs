@@ -89,9 +89,10 @@ fn write_verdict(page: &mut Page, trial: &TrialResult, verdict: &ArmVerdict) {
 
 fn write_deciding(page: &mut Page, trial: &TrialResult) {
     let Some(first) = trials::primaries(trial).next() else { return };
+    let of = if first.starts.is_some() { "starts of the brokers" } else { "pairs" };
     let meaning = format!(
-        "decides; medians of the blocks, arm / against with {} intervals; shows from: the smallest difference that is shown in 4 \
-         of 5 such trials",
+        "decides; medians of the blocks; ratio: arm / against of typical {of}, not of the medians, with {} intervals; shows from: the \
+         smallest difference that is shown in 4 of 5 such trials",
         percent(first.level)
     );
     let heading = trials::metric(&first.name);
@@ -141,7 +142,7 @@ fn cells(metric: &MetricResult) -> Vec<String> {
         metric.estimate_ratio.map_or_else(|| ABSENT.to_owned(), ratio),
         trials::interval(metric),
         trials::p(metric),
-        metric.smallest_detectable_ratio.map_or_else(|| ABSENT.to_owned(), ratio),
+        trials::shows_from(metric),
         trials::verdict(metric.verdict).to_owned(),
     ]
 }

@@ -2,7 +2,7 @@
 
 use super::Page;
 use crate::paint::Tone;
-use crate::wording;
+use crate::{short_blocks, wording};
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Finding, Severity, ValidityVerdict};
 use std::collections::BTreeSet;
@@ -19,6 +19,9 @@ pub(super) fn write(page: &mut Page, document: &RunDocument) {
     let word = page.paint.tone(&wording::verdict(validity.verdict).to_uppercase(), tone);
     page.line(&format!("Verdict: {word}  {}", wording::verdict_meaning(validity.verdict)));
     reasons(page, document, &validity.reasons);
+    if let Some(note) = short_blocks::note(document) {
+        page.prose("  ", &note, Tone::Dim);
+    }
 }
 
 /// Findings about the system. Nothing is written when there are none.

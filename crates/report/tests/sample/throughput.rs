@@ -174,6 +174,8 @@ pub(crate) fn searched() -> RunDocument {
         achieved_per_s: Some(rate_per_s * 0.9998),
         quantile_ns: Some((ms * 1e6) as u64),
         samples: (rate_per_s * 5.0) as u64,
+        processor_wait_share: Some(0.08),
+        steal_share: Some(0.0),
         reasons: if ms > 20.0 { vec![format!("p99 was {ms:.1} ms")] } else { Vec::new() },
     };
     document.steps[0].search = Some(SearchResult {

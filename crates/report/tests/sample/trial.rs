@@ -47,8 +47,8 @@ pub(crate) fn one_arm() -> RunDocument {
         ],
         verdicts: vec![verdict("low", "default", TrialVerdict::Better)],
         summary: vec![
-            "\"low\" is better than \"default\": p99 of end-to-end latency 9.20 ms -> 3.50 ms (medians of blocks), ratio 0.38 (95 % 0.37 to \
-             0.39), 11 pairs."
+            "\"low\" is better than \"default\": p99 of end-to-end latency 9.20 ms -> 3.50 ms (medians of blocks), ratio of typical pairs \
+             0.38 (95 % 0.37 to 0.39), 11 pairs."
                 .to_owned(),
             "Equal arms may differ by up to 4 % here.".to_owned(),
             "Nothing else is shown to be worse; 1 caveat below.".to_owned(),

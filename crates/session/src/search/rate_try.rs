@@ -3,6 +3,7 @@
 use crate::fold::StepFold;
 use plumb_judge::judge;
 use plumb_model::document::RunDocument;
+use plumb_model::facts::HostDelta;
 use plumb_model::finding::Severity;
 use plumb_model::plan::{Goal, GoalLatency, StepPlan};
 use plumb_model::search::{SearchTrial, TrialPurpose, TrialVerdict};
@@ -113,6 +114,8 @@ impl RateTry {
             achieved_per_s: block.achieved_per_s,
             quantile_ns,
             samples: histogram.samples(),
+            processor_wait_share: block.host.as_ref().and_then(HostDelta::processor_wait_share),
+            steal_share: block.host.as_ref().and_then(|host| host.cpu.steal_share()),
             reasons,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::args::{LabSinkArgs, OutputFormat};
 use crate::commands::End;
+use crate::errors::UsageError;
 use crate::{printer, stop};
 use anyhow::Result;
 use plumb_lab::sink::{Apis, Delay, Keep, Records, SinkBroker, SinkOptions, Stats};
@@ -15,6 +16,16 @@ use std::time::{Duration, Instant};
 const LOOKED_EVERY: Duration = Duration::from_millis(50);
 
 pub(super) fn sink(arguments: &LabSinkArgs) -> Result<End> {
+    let faults = [("--drop-every", arguments.drop_every), ("--duplicate-every", arguments.duplicate_every)];
+    let fault = faults.into_iter().find(|(_, every)| every.is_some());
+    if let (Some((flag, _)), None) = (fault, &arguments.topic) {
+        let hint = format!("name the topic whose records it is about: --topic NAME {flag} N");
+        return Err(UsageError::new(
+            format!("{flag} counts the records of a topic, and none is named"),
+            hint,
+        )
+        .into());
+    }
     let stop = stop::flag()?;
     let sink = SinkBroker::start(SinkOptions {
         port: arguments.port.unwrap_or(0),

@@ -1,8 +1,8 @@
 //! `plumb trial latency`: settings of the clients held against each other at a rate, from flags alone.
 
+use super::super::End;
 use super::super::latency::scenario as of_flags;
 use super::super::property::{FlagPlace, place_at};
-use super::super::{End, dry_run};
 use super::run::{carry_out, planned};
 use crate::args::LatencyArgs;
 use crate::args::trial::TrialLatencyArgs;
@@ -21,12 +21,7 @@ const DURATION: Nanos = Nanos::from_secs(10);
 const DEFAULT: &str = "default";
 
 pub(super) fn latency(arguments: &TrialLatencyArgs) -> Result<End> {
-    let plan = plan(arguments)?;
-    let output = &arguments.latency.output;
-    if output.dry_run {
-        return dry_run(&plan, output.output, output.out.as_deref());
-    }
-    carry_out(plan, &arguments.judged, output.output, output.out.as_deref())
+    carry_out(plan(arguments)?, &arguments.judged, &arguments.latency.output)
 }
 
 fn plan(arguments: &TrialLatencyArgs) -> Result<Plan> {
@@ -61,6 +56,10 @@ fn scenario(arguments: &TrialLatencyArgs) -> Result<(Scenario, Sources), UsageEr
             let hint =
                 "write it as --vs KEY=VALUE, such as --vs linger.ms=0 or --vs 'linger.ms=0 batch.size=1'";
             return Err(UsageError::new(format!("--vs {vs:?} says nothing that differs"), hint));
+        }
+        if arms[1..].iter().any(|(other, _)| *other == name) {
+            let hint = "leave one of them out: equal arms are what plumb trial power measures";
+            return Err(UsageError::new(format!("--vs {name:?} is given twice"), hint));
         }
         note_origins(&said, &name, &mut sources);
         for property in vs.split_whitespace() {
@@ -174,5 +173,14 @@ mod tests {
         assert!(scenario(&parsed("--vs linger.ms=0 --blocks 5")).is_err());
         assert!(scenario(&parsed("--vs|' |")).is_err());
         assert!(scenario(&parsed("--vs linger.ms")).is_err());
+        assert!(scenario(&parsed("--vs|'linger.ms=0 linger.ms=1|")).is_err());
+        let twice = scenario(&parsed("--vs linger.ms=0 --vs linger.ms=0")).unwrap_err().to_string();
+        assert!(twice.contains("\"linger.ms=0\" is given twice"), "{twice}");
+    }
+
+    #[test]
+    fn an_arm_that_is_the_reference_is_sent_to_what_measures_equal_arms() {
+        let refusal = plan(&parsed("-X linger.ms=5 --vs linger.ms=5")).unwrap_err().to_string();
+        assert!(refusal.contains("plumb trial power"), "{refusal}");
     }
 }

@@ -2,8 +2,9 @@
 
 use super::super::{End, dry_run, run as plain};
 use super::{pilots, seed};
-use crate::args::OutputFormat;
 use crate::args::trial::{FailWord, JudgedArgs, TrialRunArgs};
+use crate::args::{OutputArgs, OutputFormat};
+use crate::conditions::Conditions;
 use crate::errors::UsageError;
 use crate::{handed_over, printer, progress, scenario_file, stop};
 use anyhow::Result;
@@ -13,7 +14,8 @@ use plumb_model::finding::ValidityVerdict;
 use plumb_model::plan::{Origin, Plan};
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{Scenario, TrialWords};
-use plumb_model::trial::TrialVerdict;
+use plumb_model::trial::{ArmVerdict, TrialVerdict};
+use plumb_report::junit::ArmCase;
 use plumb_report::text::Figures;
 use plumb_session::Finished;
 use std::path::Path;
@@ -27,35 +29,55 @@ pub(super) fn run(arguments: &TrialRunArgs) -> Result<End> {
     let judged = &arguments.judged;
     match &arguments.resume {
         Some(directory) => {
+            let conditions = Conditions::new(&arguments.output.conditions)?;
             let finished = plumb_session::resume(directory, &stop::flag()?, &progress::watcher())?;
-            finish(&finished, judged, arguments.output)
+            finish(&finished, judged, arguments.output.output, conditions)
         }
-        None => {
-            let plan = plan(arguments)?;
-            if arguments.dry_run {
-                return dry_run(&plan, arguments.output, arguments.out.as_deref());
-            }
-            carry_out(plan, judged, arguments.output, arguments.out.as_deref())
-        }
+        None => carry_out(plan(arguments)?, judged, &arguments.output),
     }
 }
 
-/// Runs a trial and shows what it showed.
-pub(super) fn carry_out(
-    plan: Plan,
-    judged: &JudgedArgs,
-    format: OutputFormat,
-    out: Option<&Path>,
-) -> Result<End> {
-    finish(&plumb_session::run(plan, out, &stop::flag()?, &progress::watcher())?, judged, format)
+/// Runs a trial and shows what it showed, or shows the plan.
+pub(super) fn carry_out(plan: Plan, judged: &JudgedArgs, output: &OutputArgs) -> Result<End> {
+    if output.dry_run {
+        return dry_run(&plan, output);
+    }
+    let conditions = Conditions::new(&output.conditions)?;
+    let finished = plumb_session::run(plan, output.out.as_deref(), &stop::flag()?, &progress::watcher())?;
+    finish(&finished, judged, output.output, conditions)
 }
 
-fn finish(finished: &Finished, judged: &JudgedArgs, format: OutputFormat) -> Result<End> {
-    pilots::keep(&finished.document);
+fn finish(
+    finished: &Finished,
+    judged: &JudgedArgs,
+    format: OutputFormat,
+    conditions: Conditions,
+) -> Result<End> {
+    let document = &finished.document;
+    pilots::keep(document);
     let handed_over = handed_over::write(finished)?;
-    show(&finished.document, format)?;
+    show(document, format)?;
     handed_over.say();
-    Ok(end_of(&finished.document, &judged.fail_on))
+    let verdicts = document.trial.as_ref().map(|trial| &trial.verdicts[..]).unwrap_or_default();
+    let of_arm = |arm: &ArmVerdict| ArmCase {
+        arm: arm.arm.clone(),
+        against: arm.against.clone(),
+        verdict: arm.verdict,
+        fails: fails(arm.verdict, document, &judged.fail_on),
+    };
+    let passes = conditions.hold(document, &verdicts.iter().map(of_arm).collect::<Vec<_>>())?;
+    Ok(end_of(document, &judged.fail_on).unless(passes))
+}
+
+/// True if a verdict on an arm makes the command fail.
+fn fails(verdict: TrialVerdict, document: &RunDocument, fail_on: &[FailWord]) -> bool {
+    let accept = document.plan.trial.as_ref().map(|trial| &trial.accept[..]).unwrap_or_default();
+    match verdict {
+        _ if fail_on.is_empty() => !accept.contains(&verdict),
+        TrialVerdict::Worse => fail_on.contains(&FailWord::Worse),
+        TrialVerdict::Undecided => fail_on.contains(&FailWord::Undecided),
+        TrialVerdict::Better | TrialVerdict::Equivalent => false,
+    }
 }
 
 /// The plan of a trial, refused where it cannot answer.
@@ -206,17 +228,13 @@ fn show(document: &RunDocument, format: OutputFormat) -> Result<()> {
 
 /// Well where nothing of what is to fail is there; where that is not said, where every verdict is one of those to accept.
 fn end_of(document: &RunDocument, fail_on: &[FailWord]) -> End {
-    let accept = document.plan.trial.as_ref().map(|trial| &trial.accept[..]).unwrap_or_default();
     let verdicts = document.trial.as_ref().map(|trial| &trial.verdicts[..]).unwrap_or_default();
-    let some = |verdict: TrialVerdict| verdicts.iter().any(|arm| arm.verdict == verdict);
     let invalid = document.validity.verdict == ValidityVerdict::Invalid;
-    let accepted = !verdicts.is_empty() && verdicts.iter().all(|arm| accept.contains(&arm.verdict));
-    let fails = |word: &FailWord| match word {
-        FailWord::Worse => some(TrialVerdict::Worse),
-        FailWord::Undecided => verdicts.is_empty() || some(TrialVerdict::Undecided),
-        FailWord::Invalid => invalid,
-    };
-    let failed = if fail_on.is_empty() { invalid || !accepted } else { fail_on.iter().any(fails) };
+    // A trial without a verdict decided nothing.
+    let undecided = verdicts.is_empty() && (fail_on.is_empty() || fail_on.contains(&FailWord::Undecided));
+    let arms = verdicts.iter().any(|arm| fails(arm.verdict, document, fail_on));
+    let void = invalid && (fail_on.is_empty() || fail_on.contains(&FailWord::Invalid));
+    let failed = void || undecided || arms;
     match (&document.run.state, failed) {
         (RunState::Interrupted, _) => End::Interrupted,
         (_, true) => End::Found,

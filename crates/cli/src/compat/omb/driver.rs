@@ -220,7 +220,7 @@ impl Driver<'_> {
         match value.to_string().parse::<u32>() {
             Ok(replicas) if replicas > 0 => {
                 self.fates.taken(place, key, format!("topic.replication: {replicas}"));
-                let comment = format!("line {}, {key}", place.line);
+                let comment = format!("{}, {key}", place.short());
                 self.draft.topic.push(Setting::from_key(
                     "replication",
                     replicas.to_string(),
@@ -257,7 +257,7 @@ impl Driver<'_> {
         }
         let value = quoted(value);
         self.fates.taken(place, &property.key(), format!("topic.configs.{name}: {value}"));
-        let comment = format!("line {}", place.line);
+        let comment = place.short();
         self.draft.topic_configs.push(Setting::from_key(name, value, place, &comment));
     }
 
@@ -311,7 +311,7 @@ impl Driver<'_> {
         } else {
             let value = quoted(value);
             self.fates.taken(place, &key, format!("cluster.bootstrap: {value}"));
-            let comment = format!("line {}", place.line);
+            let comment = place.short();
             self.draft.cluster.push(Setting::from_key("bootstrap", value, place, &comment));
             self.bootstrap = true;
         }
@@ -326,7 +326,7 @@ impl Driver<'_> {
         let key = property.key();
         let mut put = |name: &str, value: &str| {
             let value = quoted(value);
-            let comment = format!("line {}", place.line);
+            let comment = place.short();
             // As in the benchmark, what is said for one side alone counts.
             settings.retain(|setting| setting.key != name);
             settings.push(Setting::from_key(name, value.clone(), place, &comment));

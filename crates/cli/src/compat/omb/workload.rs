@@ -360,7 +360,7 @@ pub(super) fn unknown(file: &str, known: &[&str], listed: &mut bool) -> String {
 }
 
 fn comment(place: &Place, key: &str) -> String {
-    format!("line {}, {key}", place.line)
+    format!("{}, {key}", place.short())
 }
 
 /// One value as it is, several as a list.

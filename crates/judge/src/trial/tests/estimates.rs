@@ -27,7 +27,7 @@ fn an_injected_ratio_comes_out_within_its_interval_and_the_arm_is_better() {
 fn the_summary_says_that_figures_are_medians_of_blocks_and_what_else_the_arm_saves() {
     let mut document = trial_of(&[("low", 0.25)], 12, 1);
     let summary = result(&document).summary;
-    assert!(summary[0].contains(" ms (medians of blocks), ratio 0.2"), "{summary:?}");
+    assert!(summary[0].contains(" ms (medians of blocks), ratio of typical pairs 0.2"), "{summary:?}");
     assert!(!summary[2].contains("better: "), "the other latencies say nothing new: {summary:?}");
     for block in &mut document.steps[1].blocks {
         block.client_cpu_s = block.client_cpu_s.map(|cpu_s| cpu_s * 0.25);

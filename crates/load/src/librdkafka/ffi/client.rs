@@ -271,6 +271,12 @@ unsafe fn take_dump(dump: *mut *const c_char, count: usize, properties: &mut Pro
     }
 }
 
+/// The library's words about a property, with the name that the user gave instead of the library's own.
+fn in_the_names_given(key: &str, words: &str) -> String {
+    let own = USUAL_NAMES.iter().find(|(_, usual)| *usual == key);
+    own.map_or_else(|| words.to_owned(), |(own, _)| words.replace(own, key))
+}
+
 /// True if the login is by OAuth tokens, which have to be fetched and renewed.
 fn uses_tokens(properties: &Properties) -> bool {
     ["sasl.mechanism", "sasl.mechanisms"]
@@ -294,7 +300,8 @@ fn configuration(properties: &Properties) -> Result<*mut sys::rd_kafka_conf_t, L
             // SAFETY: ours, and not used again.
             unsafe { sys::rd_kafka_conf_destroy(conf) };
             let value = if is_secret(key) { REDACTED.to_owned() } else { value.clone() };
-            let reason = if is_secret(key) { "bad value".to_owned() } else { error.text() };
+            let reason =
+                if is_secret(key) { "bad value".to_owned() } else { in_the_names_given(key, &error.text()) };
             return Err(LoadError::Property { key: key.clone(), value, reason });
         }
     }
@@ -431,5 +438,18 @@ impl Drop for Topic<'_> {
     fn drop(&mut self) {
         // SAFETY: gives back our reference; the client outlives it.
         unsafe { sys::rd_kafka_topic_destroy(self.topic.as_ptr()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_refuses_a_property_by_the_name_that_the_user_gave() {
+        let words = "Invalid value \"abc\" for configuration property \"queue.buffering.max.ms\"";
+        let said = in_the_names_given("linger.ms", words);
+        assert!(said.ends_with("property \"linger.ms\"") && !said.contains("queue"), "{said}");
+        assert_eq!(in_the_names_given("queue.buffering.max.ms", words), words);
     }
 }

@@ -54,7 +54,7 @@ fn without_a_rate_of_its_own_a_schedule_lays_out_the_loads_rate() {
 #[test]
 fn a_schedule_with_rates_of_its_own_gives_the_load_its_mean() {
     let steps = json!({"steps": [{"rate": 100, "for": "3s"}, {"rate": 500, "for": "1s"}]});
-    let plan = plan(&json!({"schedule": steps}), &json!({})).unwrap();
+    let plan = plan(&json!({"duration": "8s", "schedule": steps}), &json!({})).unwrap();
     assert_eq!(plan.steps[0].load.rate_per_s, Some(200.0));
     assert_eq!(
         plan.origins["steps.0.load.rate_per_s"],
@@ -209,4 +209,52 @@ fn every_block_measures_at_least_one_message() {
     assert_eq!(plan(5).unwrap().blocks, 5);
     let refusal = plan(4).unwrap_err();
     assert!(refusal.contains("blocks is 5; it must be at most 4"), "{refusal}");
+}
+
+#[test]
+fn the_mean_rate_of_a_schedule_is_that_of_a_block_and_its_messages_are_those_that_are_sent() {
+    let ramp = json!({"duration": "12s", "schedule": {"ramp": {"from": 50, "to": 500, "over": "6s"}}});
+    let load = load(&ramp);
+    assert_eq!((load.rate_per_s, load.messages()), (Some(387.5), Some(4_650)));
+    let steps = json!([{"rate": 200, "for": "10s"}, {"rate": 800, "for": "5s"}]);
+    let steps = json!({"duration": "24s", "schedule": {"steps": steps}});
+    let of_blocks = |blocks: u32| {
+        let plan = plan(&steps, &json!({"blocks": blocks})).unwrap();
+        (plan.steps[0].load.rate_per_s, plan.steps[0].load.messages())
+    };
+    // One block goes through all steps and begins again; of two, each has the first ten seconds and two of the next five.
+    assert_eq!(of_blocks(1).1, Some(2_000 + 4_000 + 1_800));
+    assert_eq!(of_blocks(2), (Some(300.0), Some(7_200)));
+}
+
+#[test]
+fn lists_that_make_too_many_setups_are_refused_before_any_is_made() {
+    let refusal = plan(&json!({"rate": 200, "producers": "1..1000", "consumers": "1..1000"}), &json!({}));
+    let refusal = refusal.map(|plan| plan.steps.len()).unwrap_err();
+    assert!(refusal.contains("1000000") && refusal.contains("at most 1000"), "{refusal}");
+    let most = plan(&json!({"rate": 200, "producers": "1..25", "consumers": "1..40"}), &json!({})).unwrap();
+    assert_eq!(most.steps.len(), 1_000);
+}
+
+#[test]
+fn replicas_beyond_the_brokers_of_the_lab_are_refused() {
+    let on = |brokers: u32| {
+        let more = json!({"cluster": {"lab": {"brokers": brokers}}, "topic": {"replication": 3}});
+        plan(&json!({"rate": 50}), &more).map(|plan| plan.steps.len())
+    };
+    let refusal = on(1).unwrap_err();
+    assert!(refusal.contains("topic.replication is 3") && refusal.contains("at most 1"), "{refusal}");
+    assert_eq!(on(3), Ok(1));
+}
+
+#[test]
+fn acknowledgements_that_no_broker_takes_are_refused() {
+    let with = |acks: &str| {
+        plan(&json!({"rate": 50}), &json!({"setups": [{"producer": {"acks": acks}}]}))
+            .map(|plan| plan.steps.len())
+    };
+    assert!(with("7").unwrap_err().contains("it must be 0, 1 or all"));
+    for acks in ["0", "1", "-1", "all"] {
+        assert_eq!(with(acks), Ok(1), "{acks}");
+    }
 }

@@ -4,7 +4,7 @@ use super::{GROUPS, Read, read, refuse_taken, request};
 use crate::args::trial::{FleetArgs, FleetOutput};
 use crate::commands::End;
 use crate::errors::UsageError;
-use crate::{printer, stop};
+use crate::{printer, stop, whole_file};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use plumb_judge::fleet::assign::{AssignError, Assignment, assign as draw};
@@ -52,7 +52,7 @@ pub(super) fn assign(arguments: &FleetArgs, servers: usize) -> Result<End> {
     if let Some(directory) = &arguments.out {
         fs_err::create_dir_all(directory).context("cannot make the directory of --out")?;
         let file = directory.join(GROUPS);
-        fs_err::write(&file, groups)?;
+        whole_file::write(&file, &groups)?;
         printer::note(&format!("groups: {}", file.display()));
     }
     Ok(End::Done)
