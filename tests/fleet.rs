@@ -36,7 +36,7 @@ fn judged(fleet: &Fleet, more: &[&str]) -> (Value, i32) {
 
 fn outcome<'r>(result: &'r Value, check: &str) -> &'r str {
     let checks = result["checks"].as_array().unwrap();
-    checks.iter().find(|it| it["name"] == check).unwrap()["outcome"].as_str().unwrap()
+    checks.iter().find(|it| it["id"] == check).unwrap()["outcome"].as_str().unwrap()
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn about_95_percent_fewer_drops_are_better_with_the_size_that_was_put_in() {
     assert!(low <= 0.05 && 0.05 <= high && high / low < 1.5, "{low} to {high}");
     assert!(result["p"].as_f64().unwrap() < 0.001);
     assert_eq!((&result["intervals_before"], &result["intervals_after"]), (&14.into(), &7.into()));
-    assert_eq!(outcome(&result, "pre_trend"), "passed");
+    assert_eq!(outcome(&result, "pre-trend"), "passed");
     let (_, worse) = judged(&Fleet { drops_after: 0.05, ..Fleet::default() }, &["--good", "higher"]);
     let (_, accepted) =
         judged(&Fleet { drops_after: 0.05, ..Fleet::default() }, &["--good", "higher", "--accept", "worse"]);
@@ -149,7 +149,7 @@ struct Contract {
     rollout: Vec<Value>,
     exclusions: Vec<Value>,
     summary: Vec<String>,
-    caveats: Vec<String>,
+    findings: Vec<Finding>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -163,8 +163,23 @@ struct Groups<T> {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the shape is what is tested")]
+struct Finding {
+    id: String,
+    severity: String,
+    confidence: Option<String>,
+    stage: Option<String>,
+    step: Option<String>,
+    claim: String,
+    evidence: Vec<Value>,
+    advice: Vec<String>,
+    flip: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the shape is what is tested")]
 struct Check {
-    name: String,
+    id: String,
     outcome: String,
     statement: String,
     p: Option<f64>,

@@ -171,13 +171,54 @@ impl Running {
                 None => std::thread::sleep(LOOK),
             }
         };
-        Ended {
-            status,
-            stdout: self.stdout.all(),
-            stderr: self.stderr.all(),
-            directory: self.directory.take().unwrap(),
-        }
+        let (stdout, stderr) = (self.stdout.all(), self.stderr.all());
+        let unknown: Vec<String> = shown_ids(&stdout)
+            .into_iter()
+            .chain(shown_ids(&stderr))
+            .filter(|id| plumb_judge::row(id).is_none())
+            .collect();
+        assert!(
+            unknown.is_empty(),
+            "plumb explain does not know what this output shows: {unknown:?}\n{stdout}{stderr}"
+        );
+        Ended { status, stdout, stderr, directory: self.directory.take().unwrap() }
     }
+}
+
+/// Ids of findings and checks that an output shows: in brackets in a text, in JSON where something has an id beside a claim or a statement.
+fn shown_ids(output: &str) -> Vec<String> {
+    // A line may break within the bracket.
+    let words: Vec<&str> = output.split_whitespace().collect();
+    let after = words.windows(3).filter(|three| three[0] == "(plumb" && three[1] == "explain");
+    let mut ids: Vec<String> =
+        after.filter_map(|three| Some(three[2].split_once(')')?.0.to_owned())).collect();
+    if let Ok(document) = serde_json::from_str(output) {
+        in_json(&document, &mut ids);
+    }
+    ids
+}
+
+fn in_json(value: &Value, ids: &mut Vec<String>) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| in_json(value, ids)),
+        Value::Object(fields) => {
+            if fields.contains_key("claim") || fields.contains_key("statement") {
+                ids.extend(fields.get("id").and_then(Value::as_str).map(str::to_owned));
+            }
+            fields.values().for_each(|value| in_json(value, ids));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn ids_that_an_output_shows_are_found_in_text_and_json() {
+    assert_eq!(
+        shown_ids("It is so (plumb explain saturated); and so (plumb explain\nknee)."),
+        ["saturated", "knee"]
+    );
+    let json = r#"{"checks": [{"id": "pre-trend", "statement": "It holds."}], "run": {"id": "1f"}}"#;
+    assert_eq!(shown_ids(json), ["pre-trend"]);
 }
 
 impl Drop for Running {

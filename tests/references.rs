@@ -106,13 +106,31 @@ fn every_fraction_in_a_document_names_its_unit_or_is_known_to_have_none() {
 
 #[test]
 fn every_finding_has_its_page_and_every_page_its_finding() {
-    let pages: BTreeSet<String> = plumb_judge::summaries().map(|(id, _)| format!("{id}.md")).collect();
+    let pages: BTreeSet<String> = plumb_judge::rows().map(|row| format!("{}.md", row.id)).collect();
     assert_eq!(files("docs/findings", ".md"), pages);
-    for (id, _) in plumb_judge::summaries() {
-        let page = std::fs::read_to_string(root().join(format!("docs/findings/{id}.md"))).unwrap();
-        assert_eq!(plumb_judge::page(id), Some(page.as_str()), "{id} prints another page");
-        let explained = Program::new(["explain", id]).run();
-        assert_eq!((explained.code(), explained.stdout), (Some(0), page), "{id}");
+    for row in plumb_judge::rows() {
+        let page = std::fs::read_to_string(root().join(format!("docs/findings/{}.md", row.id))).unwrap();
+        assert_eq!(row.page, page, "{} prints another page", row.id);
+        let explained = Program::new(["explain", row.id]).run();
+        assert_eq!((explained.code(), explained.stdout), (Some(0), row.explanation()), "{}", row.id);
+    }
+}
+
+#[test]
+fn every_setting_that_would_prove_a_finding_is_one_that_an_arm_can_have() {
+    let flips = plumb_judge::rows().filter_map(|row| Some((row.id, row.flip.as_ref()?.setting.as_ref()?)));
+    for (id, setting) in flips {
+        let (section, key) = setting.path.split_once('.').unwrap();
+        let words = match key.strip_prefix("configs.") {
+            Some(config) => format!("{section}: {{configs: {{{config}: {}}}}}", setting.value),
+            None => format!("{section}: {{{key}: {}}}", setting.value),
+        };
+        let program = Program::new(["trial", "run", "flip.yaml", "--dry-run"]);
+        let scenario =
+            format!("cluster: lab\nload: {{rate: 200, duration: 10s}}\narms: {{a: {{}}, b: {{{words}}}}}\n");
+        std::fs::write(program.directory().join("flip.yaml"), scenario).unwrap();
+        let ended = program.run();
+        assert_eq!(ended.code(), Some(0), "{id}: {words}: {}", ended.stderr);
     }
 }
 

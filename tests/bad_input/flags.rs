@@ -137,3 +137,11 @@ fn a_finding_that_does_not_exist() {
     );
     assert!(message.contains("linger-bound"), "{message}");
 }
+
+#[test]
+fn a_finding_by_the_name_that_it_had_in_an_earlier_version() {
+    for (old, now) in [("pre_trend", "pre-trend"), ("faster_than_published", "faster-than-published")] {
+        let message = complaint(&Program::new(["explain", old]).run());
+        assert!(message.contains(&format!("did you mean {now}")), "{message}");
+    }
+}

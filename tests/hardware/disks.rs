@@ -57,8 +57,8 @@ fn a_disk_is_named_with_its_bus_and_cache_and_a_flush_that_is_left_out_is_told()
     }
     let left_out = scene.json("left_out.json");
     for (path, id, durable) in [
-        ("/mnt/nvme", vec!["no_barrier", "no_flush_seen"], false),
-        ("/mnt/cached", vec!["flush_suppressed"], false),
+        ("/mnt/nvme", vec!["no-barrier", "no-flush-seen"], false),
+        ("/mnt/cached", vec!["flush-suppressed"], false),
         // Without a volatile cache nothing needs a flush.
         ("/mnt/bare", vec![], true),
     ] {

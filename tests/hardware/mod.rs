@@ -40,5 +40,5 @@ fn commit<'a>(target: &'a Value, method: &str) -> &'a Value {
 
 /// Ids of the warnings of something that has them.
 fn warnings(of: &Value) -> Vec<&str> {
-    of["warnings"].as_array().unwrap().iter().map(|warning| warning["id"].as_str().unwrap()).collect()
+    of["findings"].as_array().unwrap().iter().map(|warning| warning["id"].as_str().unwrap()).collect()
 }

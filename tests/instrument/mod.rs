@@ -28,8 +28,7 @@ use std::collections::HashMap;
 /// The topic of every path, made before the run so that faults can name it.
 pub(crate) const TOPIC: &str = "events";
 /// Requests with one message each, nothing that waits for more.
-const AT_ONCE: [&str; 6] =
-    ["-X", "producer.acks=1", "-X", "producer.linger.ms=0", "-X", "socket.nagle.disable=true"];
+const AT_ONCE: [&str; 4] = ["-X", "producer.linger.ms=0", "-X", "socket.nagle.disable=true"];
 
 /// A sink broker with one topic, and the driver that drives it.
 #[derive(Debug)]
@@ -49,11 +48,17 @@ impl Path {
 
     /// A run against it: so many messages, so many a second, in one block, no warm-up.
     pub(crate) fn latency(&self, rate_per_s: u32, count: u32) -> Program {
+        self.latency_with(rate_per_s, count, "1")
+    }
+
+    /// The same with acknowledgements of another kind.
+    fn latency_with(&self, rate_per_s: u32, count: u32, acks: &str) -> Program {
         let (bootstrap, rate, count) = (self.sink.bootstrap(), rate_per_s.to_string(), count.to_string());
         Program::new(["latency", "--bootstrap", &bootstrap, "--topic", TOPIC])
             .args(["--driver", self.driver])
             .args(["--rate", &rate, "--count", &count, "--size", "100B", "--warm-up", "0s", "--blocks", "1"])
             .args(["--output", "json", "--out", "run"])
+            .args(["--acks", acks])
             .args(AT_ONCE)
     }
 

@@ -83,8 +83,8 @@ fn through_cuts(path: &Path, idempotent: bool) -> (Document, u64) {
         path.refuse(ApiKey::Produce, BEFORE + 20 * cut, 1, Refusal::Close(Effect::Applied));
     }
     let properties = format!("producer.enable.idempotence={idempotent}");
-    let arguments = ["-X", "producer.acks=all", "-X", &properties, "-X", "producer.retry.backoff.ms=10"];
-    let ended = path.latency(200, 600).args(arguments).run();
+    let arguments = ["-X", &properties, "-X", "producer.retry.backoff.ms=10"];
+    let ended = path.latency_with(200, 600, "all").args(arguments).run();
     let document = Document::of(&ended);
     for name in ["intended", "sent", "acked", "received"] {
         assert_eq!(document.count(name), MESSAGES, "{name}");

@@ -29,9 +29,9 @@ fn a_rate_search_whose_lab_has_ended_tries_no_further_rate() {
     let arguments =
         ["throughput", "--lab", "--goal", "p99=10s", "--size", "100B", "--duration", "20s", "--blocks", "1"];
     let ended = with_a_killed_broker(&arguments, "the first rate that was tried", |running| {
-        running.complained().contains("trial 1:")
+        running.complained().contains("try 1:")
     });
-    let tried = ended.stderr.lines().filter(|line| line.contains("trial ")).count();
+    let tried = ended.stderr.lines().filter(|line| line.contains("  try ")).count();
     assert!(tried <= 2, "{}", ended.stderr);
 }
 

@@ -50,7 +50,7 @@ fn every_file_system_on_a_loop_device_is_named_down_to_the_disk() {
 fn a_journal_of_all_data_takes_direct_writes_through_the_page_cache() {
     let (_, document) =
         probed("journal", "--no-streams --method direct --committers 1 --duration 300ms --rounds 3");
-    assert!(warnings(commit(&document, "direct", "append")).contains("direct_is_buffered"));
+    assert!(warnings(commit(&document, "direct", "append")).contains("direct-is-buffered"));
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_device_of_90_writes_a_second_is_seen_and_so_is_the_file_system_before_it() 
     // Appending takes three writes or more, overwriting one; the kernel lets them through in slices of 100 ms.
     assert!((5.0..=30.0).contains(&appended), "{appended}");
     assert!(appended < overwritten && overwritten <= 95.0, "{appended}, {overwritten}");
-    assert!(warnings(&document["targets"][0]).contains("file_system_limits"), "{document}");
+    assert!(warnings(&document["targets"][0]).contains("file-system-limits"), "{document}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn commit<'a>(document: &'a Value, method: &str, placement: &str) -> &'a Value {
 }
 
 fn warnings(of: &Value) -> BTreeSet<String> {
-    let warnings = of["warnings"].as_array().unwrap();
+    let warnings = of["findings"].as_array().unwrap();
     warnings.iter().map(|warning| warning["id"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -74,7 +74,7 @@ fn the_document_keeps_its_contract_with_programs() {
     assert!(layer["name"].is_string() && layer["detail"].is_string());
     let fsync = commit(&document, "fsync", "append");
     let keys: BTreeSet<&str> = fsync.as_object().unwrap().keys().map(String::as_str).collect();
-    for key in ["method", "block_bytes", "committers", "rate_per_s", "latency", "durable", "warnings"] {
+    for key in ["method", "block_bytes", "committers", "rate_per_s", "latency", "durable", "findings"] {
         assert!(keys.contains(key), "{keys:?} lack {key}");
     }
     assert_eq!((&fsync["block_bytes"], &fsync["committers"]), (&4096.into(), &1.into()));
@@ -103,7 +103,7 @@ fn what_makes_no_promise_is_never_called_durable() {
         measured(&probe(place.path(), SHORT).args(["--no-streams", "--method", "sync_file_range"]).run());
     let commit = commit(&document, "sync_file_range", "append");
     assert_eq!(commit["durable"], false);
-    assert!(warnings(commit).contains("not_durable_by_design"), "{commit}");
+    assert!(warnings(commit).contains("not-durable-by-design"), "{commit}");
 }
 
 #[test]

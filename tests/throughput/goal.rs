@@ -13,14 +13,14 @@ fn a_goal_that_a_delay_makes_impossible_holds_at_no_rate_and_a_search_that_was_s
     sink.control().delay_answers(Apis::one(ApiKey::Produce), Delay::Constant(Duration::from_millis(100)));
     let flags = "--driver librdkafka --size 100B --goal p90=20ms --duration 300ms --blocks 1";
     let mut running = throughput(&sink, flags).start();
-    running.wait_for("the first trial", |running| {
+    running.wait_for("the first try", |running| {
         let entries = std::fs::read_dir(running.path("run")).ok()?;
         let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         names.any(|name| name.ends_with(".state.json") && !name.starts_with('.')).then_some(())
     });
     running.signal(Signal::INT);
     let stopped = running.wait();
-    let before = trials(&stopped.json());
+    let before = tries(&stopped.json());
     assert!(!before.is_empty());
 
     let run = stopped.path("run");
@@ -32,14 +32,14 @@ fn a_goal_that_a_delay_makes_impossible_holds_at_no_rate_and_a_search_that_was_s
     let search = &document["steps"][0]["search"];
     assert_eq!(search["bounded_by"], "nothing_holds", "{search:#}");
     assert_eq!(search["rate_low_per_s"], Value::Null);
-    let trials = trials(&document);
-    assert_eq!(trials[..before.len()], before);
-    assert!(trials.iter().all(|trial| trial["verdict"] == "fails"), "{search:#}");
-    assert!(trials.iter().all(|trial| trial["quantile_ns"].as_f64().unwrap() >= 100e6), "{search:#}");
+    let tries = tries(&document);
+    assert_eq!(tries[..before.len()], before);
+    assert!(tries.iter().all(|tried| tried["outcome"] == "fails"), "{search:#}");
+    assert!(tries.iter().all(|tried| tried["quantile_ns"].as_f64().unwrap() >= 100e6), "{search:#}");
     let findings = document["validity"]["reasons"].as_array().unwrap();
     assert!(findings.iter().all(|finding| finding["id"] != "unfinished-run"), "{findings:#?}");
 }
 
-fn trials(document: &Value) -> Vec<Value> {
-    document["steps"][0]["search"]["trials"].as_array().unwrap().clone()
+fn tries(document: &Value) -> Vec<Value> {
+    document["steps"][0]["search"]["tries"].as_array().unwrap().clone()
 }

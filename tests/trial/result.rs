@@ -137,7 +137,7 @@ fn the_result_has_the_fields_that_programs_rely_on() {
     };
     has(
         &result,
-        &["arms", "pairs", "metrics", "noise_floor_ratio", "seed", "verdicts", "summary", "caveats"],
+        &["arms", "pairs", "metrics", "noise_floor_ratio", "seed", "verdicts", "summary", "findings"],
     );
     let metric = [
         "name",

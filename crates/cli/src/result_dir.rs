@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use plumb_judge::capacity::Sizing;
 use plumb_model::fleet::FleetResult;
 use plumb_model::probe::{ProbeKind, SCHEMA_VERSION};
-use plumb_model::trial::TrialVerdict;
+use plumb_model::verdict::Verdict;
 use plumb_report::sheet::{self, Sheet};
 use plumb_report::{fleet, probe};
 use plumb_session::run_dir::{DOCUMENT as RUN, RunDirError};
@@ -70,7 +70,7 @@ impl Shown {
             text: fleet::text::render(result, printer::style()),
             json: json(result)?,
             page: fleet::page::render(result)?,
-            found: !matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Equivalent),
+            found: !matches!(result.verdict, Verdict::Better | Verdict::Equivalent),
         })
     }
 }

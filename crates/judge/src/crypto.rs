@@ -1,6 +1,6 @@
 //! What a crypto probe says: which instructions are hidden, who encrypts without them, who is slower than whom.
 //!
-//! Pure, like all judgement: a document in, findings out. A rule is a file here, a row of [`RULES`] and a page under
+//! Pure, like all judgement: a document in, findings out. A rule is a file here, a row of [`ROWS`] and a page under
 //! `docs/findings`.
 
 mod families;
@@ -14,17 +14,20 @@ mod tests;
 pub use families::hidden;
 pub use peers::{beside, published};
 
-use crate::rule::ProbeRule;
+use crate::registry::Row;
 use plumb_model::finding::Finding;
 use plumb_model::probe::crypto::CryptoProbe;
 
-/// The rules about a crypto probe's document.
-pub(crate) const RULES: &[ProbeRule] = &[flags_hidden::RULE, in_software::RULE, slower_than_peer::RULE];
+/// The rows of what can be said about a crypto probe's document.
+pub(crate) static ROWS: [&Row; 3] = [&flags_hidden::RULE, &in_software::RULE, &slower_than_peer::RULE];
 
 /// What a document says, what is nearest to the cause first. Its `cpu.missing` and `peers` must be there.
 pub fn findings(document: &CryptoProbe) -> Vec<Finding> {
-    let mut findings = flags_hidden::check(document);
-    findings.extend(in_software::check(document));
-    findings.extend(slower_than_peer::check(document));
+    let of = |row: &Row, found: Vec<Finding>| {
+        found.into_iter().map(|finding| row.complete(finding)).collect::<Vec<_>>()
+    };
+    let mut findings = of(&flags_hidden::RULE, flags_hidden::check(document));
+    findings.extend(of(&in_software::RULE, in_software::check(document)));
+    findings.extend(of(&slower_than_peer::RULE, slower_than_peer::check(document)));
     findings
 }

@@ -12,6 +12,7 @@ mod compared;
 mod days;
 mod error;
 mod estimate;
+mod findings;
 mod follow;
 mod gaps;
 mod hidden;
@@ -24,6 +25,7 @@ mod panel;
 mod pre_trend;
 mod question;
 mod rollout;
+pub(crate) mod rows;
 mod servers;
 mod stamps;
 mod strata;
@@ -102,11 +104,11 @@ pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResul
         rollout: Vec::new(),
         exclusions: compared.exclusions.clone(),
         summary: Vec::new(),
-        caveats: Vec::new(),
+        findings: Vec::new(),
     };
     let fleet_servers = question.fleet_servers.unwrap_or(seen);
     result.rollout = rollout::rollout(&compared, &estimate, fleet_servers, &result);
-    result.caveats = words::caveats(&estimate, &result);
+    result.findings = findings::findings(&estimate, &result);
     result.summary = words::summary(&compared, &estimate, &result);
     Ok(result)
 }

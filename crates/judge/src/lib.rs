@@ -1,7 +1,7 @@
 //! A run document in, a judgement out: whether its figures can be used, what they say, and what differs from what.
 //!
 //! [`judge`] is a pure function of the document, so any machine can judge any run again. A rule is one file under
-//! `rules/` and one row of [`registry`]; its page under `docs/findings` is part of the program ([`page`]).
+//! `rules/` and one row of the [registry](rows); its page under `docs/findings` is part of the program.
 //!
 //! Not here: measuring, arithmetic on samples (the `stats` crate), and how a finding looks (the `report` crate).
 
@@ -15,6 +15,7 @@ mod figure;
 pub mod fleet;
 mod linger;
 mod queue;
+mod registry;
 mod replication;
 mod rule;
 mod rules;
@@ -34,7 +35,9 @@ mod healthy;
 #[cfg(test)]
 mod tests;
 
-use rule::{About, Case, ProbeRule, Rule};
+pub use registry::{Family, FlipRow, Row, SettingRow, row, rows};
+
+use rule::{About, Case};
 
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Comparison, Finding, Severity, Validity, ValidityVerdict};
@@ -117,32 +120,11 @@ pub fn judge(document: &RunDocument) -> Judgement {
     Judgement { outcome, validity, findings, comparisons, sweeps, queues, trial, winners, summary }
 }
 
-/// Every rule, in the order in which equally grave findings are listed.
-pub(crate) fn registry() -> &'static [Rule] {
-    rules::REGISTRY
-}
-
-/// Every rule about a probe's document.
-pub(crate) fn probe_registry() -> &'static [ProbeRule] {
-    crypto::RULES
-}
-
-/// Every id with its line, in the order of the registries.
-pub fn summaries() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let probes = probe_registry().iter().map(|rule| (rule.id, rule.summary));
-    registry().iter().map(|rule| (rule.id, rule.summary)).chain(probes)
-}
-
-/// The page of an id, of either registry.
-pub fn page(id: &str) -> Option<&'static str> {
-    let probes = probe_registry().iter().map(|rule| (rule.id, rule.page));
-    let mut pages = registry().iter().map(|rule| (rule.id, rule.page)).chain(probes);
-    pages.find(|(of, _)| *of == id).map(|(_, page)| page)
-}
-
 fn claims(case: &Case, about: About) -> Vec<Finding> {
-    let rules = registry().iter().filter(|rule| rule.about == about);
-    let mut findings: Vec<Finding> = rules.flat_map(|rule| (rule.check)(case)).collect();
+    let rules = rules::REGISTRY.iter().filter(|rule| rule.about == about);
+    let found =
+        rules.flat_map(|rule| (rule.check)(case).into_iter().map(|finding| rule.row.complete(finding)));
+    let mut findings: Vec<Finding> = found.collect();
     findings.sort_by_key(|finding| Reverse(finding.severity));
     findings
 }

@@ -1,6 +1,7 @@
 //! What a rule is: one row of the registry, and how it makes findings.
 
 use crate::figure::sentence;
+use crate::registry::Row;
 use crate::setup::Setup;
 use crate::sweep::MARGIN;
 use plumb_model::document::RunDocument;
@@ -8,32 +9,15 @@ use plumb_model::finding::{Comparison, Evidence, Finding, Severity};
 use plumb_model::queue::QueueResult;
 use plumb_model::sweep::SweepResult;
 
-/// A rule of judgement. Help, pages and lists come from its row.
+/// A rule of judgement about a run.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    /// Stable identifier, as in documents; also the name of its page.
-    pub(crate) id: &'static str,
-    /// One line: what it claims.
-    pub(crate) summary: &'static str,
-    /// The page, Markdown.
-    pub(crate) page: &'static str,
-    /// The gravest that its findings can be.
-    pub(crate) severity: Severity,
+    /// What help, pages and lists say of it, and what its findings have in common.
+    pub(crate) row: Row,
     /// What its findings are about.
     pub(crate) about: About,
     /// Finds what there is to find; silent where observations are missing.
     pub(crate) check: fn(&Case) -> Vec<Finding>,
-}
-
-/// A rule about the document of a probe: what help, pages and lists say of it. Its check takes that probe's document.
-#[derive(Debug)]
-pub(crate) struct ProbeRule {
-    /// Stable identifier, as in documents; also the name of its page.
-    pub(crate) id: &'static str,
-    /// One line: what it claims.
-    pub(crate) summary: &'static str,
-    /// The page, Markdown.
-    pub(crate) page: &'static str,
 }
 
 /// What a rule's findings are about.
@@ -84,14 +68,7 @@ pub(crate) fn about_step(id: &str, severity: Severity, step: &str, claim: impl I
 
 /// A claim about the whole run.
 pub(crate) fn about_run(id: &str, severity: Severity, claim: impl Into<String>) -> Finding {
-    Finding {
-        id: id.to_owned(),
-        severity,
-        step: None,
-        claim: sentence(&claim.into()),
-        evidence: Vec::new(),
-        advice: Vec::new(),
-    }
+    Finding::new(id, severity, sentence(&claim.into()))
 }
 
 /// Completing a finding.

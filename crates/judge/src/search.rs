@@ -1,14 +1,14 @@
-//! The highest rate at which a goal holds: the trials so far in, the next rate to try out.
+//! The highest rate at which a goal holds: the tries so far in, the next rate to try out.
 //!
 //! Pure: no clock, no path. A search goes up from below, each rate a multiple of the one before, until one does not hold;
 //! halves what lies between; comes down from above, because a path that was just overloaded may need less load to
 //! recover than to hold (hysteresis); and then runs the highest that held, and the one just above it, at full length with
 //! clients of their own, in turns, so that a change of the machine between them falls on both.
 //!
-//! Why not believe the first trials: a search that keeps the highest rate that ever looked good keeps the luckiest one.
+//! Why not believe the first tries: a search that keeps the highest rate that ever looked good keeps the luckiest one.
 //! So what is reported rests on the full-length runs alone, and a rate whose runs do not agree counts as neither.
 
-use plumb_model::search::{SearchBound, SearchTrial, TrialPurpose, TrialVerdict};
+use plumb_model::search::{SearchBound, Try, TryOutcome, TryPurpose};
 use plumb_stats::law::student_quantile;
 
 /// What a search may ask for, and how fine it is.
@@ -34,7 +34,7 @@ pub enum Next {
         /// Messages per second.
         rate_per_s: f64,
         /// What for: it says how long.
-        purpose: TrialPurpose,
+        purpose: TryPurpose,
     },
     /// The search is over.
     Done(Found),
@@ -61,13 +61,13 @@ const STEP: f64 = 1.05;
 const FAR: f64 = 4.0;
 /// Level of the one-sided intervals of what the runs of a rate say.
 const SURE: f64 = 0.95;
-/// A search ends after so many trials, whatever it knows.
-const TRIALS_MOST: usize = 80;
+/// A search ends after so many tries, whatever it knows.
+const TRIES_MOST: usize = 80;
 
-/// The next trial of a search, or what it found.
-pub fn next(trials: &[SearchTrial], bounds: &SearchBounds) -> Next {
-    let state = State { trials, bounds };
-    if trials.len() >= TRIALS_MOST {
+/// The next try of a search, or what it found.
+pub fn next(tries: &[Try], bounds: &SearchBounds) -> Next {
+    let state = State { tries, bounds };
+    if tries.len() >= TRIES_MOST {
         return Next::Done(state.found(SearchBound::Unsettled));
     }
     state
@@ -78,9 +78,9 @@ pub fn next(trials: &[SearchTrial], bounds: &SearchBounds) -> Next {
         .unwrap_or_else(|| state.confirm())
 }
 
-/// The trials so far, as one looks at them.
+/// The tries so far, as one looks at them.
 struct State<'a> {
-    trials: &'a [SearchTrial],
+    tries: &'a [Try],
     bounds: &'a SearchBounds,
 }
 
@@ -100,14 +100,14 @@ enum Word {
 }
 
 impl State<'_> {
-    fn of(&self, purpose: TrialPurpose) -> impl DoubleEndedIterator<Item = &SearchTrial> {
-        self.trials.iter().filter(move |trial| trial.purpose == purpose)
+    fn of(&self, purpose: TryPurpose) -> impl DoubleEndedIterator<Item = &Try> {
+        self.tries.iter().filter(move |tried| tried.purpose == purpose)
     }
 
     /// Up from below until a rate does not hold; down from the start when not even that does.
     fn climb(&self) -> Option<Next> {
-        let attempt = |rate_per_s| Some(Next::Try { rate_per_s, purpose: TrialPurpose::Climb });
-        let Some(last) = self.of(TrialPurpose::Climb).next_back() else {
+        let attempt = |rate_per_s| Some(Next::Try { rate_per_s, purpose: TryPurpose::Climb });
+        let Some(last) = self.of(TryPurpose::Climb).next_back() else {
             return attempt(self.bounds.start_per_s);
         };
         let (lowest_failed, highest_held) = (self.lowest_failed(), self.highest_held());
@@ -129,29 +129,28 @@ impl State<'_> {
 
     /// Halving, by ratio.
     fn narrow(&self) -> Option<Next> {
-        // Once a rate was tried from above, the interval is no longer halved: what that trial says counts.
-        if self.of(TrialPurpose::Descend).next().is_some() || self.of(TrialPurpose::Confirm).next().is_some()
-        {
+        // Once a rate was tried from above, the interval is no longer halved: what that try says counts.
+        if self.of(TryPurpose::Descend).next().is_some() || self.of(TryPurpose::Confirm).next().is_some() {
             return None;
         }
         let (held, failed) = (self.highest_held()?, self.lowest_failed()?);
         (failed / held > CLOSE)
-            .then(|| Next::Try { rate_per_s: (held * failed).sqrt(), purpose: TrialPurpose::Narrow })
+            .then(|| Next::Try { rate_per_s: (held * failed).sqrt(), purpose: TryPurpose::Narrow })
     }
 
     /// Down from the rate that failed: each step has to hold right after the one above it did not.
     fn descend(&self) -> Option<Next> {
-        if self.of(TrialPurpose::Confirm).next().is_some() {
+        if self.of(TryPurpose::Confirm).next().is_some() {
             return None;
         }
-        let attempt = |rate_per_s| Some(Next::Try { rate_per_s, purpose: TrialPurpose::Descend });
-        let Some(last) = self.of(TrialPurpose::Descend).next_back() else {
+        let attempt = |rate_per_s| Some(Next::Try { rate_per_s, purpose: TryPurpose::Descend });
+        let Some(last) = self.of(TryPurpose::Descend).next_back() else {
             // With nothing that failed there is no above to come from, with nothing that held no below to go to.
             return self.highest_held().and_then(|_| self.lowest_failed()).and_then(attempt);
         };
         let lower = last.rate_per_s / STEP;
-        match last.verdict {
-            TrialVerdict::Holds => None,
+        match last.outcome {
+            TryOutcome::Holds => None,
             _ if lower < self.bounds.least_per_s => None,
             _ => attempt(lower),
         }
@@ -214,10 +213,10 @@ impl State<'_> {
     /// Whether a full-length run of the one rate came after one of the other.
     fn ran_after(&self, rate_per_s: f64, other_per_s: f64) -> bool {
         let of = |rate: f64| {
-            move |trial: &SearchTrial| trial.purpose == TrialPurpose::Confirm && same(trial.rate_per_s, rate)
+            move |tried: &Try| tried.purpose == TryPurpose::Confirm && same(tried.rate_per_s, rate)
         };
-        let last = self.trials.iter().rposition(of(rate_per_s));
-        last > self.trials.iter().position(of(other_per_s))
+        let last = self.tries.iter().rposition(of(rate_per_s));
+        last > self.tries.iter().position(of(other_per_s))
     }
 
     /// The candidate, and the rate above it in its turn, as long as neither is settled.
@@ -230,7 +229,7 @@ impl State<'_> {
     /// The highest rate that held both ways: on the way up and, where it was tried, from above.
     fn candidate(&self) -> f64 {
         let up = self.highest_held().unwrap_or(self.bounds.least_per_s);
-        match self.of(TrialPurpose::Descend).next_back() {
+        match self.of(TryPurpose::Descend).next_back() {
             Some(last) => last.rate_per_s.min(up),
             None => up,
         }
@@ -238,10 +237,10 @@ impl State<'_> {
 
     /// What the full-length runs of a rate say, as soon as it is certain.
     fn word(&self, rate_per_s: f64) -> Word {
-        let runs: Vec<TrialVerdict> = self.runs(rate_per_s).map(|trial| trial.verdict).collect();
+        let runs: Vec<TryOutcome> = self.runs(rate_per_s).map(|tried| tried.outcome).collect();
         let count = |verdict| runs.iter().filter(|run| **run == verdict).count();
-        let (held, generator) = (count(TrialVerdict::Holds), count(TrialVerdict::GeneratorBound));
-        let too_few = count(TrialVerdict::TooFew);
+        let (held, generator) = (count(TryOutcome::Holds), count(TryOutcome::GeneratorBound));
+        let too_few = count(TryOutcome::TooFew);
         match runs.len() {
             all if held > 0 && held < all => Word::Mixed,
             all if all < self.bounds.confirming.max(1) as usize => Word::Open,
@@ -259,13 +258,13 @@ impl State<'_> {
     fn is_clear(&self, rate_per_s: f64) -> bool {
         let logs: Option<Vec<f64>> = self
             .runs(rate_per_s)
-            .map(|trial| trial.quantile_ns.map(|ns| (ns.max(1) as f64 / self.bounds.limit_ns).ln()))
+            .map(|tried| tried.quantile_ns.map(|ns| (ns.max(1) as f64 / self.bounds.limit_ns).ln()))
             .collect();
         let Some(logs) = logs.filter(|logs| logs.len() > 1) else { return true };
         let n = logs.len() as f64;
         let mean = logs.iter().sum::<f64>() / n;
         // A run that failed although its latency was low failed for another reason: the latency does not speak then.
-        let fails = self.runs(rate_per_s).any(|trial| trial.verdict == TrialVerdict::Fails);
+        let fails = self.runs(rate_per_s).any(|tried| tried.outcome == TryOutcome::Fails);
         if fails && logs.iter().any(|log| *log <= 0.0) {
             return true;
         }
@@ -274,47 +273,47 @@ impl State<'_> {
         mean.abs() >= reach
     }
 
-    fn runs(&self, rate_per_s: f64) -> impl Iterator<Item = &SearchTrial> {
-        self.of(TrialPurpose::Confirm).filter(move |trial| same(trial.rate_per_s, rate_per_s))
+    fn runs(&self, rate_per_s: f64) -> impl Iterator<Item = &Try> {
+        self.of(TryPurpose::Confirm).filter(move |tried| same(tried.rate_per_s, rate_per_s))
     }
 
     fn highest_held(&self) -> Option<f64> {
         let failed = self.lowest_failed().unwrap_or(f64::INFINITY);
-        let on_the_way = self.exploring().filter(|trial| trial.verdict == TrialVerdict::Holds);
-        on_the_way.map(|trial| trial.rate_per_s).filter(|rate| *rate < failed).max_by(f64::total_cmp)
+        let on_the_way = self.exploring().filter(|tried| tried.outcome == TryOutcome::Holds);
+        on_the_way.map(|tried| tried.rate_per_s).filter(|rate| *rate < failed).max_by(f64::total_cmp)
     }
 
-    /// The lowest rate of which no trial on the way held.
+    /// The lowest rate of which no try on the way held.
     fn lowest_failed(&self) -> Option<f64> {
         let held = |rate: f64| {
-            self.exploring().any(|trial| trial.verdict == TrialVerdict::Holds && same(trial.rate_per_s, rate))
+            self.exploring().any(|tried| tried.outcome == TryOutcome::Holds && same(tried.rate_per_s, rate))
         };
-        let on_the_way = self.exploring().filter(|trial| trial.verdict != TrialVerdict::Holds);
-        on_the_way.map(|trial| trial.rate_per_s).filter(|rate| !held(*rate)).min_by(f64::total_cmp)
+        let on_the_way = self.exploring().filter(|tried| tried.outcome != TryOutcome::Holds);
+        on_the_way.map(|tried| tried.rate_per_s).filter(|rate| !held(*rate)).min_by(f64::total_cmp)
     }
 
-    /// The last trial on the way, once more, if it failed by little and for the first time: one freak would send the
+    /// The last try on the way, once more, if it failed by little and for the first time: one freak would send the
     /// search astray by more than it costs to look again.
     fn retry(&self) -> Option<Next> {
-        let last = self.trials.last().filter(|last| explores(last))?;
-        let times = self.exploring().filter(|trial| same(trial.rate_per_s, last.rate_per_s)).count();
+        let last = self.tries.last().filter(|last| explores(last))?;
+        let times = self.exploring().filter(|tried| same(tried.rate_per_s, last.rate_per_s)).count();
         let little = |ns: u64| (ns as f64) < FAR * self.bounds.limit_ns;
-        let unclear = match last.verdict {
-            TrialVerdict::Fails => last.quantile_ns.is_some_and(little),
+        let unclear = match last.outcome {
+            TryOutcome::Fails => last.quantile_ns.is_some_and(little),
             // What held the generator up once may not be there again.
-            TrialVerdict::GeneratorBound => true,
-            TrialVerdict::Holds | TrialVerdict::TooFew => false,
+            TryOutcome::GeneratorBound => true,
+            TryOutcome::Holds | TryOutcome::TooFew => false,
         };
         (unclear && times == 1).then_some(Next::Try { rate_per_s: last.rate_per_s, purpose: last.purpose })
     }
 
-    fn exploring(&self) -> impl Iterator<Item = &SearchTrial> {
-        self.trials.iter().filter(|trial| explores(trial))
+    fn exploring(&self) -> impl Iterator<Item = &Try> {
+        self.tries.iter().filter(|tried| explores(tried))
     }
 
     /// The confirmed interval so far.
     fn found(&self, bounded_by: SearchBound) -> Found {
-        let mut rates: Vec<f64> = self.of(TrialPurpose::Confirm).map(|trial| trial.rate_per_s).collect();
+        let mut rates: Vec<f64> = self.of(TryPurpose::Confirm).map(|tried| tried.rate_per_s).collect();
         rates.sort_by(f64::total_cmp);
         rates.dedup_by(|a, b| same(*a, *b));
         let low = rates.iter().rev().copied().find(|rate| self.word(*rate) == Word::Holds);
@@ -324,13 +323,13 @@ impl State<'_> {
     }
 }
 
-/// Whether a trial is on the way up, or halves.
-fn explores(trial: &SearchTrial) -> bool {
-    matches!(trial.purpose, TrialPurpose::Climb | TrialPurpose::Narrow)
+/// Whether a try is on the way up, or halves.
+fn explores(tried: &Try) -> bool {
+    matches!(tried.purpose, TryPurpose::Climb | TryPurpose::Narrow)
 }
 
 fn confirming(rate_per_s: f64) -> Next {
-    Next::Try { rate_per_s, purpose: TrialPurpose::Confirm }
+    Next::Try { rate_per_s, purpose: TryPurpose::Confirm }
 }
 
 /// Rates are made by multiplying and dividing, so equal ones may differ in their last digits.

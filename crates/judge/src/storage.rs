@@ -7,11 +7,15 @@
 
 mod commits;
 mod path;
+pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
 
+use crate::registry::Row;
 use plumb_model::facts::{Device, Layer, Storage};
-use plumb_model::probe::storage::{CommitResult, StorageProbe, StorageWarning, WarningId};
+use plumb_model::finding::Finding;
+use plumb_model::probe::storage::{CommitResult, StorageProbe};
+use rows::*;
 
 /// Fills in what is durable and what speaks against the figures. What an earlier judgement left is replaced.
 pub fn judge(document: &mut StorageProbe) {
@@ -20,35 +24,29 @@ pub fn judge(document: &mut StorageProbe) {
     for target in &mut document.targets {
         let storage = target.storage.clone();
         for commit in &mut target.commits {
-            commit.warnings = commits::warnings(&storage, commit, bare_metal);
+            commit.findings = commits::warnings(&storage, commit, bare_metal);
             commit.durable = durable(&storage, commit);
         }
-        target.warnings = path::warnings(target);
+        target.findings = path::warnings(target);
     }
 }
 
 fn durable(storage: &Storage, commit: &CommitResult) -> Option<bool> {
     commit.rate_per_s?;
-    let says = |id: WarningId| commit.warnings.iter().any(|warning| warning.id == id);
-    let not = [
-        WarningId::NotDurableByDesign,
-        WarningId::Memory,
-        WarningId::NoBarrier,
-        WarningId::SyncIgnored,
-        WarningId::FlushSuppressed,
-        WarningId::NoFlushSeen,
-    ];
+    let says = |row: &Row| commit.findings.iter().any(|finding| finding.id == row.id);
+    let not =
+        [&NOT_DURABLE_BY_DESIGN, &MEMORY, &NO_BARRIER, &SYNC_IGNORED, &FLUSH_SUPPRESSED, &NO_FLUSH_SEEN];
     if not.into_iter().any(says) {
         return Some(false);
     }
     let unknown =
-        [WarningId::Unknowable, WarningId::TooFast, WarningId::FasterThanPublished].into_iter().any(says)
-            || storage.layers.is_empty();
+        [&UNKNOWABLE, &TOO_FAST, &FASTER_THAN_PUBLISHED].into_iter().any(says) || storage.layers.is_empty();
     (!unknown).then_some(true)
 }
 
-fn warning(id: WarningId, text: impl Into<String>) -> StorageWarning {
-    StorageWarning { id, text: text.into() }
+fn warning(row: &Row, claim: impl Into<String>) -> Finding {
+    // A name that the kernel gave may come first, so that the first letter stays.
+    row.finding(row.severity, format!("{}.", claim.into()))
 }
 
 fn devices(storage: &Storage) -> impl Iterator<Item = &Device> {

@@ -4,9 +4,10 @@ mod rates;
 
 use crate::comparison::{END_TO_END_MEAN, END_TO_END_P99};
 use crate::healthy::{DEFAULT, LOW, healthy, with_identical_step};
-use crate::{About, judge, page, probe_registry, registry};
+use crate::rules::REGISTRY;
+use crate::{About, judge, row, rows};
 use plumb_model::document::{RunDocument, RunState, StepResult};
-use plumb_model::finding::{ComparisonVerdict, Severity, ValidityVerdict};
+use plumb_model::finding::{ComparisonVerdict, Confidence, Expect, PathStage, Severity, ValidityVerdict};
 use plumb_model::observation::Distribution;
 use plumb_model::plan::Mode;
 use plumb_model::units::Bytes;
@@ -50,29 +51,56 @@ fn judging_a_judged_document_again_changes_nothing() {
 }
 
 #[test]
-fn every_rule_has_a_page_and_every_page_a_rule() {
+fn every_row_has_a_page_and_every_page_a_row() {
     let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/findings");
     let files = std::fs::read_dir(pages).unwrap().map(|entry| entry.unwrap().path());
     let pages: BTreeSet<String> =
         files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
-    let of_runs = registry().iter().map(|rule| rule.id.to_owned());
-    let ids: BTreeSet<String> =
-        of_runs.chain(probe_registry().iter().map(|rule| rule.id.to_owned())).collect();
+    let ids: BTreeSet<String> = rows().map(|row| row.id.to_owned()).collect();
     assert_eq!(pages, ids);
-    assert_eq!(ids.len(), registry().len() + probe_registry().len(), "an id is used twice");
+    assert_eq!(ids.len(), rows().count(), "an id is used twice");
 }
 
 #[test]
 fn every_page_says_what_it_means_how_it_is_found_and_what_to_do() {
-    for rule in registry() {
-        assert!(rule.page.starts_with("# "), "the page of {} has no heading", rule.id);
+    for row in rows() {
+        assert!(row.page.starts_with("# "), "the page of {} has no heading", row.id);
         for heading in ["## What it means", "## How it is found", "## What to do", "## Example"] {
-            assert!(rule.page.contains(heading), "the page of {} lacks {heading:?}", rule.id);
+            assert!(row.page.contains(heading), "the page of {} lacks {heading:?}", row.id);
         }
-        assert!(rule.page.contains(rule.id), "the page of {} does not name its id", rule.id);
-        assert_eq!(page(rule.id), Some(rule.page));
+        let id = format!("\n`{}`\n", row.id);
+        assert!(row.page.contains(&id), "the page of {} does not name its id", row.id);
     }
-    assert!(page("no-such-finding").is_none());
+    assert!(row("no-such-finding").is_none());
+}
+
+#[test]
+fn ids_are_lower_case_words_with_hyphens_between_them() {
+    let plain = |id: &str| {
+        id.split('-').all(|word| {
+            !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+        })
+    };
+    assert_eq!(rows().map(|row| row.id).filter(|id| !plain(id)).collect::<Vec<_>>(), Vec::<&str>::new());
+}
+
+#[test]
+fn a_finding_says_how_sure_it_is_what_it_concerns_and_what_would_prove_it() {
+    let judgement = judge(&healthy());
+    let linger = judgement.findings.iter().find(|finding| finding.id == "linger-bound").unwrap();
+    assert_eq!(
+        (linger.confidence, linger.stage),
+        (Some(Confidence::Supported), Some(PathStage::ClientQueue))
+    );
+    let flip = linger.flip.as_ref().unwrap();
+    let setting = flip.setting.as_ref().unwrap();
+    assert_eq!((setting.path.as_str(), setting.value.as_str()), ("producer.linger.ms", "0"));
+    assert_eq!((flip.observe.as_str(), flip.expect), ("end_to_end.mean", Expect::Falls));
+    let explained = row("linger-bound").unwrap().explanation();
+    assert!(explained.ends_with(
+        "## What would prove it\n\nSend without lingering (`producer.linger.ms: 0`): if the finding is right, \
+         `end_to_end.mean` falls.\n"
+    ), "{explained}");
 }
 
 #[test]
@@ -91,8 +119,8 @@ fn no_finding_is_graver_than_its_rule_says() {
     let judgement = judge(&broken);
     let all = judgement.validity.reasons.iter().chain(&judgement.findings);
     for finding in all {
-        let rule = registry().iter().find(|rule| rule.id == finding.id).unwrap();
-        assert!(finding.severity <= rule.severity, "{finding:#?}");
+        let rule = REGISTRY.iter().find(|rule| rule.row.id == finding.id).unwrap();
+        assert!(finding.severity <= rule.row.severity, "{finding:#?}");
         let about_run = judgement.validity.reasons.contains(finding);
         assert_eq!(about_run, rule.about == About::Run, "{finding:#?}");
     }

@@ -17,6 +17,7 @@ pub(crate) mod metric;
 pub(crate) mod pairs;
 pub mod power;
 mod rounds;
+pub(crate) mod rows;
 mod stalls;
 mod starts;
 mod summary;
@@ -152,9 +153,9 @@ pub(crate) fn result(document: &RunDocument, validity: &Validity) -> Option<Tria
     let known = noise_floor(&trial, &floor, validity);
     let noise_floor_ratio = known.as_ref().ok().copied();
     let judged = verdicts::judged(&trial, validity);
-    let caveats = caveats::caveats(&trial, validity, &judged, (&floor, known));
+    let findings = caveats::findings(&trial, validity, &judged, (&floor, known));
     let unequal_guarantees = guarantees::differences(&trial);
-    let summary = summary::summary(&trial, &judged, (&unequal_guarantees, noise_floor_ratio, &caveats));
+    let summary = summary::summary(&trial, &judged, (&unequal_guarantees, noise_floor_ratio, &findings));
     Some(TrialResult {
         schema_version: TRIAL_SCHEMA_VERSION,
         run_id: document.run.id.clone(),
@@ -171,7 +172,7 @@ pub(crate) fn result(document: &RunDocument, validity: &Validity) -> Option<Tria
         unequal_guarantees,
         verdicts: judged.verdicts,
         summary,
-        caveats,
+        findings,
     })
 }
 

@@ -9,7 +9,8 @@ mod weaker;
 use crate::comparison::{is_of_means, is_of_rates};
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Comparison, ComparisonVerdict, ValidityVerdict};
-use plumb_model::trial::{Good, MetricResult, MetricRole, TrialResult, TrialVerdict};
+use plumb_model::trial::{Good, MetricResult, MetricRole, TrialResult};
+use plumb_model::verdict::Verdict;
 use plumb_model::winner::Winner;
 
 /// One held against the other, beyond the noise in the first one's favour.
@@ -139,9 +140,9 @@ fn wins_of_trial(trial: &TrialResult) -> Vec<Win<'_>> {
                 && metric.against == verdict.against
         })?;
         match verdict.verdict {
-            TrialVerdict::Better => win_of_arm(primary, true),
-            TrialVerdict::Worse => win_of_arm(primary, false),
-            TrialVerdict::Equivalent | TrialVerdict::Undecided => None,
+            Verdict::Better => win_of_arm(primary, true),
+            Verdict::Worse => win_of_arm(primary, false),
+            Verdict::Equivalent | Verdict::Undecided => None,
         }
     });
     decided.collect()

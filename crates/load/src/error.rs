@@ -184,9 +184,6 @@ impl HasFault for LoadError {
                 "load.payload.file names the file whose bytes the messages carry"
             }
             LoadError::Refused { reason, .. } => return refusal_hint(reason).map(Cow::from),
-            LoadError::NotReady { reason, .. } if reason.contains(DELETED) => {
-                "let the deleting end first, or leave the topic out, and one is made for the run"
-            }
             LoadError::NotReady { .. } => "does the topic have a leader and enough in-sync replicas?",
             _ => return None,
         };
@@ -197,9 +194,6 @@ impl HasFault for LoadError {
         matches!(self, LoadError::Stopped)
     }
 }
-
-/// The words of a [`LoadError::NotReady`] whose record was deleted before it was read.
-pub(crate) const DELETED: &str = "records of it are being deleted";
 
 /// The next step for an error code of the broker.
 fn refusal_hint(reason: &str) -> Option<&'static str> {
@@ -249,7 +243,6 @@ mod tests {
             waited_s: 30,
             reason,
         };
-        assert!(hint(&not_ready(format!(": {DELETED}: ..."))).contains("let the deleting end"));
         assert!(hint(&not_ready(String::new())).contains("leader"));
     }
 

@@ -1,5 +1,7 @@
 //! Claims about the system or about the run, each with its evidence, and verdicts of comparisons.
 
+pub(crate) mod earlier;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +17,42 @@ pub enum Severity {
     Invalid,
 }
 
+/// How sure a claim is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// A sign of it was seen that may well have another cause.
+    Suspected,
+    /// What was measured agrees with it, and something that was not measured is still taken for granted.
+    Supported,
+    /// It is itself what was counted, read back or told, or what an experiment showed.
+    Confirmed,
+}
+
+/// A stage of the path, or what stands beside it, that a finding concerns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PathStage {
+    /// The producer's client: its queue and its batches.
+    ClientQueue,
+    /// The network between client and broker, with encryption.
+    Network,
+    /// The broker: its threads and its requests.
+    Broker,
+    /// The log and the device under it.
+    Log,
+    /// Followers and what they promise.
+    Replication,
+    /// The consumers' side.
+    Fetch,
+    /// Plumb itself.
+    Instrument,
+    /// The machine, whoever works on it.
+    Host,
+    /// No part of the path: what is held against each other, and how.
+    Comparison,
+}
+
 /// A claim, the observations that it rests on, and what to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
@@ -22,6 +60,12 @@ pub struct Finding {
     pub id: String,
     /// What it means for the figures.
     pub severity: Severity,
+    /// How sure it is; absent in documents of earlier versions.
+    #[serde(default)]
+    pub confidence: Option<Confidence>,
+    /// The stage of the path that it concerns; absent where it concerns none, and in documents of earlier versions.
+    #[serde(default)]
+    pub stage: Option<PathStage>,
     /// The step that it is about; absent when about the whole run.
     pub step: Option<String>,
     /// One sentence.
@@ -30,6 +74,63 @@ pub struct Finding {
     pub evidence: Vec<Evidence>,
     /// What to do next, one sentence each.
     pub advice: Vec<String>,
+    /// The experiment that would prove it; absent where nothing is left to prove, where nothing can be tried, and in documents of
+    /// earlier versions.
+    #[serde(default)]
+    pub flip: Option<Flip>,
+}
+
+impl Finding {
+    /// A claim with nothing but its gravity.
+    pub fn new(id: &str, severity: Severity, claim: String) -> Self {
+        Finding {
+            id: id.to_owned(),
+            severity,
+            confidence: None,
+            stage: None,
+            step: None,
+            claim,
+            evidence: Vec::new(),
+            advice: Vec::new(),
+            flip: None,
+        }
+    }
+}
+
+/// A counterfactual: what to change, and what should then be seen if the finding is right.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Flip {
+    /// What to change, as an order without a full stop.
+    pub change: String,
+    /// The same as a setting that an arm of a trial can have; absent where it is none.
+    pub setting: Option<FlipSetting>,
+    /// What to look at: a metric's name, or an observation in words.
+    pub observe: String,
+    /// What it should then do.
+    pub expect: Expect,
+}
+
+/// A setting of an arm of a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlipSetting {
+    /// Its key, the words of a scenario with dots between them: `producer.linger.ms`.
+    pub path: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// What an observation should do when a finding is right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Expect {
+    /// It becomes smaller.
+    Falls,
+    /// It becomes larger.
+    Rises,
+    /// It is no longer there.
+    Gone,
+    /// It is as it was.
+    Stays,
 }
 
 /// One observation that a finding rests on.
@@ -41,6 +142,34 @@ pub struct Evidence {
     pub value: String,
     /// What it was held against, with unit, as text.
     pub expected: Option<String>,
+}
+
+/// How a check ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckOutcome {
+    /// Nothing speaks against the comparison.
+    Passed,
+    /// To be kept in mind; the comparison stands.
+    Warning,
+    /// The comparison must not be relied on.
+    Failed,
+    /// It could not be told.
+    Unknown,
+}
+
+/// A look for something that would make a comparison wrong. It is shown also when it holds; a finding where it does not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Check {
+    /// Stable identifier; `plumb explain ID` has a page for it. Older documents call it `name`, with underscores.
+    #[serde(alias = "name", deserialize_with = "earlier::id")]
+    pub id: String,
+    /// How it ended.
+    pub outcome: CheckOutcome,
+    /// What was looked at and what it gave, one sentence.
+    pub statement: String,
+    /// Its p, where it is a test.
+    pub p: Option<f64>,
 }
 
 /// Whether a run's figures can be used.

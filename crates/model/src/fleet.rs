@@ -3,8 +3,10 @@
 //! [`FleetTable`] is what every source of figures (CSV, Parquet, a Prometheus-compatible server) becomes; [`FleetResult`] is
 //! what the comparison of the groups says. The server is the unit of analysis, never the sample.
 
+use crate::finding::{Check, Finding, earlier};
 use crate::outcome::Outcome;
-use crate::trial::{Good, TrialVerdict};
+use crate::trial::Good;
+use crate::verdict::Verdict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -167,7 +169,7 @@ pub struct FleetResult {
     #[serde(default)]
     pub outcome: Option<Outcome>,
     /// What it shows.
-    pub verdict: TrialVerdict,
+    pub verdict: Verdict,
     /// Why it is undecided; absent for every other verdict.
     pub reason: Option<String>,
     /// The smallest ratio above 1 that so many units of this spread show with a chance of 80 %.
@@ -182,9 +184,9 @@ pub struct FleetResult {
     /// Upper end.
     pub load_elasticity_high: Option<f64>,
     /// In the order in which they are read: `strata` (where servers are compared within them), `servers`, `balance`, `exposure`,
-    /// `stamps` (where there is a load), `missing`, `coverage`, `one_day`, `pre_trend`, `placebo`, `drift`, `overlap`,
-    /// `interference`, `leave_one_out`, `restarts` (of counters), `totals` (of counts), `surge`.
-    pub checks: Vec<FleetCheck>,
+    /// `stamps` (where there is a load), `missing`, `coverage`, `one-day`, `pre-trend`, `placebo`, `drift`, `overlap`,
+    /// `interference`, `leave-one-out`, `restarts` (of counters), `totals` (of counts), `surge`.
+    pub checks: Vec<Check>,
     /// What the usual ways of looking at the same data would have said, each with why not to.
     pub naive: Vec<NaiveFigure>,
     /// What a surge of load did to each group; absent when there was none.
@@ -197,8 +199,10 @@ pub struct FleetResult {
     pub exclusions: Vec<Exclusion>,
     /// For a person: at most three sentences.
     pub summary: Vec<String>,
-    /// What a reader must know before relying on it.
-    pub caveats: Vec<String>,
+    /// What a reader must know before relying on it: the checks that do not hold, and what else there is. Older documents have
+    /// sentences of the second kind alone, as `caveats`.
+    #[serde(alias = "caveats", deserialize_with = "earlier::findings")]
+    pub findings: Vec<Finding>,
 }
 
 /// An estimate from every interval of every server (two-way effects, errors clustered by unit) beside that of levels before and after.
@@ -223,33 +227,6 @@ pub struct ServersNeeded {
     pub ratio: f64,
     /// Units in each group; absent where a million would not do.
     pub servers: Option<u64>,
-}
-
-/// How a check ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckOutcome {
-    /// Nothing speaks against the comparison.
-    Passed,
-    /// To be kept in mind; the comparison stands.
-    Warning,
-    /// The comparison must not be relied on.
-    Failed,
-    /// It could not be told.
-    Unknown,
-}
-
-/// One check.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FleetCheck {
-    /// One of those of [`FleetResult::checks`].
-    pub name: String,
-    /// How it ended.
-    pub outcome: CheckOutcome,
-    /// What was looked at and what it gave, one sentence.
-    pub statement: String,
-    /// Its p, where it is a test.
-    pub p: Option<f64>,
 }
 
 /// A figure that is wrong in a known way.

@@ -6,6 +6,7 @@
 //!
 //! Not here: input and output, clocks, threads, arithmetic on samples. Read [`document`] next.
 
+pub mod change;
 pub mod compare;
 pub mod condition;
 pub mod document;
@@ -31,4 +32,5 @@ pub mod secret;
 pub mod sweep;
 pub mod trial;
 pub mod units;
+pub mod verdict;
 pub mod winner;

@@ -1,7 +1,7 @@
 //! A result in one word, for scripts: `jq -r .outcome`.
 
 use crate::finding::ValidityVerdict;
-use crate::trial::TrialVerdict;
+use crate::verdict::Verdict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -65,14 +65,14 @@ impl Outcome {
     }
 
     /// Of the verdicts on several arms; undecided without any.
-    pub fn of_verdicts(verdicts: impl Iterator<Item = TrialVerdict>) -> Outcome {
-        let verdicts: Vec<TrialVerdict> = verdicts.collect();
+    pub fn of_verdicts(verdicts: impl Iterator<Item = Verdict>) -> Outcome {
+        let verdicts: Vec<Verdict> = verdicts.collect();
         let any = |verdict| verdicts.contains(&verdict);
-        if any(TrialVerdict::Worse) {
+        if any(Verdict::Worse) {
             Outcome::Worse
-        } else if any(TrialVerdict::Undecided) || verdicts.is_empty() {
+        } else if any(Verdict::Undecided) || verdicts.is_empty() {
             Outcome::Undecided
-        } else if any(TrialVerdict::Better) {
+        } else if any(Verdict::Better) {
             Outcome::Better
         } else {
             Outcome::Equivalent
@@ -86,8 +86,8 @@ mod tests {
 
     #[test]
     fn one_worse_arm_is_told_before_better_ones_and_nothing_shown_before_a_gain() {
-        use TrialVerdict::{Better, Equivalent, Undecided, Worse};
-        let of = |verdicts: &[TrialVerdict]| Outcome::of_verdicts(verdicts.iter().copied());
+        use Verdict::{Better, Equivalent, Undecided, Worse};
+        let of = |verdicts: &[Verdict]| Outcome::of_verdicts(verdicts.iter().copied());
         assert_eq!(of(&[Better, Worse, Undecided]), Outcome::Worse);
         assert_eq!(of(&[Better, Undecided]), Outcome::Undecided);
         assert_eq!(of(&[Better, Equivalent]), Outcome::Better);

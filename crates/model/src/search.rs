@@ -16,8 +16,9 @@ pub struct SearchResult {
     pub rate_high_per_s: Option<f64>,
     /// Why there is no more above; absent while the search goes on.
     pub bounded_by: Option<SearchBound>,
-    /// Everything that was tried, in its order.
-    pub trials: Vec<SearchTrial>,
+    /// Every rate that was tried, in order. Older documents call them `trials`.
+    #[serde(alias = "trials")]
+    pub tries: Vec<Try>,
 }
 
 /// Why a search ended where it did.
@@ -38,13 +39,14 @@ pub enum SearchBound {
 
 /// One rate tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SearchTrial {
+pub struct Try {
     /// Messages per second asked for.
     pub rate_per_s: f64,
     /// What it was for.
-    pub purpose: TrialPurpose,
-    /// What came of it.
-    pub verdict: TrialVerdict,
+    pub purpose: TryPurpose,
+    /// What came of it. Older documents call it `verdict`.
+    #[serde(alias = "verdict")]
+    pub outcome: TryOutcome,
     /// UTC, RFC 3339.
     pub started_at: String,
     /// Length of its measured part.
@@ -64,10 +66,10 @@ pub struct SearchTrial {
     pub reasons: Vec<String>,
 }
 
-/// What a trial was for.
+/// The purpose of a try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum TrialPurpose {
+pub enum TryPurpose {
     /// From below, each rate a multiple of the one before, until one does not hold.
     Climb,
     /// Halving what lies between the highest that held and the lowest that did not.
@@ -78,15 +80,15 @@ pub enum TrialPurpose {
     Confirm,
 }
 
-/// What came of a trial.
+/// The outcome of a try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum TrialVerdict {
+pub enum TryOutcome {
     /// The goal held, the path kept up, and nothing was lost or failed.
     Holds,
     /// The latency was above its limit, the path fell behind, or messages were lost or failed.
     Fails,
-    /// The generator could not keep the times that it was asked for: the trial says nothing of the path.
+    /// The generator could not keep the times that it was asked for: the try says nothing of the path.
     GeneratorBound,
     /// Too few samples for the quantile.
     TooFew,

@@ -3,7 +3,9 @@
 //! [`TrialPlan`] is the part of a [`crate::plan::Plan`] that says what is held against what; [`TrialResult`] is what came
 //! of it, worked out from the run document alone. The block is the unit of analysis, never the message.
 
+use crate::finding::{Finding, earlier};
 use crate::outcome::Outcome;
+use crate::verdict::Verdict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,7 +36,7 @@ pub struct TrialPlan {
     /// the unit of analysis.
     pub restart_every: u32,
     /// Verdicts with which the command ends well (exit code 0).
-    pub accept: Vec<TrialVerdict>,
+    pub accept: Vec<Verdict>,
 }
 
 /// One arm.
@@ -63,20 +65,6 @@ pub enum Against {
     Reference,
     /// Each arm against each of equal load that stands before it.
     EachOther,
-}
-
-/// What a trial says of a difference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TrialVerdict {
-    /// The arm is better than what it is held against, beyond the noise.
-    Better,
-    /// It is worse.
-    Worse,
-    /// Any difference is smaller than the margin.
-    Equivalent,
-    /// Neither a difference nor its absence is shown.
-    Undecided,
 }
 
 /// How an estimate, its interval and its p were made.
@@ -151,8 +139,10 @@ pub struct TrialResult {
     pub verdicts: Vec<ArmVerdict>,
     /// For a person: at most three sentences.
     pub summary: Vec<String>,
-    /// What a reader must know before relying on it: too few pairs, noise, a drift, brokers that differ by their starts.
-    pub caveats: Vec<String>,
+    /// What a reader must know before relying on it: too few pairs, noise, a drift, brokers that differ by their starts. Older documents
+    /// have sentences, as `caveats`.
+    #[serde(alias = "caveats", deserialize_with = "earlier::findings")]
+    pub findings: Vec<Finding>,
 }
 
 /// One arm, with what it really was.
@@ -207,7 +197,7 @@ pub struct MetricResult {
     /// Confidence level of the interval.
     pub level: f64,
     /// What it shows.
-    pub verdict: TrialVerdict,
+    pub verdict: Verdict,
     /// The smallest ratio above 1 that so many pairs, or starts where they are the units, of this spread show with a chance of
     /// 80 %; of a primary metric with all comparisons of the trial allowed for, as its verdict does. Absent where so many
     /// can show none.
@@ -241,7 +231,7 @@ pub struct ArmVerdict {
     /// What it is held against.
     pub against: String,
     /// By the primary metric, unless a guardrail vetoes.
-    pub verdict: TrialVerdict,
+    pub verdict: Verdict,
     /// Guardrails that took "better" or "equivalent" away, each as a sentence.
     pub vetoes: Vec<String>,
     /// Why it is undecided, and what would decide it, in one sentence; absent for every other verdict.

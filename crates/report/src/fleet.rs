@@ -9,30 +9,20 @@ pub mod page;
 mod tests;
 pub mod text;
 
+use crate::findings;
 use crate::number::{count, significant};
-use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetResult, FleetUnit};
-use plumb_model::trial::TrialVerdict;
+use plumb_model::finding::{CheckOutcome, Finding};
+use plumb_model::fleet::{FleetGroup, FleetResult, FleetUnit};
 use std::collections::BTreeMap;
 
 /// What stands beside figures that a check has taken the ground from.
 fn caution(result: &FleetResult) -> String {
     let failed = result.checks.iter().find(|check| check.outcome == CheckOutcome::Failed);
-    failed.map_or_else(String::new, |check| {
-        format!("not to be relied on: the check {} failed", words(&check.name))
-    })
+    failed.map_or_else(String::new, |check| format!("not to be relied on: the check {} failed", check.id))
 }
 
 /// Why a surge's ratios are no answer to what the surge did.
 const CHANGE_IN_SURGE: &str = "no time on this side of the change is without the surge";
-
-fn verdict(verdict: TrialVerdict) -> &'static str {
-    match verdict {
-        TrialVerdict::Better => "better",
-        TrialVerdict::Worse => "worse",
-        TrialVerdict::Equivalent => "equivalent",
-        TrialVerdict::Undecided => "undecided",
-    }
-}
 
 fn outcome(outcome: CheckOutcome) -> &'static str {
     match outcome {
@@ -50,9 +40,10 @@ fn group(group: FleetGroup) -> &'static str {
     }
 }
 
-/// A check's name as words: `pre_trend` -> `pre-trend`.
-fn words(name: &str) -> String {
-    name.replace('_', "-")
+/// What a reader must know that no check says: each check has its row already.
+fn beside_checks(result: &FleetResult) -> Vec<String> {
+    let of_check = |finding: &Finding| result.checks.iter().any(|check| check.id == finding.id);
+    result.findings.iter().filter(|finding| !of_check(finding)).map(findings::short).collect()
 }
 
 /// `0.0503`, `1.24`.

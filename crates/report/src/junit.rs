@@ -5,12 +5,12 @@
 //! GitHub's readers share: `testsuites`, `testsuite`, `testcase` with `failure` or `error`.
 
 use crate::text::printable;
-use crate::{ReportError, trials, wording};
+use crate::{ReportError, wording};
 use askama::Template;
 use plumb_model::condition::{Answer, ConditionResult};
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::finding::ValidityVerdict;
-use plumb_model::trial::TrialVerdict;
+use plumb_model::verdict::Verdict;
 
 #[derive(Template)]
 #[template(path = "junit.xml", escape = "html")]
@@ -43,7 +43,7 @@ pub struct ArmCase {
     /// The arm that it was held against.
     pub against: String,
     /// The verdict on it.
-    pub verdict: TrialVerdict,
+    pub verdict: Verdict,
     /// True if the command fails on that verdict.
     pub fails: bool,
 }
@@ -79,7 +79,7 @@ pub fn render(
 }
 
 fn of_arm(run: &str, arm: &ArmCase) -> TestCase {
-    let sentence = format!("{}, held against {}", trials::verdict(arm.verdict), printable(&arm.against));
+    let sentence = format!("{}, held against {}", arm.verdict.word(), printable(&arm.against));
     TestCase {
         class: format!("{run}.{}", printable(&arm.arm)),
         name: "trial".to_owned(),

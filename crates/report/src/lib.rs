@@ -17,6 +17,7 @@ pub mod compare_text;
 pub mod csv;
 mod fastest;
 mod figures;
+mod findings;
 pub mod fleet;
 mod headline;
 pub mod html;

@@ -1,8 +1,9 @@
 //! What is said of a run now and was not when it was measured: its verdicts, each that is another one as a clause.
 
-use crate::{trials, wording};
+use crate::wording;
 use plumb_model::document::RunDocument;
-use plumb_model::trial::{ArmVerdict, TrialVerdict};
+use plumb_model::trial::ArmVerdict;
+use plumb_model::verdict::Verdict;
 
 /// Verdicts of a document that are not those of the same document judged before; empty where all are.
 pub fn changes(before: &RunDocument, now: &RunDocument) -> Vec<String> {
@@ -11,7 +12,7 @@ pub fn changes(before: &RunDocument, now: &RunDocument) -> Vec<String> {
         .then(|| format!("the run is {}, not {}", wording::verdict(of_run_now), wording::verdict(of_run)));
     let arms = arms(now).iter().filter_map(|arm| {
         let before = verdict_of(before, arm)?;
-        let [was, is] = [before, arm.verdict].map(trials::verdict);
+        let [was, is] = [before, arm.verdict].map(Verdict::word);
         (was != is).then(|| format!("\"{}\" against \"{}\" is {is}, not {was}", arm.arm, arm.against))
     });
     run.into_iter().chain(arms).collect()
@@ -21,7 +22,7 @@ fn arms(document: &RunDocument) -> &[ArmVerdict] {
     document.trial.as_ref().map(|trial| &trial.verdicts[..]).unwrap_or_default()
 }
 
-fn verdict_of(document: &RunDocument, of: &ArmVerdict) -> Option<TrialVerdict> {
+fn verdict_of(document: &RunDocument, of: &ArmVerdict) -> Option<Verdict> {
     let found = arms(document).iter().find(|arm| arm.arm == of.arm && arm.against == of.against)?;
     Some(found.verdict)
 }

@@ -1,8 +1,8 @@
 //! A search for the highest rate that holds a goal, in words.
 
-use crate::number::{count, counted, plain, rate, time};
+use crate::number::{count, plain, rate, time};
 use plumb_model::plan::{Goal, GoalLatency};
-use plumb_model::search::{SearchBound, SearchResult, SearchTrial, TrialPurpose, TrialVerdict};
+use plumb_model::search::{SearchBound, SearchResult, Try, TryOutcome, TryPurpose};
 
 /// `Highest rate with p99 of the acknowledge latency at most 20.0 ms`.
 pub(crate) fn heading(search: &SearchResult) -> String {
@@ -51,41 +51,45 @@ pub(crate) fn outcome(search: &SearchResult) -> String {
     format!("{found}{why}.")
 }
 
-/// Each rate at which any trial held, in how many of its trials, the lowest first.
+/// Each rate at which any try held, in how many of its tries, the lowest first.
 fn held(search: &SearchResult) -> Vec<String> {
-    let mut trials: Vec<&SearchTrial> = search.trials.iter().collect();
-    trials.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
+    let mut tries: Vec<&Try> = search.tries.iter().collect();
+    tries.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
     // Rates are made by multiplying and dividing, so equal ones may differ in their last digits.
-    let rates = trials.chunk_by(|a, b| b.rate_per_s - a.rate_per_s < 1e-9 * a.rate_per_s);
+    let rates = tries.chunk_by(|a, b| b.rate_per_s - a.rate_per_s < 1e-9 * a.rate_per_s);
     let rates = rates.filter_map(|of_rate| {
-        let held = of_rate.iter().filter(|trial| trial.verdict == TrialVerdict::Holds).count();
+        let held = of_rate.iter().filter(|tried| tried.outcome == TryOutcome::Holds).count();
         let at = rate(of_rate.first()?.rate_per_s);
-        (held > 0).then(|| format!("{at} messages/s held in {held} of {}", counted(of_rate.len(), "trial")))
+        (held > 0).then(|| format!("{at} messages/s held in {held} of {}", times_tried(of_rate.len())))
     });
     rates.collect()
 }
 
-/// What a trial was for.
-pub(crate) fn purpose(purpose: TrialPurpose) -> &'static str {
+fn times_tried(n: usize) -> String {
+    if n == 1 { "1 try".to_owned() } else { format!("{} tries", count(n as u64)) }
+}
+
+/// What a rate was tried for.
+pub(crate) fn purpose(purpose: TryPurpose) -> &'static str {
     match purpose {
-        TrialPurpose::Climb => "climb",
-        TrialPurpose::Narrow => "narrow",
-        TrialPurpose::Descend => "from above",
-        TrialPurpose::Confirm => "confirm",
+        TryPurpose::Climb => "climb",
+        TryPurpose::Narrow => "narrow",
+        TryPurpose::Descend => "from above",
+        TryPurpose::Confirm => "confirm",
     }
 }
 
 /// What came of it, with the reasons.
-pub(crate) fn verdict(trial: &SearchTrial) -> String {
-    let word = match trial.verdict {
-        TrialVerdict::Holds => "holds",
-        TrialVerdict::Fails => "fails",
-        TrialVerdict::GeneratorBound => "generator bound",
-        TrialVerdict::TooFew => "too few samples",
+pub(crate) fn tried(tried: &Try) -> String {
+    let word = match tried.outcome {
+        TryOutcome::Holds => "holds",
+        TryOutcome::Fails => "fails",
+        TryOutcome::GeneratorBound => "generator bound",
+        TryOutcome::TooFew => "too few samples",
     };
     let reasons =
-        if trial.reasons.is_empty() { String::new() } else { format!(": {}", trial.reasons.join("; ")) };
-    format!("{word}{reasons} ({} samples)", count(trial.samples))
+        if tried.reasons.is_empty() { String::new() } else { format!(": {}", tried.reasons.join("; ")) };
+    format!("{word}{reasons} ({} samples)", count(tried.samples))
 }
 
 #[cfg(test)]
@@ -93,11 +97,11 @@ mod tests {
     use super::*;
     use plumb_model::units::Nanos;
 
-    fn trial(rate_per_s: f64, verdict: TrialVerdict) -> SearchTrial {
-        SearchTrial {
+    fn tried_at(rate_per_s: f64, outcome: TryOutcome) -> Try {
+        Try {
             rate_per_s,
-            purpose: TrialPurpose::Confirm,
-            verdict,
+            purpose: TryPurpose::Confirm,
+            outcome,
             started_at: String::new(),
             measured_s: 3.0,
             achieved_per_s: None,
@@ -111,20 +115,24 @@ mod tests {
 
     #[test]
     fn a_rate_that_held_once_is_said_and_not_that_not_even_the_lowest_does() {
-        use TrialVerdict::{Fails, Holds};
-        let of = |trials: Vec<SearchTrial>| {
+        use TryOutcome::{Fails, Holds};
+        let of = |tries: Vec<Try>| {
             outcome(&SearchResult {
                 goal: Goal { latency: GoalLatency::Acknowledge, quantile: 0.99, limit: Nanos(20_000_000) },
                 rate_low_per_s: None,
                 rate_high_per_s: None,
                 bounded_by: Some(SearchBound::NothingHolds),
-                trials,
+                tries,
             })
         };
-        let said =
-            of(vec![trial(231.0, Fails), trial(220.0, Holds), trial(231.0, Holds), trial(242.0, Fails)]);
-        assert!(said.contains("held in 1 of 1 trial,") && said.contains("held in 1 of 2 trials;"), "{said}");
+        let said = of(vec![
+            tried_at(231.0, Fails),
+            tried_at(220.0, Holds),
+            tried_at(231.0, Holds),
+            tried_at(242.0, Fails),
+        ]);
+        assert!(said.contains("held in 1 of 1 try,") && said.contains("held in 1 of 2 tries;"), "{said}");
         assert!(said.contains("not seen again") && !said.contains("not even"), "{said}");
-        assert!(of(vec![trial(220.0, Fails)]).contains("not even the lowest rate tried holds it"));
+        assert!(of(vec![tried_at(220.0, Fails)]).contains("not even the lowest rate tried holds it"));
     }
 }

@@ -1,17 +1,8 @@
 //! How a trial is called in every renderer: verdicts, values by their unit, ratios, what is held against what.
 
 use crate::number::{ABSENT, counted, p_value, rate, ratio, significant, time};
-use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, TrialMethod, TrialResult, TrialVerdict};
-
-/// The verdict's word.
-pub(crate) fn verdict(verdict: TrialVerdict) -> &'static str {
-    match verdict {
-        TrialVerdict::Better => "better",
-        TrialVerdict::Worse => "worse",
-        TrialVerdict::Equivalent => "equivalent",
-        TrialVerdict::Undecided => "undecided",
-    }
-}
+use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, TrialMethod, TrialResult};
+use plumb_model::verdict::Verdict;
 
 /// How estimate and interval were made.
 pub(crate) fn method(method: TrialMethod) -> &'static str {
@@ -157,7 +148,7 @@ pub(crate) fn floor(trial: &TrialResult) -> String {
             "Equal arms may differ by up to {} here by chance{on}: smaller differences are not to be told from noise.",
             ratio(floor)
         ),
-        None => "How much equal arms differ here is not known: the caveats say why.".to_owned(),
+        None => "How much equal arms differ here is not known: the findings below say why.".to_owned(),
     }
 }
 
@@ -180,9 +171,8 @@ pub(crate) fn single(trial: &TrialResult) -> bool {
 /// or could not be told; with how many are not shown.
 pub(crate) fn others(trial: &TrialResult) -> (Vec<&MetricResult>, usize) {
     let all = trial.metrics.iter().filter(|metric| metric.role != MetricRole::Primary && !is_count(metric));
-    let told = |metric: &&MetricResult| {
-        single(trial) || matches!(metric.verdict, TrialVerdict::Better | TrialVerdict::Worse)
-    };
+    let told =
+        |metric: &&MetricResult| single(trial) || matches!(metric.verdict, Verdict::Better | Verdict::Worse);
     let (shown, hidden): (Vec<_>, Vec<_>) = all.partition(told);
     (shown, hidden.len())
 }
@@ -215,8 +205,8 @@ pub(crate) fn counts(trial: &TrialResult) -> Vec<String> {
             count.absent.as_deref().unwrap_or_default(),
             samples(count),
             match count.verdict {
-                TrialVerdict::Undecided => "no difference is shown",
-                other => verdict(other),
+                Verdict::Undecided => "no difference is shown",
+                other => other.word(),
             }
         ));
     }

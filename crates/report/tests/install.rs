@@ -7,7 +7,8 @@ mod sample;
 
 use plumb_model::document::{ConfigKeyFate, KeyFate, RunDocument};
 use plumb_model::plan::TopicPlan;
-use plumb_model::trial::{Against, ArmPlan, TrialPlan, TrialVerdict};
+use plumb_model::trial::{Against, ArmPlan, TrialPlan};
+use plumb_model::verdict::Verdict;
 use plumb_report::install::{InstallFile, installs};
 use plumb_report::text::{Figures, TextStyle};
 use std::collections::BTreeMap;
@@ -51,7 +52,7 @@ fn document() -> RunDocument {
         margin: 0.03,
         until_decided: false,
         restart_every: 0,
-        accept: vec![TrialVerdict::Better],
+        accept: vec![Verdict::Better],
     });
     document.environment.config_keys =
         vec![ConfigKeyFate { key: "sasl.password".to_owned(), line: 3, fate: KeyFate::Passed }];

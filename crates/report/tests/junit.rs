@@ -7,7 +7,7 @@ mod sample;
 
 use plumb_model::condition::{Answer, ConditionResult};
 use plumb_model::finding::ValidityVerdict;
-use plumb_model::trial::TrialVerdict;
+use plumb_model::verdict::Verdict;
 use plumb_report::junit::ArmCase;
 
 fn result(condition: &str, answer: Answer) -> ConditionResult {
@@ -52,7 +52,7 @@ fn an_arm_whose_verdict_is_to_fail_is_a_failure_and_every_other_passes() {
         verdict,
         fails,
     };
-    let arms = [arm("slow", TrialVerdict::Worse, true), arm("fast", TrialVerdict::Better, false)];
+    let arms = [arm("slow", Verdict::Worse, true), arm("fast", Verdict::Better, false)];
     let xml = plumb_report::junit::render(&sample::full(), &[], &arms).unwrap();
     assert!(xml.contains(r#"tests="3" failures="1" errors="0""#), "{xml}");
     assert!(

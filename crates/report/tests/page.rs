@@ -259,8 +259,8 @@ fn a_backlog_is_drawn_over_time_with_the_time_that_it_took_to_drain() {
 fn a_search_is_drawn_with_its_trials_its_goal_and_what_was_found() {
     let html = page(&sample::throughput::searched());
     assert!(html.contains("Highest rate with p99 of the end-to-end latency at most 20.0 ms"));
-    assert_eq!(html.matches("<g class=\"trial holds").count(), 10);
-    assert_eq!(html.matches("<g class=\"trial fails").count(), 5);
+    assert_eq!(html.matches("<g class=\"tried holds").count(), 10);
+    assert_eq!(html.matches("<g class=\"tried fails").count(), 5);
     assert_eq!(html.matches("<rect class=\"found\"").count(), 1);
 }
 

@@ -8,7 +8,7 @@ mod sample;
 use plumb_model::document::RunDocument;
 use plumb_model::finding::ValidityVerdict;
 use plumb_model::observation::StageName;
-use plumb_model::trial::TrialVerdict;
+use plumb_model::verdict::Verdict;
 use plumb_report::rejudged::changes;
 use plumb_report::text::{Figures, TextStyle};
 
@@ -177,7 +177,7 @@ fn verdicts_that_another_judgement_would_not_give_are_told_and_nothing_else() {
     assert_eq!(changes(&before, &now), Vec::<String>::new());
     now.validity.verdict = ValidityVerdict::Invalid;
     let trial = now.trial.as_mut().unwrap();
-    (trial.verdicts[0].verdict, trial.noise_floor_ratio) = (TrialVerdict::Undecided, None);
+    (trial.verdicts[0].verdict, trial.noise_floor_ratio) = (Verdict::Undecided, None);
     let was = render(&before, PLAIN).contains("SUSPECT");
     let run = if was { "the run is invalid, not suspect" } else { "the run is invalid, not valid" };
     assert_eq!(changes(&before, &now), [run, "\"low\" against \"default\" is undecided, not better"]);

@@ -197,6 +197,6 @@ mod tests {
         let called = std::fs::read_to_string(&calls).unwrap();
         assert_eq!(called, "before 1\nafter 1\nbefore 2\nafter 2\n");
         let search = run.measured.record.document.steps[0].search.as_ref().unwrap();
-        assert_eq!(search.trials.len(), 2);
+        assert_eq!(search.tries.len(), 2);
     }
 }

@@ -21,7 +21,7 @@ use plumb_load::random::Random;
 use plumb_load::schedule::Share;
 use plumb_model::document::RunDocument;
 use plumb_model::plan::{Goal, Plan, StepPlan, TopicPlan};
-use plumb_model::search::{SearchResult, TrialPurpose};
+use plumb_model::search::{SearchResult, TryPurpose};
 use rate_try::{RateTry, SPARE, samples_needed};
 use std::collections::VecDeque;
 
@@ -31,7 +31,7 @@ const START_BYTES_PER_S: f64 = 5e6;
 /// Highest rate: that of every plan.
 const MOST_PER_S: f64 = 1e7;
 /// The lowest rate is the one at which a full-length run, or one of so long, has samples enough (ours).
-const LEAST_TRIAL_S: f64 = 5.0;
+const LEAST_TRY_S: f64 = 5.0;
 
 /// The full-length runs at one rate.
 pub(super) struct Candidate {
@@ -85,7 +85,7 @@ impl RateSearch {
     fn planned(&mut self, rate_try: &RateTry, measured: &Measured) -> Planned {
         let (index, rate_per_s) = (rate_try.index, rate_try.rate_per_s);
         let apart = match rate_try.purpose {
-            TrialPurpose::Confirm => self.take_candidate(rate_try, measured),
+            TryPurpose::Confirm => self.take_candidate(rate_try, measured),
             _ => Apart {
                 record: measured.record.scratch(index, rate_per_s),
                 fold: StepFold::unlogged(measured.record.document.plan.level),
@@ -103,8 +103,8 @@ impl RateSearch {
             // A step's tries are apart from every other's.
             seed: Random::for_part(plan.seed, index as u64).bits(),
             shown: false,
-            title: format!("{}  trial {}: {rate_per_s:.0}/s", step.name, rate_try.number + 1),
-            topic: format!("{}-trial-{number}-r{resumed}", index + 1),
+            title: format!("{}  try {}: {rate_per_s:.0}/s", step.name, rate_try.number + 1),
+            topic: format!("{}-try-{number}-r{resumed}", index + 1),
             own_topic: matches!(step.topic, TopicPlan::Own { .. }),
             step,
         };
@@ -153,9 +153,9 @@ impl NextBlock for RateSearch {
             let document = &mut measured.record.document;
             let bounds = bounds(&document.plan, self.goal, index);
             let search = document.steps[index].search.get_or_insert_with(|| nothing_tried(self.goal));
-            match next(&search.trials, &bounds) {
+            match next(&search.tries, &bounds) {
                 Next::Try { rate_per_s, purpose } => {
-                    let number = search.trials.len();
+                    let number = search.tries.len();
                     let rate_try = RateTry { goal: self.goal, index, number, rate_per_s, purpose };
                     let planned = self.planned(&rate_try, measured);
                     self.trying = Some(rate_try);
@@ -190,11 +190,11 @@ impl NextBlock for RateSearch {
             Some(search) => {
                 let done = rate_try.told(&runs.record.document, &runs.fold);
                 let outcome = Outcome::Tried(rate_try::in_a_line(&done, self.goal));
-                search.trials.push(done);
+                search.tries.push(done);
                 outcome
             }
         };
-        if rate_try.purpose == TrialPurpose::Confirm {
+        if rate_try.purpose == TryPurpose::Confirm {
             let candidate = Candidate { rate_per_s: rate_try.rate_per_s, runs };
             self.candidates[rate_try.index].push(candidate);
         }
@@ -207,12 +207,12 @@ impl NextBlock for RateSearch {
 }
 
 fn nothing_tried(goal: Goal) -> SearchResult {
-    SearchResult { goal, rate_low_per_s: None, rate_high_per_s: None, bounded_by: None, trials: Vec::new() }
+    SearchResult { goal, rate_low_per_s: None, rate_high_per_s: None, bounded_by: None, tries: Vec::new() }
 }
 
 fn bounds(plan: &Plan, goal: Goal, index: usize) -> SearchBounds {
     let load = &plan.steps[index].load;
-    let longest_s = load.planned_s().unwrap_or(0.0).max(LEAST_TRIAL_S);
+    let longest_s = load.planned_s().unwrap_or(0.0).max(LEAST_TRY_S);
     let least_per_s = SPARE * samples_needed(goal) / longest_s;
     SearchBounds {
         start_per_s: START_PER_S.min(START_BYTES_PER_S / load.size.mean()).max(least_per_s),

@@ -7,7 +7,7 @@ pub(crate) use fleet::{FleetArgs, FleetFailWord, FleetOutput, GoodWord, Interval
 use super::{CompareOutput, LatencyArgs, OutputArgs};
 use clap::{Args, Subcommand, ValueEnum};
 use plumb_model::scenario::MarginWords;
-use plumb_model::trial::TrialVerdict;
+use plumb_model::verdict::Verdict;
 use std::path::PathBuf;
 
 /// `plumb trial`
@@ -179,13 +179,13 @@ pub(crate) enum VerdictWord {
     Worse,
 }
 
-impl From<VerdictWord> for TrialVerdict {
+impl From<VerdictWord> for Verdict {
     fn from(word: VerdictWord) -> Self {
         match word {
-            VerdictWord::Better => TrialVerdict::Better,
-            VerdictWord::Equivalent => TrialVerdict::Equivalent,
-            VerdictWord::Undecided => TrialVerdict::Undecided,
-            VerdictWord::Worse => TrialVerdict::Worse,
+            VerdictWord::Better => Verdict::Better,
+            VerdictWord::Equivalent => Verdict::Equivalent,
+            VerdictWord::Undecided => Verdict::Undecided,
+            VerdictWord::Worse => Verdict::Worse,
         }
     }
 }

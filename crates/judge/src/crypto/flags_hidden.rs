@@ -1,13 +1,25 @@
 //! Instructions that the processor's family has and this host does not show.
 
-use crate::rule::{Complete, ProbeRule, about_run};
-use plumb_model::finding::{Finding, Severity};
+use crate::registry::{Family, FlipRow, Row};
+use crate::rule::{Complete, about_run};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::probe::crypto::CryptoProbe;
 
-pub(super) const RULE: ProbeRule = ProbeRule {
+pub(super) static RULE: Row = Row {
     id: "crypto-flags-hidden",
     summary: "This host does not show instructions for encryption that its processor's family has.",
     page: include_str!("../../../../docs/findings/crypto-flags-hidden.md"),
+    family: Family::Crypto,
+    severity: Severity::Suspect,
+    confidence: Confidence::Supported,
+    because: "processors of this family have the instructions by the table of families; this one may be an exception",
+    stage: Some(PathStage::Host),
+    flip: Some(FlipRow {
+        change: "let the hypervisor pass the processor's own instructions through",
+        setting: None,
+        observe: "the rate of AES-GCM",
+        expect: Expect::Rises,
+    }),
 };
 
 /// Those without which AES-GCM and SHA-256 are many times slower.

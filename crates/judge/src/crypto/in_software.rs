@@ -1,14 +1,26 @@
 //! A library that encrypts AES without the processor's instructions.
 
 use crate::figure::megabytes_per_s;
-use crate::rule::{Complete, ProbeRule, about_run};
-use plumb_model::finding::{Finding, Severity};
+use crate::registry::{Family, FlipRow, Row};
+use crate::rule::{Complete, about_run};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::probe::crypto::{Algorithm, CryptoEngine, CryptoProbe, EngineName};
 
-pub(super) const RULE: ProbeRule = ProbeRule {
+pub(super) static RULE: Row = Row {
     id: "crypto-in-software",
     summary: "A library computes AES-GCM without the instructions that processors have for it.",
     page: include_str!("../../../../docs/findings/crypto-in-software.md"),
+    family: Family::Crypto,
+    severity: Severity::Suspect,
+    confidence: Confidence::Supported,
+    because: "the ratio of the two ciphers' rates tells it; the instructions themselves are not watched",
+    stage: Some(PathStage::Host),
+    flip: Some(FlipRow {
+        change: "remove the setting that the evidence names",
+        setting: None,
+        observe: "the rate of AES-GCM",
+        expect: Expect::Rises,
+    }),
 };
 
 /// With its instructions AES-256-GCM is about as fast as ChaCha20-Poly1305 or faster; without them it was a fifteenth (OpenSSL)

@@ -1,14 +1,21 @@
 //! One of two hosts that encrypts many times slower.
 
 use crate::figure::megabytes_per_s;
-use crate::rule::{Complete, ProbeRule, about_run};
-use plumb_model::finding::{Finding, Severity};
+use crate::registry::{Family, Row};
+use crate::rule::{Complete, about_run};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::probe::crypto::{Algorithm, CryptoPeer, CryptoProbe, PeerRatio};
 
-pub(super) const RULE: ProbeRule = ProbeRule {
+pub(super) static RULE: Row = Row {
     id: "crypto-slower-than-peer",
     summary: "Of two hosts, one encrypts AES at a fraction of the other's rate.",
     page: include_str!("../../../../docs/findings/crypto-slower-than-peer.md"),
+    family: Family::Crypto,
+    severity: Severity::Suspect,
+    confidence: Confidence::Confirmed,
+    because: "both hosts were measured in the same way",
+    stage: Some(PathStage::Host),
+    flip: None,
 };
 
 /// Between two hosts that are to do the same work (ours).

@@ -9,6 +9,7 @@ use super::missing::WereHigh;
 use super::one_day::one_day;
 use super::pre_trend::{self, Before, INTERVALS_ENOUGH};
 use super::question::FleetQuestion;
+use super::rows;
 use super::servers::servers;
 use super::stamps::stamps;
 use super::strata::{self, Alone};
@@ -17,27 +18,11 @@ use super::totals::totals;
 use super::traffic::{ALARM_P, interference, overlap};
 use super::units::Units;
 use super::words::{by_chance, change, count, percent};
-use plumb_model::fleet::{CheckOutcome, FleetCheck, FleetUnit, SampleKind};
+use crate::registry::Row;
+use plumb_model::finding::{Check, CheckOutcome};
+use plumb_model::fleet::{FleetUnit, SampleKind};
 use plumb_stats::fleet::design::{Design, Groups};
 use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
-
-/// Checks that make a verdict impossible when they fail.
-pub(super) const DECISIVE: [&str; 14] = [
-    "strata",
-    "site",
-    "servers",
-    "missing",
-    "coverage",
-    "restarts",
-    "overlap",
-    "interference",
-    "pre_trend",
-    "placebo",
-    "drift",
-    "one_day",
-    "leave_one_out",
-    "totals",
-];
 
 /// p of a drift in few intervals below which it takes the verdict, if it is enough for the effect: there an alarm at [`ALARM_P`]
 /// would hardly ever come (ours).
@@ -49,7 +34,7 @@ pub(super) fn checks(
     estimate: &Estimate,
     surge: Option<&Found>,
     question: &FleetQuestion,
-) -> Vec<FleetCheck> {
+) -> Vec<Check> {
     let mut checks = Vec::new();
     if !question.strata.is_empty() {
         checks.push(mixed(compared, question));
@@ -66,8 +51,8 @@ pub(super) fn checks(
         missing(compared, estimate, question),
         coverage(compared, estimate, question),
         one_day(compared, estimate, question),
-        before("pre_trend", pre_trend::trend(compared, question), estimate, question),
-        before("placebo", pre_trend::placebo(compared, question), estimate, question),
+        before(&rows::PRE_TREND, pre_trend::trend(compared, question), estimate, question),
+        before(&rows::PLACEBO, pre_trend::placebo(compared, question), estimate, question),
         drift(compared, estimate, question),
         overlap(compared, estimate, question),
         interference(compared, estimate, question),
@@ -82,17 +67,17 @@ pub(super) fn checks(
     checks
 }
 
-pub(super) fn check(name: &str, outcome: CheckOutcome, statement: String, p: Option<f64>) -> FleetCheck {
-    FleetCheck { name: name.to_owned(), outcome, statement, p }
+pub(super) fn check(row: &Row, outcome: CheckOutcome, statement: String, p: Option<f64>) -> Check {
+    Check { id: row.id.to_owned(), outcome, statement, p }
 }
 
 /// Whether whole sites, or kinds of hardware, are in one group or the other.
-fn parted(compared: &Compared) -> Option<FleetCheck> {
+fn parted(compared: &Compared) -> Option<Check> {
     let units = &compared.units;
-    let name = match units.kind {
+    let row = match units.kind {
         FleetUnit::Server => return None,
-        FleetUnit::Site => "site",
-        FleetUnit::Hardware => "hardware",
+        FleetUnit::Site => &rows::SITE,
+        FleetUnit::Hardware => &rows::HARDWARE,
     };
     let [control, test] = units.counts();
     let statement = format!(
@@ -102,11 +87,11 @@ fn parted(compared: &Compared) -> Option<FleetCheck> {
         units.words(),
         units.word()
     );
-    Some(check(name, CheckOutcome::Warning, statement, None))
+    Some(check(row, CheckOutcome::Warning, statement, None))
 }
 
 /// Whether there is a stratum within which the groups can be compared.
-fn mixed(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
+fn mixed(compared: &Compared, question: &FleetQuestion) -> Check {
     let kind = strata::words(&question.strata);
     if compared.mixed {
         let statement = format!(
@@ -116,10 +101,10 @@ fn mixed(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
                 n => format!("{n} strata"),
             }
         );
-        return check("strata", CheckOutcome::Passed, statement, None);
+        return check(&rows::STRATA, CheckOutcome::Passed, statement, None);
     }
     let statement = format!("No {kind} has both groups: the change cannot be told from the {kind}.");
-    check("strata", CheckOutcome::Failed, statement, None)
+    check(&rows::STRATA, CheckOutcome::Failed, statement, None)
 }
 
 /// A test of one level of each server between the groups, in their strata.
@@ -146,11 +131,11 @@ pub(super) fn alike_in(
 }
 
 /// The metric before the change.
-fn balance(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
+fn balance(compared: &Compared, question: &FleetQuestion) -> Check {
     let level = |server: &&plumb_model::fleet::FleetServer| compared.metric_level(server, &compared.before);
     let levels: Vec<Option<f64>> = compared.servers.iter().map(level).collect();
     let what = format!("{} before the change", question.metric);
-    let mut found = level_check("balance", &what, alike(compared, &levels, question), &compared.units);
+    let mut found = level_check(&rows::BALANCE, &what, alike(compared, &levels, question), &compared.units);
     let Alone { control, test } = compared.alone;
     if control + test > 0 {
         let all = control + test + compared.servers.len() as u64;
@@ -167,24 +152,24 @@ fn balance(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
 }
 
 /// The load before the change: whether each group bears what its servers should.
-fn exposure(compared: &Compared, question: &FleetQuestion) -> FleetCheck {
+fn exposure(compared: &Compared, question: &FleetQuestion) -> Check {
     let Some(load) = &question.load else {
         let statement = "No load was given: whether the groups bear alike is not known.".to_owned();
-        return check("exposure", CheckOutcome::Unknown, statement, None);
+        return check(&rows::EXPOSURE, CheckOutcome::Unknown, statement, None);
     };
     let level = |server: &&plumb_model::fleet::FleetServer| compared.load_level(server, &compared.before);
     let levels: Vec<Option<f64>> = compared.servers.iter().map(level).collect();
     level_check(
-        "exposure",
+        &rows::EXPOSURE,
         &format!("{load} before the change"),
         alike(compared, &levels, question),
         &compared.units,
     )
 }
 
-fn level_check(name: &str, what: &str, found: Option<(f64, f64)>, units: &Units) -> FleetCheck {
+fn level_check(row: &Row, what: &str, found: Option<(f64, f64)>, units: &Units) -> Check {
     let Some((log_ratio, p)) = found else {
-        return check(name, CheckOutcome::Unknown, format!("{what} could not be compared."), None);
+        return check(row, CheckOutcome::Unknown, format!("{what} could not be compared."), None);
     };
     let (word, words) = (units.word(), units.words());
     let apart = change(log_ratio.exp());
@@ -192,38 +177,38 @@ fn level_check(name: &str, what: &str, found: Option<(f64, f64)>, units: &Units)
         "{what}: the test group's is {apart} against the control group's, typical {word} by typical {word}"
     );
     if p >= ALARM_P {
-        return check(name, CheckOutcome::Passed, format!("{said}; {}.", by_chance(p)), Some(p));
+        return check(row, CheckOutcome::Passed, format!("{said}; {}.", by_chance(p)), Some(p));
     }
     let statement = format!(
         "{said}. Chance hardly ever makes groups so unlike, so they were not drawn at random. Changes are compared, not levels, but \
          unlike {words} may also change unlike."
     );
-    check(name, CheckOutcome::Warning, statement, Some(p))
+    check(row, CheckOutcome::Warning, statement, Some(p))
 }
 
 /// Whether the change took servers out, and whether one group lacks more values than the other.
-fn missing(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
+fn missing(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Check {
     let (outcome, statement, p) = compared.lost.found(&|| WereHigh::of(compared, estimate, question));
-    check("missing", outcome, statement, p)
+    check(&rows::MISSING, outcome, statement, p)
 }
 
 /// The time before the change. What is seen there fails the comparison when the effect does not bear being shifted by as much.
-fn before(name: &str, found: Option<Before>, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
+fn before(row: &Row, found: Option<Before>, estimate: &Estimate, question: &FleetQuestion) -> Check {
     let Some(found) = found else {
         let statement = "The time before the change has too few intervals to look for it.".to_owned();
-        return check(name, CheckOutcome::Unknown, statement, None);
+        return check(row, CheckOutcome::Unknown, statement, None);
     };
     if found.p >= ALARM_P {
         let said = format!("{}; {}.", found.what.trim_end_matches('.'), by_chance(found.p));
         if !found.drift.is_some_and(|drift| explains(drift, estimate, question)) {
-            return check(name, CheckOutcome::Passed, said, Some(found.p));
+            return check(row, CheckOutcome::Passed, said, Some(found.p));
         }
         let outcome = if found.p < SUSPECT_P { CheckOutcome::Failed } else { CheckOutcome::Warning };
         let statement = format!(
             "{said} So few intervals before the change cannot tell a drift from chance, and going on it would make what is seen after \
              the change: give at least {INTERVALS_ENOUGH} of them."
         );
-        return check(name, outcome, statement, Some(found.p));
+        return check(row, outcome, statement, Some(found.p));
     }
     let bears = estimate
         .log_interval(question.level)
@@ -233,24 +218,24 @@ fn before(name: &str, found: Option<Before>, estimate: &Estimate, question: &Fle
             "{} That is more than chance, but the effect stands even when shifted by as much.",
             found.what
         );
-        return check(name, CheckOutcome::Warning, statement, Some(found.p));
+        return check(row, CheckOutcome::Warning, statement, Some(found.p));
     }
     if found.shift <= (1.0 + question.margin).ln() {
         let statement = format!("{} That is more than chance, but within the margin.", found.what);
-        return check(name, CheckOutcome::Warning, statement, Some(found.p));
+        return check(row, CheckOutcome::Warning, statement, Some(found.p));
     }
     let statement =
         format!("{} That is more than chance: the groups went apart without the change.", found.what);
-    check(name, CheckOutcome::Failed, statement, Some(found.p))
+    check(row, CheckOutcome::Failed, statement, Some(found.p))
 }
 
 /// Whether the groups may have gone apart all along, which no few days before the change can rule out.
-fn drift(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
-    let name = "drift";
+fn drift(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Check {
+    let row = &rows::DRIFT;
     let Some(found) = pre_trend::course(compared) else {
         let statement =
             "With one interval before the change a drift and a change are the same thing.".to_owned();
-        return check(name, CheckOutcome::Unknown, statement, None);
+        return check(row, CheckOutcome::Unknown, statement, None);
     };
     let leaves = format!(
         "a change at that time leaves {} of how the groups' difference varied over all intervals, a steady drift from the first one on {}",
@@ -261,13 +246,13 @@ fn drift(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> 
     let same = estimate.log_ratio.is_none_or(|(log_ratio, _)| log_ratio * found.drift > 0.0);
     if !(shown && same && found.drift_explains()) {
         let statement = format!("Of two explanations, {leaves}.");
-        return check(name, CheckOutcome::Passed, statement, None);
+        return check(row, CheckOutcome::Passed, statement, None);
     }
     let statement = format!(
         "Groups that drifted apart all along explain the figures as well as the change does: {leaves}. More intervals before the change, or \
          groups drawn at random, would decide it."
     );
-    check(name, CheckOutcome::Failed, statement, None)
+    check(row, CheckOutcome::Failed, statement, None)
 }
 
 /// Whether a drift that goes on is enough for what is seen after the change.
@@ -277,11 +262,11 @@ fn explains(drift: f64, estimate: &Estimate, question: &FleetQuestion) -> bool {
         .is_some_and(|(low, high)| (low > 0.0 && low - drift <= 0.0) || (high < 0.0 && high - drift >= 0.0))
 }
 
-fn surged(surge: Option<&Found>) -> FleetCheck {
+fn surged(surge: Option<&Found>) -> Check {
     let Some(found) = surge else {
         let statement =
             "The load of both groups together has no surge, or too few intervals to see one.".to_owned();
-        return check("surge", CheckOutcome::Passed, statement, None);
+        return check(&rows::SURGE, CheckOutcome::Passed, statement, None);
     };
     let surge = &found.surge;
     let until = surge.until.as_ref().map_or_else(|| "the end".to_owned(), Clone::clone);
@@ -292,5 +277,5 @@ fn surged(surge: Option<&Found>) -> FleetCheck {
         count(found.intervals as u64, "interval"),
         if found.given { ", as given" } else { "" }
     );
-    check("surge", CheckOutcome::Warning, statement, found.p)
+    check(&rows::SURGE, CheckOutcome::Warning, statement, found.p)
 }

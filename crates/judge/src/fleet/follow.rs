@@ -7,9 +7,11 @@
 use super::checks::check;
 use super::compared::Compared;
 use super::question::{FleetQuestion, Stratum};
+use super::rows;
 use super::strata::label;
 use super::words::percent;
-use plumb_model::fleet::{CheckOutcome, FleetCheck, FleetUnit};
+use plumb_model::finding::{Check, CheckOutcome};
+use plumb_model::fleet::FleetUnit;
 use plumb_model::random::Random;
 use std::collections::BTreeMap;
 
@@ -21,7 +23,7 @@ const ALARM_P: f64 = 0.001;
 const PART: u64 = 0x51_7e5;
 
 /// None where the sites are unknown, are the units, or are compared within.
-pub(super) fn follow(compared: &Compared, question: &FleetQuestion) -> Option<FleetCheck> {
+pub(super) fn follow(compared: &Compared, question: &FleetQuestion) -> Option<Check> {
     if compared.units.kind != FleetUnit::Server || question.strata.contains(&Stratum::Site) {
         return None;
     }
@@ -42,7 +44,7 @@ pub(super) fn follow(compared: &Compared, question: &FleetQuestion) -> Option<Fl
              against others of their own site (--strata site), or choose groups within each site (--assign).",
             percent(seen)
         );
-        check("site", CheckOutcome::Failed, statement, Some(p))
+        check(&rows::SITE, CheckOutcome::Failed, statement, Some(p))
     })
 }
 

@@ -8,8 +8,10 @@ use super::compared::Compared;
 use super::error::name;
 use super::estimate::Estimate;
 use super::question::FleetQuestion;
+use super::rows;
 use super::words::{by_chance, deviation, percent};
-use plumb_model::fleet::{CheckOutcome, FleetBasis, FleetCheck, FleetGroup, FleetServer};
+use plumb_model::finding::{Check, CheckOutcome};
+use plumb_model::fleet::{FleetBasis, FleetGroup, FleetServer};
 
 /// Largest share of what a server did on one side of the change that is taken for hidden: beyond it there is no bound (ours).
 const HIDDEN_MOST: f64 = 0.9;
@@ -29,11 +31,11 @@ const METRIC: Quantity = |server| &server.metric_basis;
 const LOAD: Quantity = |server| &server.load_basis;
 
 /// Whether samples cover as much of the intervals in both groups.
-pub(super) fn coverage(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
-    let name = "coverage";
+pub(super) fn coverage(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Check {
+    let row = &rows::COVERAGE;
     if compared.servers.iter().all(|server| server.metric_basis.covered.is_empty()) {
         let statement = "How much of each interval samples cover is not known.".to_owned();
-        return check(name, CheckOutcome::Unknown, statement, None);
+        return check(row, CheckOutcome::Unknown, statement, None);
     }
     let mean_lack = |server: &FleetServer, side: &[usize]| {
         lack(compared, server, METRIC, side).max(lack(compared, server, LOAD, side))
@@ -50,12 +52,12 @@ pub(super) fn coverage(compared: &Compared, estimate: &Estimate, question: &Flee
         .map(|server| mean_lack(server, sides[1]) - mean_lack(server, sides[0]))
         .collect();
     if rises.iter().all(|rise| *rise == 0.0) {
-        return check(name, CheckOutcome::Passed, format!("{said}."), None);
+        return check(row, CheckOutcome::Passed, format!("{said}."), None);
     }
     // None: no spread within the groups, and they could not be more unlike.
     let p = alike_in(&compared.test, &compared.stratum, &rises, question).map(|(_, p)| p);
     if let Some(p) = p.filter(|p| *p >= SUSPECT_P) {
-        return check(name, CheckOutcome::Passed, format!("{said}; {}.", by_chance(p)), Some(p));
+        return check(row, CheckOutcome::Passed, format!("{said}; {}.", by_chance(p)), Some(p));
     }
     let hidden = |quantity: Quantity| {
         apart(compared, &|server, side| {
@@ -77,16 +79,12 @@ pub(super) fn coverage(compared: &Compared, estimate: &Estimate, question: &Flee
     });
     let why = "What is missing in one group only may be what matters: had it the highest rate that its servers reach within an interval";
     let (outcome, then) = hidden.weighed(estimate, question);
-    check(name, outcome, format!("{said}{lacks}. {why}, {then}"), p)
+    check(row, outcome, format!("{said}{lacks}. {why}, {then}"), p)
 }
 
 /// Whether counters restarted alike in both groups; none where nothing is a counter.
-pub(super) fn restarts(
-    compared: &Compared,
-    estimate: &Estimate,
-    question: &FleetQuestion,
-) -> Option<FleetCheck> {
-    let name = "restarts";
+pub(super) fn restarts(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Option<Check> {
+    let row = &rows::RESTARTS;
     let counted = |server: &FleetServer| {
         !server.metric_basis.restarts.is_empty() || !server.load_basis.restarts.is_empty()
     };
@@ -104,7 +102,7 @@ pub(super) fn restarts(
     });
     let sides = [compared.before.as_slice(), compared.after.as_slice()];
     if compared.servers.iter().all(|server| sides.iter().all(|side| all(server, side) == 0)) {
-        return Some(check(name, CheckOutcome::Passed, "No counter restarted.".to_owned(), None));
+        return Some(check(row, CheckOutcome::Passed, "No counter restarted.".to_owned(), None));
     }
     let hidden = |quantity: Quantity| {
         apart(compared, &|server, side| {
@@ -128,7 +126,7 @@ pub(super) fn restarts(
     let why = "What was counted between the last sample and a restart is lost: were it what a counter usually grows from one sample to the \
                next";
     let (outcome, then) = hidden.weighed(estimate, question);
-    Some(check(name, outcome, format!("Restarts of counters: {said}{most}. {why}, {then}"), None))
+    Some(check(row, outcome, format!("Restarts of counters: {said}{most}. {why}, {then}"), None))
 }
 
 /// By how much what is hidden could shift the ratio down and up, as logarithms.

@@ -4,9 +4,10 @@ use super::checks::check;
 use super::compared::Compared;
 use super::estimate::Estimate;
 use super::question::FleetQuestion;
+use super::rows;
 use super::traffic::ALARM_P;
 use super::words::{change, ratio};
-use plumb_model::fleet::{CheckOutcome, FleetCheck};
+use plumb_model::finding::{Check, CheckOutcome};
 use plumb_stats::fleet::design::{Effect, Groups};
 use plumb_stats::fleet::influence::left_out;
 use plumb_stats::fleet::outliers::{Outliers, outliers};
@@ -18,29 +19,25 @@ const NAMED_MOST: usize = 5;
 #[derive(Debug)]
 pub(super) struct Apart(Outliers);
 
-pub(super) fn leave_one_out(
-    compared: &Compared,
-    estimate: &Estimate,
-    question: &FleetQuestion,
-) -> FleetCheck {
-    let name = "leave_one_out";
+pub(super) fn leave_one_out(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Check {
+    let row = &rows::LEAVE_ONE_OUT;
     let (word, words) = (compared.units.word(), compared.units.words());
     let left = estimate.effect.as_ref().and_then(left_out);
     if estimate.log_ratio.is_some() && estimate.freedom == 0.0 {
         let statement =
             format!("Without one of the {words} there is no effect to tell: it hangs on that {word} alone.");
-        return check(name, CheckOutcome::Warning, statement, None);
+        return check(row, CheckOutcome::Warning, statement, None);
     }
     let (Some(left), Some((low, high))) = (left, estimate.log_interval(question.level)) else {
         let statement = format!("There is no effect to look at without each {word}.");
-        return check(name, CheckOutcome::Unknown, statement, None);
+        return check(row, CheckOutcome::Unknown, statement, None);
     };
     if let Some(apart) = Apart::of(compared, estimate) {
         let outcome = match apart.carry(estimate, question) {
             true => CheckOutcome::Failed,
             false => CheckOutcome::Warning,
         };
-        return check(name, outcome, apart.statement(compared, question), None);
+        return check(row, outcome, apart.statement(compared, question), None);
     }
     let most = &compared.units.names[left.most];
     let said = format!(
@@ -52,9 +49,9 @@ pub(super) fn leave_one_out(
     let turned = left.low < 0.0 && left.high > 0.0;
     if !(low..=high).contains(&left.without_most) || (shown && turned) {
         let statement = format!("{said}. The effect hangs on that {word}: look at it.");
-        return check(name, CheckOutcome::Warning, statement, None);
+        return check(row, CheckOutcome::Warning, statement, None);
     }
-    check(name, CheckOutcome::Passed, format!("{said}."), None)
+    check(row, CheckOutcome::Passed, format!("{said}."), None)
 }
 
 impl Apart {

@@ -9,7 +9,8 @@ use super::estimate::Estimate;
 use super::question::FleetQuestion;
 use super::traffic::ALARM_P;
 use super::words::{by_chance, deviation, percent};
-use plumb_model::fleet::{CheckOutcome, FleetGroup};
+use plumb_model::finding::CheckOutcome;
+use plumb_model::fleet::FleetGroup;
 use plumb_stats::fleet::change::Scale;
 
 /// The share of values, beside what their server and their interval make usual, that are called high (ours).

@@ -4,8 +4,9 @@ use super::checks::check;
 use super::compared::Compared;
 use super::estimate::{Estimate, effect_of};
 use super::question::FleetQuestion;
+use super::rows;
 use super::words::{moment, ratio};
-use plumb_model::fleet::{CheckOutcome, FleetCheck};
+use plumb_model::finding::{Check, CheckOutcome};
 use plumb_stats::fleet::design::Effect;
 use std::collections::BTreeMap;
 
@@ -37,24 +38,24 @@ struct OneDay {
     without: (f64, f64, f64),
 }
 
-pub(super) fn one_day(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
-    let name = "one_day";
+pub(super) fn one_day(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Check {
+    let row = &rows::ONE_DAY;
     let shown = estimate.log_interval(question.level).filter(|(low, high)| *low > 0.0 || *high < 0.0);
     let days = Days::of(compared, question);
     let effect = estimate.effect.as_ref().filter(|_| estimate.log_ratio.is_some());
     let (Some(effect), true) = (effect, days.enough()) else {
         let statement = "There are too few days to look at the effect without each of them.".to_owned();
-        return check(name, CheckOutcome::Unknown, statement, None);
+        return check(row, CheckOutcome::Unknown, statement, None);
     };
     if shown.is_none() {
         let statement = "There is no difference that one day could have made.".to_owned();
-        return check(name, CheckOutcome::Passed, statement, None);
+        return check(row, CheckOutcome::Passed, statement, None);
     }
     let found =
         [Side::After, Side::Before].into_iter().find_map(|side| days.one(compared, effect, side, question));
     let Some(OneDay { first, without: (log_ratio, low, high) }) = found else {
         let statement = "The difference is there without any one day.".to_owned();
-        return check(name, CheckOutcome::Passed, statement, None);
+        return check(row, CheckOutcome::Passed, statement, None);
     };
     let statement = format!(
         "One day makes the difference: without that from {} the ratio is {} ({} to {}), which shows none, and the other days move it less than a \
@@ -65,7 +66,7 @@ pub(super) fn one_day(compared: &Compared, estimate: &Estimate, question: &Fleet
         ratio(low.exp()),
         ratio(high.exp()),
     );
-    check(name, CheckOutcome::Failed, statement, None)
+    check(row, CheckOutcome::Failed, statement, None)
 }
 
 impl Days {

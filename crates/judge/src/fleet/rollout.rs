@@ -7,7 +7,8 @@ use super::compared::Compared;
 use super::estimate::Estimate;
 use super::words::{change, count, ratio};
 use plumb_model::fleet::{FleetResult, RolloutStage};
-use plumb_model::trial::{Good, TrialVerdict};
+use plumb_model::trial::Good;
+use plumb_model::verdict::Verdict;
 use plumb_stats::fleet::lost_servers::most_by_chance;
 use plumb_stats::law::student_quantile;
 
@@ -70,7 +71,7 @@ pub(super) fn rollout(
     fleet_servers: u32,
     result: &FleetResult,
 ) -> Vec<RolloutStage> {
-    let good = matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Equivalent);
+    let good = matches!(result.verdict, Verdict::Better | Verdict::Equivalent);
     // A stage's limits are of how far servers go by themselves, which whole sites do not tell.
     let good = good && compared.units.are_servers();
     let (Some(noise), true) = (noise(compared, estimate, result), good) else {
@@ -118,7 +119,7 @@ fn noise(compared: &Compared, estimate: &Estimate, result: &FleetResult) -> Opti
         spread,
         freedom,
         furthest: furthest.filter(|_| !result.of_shares),
-        shown: (result.verdict == TrialVerdict::Better).then_some(shown),
+        shown: (result.verdict == Verdict::Better).then_some(shown),
         sign,
         silent: worst.max(mean),
     })

@@ -5,9 +5,11 @@ use super::compared::Compared;
 use super::error::name as group_name;
 use super::estimate::{Estimate, POWER};
 use super::question::FleetQuestion;
+use super::rows;
 use super::strata;
 use super::words::{change, percent};
-use plumb_model::fleet::{CheckOutcome, FleetCheck, FleetGroup};
+use plumb_model::finding::{Check, CheckOutcome};
+use plumb_model::fleet::FleetGroup;
 use plumb_stats::fleet::permutation::{servers_min, smallest_p, ways};
 use plumb_stats::power::servers_needed;
 use std::collections::BTreeSet;
@@ -18,14 +20,14 @@ const FREEDOM_FEW: f64 = 3.0;
 /// Fewest servers of a group whose spread is of use (ours: t of two is 12.7 at 95 %, of three 4.3).
 const SPREAD_MIN: u32 = 3;
 
-pub(super) fn servers(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
-    let name = "servers";
+pub(super) fn servers(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Check {
+    let row = &rows::SERVERS;
     if !compared.mixed {
         let statement = "How much so many servers can show takes a stratum that has both groups.".to_owned();
-        return check(name, CheckOutcome::Unknown, statement, None);
+        return check(row, CheckOutcome::Unknown, statement, None);
     }
     if let Some(statement) = alone(compared, estimate, question) {
-        return check(name, CheckOutcome::Failed, statement, None);
+        return check(row, CheckOutcome::Failed, statement, None);
     }
     let units = &compared.units;
     let words = units.words();
@@ -35,7 +37,7 @@ pub(super) fn servers(compared: &Compared, estimate: &Estimate, question: &Fleet
             "So few {words} cannot show any difference: however large it is, chance alone does as much with p = {smallest:.2}. {}",
             takes(compared, question)
         );
-        return check(name, CheckOutcome::Failed, statement, None);
+        return check(row, CheckOutcome::Failed, statement, None);
     }
     let statement = format!(
         "So many {words} can show a difference: the smallest p that they can reach is {}.",
@@ -47,9 +49,9 @@ pub(super) fn servers(compared: &Compared, estimate: &Estimate, question: &Fleet
              {words} differ: more of these would narrow it most.",
             estimate.freedom
         );
-        return check(name, CheckOutcome::Warning, statement, None);
+        return check(row, CheckOutcome::Warning, statement, None);
     }
-    check(name, CheckOutcome::Passed, statement, None)
+    check(row, CheckOutcome::Passed, statement, None)
 }
 
 /// A server that has nothing left whatever it does, such as the only one of its group.

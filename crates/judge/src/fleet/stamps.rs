@@ -7,11 +7,12 @@ use super::checks::check;
 use super::compared::Compared;
 use super::panel::cells;
 use super::question::FleetQuestion;
+use super::rows;
 use super::strata::label;
 use super::traffic::ALARM_P;
 use super::words::DAY_S;
 use super::{Stratum, words::by_chance};
-use plumb_model::fleet::{CheckOutcome, FleetCheck};
+use plumb_model::finding::{Check, CheckOutcome};
 use plumb_stats::fleet::lag::{Courses, Lag};
 use std::collections::BTreeMap;
 
@@ -36,11 +37,11 @@ const SERVERS_MAX: usize = 400;
 const OF_SITE_MIN: usize = 4;
 
 /// None without a load.
-pub(super) fn stamps(compared: &Compared, question: &FleetQuestion) -> Option<FleetCheck> {
-    let name = "stamps";
+pub(super) fn stamps(compared: &Compared, question: &FleetQuestion) -> Option<Check> {
+    let row = &rows::STAMPS;
     let load = question.load.as_ref()?;
     let metric = &question.metric;
-    let unknown = |why: String| Some(check(name, CheckOutcome::Unknown, why, None));
+    let unknown = |why: String| Some(check(row, CheckOutcome::Unknown, why, None));
     if question.interval_s > INTERVAL_MAX_S {
         let why = "Intervals this long do not show whether the times of metric and load are hours apart; --interval 1h does, where the samples \
                    are as close.";
@@ -55,7 +56,7 @@ pub(super) fn stamps(compared: &Compared, question: &FleetQuestion) -> Option<Fl
     };
     if found.intervals == 0 {
         let statement = format!("{metric} fits the {load} of its own time best.");
-        return Some(check(name, CheckOutcome::Passed, statement, None));
+        return Some(check(row, CheckOutcome::Passed, statement, None));
     }
     let lag = hours(found.intervals.abs() * length_s);
     let clear = found.p < ALARM_P
@@ -66,7 +67,7 @@ pub(super) fn stamps(compared: &Compared, question: &FleetQuestion) -> Option<Fl
             "No other time's {load} fits {metric} clearly better than that of its own; {}.",
             by_chance(found.p)
         );
-        return Some(check(name, CheckOutcome::Passed, statement, Some(found.p)));
+        return Some(check(row, CheckOutcome::Passed, statement, Some(found.p)));
     }
     let (side, other) = if found.intervals > 0 { ("before", "late") } else { ("after", "early") };
     let statement = format!(
@@ -75,7 +76,7 @@ pub(super) fn stamps(compared: &Compared, question: &FleetQuestion) -> Option<Fl
          be of another time's load.",
         found.correlation, found.correlation_at_none
     );
-    Some(check(name, CheckOutcome::Warning, statement, Some(found.p)))
+    Some(check(row, CheckOutcome::Warning, statement, Some(found.p)))
 }
 
 /// Of lag 0 and every whole hour, or every interval where that is longer.

@@ -19,9 +19,11 @@ mod totals;
 mod traffic;
 
 use super::*;
-use plumb_model::fleet::{CheckOutcome, FleetCheck, FleetGroup, FleetServer, FleetUnit, SampleKind};
+use plumb_model::finding::{Check, CheckOutcome};
+use plumb_model::fleet::{FleetGroup, FleetServer, FleetUnit, SampleKind};
 use plumb_model::random::Random;
-use plumb_model::trial::{Good, TrialVerdict};
+use plumb_model::trial::Good;
+use plumb_model::verdict::Verdict;
 
 const DAY_S: i64 = 86_400;
 /// 2026-01-01T00:00:00Z
@@ -102,8 +104,8 @@ fn question() -> FleetQuestion {
     }
 }
 
-fn check<'r>(result: &'r FleetResult, name: &str) -> &'r FleetCheck {
-    result.checks.iter().find(|check| check.name == name).unwrap()
+fn check<'r>(result: &'r FleetResult, id: &str) -> &'r Check {
+    result.checks.iter().find(|check| check.id == id).unwrap()
 }
 
 fn of(fleet: &Fleet) -> FleetResult {
@@ -113,7 +115,7 @@ fn of(fleet: &Fleet) -> FleetResult {
 #[test]
 fn a_twentieth_of_the_drops_is_found_as_such() {
     let result = of(&Fleet { drops: fewer, ..USUAL });
-    assert_eq!(result.verdict, TrialVerdict::Better, "{result:#?}");
+    assert_eq!(result.verdict, Verdict::Better, "{result:#?}");
     let (low, high) = (result.interval_low.unwrap(), result.interval_high.unwrap());
     assert!((low..=high).contains(&0.05) && high / low < 1.3, "{low} {high}");
     assert!(result.p.unwrap() < 0.001);
@@ -128,7 +130,7 @@ fn a_twentieth_of_the_drops_is_found_as_such() {
     );
     let worse = FleetQuestion { good: Good::Higher, ..question() };
     let worse = super::result(&Fleet { drops: fewer, ..USUAL }.table(), &worse).unwrap();
-    assert_eq!((worse.verdict, worse.rollout.len()), (TrialVerdict::Worse, 0));
+    assert_eq!((worse.verdict, worse.rollout.len()), (Verdict::Worse, 0));
 }
 
 #[test]
@@ -139,7 +141,7 @@ fn fleets_without_an_effect_are_hardly_ever_called_different_though_a_surge_come
         let naive = &result.naive[0];
         assert_eq!(naive.name, "test group, after over before");
         assert!(naive.interval_low.unwrap() > 1.0, "what is naive must be seen to be wrong: {naive:?}");
-        matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Worse)
+        matches!(result.verdict, Verdict::Better | Verdict::Worse)
     });
     // 1.2 of 24 are expected; 6 or more in 1 of 1,000 (binomial).
     assert!(wrong.count() < 6);
@@ -148,7 +150,7 @@ fn fleets_without_an_effect_are_hardly_ever_called_different_though_a_surge_come
 #[test]
 fn many_alike_servers_show_that_nothing_happened() {
     let result = of(&Fleet { servers: 150, ..USUAL });
-    assert_eq!(result.verdict, TrialVerdict::Equivalent, "{:?}", result.summary);
+    assert_eq!(result.verdict, Verdict::Equivalent, "{:?}", result.summary);
     assert_eq!(result.reason, None);
     let stages: Vec<f64> = result.rollout.iter().map(|stage| stage.share).collect();
     assert_eq!(stages, [1.0]);
@@ -157,7 +159,7 @@ fn many_alike_servers_show_that_nothing_happened() {
 #[test]
 fn three_servers_in_each_group_decide_nothing_and_are_told_how_many_would() {
     let result = of(&Fleet { servers: 3, drops: fewer, ..USUAL });
-    assert_eq!(result.verdict, TrialVerdict::Undecided);
+    assert_eq!(result.verdict, Verdict::Undecided);
     assert!(result.reason.unwrap().ends_with("p = 0.10. It takes 4 in each group."));
     assert_eq!(
         check(&of(&Fleet { servers: 4, drops: fewer, ..USUAL }), "servers").outcome,
@@ -169,7 +171,7 @@ fn three_servers_in_each_group_decide_nothing_and_are_told_how_many_would() {
 fn a_small_effect_is_undecided_with_the_number_of_servers_that_would_show_it() {
     let slight = |test: bool, day: usize| if test && day >= BEFORE { 0.96 } else { 1.0 };
     let result = of(&Fleet { servers: 6, drops: slight, seed: 3, ..USUAL });
-    assert_eq!(result.verdict, TrialVerdict::Undecided, "{:?}", result.summary);
+    assert_eq!(result.verdict, Verdict::Undecided, "{:?}", result.summary);
     let detectable = result.smallest_detectable_ratio.unwrap();
     assert!((1.05..1.4).contains(&detectable), "{detectable}");
     assert!((result.needed[0].ratio - 1.03).abs() < 1e-12);
@@ -186,7 +188,7 @@ fn traffic_that_moved_from_one_group_to_the_other_is_no_comparison() {
         _ => 1.0,
     };
     let result = of(&Fleet { load: moved, drops: fewer, ..USUAL });
-    assert_eq!(result.verdict, TrialVerdict::Undecided);
+    assert_eq!(result.verdict, Verdict::Undecided);
     assert_eq!(check(&result, "interference").outcome, CheckOutcome::Failed, "{:#?}", result.checks);
 }
 
@@ -194,7 +196,7 @@ fn traffic_that_moved_from_one_group_to_the_other_is_no_comparison() {
 fn a_surge_that_hits_only_one_group_leaves_nothing_to_compare_at_equal_load() {
     let one_sided = |test: bool, day: usize| if test && day >= BEFORE { 3.0 } else { 1.0 };
     let result = of(&Fleet { load: one_sided, ..USUAL });
-    assert_eq!(result.verdict, TrialVerdict::Undecided);
+    assert_eq!(result.verdict, Verdict::Undecided);
     assert_eq!(check(&result, "overlap").outcome, CheckOutcome::Failed, "{:#?}", result.checks);
     assert_eq!(check(&result, "interference").outcome, CheckOutcome::Warning);
 }
@@ -203,13 +205,13 @@ fn a_surge_that_hits_only_one_group_leaves_nothing_to_compare_at_equal_load() {
 fn groups_that_went_apart_before_the_change_prove_nothing_unless_the_effect_is_larger() {
     let drifting = |test: bool, day: usize| if test { 1.03f64.powi(day as i32) } else { 1.0 };
     let result = of(&Fleet { drops: drifting, ..USUAL });
-    assert_eq!(check(&result, "pre_trend").outcome, CheckOutcome::Failed, "{:#?}", result.checks);
-    assert_eq!(result.verdict, TrialVerdict::Undecided);
+    assert_eq!(check(&result, "pre-trend").outcome, CheckOutcome::Failed, "{:#?}", result.checks);
+    assert_eq!(result.verdict, Verdict::Undecided);
     let and_fewer =
         |test: bool, day: usize| if test { fewer(test, day) * 1.03f64.powi(day as i32) } else { 1.0 };
     let result = of(&Fleet { drops: and_fewer, ..USUAL });
-    assert_eq!(check(&result, "pre_trend").outcome, CheckOutcome::Warning, "{:#?}", result.checks);
-    assert_eq!(result.verdict, TrialVerdict::Better);
+    assert_eq!(check(&result, "pre-trend").outcome, CheckOutcome::Warning, "{:#?}", result.checks);
+    assert_eq!(result.verdict, Verdict::Better);
 }
 
 #[test]
@@ -219,7 +221,7 @@ fn a_percentile_is_compared_by_its_logarithm_and_more_may_be_good() {
     table.servers.iter_mut().for_each(|server| server.metric.iter_mut().flatten().for_each(|it| *it /= 7.3));
     let question = FleetQuestion { metric_kind: SampleKind::Level, good: Good::Higher, ..question() };
     let result = result(&table, &question).unwrap();
-    assert_eq!(result.verdict, TrialVerdict::Better);
+    assert_eq!(result.verdict, Verdict::Better);
     assert!((result.effect_ratio.unwrap() - 1.25).abs() < 0.06, "{:?}", result.effect_ratio);
 }
 
@@ -228,9 +230,9 @@ fn where_most_servers_have_no_drops_the_share_of_days_with_any_is_compared() {
     let half = |test: bool, day: usize| if test && day >= BEFORE { 0.2 } else { 1.0 };
     let table = Fleet { drops: half, level: 0.06, servers: 300, ..USUAL }.table();
     let result = result(&table, &FleetQuestion { fleet_servers: Some(20_000), ..question() }).unwrap();
-    assert_eq!(result.verdict, TrialVerdict::Better, "{:?}", result.summary);
+    assert_eq!(result.verdict, Verdict::Better, "{:?}", result.summary);
     assert!((result.interval_low.unwrap()..result.interval_high.unwrap()).contains(&0.2), "{result:?}");
-    assert!(result.caveats.iter().any(|caveat| caveat.contains("share of intervals")));
+    assert!(result.findings.iter().any(|finding| finding.claim.contains("share of intervals")));
     assert!(
         result.of_shares
             && result.rollout[0].stop_when[0].starts_with("the share of intervals with any drops, after")
@@ -269,7 +271,7 @@ fn whatever_cannot_be_used_is_counted() {
     assert_eq!(count("less than half of the intervals"), Some(1));
     assert_eq!(count("without any load before"), Some(1));
     assert_eq!(result.servers, [(FleetGroup::Control, 40), (FleetGroup::Test, 37)].into());
-    assert_eq!(result.verdict, TrialVerdict::Better);
+    assert_eq!(result.verdict, Verdict::Better);
 }
 
 #[test]
@@ -347,10 +349,10 @@ fn without_load_nothing_is_adjusted_and_it_is_said() {
     table.servers.iter_mut().for_each(|server| server.load.clear());
     let question = FleetQuestion { load: None, ..question() };
     let result = result(&table, &question).unwrap();
-    assert_eq!((result.verdict, result.load_elasticity), (TrialVerdict::Better, None));
+    assert_eq!((result.verdict, result.load_elasticity), (Verdict::Better, None));
     assert!(result.surge.is_none());
     assert_eq!(check(&result, "overlap").outcome, CheckOutcome::Unknown);
-    assert!(result.caveats[0].starts_with("No load was given"));
+    assert!(result.findings.iter().any(|finding| finding.claim.starts_with("No load was given")));
 }
 
 #[test]

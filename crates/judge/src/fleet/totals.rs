@@ -4,12 +4,15 @@
 //! and where a share of intervals with any event is compared, fewer intervals with more events in each look like less. Totals have
 //! neither fault. They have another, that one server may outweigh the rest, so they can take a verdict away and never give one.
 
+use super::checks::check;
 use super::compared::Compared;
 use super::estimate::Estimate;
 use super::gaps::Of;
 use super::question::FleetQuestion;
+use super::rows;
 use super::words::{percent, ratio};
-use plumb_model::fleet::{CheckOutcome, FleetCheck, FleetServer};
+use plumb_model::finding::{Check, CheckOutcome};
+use plumb_model::fleet::FleetServer;
 use plumb_stats::fleet::design::Groups;
 use plumb_stats::fleet::totals::{Counted, totals_effect};
 
@@ -20,9 +23,8 @@ const LEVEL: f64 = 0.99;
 const TELLS_AT_MOST: f64 = 10.0;
 
 /// Whether the totals bear the verdict out.
-pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
-    let found =
-        |outcome, statement: String| FleetCheck { name: "totals".to_owned(), outcome, statement, p: None };
+pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Check {
+    let found = |outcome, statement: String| check(&rows::TOTALS, outcome, statement, None);
     if estimate.by_totals {
         let statement =
             "The ratio is of totals itself: the typical server counts too few events for logarithms."

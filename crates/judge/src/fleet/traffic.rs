@@ -1,13 +1,14 @@
 //! What became of the load: whether the groups' can be held against each other, and whether the change itself moved it.
 
-use super::checks::SUSPECT_P;
+use super::checks::{SUSPECT_P, check};
 use super::compared::Compared;
 use super::estimate::Estimate;
 use super::gaps::Of;
 use super::panel::Second;
 use super::question::FleetQuestion;
+use super::rows;
 use super::words::{DAY_S, UNUSUAL, by_chance, change, deviation, p_value, percent, ratio};
-use plumb_model::fleet::{CheckOutcome, FleetCheck};
+use plumb_model::finding::{Check, CheckOutcome};
 use plumb_stats::fleet::design::{Design, Groups};
 use plumb_stats::fleet::overlap;
 use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
@@ -24,22 +25,18 @@ const MOVED_SHARE: f64 = 0.25;
 /// Below this p a check speaks up: several are made, and each is wrong now and then.
 pub(super) const ALARM_P: f64 = 0.01;
 
-fn check(name: &str, outcome: CheckOutcome, statement: String, p: Option<f64>) -> FleetCheck {
-    FleetCheck { name: name.to_owned(), outcome, statement, p }
-}
-
 /// Whether "at equal load" is within the data. Where the groups' loads changed alike there is nothing to carry over.
-pub(super) fn overlap(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
-    let name = "overlap";
+pub(super) fn overlap(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Check {
+    let row = &rows::OVERLAP;
     if estimate.load_is_metric {
         let statement = "The load leaves nothing of the metric: the two go up and down as one, so that at equal load there is nothing to \
                          see whatever the change did. Give a load that is not the metric itself, or none."
             .to_owned();
-        return check(name, CheckOutcome::Failed, statement, None);
+        return check(row, CheckOutcome::Failed, statement, None);
     }
     let Some(loads) = Loads::of(compared, &estimate.load_change) else {
         let statement = "No load was given: whether the groups were loaded alike is not known.".to_owned();
-        return check(name, CheckOutcome::Unknown, statement, None);
+        return check(row, CheckOutcome::Unknown, statement, None);
     };
     let statement = format!(
         "The load of {} of the {} changed by an amount that both groups have",
@@ -48,7 +45,7 @@ pub(super) fn overlap(compared: &Compared, estimate: &Estimate, question: &Fleet
     );
     let apart = format!("the groups' means are {} apart", deviation(loads.apart));
     if !loads.are_apart() {
-        return check(name, CheckOutcome::Passed, format!("{statement}; {apart}."), None);
+        return check(row, CheckOutcome::Passed, format!("{statement}; {apart}."), None);
     }
     let (statement, else_) = match loads.shared >= OVERLAP_MIN {
         true => (format!("{statement}."), CheckOutcome::Passed),
@@ -60,18 +57,18 @@ pub(super) fn overlap(compared: &Compared, estimate: &Estimate, question: &Fleet
             )
         }
     };
-    let Some(second) = estimate.second else { return check(name, else_, statement, None) };
+    let Some(second) = estimate.second else { return check(row, else_, statement, None) };
     let said = by_intervals(&second, question);
     let first = estimate.ratio().map_or_else(String::new, |first| format!(" of {}", ratio(first)));
     if !second.agrees {
         let statement = format!("{statement} And {said}, which contradicts the one{first} by levels.");
-        return check(name, CheckOutcome::Failed, statement, None);
+        return check(row, CheckOutcome::Failed, statement, None);
     }
     let statement = format!(
         "{statement} And {said}, which agrees with the one{first} by levels; the interval given holds both."
     );
     let outcome = if loads.shared >= OVERLAP_MIN { CheckOutcome::Passed } else { CheckOutcome::Warning };
-    check(name, outcome, statement, None)
+    check(row, outcome, statement, None)
 }
 
 /// The second estimate in words.
@@ -114,8 +111,8 @@ impl Loads {
 }
 
 /// Whether one group got the other's traffic when the change came.
-pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> FleetCheck {
-    let name = "interference";
+pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Check {
+    let row = &rows::INTERFERENCE;
     let units = &compared.units;
     let groups = Groups { test: &units.test, stratum: &units.stratum, load: None };
     let effect = Design::new(&groups).and_then(|design| design.effect(&estimate.load_change));
@@ -128,7 +125,7 @@ pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &
             }
         };
         let outcome = if compared.adjusted { CheckOutcome::Passed } else { CheckOutcome::Unknown };
-        return check(name, outcome, statement, None);
+        return check(row, outcome, statement, None);
     };
     let p = chance(&groups, &estimate.load_change, DRAWN_FOR_CHECK, question.seed).map(|chance| chance.p);
     if let Some(found) = unequal_shares(estimate, effect.log_ratio, p, question) {
@@ -143,7 +140,7 @@ pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &
     );
     let Some(p) = p.filter(|p| *p < ALARM_P) else {
         let statement = format!("{said}{}.", p.map_or_else(String::new, |p| format!("; {}", by_chance(p))));
-        return check(name, CheckOutcome::Passed, statement, p);
+        return check(row, CheckOutcome::Passed, statement, p);
     };
     let apart = effect.log_ratio.abs();
     if apart <= APART.ln() {
@@ -153,7 +150,7 @@ pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &
             deviation(apart),
             deviation(APART.ln())
         );
-        return check(name, CheckOutcome::Passed, statement, Some(p));
+        return check(row, CheckOutcome::Passed, statement, Some(p));
     }
     let p = Some(p);
     let (gain, loss) = (test.1 - test.0, control.0 - control.1);
@@ -163,7 +160,7 @@ pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &
             "{said}: what one gained the other lost. The groups are not apart, and neither shows what it would have been without \
              the other's change."
         );
-        return check(name, CheckOutcome::Failed, statement, p);
+        return check(row, CheckOutcome::Failed, statement, p);
     }
     let at_equal_load = match estimate.zero_heavy {
         false => {
@@ -174,7 +171,7 @@ pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &
         }
     };
     let statement = format!("{said}: more apart than chance makes it. {at_equal_load}");
-    check(name, CheckOutcome::Warning, statement, p)
+    check(row, CheckOutcome::Warning, statement, p)
 }
 
 /// Shares of intervals are not compared at equal load. Where the groups' loads went apart, what is said of them has to stand with that
@@ -184,7 +181,7 @@ fn unequal_shares(
     apart: f64,
     p: Option<f64>,
     question: &FleetQuestion,
-) -> Option<FleetCheck> {
+) -> Option<Check> {
     let p = p.filter(|p| estimate.zero_heavy && *p < SUSPECT_P)?;
     let most = UNUSUAL.end * apart;
     let taken_off = |(low, high): (f64, f64)| (low - most.max(0.0), high - most.min(0.0));
@@ -209,7 +206,7 @@ fn unequal_shares(
         p_value(p),
         question.metric
     );
-    Some(check("interference", CheckOutcome::Failed, statement, Some(p)))
+    Some(check(&rows::INTERFERENCE, CheckOutcome::Failed, statement, Some(p)))
 }
 
 fn p_in_brackets(p: f64) -> String {

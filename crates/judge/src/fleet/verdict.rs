@@ -1,13 +1,14 @@
 //! What the estimate and the checks come to.
 
-use super::checks::DECISIVE;
 use super::compared::Compared;
 use super::estimate::{Estimate, POWER};
 use super::leave_out::Apart;
 use super::question::FleetQuestion;
 use super::words::{change, count, p_value, ratio};
-use plumb_model::fleet::{CheckOutcome, FleetCheck, ServersNeeded};
-use plumb_model::trial::{Good, TrialVerdict};
+use plumb_model::finding::{Check, CheckOutcome};
+use plumb_model::fleet::ServersNeeded;
+use plumb_model::trial::Good;
+use plumb_model::verdict::Verdict;
 use plumb_stats::fleet::design::Groups;
 use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
 use plumb_stats::power::servers_needed;
@@ -17,7 +18,7 @@ const ASKED: [f64; 4] = [1.05, 1.1, 1.25, 2.0];
 
 /// A verdict with why it is none, and with what another size would show.
 pub(super) struct Weighed {
-    pub(super) verdict: TrialVerdict,
+    pub(super) verdict: Verdict,
     pub(super) reason: Option<String>,
     pub(super) needed: Vec<ServersNeeded>,
 }
@@ -25,18 +26,16 @@ pub(super) struct Weighed {
 pub(super) fn weigh(
     compared: &Compared,
     estimate: &Estimate,
-    checks: &[FleetCheck],
+    checks: &[Check],
     question: &FleetQuestion,
 ) -> Weighed {
     let needed = needed(compared, estimate, question);
     let undecided = |reason: String| Weighed {
-        verdict: TrialVerdict::Undecided,
+        verdict: Verdict::Undecided,
         reason: Some(reason),
         needed: needed.clone(),
     };
-    let failed = checks
-        .iter()
-        .find(|check| check.outcome == CheckOutcome::Failed && DECISIVE.contains(&check.name.as_str()));
+    let failed = checks.iter().find(|check| check.outcome == CheckOutcome::Failed);
     if let Some(check) = failed {
         return undecided(check.statement.clone());
     }
@@ -44,8 +43,8 @@ pub(super) fn weigh(
     let limit = (1.0 + question.margin).ln();
     let decided = |verdict| Weighed { verdict, reason: None, needed: needed.clone() };
     let direction = |fell: bool| match fell == (question.good == Good::Lower) {
-        true => decided(TrialVerdict::Better),
-        false => decided(TrialVerdict::Worse),
+        true => decided(Verdict::Better),
+        false => decided(Verdict::Worse),
     };
     let Some(p) = estimate.p else { return undecided(no_estimate(compared, estimate, question)) };
     let (Some((low, high)), Some(inner)) =
@@ -60,7 +59,7 @@ pub(super) fn weigh(
     let within = inner.0 > -limit && inner.1 < limit;
     // Within the margin is a claim like any other: the permutations have to bear it out, too.
     if within && !(by_interval && p > alpha) && within_by_permutation(compared, estimate, question, limit) {
-        return decided(TrialVerdict::Equivalent);
+        return decided(Verdict::Equivalent);
     }
     if by_interval && p <= alpha && !within {
         return direction(high < 0.0);

@@ -4,11 +4,12 @@ use super::compared::Compared;
 use super::error::name;
 use super::estimate::Estimate;
 use super::gaps::Of;
-use super::pre_trend::INTERVALS_ENOUGH;
 use super::traffic::ALARM_P;
 use jiff::Timestamp;
-use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetResult, FleetUnit, SampleKind};
-use plumb_model::trial::{Good, TrialVerdict};
+use plumb_model::finding::CheckOutcome;
+use plumb_model::fleet::{FleetGroup, FleetResult, SampleKind};
+use plumb_model::trial::Good;
+use plumb_model::verdict::Verdict;
 
 pub(super) const DAY_S: u64 = 86_400;
 
@@ -107,20 +108,20 @@ fn verdict(estimate: &Estimate, result: &FleetResult) -> String {
     let found = found(estimate, result);
     let metric = &result.metric;
     match result.verdict {
-        TrialVerdict::Better | TrialVerdict::Worse => {
-            let word = if result.verdict == TrialVerdict::Better { "Better" } else { "Worse" };
-            let direction = if (result.verdict == TrialVerdict::Better) == (result.good == Good::Lower) {
+        Verdict::Better | Verdict::Worse => {
+            let word = if result.verdict == Verdict::Better { "Better" } else { "Worse" };
+            let direction = if (result.verdict == Verdict::Better) == (result.good == Good::Lower) {
                 "lower"
             } else {
                 "higher"
             };
             format!("{word}: {direction} {metric} with the change{found}.")
         }
-        TrialVerdict::Equivalent => format!(
+        Verdict::Equivalent => format!(
             "Equivalent: whatever the change does to {metric} is within the margin of {}{found}.",
             percent(result.margin)
         ),
-        TrialVerdict::Undecided => {
+        Verdict::Undecided => {
             let reason = result.reason.as_deref().unwrap_or_default();
             // There is none, and the reason says so.
             let found =
@@ -232,7 +233,7 @@ fn third(result: &FleetResult) -> Option<String> {
         .checks
         .iter()
         .filter(|check| matches!(check.outcome, CheckOutcome::Warning | CheckOutcome::Failed))
-        .map(|check| check.name.replace('_', "-"))
+        .map(|check| check.id.clone())
         .collect();
     if !warned.is_empty() {
         let checks = if warned.len() == 1 { "this check has" } else { "these checks have" };
@@ -245,84 +246,4 @@ fn third(result: &FleetResult) -> Option<String> {
         count(u64::from(stage.servers), "server"),
         count(u64::from(stage.watch_intervals), "interval")
     ))
-}
-
-/// What the time before the change leaves open.
-fn time_before(result: &FleetResult) -> Option<String> {
-    let trend = result.checks.iter().find(|check| check.name == "pre_trend")?;
-    match trend.outcome {
-        CheckOutcome::Warning if trend.p.is_some_and(|p| p >= ALARM_P) => Some(trend.statement.clone()),
-        CheckOutcome::Unknown if result.effect_ratio.is_some() => Some(format!(
-            "With {} before the change nobody can see whether the groups were going apart already.",
-            count(u64::from(result.intervals_before), "interval")
-        )),
-        CheckOutcome::Passed if result.intervals_before < INTERVALS_ENOUGH as u32 => Some(format!(
-            "With only {} before the change, groups that were slowly going apart already look like groups that were not: give at least \
-             {INTERVALS_ENOUGH} of them before relying on a small effect.",
-            count(u64::from(result.intervals_before), "interval")
-        )),
-        _ => None,
-    }
-}
-
-/// What a reader must know before relying on it.
-pub(super) fn caveats(estimate: &Estimate, result: &FleetResult) -> Vec<String> {
-    let mut caveats = Vec::new();
-    if result.load.is_none() {
-        caveats.push(
-            "No load was given: a surge that hits the groups differently, or traffic that moves between them, is taken for the change."
-                .to_owned(),
-        );
-    }
-    if let Some(gone) = estimate.gone {
-        let bound = match gone.bound {
-            Some(_) => ", the bound of how many there are by what the other group did",
-            None => "",
-        };
-        caveats.push(format!(
-            "A group has no {} at all before or after the change, or on one server only, so there is no ratio: p is of the share of \
-             intervals with any{bound}. Nothing of it is at equal load.",
-            result.metric
-        ));
-    } else if estimate.zero_heavy {
-        caveats.push(format!(
-            "Most servers of a group have no {} at all before or after the change: the share of intervals with any is compared, \
-             instead of how much, and not at equal load.",
-            result.metric
-        ));
-    }
-    if estimate.by_totals {
-        caveats.push(format!(
-            "The typical server has so few {} that their logarithms would be off: the ratio is that of totals (Poisson's likelihood, errors by \
-             server), in which servers weigh as much as they count.",
-            result.metric
-        ));
-    }
-    caveats.extend(time_before(result));
-    if result.rollout.iter().any(|stage| stage.share >= 1.0) {
-        caveats.push(
-            "The last stage of the roll-out leaves no server without the change, and nothing then tells its harm from what happens to all \
-             servers: keep some back until it has been watched."
-                .to_owned(),
-        );
-    }
-    if result.unit != FleetUnit::Server
-        && matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Equivalent)
-    {
-        caveats.push(
-            "There are no stages of a roll-out, as their limits are of how far single servers go, which whole sites do not tell: go on with some \
-             servers of each site, and take that as a trial."
-                .to_owned(),
-        );
-    }
-    let interval = result.load_elasticity_low.zip(result.load_elasticity_high);
-    if let Some((low, high)) = interval.filter(|(low, high)| *high < UNUSUAL.start || *low > UNUSUAL.end) {
-        caveats.push(format!(
-            "{} grows with the load to the power of {} to {}, where 1 to 2 is usual: the load may not be what drives it.",
-            result.metric,
-            ratio(low),
-            ratio(high)
-        ));
-    }
-    caveats
 }

@@ -1,15 +1,28 @@
 //! A broker that went away: it closed its connections, and took no new ones.
 
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::observation::ErrorCount;
 
 pub(super) const RULE: Rule = Rule {
-    id: "broker-unreachable",
-    summary: "A broker closed its connections and took no new ones: the figures are of a path without it.",
-    page: include_str!("../../../../docs/findings/broker-unreachable.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "broker-unreachable",
+        summary: "A broker closed its connections and took no new ones: the figures are of a path without it.",
+        page: include_str!("../../../../docs/findings/broker-unreachable.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Supported,
+        because: "clients report that connections were lost and that new ones were refused; whether the broker or what is between them refused is not known",
+        stage: Some(PathStage::Broker),
+        flip: Some(FlipRow {
+            change: "repeat the run while the broker is up",
+            setting: None,
+            observe: "the connections that are not taken",
+            expect: Expect::Gone,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -24,7 +37,7 @@ fn gone(setup: &Setup) -> Option<Finding> {
         "Broker {} closed its connections and took no new ones: messages waited for another broker, or for it to come back",
         address(refused)
     );
-    let finding = about_step(RULE.id, Severity::Suspect, setup.name(), claim)
+    let finding = about_step(RULE.row.id, Severity::Suspect, setup.name(), claim)
         .seen_against("connections that were not taken", refused.count.to_string(), "0")
         .seen("the first of them", refused.message.clone())
         .advise("Look at this broker's log and at its host for why it went away.");
@@ -90,7 +103,7 @@ mod tests {
             ),
         ];
         for errors in [librdkafka.to_vec(), wire.to_vec()] {
-            let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+            let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
                 document.steps[0].errors = errors.clone()
             });
             assert!(finding.claim.starts_with("Broker 127.0.0.1:39002 closed"), "{}", finding.claim);
@@ -101,7 +114,7 @@ mod tests {
     fn an_address_that_never_answered_costs_no_message_anything() {
         let mut document = healthy();
         document.steps[0].errors = vec![error("CONNECT", "127.0.0.1:1: cannot connect: Connection refused")];
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
         document.steps[0].errors = vec![
             error(
                 "_TRANSPORT",
@@ -109,6 +122,6 @@ mod tests {
             ),
             error("DISCONNECTED", "127.0.0.1:2: the peer closed the connection"),
         ];
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 }

@@ -1,18 +1,31 @@
 //! Hosts and devices that are fast until their credits are used up.
 
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run, about_step};
 use crate::setup::Setup;
 use crate::steadiness::{Measure, Unsteadiness, unsteadiness};
 use plumb_model::document::RunDocument;
 use plumb_model::facts::{HostFacts, Layer};
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_stats::steady::Shape;
 
 pub(super) const RULE: Rule = Rule {
-    id: "burst-credits",
-    summary: "The host or its device is fast only until its credits are used up.",
-    page: include_str!("../../../../docs/findings/burst-credits.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "burst-credits",
+        summary: "The host or its device is fast only until its credits are used up.",
+        page: include_str!("../../../../docs/findings/burst-credits.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Suspected,
+        because: "a level that falls after minutes of load looks like this, and so does a cache that has filled",
+        stage: Some(PathStage::Log),
+        flip: Some(FlipRow {
+            change: "run the same load again after hours of rest",
+            setting: None,
+            observe: "the rate of the first minutes",
+            expect: Expect::Rises,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -42,7 +55,7 @@ fn check(case: &Case) -> Vec<Finding> {
         return Vec::new();
     }
     let claim = "The processors of this host run on credits: what a short run shows may not last";
-    vec![with(about_run(RULE.id, Severity::Note, claim), processors)]
+    vec![with(about_run(RULE.row.id, Severity::Note, claim), processors)]
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +82,7 @@ fn used_up(setup: &Setup, found: &Unsteadiness, credits: &[Credit]) -> Option<Fi
     let claim = "It became slower within the measured part, on a host or device that has credits to burst with: they may have been used up";
     let [before, after] = [found.change.before, found.change.after].map(|level| found.measure.figure(level));
     falls.then(|| {
-        let finding = about_step(RULE.id, Severity::Suspect, setup.name(), claim).seen_against(
+        let finding = about_step(RULE.row.id, Severity::Suspect, setup.name(), claim).seen_against(
             "level after",
             after,
             format!("{before} before"),
@@ -149,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_step_down_on_an_instance_with_credits_names_them() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             on(document, "Amazon EC2 t3.large", 2);
             slow_down(document);
         });
@@ -158,12 +171,12 @@ mod tests {
 
     #[test]
     fn an_instance_with_processor_credits_is_noted_though_nothing_fell() {
-        assert_found(RULE.id, Severity::Note, |document| on(document, "Amazon EC2 t4g.medium", 2));
+        assert_found(RULE.row.id, Severity::Note, |document| on(document, "Amazon EC2 t4g.medium", 2));
     }
 
     #[test]
     fn a_step_down_over_a_network_with_credits_names_the_network_alone() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             on(document, "Amazon EC2 m5.2xlarge", 8);
             document.environment.cluster.on_this_host = Some(false);
             slow_down(document);
@@ -178,10 +191,10 @@ mod tests {
             let mut document = healthy();
             on(&mut document, machine, cpus);
             slow_down(&mut document);
-            assert_eq!(found(&document, RULE.id), [], "{machine}");
+            assert_eq!(found(&document, RULE.row.id), [], "{machine}");
         }
         let mut document = healthy();
         slow_down(&mut document);
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 }

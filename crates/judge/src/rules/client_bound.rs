@@ -1,17 +1,30 @@
 //! Whether the instrument, not the path, made the figure: slip, CPU, waiting for a CPU, its own ceiling.
 
 use crate::figure::{digits, messages_per_s, percent, percents, time};
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::{GeneratorCeiling, RunDocument};
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::observation::ThreadCpu;
 
 pub(super) const RULE: Rule = Rule {
-    id: "client-bound",
-    summary: "The load generator's own delay or CPU is a large part of what was measured.",
-    page: include_str!("../../../../docs/findings/client-bound.md"),
-    severity: Severity::Invalid,
+    row: Row {
+        id: "client-bound",
+        summary: "The load generator's own delay or CPU is a large part of what was measured.",
+        page: include_str!("../../../../docs/findings/client-bound.md"),
+        family: Family::Run,
+        severity: Severity::Invalid,
+        confidence: Confidence::Supported,
+        because: "the generator's own lateness and processor time are measured, what the path would do without them is not",
+        stage: Some(PathStage::Instrument),
+        flip: Some(FlipRow {
+            change: "send the same load from more machines, or with the wire driver",
+            setting: None,
+            observe: "end_to_end.mean",
+            expect: Expect::Falls,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -71,7 +84,7 @@ fn client_bound(setup: &Setup, document: &RunDocument) -> Option<Finding> {
         Severity::Suspect
     };
     let mut finding = about_step(
-        RULE.id,
+        RULE.row.id,
         severity,
         setup.name(),
         "The load generator is a large part of what was measured: the path may be faster than these figures",
@@ -247,24 +260,30 @@ mod tests {
 
     #[test]
     fn a_slip_that_is_a_large_part_of_the_latency_is_found() {
-        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].slip.mean_ns = Some(150_000.0));
-        assert_found(RULE.id, Severity::Invalid, |document| document.steps[0].slip.mean_ns = Some(500_000.0));
+        assert_found(RULE.row.id, Severity::Suspect, |document| {
+            document.steps[0].slip.mean_ns = Some(150_000.0)
+        });
+        assert_found(RULE.row.id, Severity::Invalid, |document| {
+            document.steps[0].slip.mean_ns = Some(500_000.0)
+        });
     }
 
     #[test]
     fn a_slip_that_shapes_the_tail_is_found() {
-        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].slip.p99_ns = Some(600_000));
+        assert_found(RULE.row.id, Severity::Suspect, |document| {
+            document.steps[0].slip.p99_ns = Some(600_000)
+        });
     }
 
     #[test]
     fn a_stall_of_the_program_that_makes_the_maximum_or_p99_9_is_found() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             let step = &mut document.steps[0];
             step.slip.max_ns = Some(149_000_000);
             step.latency.end_to_end.max_ns = Some(150_000_000);
         });
         assert_eq!(finding.evidence[0].what, "maximum of the slip");
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             let step = &mut document.steps[0];
             step.slip.p999_ns = Some(45_000_000);
             step.latency.end_to_end.p999_ns = Some(46_000_000);
@@ -277,10 +296,10 @@ mod tests {
         let mut document = healthy();
         let step = &mut document.steps[0];
         (step.slip.max_ns, step.latency.end_to_end.max_ns) = (Some(20_000_000), Some(150_000_000));
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
         let step = &mut document.steps[0];
         (step.slip.max_ns, step.latency.end_to_end.max_ns) = (Some(4_000_000), Some(5_000_000));
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 
     #[test]
@@ -298,19 +317,19 @@ mod tests {
                 }
             }
         };
-        let finding = assert_found(RULE.id, Severity::Suspect, busy(90.0, Some(10.0)));
+        let finding = assert_found(RULE.row.id, Severity::Suspect, busy(90.0, Some(10.0)));
         assert!(finding.evidence[0].value.contains("45 %"), "{finding:#?}");
-        assert_found(RULE.id, Severity::Suspect, busy(110.0, None));
+        assert_found(RULE.row.id, Severity::Suspect, busy(110.0, None));
         for (cpu_s, brokers_s) in [(90.0, Some(60.0)), (30.0, Some(5.0)), (90.0, None)] {
             let mut document = healthy();
             busy(cpu_s, brokers_s)(&mut document);
-            assert_eq!(found(&document, RULE.id), [], "{cpu_s} {brokers_s:?}");
+            assert_eq!(found(&document, RULE.row.id), [], "{cpu_s} {brokers_s:?}");
         }
     }
 
     #[test]
     fn a_thread_near_one_whole_cpu_is_found() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             document.steps[0].instrument.threads[0].share = 0.86;
         });
         assert_eq!(finding.evidence[0].what, "CPU of thread producer-0");
@@ -318,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_waits_long_for_a_cpu_is_found() {
-        assert_found(RULE.id, Severity::Suspect, |document| {
+        assert_found(RULE.row.id, Severity::Suspect, |document| {
             // 10,000 messages: 200 us each, of 660 us latency.
             document.steps[0].instrument.threads[0].run_delay_s = Some(2.0);
         });
@@ -329,6 +348,6 @@ mod tests {
         let mut document = healthy();
         document.steps[0].slip.mean_ns = Some(500_000.0);
         document.plan.steps[0].load.in_flight = Some(1);
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 }

@@ -5,16 +5,29 @@
 //! go it wakes up at once again and again, because the oldest message is past its linger. Its statistics count these wake-ups.
 
 use crate::figure::{digits, ms, percent};
+use crate::registry::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::plan::Driver;
 
 pub(super) const RULE: Rule = Rule {
-    id: "client-queue",
-    summary: "An idempotent librdkafka held messages back in its own queue, which linger.ms does not explain.",
-    page: include_str!("../../../../docs/findings/client-queue.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "client-queue",
+        summary: "An idempotent librdkafka held messages back in its own queue, which linger.ms does not explain.",
+        page: include_str!("../../../../docs/findings/client-queue.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Supported,
+        because: "the client's own statistics time the queue; that idempotence causes it follows from what else is ruled out",
+        stage: Some(PathStage::ClientQueue),
+        flip: Some(FlipRow {
+            change: "switch idempotence off in an arm of a trial",
+            setting: Some(SettingRow { path: "producer.enable.idempotence", value: "false" }),
+            observe: "acknowledge.mean",
+            expect: Expect::Falls,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -53,7 +66,7 @@ fn finding(setup: &Setup) -> Option<Finding> {
         ms(wait_ns),
         ms(acknowledge_ns)
     );
-    let mut finding = about_step(RULE.id, Severity::Suspect, setup.name(), claim)
+    let mut finding = about_step(RULE.row.id, Severity::Suspect, setup.name(), claim)
         .seen_against(
             "mean wait in the client's queue",
             format!("{} ms, {} of the mean beyond linger.ms", ms(queue_ns), percent(share)),
@@ -105,7 +118,7 @@ mod tests {
 
     #[test]
     fn an_idempotent_client_that_polls_while_messages_wait_is_found() {
-        let finding = assert_found(RULE.id, Severity::Suspect, polling);
+        let finding = assert_found(RULE.row.id, Severity::Suspect, polling);
         assert!(
             finding.claim.starts_with("0.55 of the 1.03 ms mean to an acknowledgement"),
             "{}",
@@ -120,7 +133,7 @@ mod tests {
             let mut document = healthy();
             polling(&mut document);
             change(&mut document);
-            found(&document, RULE.id)
+            found(&document, RULE.row.id)
         };
         assert_eq!(with(|document| document.steps[0].producer_statistics.wakeups = Some(30_000)), []);
         assert_eq!(with(|document| document.steps[0].producer_statistics.wakeups = None), []);

@@ -1,15 +1,28 @@
 //! Blocks that begin slow: connections, caches and compilers were not yet warm.
 
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use crate::steadiness::unsteadiness;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "cold-start",
-    summary: "Latency came down, or the rate went up, early in the measured part: the warm-up was too short.",
-    page: include_str!("../../../../docs/findings/cold-start.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "cold-start",
+        summary: "Latency came down, or the rate went up, early in the measured part: the warm-up was too short.",
+        page: include_str!("../../../../docs/findings/cold-start.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Supported,
+        because: "a level that settles is seen; that a longer warm-up ends it is not tried",
+        stage: Some(PathStage::Comparison),
+        flip: Some(FlipRow {
+            change: "double the warm-up",
+            setting: None,
+            observe: "the change of level within the measured part",
+            expect: Expect::Gone,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -27,7 +40,7 @@ fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
         "The first {cold_s} s of the measured part were slower than the rest: the warm-up was too short"
     );
     Some(
-        about_step(RULE.id, Severity::Suspect, setup.name(), claim)
+        about_step(RULE.row.id, Severity::Suspect, setup.name(), claim)
             .seen_against("level at first", before, after)
             .seen("chance of so clear a change in a steady series", format!("{:.4}", found.change.p))
             .advise("Use a longer warm-up; connections, page cache and the brokers' compiler need it."),
@@ -42,7 +55,7 @@ mod tests {
     #[test]
     fn blocks_that_begin_slow_are_found_and_are_not_called_unsteady() {
         let mut cold = crate::healthy::healthy();
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             set_levels(document, |_, second, level| if second < 7 { level * 1.6 } else { level });
             cold = document.clone();
         });

@@ -1,16 +1,29 @@
 //! Consumers committed their positions so often that the group's coordinator had that to do as well.
 
 use crate::figure::digits;
+use crate::registry::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::plan::Driver;
 
 pub(super) const RULE: Rule = Rule {
-    id: "commit-storm",
-    summary: "Consumers committed offsets more than ten times a second each.",
-    page: include_str!("../../../../docs/findings/commit-storm.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "commit-storm",
+        summary: "Consumers committed offsets more than ten times a second each.",
+        page: include_str!("../../../../docs/findings/commit-storm.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Confirmed,
+        because: "the commits are counted by the clients that make them",
+        stage: Some(PathStage::Fetch),
+        flip: Some(FlipRow {
+            change: "commit less often",
+            setting: Some(SettingRow { path: "consumer.auto.commit.interval.ms", value: "5000" }),
+            observe: "commits per second of each consumer",
+            expect: Expect::Falls,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -62,7 +75,7 @@ fn asked_for(setup: &Setup) -> Option<Finding> {
 
 fn finding(setup: &Setup, severity: Severity) -> Finding {
     let claim = "Consumers commit their offsets so often that the group's coordinator has that load as well";
-    about_step(RULE.id, severity, setup.name(), claim)
+    about_step(RULE.row.id, severity, setup.name(), claim)
         .advise("Raise auto.commit.interval.ms (the default is 5000), or commit for many records at once.")
         .advise("If your application commits so often, keep it, and say so beside the figures.")
 }
@@ -74,7 +87,7 @@ mod tests {
 
     #[test]
     fn fifty_commits_a_second_are_found_and_one_in_five_seconds_is_not() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             let statistics = &mut document.steps[0].consumer_statistics;
             (statistics.offset_commits, statistics.windows_s) = (Some(4_500), Some(90.0));
         });
@@ -82,7 +95,7 @@ mod tests {
         let mut document = healthy();
         let statistics = &mut document.steps[0].consumer_statistics;
         (statistics.offset_commits, statistics.windows_s) = (Some(18), Some(90.0));
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 
     #[test]
@@ -92,13 +105,13 @@ mod tests {
             consumer.insert("enable.auto.commit".to_owned(), "true".to_owned());
             consumer.insert("auto.commit.interval.ms".to_owned(), interval.to_owned());
         };
-        assert_found(RULE.id, Severity::Note, |document| set(document, "20"));
+        assert_found(RULE.row.id, Severity::Note, |document| set(document, "20"));
         let mut document = healthy();
         set(&mut document, "5000");
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
         set(&mut document, "20");
         document.steps[0].consumer_statistics.offset_commits = Some(3);
         document.steps[0].consumer_statistics.windows_s = Some(90.0);
-        assert_eq!(found(&document, RULE.id), [], "what was counted is what happened");
+        assert_eq!(found(&document, RULE.row.id), [], "what was counted is what happened");
     }
 }

@@ -1,16 +1,24 @@
 //! A codec was in use: what it saved depends on what the values are made of.
 
 use crate::figure::{digits, megabytes_per_s};
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::plan::Payload;
 
 pub(super) const RULE: Rule = Rule {
-    id: "compression",
-    summary: "A codec was in use: fewer bytes went out than the values have, by how random the values are.",
-    page: include_str!("../../../../docs/findings/compression.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "compression",
+        summary: "A codec was in use: fewer bytes went out than the values have, by how random the values are.",
+        page: include_str!("../../../../docs/findings/compression.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Confirmed,
+        because: "codec and bytes on the wire are read back",
+        stage: Some(PathStage::Network),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -47,7 +55,7 @@ fn finding(setup: &Setup) -> Option<Finding> {
         "Messages were compressed: rates in bytes count values, and fewer bytes went out"
     };
     let severity = if repeats { Severity::Suspect } else { Severity::Note };
-    let mut finding = about_step(RULE.id, severity, setup.name(), claim)
+    let mut finding = about_step(RULE.row.id, severity, setup.name(), claim)
         .seen("codec", codec)
         .seen("mean bytes of a value", digits(value))
         .seen("mean bytes of a message in its batch", digits(wire))
@@ -114,7 +122,7 @@ mod tests {
 
     #[test]
     fn half_random_values_of_half_the_size_are_as_declared() {
-        let finding = assert_found(RULE.id, Severity::Note, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Note, |document| {
             compress(document, Payload::Entropy(0.5), 55_000.0);
         });
         assert_eq!(finding.evidence[2].value, "550");
@@ -124,7 +132,7 @@ mod tests {
 
     #[test]
     fn random_values_that_compress_repeat_and_are_suspect() {
-        assert_found(RULE.id, Severity::Suspect, |document| {
+        assert_found(RULE.row.id, Severity::Suspect, |document| {
             compress(document, Payload::Entropy(1.0), 20_000.0);
         });
     }
@@ -132,13 +140,13 @@ mod tests {
     #[test]
     fn a_file_that_repeats_within_a_batch_is_suspect_and_one_that_compresses_as_logs_do_is_not() {
         let file = Payload::File("payload.json".to_owned());
-        assert_found(RULE.id, Severity::Suspect, |document| compress(document, file.clone(), 2_000.0));
-        assert_found(RULE.id, Severity::Note, |document| compress(document, file, 25_000.0));
+        assert_found(RULE.row.id, Severity::Suspect, |document| compress(document, file.clone(), 2_000.0));
+        assert_found(RULE.row.id, Severity::Note, |document| compress(document, file, 25_000.0));
     }
 
     #[test]
     fn small_random_values_compress_by_their_stamps_and_are_not_suspect() {
-        assert_found(RULE.id, Severity::Note, |document| {
+        assert_found(RULE.row.id, Severity::Note, |document| {
             compress(document, Payload::Entropy(1.0), 6_700.0);
             document.steps[0].value_bytes_mean = 100.0;
         });
@@ -146,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_codec_that_gains_nothing_is_told() {
-        let finding = assert_found(RULE.id, Severity::Note, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Note, |document| {
             compress(document, Payload::Entropy(1.0), 104_000.0);
         });
         assert!(finding.claim.contains("gained nothing"), "{}", finding.claim);
@@ -157,6 +165,6 @@ mod tests {
         let mut document = healthy();
         compress(&mut document, Payload::Entropy(0.1), 20_000.0);
         document.steps[0].effective.producer.insert("compression.codec".to_owned(), "none".to_owned());
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 }

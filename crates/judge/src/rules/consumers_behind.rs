@@ -1,15 +1,28 @@
 //! Consumers that take less than producers give while both go as fast as possible.
 
 use crate::figure::{messages_per_s, percents};
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "consumers-behind",
-    summary: "Producers were faster than consumers: the rate of producing cannot be held.",
-    page: include_str!("../../../../docs/findings/consumers-behind.md"),
-    severity: Severity::Note,
+    row: Row {
+        id: "consumers-behind",
+        summary: "Producers were faster than consumers: the rate of producing cannot be held.",
+        page: include_str!("../../../../docs/findings/consumers-behind.md"),
+        family: Family::Run,
+        severity: Severity::Note,
+        confidence: Confidence::Supported,
+        because: "both rates are measured; which of the two ends is too slow is not",
+        stage: Some(PathStage::Fetch),
+        flip: Some(FlipRow {
+            change: "double the consumers and the partitions",
+            setting: None,
+            observe: "throughput.received_per_s",
+            expect: Expect::Rises,
+        }),
+    },
     about: About::System,
     check,
 };
@@ -36,7 +49,7 @@ fn finding(setup: &Setup) -> Option<Finding> {
         messages_per_s(produced)
     );
     Some(
-        about_step(RULE.id, Severity::Note, setup.name(), claim)
+        about_step(RULE.row.id, Severity::Note, setup.name(), claim)
             .seen_against(
                 "received / produced",
                 share,
@@ -62,8 +75,8 @@ mod tests {
             document.steps[0].throughput.received_per_s = Some(150_000.0);
             document
         };
-        let claim = one(&slow(Mode::Mixed), RULE.id).claim;
+        let claim = one(&slow(Mode::Mixed), RULE.row.id).claim;
         assert!(claim.starts_with("Consumers took 150,000 messages/s, producers gave"), "{claim}");
-        assert_eq!(found(&slow(Mode::Backlog(Bytes(1))), RULE.id), []);
+        assert_eq!(found(&slow(Mode::Backlog(Bytes(1))), RULE.row.id), []);
     }
 }

@@ -1,17 +1,25 @@
 //! Whether every message is accounted for, by the client's counts, the histograms and the broker's offsets.
 
 use crate::figure::count;
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::{AfterWarmUp, StepResult};
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::observation::{Accounting, Distribution};
 
 pub(super) const RULE: Rule = Rule {
-    id: "counts-do-not-add-up",
-    summary: "Messages sent, acknowledged, received, recorded and stored do not agree.",
-    page: include_str!("../../../../docs/findings/counts-do-not-add-up.md"),
-    severity: Severity::Invalid,
+    row: Row {
+        id: "counts-do-not-add-up",
+        summary: "Messages sent, acknowledged, received, recorded and stored do not agree.",
+        page: include_str!("../../../../docs/findings/counts-do-not-add-up.md"),
+        family: Family::Run,
+        severity: Severity::Invalid,
+        confidence: Confidence::Confirmed,
+        because: "the counts are those of the program and of the brokers' offsets",
+        stage: Some(PathStage::Instrument),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -22,7 +30,7 @@ fn check(case: &Case) -> Vec<Finding> {
 
 fn disagreement(setup: &Setup) -> Option<Finding> {
     let result = setup.result;
-    let mut finding = about_step(RULE.id, Severity::Invalid, setup.name(), claim(setup));
+    let mut finding = about_step(RULE.row.id, Severity::Invalid, setup.name(), claim(setup));
     for (what, got, expected) in wrong_sums(setup) {
         finding = finding.seen_against(what, got.to_string(), expected.to_string());
     }
@@ -164,17 +172,18 @@ mod tests {
 
     #[test]
     fn a_message_that_is_nowhere_is_found() {
-        let finding = assert_found(RULE.id, Severity::Invalid, |document| document.steps[0].counts.sent += 1);
+        let finding =
+            assert_found(RULE.row.id, Severity::Invalid, |document| document.steps[0].counts.sent += 1);
         assert_eq!(finding.evidence[0].value, "10000");
         assert_eq!(finding.evidence[0].expected.as_deref(), Some("10001"));
     }
 
     #[test]
     fn a_sample_that_no_histogram_holds_is_found() {
-        assert_found(RULE.id, Severity::Invalid, |document| {
+        assert_found(RULE.row.id, Severity::Invalid, |document| {
             document.steps[0].latency.end_to_end.samples -= 1
         });
-        assert_found(RULE.id, Severity::Invalid, |document| {
+        assert_found(RULE.row.id, Severity::Invalid, |document| {
             document.steps[0].latency.acknowledge.samples -= 1
         });
     }
@@ -187,9 +196,9 @@ mod tests {
         step.accounting.agrees = Some(false);
         (step.accounting.missing, step.accounting.surplus) = (Some(0), Some(30));
         step.accounting.duplicated_in_warm_up = 7;
-        assert_eq!(crate::healthy::found(&document, RULE.id), []);
+        assert_eq!(crate::healthy::found(&document, RULE.row.id), []);
         document.steps[0].accounting.duplicated_in_warm_up = 6;
-        assert_eq!(crate::healthy::found(&document, RULE.id).len(), 1);
+        assert_eq!(crate::healthy::found(&document, RULE.row.id).len(), 1);
     }
 
     #[test]
@@ -197,7 +206,7 @@ mod tests {
         let mut document = crate::healthy::healthy();
         let latency = &mut document.steps[0].latency.end_to_end;
         (latency.samples, latency.negative, latency.overflow) = (latency.samples - 2, 1, 1);
-        assert_eq!(crate::healthy::found(&document, RULE.id), []);
+        assert_eq!(crate::healthy::found(&document, RULE.row.id), []);
     }
 
     #[test]
@@ -208,22 +217,22 @@ mod tests {
         step.latency.acknowledge.samples -= 2;
         step.blocks[0].after_warm_up =
             Some(AfterWarmUp { cut_end_to_end: 3, cut_acknowledge: 2, ..AfterWarmUp::default() });
-        assert_eq!(crate::healthy::found(&document, RULE.id), []);
+        assert_eq!(crate::healthy::found(&document, RULE.row.id), []);
         document.steps[0].latency.end_to_end.samples -= 1;
-        assert_eq!(crate::healthy::found(&document, RULE.id).len(), 1);
+        assert_eq!(crate::healthy::found(&document, RULE.row.id).len(), 1);
     }
 
     #[test]
     fn what_the_broker_says_and_damaged_records_count() {
-        assert_found(RULE.id, Severity::Invalid, |document| {
+        assert_found(RULE.row.id, Severity::Invalid, |document| {
             document.steps[0].accounting.agrees = Some(false)
         });
-        assert_found(RULE.id, Severity::Invalid, |document| document.steps[0].accounting.corrupt = 1);
+        assert_found(RULE.row.id, Severity::Invalid, |document| document.steps[0].accounting.corrupt = 1);
     }
 
     #[test]
     fn what_is_missing_in_one_log_and_too_much_in_another_is_told_though_the_sum_is_right() {
-        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Invalid, |document| {
             let accounting = &mut document.steps[0].accounting;
             (accounting.agrees, accounting.missing, accounting.surplus) = (Some(false), Some(30), Some(30));
         });
@@ -244,13 +253,13 @@ mod tests {
             let accounting = &mut document.steps[0].accounting;
             (accounting.agrees, accounting.missing, accounting.surplus) = (Some(false), Some(30), Some(0));
         };
-        let finding = assert_found(RULE.id, Severity::Invalid, lost);
+        let finding = assert_found(RULE.row.id, Severity::Invalid, lost);
         assert!(
             finding.claim.starts_with("30 messages acknowledged and not in the logs; that count is exact"),
             "{}",
             finding.claim
         );
-        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Invalid, |document| {
             lost(document);
             document.steps[0].counts.sent += 1;
         });
@@ -264,11 +273,11 @@ mod tests {
         step.counts.duplicated = 5;
         (step.accounting.agrees, step.accounting.missing, step.accounting.surplus) =
             (Some(false), Some(0), Some(5));
-        assert_eq!(crate::healthy::found(&document, RULE.id), []);
+        assert_eq!(crate::healthy::found(&document, RULE.row.id), []);
         document.steps[0].accounting.surplus = Some(6);
-        assert_eq!(crate::healthy::found(&document, RULE.id).len(), 1, "one more than was received");
+        assert_eq!(crate::healthy::found(&document, RULE.row.id).len(), 1, "one more than was received");
         (document.steps[0].accounting.missing, document.steps[0].accounting.surplus) = (Some(1), Some(5));
-        assert_eq!(crate::healthy::found(&document, RULE.id).len(), 1, "one is gone besides");
+        assert_eq!(crate::healthy::found(&document, RULE.row.id).len(), 1, "one is gone besides");
     }
 
     #[test]
@@ -277,9 +286,9 @@ mod tests {
         let accounting = &mut document.steps[0].accounting;
         (accounting.agrees, accounting.missing) = (Some(false), Some(0));
         (accounting.surplus, accounting.gaps) = (Some(3), Some(3));
-        assert_eq!(crate::healthy::found(&document, RULE.id), []);
+        assert_eq!(crate::healthy::found(&document, RULE.row.id), []);
         document.steps[0].accounting.surplus = Some(4);
-        let found = crate::healthy::found(&document, RULE.id);
+        let found = crate::healthy::found(&document, RULE.row.id);
         assert_eq!(found[0].evidence[0].expected.as_deref(), Some("0 to 3"));
     }
 
@@ -289,8 +298,8 @@ mod tests {
         document.steps[0].durability.acks = Some("0".to_owned());
         document.steps[0].accounting.agrees = Some(false);
         document.steps[0].accounting.offset_delta = Some(10_990);
-        assert_eq!(crate::healthy::found(&document, RULE.id), []);
+        assert_eq!(crate::healthy::found(&document, RULE.row.id), []);
         document.steps[0].accounting.offset_delta = Some(11_001);
-        assert_eq!(crate::healthy::found(&document, RULE.id).len(), 1);
+        assert_eq!(crate::healthy::found(&document, RULE.row.id).len(), 1);
     }
 }

@@ -1,13 +1,21 @@
 //! Runs in which the broker could not confirm how much it stored.
 
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "counts-not-checked",
-    summary: "The broker's offsets could not be read, so its word on what was stored is missing.",
-    page: include_str!("../../../../docs/findings/counts-not-checked.md"),
-    severity: Severity::Note,
+    row: Row {
+        id: "counts-not-checked",
+        summary: "The broker's offsets could not be read, so its word on what was stored is missing.",
+        page: include_str!("../../../../docs/findings/counts-not-checked.md"),
+        family: Family::Run,
+        severity: Severity::Note,
+        confidence: Confidence::Confirmed,
+        because: "the request for the offsets failed or was refused",
+        stage: Some(PathStage::Instrument),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -17,7 +25,7 @@ fn check(case: &Case) -> Vec<Finding> {
         case.setups().filter(|setup| setup.produces() && setup.result.accounting.agrees.is_none());
     let note = |name: &str| {
         about_step(
-            RULE.id,
+            RULE.row.id,
             Severity::Note,
             name,
             "What the broker stored is not known: the counts are those of the clients alone",
@@ -35,6 +43,6 @@ mod tests {
 
     #[test]
     fn offsets_that_cannot_be_read_are_noted() {
-        assert_found(RULE.id, Severity::Note, |document| document.steps[0].accounting.agrees = None);
+        assert_found(RULE.row.id, Severity::Note, |document| document.steps[0].accounting.agrees = None);
     }
 }

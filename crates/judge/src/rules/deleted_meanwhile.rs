@@ -1,15 +1,28 @@
 //! Logs of which the broker deleted records while they were written or read.
 
 use crate::figure::count;
+use crate::registry::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "deleted-meanwhile",
-    summary: "The broker deleted records of the topic while the blocks ran: that work is in the figures.",
-    page: include_str!("../../../../docs/findings/deleted-meanwhile.md"),
-    severity: Severity::Note,
+    row: Row {
+        id: "deleted-meanwhile",
+        summary: "The broker deleted records of the topic while the blocks ran: that work is in the figures.",
+        page: include_str!("../../../../docs/findings/deleted-meanwhile.md"),
+        family: Family::Run,
+        severity: Severity::Note,
+        confidence: Confidence::Confirmed,
+        because: "the first offsets of the partitions moved between two readings",
+        stage: Some(PathStage::Log),
+        flip: Some(FlipRow {
+            change: "lengthen the retention beyond the run",
+            setting: Some(SettingRow { path: "topic.configs.retention.ms", value: "-1" }),
+            observe: "records deleted while the blocks ran",
+            expect: Expect::Gone,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -29,7 +42,7 @@ fn deleted(setup: &Setup) -> Option<Finding> {
         "{} {were} deleted from the topic's logs while the blocks ran: the broker's work for it is in the figures",
         count(deleted, "record")
     );
-    let mut finding = about_step(RULE.id, Severity::Note, setup.name(), claim).seen_against(
+    let mut finding = about_step(RULE.row.id, Severity::Note, setup.name(), claim).seen_against(
         "offsets by which the logs' beginnings moved",
         deleted.to_string(),
         "0",
@@ -52,7 +65,7 @@ mod tests {
         let mut document = healthy();
         document.steps[0].accounting.deleted = Some(5_000);
         document.steps[0].effective.topic.insert("retention.bytes".to_owned(), "1000000".to_owned());
-        let finding = one(&document, RULE.id);
+        let finding = one(&document, RULE.row.id);
         assert!(finding.claim.contains("5000 records were deleted"), "{}", finding.claim);
         assert!(
             finding.evidence.iter().any(|seen| seen.what == "retention.bytes" && seen.value == "1000000")
@@ -64,7 +77,7 @@ mod tests {
         let mut document = healthy();
         for deleted in [None, Some(0)] {
             document.steps[0].accounting.deleted = deleted;
-            assert_eq!(found(&document, RULE.id), []);
+            assert_eq!(found(&document, RULE.row.id), []);
         }
     }
 }

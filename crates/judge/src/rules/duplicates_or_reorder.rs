@@ -1,14 +1,27 @@
 //! Messages that arrived twice or out of order.
 
+use crate::registry::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "duplicates-or-reorder",
-    summary: "Messages arrived twice or after later ones.",
-    page: include_str!("../../../../docs/findings/duplicates-or-reorder.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "duplicates-or-reorder",
+        summary: "Messages arrived twice or after later ones.",
+        page: include_str!("../../../../docs/findings/duplicates-or-reorder.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Confirmed,
+        because: "every message has a sequence number of its own",
+        stage: Some(PathStage::Broker),
+        flip: Some(FlipRow {
+            change: "switch idempotence on",
+            setting: Some(SettingRow { path: "producer.enable.idempotence", value: "true" }),
+            observe: "duplicates and reordered messages",
+            expect: Expect::Gone,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -20,7 +33,7 @@ fn check(case: &Case) -> Vec<Finding> {
 fn disorder(setup: &Setup) -> Option<Finding> {
     let counts = &setup.result.counts;
     let mut finding = about_step(
-        RULE.id,
+        RULE.row.id,
         Severity::Suspect,
         setup.name(),
         "Some messages arrived more than once or after later ones of the same producer and partition",
@@ -43,7 +56,7 @@ mod tests {
 
     #[test]
     fn a_duplicate_and_a_late_message_are_found() {
-        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].counts.duplicated = 1);
-        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].counts.reordered = 1);
+        assert_found(RULE.row.id, Severity::Suspect, |document| document.steps[0].counts.duplicated = 1);
+        assert_found(RULE.row.id, Severity::Suspect, |document| document.steps[0].counts.reordered = 1);
     }
 }

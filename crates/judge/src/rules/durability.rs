@@ -2,15 +2,23 @@
 
 use crate::durability::fingerprint;
 use crate::figure::{list, quoted};
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule = Rule {
-    id: "durability",
-    summary: "What the guarantee of a write was.",
-    page: include_str!("../../../../docs/findings/durability.md"),
-    severity: Severity::Note,
+    row: Row {
+        id: "durability",
+        summary: "What the guarantee of a write was.",
+        page: include_str!("../../../../docs/findings/durability.md"),
+        family: Family::Run,
+        severity: Severity::Note,
+        confidence: Confidence::Confirmed,
+        because: "acks, replicas and flush settings are read back",
+        stage: Some(PathStage::Replication),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -29,7 +37,7 @@ fn check(case: &Case) -> Vec<Finding> {
         1 => format!("All writes were made with {first}"),
         several => format!("Writes were made with {several} different guarantees"),
     };
-    let mut finding = about_run(RULE.id, Severity::Note, claim);
+    let mut finding = about_run(RULE.row.id, Severity::Note, claim);
     for (guarantee, steps) in &steps_by_guarantee {
         finding = finding.seen(guarantee.as_str(), list(steps));
     }
@@ -43,14 +51,14 @@ mod tests {
 
     #[test]
     fn one_guarantee_for_all_is_stated_in_the_claim() {
-        assert_eq!(one(&healthy(), RULE.id).claim, "All writes were made with acks=1, replication=1.");
+        assert_eq!(one(&healthy(), RULE.row.id).claim, "All writes were made with acks=1, replication=1.");
     }
 
     #[test]
     fn several_guarantees_are_listed_with_their_steps() {
         let mut document = healthy();
         document.steps[1].durability.acks = Some("all".to_owned());
-        let finding = one(&document, RULE.id);
+        let finding = one(&document, RULE.row.id);
         assert_eq!(finding.claim, "Writes were made with 2 different guarantees.");
         assert_eq!(finding.evidence[1].what, "acks=all, replication=1");
         assert_eq!(finding.evidence[1].value, "\"default\"");
@@ -60,6 +68,6 @@ mod tests {
     fn a_guarantee_of_which_nothing_is_known_is_not_stated() {
         let mut document = healthy();
         document.steps.iter_mut().for_each(|step| step.durability = Default::default());
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 }

@@ -1,14 +1,27 @@
 //! Brokers at unequal distances from the generator.
 
 use crate::figure::{list, time};
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "far-broker",
-    summary: "The network's round trip to one broker is longer than to another.",
-    page: include_str!("../../../../docs/findings/far-broker.md"),
-    severity: Severity::Note,
+    row: Row {
+        id: "far-broker",
+        summary: "The network's round trip to one broker is longer than to another.",
+        page: include_str!("../../../../docs/findings/far-broker.md"),
+        family: Family::Run,
+        severity: Severity::Note,
+        confidence: Confidence::Supported,
+        because: "the round trips are measured; that the network makes the difference, and not the broker, is taken from idle exchanges",
+        stage: Some(PathStage::Network),
+        flip: Some(FlipRow {
+            change: "give the far broker's partitions to a near one",
+            setting: None,
+            observe: "end_to_end.mean",
+            expect: Expect::Falls,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -40,7 +53,7 @@ fn check(case: &Case) -> Vec<Finding> {
     );
     let each = away.iter().map(|(broker, ns)| format!("{broker} {}", time(*ns)));
     vec![
-        about_run(RULE.id, Severity::Note, claim)
+        about_run(RULE.row.id, Severity::Note, claim)
             .seen("shortest time to open a connection", each.collect::<Vec<_>>().join(", "))
             .advise("Compare setups with the same leaders; run from each zone that has producers, to know what they see.")
             .advise("Consumers can read from the nearest replica (client.rack, replica.selector.class)."),
@@ -62,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_broker_in_another_zone_is_named_with_its_distance() {
-        let finding = one(&away([Some(150), Some(160), Some(900)]), RULE.id);
+        let finding = one(&away([Some(150), Some(160), Some(900)]), RULE.row.id);
         assert!(finding.claim.contains("150 us to the nearest and c:1 900 us:"), "{}", finding.claim);
         assert_eq!(finding.evidence[0].value, "a:1 150 us, b:1 160 us, c:1 900 us");
     }
@@ -75,7 +88,7 @@ mod tests {
             [None, Some(900), None],
             [None, None, None],
         ] {
-            assert_eq!(found(&away(connect_us), RULE.id), []);
+            assert_eq!(found(&away(connect_us), RULE.row.id), []);
         }
     }
 }

@@ -1,15 +1,28 @@
 //! Records in the topic that no producer of this run sent.
 
 use crate::figure::count;
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "foreign-records",
-    summary: "Somebody else wrote to the topic while it was measured.",
-    page: include_str!("../../../../docs/findings/foreign-records.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "foreign-records",
+        summary: "Somebody else wrote to the topic while it was measured.",
+        page: include_str!("../../../../docs/findings/foreign-records.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Confirmed,
+        because: "the logs hold records that this run did not send",
+        stage: Some(PathStage::Broker),
+        flip: Some(FlipRow {
+            change: "use a topic of its own",
+            setting: None,
+            observe: "records of others",
+            expect: Expect::Gone,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -32,7 +45,7 @@ fn others(setup: &Setup) -> Option<Finding> {
             count(foreign, "record")
         );
         return Some(
-            about_step(RULE.id, Severity::Note, setup.name(), claim)
+            about_step(RULE.row.id, Severity::Note, setup.name(), claim)
                 .seen("accounting.foreign", foreign.to_string())
                 .seen("counts.received", setup.result.counts.received.to_string()),
         );
@@ -42,7 +55,7 @@ fn others(setup: &Setup) -> Option<Finding> {
     let claim =
         format!("{} of somebody else came through the topic while it was measured", count(foreign, "record"));
     Some(
-        about_step(RULE.id, severity, setup.name(), claim)
+        about_step(RULE.row.id, severity, setup.name(), claim)
             .seen_against("accounting.foreign", foreign.to_string(), "0")
             .seen("counts.received", setup.result.counts.received.to_string())
             .advise("Use a topic of the run's own, or measure when nobody else writes."),
@@ -56,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_few_records_of_others_are_noted_and_many_are_suspect() {
-        assert_found(RULE.id, Severity::Note, |document| document.steps[0].accounting.foreign = 99);
-        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].accounting.foreign = 100);
+        assert_found(RULE.row.id, Severity::Note, |document| document.steps[0].accounting.foreign = 99);
+        assert_found(RULE.row.id, Severity::Suspect, |document| document.steps[0].accounting.foreign = 100);
     }
 }

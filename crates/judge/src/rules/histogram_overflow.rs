@@ -1,13 +1,21 @@
 //! Times above the histogram's range: quantiles do not see them.
 
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "histogram-overflow",
-    summary: "Latencies were too long for the histogram and are missing from the quantiles.",
-    page: include_str!("../../../../docs/findings/histogram-overflow.md"),
-    severity: Severity::Invalid,
+    row: Row {
+        id: "histogram-overflow",
+        summary: "Latencies were too long for the histogram and are missing from the quantiles.",
+        page: include_str!("../../../../docs/findings/histogram-overflow.md"),
+        family: Family::Run,
+        severity: Severity::Invalid,
+        confidence: Confidence::Confirmed,
+        because: "the times that did not fit are counted",
+        stage: Some(PathStage::Instrument),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -23,7 +31,7 @@ fn check(case: &Case) -> Vec<Finding> {
             ("slip", slip.overflow),
         ];
         let mut finding = about_step(
-            RULE.id,
+            RULE.row.id,
             Severity::Invalid,
             setup.name(),
             "Some times were longer than the hour that the histogram holds: quantiles and maximum are too low",
@@ -49,9 +57,9 @@ mod tests {
 
     #[test]
     fn one_time_above_the_range_makes_a_run_invalid() {
-        assert_found(RULE.id, Severity::Invalid, |document| {
+        assert_found(RULE.row.id, Severity::Invalid, |document| {
             document.steps[0].latency.end_to_end.overflow = 1
         });
-        assert_found(RULE.id, Severity::Invalid, |document| document.steps[0].slip.overflow = 1);
+        assert_found(RULE.row.id, Severity::Invalid, |document| document.steps[0].slip.overflow = 1);
     }
 }

@@ -2,15 +2,28 @@
 
 use crate::comparison::identical_pairs;
 use crate::figure::{change, quoted};
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::ComparisonVerdict;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "identical-steps-differ",
-    summary: "Two steps with the same settings differ by more than the noise.",
-    page: include_str!("../../../../docs/findings/identical-steps-differ.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "identical-steps-differ",
+        summary: "Two steps with the same settings differ by more than the noise.",
+        page: include_str!("../../../../docs/findings/identical-steps-differ.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Supported,
+        because: "the difference is shown by the blocks; that something besides the settings acts on them follows, what it is does not",
+        stage: Some(PathStage::Comparison),
+        flip: Some(FlipRow {
+            change: "repeat the run with more blocks",
+            setting: None,
+            observe: "the difference of the equal steps",
+            expect: Expect::Gone,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -27,7 +40,7 @@ fn check(case: &Case) -> Vec<Finding> {
             pair.metric
         );
         Some(
-            about_run(RULE.id, Severity::Suspect, claim)
+            about_run(RULE.row.id, Severity::Suspect, claim)
                 .seen_against(format!("{} of {} / {}", pair.metric, pair.b, pair.a), format!("{ratio:.3}"), "1")
                 .seen("adjusted p", format!("{p:.4}"))
                 .advise("Believe only differences that are much larger than this one; run with more blocks on a quieter host."),
@@ -44,11 +57,11 @@ mod tests {
     #[test]
     fn an_identical_pair_that_differs_is_found() {
         let mut document = with_identical_step();
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
         for block in &mut document.steps[2].blocks {
             block.end_to_end.mean_ns = block.end_to_end.mean_ns.map(|mean| mean * 1.3);
         }
-        let finding = one(&document, RULE.id);
+        let finding = one(&document, RULE.row.id);
         assert_eq!(finding.severity, Severity::Suspect);
         assert!(finding.claim.contains("end_to_end.mean"), "{}", finding.claim);
     }

@@ -1,16 +1,24 @@
 //! Whether pacing and clock are fine enough for the latency that was found.
 
 use crate::figure::{percent, time};
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::Instrument;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "instrument-coarse",
-    summary: "Pacing or clock of the instrument is not small against what it measured.",
-    page: include_str!("../../../../docs/findings/instrument-coarse.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "instrument-coarse",
+        summary: "Pacing or clock of the instrument is not small against what it measured.",
+        page: include_str!("../../../../docs/findings/instrument-coarse.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Confirmed,
+        because: "pacing and clock are measured by the calibration",
+        stage: Some(PathStage::Instrument),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -29,7 +37,7 @@ fn check(case: &Case) -> Vec<Finding> {
 fn coarseness(setup: &Setup, instrument: &Instrument) -> Option<Finding> {
     let p50 = setup.p50_ns()?;
     let mut finding = about_step(
-        RULE.id,
+        RULE.row.id,
         Severity::Suspect,
         setup.name(),
         format!(
@@ -63,7 +71,7 @@ mod tests {
 
     #[test]
     fn pacing_that_is_late_by_a_tenth_of_the_median_is_found() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             document.instrument.wake_late.p50_ns = Some(80_000);
         });
         assert_eq!(finding.evidence[0].value, "80.0 us");
@@ -71,6 +79,8 @@ mod tests {
 
     #[test]
     fn a_clock_that_steps_by_a_hundredth_of_the_median_is_found() {
-        assert_found(RULE.id, Severity::Suspect, |document| document.instrument.clock_step_ns = Some(10_000));
+        assert_found(RULE.row.id, Severity::Suspect, |document| {
+            document.instrument.clock_step_ns = Some(10_000)
+        });
     }
 }

@@ -1,16 +1,29 @@
 //! Where more clients stop helping, and where they begin to do harm.
 
 use crate::figure::{messages_per_s, percent, quoted};
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use crate::sweep::clients_of;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::sweep::{NoKnee, SweepPlace, SweepResult};
 
 pub(super) const RULE: Rule = Rule {
-    id: "knee",
-    summary: "From some number of clients on, more of them move no more messages.",
-    page: include_str!("../../../../docs/findings/knee.md"),
-    severity: Severity::Note,
+    row: Row {
+        id: "knee",
+        summary: "From some number of clients on, more of them move no more messages.",
+        page: include_str!("../../../../docs/findings/knee.md"),
+        family: Family::Run,
+        severity: Severity::Note,
+        confidence: Confidence::Supported,
+        because: "the line is fitted to single points, with an interval",
+        stage: Some(PathStage::Broker),
+        flip: Some(FlipRow {
+            change: "measure points on both sides of the knee again",
+            setting: None,
+            observe: "the rate beyond the knee",
+            expect: Expect::Stays,
+        }),
+    },
     about: About::System,
     check,
 };
@@ -46,7 +59,7 @@ fn finding(line: &SweepResult) -> Option<Finding> {
         ),
     };
     let fastest = line.points.iter().max_by(|a, b| a.per_s.total_cmp(&b.per_s))?;
-    let finding = about_run(RULE.id, Severity::Note, claim + &falls(line).unwrap_or_default())
+    let finding = about_run(RULE.row.id, Severity::Note, claim + &falls(line).unwrap_or_default())
         .seen("level of the curve's top", messages_per_s(best))
         .seen(
             "fastest point",

@@ -2,15 +2,28 @@
 
 use crate::figure::{digits, ms};
 use crate::linger::Linger;
+use crate::registry::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "linger-bound",
-    summary: "Most of the latency is the client waiting for a batch to fill (linger.ms).",
-    page: include_str!("../../../../docs/findings/linger-bound.md"),
-    severity: Severity::Note,
+    row: Row {
+        id: "linger-bound",
+        summary: "Most of the latency is the client waiting for a batch to fill (linger.ms).",
+        page: include_str!("../../../../docs/findings/linger-bound.md"),
+        family: Family::Run,
+        severity: Severity::Note,
+        confidence: Confidence::Supported,
+        because: "the wait follows from the batches that were sent and the linger that was read back",
+        stage: Some(PathStage::ClientQueue),
+        flip: Some(FlipRow {
+            change: "send without lingering",
+            setting: Some(SettingRow { path: "producer.linger.ms", value: "0" }),
+            observe: "end_to_end.mean",
+            expect: Expect::Falls,
+        }),
+    },
     about: About::System,
     check,
 };
@@ -38,7 +51,7 @@ fn finding(setup: &Setup) -> Option<Finding> {
         if setup.consumes() { "end to end" } else { "an acknowledgement" }
     );
     let statistics = &setup.result.producer_statistics;
-    let mut finding = about_step(RULE.id, Severity::Note, setup.name(), claim)
+    let mut finding = about_step(RULE.row.id, Severity::Note, setup.name(), claim)
         .seen("linger.ms in force", linger.setting_ms.to_string())
         .seen_against(
             "mean wait in the client's queue",
@@ -68,7 +81,7 @@ mod tests {
 
     #[test]
     fn the_five_milliseconds_of_the_default_are_named() {
-        let finding = one(&healthy(), RULE.id);
+        let finding = one(&healthy(), RULE.row.id);
         assert_eq!(finding.step.as_deref(), Some(DEFAULT));
         assert!(
             finding.claim.starts_with("5.00 of the 5.66 ms mean come from linger.ms=5"),
@@ -84,17 +97,17 @@ mod tests {
         step.durability.acks = Some("0".to_owned());
         step.producer_statistics.rtt_mean_ns = None;
         step.effective.producer = [("linger.ms".to_owned(), "5".to_owned())].into();
-        assert_eq!(one(&document, RULE.id).step.as_deref(), Some(DEFAULT));
+        assert_eq!(one(&document, RULE.row.id).step.as_deref(), Some(DEFAULT));
     }
 
     #[test]
     fn full_batches_and_long_queues_are_not_linger() {
         let mut full = healthy();
         full.steps[1].producer_statistics.batch_messages_mean = Some(9_000.0);
-        assert_eq!(found(&full, RULE.id), []);
+        assert_eq!(found(&full, RULE.row.id), []);
         let mut queued = healthy();
         queued.steps[1].producer_statistics.queue_mean_ns = Some(50e6);
-        assert_eq!(found(&queued, RULE.id), []);
+        assert_eq!(found(&queued, RULE.row.id), []);
     }
 
     #[test]
@@ -105,7 +118,7 @@ mod tests {
         step.producer_statistics.queue_mean_ns = Some(3_350_000.0);
         step.latency.end_to_end.mean_ns = Some(3_900_000.0);
         step.latency.end_to_end.p50_ns = Some(5_600_000);
-        let finding = one(&document, RULE.id);
+        let finding = one(&document, RULE.row.id);
         assert!(finding.claim.starts_with("3.35 of the 3.90 ms mean come from"), "{}", finding.claim);
         assert!(finding.claim.contains("about 0.55 ms"), "{}", finding.claim);
     }
@@ -114,6 +127,6 @@ mod tests {
     fn a_linger_that_is_a_small_part_of_the_latency_bounds_nothing() {
         let mut document = healthy();
         document.steps[1].latency.end_to_end.mean_ns = Some(50e6);
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 }

@@ -2,15 +2,28 @@
 
 use crate::figure::{list, ms, quoted};
 use crate::linger::Linger;
+use crate::registry::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "linger-explains-difference",
-    summary: "Two setups differ by what their clients wait for batches to fill.",
-    page: include_str!("../../../../docs/findings/linger-explains-difference.md"),
-    severity: Severity::Note,
+    row: Row {
+        id: "linger-explains-difference",
+        summary: "Two setups differ by what their clients wait for batches to fill.",
+        page: include_str!("../../../../docs/findings/linger-explains-difference.md"),
+        family: Family::Run,
+        severity: Severity::Note,
+        confidence: Confidence::Supported,
+        because: "the difference of the means is that of the waits; no other cause is excluded",
+        stage: Some(PathStage::ClientQueue),
+        flip: Some(FlipRow {
+            change: "give both setups the same linger",
+            setting: Some(SettingRow { path: "producer.linger.ms", value: "0" }),
+            observe: "the difference of their means",
+            expect: Expect::Gone,
+        }),
+    },
     about: About::System,
     check,
 };
@@ -75,7 +88,7 @@ fn finding(slow: &Setup, fast: &Setup, waits: &Waits, slow_ms: f64) -> Finding {
     );
     let others: Vec<String> =
         fast.differences(slow).into_iter().filter(|name| !name.contains("linger.ms")).collect();
-    let mut finding = about_run(RULE.id, Severity::Note, claim)
+    let mut finding = about_run(RULE.row.id, Severity::Note, claim)
         .seen(format!("mean of {}", slow.name()), format!("{} ms", ms(slow_mean_ns)))
         .seen(format!("mean of {}", fast.name()), format!("{} ms", ms(fast_mean_ns)))
         .seen_against(
@@ -96,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_difference_of_the_two_profiles_is_explained_with_figures() {
-        let finding = one(&healthy(), RULE.id);
+        let finding = one(&healthy(), RULE.row.id);
         let expected =
             "ms between the means of \"default\" and \"low latency\" come from linger.ms (5 against 0)";
         assert!(finding.claim.contains(expected), "{}", finding.claim);
@@ -107,7 +120,7 @@ mod tests {
     fn other_settings_that_differ_are_named() {
         let mut document = healthy();
         document.plan.steps[0].consumer.insert("fetch.wait.max.ms".to_owned(), "10".to_owned());
-        let finding = one(&document, RULE.id);
+        let finding = one(&document, RULE.row.id);
         assert_eq!(finding.evidence[3].value, "consumer fetch.wait.max.ms: 10 / default");
     }
 
@@ -115,20 +128,20 @@ mod tests {
     fn each_slow_step_is_explained_once_by_the_step_most_like_it() {
         let mut document = crate::healthy::with_identical_step();
         document.plan.steps[0].consumer.insert("fetch.wait.max.ms".to_owned(), "10".to_owned());
-        assert!(one(&document, RULE.id).claim.contains("\"default\" and \"low latency again\""));
+        assert!(one(&document, RULE.row.id).claim.contains("\"default\" and \"low latency again\""));
     }
 
     #[test]
     fn a_difference_that_the_queues_do_not_have_is_not_explained() {
         let mut document = healthy();
         document.steps[1].latency.end_to_end.mean_ns = Some(12e6);
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 
     #[test]
     fn steps_of_unequal_load_explain_nothing() {
         let mut document = healthy();
         document.plan.steps[1].load.rate_per_s = Some(300.0);
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 }

@@ -2,17 +2,30 @@
 //! the speed of memory. And the same of bytes that were read.
 
 use crate::figure::{digits, list, percent, percents, quoted};
+use crate::registry::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use plumb_model::document::{BlockResult, StepResult};
 use plumb_model::facts::{HostDelta, LogDirectory, Storage, UntilDeviceEnd};
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::plan::{ClusterPlan, LoadPlan, Mode};
 
-pub(super) const RULE: Rule = Rule {
-    id: "memory-absorbed",
-    summary: "The page cache took or gave what the log's device would have had to: the figure is memory's.",
-    page: include_str!("../../../../docs/findings/memory-absorbed.md"),
-    severity: Severity::Suspect,
+pub(crate) const RULE: Rule = Rule {
+    row: Row {
+        id: "memory-absorbed",
+        summary: "The page cache took or gave what the log's device would have had to: the figure is memory's.",
+        page: include_str!("../../../../docs/findings/memory-absorbed.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Supported,
+        because: "bytes that reached the device are counted by the kernel, those that went into the log by the brokers; others' writes are in the first",
+        stage: Some(PathStage::Log),
+        flip: Some(FlipRow {
+            change: "load until the device is the limit",
+            setting: Some(SettingRow { path: "load.until_device", value: "true" }),
+            observe: "the share of the bytes that reached the device",
+            expect: Expect::Rises,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -110,7 +123,7 @@ fn not_reached(step: &StepResult, log: &Log) -> Option<Finding> {
         block.block + 1,
         log.device()
     );
-    let mut finding = about_step(RULE.id, Severity::Suspect, &step.name, claim);
+    let mut finding = about_step(RULE.row.id, Severity::Suspect, &step.name, claim);
     if let (Some(log_bytes), Some(device_bytes)) = (until.log_bytes, until.device_bytes) {
         finding = finding.seen(
             "load before it",
@@ -137,7 +150,7 @@ fn in_memory(step: &StepResult, log: &Log) -> Option<Finding> {
         quoted(&directory.name)
     );
     Some(
-        about_step(RULE.id, Severity::Note, &step.name, claim)
+        about_step(RULE.row.id, Severity::Note, &step.name, claim)
             .seen("file system", kind)
             .advise("Take it as what is left when the device costs nothing."),
     )
@@ -165,7 +178,7 @@ fn absorbed(step: &StepResult, log: &Log) -> Option<Finding> {
         amount(sums.device),
     );
     let [seen, limit] = percents(share, SHARE_MIN);
-    let mut finding = about_step(RULE.id, log.severity(), &step.name, claim).seen_against(
+    let mut finding = about_step(RULE.row.id, log.severity(), &step.name, claim).seen_against(
         "reached the device",
         seen,
         format!("at least {limit}"),
@@ -253,7 +266,7 @@ fn read(step: &StepResult, load: &LoadPlan, log: &Log) -> Option<Finding> {
             ),
         ),
     };
-    let finding = about_step(RULE.id, severity, &step.name, format!("{of}: {meaning}"))
+    let finding = about_step(RULE.row.id, severity, &step.name, format!("{of}: {meaning}"))
         .seen("read from the device", percent(share));
     if share >= SHARE_MIN {
         return Some(finding);
@@ -360,7 +373,7 @@ mod tests {
     }
 
     fn only(document: &RunDocument) -> Finding {
-        let found = found(document, RULE.id);
+        let found = found(document, RULE.row.id);
         assert_eq!(found.len(), 1, "{found:#?}");
         found.into_iter().next().unwrap()
     }
@@ -380,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_device_that_took_nearly_all_is_what_was_measured() {
-        assert_eq!(found(&on_device(1_000, 850), RULE.id), []);
+        assert_eq!(found(&on_device(1_000, 850), RULE.row.id), []);
     }
 
     #[test]
@@ -396,7 +409,7 @@ mod tests {
     fn a_load_with_a_rate_is_not_about_the_device() {
         let mut document = on_device(1_000, 100);
         document.plan.steps[0].load.schedule = Schedule::Constant;
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 
     #[test]
@@ -419,7 +432,7 @@ mod tests {
         {
             file_system.dax = true;
         }
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 
     #[test]

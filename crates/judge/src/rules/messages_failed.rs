@@ -1,16 +1,24 @@
 //! Messages whose delivery failed or whose outcome is open.
 
 use crate::figure::{count, percent};
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::RunState;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "messages-failed",
-    summary: "Some messages were not delivered, or nobody knows.",
-    page: include_str!("../../../../docs/findings/messages-failed.md"),
-    severity: Severity::Invalid,
+    row: Row {
+        id: "messages-failed",
+        summary: "Some messages were not delivered, or nobody knows.",
+        page: include_str!("../../../../docs/findings/messages-failed.md"),
+        family: Family::Run,
+        severity: Severity::Invalid,
+        confidence: Confidence::Confirmed,
+        because: "each failure was reported by the client with its error",
+        stage: Some(PathStage::Broker),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -44,7 +52,7 @@ fn failure(setup: &Setup, complete: bool) -> Option<Finding> {
             "the latencies are those of"
         }
     );
-    let mut finding = about_step(RULE.id, severity, setup.name(), claim)
+    let mut finding = about_step(RULE.row.id, severity, setup.name(), claim)
         .seen_against("counts.failed", counts.failed.to_string(), "0")
         .seen_against("counts.unknown", counts.unknown.to_string(), "0")
         .seen_against("due and never sent", refused.to_string(), "0");
@@ -61,19 +69,19 @@ mod tests {
 
     #[test]
     fn failures_are_suspect_until_they_could_hide_the_p99() {
-        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].counts.failed = 99);
-        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].counts.unknown = 1);
-        assert_found(RULE.id, Severity::Invalid, |document| {
+        assert_found(RULE.row.id, Severity::Suspect, |document| document.steps[0].counts.failed = 99);
+        assert_found(RULE.row.id, Severity::Suspect, |document| document.steps[0].counts.unknown = 1);
+        assert_found(RULE.row.id, Severity::Invalid, |document| {
             (document.steps[0].counts.failed, document.steps[0].counts.unknown) = (50, 50);
         });
     }
 
     #[test]
     fn messages_that_the_client_refused_count_unless_the_run_was_stopped() {
-        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].counts.intended += 7);
+        assert_found(RULE.row.id, Severity::Suspect, |document| document.steps[0].counts.intended += 7);
         let mut stopped = crate::healthy::healthy();
         stopped.run.state = RunState::Interrupted;
         stopped.steps[0].counts.intended += 7;
-        assert_eq!(crate::healthy::found(&stopped, RULE.id), []);
+        assert_eq!(crate::healthy::found(&stopped, RULE.row.id), []);
     }
 }

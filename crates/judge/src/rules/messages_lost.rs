@@ -1,16 +1,24 @@
 //! Messages that were acknowledged and never came out at the other end.
 
 use crate::figure::{count, percent};
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::RunState;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "messages-lost",
-    summary: "Messages were acknowledged and never received.",
-    page: include_str!("../../../../docs/findings/messages-lost.md"),
-    severity: Severity::Invalid,
+    row: Row {
+        id: "messages-lost",
+        summary: "Messages were acknowledged and never received.",
+        page: include_str!("../../../../docs/findings/messages-lost.md"),
+        family: Family::Run,
+        severity: Severity::Invalid,
+        confidence: Confidence::Confirmed,
+        because: "each message was acknowledged by its number and is not in what was received",
+        stage: Some(PathStage::Broker),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -56,7 +64,7 @@ fn loss(setup: &Setup, complete: bool) -> Option<Finding> {
         format!("{lost} ({}) stored before and never received", percent(share))
     };
     Some(
-        about_step(RULE.id, severity, setup.name(), claim)
+        about_step(RULE.row.id, severity, setup.name(), claim)
             .seen_against("counts.lost", counts.lost.to_string(), "0")
             .seen("counts.acked", counts.acked.to_string())
             .seen("counts.received", counts.received.to_string())
@@ -77,13 +85,14 @@ mod tests {
 
     #[test]
     fn one_acknowledged_message_lost_makes_a_run_invalid() {
-        let finding = assert_found(RULE.id, Severity::Invalid, |document| document.steps[0].counts.lost = 1);
+        let finding =
+            assert_found(RULE.row.id, Severity::Invalid, |document| document.steps[0].counts.lost = 1);
         assert_eq!(finding.claim, "1 message (0.01 %) acknowledged and never received.");
     }
 
     #[test]
     fn where_nobody_knows_whether_followers_are_behind_nothing_is_called_lost() {
-        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Invalid, |document| {
             document.steps[0].durability.acks = Some("1".to_owned());
             document.steps[0].accounting.unreplicated = None;
             document.steps[0].counts.lost = 20;
@@ -93,7 +102,7 @@ mod tests {
 
     #[test]
     fn where_nobody_knows_where_the_logs_begin_nothing_is_called_lost() {
-        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Invalid, |document| {
             document.steps[0].counts.removed = None;
             document.steps[0].counts.lost = 20;
         });
@@ -112,13 +121,13 @@ mod tests {
                 document.steps[0].counts.lost = lost;
             }
         };
-        assert_found(RULE.id, Severity::Suspect, lose(99));
-        assert_found(RULE.id, Severity::Invalid, lose(100));
+        assert_found(RULE.row.id, Severity::Suspect, lose(99));
+        assert_found(RULE.row.id, Severity::Invalid, lose(100));
     }
 
     #[test]
     fn a_run_that_was_stopped_may_have_left_messages_under_way() {
-        assert_found(RULE.id, Severity::Suspect, |document| {
+        assert_found(RULE.row.id, Severity::Suspect, |document| {
             document.run.state = RunState::Interrupted;
             document.steps[0].counts.lost = 5;
         });

@@ -22,7 +22,7 @@ mod instrument_coarse;
 mod knee;
 mod linger_bound;
 mod linger_explains_difference;
-mod memory_absorbed;
+pub(crate) mod memory_absorbed;
 mod messages_failed;
 mod messages_lost;
 mod negative_latency;

@@ -1,14 +1,22 @@
 //! Latencies below zero: impossible on one clock.
 
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::observation::Latencies;
 
 pub(super) const RULE: Rule = Rule {
-    id: "negative-latency",
-    summary: "Messages seem to have arrived before they were due.",
-    page: include_str!("../../../../docs/findings/negative-latency.md"),
-    severity: Severity::Invalid,
+    row: Row {
+        id: "negative-latency",
+        summary: "Messages seem to have arrived before they were due.",
+        page: include_str!("../../../../docs/findings/negative-latency.md"),
+        family: Family::Run,
+        severity: Severity::Invalid,
+        confidence: Confidence::Confirmed,
+        because: "the times are of one clock and were counted",
+        stage: Some(PathStage::Instrument),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -17,7 +25,7 @@ fn check(case: &Case) -> Vec<Finding> {
     let findings = case.setups().filter_map(|setup| {
         let negative = negatives(&setup.result.latency);
         let mut finding = about_step(
-            RULE.id,
+            RULE.row.id,
             Severity::Invalid,
             setup.name(),
             "Some messages seem to have arrived before they were sent: the clocks or the stamps are wrong",
@@ -55,10 +63,10 @@ mod tests {
 
     #[test]
     fn one_negative_sample_makes_a_run_invalid() {
-        assert_found(RULE.id, Severity::Invalid, |document| {
+        assert_found(RULE.row.id, Severity::Invalid, |document| {
             document.steps[0].latency.end_to_end.negative = 1
         });
-        assert_found(RULE.id, Severity::Invalid, |document| {
+        assert_found(RULE.row.id, Severity::Invalid, |document| {
             document.steps[0].latency.acknowledge_service.negative = 1;
         });
     }

@@ -2,15 +2,23 @@
 
 use crate::comparison::{identical_pairs, is_of_means};
 use crate::figure::{change, quoted};
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::ComparisonVerdict;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "noise-floor",
-    summary: "What two steps with the same settings say about the run's noise.",
-    page: include_str!("../../../../docs/findings/noise-floor.md"),
-    severity: Severity::Note,
+    row: Row {
+        id: "noise-floor",
+        summary: "What two steps with the same settings say about the run's noise.",
+        page: include_str!("../../../../docs/findings/noise-floor.md"),
+        family: Family::Run,
+        severity: Severity::Note,
+        confidence: Confidence::Supported,
+        because: "the difference of equal steps is an estimate with an interval",
+        stage: Some(PathStage::Comparison),
+        flip: None,
+    },
     about: About::System,
     check,
 };
@@ -28,7 +36,7 @@ fn check(case: &Case) -> Vec<Finding> {
             change(ratio)
         );
         Some(
-            about_run(RULE.id, Severity::Note, claim)
+            about_run(RULE.row.id, Severity::Note, claim)
                 .seen_against(
                     format!("mean of {} / {}", pair.b, pair.a),
                     format!("{ratio:.3} ({low:.3}-{high:.3})"),
@@ -48,8 +56,8 @@ mod tests {
 
     #[test]
     fn an_identical_pair_states_the_noise() {
-        assert_eq!(found(&healthy(), RULE.id), []);
-        let finding = one(&with_identical_step(), RULE.id);
+        assert_eq!(found(&healthy(), RULE.row.id), []);
+        let finding = one(&with_identical_step(), RULE.row.id);
         assert!(finding.claim.contains("\"low latency\" and \"low latency again\""), "{}", finding.claim);
         assert_eq!(finding.evidence.len(), 2);
     }

@@ -2,18 +2,31 @@
 //! measured.
 
 use crate::figure::{percent, percents, rate};
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::BlockResult;
 use plumb_model::facts::CpuTime;
-use plumb_model::finding::{Finding, Severity};
-use plumb_model::search::{SearchResult, SearchTrial};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
+use plumb_model::search::{SearchResult, Try};
 
 pub(super) const RULE: Rule = Rule {
-    id: "noisy-host",
-    summary: "Other work took this host's processors: other guests, or other programs.",
-    page: include_str!("../../../../docs/findings/noisy-host.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "noisy-host",
+        summary: "Other work took this host's processors: other guests, or other programs.",
+        page: include_str!("../../../../docs/findings/noisy-host.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Confirmed,
+        because: "the kernel counts the time that others took",
+        stage: Some(PathStage::Host),
+        flip: Some(FlipRow {
+            change: "run on a host without other work",
+            setting: None,
+            observe: "processor time taken by others",
+            expect: Expect::Falls,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -37,7 +50,7 @@ fn check(case: &Case) -> Vec<Finding> {
         [theft(&setup), work]
     });
     let mut findings: Vec<Finding> = findings.flatten().collect();
-    let searched = case.document.steps.iter().filter_map(|step| trials(&step.name, step.search.as_ref()?));
+    let searched = case.document.steps.iter().filter_map(|step| of_search(&step.name, step.search.as_ref()?));
     // Of a search that found a rate, that rate's own blocks may have told it already.
     let searched: Vec<Finding> =
         searched.filter(|new| findings.iter().all(|told| told.step != new.step)).collect();
@@ -45,21 +58,21 @@ fn check(case: &Case) -> Vec<Finding> {
     findings
 }
 
-/// The trial of a search in which the host was busiest with other work, where that is too much.
-fn trials(step: &str, search: &SearchResult) -> Option<Finding> {
-    let worst = |share: fn(&SearchTrial) -> Option<f64>, most: f64| {
-        let shares = search.trials.iter().enumerate().filter_map(|(at, trial)| Some((at, share(trial)?)));
+/// The tried rate of a search in which the host was busiest with other work, where that is too much.
+fn of_search(step: &str, search: &SearchResult) -> Option<Finding> {
+    let worst = |share: fn(&Try) -> Option<f64>, most: f64| {
+        let shares = search.tries.iter().enumerate().filter_map(|(at, tried)| Some((at, share(tried)?)));
         shares.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, share)| *share >= most)
     };
     let of = |at: usize| {
         format!(
-            "trial {} of {} of the search, at {}",
+            "tried rate {} of {} of the search, at {}",
             at + 1,
-            search.trials.len(),
-            rate(search.trials[at].rate_per_s)
+            search.tries.len(),
+            rate(search.tries[at].rate_per_s)
         )
     };
-    let waits = worst(|trial| trial.processor_wait_share, PRESSURE_SHARE_MAX).map(|(at, share)| {
+    let waits = worst(|tried| tried.processor_wait_share, PRESSURE_SHARE_MAX).map(|(at, share)| {
         let claim = format!(
             "Threads of this host waited for a processor in {} of the time of {}",
             percent(share),
@@ -68,7 +81,7 @@ fn trials(step: &str, search: &SearchResult) -> Option<Finding> {
         (claim, "time with threads waiting for a processor", percents(share, PRESSURE_SHARE_MAX))
     });
     let (claim, what, [seen, limit]) = waits.or_else(|| {
-        let (at, share) = worst(|trial| trial.steal_share, STEAL_SHARE_MAX)?;
+        let (at, share) = worst(|tried| tried.steal_share, STEAL_SHARE_MAX)?;
         let claim = format!(
             "The hypervisor took {} of the processors' time from this host in {}",
             percent(share),
@@ -77,7 +90,7 @@ fn trials(step: &str, search: &SearchResult) -> Option<Finding> {
         Some((claim, "stolen processor time", percents(share, STEAL_SHARE_MAX)))
     })?;
     Some(
-        about_step(RULE.id, Severity::Suspect, step, claim)
+        about_step(RULE.row.id, Severity::Suspect, step, claim)
             .seen_against(what, seen, format!("below {limit}"))
             .advise("Stop other work on this host, or move the brokers or the generator to another one, and run again."),
     )
@@ -102,7 +115,7 @@ fn others(setup: &Setup) -> Option<Finding> {
         percent(share)
     );
     Some(
-        about_step(RULE.id, Severity::Suspect, setup.name(), claim)
+        about_step(RULE.row.id, Severity::Suspect, setup.name(), claim)
             .seen_against(
                 "processor time of others",
                 seen,
@@ -154,7 +167,7 @@ fn pressure(setup: &Setup) -> Option<Finding> {
         ),
     };
     Some(
-        about_step(RULE.id, Severity::Suspect, setup.name(), claim)
+        about_step(RULE.row.id, Severity::Suspect, setup.name(), claim)
             .seen_against(
                 "time with threads waiting for a processor",
                 seen,
@@ -178,7 +191,7 @@ fn theft(setup: &Setup) -> Option<Finding> {
         setup.block_words(block)
     );
     Some(
-        about_step(RULE.id, Severity::Suspect, setup.name(), claim)
+        about_step(RULE.row.id, Severity::Suspect, setup.name(), claim)
             .seen_against("stolen processor time", seen, format!("below {limit}"))
             .advise("Run again at another time, or on a machine whose processors are its own."),
     )
@@ -187,15 +200,15 @@ fn theft(setup: &Setup) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::healthy::searched::{search, searched, trial};
+    use crate::healthy::searched::{search, searched, tried};
     use crate::healthy::{assert_found, found, healthy};
     use plumb_model::facts::{HostDelta, Pressure};
     use plumb_model::plan::Purpose;
-    use plumb_model::search::{SearchBound, TrialVerdict};
+    use plumb_model::search::{SearchBound, TryOutcome};
 
     #[test]
     fn a_block_in_which_threads_waited_for_a_processor_half_of_the_time_is_found() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             let pressure = Pressure { cpu_some_ns: Some(5_000), ..Pressure::default() };
             let host = HostDelta { elapsed_ns: 10_000, pressure, ..HostDelta::default() };
             document.steps[0].blocks[1].host = Some(host);
@@ -225,15 +238,15 @@ mod tests {
         let blocks = document.steps[0].blocks.len() as f64;
         let instrument = &mut document.steps[0].instrument;
         (instrument.cpu_s, instrument.broker_cpu_s) = (Some(2.0 * blocks), Some(6.0 * blocks));
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
         document.steps[0].instrument.broker_cpu_s = Some(2.0 * blocks);
-        let claim = &found(&document, RULE.id)[0].claim;
+        let claim = &found(&document, RULE.row.id)[0].claim;
         assert!(claim.starts_with("Other programs") && claim.contains("50 %"), "{claim}");
     }
 
     #[test]
     fn a_block_in_which_a_fifth_of_the_time_was_stolen_is_found() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             let cpu = CpuTime { steal_ns: Some(2_000), total_ns: Some(10_000), ..CpuTime::default() };
             document.steps[0].blocks[3].host = Some(HostDelta { cpu, ..HostDelta::default() });
         });
@@ -241,14 +254,17 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_of_a_search_in_which_threads_waited_for_a_processor_is_found_and_a_quiet_one_is_not() {
+    fn a_tried_rate_of_a_search_in_which_threads_waited_for_a_processor_is_found_and_a_quiet_one_is_not() {
         let of = |share: f64| {
-            let mut trials = vec![trial(220.0, TrialVerdict::Fails), trial(231.0, TrialVerdict::Fails)];
-            trials[1].processor_wait_share = Some(share);
-            found(&searched(search(None, SearchBound::NothingHolds, trials)), RULE.id)
+            let mut tries = vec![tried(220.0, TryOutcome::Fails), tried(231.0, TryOutcome::Fails)];
+            tries[1].processor_wait_share = Some(share);
+            found(&searched(search(None, SearchBound::NothingHolds, tries)), RULE.row.id)
         };
         let claim = &of(0.97)[0].claim;
-        assert!(claim.contains("97 %") && claim.contains("trial 2 of 2 of the search, at 231/s"), "{claim}");
+        assert!(
+            claim.contains("97 %") && claim.contains("tried rate 2 of 2 of the search, at 231/s"),
+            "{claim}"
+        );
         assert_eq!(of(0.2), []);
     }
 }

@@ -2,18 +2,31 @@
 //! rest on a stall.
 
 use crate::figure::{change, digits, list, percents, rate, time};
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use crate::stall::{Stall, spoiled};
 use crate::steadiness::{Measure, Moment, Unsteadiness, unsteadiness};
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_stats::steady::Shape;
 
 pub(super) const RULE: Rule = Rule {
-    id: "not-steady",
-    summary: "Latency, or the rate, did not hold its level while it was measured.",
-    page: include_str!("../../../../docs/findings/not-steady.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "not-steady",
+        summary: "Latency, or the rate, did not hold its level while it was measured.",
+        page: include_str!("../../../../docs/findings/not-steady.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Supported,
+        because: "the change of level is shown by a test on the seconds; its cause is not",
+        stage: Some(PathStage::Comparison),
+        flip: Some(FlipRow {
+            change: "run for twice as long",
+            setting: None,
+            observe: "the change of level",
+            expect: Expect::Gone,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -45,7 +58,7 @@ fn stalled(setup: &Setup) -> Option<Finding> {
     let rest = if spoiled.figures.len() == 1 { "rests" } else { "rest" };
     let on = if spoiled.stalls.len() == 1 { "that stall" } else { "these stalls" };
     let claim = format!("Messages stood still {stalls}: {names} {rest} on {on} alone");
-    let mut finding = about_step(RULE.id, Severity::Suspect, setup.name(), claim);
+    let mut finding = about_step(RULE.row.id, Severity::Suspect, setup.name(), claim);
     for (what, ns) in &spoiled.figures {
         let without = format!("at most {} in all other seconds", time(spoiled.slowest_else_ns as f64));
         finding = finding.seen_against(*what, time(*ns as f64), without);
@@ -72,7 +85,7 @@ fn between_blocks(setup: &Setup) -> Option<Finding> {
     let claim =
         format!("Blocks of the same settings are x{apart:.1} apart in {what}: the path or the host changed");
     Some(
-        about_step(RULE.id, Severity::Suspect, setup.name(), claim)
+        about_step(RULE.row.id, Severity::Suspect, setup.name(), claim)
             .seen_against(format!("{what} of the highest block"), high, format!("{low} in the lowest"))
             .advise("Look at the blocks in the order in which they ran: one that gets better is a cold start, one that gets worse a load that builds up.")
             .advise("Warm up longer (settle, warm_up), or run on a quieter host."),
@@ -119,7 +132,7 @@ fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
     };
     let [before, after] = [found.change.before, found.change.after].map(|level| found.measure.figure(level));
     Some(
-        about_step(RULE.id, Severity::Suspect, setup.name(), claim)
+        about_step(RULE.row.id, Severity::Suspect, setup.name(), claim)
             .seen_against(late, after, format!("{before} {early}"))
             .seen("chance of so clear a change in a steady series", format!("{:.4}", found.change.p))
             .advise("Look at it over time, and at what the brokers and the host did at that moment.")
@@ -174,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_step_of_20_percent_in_one_block_is_found() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             set_levels(
                 document,
                 |block, second, level| {
@@ -191,7 +204,7 @@ mod tests {
 
     #[test]
     fn blocks_on_different_levels_are_found_and_one_stalled_block_is_not() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             let slow = &mut document.steps[0].blocks[0].end_to_end;
             slow.mean_ns = slow.mean_ns.map(|mean| mean * 5.0);
             slow.p50_ns = slow.p50_ns.map(|p50| p50 * 5);
@@ -200,12 +213,12 @@ mod tests {
         let mut stalled = healthy();
         let block = &mut stalled.steps[0].blocks[0].end_to_end;
         block.mean_ns = block.mean_ns.map(|mean| mean * 5.0);
-        assert_eq!(found(&stalled, RULE.id), []);
+        assert_eq!(found(&stalled, RULE.row.id), []);
     }
 
     #[test]
     fn growth_through_every_block_is_found_with_its_size_and_speed() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             set_levels(document, |_, second, level| level * (1.0 + 0.25 * f64::from(second)));
         });
         // Seconds 2 to 21 of about 0.66 ms: 1.5 times to 6.25 times.
@@ -216,7 +229,7 @@ mod tests {
 
     #[test]
     fn latency_that_falls_all_the_time_is_found_too() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             set_levels(document, |_, second, level| level * 50.0 * (-0.2 * f64::from(second)).exp());
         });
         assert!(finding.claim.starts_with("Latency fell from "), "{}", finding.claim);
@@ -224,7 +237,7 @@ mod tests {
 
     #[test]
     fn several_steps_are_found_each_with_its_size() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             let steps = |second: u32| {
                 if second < 8 {
                     1.0
@@ -245,7 +258,7 @@ mod tests {
 
     #[test]
     fn swings_are_found_with_their_period() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             set_levels(document, |_, second, level| level * (1.0 + 0.5 * f64::from(second % 5)));
         });
         assert!(finding.claim.contains(" every 5.00 s"), "{}", finding.claim);
@@ -255,7 +268,7 @@ mod tests {
     fn one_slow_second_is_not_a_change_of_level() {
         let mut document = healthy();
         set_levels(&mut document, |_, second, level| if second == 9 { level * 20.0 } else { level });
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 
     /// The path stops when `stop_s` of a block have gone, and for `stall_s`: what is due meanwhile comes in the second after.
@@ -278,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_stall_of_6_s_in_one_block_that_makes_the_quantiles_is_told_with_its_seconds() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| stall(document, 2, 9, 6));
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| stall(document, 2, 9, 6));
         assert_eq!(
             finding.claim,
             "Messages stood still for 6.00 s in block 3 of 5 (seconds 9 to 15): p95, p99, p99.9 and maximum rest on that stall alone."
@@ -297,7 +310,7 @@ mod tests {
                 row.end_to_end.max_ns = Some(3_000_000_000);
             }
         }
-        let finding = crate::healthy::one(&document, RULE.id);
+        let finding = crate::healthy::one(&document, RULE.row.id);
         assert!(
             finding.claim.contains(
                 "for 6.00 s in block 3 of 5 (seconds 6 to 12, and what had gathered came until second 14)"
@@ -309,7 +322,7 @@ mod tests {
 
     #[test]
     fn a_stall_that_begins_within_a_second_is_told_from_that_second_on() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             stall(document, 2, 10, 5);
             let after =
                 document.steps[0].series.iter_mut().find(|row| row.block == 2 && row.second == 15).unwrap();
@@ -322,7 +335,7 @@ mod tests {
     /// Others came through meanwhile, so the first of those that waited may have been due in the second before.
     #[test]
     fn a_stall_of_some_messages_is_told_from_the_earliest_second_that_it_can_have_begun_in() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             let rows = document.steps[0].series.clone();
             stall(document, 2, 10, 5);
             let held = rows.into_iter().filter(|row| row.block == 2 && (10..15).contains(&row.second));
@@ -338,7 +351,7 @@ mod tests {
 
     #[test]
     fn two_stalls_are_told_each_and_three_are_the_tail_of_the_path() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             stall(document, 1, 5, 4);
             stall(document, 3, 12, 6);
         });
@@ -351,7 +364,7 @@ mod tests {
         );
         let mut document = healthy();
         (0..3).for_each(|block| stall(&mut document, block, 9, 6));
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 
     #[test]
@@ -361,12 +374,12 @@ mod tests {
         row.end_to_end.max_ns = Some(300_000_000);
         let whole = &mut document.steps[0].latency.end_to_end;
         (whole.p999_ns, whole.max_ns) = (Some(1_200_000), Some(300_000_000));
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
         let mut document = healthy();
         stall(&mut document, 2, 9, 6);
         document.plan.steps[0].load.schedule =
             Schedule::Ramp { from_per_s: 50.0, to_per_s: 150.0, over: Nanos::from_secs(20) };
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 
     #[test]
@@ -375,6 +388,6 @@ mod tests {
         document.plan.steps[0].load.schedule =
             Schedule::Ramp { from_per_s: 50.0, to_per_s: 150.0, over: Nanos::from_secs(20) };
         set_levels(&mut document, |_, second, level| level * (1.0 + 0.03 * f64::from(second)));
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 }

@@ -1,15 +1,28 @@
 //! Records behind the first record of a transaction that is open: consumers that read committed records alone are not given them.
 
 use crate::figure::{count, percent};
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "open-transaction",
-    summary: "An open transaction of another producer holds records back from consumers that read committed ones alone.",
-    page: include_str!("../../../../docs/findings/open-transaction.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "open-transaction",
+        summary: "An open transaction of another producer holds records back from consumers that read committed ones alone.",
+        page: include_str!("../../../../docs/findings/open-transaction.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Confirmed,
+        because: "the last stable offset that the brokers tell stands before the log's end",
+        stage: Some(PathStage::Fetch),
+        flip: Some(FlipRow {
+            change: "end the open transaction",
+            setting: None,
+            observe: "records that wait for it",
+            expect: Expect::Gone,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -38,7 +51,7 @@ fn held_back(setup: &Setup) -> Option<Finding> {
         percent(share)
     );
     Some(
-        about_step(RULE.id, severity, setup.name(), claim)
+        about_step(RULE.row.id, severity, setup.name(), claim)
             .seen_against("high watermark minus last stable offset, at the end", count(held_back, "record"), "0")
             .seen("counts.received", counts.received.to_string())
             .advise("Find the producer: kafka-transactions.sh --bootstrap-server HOST find-hanging, or describe-producers for the topic; \
@@ -60,9 +73,9 @@ mod tests {
             step.counts.received -= unread;
             step.accounting.held_back = Some(unread + 1);
         };
-        let finding = assert_found(RULE.id, Severity::Invalid, |document| held(document, 4));
+        let finding = assert_found(RULE.row.id, Severity::Invalid, |document| held(document, 4));
         assert!(finding.claim.contains("25 % of the messages"), "{}", finding.claim);
-        assert_found(RULE.id, Severity::Suspect, |document| held(document, 500));
+        assert_found(RULE.row.id, Severity::Suspect, |document| held(document, 500));
         let mut document = healthy();
         held(&mut document, 4);
         for row in document.steps[0].series.iter_mut().filter(|row| row.second > 2) {
@@ -77,11 +90,11 @@ mod tests {
     fn where_all_was_received_or_nothing_is_held_back_there_is_nothing_to_tell() {
         let mut document = healthy();
         document.steps[0].accounting.held_back = Some(7);
-        assert_eq!(found(&document, RULE.id), [], "consumers read all records");
+        assert_eq!(found(&document, RULE.row.id), [], "consumers read all records");
         document.steps[0].counts.received -= 100;
         for held_back in [None, Some(0)] {
             document.steps[0].accounting.held_back = held_back;
-            assert_eq!(found(&document, RULE.id), []);
+            assert_eq!(found(&document, RULE.row.id), []);
         }
     }
 }

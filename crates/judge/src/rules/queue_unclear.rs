@@ -1,16 +1,24 @@
 //! A step that was to show whether a queue grows, and does not.
 
 use crate::queue::SECONDS_MIN;
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::queue::{QueueCourse, QueueResult};
 
 pub(super) const RULE: Rule = Rule {
-    id: "queue-unclear",
-    summary: "Whether the producers' queue grows cannot be told.",
-    page: include_str!("../../../../docs/findings/queue-unclear.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "queue-unclear",
+        summary: "Whether the producers' queue grows cannot be told.",
+        page: include_str!("../../../../docs/findings/queue-unclear.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Confirmed,
+        because: "the seconds do not decide it, which their test says",
+        stage: Some(PathStage::ClientQueue),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -40,7 +48,7 @@ fn finding(queue: &QueueResult) -> Option<Finding> {
         queue.growth_of_blocks_per_s.iter().map(|growth| crate::figure::digits(*growth)).collect();
     let seen = if growths.is_empty() { "none".to_owned() } else { growths.join(", ") };
     Some(
-        about_step(RULE.id, RULE.severity, &queue.step, claim)
+        about_step(RULE.row.id, RULE.row.severity, &queue.step, claim)
             .seen("growth of each block, messages per second", seen)
             .advise(advice),
     )
@@ -64,17 +72,17 @@ mod tests {
 
     #[test]
     fn blocks_of_too_few_seconds_are_told_and_a_step_of_another_purpose_is_not_asked() {
-        assert_found(RULE.id, Severity::Suspect, |document| {
+        assert_found(RULE.row.id, Severity::Suspect, |document| {
             let load = &mut document.plan.steps[0].load;
             (load.purpose, load.length) = (Purpose::Queue, Length::Duration(Nanos::from_secs(15)));
         });
         let mut short = healthy();
         short.plan.steps[0].load.purpose = Purpose::Queue;
         short.plan.steps[0].load.length = Length::Duration(Nanos::from_secs(15));
-        let claim = &found(&short, RULE.id)[0].claim;
+        let claim = &found(&short, RULE.row.id)[0].claim;
         assert!(claim.contains("seconds were measured in the longest block, a slope needs 6"), "{claim}");
         let mut document = healthy();
         document.plan.steps[0].load.length = Length::Duration(Nanos::from_secs(15));
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 }

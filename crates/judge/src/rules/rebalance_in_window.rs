@@ -1,14 +1,22 @@
 //! Consumer group rebalances inside the measured part.
 
 use crate::figure::count;
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "rebalance-in-window",
-    summary: "The consumer group was rebalanced while messages were measured.",
-    page: include_str!("../../../../docs/findings/rebalance-in-window.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "rebalance-in-window",
+        summary: "The consumer group was rebalanced while messages were measured.",
+        page: include_str!("../../../../docs/findings/rebalance-in-window.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Confirmed,
+        because: "the clients report each rebalance",
+        stage: Some(PathStage::Fetch),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -20,7 +28,7 @@ fn check(case: &Case) -> Vec<Finding> {
             "{} of the consumer group fell into the measured part: messages waited for the new assignment",
             count(rebalances, "rebalance")
         );
-        about_step(RULE.id, Severity::Suspect, name, claim)
+        about_step(RULE.row.id, Severity::Suspect, name, claim)
             .seen_against("consumer_statistics.rebalances", rebalances.to_string(), "0")
             .advise("Use a consumer group of its own, and look for consumers that miss max.poll.interval.ms.")
             .advise("Read the median rather than the tail, or run again.")
@@ -35,7 +43,7 @@ mod tests {
 
     #[test]
     fn a_rebalance_while_measuring_is_found() {
-        assert_found(RULE.id, Severity::Suspect, |document| {
+        assert_found(RULE.row.id, Severity::Suspect, |document| {
             document.steps[0].consumer_statistics.rebalances = 1;
         });
     }

@@ -1,14 +1,22 @@
 //! Connections lost or made anew, timeouts and retries inside the measured part.
 
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "reconnect-in-window",
-    summary: "Connections were lost or made, or requests repeated, while messages were measured.",
-    page: include_str!("../../../../docs/findings/reconnect-in-window.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "reconnect-in-window",
+        summary: "Connections were lost or made, or requests repeated, while messages were measured.",
+        page: include_str!("../../../../docs/findings/reconnect-in-window.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Confirmed,
+        because: "the clients count connections and repeated requests",
+        stage: Some(PathStage::Network),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -19,7 +27,7 @@ fn check(case: &Case) -> Vec<Finding> {
 
 fn disturbance(setup: &Setup) -> Option<Finding> {
     let mut finding = about_step(
-        RULE.id,
+        RULE.row.id,
         Severity::Suspect,
         setup.name(),
         "The connections were not undisturbed: some messages waited for a new connection or were sent again",
@@ -50,16 +58,16 @@ mod tests {
 
     #[test]
     fn connections_requests_and_sends_that_failed_once_are_found() {
-        assert_found(RULE.id, Severity::Suspect, |document| {
+        assert_found(RULE.row.id, Severity::Suspect, |document| {
             document.steps[0].producer_statistics.reconnects = 1
         });
-        assert_found(RULE.id, Severity::Suspect, |document| {
+        assert_found(RULE.row.id, Severity::Suspect, |document| {
             document.steps[0].consumer_statistics.disconnects = 1
         });
-        assert_found(RULE.id, Severity::Suspect, |document| {
+        assert_found(RULE.row.id, Severity::Suspect, |document| {
             document.steps[0].producer_statistics.timeouts = 1
         });
-        assert_found(RULE.id, Severity::Suspect, |document| {
+        assert_found(RULE.row.id, Severity::Suspect, |document| {
             document.steps[0].producer_statistics.retries = 1
         });
     }

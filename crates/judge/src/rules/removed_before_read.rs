@@ -1,15 +1,28 @@
 //! Records that the logs no longer had when consumers came to them: retention, deletion on request, compaction.
 
 use crate::figure::{count, percent};
+use crate::registry::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "removed-before-read",
-    summary: "Retention, deletion or compaction took records out of the logs before consumers were given them.",
-    page: include_str!("../../../../docs/findings/removed-before-read.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "removed-before-read",
+        summary: "Retention, deletion or compaction took records out of the logs before consumers were given them.",
+        page: include_str!("../../../../docs/findings/removed-before-read.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Confirmed,
+        because: "the first offsets of the partitions passed the consumers' positions",
+        stage: Some(PathStage::Log),
+        flip: Some(FlipRow {
+            change: "lengthen the retention beyond the run",
+            setting: Some(SettingRow { path: "topic.configs.retention.ms", value: "-1" }),
+            observe: "records removed before they were read",
+            expect: Expect::Gone,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -41,7 +54,7 @@ fn removed(setup: &Setup) -> Option<Finding> {
         count(removed, "message"),
         percent(share)
     );
-    let mut finding = about_step(RULE.id, severity, setup.name(), claim)
+    let mut finding = about_step(RULE.row.id, severity, setup.name(), claim)
         .seen_against("counts.removed", removed.to_string(), "0")
         .seen("counts.received", counts.received.to_string());
     for name in CONFIGS {
@@ -63,7 +76,7 @@ mod tests {
 
     #[test]
     fn what_was_removed_before_it_was_read_spoils_the_figures_where_it_is_much_and_is_not_called_lost() {
-        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Invalid, |document| {
             let step = &mut document.steps[0];
             step.counts.removed = Some(step.counts.acked / 10);
             step.counts.received -= step.counts.acked / 10;
@@ -75,11 +88,11 @@ mod tests {
 
     #[test]
     fn a_few_are_told_and_none_or_unknown_are_not() {
-        assert_found(RULE.id, Severity::Suspect, |document| document.steps[0].counts.removed = Some(1));
+        assert_found(RULE.row.id, Severity::Suspect, |document| document.steps[0].counts.removed = Some(1));
         let mut document = healthy();
         for removed in [None, Some(0)] {
             document.steps[0].counts.removed = removed;
-            assert_eq!(found(&document, RULE.id), []);
+            assert_eq!(found(&document, RULE.row.id), []);
         }
     }
 }

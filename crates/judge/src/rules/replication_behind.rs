@@ -1,16 +1,29 @@
 //! Followers that have not copied what the leaders appended: acknowledged (acks=1, acks=0) and not to be read yet.
 
 use crate::figure::{count, percent, rate, sentence, time};
+use crate::registry::{Family, FlipRow, Row};
 use crate::replication::FollowerWait;
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "replication-behind",
-    summary: "Records in the leaders' logs wait long for followers to copy them: consumers cannot read them before.",
-    page: include_str!("../../../../docs/findings/replication-behind.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "replication-behind",
+        summary: "Records in the leaders' logs wait long for followers to copy them: consumers cannot read them before.",
+        page: include_str!("../../../../docs/findings/replication-behind.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Confirmed,
+        because: "leaders are asked for the followers' offsets all through a block",
+        stage: Some(PathStage::Replication),
+        flip: Some(FlipRow {
+            change: "take away what slows the follower that the finding names",
+            setting: None,
+            observe: "records in the leaders' logs that followers lack",
+            expect: Expect::Falls,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -56,7 +69,7 @@ fn late(setup: &Setup) -> Option<Finding> {
         "followers were late: a record waited {} or longer for them to copy it, and no consumer could read it before; nothing of that is lost",
         time(wait.longest_ns as f64)
     );
-    Some(seen_wait(about_step(RULE.id, Severity::Suspect, setup.name(), claim), wait))
+    Some(seen_wait(about_step(RULE.row.id, Severity::Suspect, setup.name(), claim), wait))
 }
 
 fn long_wait(setup: &Setup) -> Option<FollowerWait> {
@@ -93,7 +106,7 @@ fn behind(setup: &Setup) -> Option<Finding> {
             percent(share)
         );
     }
-    let mut finding = about_step(RULE.id, severity, setup.name(), claim).seen_against(
+    let mut finding = about_step(RULE.row.id, severity, setup.name(), claim).seen_against(
         "log end minus high watermark, at the end",
         count(waiting, "record"),
         "0",
@@ -135,7 +148,7 @@ mod tests {
 
     #[test]
     fn followers_that_were_late_and_caught_up_are_told_and_those_that_copy_within_a_second_are_not() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             document.steps[0].blocks[0].replication_lag = Some(lag(5_500_000_000));
         });
         assert!(finding.claim.contains("a record waited 5.50 s or longer"), "{}", finding.claim);
@@ -143,12 +156,12 @@ mod tests {
         assert!(mean.value.starts_with("500 ms"), "{mean:?}");
         let mut document = healthy();
         document.steps[0].blocks[0].replication_lag = Some(lag(900_000_000));
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 
     #[test]
     fn what_followers_have_not_copied_is_no_loss_and_spoils_end_to_end_figures_where_it_is_much() {
-        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Invalid, |document| {
             let step = &mut document.steps[0];
             step.accounting.unreplicated = Some(step.counts.acked / 4);
             step.accounting.unreplicated_growth = Some((step.counts.acked / 4).cast_signed());
@@ -179,7 +192,7 @@ mod tests {
     #[test]
     fn of_a_queue_with_acks_all_late_followers_are_the_cause_and_no_doubt() {
         let document = queues([false, true]);
-        let findings = found(&document, RULE.id);
+        let findings = found(&document, RULE.row.id);
         let [finding] = findings.as_slice() else { panic!("{findings:#?}") };
         assert_eq!((finding.severity, finding.step.as_deref()), (Severity::Note, Some(DEFAULT)));
         assert!(
@@ -194,27 +207,27 @@ mod tests {
     fn of_a_queue_with_acks_1_late_followers_stay_a_doubt_since_the_queue_leaves_them_out() {
         for late in [[true, false], [true, true]] {
             let document = queues(late);
-            let findings = found(&document, RULE.id);
+            let findings = found(&document, RULE.row.id);
             assert_eq!(findings[0].severity, Severity::Suspect, "{findings:#?}");
             assert_eq!(judge(&document).validity.verdict, ValidityVerdict::Suspect);
         }
         // It has no end-to-end figures that unread messages could spoil.
         let mut document = queues([true, false]);
         document.steps[0].counts.received /= 2;
-        let findings = found(&document, RULE.id);
+        let findings = found(&document, RULE.row.id);
         assert_eq!(findings[0].severity, Severity::Suspect);
         assert!(!findings[0].claim.contains("end-to-end"), "{}", findings[0].claim);
     }
 
     #[test]
     fn a_few_records_that_wait_are_told_and_none_or_unknown_are_not() {
-        assert_found(RULE.id, Severity::Suspect, |document| {
+        assert_found(RULE.row.id, Severity::Suspect, |document| {
             document.steps[0].accounting.unreplicated = Some(1)
         });
         let mut document = healthy();
         for unreplicated in [None, Some(0)] {
             document.steps[0].accounting.unreplicated = unreplicated;
-            assert_eq!(found(&document, RULE.id), []);
+            assert_eq!(found(&document, RULE.row.id), []);
         }
     }
 }

@@ -1,16 +1,24 @@
 //! Whether log directories that are held against each other lie on the same hardware.
 
 use crate::figure::{list, quoted};
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::facts::LogDirectory;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::plan::{ClusterPlan, LogDirLayout};
 
 pub(super) const RULE: Rule = Rule {
-    id: "same-device",
-    summary: "Log directories that are compared lie on the same hardware.",
-    page: include_str!("../../../../docs/findings/same-device.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "same-device",
+        summary: "Log directories that are compared lie on the same hardware.",
+        page: include_str!("../../../../docs/findings/same-device.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Confirmed,
+        because: "the directories were followed down to the hardware",
+        stage: Some(PathStage::Log),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -39,7 +47,7 @@ fn check(case: &Case) -> Vec<Finding> {
         let claim =
             format!("The log directories {names} lie on the same hardware ({devices}): {consequence}");
         findings.push(
-            about_run(RULE.id, Severity::Suspect, claim)
+            about_run(RULE.row.id, Severity::Suspect, claim)
                 .seen("hardware behind them", devices)
                 .advise("Mount each device, and name a directory on it; `findmnt --target DIRECTORY` shows what is there."),
         );
@@ -72,7 +80,7 @@ mod tests {
 
     #[test]
     fn two_names_for_one_disk_are_found_once_and_a_third_on_its_own_is_left_out() {
-        let finding = one(&on(&[("sata", "sda"), ("nvme", "nvme0n1"), ("pmem", "sda")]), RULE.id);
+        let finding = one(&on(&[("sata", "sda"), ("nvme", "nvme0n1"), ("pmem", "sda")]), RULE.row.id);
         assert_eq!(finding.severity, Severity::Suspect);
         assert!(
             finding.claim.contains("\"sata\" and \"pmem\" lie on the same hardware (sda)"),
@@ -86,22 +94,22 @@ mod tests {
         let mut document = on(&[("one", "sda"), ("two", "sda")]);
         let ClusterPlan::Lab { log_dir_layout, .. } = &mut document.plan.cluster else { panic!() };
         *log_dir_layout = LogDirLayout::Together;
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
         let mut own = document.plan.cluster.clone();
         let ClusterPlan::Lab { log_dirs, .. } = &mut own else { panic!() };
         log_dirs.push(LogDirPlan { name: "one".into(), path: "/one".into() });
         document.plan.steps[1].cluster = Some(own);
-        let finding = one(&document, RULE.id);
+        let finding = one(&document, RULE.row.id);
         assert!(finding.claim.ends_with("more of them are not more devices."), "{}", finding.claim);
     }
 
     #[test]
     fn different_disks_and_memory_which_has_no_device_are_silent() {
-        assert_eq!(found(&on(&[("sata", "sda"), ("nvme", "nvme0n1")]), RULE.id), []);
+        assert_eq!(found(&on(&[("sata", "sda"), ("nvme", "nvme0n1")]), RULE.row.id), []);
         let mut memory = on(&[("one", "x"), ("two", "x")]);
         for directory in &mut memory.environment.log_directories {
             directory.storage.layers.truncate(1);
         }
-        assert_eq!(found(&memory, RULE.id), []);
+        assert_eq!(found(&memory, RULE.row.id), []);
     }
 }

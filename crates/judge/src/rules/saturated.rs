@@ -2,19 +2,32 @@
 
 use super::{broker_unreachable, noisy_host};
 use crate::figure::{percent, percents, rates, time};
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::{Setup, by_block};
 use plumb_model::document::BlockResult;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::observation::SecondRow;
 use plumb_stats::median::median;
 use plumb_stats::trend::trend;
 
 pub(super) const RULE: Rule = Rule {
-    id: "saturated",
-    summary: "The path could not keep up with the load: latency then measures the length of the run.",
-    page: include_str!("../../../../docs/findings/saturated.md"),
-    severity: Severity::Invalid,
+    row: Row {
+        id: "saturated",
+        summary: "The path could not keep up with the load: latency then measures the length of the run.",
+        page: include_str!("../../../../docs/findings/saturated.md"),
+        family: Family::Run,
+        severity: Severity::Invalid,
+        confidence: Confidence::Supported,
+        because: "the rate fell short or a backlog grew, by a test on the seconds; which part of the path is too slow is not told",
+        stage: Some(PathStage::Broker),
+        flip: Some(FlipRow {
+            change: "ask for half of the rate that was reached",
+            setting: None,
+            observe: "the growth of the backlog",
+            expect: Expect::Gone,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -75,7 +88,7 @@ fn saturation(setup: &Setup) -> Option<Finding> {
             setup.block_words(longest.block)
         ),
     };
-    let mut finding = about_step(RULE.id, Severity::Invalid, setup.name(), claim);
+    let mut finding = about_step(RULE.row.id, Severity::Invalid, setup.name(), claim);
     if unreachable.is_none() && !waits.is_empty() {
         finding = finding
             .advise("Stop other work on this host first (see noisy-host): the path may be fast enough.");
@@ -304,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_rate_that_was_not_reached_is_found() {
-        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Invalid, |document| {
             reach(&mut document.steps[0], 99.0);
         });
         assert_eq!(finding.evidence[0].what, "achieved / asked");
@@ -322,7 +335,7 @@ mod tests {
         let step = &mut document.steps[0];
         step.achieved_per_s = Some(98.6);
         step.blocks[2].achieved_per_s = Some(93.0);
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 
     /// Three blocks at 100/s for 2 s: the second stood still, and the processors of the first were wanted by others.
@@ -347,7 +360,7 @@ mod tests {
 
     #[test]
     fn one_stall_of_three_blocks_is_no_path_that_cannot_keep_up() {
-        assert_eq!(found(&one_stall_of_three(), RULE.id), []);
+        assert_eq!(found(&one_stall_of_three(), RULE.row.id), []);
     }
 
     #[test]
@@ -355,7 +368,7 @@ mod tests {
         let mut document = one_stall_of_three();
         document.steps[0].blocks[2].achieved_per_s = Some(200.0 / 3.4);
         document.steps[0].achieved_per_s = Some(600.0 / (2.013 + 2.0 * 3.4));
-        let claim = &found(&document, RULE.id)[0].claim;
+        let claim = &found(&document, RULE.row.id)[0].claim;
         assert!(!claim.contains("processor"), "{claim}");
     }
 
@@ -372,7 +385,7 @@ mod tests {
         for row in &mut step.series {
             row.acknowledge.max_ns = Some(105_000_000 * u64::from(row.second + 1) / u64::from(seconds));
         }
-        assert_eq!(found(&document, RULE.id).len(), 1);
+        assert_eq!(found(&document, RULE.row.id).len(), 1);
     }
 
     #[test]
@@ -385,12 +398,12 @@ mod tests {
         step.series.retain(|row| row.second == 2);
         step.series.iter_mut().for_each(|row| row.acknowledge.p50_ns = Some(20_000_000));
         step.achieved_per_s = Some(100.0 / 1.1);
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 
     #[test]
     fn a_path_half_as_fast_as_asked_is_found_though_its_latency_grew() {
-        assert_found(RULE.id, Severity::Invalid, |document| {
+        assert_found(RULE.row.id, Severity::Invalid, |document| {
             let step = &mut document.steps[0];
             // 100 s of load served in 200 s: latency grows from 0 to 100 s.
             step.blocks.truncate(1);
@@ -417,8 +430,8 @@ mod tests {
 
     #[test]
     fn a_stall_at_the_end_of_a_single_block_is_no_shortfall_and_one_from_the_middle_on_is() {
-        assert_eq!(found(&ended_with(&[100, 60]), RULE.id), []);
-        assert_eq!(found(&ended_with(&[90; 10]), RULE.id).len(), 1);
+        assert_eq!(found(&ended_with(&[100, 60]), RULE.row.id), []);
+        assert_eq!(found(&ended_with(&[90; 10]), RULE.row.id).len(), 1);
     }
 
     #[test]
@@ -427,7 +440,7 @@ mod tests {
             let mut document = ended_with(&[98; 16]);
             let step = &mut document.steps[0];
             step.latency.acknowledge.mean_ns = Some(mean_ms * 1e6);
-            let finding = crate::healthy::one(&document, RULE.id);
+            let finding = crate::healthy::one(&document, RULE.row.id);
             assert_eq!(finding.evidence[0].value, "98/s of 100/s (98.0 %)", "{finding:#?}");
             assert_eq!(finding.evidence[0].expected.as_deref(), Some("at least 99.5 %"));
         }
@@ -435,7 +448,7 @@ mod tests {
 
     #[test]
     fn messages_of_unknown_outcome_are_not_served() {
-        assert_found(RULE.id, Severity::Invalid, |document| {
+        assert_found(RULE.row.id, Severity::Invalid, |document| {
             let step = &mut document.steps[0];
             (step.counts.acked, step.counts.unknown) = (1_000, 9_000);
             reach(step, 10.0);
@@ -444,7 +457,7 @@ mod tests {
 
     #[test]
     fn messages_whose_time_was_up_are_not_served() {
-        assert_found(RULE.id, Severity::Invalid, |document| {
+        assert_found(RULE.row.id, Severity::Invalid, |document| {
             let step = &mut document.steps[0];
             (step.counts.acked, step.counts.failed) = (1_000, 9_000);
             reach(step, 10.0);
@@ -463,9 +476,9 @@ mod tests {
         for row in document.steps[0].series.iter_mut().filter(|row| row.second > 2) {
             row.received = 0;
         }
-        assert_eq!(found(&document, RULE.id).len(), 1);
+        assert_eq!(found(&document, RULE.row.id).len(), 1);
         document.plan.steps[0].load.mode = plumb_model::plan::Mode::Backlog(plumb_model::units::Bytes(1));
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 
     #[test]
@@ -487,13 +500,13 @@ mod tests {
         };
         let warm_up = SecondRow { warm_up: true, acknowledge: slow, ..row };
         document.steps[0].series.insert(0, warm_up);
-        assert_eq!(found(&document, RULE.id).len(), 1);
+        assert_eq!(found(&document, RULE.row.id).len(), 1);
     }
 
     #[test]
     fn a_host_whose_threads_wait_is_said_first() {
         use plumb_model::facts::{HostDelta, Pressure};
-        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Invalid, |document| {
             reach(&mut document.steps[0], 90.0);
             let pressure = Pressure { cpu_some_ns: Some(9_900), ..Pressure::default() };
             document.steps[0].blocks[1].host =
@@ -513,9 +526,9 @@ mod tests {
         let mut document = healthy();
         document.plan.steps[0].load.schedule = plumb_model::plan::Schedule::Poisson;
         reach(&mut document.steps[0], 98.0);
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
         reach(&mut document.steps[0], 95.0);
-        assert_eq!(found(&document, RULE.id).len(), 1);
+        assert_eq!(found(&document, RULE.row.id).len(), 1);
     }
 
     #[test]
@@ -525,12 +538,12 @@ mod tests {
         step.counts.failed = 1_000;
         step.counts.acked = 9_000;
         step.achieved_per_s = Some(90.0);
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 
     #[test]
     fn acknowledgements_that_fall_behind_are_found() {
-        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Invalid, |document| {
             for row in document.steps[0].series.iter_mut().filter(|row| row.block == 3) {
                 row.acked = row.acked.saturating_sub(4);
             }
@@ -540,7 +553,7 @@ mod tests {
 
     #[test]
     fn a_consumer_that_falls_behind_is_found() {
-        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Invalid, |document| {
             for row in document.steps[0].series.iter_mut().filter(|row| row.block == 0) {
                 row.received = row.received.saturating_sub(3);
             }
@@ -550,7 +563,7 @@ mod tests {
 
     #[test]
     fn a_slip_that_grows_is_found() {
-        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Invalid, |document| {
             for row in &mut document.steps[0].series {
                 row.slip_max_ns = row.slip_max_ns.map(|slip| slip + u64::from(row.second) * 10_000_000);
             }
@@ -568,7 +581,7 @@ mod tests {
                 _ => {}
             }
         }
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 
     #[test]
@@ -577,7 +590,7 @@ mod tests {
         let step = &mut document.steps[0];
         step.counts.lost = 2_200;
         step.series.iter_mut().for_each(|row| row.received -= row.received / 5);
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 
     #[test]
@@ -585,7 +598,7 @@ mod tests {
         let mut document = healthy();
         document.plan.steps[0].load.consumers = 0;
         document.steps[0].series.iter_mut().for_each(|row| row.received = 0);
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 
     /// A block whose acknowledgements fall behind by three messages a second, and whose outcomes are these.
@@ -596,7 +609,7 @@ mod tests {
         for row in step.series.iter_mut().filter(|row| row.block == 3) {
             row.acked = row.acked.saturating_sub(3);
         }
-        !found(&document, RULE.id).is_empty()
+        !found(&document, RULE.row.id).is_empty()
     }
 
     #[test]
@@ -614,7 +627,7 @@ mod tests {
         let short = |rate| {
             let mut document = healthy();
             reach(&mut document.steps[0], rate);
-            found(&document, RULE.id).len()
+            found(&document, RULE.row.id).len()
         };
         assert_eq!([short(99.5), short(99.49)], [0, 1]);
     }
@@ -629,7 +642,7 @@ mod tests {
             for block in &mut step.blocks[..slow] {
                 block.achieved_per_s = Some(90.0);
             }
-            found(&document, RULE.id).len()
+            found(&document, RULE.row.id).len()
         };
         assert_eq!([short(1), short(2), short(3)], [0, 1, 1]);
     }
@@ -649,9 +662,9 @@ mod tests {
     fn sends_that_waited_for_a_queue_are_told_with_what_was_found_and_alone_are_nothing() {
         let mut document = healthy();
         document.steps[0].instrument.queue_full_waits = 7;
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
         reach(&mut document.steps[0], 90.0);
-        let finding = crate::healthy::one(&document, RULE.id);
+        let finding = crate::healthy::one(&document, RULE.row.id);
         let told = finding.evidence.last().unwrap();
         assert_eq!((told.what.as_str(), told.value.as_str()), ("sends that waited for a full queue", "7"));
     }

@@ -1,16 +1,24 @@
 //! Coordinated omission: how much of the tail the service time would have hidden.
 
 use crate::figure::{digits, time};
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::observation::Distribution;
 
 pub(super) const RULE: Rule = Rule {
-    id: "schedule-wait",
-    summary: "Service time hides a wait that the latency from the intended time shows.",
-    page: include_str!("../../../../docs/findings/schedule-wait.md"),
-    severity: Severity::Note,
+    row: Row {
+        id: "schedule-wait",
+        summary: "Service time hides a wait that the latency from the intended time shows.",
+        page: include_str!("../../../../docs/findings/schedule-wait.md"),
+        family: Family::Run,
+        severity: Severity::Note,
+        confidence: Confidence::Confirmed,
+        because: "both times are measured for each message",
+        stage: Some(PathStage::Instrument),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -29,7 +37,7 @@ fn hidden_wait(setup: &Setup) -> Option<Finding> {
         ("acknowledge", &latency.acknowledge, &latency.acknowledge_service),
     ];
     let mut finding = about_step(
-        RULE.id,
+        RULE.row.id,
         Severity::Note,
         setup.name(),
         "Sends had to wait: an application that keeps the schedule sees the latency, the service time alone hides the wait",
@@ -57,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_tail_that_the_service_time_hides_is_noted() {
-        let finding = assert_found(RULE.id, Severity::Note, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Note, |document| {
             document.steps[0].latency.end_to_end.p99_ns = Some(495_000_000);
         });
         assert_eq!(finding.evidence[0].value, "495 ms");

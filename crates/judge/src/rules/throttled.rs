@@ -1,15 +1,28 @@
 //! Answers in which the broker says that it held the client back.
 
 use crate::figure::time;
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "throttled",
-    summary: "The broker held clients back by a quota.",
-    page: include_str!("../../../../docs/findings/throttled.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "throttled",
+        summary: "The broker held clients back by a quota.",
+        page: include_str!("../../../../docs/findings/throttled.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Confirmed,
+        because: "the brokers tell the throttle time in their answers",
+        stage: Some(PathStage::Broker),
+        flip: Some(FlipRow {
+            change: "lift the client's quota",
+            setting: None,
+            observe: "throttle time",
+            expect: Expect::Gone,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -20,7 +33,7 @@ fn check(case: &Case) -> Vec<Finding> {
 
 fn throttling(setup: &Setup) -> Option<Finding> {
     let mut finding = about_step(
-        RULE.id,
+        RULE.row.id,
         Severity::Suspect,
         setup.name(),
         "A quota held the client back: the figures are those of the quota, not of the path",
@@ -51,11 +64,11 @@ mod tests {
 
     #[test]
     fn a_throttle_time_in_any_answer_is_found() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             document.steps[0].producer_statistics.throttle_max_ns = Some(30_000_000);
         });
         assert_eq!(finding.evidence[1].value, "30.0 ms");
-        assert_found(RULE.id, Severity::Suspect, |document| {
+        assert_found(RULE.row.id, Severity::Suspect, |document| {
             document.steps[0].consumer_statistics.throttled_responses = 2;
         });
     }

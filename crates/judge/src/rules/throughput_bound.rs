@@ -1,18 +1,31 @@
 //! What was at its limit while messages went as fast as possible.
 
 use crate::figure::{digits, list, megabytes_per_s, percent};
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::RunDocument;
 use plumb_model::facts::{DiskDelta, HostDelta};
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, Severity};
 use plumb_model::plan::ClusterPlan;
 
 pub(super) const RULE: Rule = Rule {
-    id: "throughput-bound",
-    summary: "A resource was at its limit while messages went as fast as possible.",
-    page: include_str!("../../../../docs/findings/throughput-bound.md"),
-    severity: Severity::Note,
+    row: Row {
+        id: "throughput-bound",
+        summary: "A resource was at its limit while messages went as fast as possible.",
+        page: include_str!("../../../../docs/findings/throughput-bound.md"),
+        family: Family::Run,
+        severity: Severity::Note,
+        confidence: Confidence::Supported,
+        because: "a resource was measured at its limit; that more of it raises the rate is not tried",
+        stage: None,
+        flip: Some(FlipRow {
+            change: "give more of the resource that the finding names",
+            setting: None,
+            observe: "throughput.produced_per_s",
+            expect: Expect::Rises,
+        }),
+    },
     about: About::System,
     check,
 };
@@ -45,7 +58,7 @@ fn finding(setup: &Setup, document: &RunDocument) -> Option<Finding> {
     }
     let names: Vec<String> = full.iter().map(|limit| limit.name.clone()).collect();
     let claim = format!("The rate is bounded by {}", list(&names));
-    let mut finding = about_step(RULE.id, Severity::Note, setup.name(), claim);
+    let mut finding = about_step(RULE.row.id, Severity::Note, setup.name(), claim);
     for Limit { evidence: (what, value), .. } in &limits {
         finding =
             finding.seen_against(what.as_str(), value.as_str(), format!("below {}", percent(SHARE_MIN)));

@@ -1,18 +1,26 @@
 //! Comparisons, and rates, that rest on too few rounds to be told from noise.
 
 use crate::comparison::is_of_means;
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use crate::setup::Setup;
 use plumb_model::finding::ComparisonVerdict;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_stats::interval::BLOCKS_MIN;
 use plumb_stats::paired::PAIRS_MIN;
 
 pub(super) const RULE: Rule = Rule {
-    id: "too-few-blocks",
-    summary: "Setups share too few rounds for a comparison, or a rate has too few for an interval.",
-    page: include_str!("../../../../docs/findings/too-few-blocks.md"),
-    severity: Severity::Note,
+    row: Row {
+        id: "too-few-blocks",
+        summary: "Setups share too few rounds for a comparison, or a rate has too few for an interval.",
+        page: include_str!("../../../../docs/findings/too-few-blocks.md"),
+        family: Family::Run,
+        severity: Severity::Note,
+        confidence: Confidence::Confirmed,
+        because: "the blocks are counted",
+        stage: Some(PathStage::Comparison),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -32,7 +40,7 @@ fn rates(case: &Case) -> Option<Finding> {
         several => format!("{several} rates have no interval: they rest on too few blocks"),
     };
     Some(
-        about_run(RULE.id, Severity::Note, claim)
+        about_run(RULE.row.id, Severity::Note, claim)
             .seen_against("whole blocks", fewest.to_string(), format!("at least {BLOCKS_MIN}"))
             .advise("Run with more blocks: how much they differ is how much a figure can be trusted."),
     )
@@ -51,7 +59,7 @@ fn comparisons(case: &Case) -> Option<Finding> {
         }
     );
     Some(
-        about_run(RULE.id, Severity::Note, claim)
+        about_run(RULE.row.id, Severity::Note, claim)
             .seen_against("blocks in common", fewest.to_string(), format!("at least {PAIRS_MIN}"))
             .advise(
                 "Run with more blocks: each setup is then measured several times, in turn with the others.",
@@ -66,7 +74,8 @@ mod tests {
 
     #[test]
     fn two_rounds_are_too_few_to_tell_setups_apart() {
-        let finding = assert_found(RULE.id, Severity::Note, |document| document.steps[0].blocks.truncate(2));
+        let finding =
+            assert_found(RULE.row.id, Severity::Note, |document| document.steps[0].blocks.truncate(2));
         assert_eq!(finding.claim, "1 pair of setups cannot be told from noise: they share too few rounds.");
         assert_eq!(finding.evidence[0].value, "2");
     }

@@ -1,16 +1,24 @@
 //! Headline quantiles that the number of messages does not allow.
 
 use crate::figure::list;
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_stats::distribution::samples_needed;
 
 pub(super) const RULE: Rule = Rule {
-    id: "too-few-samples",
-    summary: "A headline quantile is absent because too few messages stand behind it.",
-    page: include_str!("../../../../docs/findings/too-few-samples.md"),
-    severity: Severity::Invalid,
+    row: Row {
+        id: "too-few-samples",
+        summary: "A headline quantile is absent because too few messages stand behind it.",
+        page: include_str!("../../../../docs/findings/too-few-samples.md"),
+        family: Family::Run,
+        severity: Severity::Invalid,
+        confidence: Confidence::Confirmed,
+        because: "the samples are counted",
+        stage: Some(PathStage::Instrument),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -35,7 +43,7 @@ fn missing(setup: &Setup) -> Option<Finding> {
     let severity = if latency.p50_ns.is_none() { Severity::Invalid } else { Severity::Suspect };
     let claim = format!("Too few messages to tell {} of the {} latency", list(&names), setup.headline_name());
     Some(
-        about_step(RULE.id, severity, setup.name(), claim)
+        about_step(RULE.row.id, severity, setup.name(), claim)
             .seen_against(
                 format!("{} samples", setup.headline_name()),
                 latency.samples.to_string(),
@@ -52,7 +60,7 @@ mod tests {
 
     #[test]
     fn an_absent_p99_is_suspect_and_the_advice_says_how_many_are_needed() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             let latency = &mut document.steps[0].latency.end_to_end;
             (latency.samples, latency.p99_ns) = (999, None);
         });
@@ -62,7 +70,7 @@ mod tests {
 
     #[test]
     fn an_absent_median_is_invalid() {
-        assert_found(RULE.id, Severity::Invalid, |document| {
+        assert_found(RULE.row.id, Severity::Invalid, |document| {
             document.steps[0].latency.end_to_end = plumb_model::observation::Distribution::default();
         });
     }

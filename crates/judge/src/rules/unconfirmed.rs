@@ -1,14 +1,22 @@
 //! Writes that nobody confirms.
 
 use crate::figure::{list, quoted};
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "unconfirmed",
-    summary: "With acks=0 nothing confirms a write: acknowledge latency is the hand-over to the socket.",
-    page: include_str!("../../../../docs/findings/unconfirmed.md"),
-    severity: Severity::Note,
+    row: Row {
+        id: "unconfirmed",
+        summary: "With acks=0 nothing confirms a write: acknowledge latency is the hand-over to the socket.",
+        page: include_str!("../../../../docs/findings/unconfirmed.md"),
+        family: Family::Run,
+        severity: Severity::Note,
+        confidence: Confidence::Confirmed,
+        because: "acks is read back from the client",
+        stage: Some(PathStage::Replication),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -27,7 +35,7 @@ fn check(case: &Case) -> Vec<Finding> {
         if case.setups().all(|setup| setup.saturates()) { "the rate is" } else { "acknowledge latency is" }
     );
     vec![
-        about_run(RULE.id, Severity::Note, claim)
+        about_run(RULE.row.id, Severity::Note, claim)
             .seen("steps with acks=0", list(&steps))
             .advise("Read what was received; use acks=1 or acks=all to see a confirmed write."),
     ]
@@ -40,11 +48,11 @@ mod tests {
 
     #[test]
     fn acks_0_is_noted_whether_read_back_or_asked_for() {
-        let finding = assert_found(RULE.id, Severity::Note, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Note, |document| {
             document.steps[0].durability.acks = Some("0".to_owned());
         });
         assert!(finding.claim.starts_with("With acks=0 (1 of 2 setups)"), "{}", finding.claim);
-        assert_found(RULE.id, Severity::Note, |document| {
+        assert_found(RULE.row.id, Severity::Note, |document| {
             document.steps[0].durability.acks = None;
             document.plan.steps[0].producer.insert("acks".to_owned(), "0".to_owned());
         });

@@ -1,14 +1,22 @@
 //! Clusters of the user's that were reached without TLS.
 
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::plan::ClusterPlan;
 
 pub(super) const RULE: Rule = Rule {
-    id: "unencrypted",
-    summary: "The cluster was reached without TLS: figures of clients that use it are others.",
-    page: include_str!("../../../../docs/findings/unencrypted.md"),
-    severity: Severity::Note,
+    row: Row {
+        id: "unencrypted",
+        summary: "The cluster was reached without TLS: figures of clients that use it are others.",
+        page: include_str!("../../../../docs/findings/unencrypted.md"),
+        family: Family::Run,
+        severity: Severity::Note,
+        confidence: Confidence::Confirmed,
+        because: "the security protocol is that of the connections",
+        stage: Some(PathStage::Network),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -23,7 +31,7 @@ fn check(case: &Case) -> Vec<Finding> {
     }
     vec![
         about_run(
-            RULE.id,
+            RULE.row.id,
             Severity::Note,
             "Nothing between clients and brokers was encrypted: with TLS both take more CPU for each byte, and latencies are others",
         )
@@ -53,15 +61,15 @@ mod tests {
             (Some("plaintext"), "plaintext"),
             (Some("SASL_PLAINTEXT"), "SASL_PLAINTEXT"),
         ] {
-            assert_eq!(one(&reached_by(protocol), RULE.id).evidence[0].value, said);
+            assert_eq!(one(&reached_by(protocol), RULE.row.id).evidence[0].value, said);
         }
     }
 
     #[test]
     fn tls_is_not_said_and_neither_is_a_lab_that_has_what_the_plan_says() {
         for protocol in ["ssl", "SASL_SSL"] {
-            assert_eq!(found(&reached_by(Some(protocol)), RULE.id), []);
+            assert_eq!(found(&reached_by(Some(protocol)), RULE.row.id), []);
         }
-        assert_eq!(found(&healthy(), RULE.id), []);
+        assert_eq!(found(&healthy(), RULE.row.id), []);
     }
 }

@@ -1,15 +1,23 @@
 //! Comparisons between steps whose writes were not equally safe.
 
 use crate::figure::quoted;
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use std::collections::BTreeSet;
 
 pub(super) const RULE: Rule = Rule {
-    id: "unequal-durability",
-    summary: "Steps with different guarantees are held against each other.",
-    page: include_str!("../../../../docs/findings/unequal-durability.md"),
-    severity: Severity::Note,
+    row: Row {
+        id: "unequal-durability",
+        summary: "Steps with different guarantees are held against each other.",
+        page: include_str!("../../../../docs/findings/unequal-durability.md"),
+        family: Family::Run,
+        severity: Severity::Note,
+        confidence: Confidence::Confirmed,
+        because: "acks, replicas and flush settings are read back from both",
+        stage: Some(PathStage::Comparison),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -23,7 +31,7 @@ fn check(case: &Case) -> Vec<Finding> {
         return Vec::new();
     }
     let mut finding = about_run(
-        RULE.id,
+        RULE.row.id,
         Severity::Note,
         "Setups that are held against each other do not promise the same: the faster one may only be the less safe one",
     );
@@ -40,7 +48,7 @@ mod tests {
 
     #[test]
     fn a_comparison_of_acks_0_with_acks_1_is_noted() {
-        let finding = assert_found(RULE.id, Severity::Note, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Note, |document| {
             document.steps[0].durability.acks = Some("0".to_owned());
         });
         assert_eq!(finding.evidence[0].what, "\"low latency\" / \"default\"");

@@ -1,16 +1,24 @@
 //! Comparisons between steps whose records were not alike: keys, payload, headers, or how they lay on the partitions.
 
 use crate::figure::{digits, quoted};
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use crate::rules::uneven_partitions::told;
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "unequal-records",
-    summary: "Steps whose records differ in keys, content or spread are held against each other.",
-    page: include_str!("../../../../docs/findings/unequal-records.md"),
-    severity: Severity::Note,
+    row: Row {
+        id: "unequal-records",
+        summary: "Steps whose records differ in keys, content or spread are held against each other.",
+        page: include_str!("../../../../docs/findings/unequal-records.md"),
+        family: Family::Run,
+        severity: Severity::Note,
+        confidence: Confidence::Confirmed,
+        because: "keys, sizes and content are those of the plan",
+        stage: Some(PathStage::Comparison),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -39,7 +47,7 @@ fn check(case: &Case) -> Vec<Finding> {
         return Vec::new();
     }
     let claim = "Setups that are held against each other do not send the same records, so batches fill differently: the difference may be the records'";
-    let mut finding = about_run(RULE.id, Severity::Note, claim);
+    let mut finding = about_run(RULE.row.id, Severity::Note, claim);
     for (pair, differences) in evidence {
         finding = finding.seen(pair, differences);
     }
@@ -73,7 +81,7 @@ mod tests {
 
     #[test]
     fn keys_in_one_setup_alone_are_noted_with_what_they_do_to_batches() {
-        let finding = assert_found(RULE.id, Severity::Note, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Note, |document| {
             document.plan.steps[0].load.keys = Keys::RoundRobin { count: 100 };
             document.steps[0].producer_statistics.batch_messages_mean = Some(2.0);
         });
@@ -84,7 +92,7 @@ mod tests {
 
     #[test]
     fn equal_keys_that_lie_differently_are_noted() {
-        assert_found(RULE.id, Severity::Note, |document| {
+        assert_found(RULE.row.id, Severity::Note, |document| {
             document.steps[0].spread.partition_records = Some(vec![9_000, 1_000]);
             document.steps[1].spread.partition_records = Some(vec![5_000, 5_000]);
         });

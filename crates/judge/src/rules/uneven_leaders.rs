@@ -1,16 +1,29 @@
 //! Brokers led unequal numbers of the topic's partitions.
 
 use crate::figure::count;
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::plan::TopicPlan;
 
 pub(super) const RULE: Rule = Rule {
-    id: "uneven-leaders",
-    summary: "One broker led more of the topic's partitions than its share.",
-    page: include_str!("../../../../docs/findings/uneven-leaders.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "uneven-leaders",
+        summary: "One broker led more of the topic's partitions than its share.",
+        page: include_str!("../../../../docs/findings/uneven-leaders.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Confirmed,
+        because: "the leaders are read from the cluster's metadata",
+        stage: Some(PathStage::Broker),
+        flip: Some(FlipRow {
+            change: "elect the preferred leaders",
+            setting: None,
+            observe: "the share of the partitions that one broker leads",
+            expect: Expect::Falls,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -45,7 +58,7 @@ fn finding(setup: &Setup, case: &Case) -> Option<Finding> {
     } else {
         return None;
     };
-    let mut finding = about_step(RULE.id, severity, setup.name(), claim).seen_against(
+    let mut finding = about_step(RULE.row.id, severity, setup.name(), claim).seen_against(
         "most partitions led by one broker",
         led_most.to_string(),
         share.to_string(),
@@ -78,7 +91,7 @@ mod tests {
 
     #[test]
     fn one_broker_that_leads_four_of_six_partitions_is_suspect() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| lead(document, 6, 4));
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| lead(document, 6, 4));
         assert_eq!(finding.evidence[0].expected.as_deref(), Some("2"));
     }
 
@@ -86,22 +99,22 @@ mod tests {
     fn an_even_share_and_a_rate_on_one_partition_are_not_said() {
         let mut document = healthy();
         lead(&mut document, 6, 2);
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
         lead(&mut document, 1, 1);
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 
     #[test]
     fn four_partitions_on_three_brokers_are_noted_where_the_rate_counts() {
         let mut document = saturating(Mode::Produce);
         lead(&mut document, 4, 2);
-        assert_eq!(one(&document, RULE.id).severity, Severity::Note);
+        assert_eq!(one(&document, RULE.row.id).severity, Severity::Note);
         document.plan.steps[0].topic = TopicPlan::Own {
             partitions: 4,
             replication: 1,
             configs: Default::default(),
             log_dir: Some("nvme".to_owned()),
         };
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 }

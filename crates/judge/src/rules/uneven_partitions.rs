@@ -1,16 +1,29 @@
 //! Partitions of one topic got unequal shares of its records.
 
 use crate::figure::{digits, percent};
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::plan::{Driver, Keys};
 
 pub(super) const RULE: Rule = Rule {
-    id: "uneven-partitions",
-    summary: "Some partitions got far more records than others.",
-    page: include_str!("../../../../docs/findings/uneven-partitions.md"),
-    severity: Severity::Suspect,
+    row: Row {
+        id: "uneven-partitions",
+        summary: "Some partitions got far more records than others.",
+        page: include_str!("../../../../docs/findings/uneven-partitions.md"),
+        family: Family::Run,
+        severity: Severity::Suspect,
+        confidence: Confidence::Confirmed,
+        because: "the records of each partition are counted",
+        stage: Some(PathStage::Broker),
+        flip: Some(FlipRow {
+            change: "send without keys, or with keys that spread",
+            setting: None,
+            observe: "the largest share of a partition",
+            expect: Expect::Falls,
+        }),
+    },
     about: About::Run,
     check,
 };
@@ -49,7 +62,7 @@ fn finding(setup: &Setup) -> Option<Finding> {
     };
     let (least, fullest) = (records.iter().min()?, records.iter().max()?);
     Some(
-        about_step(RULE.id, severity, setup.name(), claim)
+        about_step(RULE.row.id, severity, setup.name(), claim)
             .seen_against("fullest partition to the mean", digits(ratio), format!("at most {}", digits(most)))
             .seen("records of the fullest and the emptiest", format!("{fullest} and {least}"))
             .seen("partitions that got nothing", format!("{empty} of {}", records.len()))
@@ -97,7 +110,7 @@ mod tests {
 
     #[test]
     fn records_without_keys_on_two_of_four_partitions_are_suspect() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             document.steps[0].spread.partition_records = Some(vec![5_000, 5_000, 0, 1]);
         });
         assert_eq!(finding.evidence[2].value, "2 of 4");
@@ -105,7 +118,7 @@ mod tests {
 
     #[test]
     fn what_the_keys_of_the_load_do_is_a_note() {
-        assert_found(RULE.id, Severity::Note, |document| {
+        assert_found(RULE.row.id, Severity::Note, |document| {
             document.plan.steps[0].load.keys = Keys::Zipf { count: 100, exponent: 1.1 };
             document.steps[0].spread.partition_records = Some(vec![7_000, 1_000, 1_000, 1_000]);
         });
@@ -115,12 +128,12 @@ mod tests {
     fn what_chance_does_is_not_said() {
         let mut document = healthy();
         document.steps[0].spread.partition_records = Some(vec![2_560, 2_440, 2_520, 2_480]);
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
         // Few batches lie less evenly than as many records would.
         document.steps[0].producer_statistics.batch_messages_mean = Some(500.0);
         document.steps[0].spread.partition_records = Some(vec![3_500, 2_500, 2_000, 2_000]);
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
         document.steps[0].spread.partition_records = Some(vec![10_000]);
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
     }
 }

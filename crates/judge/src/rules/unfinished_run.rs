@@ -1,15 +1,23 @@
 //! Runs that were stopped, failed or killed, and runs that measured nothing.
 
 use crate::figure::{count, list, quoted};
+use crate::registry::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::document::{RunState, StepResult};
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
-    id: "unfinished-run",
-    summary: "The run did not do all that it had planned.",
-    page: include_str!("../../../../docs/findings/unfinished-run.md"),
-    severity: Severity::Invalid,
+    row: Row {
+        id: "unfinished-run",
+        summary: "The run did not do all that it had planned.",
+        page: include_str!("../../../../docs/findings/unfinished-run.md"),
+        family: Family::Run,
+        severity: Severity::Invalid,
+        confidence: Confidence::Confirmed,
+        because: "the document says how the run ended and what is missing",
+        stage: Some(PathStage::Instrument),
+        flip: None,
+    },
     about: About::Run,
     check,
 };
@@ -43,7 +51,7 @@ fn check(case: &Case) -> Vec<Finding> {
     let planned_blocks = document.plan.steps.len() as u64 * u64::from(document.plan.blocks);
     let planned = count(document.plan.steps.len() as u64, "step");
     vec![
-        about_run(RULE.id, severity, claim)
+        about_run(RULE.row.id, severity, claim)
             .seen_against(
                 "steps with measured messages",
                 measured.to_string(),
@@ -86,13 +94,13 @@ mod tests {
     #[test]
     fn a_run_that_was_killed_or_stopped_is_suspect() {
         for state in [RunState::Running, RunState::Interrupted] {
-            assert_found(RULE.id, Severity::Suspect, |document| document.run.state = state);
+            assert_found(RULE.row.id, Severity::Suspect, |document| document.run.state = state);
         }
     }
 
     #[test]
     fn a_run_that_failed_is_invalid_and_says_why() {
-        let finding = assert_found(RULE.id, Severity::Invalid, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Invalid, |document| {
             document.run.state = RunState::Failed { error: "no broker answered".to_owned() };
         });
         assert!(finding.claim.contains("no broker answered"), "{}", finding.claim);
@@ -100,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_step_whose_every_message_was_refused_is_named() {
-        let finding = assert_found(RULE.id, Severity::Suspect, |document| {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             document.steps[1] = plumb_model::document::StepResult::default();
         });
         assert_eq!(finding.claim, "Nothing was measured in \"default\".");
@@ -115,18 +123,18 @@ mod tests {
             rate_low_per_s: None,
             rate_high_per_s: None,
             bounded_by: Some(SearchBound::NothingHolds),
-            trials: Vec::new(),
+            tries: Vec::new(),
         };
         document.steps[1] = StepResult { search: Some(search), ..StepResult::default() };
-        assert_eq!(found(&document, RULE.id), []);
+        assert_eq!(found(&document, RULE.row.id), []);
         if let Some(search) = &mut document.steps[1].search {
             search.bounded_by = None;
         }
-        assert_eq!(found(&document, RULE.id).len(), 1);
+        assert_eq!(found(&document, RULE.row.id).len(), 1);
     }
 
     #[test]
     fn a_complete_run_that_measured_nothing_is_invalid() {
-        assert_found(RULE.id, Severity::Invalid, |document| document.steps.clear());
+        assert_found(RULE.row.id, Severity::Invalid, |document| document.steps.clear());
     }
 }

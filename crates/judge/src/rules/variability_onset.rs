@@ -1,16 +1,29 @@
 //! Where a rate begins to vary more from block to block as clients are added.
 
 use crate::figure::{percent, quoted};
+use crate::registry::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use crate::sweep::clients_of;
-use plumb_model::finding::{Finding, Severity};
+use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::sweep::SweepResult;
 
 pub(super) const RULE: Rule = Rule {
-    id: "variability-onset",
-    summary: "From some number of clients on, the rate varies more from block to block.",
-    page: include_str!("../../../../docs/findings/variability-onset.md"),
-    severity: Severity::Note,
+    row: Row {
+        id: "variability-onset",
+        summary: "From some number of clients on, the rate varies more from block to block.",
+        page: include_str!("../../../../docs/findings/variability-onset.md"),
+        family: Family::Run,
+        severity: Severity::Note,
+        confidence: Confidence::Supported,
+        because: "the spread of blocks is estimated at single points",
+        stage: Some(PathStage::Broker),
+        flip: Some(FlipRow {
+            change: "measure points on both sides of the onset again",
+            setting: None,
+            observe: "the spread from block to block",
+            expect: Expect::Stays,
+        }),
+    },
     about: About::System,
     check,
 };
@@ -32,7 +45,7 @@ fn finding(line: &SweepResult) -> Option<Finding> {
         percent(onset.variation_before)
     );
     Some(
-        about_run(RULE.id, Severity::Note, claim)
+        about_run(RULE.row.id, Severity::Note, claim)
             .seen_against(
                 "coefficient of variation of blocks",
                 percent(onset.variation_after),

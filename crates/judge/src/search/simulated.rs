@@ -10,31 +10,31 @@ const BOUNDS: SearchBounds =
     SearchBounds { start_per_s: 1_000.0, least_per_s: 1.0, most_per_s: 1e7, confirming: 3, limit_ns: 20e6 };
 
 /// What a run shows: whether it held, and the latency where there is one, as a share of the limit.
-type Shown = (TrialVerdict, Option<f64>);
+type Shown = (TryOutcome, Option<f64>);
 
 /// A path: what a run at a rate shows.
 trait Path {
-    fn run(&mut self, rate_per_s: f64, purpose: TrialPurpose) -> Shown;
+    fn run(&mut self, rate_per_s: f64, purpose: TryPurpose) -> Shown;
 }
 
-impl<F: FnMut(f64, TrialPurpose) -> TrialVerdict> Path for F {
-    fn run(&mut self, rate_per_s: f64, purpose: TrialPurpose) -> Shown {
+impl<F: FnMut(f64, TryPurpose) -> TryOutcome> Path for F {
+    fn run(&mut self, rate_per_s: f64, purpose: TryPurpose) -> Shown {
         (self(rate_per_s, purpose), None)
     }
 }
 
-fn search(mut path: impl Path) -> (Found, Vec<SearchTrial>) {
-    let mut trials = Vec::new();
+fn search(mut path: impl Path) -> (Found, Vec<Try>) {
+    let mut tries = Vec::new();
     loop {
-        match next(&trials, &BOUNDS) {
-            Next::Done(found) => return (found, trials),
+        match next(&tries, &BOUNDS) {
+            Next::Done(found) => return (found, tries),
             Next::Try { rate_per_s, purpose } => {
                 assert!((BOUNDS.least_per_s..=BOUNDS.most_per_s * 1.000_001).contains(&rate_per_s));
-                let (verdict, latency) = path.run(rate_per_s, purpose);
-                trials.push(SearchTrial {
+                let (outcome, latency) = path.run(rate_per_s, purpose);
+                tries.push(Try {
                     rate_per_s,
                     purpose,
-                    verdict,
+                    outcome,
                     started_at: String::new(),
                     measured_s: 0.0,
                     achieved_per_s: None,
@@ -70,15 +70,15 @@ impl Queue {
 }
 
 impl Path for Queue {
-    fn run(&mut self, rate_per_s: f64, purpose: TrialPurpose) -> Shown {
-        let short = if purpose == TrialPurpose::Confirm { 1.0 } else { 2.0 };
+    fn run(&mut self, rate_per_s: f64, purpose: TryPurpose) -> Shown {
+        let short = if purpose == TryPurpose::Confirm { 1.0 } else { 2.0 };
         let stray = (self.stray * short * self.random.normal()).exp();
         let room = self.capacity_per_s - rate_per_s;
         if room <= 0.0 {
-            return (TrialVerdict::Fails, None);
+            return (TryOutcome::Fails, None);
         }
         let share = 100f64.ln() / room * stray / self.limit_s;
-        (if share <= 1.0 { TrialVerdict::Holds } else { TrialVerdict::Fails }, Some(share))
+        (if share <= 1.0 { TryOutcome::Holds } else { TryOutcome::Fails }, Some(share))
     }
 }
 
@@ -121,21 +121,21 @@ fn the_interval_holds_the_truth_of_a_noisy_queue_in_nearly_all_seeds() {
 fn without_noise_the_interval_is_one_step_wide() {
     let path = Queue::new(50_000.0, 0.02, 0.0, 1);
     let truth = path.truth();
-    let (found, trials) = search(path);
+    let (found, tries) = search(path);
     let (low, high) = (found.rate_low_per_s.unwrap(), found.rate_high_per_s.unwrap());
     assert!(low <= truth && truth <= high && high / low < 1.06, "{low}..{high} around {truth}");
-    let confirming = trials.iter().filter(|trial| trial.purpose == TrialPurpose::Confirm).count();
+    let confirming = tries.iter().filter(|tried| tried.purpose == TryPurpose::Confirm).count();
     assert!(confirming <= 9, "{confirming}");
-    assert!(trials.len() < 25, "{}", trials.len());
+    assert!(tries.len() < 25, "{}", tries.len());
 }
 
 #[test]
 fn the_two_rates_that_are_reported_are_run_in_turns() {
-    let (_, trials) = search(Queue::new(50_000.0, 0.02, 0.0, 1));
-    let rates: Vec<f64> = trials
+    let (_, tries) = search(Queue::new(50_000.0, 0.02, 0.0, 1));
+    let rates: Vec<f64> = tries
         .iter()
-        .filter(|trial| trial.purpose == TrialPurpose::Confirm)
-        .map(|trial| trial.rate_per_s)
+        .filter(|tried| tried.purpose == TryPurpose::Confirm)
+        .map(|tried| tried.rate_per_s)
         .collect();
     assert!(rates.windows(2).filter(|pair| pair[0] == pair[1]).count() <= 2, "{rates:?}");
 }
@@ -143,35 +143,35 @@ fn the_two_rates_that_are_reported_are_run_in_turns() {
 #[test]
 fn a_cliff_is_found_between_the_two_rates() {
     let (found, _) =
-        search(|rate: f64, _| if rate < 76_543.0 { TrialVerdict::Holds } else { TrialVerdict::Fails });
+        search(|rate: f64, _| if rate < 76_543.0 { TryOutcome::Holds } else { TryOutcome::Fails });
     let (low, high) = (found.rate_low_per_s.unwrap(), found.rate_high_per_s.unwrap());
     assert!(low < 76_543.0 && high >= 76_543.0 && high / low < 1.06, "{low}..{high}");
 }
 
 #[test]
 fn a_path_that_never_holds_is_said_to_hold_nothing() {
-    let (found, trials) = search(|_: f64, _| TrialVerdict::Fails);
+    let (found, tries) = search(|_: f64, _| TryOutcome::Fails);
     assert_eq!((found.rate_low_per_s, found.bounded_by), (None, SearchBound::NothingHolds));
     // That the least does not hold was seen at full length.
     assert_eq!(found.rate_high_per_s, Some(BOUNDS.least_per_s));
-    let full = trials
+    let full = tries
         .iter()
-        .filter(|trial| trial.purpose == TrialPurpose::Confirm && same(trial.rate_per_s, BOUNDS.least_per_s));
+        .filter(|tried| tried.purpose == TryPurpose::Confirm && same(tried.rate_per_s, BOUNDS.least_per_s));
     assert_eq!(full.count(), BOUNDS.confirming as usize);
-    assert!(trials.len() < 15);
+    assert!(tries.len() < 15);
 }
 
 #[test]
 fn what_has_too_few_samples_is_not_said_to_fail() {
-    let (found, _) = search(|_: f64, _| TrialVerdict::TooFew);
+    let (found, _) = search(|_: f64, _| TryOutcome::TooFew);
     assert_eq!((found.rate_low_per_s, found.rate_high_per_s), (None, None));
 }
 
 #[test]
 fn a_rate_that_only_looked_bad_on_the_way_is_no_upper_end() {
     let (found, _) = search(|_: f64, purpose| match purpose {
-        TrialPurpose::Confirm => TrialVerdict::Holds,
-        TrialPurpose::Climb | TrialPurpose::Narrow | TrialPurpose::Descend => TrialVerdict::Fails,
+        TryPurpose::Confirm => TryOutcome::Holds,
+        TryPurpose::Climb | TryPurpose::Narrow | TryPurpose::Descend => TryOutcome::Fails,
     });
     assert_eq!(found.rate_high_per_s, None);
     assert!(found.rate_low_per_s.is_some());
@@ -180,11 +180,7 @@ fn a_rate_that_only_looked_bad_on_the_way_is_no_upper_end() {
 #[test]
 fn a_path_that_holds_all_that_the_generator_sends_is_bounded_by_the_generator() {
     let (found, _) =
-        search(
-            |rate: f64, _| {
-                if rate < 900_000.0 { TrialVerdict::Holds } else { TrialVerdict::GeneratorBound }
-            },
-        );
+        search(|rate: f64, _| if rate < 900_000.0 { TryOutcome::Holds } else { TryOutcome::GeneratorBound });
     assert_eq!((found.rate_high_per_s, found.bounded_by), (None, SearchBound::Generator));
     assert!(found.rate_low_per_s.unwrap() > 800_000.0);
 }
@@ -193,11 +189,11 @@ fn a_path_that_holds_all_that_the_generator_sends_is_bounded_by_the_generator() 
 fn a_generator_that_was_hindered_once_is_not_the_bound_of_a_path_that_fails() {
     let mut runs = 0;
     let (found, _) = search(|rate: f64, purpose| {
-        runs += u32::from(purpose == TrialPurpose::Confirm);
+        runs += u32::from(purpose == TryPurpose::Confirm);
         match rate < 50_000.0 {
-            true => TrialVerdict::Holds,
-            false if purpose == TrialPurpose::Confirm && runs == 2 => TrialVerdict::GeneratorBound,
-            false => TrialVerdict::Fails,
+            true => TryOutcome::Holds,
+            false if purpose == TryPurpose::Confirm && runs == 2 => TryOutcome::GeneratorBound,
+            false => TryOutcome::Fails,
         }
     });
     assert_eq!(found.bounded_by, SearchBound::Path);
@@ -206,7 +202,7 @@ fn a_generator_that_was_hindered_once_is_not_the_bound_of_a_path_that_fails() {
 
 #[test]
 fn a_path_that_holds_the_highest_rate_there_is_says_so() {
-    let (found, _) = search(|_: f64, _| TrialVerdict::Holds);
+    let (found, _) = search(|_: f64, _| TryOutcome::Holds);
     assert_eq!(found.bounded_by, SearchBound::RateMost);
     assert!((found.rate_low_per_s.unwrap() / BOUNDS.most_per_s - 1.0).abs() < 1e-9);
 }
@@ -215,11 +211,11 @@ fn a_path_that_holds_the_highest_rate_there_is_says_so() {
 fn a_path_that_recovers_only_at_a_lower_rate_is_given_that_rate() {
     // Up to 50,000/s it holds; after a rate that was too high it holds only below 40,000/s, until it was seen to.
     let mut overloaded = false;
-    let (found, trials) = search(|rate: f64, _| {
+    let (found, tries) = search(|rate: f64, _| {
         overloaded = rate > if overloaded { 40_000.0 } else { 50_000.0 };
-        if overloaded { TrialVerdict::Fails } else { TrialVerdict::Holds }
+        if overloaded { TryOutcome::Fails } else { TryOutcome::Holds }
     });
-    assert!(trials.iter().any(|trial| trial.purpose == TrialPurpose::Descend));
+    assert!(tries.iter().any(|tried| tried.purpose == TryPurpose::Descend));
     let (low, high) = (found.rate_low_per_s.unwrap(), found.rate_high_per_s.unwrap());
     assert!(low <= 40_000.0 * 1.06 && high >= 40_000.0, "{low}..{high}");
 }
@@ -228,8 +224,8 @@ fn a_path_that_recovers_only_at_a_lower_rate_is_given_that_rate() {
 fn a_path_that_changes_its_mind_ends_all_the_same() {
     for seed in 0..SEEDS {
         let mut random = Random::new(seed);
-        let (_, trials) =
-            search(|_: f64, _| if random.unit() < 0.5 { TrialVerdict::Holds } else { TrialVerdict::Fails });
-        assert!(trials.len() <= TRIALS_MOST);
+        let (_, tries) =
+            search(|_: f64, _| if random.unit() < 0.5 { TryOutcome::Holds } else { TryOutcome::Fails });
+        assert!(tries.len() <= TRIES_MOST);
     }
 }

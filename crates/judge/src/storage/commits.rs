@@ -1,8 +1,10 @@
 //! What speaks against the figures of one way to commit.
 
+use super::rows::*;
 use super::{hardware, warning};
 use plumb_model::facts::{Device, DeviceClass, Layer, Medium, Storage, StorageRisk};
-use plumb_model::probe::storage::{CommitMethod, CommitResult, Placement, StorageWarning, WarningId};
+use plumb_model::finding::Finding;
+use plumb_model::probe::storage::{CommitMethod, CommitResult, Placement};
 
 /// Most rotations of a disk in a second: 15,000 a minute, the fastest that was sold. A commit to one place needs one.
 const ROTATIONS_PER_S: f64 = 250.0;
@@ -13,7 +15,7 @@ const PUBLISHED_MAX_PER_S: f64 = 46_000.0;
 const COMMITS_MIN: u64 = 20;
 
 /// Everything that is said of it; on bare metal a disk that says that it turns is believed.
-pub(super) fn warnings(storage: &Storage, commit: &CommitResult, bare_metal: bool) -> Vec<StorageWarning> {
+pub(super) fn warnings(storage: &Storage, commit: &CommitResult, bare_metal: bool) -> Vec<Finding> {
     if commit.rate_per_s.is_none() {
         return Vec::new();
     }
@@ -28,29 +30,29 @@ pub(super) fn warnings(storage: &Storage, commit: &CommitResult, bare_metal: boo
     risks(storage).into_iter().chain(found.into_iter().flatten()).collect()
 }
 
-fn by_design(commit: &CommitResult) -> Option<StorageWarning> {
+fn by_design(commit: &CommitResult) -> Option<Finding> {
     let text =
         "sync_file_range starts the write-out of the data alone: no metadata, no flush of the device's cache";
-    (!commit.case.method.promises_durability()).then(|| warning(WarningId::NotDurableByDesign, text))
+    (!commit.case.method.promises_durability()).then(|| warning(&NOT_DURABLE_BY_DESIGN, text))
 }
 
 /// What is known to lose synced data, whatever the way to sync.
-fn risks(storage: &Storage) -> Vec<StorageWarning> {
+fn risks(storage: &Storage) -> Vec<Finding> {
     let hardware = hardware(storage);
     let nothing_to_flush = !hardware.is_empty()
         && hardware.iter().all(|device| device.write_cache.as_deref() == Some("write through"));
     let id = |risk: &StorageRisk| match risk {
-        StorageRisk::Memory { .. } | StorageRisk::CacheInMemory { .. } => Some(WarningId::Memory),
+        StorageRisk::Memory { .. } | StorageRisk::CacheInMemory { .. } => Some(&MEMORY),
         // Without a volatile cache a flush has nothing to do.
-        StorageRisk::NoBarrier { .. } => (!nothing_to_flush).then_some(WarningId::NoBarrier),
-        StorageRisk::SyncIgnored { .. } => Some(WarningId::SyncIgnored),
-        StorageRisk::FlushSuppressed { .. } => Some(WarningId::FlushSuppressed),
+        StorageRisk::NoBarrier { .. } => (!nothing_to_flush).then_some(&NO_BARRIER),
+        StorageRisk::SyncIgnored { .. } => Some(&SYNC_IGNORED),
+        StorageRisk::FlushSuppressed { .. } => Some(&FLUSH_SUPPRESSED),
     };
     storage.risks().iter().filter_map(|risk| Some(warning(id(risk)?, risk.to_string()))).collect()
 }
 
 /// A chain that does not end at hardware or memory: a container's overlay, for one, lies on a directory that it does not see.
-fn unknowable(storage: &Storage) -> Option<StorageWarning> {
+fn unknowable(storage: &Storage) -> Option<Finding> {
     let text = storage.lowest().find_map(|layer| match layer {
         Layer::FileSystem(file_system) => match file_system.medium {
             Medium::Network => {
@@ -75,14 +77,14 @@ fn unknowable(storage: &Storage) -> Option<StorageWarning> {
         let missing = storage.missing.first()?;
         Some(format!("not all that keeps the data can be seen from here: {missing}"))
     });
-    Some(warning(WarningId::Unknowable, text?))
+    Some(warning(&UNKNOWABLE, text?))
 }
 
 fn below_unknown(name: &str) -> String {
     format!("what {name} lies on cannot be seen from here, nor what a sync does there")
 }
 
-fn no_flush_seen(storage: &Storage, commit: &CommitResult) -> Option<StorageWarning> {
+fn no_flush_seen(storage: &Storage, commit: &CommitResult) -> Option<Finding> {
     let hardware = hardware(storage);
     // Flushes of persistent memory, and of a disk that is reached on several paths, pass by the counter.
     let counted = |device: &&Device| has_volatile_cache(device) && device.request_queue;
@@ -96,13 +98,13 @@ fn no_flush_seen(storage: &Storage, commit: &CommitResult) -> Option<StorageWarn
             commit.latency.samples,
             names()
         );
-        warning(WarningId::NoFlushSeen, text)
+        warning(&NO_FLUSH_SEEN, text)
     })
 }
 
 /// A disk that turns and commits more often than it turns. For bare metal only: in a guest it is the hypervisor that says
 /// whether a disk turns, and its default is yes.
-fn too_fast(storage: &Storage, commit: &CommitResult) -> Option<StorageWarning> {
+fn too_fast(storage: &Storage, commit: &CommitResult) -> Option<Finding> {
     let rate = commit.rate_per_s?;
     if !commit.case.method.promises_durability() || storage.is_memory() || storage.is_dax() {
         return None;
@@ -117,12 +119,12 @@ fn too_fast(storage: &Storage, commit: &CommitResult) -> Option<StorageWarning> 
             "{rate:.0}/s from a device that says that it rotates, and no disk turns more than {ROTATIONS_PER_S:.0} times a \
              second: a cache answers for it. That is durable only where the cache outlives a loss of power (a battery)"
         );
-        warning(WarningId::TooFast, text)
+        warning(&TOO_FAST, text)
     })
 }
 
 /// Appending with fsync, which is what was published.
-fn faster_than_published(storage: &Storage, commit: &CommitResult) -> Option<StorageWarning> {
+fn faster_than_published(storage: &Storage, commit: &CommitResult) -> Option<Finding> {
     let rate = commit.rate_per_s?;
     let published = commit.case.method == CommitMethod::Fsync && commit.case.placement == Placement::Append;
     if !published || storage.is_memory() || storage.is_dax() {
@@ -134,7 +136,7 @@ fn faster_than_published(storage: &Storage, commit: &CommitResult) -> Option<Sto
             "{rate:.0}/s is more than twice what the fastest device of those below was published with: something may answer \
              before the medium has it. A disk whose cache outlives a loss of power may be as fast"
         );
-        warning(WarningId::FasterThanPublished, text)
+        warning(&FASTER_THAN_PUBLISHED, text)
     })
 }
 
@@ -144,12 +146,12 @@ fn at_once(commit: &CommitResult) -> f64 {
 
 /// With all data through the journal ext4 takes O_DIRECT and writes through the page cache (kernel documentation,
 /// filesystems/ext4).
-fn direct_is_buffered(storage: &Storage, commit: &CommitResult) -> Option<StorageWarning> {
+fn direct_is_buffered(storage: &Storage, commit: &CommitResult) -> Option<Finding> {
     let found = storage.file_system()?;
     let journals = found.options.iter().any(|option| option == "data=journal");
     (commit.case.method.is_direct() && journals).then(|| {
         warning(
-            WarningId::DirectIsBuffered,
+            &DIRECT_IS_BUFFERED,
             "with data=journal the file system takes O_DIRECT and goes through the page cache all the same: only the sync \
              makes it last",
         )

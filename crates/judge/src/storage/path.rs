@@ -1,9 +1,11 @@
 //! What speaks against the figures of a path as a whole: the file system before the device, and caches before it.
 
+use super::rows::{FILE_SYSTEM_LIMITS, PASSED_BY_DEVICE};
 use super::warning;
+use crate::rules::memory_absorbed;
+use plumb_model::finding::{Finding, Severity};
 use plumb_model::probe::storage::{
-    CommitMethod, CommitResult, PageCache, Placement, SequentialResult, StorageTarget, StorageWarning,
-    StreamDirection, WarningId,
+    CommitMethod, CommitResult, PageCache, Placement, SequentialResult, StorageTarget, StreamDirection,
 };
 use plumb_stats::paired::{Pair, paired_ratio};
 
@@ -16,14 +18,14 @@ const ABSORBED: f64 = 1.5;
 /// what was read ahead before (ours).
 const DEVICE_SHARE: f64 = 0.9;
 
-pub(super) fn warnings(target: &StorageTarget) -> Vec<StorageWarning> {
+pub(super) fn warnings(target: &StorageTarget) -> Vec<Finding> {
     let found = [file_system_limits(target), memory_absorbed(target), passed_by_device(target)];
     found.into_iter().flatten().collect()
 }
 
 /// Appending far slower than overwriting what is there, both with fsync: the difference is the file system's work
 /// (journal, block allocation).
-pub(super) fn file_system_limits(target: &StorageTarget) -> Option<StorageWarning> {
+pub(super) fn file_system_limits(target: &StorageTarget) -> Option<Finding> {
     // Memory is no device that a file system could be slower than.
     if target.storage.is_memory() {
         return None;
@@ -70,11 +72,11 @@ pub(super) fn file_system_limits(target: &StorageTarget) -> Option<StorageWarnin
         ratio.low,
         ratio.high
     );
-    Some(warning(WarningId::FileSystemLimits, text))
+    Some(warning(&FILE_SYSTEM_LIMITS, text))
 }
 
 /// What the page cache takes is no rate of a log that goes on.
-fn memory_absorbed(target: &StorageTarget) -> Option<StorageWarning> {
+fn memory_absorbed(target: &StorageTarget) -> Option<Finding> {
     let buffered = target.sequential.iter().find(|stream| stream.accepted_bytes_per_s.is_some())?;
     let (accepted, through) = (buffered.accepted_bytes_per_s?, buffered.bytes_per_s?);
     if accepted < through * ABSORBED || target.storage.is_memory() {
@@ -87,12 +89,13 @@ fn memory_absorbed(target: &StorageTarget) -> Option<StorageWarning> {
         accepted / 1e6,
         through / 1e6
     );
-    Some(warning(WarningId::MemoryAbsorbed, text))
+    // Of a probe it is no more than how to read one figure.
+    Some(memory_absorbed::RULE.row.finding(Severity::Note, format!("{text}.")))
 }
 
 /// The stream of which the device moved the smallest share, when that is too small: a cache below the page cache served it, or
 /// the file system packs what it writes.
-pub(super) fn passed_by_device(target: &StorageTarget) -> Option<StorageWarning> {
+pub(super) fn passed_by_device(target: &StorageTarget) -> Option<Finding> {
     let share = |stream: &SequentialResult| {
         let moved: u64 = stream.blocks.iter().map(|block| block.bytes).sum();
         let device_bytes = stream.device_bytes?;
@@ -118,5 +121,5 @@ pub(super) fn passed_by_device(target: &StorageTarget) -> Option<StorageWarning>
         moved as f64 / 1e6,
         device_bytes as f64 / 1e6
     );
-    Some(warning(WarningId::PassedByDevice, text))
+    Some(warning(&PASSED_BY_DEVICE, text))
 }

@@ -3,10 +3,12 @@
 use super::commits::warnings as commit_warnings;
 use super::durable;
 use super::path::{file_system_limits, passed_by_device};
+use super::rows::FASTER_THAN_PUBLISHED;
 use plumb_model::facts::{Device, DeviceClass, FileSystem, Layer, Medium, Storage, StorageLayer};
+use plumb_model::finding::Severity;
 use plumb_model::probe::storage::{
     CommitBlock, CommitCase, CommitLatency, CommitMethod, CommitResult, PageCache, Placement,
-    SequentialResult, StorageTarget, StreamBlock, StreamCase, StreamDirection, WarningId,
+    SequentialResult, StorageTarget, StreamBlock, StreamCase, StreamDirection,
 };
 
 fn storage(options: &[&str], device: Device) -> Storage {
@@ -48,7 +50,7 @@ fn commit(method: CommitMethod, placement: Placement, rates: &[f64]) -> CommitRe
         rate_interval: None,
         latency: CommitLatency { samples: rates.iter().sum::<f64>() as u64, ..CommitLatency::default() },
         durable: None,
-        warnings: Vec::new(),
+        findings: Vec::new(),
         unavailable: None,
         cpu_ns_per_commit: None,
         device_writes_per_commit: Some(3.0),
@@ -69,20 +71,24 @@ fn a_chain_that_ends_before_the_hardware_promises_nothing() {
         Layer::FileSystem(FileSystem { fs_type: "overlay".into(), medium, ..FileSystem::default() })
     };
     for medium in [Medium::FileSystem, Medium::Device, Medium::Network, Medium::Unknown] {
-        assert_eq!(ends_at(on(medium)), (vec![WarningId::Unknowable], None), "{medium:?}");
+        assert_eq!(ends_at(on(medium)), (said("unknowable"), None), "{medium:?}");
     }
     let file = Device { name: "loop0".into(), class: DeviceClass::Loop, ..Device::default() };
-    assert_eq!(judged(&storage(&[], file), commit()), (vec![WarningId::Unknowable], None));
+    assert_eq!(judged(&storage(&[], file), commit()), (said("unknowable"), None));
     assert_eq!(judged(&storage(&[], disk("write back", false)), commit()), (vec![], Some(true)));
 }
 
-fn ids(storage: &Storage, commit: &CommitResult) -> Vec<WarningId> {
-    commit_warnings(storage, commit, true).iter().map(|warning| warning.id).collect()
+fn said(id: &str) -> Vec<String> {
+    vec![id.to_owned()]
+}
+
+fn ids(storage: &Storage, commit: &CommitResult) -> Vec<String> {
+    commit_warnings(storage, commit, true).iter().map(|finding| finding.id.clone()).collect()
 }
 
 /// What is said of a commit, and whether it is durable.
-fn judged(storage: &Storage, mut commit: CommitResult) -> (Vec<WarningId>, Option<bool>) {
-    commit.warnings = commit_warnings(storage, &commit, true);
+fn judged(storage: &Storage, mut commit: CommitResult) -> (Vec<String>, Option<bool>) {
+    commit.findings = commit_warnings(storage, &commit, true);
     (ids(storage, &commit), durable(storage, &commit))
 }
 
@@ -100,7 +106,7 @@ fn a_plain_disk_at_a_plain_rate_is_durable_and_nothing_is_said() {
 fn a_volatile_cache_that_got_no_flush_is_not_durable() {
     let storage = storage(&["rw"], disk("write back", false));
     let silent = CommitResult { device_flushes_per_commit: Some(0.0), ..fsync(900.0) };
-    assert_eq!(judged(&storage, silent.clone()), (vec![WarningId::NoFlushSeen], Some(false)));
+    assert_eq!(judged(&storage, silent.clone()), (said("no-flush-seen"), Some(false)));
     let single =
         CommitResult { case: CommitCase { method: CommitMethod::DirectDsync, ..silent.case }, ..silent };
     assert_eq!(judged(&storage, single).1, Some(true), "a single write may carry its own mark");
@@ -116,16 +122,16 @@ fn without_a_volatile_cache_no_flush_is_needed_and_no_barrier_missed() {
 #[test]
 fn a_mount_without_barriers_over_a_volatile_cache_is_not_durable() {
     let storage = storage(&["rw", "nobarrier"], disk("write back", false));
-    assert_eq!(judged(&storage, fsync(900.0)), (vec![WarningId::NoBarrier], Some(false)));
+    assert_eq!(judged(&storage, fsync(900.0)), (said("no-barrier"), Some(false)));
 }
 
 #[test]
 fn a_turning_disk_commits_once_a_turn_and_what_is_faster_is_a_cache() {
     let turning = storage(&["rw"], disk("write back", true));
-    assert_eq!(judged(&turning, fsync(240.0)).0, []);
-    assert_eq!(judged(&turning, fsync(3_000.0)), (vec![WarningId::TooFast], None));
+    assert_eq!(judged(&turning, fsync(240.0)).0, [""; 0]);
+    assert_eq!(judged(&turning, fsync(3_000.0)), (said("too-fast"), None));
     let virtual_disk = Device { class: DeviceClass::Virtio, ..disk("write back", true) };
-    assert_eq!(judged(&storage(&["rw"], virtual_disk), fsync(3_000.0)).0, [], "virtio-blk cannot tell");
+    assert_eq!(judged(&storage(&["rw"], virtual_disk), fsync(3_000.0)).0, [""; 0], "virtio-blk cannot tell");
     assert_eq!(commit_warnings(&turning, &fsync(3_000.0), false), [], "in a guest the hypervisor says so");
 }
 
@@ -142,27 +148,27 @@ fn what_could_not_be_followed_leaves_it_open_whether_a_commit_lasts() {
     let plain = storage(&["rw"], disk("write back", false));
     let missing = vec!["loop0: its file was deleted, so its place is not known".to_owned()];
     let found = judged(&Storage { missing, ..plain }, fsync(900.0));
-    assert_eq!(found, (vec![WarningId::Unknowable], None));
+    assert_eq!(found, (said("unknowable"), None));
     let remote = Device { name: "rbd0".into(), class: DeviceClass::Network, ..disk("write back", false) };
-    assert_eq!(judged(&storage(&["rw"], remote), fsync(900.0)), (vec![WarningId::Unknowable], None));
+    assert_eq!(judged(&storage(&["rw"], remote), fsync(900.0)), (said("unknowable"), None));
 }
 
 #[test]
 fn sixteen_committers_may_be_sixteen_times_as_fast() {
     let storage = storage(&["rw"], disk("write back", false));
-    assert_eq!(judged(&storage, fsync(60_000.0)), (vec![WarningId::FasterThanPublished], None));
-    assert!(!WarningId::FasterThanPublished.contradicts_durability(), "good disks may be as fast");
+    assert_eq!(judged(&storage, fsync(60_000.0)), (said("faster-than-published"), None));
+    assert_eq!(FASTER_THAN_PUBLISHED.severity, Severity::Note, "good disks may be as fast");
     let overwritten = commit(CommitMethod::Fsync, Placement::Overwrite, &[60_000.0]);
-    assert_eq!(judged(&storage, overwritten).0, [], "only appending was published");
+    assert_eq!(judged(&storage, overwritten).0, [""; 0], "only appending was published");
     let many = CommitResult { case: CommitCase { committers: 16, ..fsync(1.0).case }, ..fsync(60_000.0) };
-    assert_eq!(judged(&storage, many).0, []);
+    assert_eq!(judged(&storage, many).0, [""; 0]);
 }
 
 #[test]
 fn direct_writes_under_a_full_journal_are_named_and_still_durable() {
     let storage = storage(&["rw", "data=journal"], disk("write back", false));
     let direct = commit(CommitMethod::Direct, Placement::Append, &[900.0]);
-    assert_eq!(judged(&storage, direct), (vec![WarningId::DirectIsBuffered], Some(true)));
+    assert_eq!(judged(&storage, direct), (said("direct-is-buffered"), Some(true)));
 }
 
 #[test]
@@ -170,7 +176,7 @@ fn what_another_host_keeps_cannot_be_called_durable_or_not() {
     let network = FileSystem { fs_type: "nfs4".into(), medium: Medium::Network, ..FileSystem::default() };
     let layer = StorageLayer { depth: 0, layer: Layer::FileSystem(network) };
     let storage = Storage { layers: vec![layer], ..Storage::default() };
-    assert_eq!(judged(&storage, fsync(900.0)), (vec![WarningId::Unknowable], None));
+    assert_eq!(judged(&storage, fsync(900.0)), (said("unknowable"), None));
 }
 
 fn target(appended: &[f64], overwritten: &[f64]) -> StorageTarget {
@@ -184,7 +190,7 @@ fn target(appended: &[f64], overwritten: &[f64]) -> StorageTarget {
             commit(CommitMethod::Fsync, Placement::Overwrite, overwritten),
         ],
         sequential: Vec::new(),
-        warnings: Vec::new(),
+        findings: Vec::new(),
     }
 }
 
@@ -192,9 +198,9 @@ fn target(appended: &[f64], overwritten: &[f64]) -> StorageTarget {
 #[test]
 fn appending_at_a_third_of_overwriting_is_the_file_systems_work() {
     let found = file_system_limits(&target(&[12.8, 12.7, 12.9], &[36.0, 36.4, 35.8])).unwrap();
-    assert_eq!(found.id, WarningId::FileSystemLimits);
-    assert!(found.text.contains("at least 3.0 writes and 2.0 flushes"), "{}", found.text);
-    assert!(found.text.contains("(x0.35, "), "{}", found.text);
+    assert_eq!(found.id, "file-system-limits");
+    assert!(found.claim.contains("at least 3.0 writes and 2.0 flushes"), "{}", found.claim);
+    assert!(found.claim.contains("(x0.35, "), "{}", found.claim);
 }
 
 #[test]
@@ -237,11 +243,11 @@ fn a_read_that_the_device_did_not_serve_is_not_the_devices_rate() {
         ..target(&[100.0], &[100.0])
     };
     let found = passed_by_device(&of(Some(8_000_000))).unwrap();
-    assert_eq!(found.id, WarningId::PassedByDevice);
+    assert_eq!(found.id, "passed-by-device");
     assert!(
-        found.text.contains("read 80 MB through the page cache, and the device read 8 MB"),
+        found.claim.contains("read 80 MB through the page cache, and the device read 8 MB"),
         "{}",
-        found.text
+        found.claim
     );
     assert_eq!(passed_by_device(&of(Some(80_000_000))), None);
     assert_eq!(passed_by_device(&of(None)), None, "no counter tells");

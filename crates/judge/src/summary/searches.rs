@@ -3,7 +3,7 @@
 use crate::figure::{count, messages_per_s, quoted, time};
 use crate::rule::Case;
 use plumb_model::plan::{Goal, GoalLatency};
-use plumb_model::search::{SearchResult, TrialVerdict};
+use plumb_model::search::{SearchResult, TryOutcome};
 
 /// The rates that the searches found, or that they found none; none where no search is over.
 pub(super) fn sentence(case: &Case) -> Option<String> {
@@ -31,7 +31,7 @@ fn single(search: &SearchResult) -> String {
             0 => format!("No rate that was tried holds {goal}."),
             held => format!(
                 "No rate was confirmed to hold {goal}; {held} of {} held.",
-                count(search.trials.len() as u64, "trial")
+                count(search.tries.len() as u64, "tried rate")
             ),
         },
     }
@@ -61,7 +61,7 @@ fn of_several(searches: &[(&str, &SearchResult)]) -> String {
 }
 
 fn held(search: &SearchResult) -> usize {
-    search.trials.iter().filter(|trial| trial.verdict == TrialVerdict::Holds).count()
+    search.tries.iter().filter(|tried| tried.outcome == TryOutcome::Holds).count()
 }
 
 /// `a p99 of the acknowledge latency of at most 20 ms`.
@@ -77,26 +77,26 @@ fn goal(goal: &Goal) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::healthy::searched::{search, searched, trial};
+    use crate::healthy::searched::{search, searched, tried};
     use crate::judge;
-    use plumb_model::search::{SearchBound, TrialVerdict};
+    use plumb_model::search::{SearchBound, TryOutcome};
 
     #[test]
     fn a_search_has_a_sentence_whether_it_found_a_rate_or_none() {
-        let trials = || vec![trial(220.0, TrialVerdict::Holds), trial(231.0, TrialVerdict::Fails)];
+        let tries = || vec![tried(220.0, TryOutcome::Holds), tried(231.0, TryOutcome::Fails)];
         let said =
-            |low, bounded_by, trials| judge(&searched(search(low, bounded_by, trials))).summary.join(" ");
-        let found = said(Some(220.0), SearchBound::Path, trials());
+            |low, bounded_by, tries| judge(&searched(search(low, bounded_by, tries))).summary.join(" ");
+        let found = said(Some(220.0), SearchBound::Path, tries());
         assert!(
             found.contains("220 messages/s were confirmed to hold a p99 of the acknowledge latency"),
             "{found}"
         );
-        let none = said(None, SearchBound::NothingHolds, trials());
+        let none = said(None, SearchBound::NothingHolds, tries());
         assert!(
-            none.contains("No rate was confirmed to hold") && none.contains("1 of 2 trials held"),
+            none.contains("No rate was confirmed to hold") && none.contains("1 of 2 tried rates held"),
             "{none}"
         );
-        let failed = said(None, SearchBound::NothingHolds, vec![trial(231.0, TrialVerdict::Fails)]);
+        let failed = said(None, SearchBound::NothingHolds, vec![tried(231.0, TryOutcome::Fails)]);
         assert!(failed.contains("No rate that was tried holds a p99"), "{failed}");
     }
 }

@@ -10,7 +10,8 @@ use super::pairs::{Estimate, Levels, log_ratios, values};
 use super::unit::Unit;
 use super::{Arm, Trial, counts};
 use plumb_model::document::RunDocument;
-use plumb_model::trial::{Good, TrialMethod, TrialVerdict};
+use plumb_model::trial::{Good, TrialMethod};
+use plumb_model::verdict::Verdict;
 use plumb_stats::e_process::{Direction, SignEProcess};
 use plumb_stats::median::median;
 use plumb_stats::signed_rank::hodges_lehmann;
@@ -45,7 +46,7 @@ fn reason(trial: &Trial, (arm, against): (&Arm, &Arm), alpha: f64) -> Option<Str
     let ratio = interval(&logs, alpha).map(|(low, high)| (low.exp(), high.exp()));
     let doubted = |verdict| !doubts::doubts(trial, (arm, against), Claim::of(verdict, ratio)).is_empty();
     let within = interval(&logs, 2.0 * alpha).is_some_and(|(low, high)| low >= -margin && high <= margin);
-    if within && !doubted(TrialVerdict::Equivalent) {
+    if within && !doubted(Verdict::Equivalent) {
         return Some(format!("{pair} are equivalent after {pairs} pairs"));
     }
     if !within && p(&logs) <= alpha && !doubted(direction(&logs, trial.primary()?.good)) {
@@ -58,11 +59,11 @@ fn reason(trial: &Trial, (arm, against): (&Arm, &Arm), alpha: f64) -> Option<Str
 }
 
 /// Which of better and worse pairs that differ show.
-fn direction(logs: &[f64], good: Good) -> TrialVerdict {
+fn direction(logs: &[f64], good: Good) -> Verdict {
     let lower = median(logs.iter().copied()).is_some_and(|middle| middle < 0.0);
     match lower == (good == Good::Lower) {
-        true => TrialVerdict::Better,
-        false => TrialVerdict::Worse,
+        true => Verdict::Better,
+        false => Verdict::Worse,
     }
 }
 

@@ -1,14 +1,16 @@
-//! What a reader must know before relying on a trial, each in a sentence.
+//! What a reader must know before relying on a trial, each a finding of one sentence.
 
 use super::pairs::{Compared, log_ratios};
 use super::verdicts::Judged;
-use super::{Arm, Trial, doubts, effective};
+use super::{Arm, Trial, doubts, effective, rows};
 use crate::figure::{count, list, quoted, round_percent, sentence};
+use crate::registry::Row;
 use plumb_model::document::{BlockResult, RunState};
 use plumb_model::facts::Limit;
-use plumb_model::finding::{Severity, Validity};
+use plumb_model::finding::{Finding, Severity, Validity};
 use plumb_model::plan::ClusterPlan;
-use plumb_model::trial::{MetricRole, TrialVerdict};
+use plumb_model::trial::MetricRole;
+use plumb_model::verdict::Verdict;
 use plumb_stats::autocorrelation::{lag_1, lag_1_limit};
 use std::collections::BTreeMap;
 
@@ -18,31 +20,33 @@ const SATURATED: &str = "saturated";
 /// Fewest pairs for which a correlation of neighbours says anything (ours).
 const CORRELATION_PAIRS_MIN: usize = 12;
 
-pub(super) fn caveats(
+pub(super) fn findings(
     trial: &Trial,
     validity: &Validity,
     judged: &Judged,
     (floor, floor_ratio): (&[Compared], Result<f64, String>),
-) -> Vec<String> {
-    let mut all: Vec<String> = not_whole(trial).into_iter().collect();
-    all.extend(not_in_effect(trial));
-    all.extend(unequal_load(trial));
-    all.extend(no_fixed_size(trial, validity, judged));
+) -> Vec<Finding> {
+    let mut all: Vec<Finding> = Vec::new();
+    all.extend(said(&rows::TRIAL_NOT_WHOLE, not_whole(trial)));
+    all.extend(said(&rows::NOT_IN_EFFECT, not_in_effect(trial)));
+    all.extend(said(&rows::UNEQUAL_LOAD, unequal_load(trial)));
+    all.extend(said(&rows::NO_FIXED_SIZE, no_fixed_size(trial, validity, judged)));
     all.extend(noise(judged, (floor, floor_ratio)));
     all.extend(primaries(judged).flat_map(|compared| of_pairs(trial, compared)));
-    all.extend(alarms(judged));
-    all.extend(trial.rounds.always.iter().cloned());
-    all.extend(excluded(trial));
-    all.extend(single_start(trial));
-    all.extend(little_memory(trial));
-    all.extend(other_broker(trial));
-    all.extend(cut_as_warm_up(trial));
+    all.extend(said(&rows::HARM_NOT_SHOWN, alarms(judged)));
+    all.extend(said(&rows::HOST_NEVER_QUIET, trial.rounds.always.iter().cloned()));
+    all.extend(said(&rows::PAIRS_LEFT_OUT, excluded(trial)));
+    all.extend(said(&rows::SINGLE_START, single_start(trial)));
+    all.extend(said(&rows::LITTLE_MEMORY, little_memory(trial)));
+    all.extend(said(&rows::OTHER_BROKER, other_broker(trial)));
+    all.extend(said(&rows::WARM_UP_CUT, cut_as_warm_up(trial)));
     let told = validity.reasons.iter().filter(|reason| reason.severity > Severity::Note);
-    all.extend(told.map(|reason| {
-        let place = reason.step.as_ref().map(|step| format!("{}: ", quoted(step))).unwrap_or_default();
-        format!("{place}{} (plumb explain {})", reason.claim.trim_end_matches('.'), reason.id)
-    }));
-    all.iter().map(|caveat| sentence(caveat)).collect()
+    all.extend(told.cloned());
+    all
+}
+
+fn said(row: &'static Row, claims: impl IntoIterator<Item = String>) -> impl Iterator<Item = Finding> {
+    claims.into_iter().map(|claim| row.finding(row.severity, sentence(&claim)))
 }
 
 fn primaries(judged: &Judged) -> impl Iterator<Item = &Compared> {
@@ -122,10 +126,8 @@ fn no_fixed_size(trial: &Trial, validity: &Validity, judged: &Judged) -> Vec<Str
         let mut saturated = validity.reasons.iter().filter(|reason| reason.id == SATURATED);
         saturated.any(|reason| reason.step.as_deref() == Some(arm.setup.name()))
     };
-    let told = judged
-        .verdicts
-        .iter()
-        .filter(|verdict| matches!(verdict.verdict, TrialVerdict::Better | TrialVerdict::Worse));
+    let told =
+        judged.verdicts.iter().filter(|verdict| matches!(verdict.verdict, Verdict::Better | Verdict::Worse));
     let each = told.filter_map(|verdict| {
         let late = [&verdict.arm, &verdict.against].into_iter().find(|name| outgrown(name))?;
         Some(format!(
@@ -133,44 +135,47 @@ fn no_fixed_size(trial: &Trial, validity: &Validity, judged: &Judged) -> Vec<Str
              but the ratio has no fixed size, as longer blocks make another",
             quoted(late),
             quoted(&verdict.arm),
-            word(verdict.verdict),
+            verdict.verdict.word(),
             quoted(&verdict.against)
         ))
     });
     each.collect()
 }
 
-fn noise(judged: &Judged, (floor, floor_ratio): (&[Compared], Result<f64, String>)) -> Vec<String> {
+fn noise(judged: &Judged, (floor, floor_ratio): (&[Compared], Result<f64, String>)) -> Vec<Finding> {
     let mut all = Vec::new();
     let Some(primary) = floor.first() else { return all };
     let (result, words) = (&primary.result, primary.words);
-    if matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Worse) {
-        all.push(format!(
+    if matches!(result.verdict, Verdict::Better | Verdict::Worse) {
+        all.extend(said(&rows::REFERENCE_DIFFERS, [format!(
             "The reference differs from itself by the {words} (p = {:.3}): by chance that is so in one of {:.0} trials, else \
              something acts on the blocks that is no arm's",
             result.p.unwrap_or(1.0),
             1.0 / (1.0 - result.level)
-        ));
+        )]));
     }
     let floor_ratio = match floor_ratio {
         Ok(ratio) => ratio,
         Err(why) => {
-            all.push(format!("How much equal arms differ here is not known: {why}"));
+            all.extend(said(
+                &rows::NOISE_FLOOR_UNKNOWN,
+                [format!("How much equal arms differ here is not known: {why}")],
+            ));
             return all;
         }
     };
     let within = primaries(judged).filter(|compared| {
-        let told = matches!(compared.result.verdict, TrialVerdict::Better | TrialVerdict::Worse);
+        let told = matches!(compared.result.verdict, Verdict::Better | Verdict::Worse);
         told && compared.result.estimate_ratio.is_some_and(|ratio| ratio.ln().abs() <= floor_ratio.ln())
     });
     let names: Vec<String> = within.map(|compared| quoted(&compared.result.arm)).collect();
     if !names.is_empty() {
-        all.push(format!(
+        all.extend(said(&rows::WITHIN_NOISE_FLOOR, [format!(
             "The difference of {} is no larger than that between equal arms may be here ({}): repeat the trial before relying \
              on it",
             list(&names),
             up_to(floor_ratio)
-        ));
+        )]));
     }
     all
 }
@@ -184,7 +189,7 @@ pub(super) fn up_to(ratio: f64) -> String {
 }
 
 /// What the pairs of the metric that decides say of themselves.
-fn of_pairs(trial: &Trial, compared: &Compared) -> Vec<String> {
+fn of_pairs(trial: &Trial, compared: &Compared) -> Vec<Finding> {
     let result = &compared.result;
     let mut all = Vec::new();
     let logs = log_ratios(&result.values);
@@ -193,23 +198,26 @@ fn of_pairs(trial: &Trial, compared: &Compared) -> Vec<String> {
     if let Some(r1) = lag_1(&logs).filter(|_| units) {
         let limit = lag_1_limit(logs.len());
         if r1.abs() > limit {
-            all.push(format!(
+            all.extend(said(&rows::PAIRS_CORRELATED, [format!(
                 "Neighbouring pairs of {} and {} are not independent (correlation {r1:.2}, expected within {limit:.2}): the \
                  interval may be too narrow",
                 quoted(&result.arm),
                 quoted(&result.against)
-            ));
+            )]));
         }
     }
     let kept = trial.rounds.kept.len();
     if result.absent.is_none() && logs.len() < kept {
         let missing = kept - logs.len();
-        all.push(format!(
-            "{} of {} and {} lack the {}: what is left may not be like what is missing",
-            count(missing as u64, "pair"),
-            quoted(&result.arm),
-            quoted(&result.against),
-            compared.words
+        all.extend(said(
+            &rows::PAIRS_LACK_METRIC,
+            [format!(
+                "{} of {} and {} lack the {}: what is left may not be like what is missing",
+                count(missing as u64, "pair"),
+                quoted(&result.arm),
+                quoted(&result.against),
+                compared.words
+            )],
         ));
     }
     all
@@ -233,23 +241,13 @@ fn excluded(trial: &Trial) -> Option<String> {
     let opponents = trial.opponents();
     let changed = opponents.iter().filter_map(|(arm, against)| {
         let with = doubts::changed_by_exclusion(trial, (arm, against))?;
-        Some(format!("{} {}", quoted(arm.name), word(with)))
+        Some(format!("{} {}", quoted(arm.name), with.word()))
     });
     let changed: Vec<String> = changed.collect();
     Some(match changed.is_empty() {
         true => format!("{said}; with them the verdicts would be the same"),
         false => format!("{said}; with them the verdicts would be others: {}", changed.join(", ")),
     })
-}
-
-/// A verdict within a sentence.
-pub(super) fn word(verdict: TrialVerdict) -> &'static str {
-    match verdict {
-        TrialVerdict::Better => "better",
-        TrialVerdict::Worse => "worse",
-        TrialVerdict::Equivalent => "equivalent",
-        TrialVerdict::Undecided => "undecided",
-    }
 }
 
 /// Arms with brokers of their own that were started once.

@@ -13,7 +13,8 @@ use super::{Arm, Trial, anytime};
 use crate::figure::{count, percent};
 use crate::setup::Setup;
 use plumb_model::observation::Counts;
-use plumb_model::trial::{Good, MetricResult, MetricRole, TrialMethod, TrialVerdict};
+use plumb_model::trial::{Good, MetricResult, MetricRole, TrialMethod};
+use plumb_model::verdict::Verdict;
 use plumb_stats::median::median;
 use plumb_stats::signed_rank::signed_rank;
 
@@ -100,12 +101,12 @@ fn compare(trial: &Trial, guard: &Guard, (arm, against): (&Arm, &Arm)) -> Compar
     let more = ranks.is_some_and(|ranks| ranks.p_greater < ranks.p_less) && over.share() > under.share();
     let fewer = ranks.is_some_and(|ranks| ranks.p_less < ranks.p_greater) && over.share() < under.share();
     let verdict = match () {
-        () if told_apart && more => TrialVerdict::Worse,
-        () if told_apart && fewer => TrialVerdict::Better,
-        () => TrialVerdict::Undecided,
+        () if told_apart && more => Verdict::Worse,
+        () if told_apart && fewer => Verdict::Better,
+        () => Verdict::Undecided,
     };
     let said = format!("{} -> {}", under.said(), over.said());
-    let alarming = verdict != TrialVerdict::Worse && over.alarms(&under, guard.one_is_harm);
+    let alarming = verdict != Verdict::Worse && over.alarms(&under, guard.one_is_harm);
     let alarm = alarming.then(|| {
         format!(
             "\"{}\" has more {}: {said}; over {} that is not shown to be its doing, but it is too much to be passed over",

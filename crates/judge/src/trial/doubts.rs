@@ -8,19 +8,20 @@ use super::pairs::compare;
 use super::verdicts::alone;
 use super::{Arm, Trial, carry_over, stalls};
 use crate::figure::quoted;
-use plumb_model::trial::{MetricRole, TrialVerdict};
+use plumb_model::trial::MetricRole;
+use plumb_model::verdict::Verdict;
 
 /// What the ranks alone would say.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Claim {
-    verdict: TrialVerdict,
+    verdict: Verdict,
     /// By how much the interval of the metric that decides stays away from a ratio of 1, as a logarithm.
     distance: f64,
 }
 
 impl Claim {
     /// A verdict with the interval of its ratio, where that has ends.
-    pub(super) fn of(verdict: TrialVerdict, interval: Option<(f64, f64)>) -> Claim {
+    pub(super) fn of(verdict: Verdict, interval: Option<(f64, f64)>) -> Claim {
         let distance = interval.map_or(0.0, |(low, high)| low.ln().max(-high.ln()));
         Claim { verdict, distance: distance.max(0.0) }
     }
@@ -29,7 +30,7 @@ impl Claim {
 /// Every doubt in the verdict of the metric that decides between two arms, each as a sentence.
 pub(super) fn doubts(trial: &Trial, of: (&Arm, &Arm), claim: Claim) -> Vec<String> {
     let Claim { verdict, distance } = claim;
-    let Some(primary) = trial.primary().filter(|_| verdict != TrialVerdict::Undecided) else {
+    let Some(primary) = trial.primary().filter(|_| verdict != Verdict::Undecided) else {
         return Vec::new();
     };
     let all = trial.with_all_rounds();
@@ -43,17 +44,17 @@ pub(super) fn doubts(trial: &Trial, of: (&Arm, &Arm), claim: Claim) -> Vec<Strin
         let rounds = if seen_in_one(trial, of.0) { &all } else { trial };
         metrics.filter_map(|(metric, _)| stalls::alarm(rounds, metric, of)).collect::<Vec<_>>()
     };
-    if matches!(verdict, TrialVerdict::Better | TrialVerdict::Equivalent) {
+    if matches!(verdict, Verdict::Better | Verdict::Equivalent) {
         found.extend(stalled((arm, against)));
     }
-    if verdict == TrialVerdict::Equivalent {
+    if verdict == Verdict::Equivalent {
         found.extend(stalled((against, arm)));
     }
     let margin = (1.0 + trial.plan.margin).ln();
     let flattered = match verdict {
-        TrialVerdict::Better => &[(arm, alpha, distance)][..],
-        TrialVerdict::Worse => &[(against, alpha, distance)],
-        TrialVerdict::Equivalent | TrialVerdict::Undecided => {
+        Verdict::Better => &[(arm, alpha, distance)][..],
+        Verdict::Worse => &[(against, alpha, distance)],
+        Verdict::Equivalent | Verdict::Undecided => {
             &[(arm, alpha / 2.0, margin), (against, alpha / 2.0, margin)]
         }
     };
@@ -70,7 +71,7 @@ fn exclusions(trial: &Trial, of: (&Arm, &Arm)) -> Option<String> {
         format!(
             "{} left out by the rules on noise, and with them the verdict would be {}",
             left_out(trial),
-            super::caveats::word(with)
+            with.word()
         )
     });
     changed.or_else(|| excluded_for_one(trial, of))
@@ -82,7 +83,7 @@ fn left_out(trial: &Trial) -> String {
 }
 
 /// The verdict with the rounds that are left out, where that is another.
-pub(super) fn changed_by_exclusion(trial: &Trial, of: (&Arm, &Arm)) -> Option<TrialVerdict> {
+pub(super) fn changed_by_exclusion(trial: &Trial, of: (&Arm, &Arm)) -> Option<Verdict> {
     if trial.rounds.excluded.is_empty() {
         return None;
     }

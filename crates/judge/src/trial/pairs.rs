@@ -7,7 +7,8 @@ use super::metric::Metric;
 use super::unit::{STARTS_MIN, Unit, deciding_level};
 use super::{Arm, Trial, anytime, starts};
 use crate::figure::percent;
-use plumb_model::trial::{MetricResult, MetricRole, TrialMethod, TrialVerdict};
+use plumb_model::trial::{MetricResult, MetricRole, TrialMethod};
+use plumb_model::verdict::Verdict;
 use plumb_stats::median::median;
 use plumb_stats::paired::{Pair, rank_ratio, standard_deviation};
 use plumb_stats::signed_rank::{pairs_min, rank_spread};
@@ -95,7 +96,7 @@ pub(super) fn compare(
         interval_low: interval.map(|(low, _)| low),
         interval_high: interval.map(|(_, high)| high),
         level: trial.level,
-        verdict: TrialVerdict::Undecided,
+        verdict: Verdict::Undecided,
         smallest_detectable_ratio: detectable,
         p: estimate.map(|estimate| estimate.p),
         p_adjusted: estimate.map(|estimate| estimate.p),

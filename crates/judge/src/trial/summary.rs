@@ -1,12 +1,14 @@
 //! A trial in at most three sentences: what is not promised alike and the verdict, the noise, what else got worse.
 
 use super::Trial;
-use super::caveats::{up_to, word};
+use super::caveats::up_to;
 use super::metric::{Metric, find, shown};
 use super::pairs::Compared;
 use super::verdicts::Judged;
 use crate::figure::{count, digits, list, percent, quoted, round_percent, sentence};
-use plumb_model::trial::{ArmVerdict, MetricRole, TrialVerdict};
+use plumb_model::finding::Finding;
+use plumb_model::trial::{ArmVerdict, MetricRole};
+use plumb_model::verdict::Verdict;
 use std::collections::BTreeMap;
 
 /// Up to so many verdicts are told one by one.
@@ -15,7 +17,7 @@ const ONE_BY_ONE: usize = 2;
 pub(super) fn summary(
     trial: &Trial,
     judged: &Judged,
-    (unequal, floor_ratio, caveats): (&[String], Option<f64>, &[String]),
+    (unequal, floor_ratio, findings): (&[String], Option<f64>, &[Finding]),
 ) -> Vec<String> {
     let verdicts = match judged.verdicts.len() {
         0 => "There is nothing to hold against the reference".to_owned(),
@@ -33,9 +35,9 @@ pub(super) fn summary(
         Some(ratio) => format!("Equal arms may differ by {} here", up_to(ratio)),
         None => "How much equal arms differ here is not known".to_owned(),
     };
-    let last = match caveats.len() {
+    let last = match findings.len() {
         0 => others(judged),
-        n => format!("{}; {} below", others(judged), count(n as u64, "caveat")),
+        n => format!("{}; {} below", others(judged), count(n as u64, "finding")),
     };
     [first, noise, last].iter().map(|text| sentence(text)).collect()
 }
@@ -45,15 +47,15 @@ fn one(trial: &Trial, judged: &Judged, verdict: &ArmVerdict) -> String {
     let (arm, against) = (quoted(&verdict.arm), quoted(&verdict.against));
     let figures = primary(judged, verdict).map(figures).unwrap_or_default();
     match verdict.verdict {
-        TrialVerdict::Better => format!("{arm} is better than {against}: {figures}"),
-        TrialVerdict::Worse => format!("{arm} is worse than {against}: {figures}"),
-        TrialVerdict::Equivalent => {
+        Verdict::Better => format!("{arm} is better than {against}: {figures}"),
+        Verdict::Worse => format!("{arm} is worse than {against}: {figures}"),
+        Verdict::Equivalent => {
             format!(
                 "{arm} and {against} are equivalent within {}: {figures}",
                 round_percent(trial.plan.margin)
             )
         }
-        TrialVerdict::Undecided => {
+        Verdict::Undecided => {
             let reason = verdict.reason.as_ref().map(|reason| format!("; {reason}")).unwrap_or_default();
             let figures = if figures.is_empty() { figures } else { format!(": {figures}") };
             format!("Between {arm} and {against} nothing is decided{figures}{reason}")
@@ -93,22 +95,20 @@ fn figures(compared: &Compared) -> String {
 
 /// Many arms: how many of each, and the one that is farthest away.
 fn counted(judged: &Judged) -> String {
-    let mut by_verdict: BTreeMap<TrialVerdict, u64> = BTreeMap::new();
+    let mut by_verdict: BTreeMap<Verdict, u64> = BTreeMap::new();
     for verdict in &judged.verdicts {
         *by_verdict.entry(verdict.verdict).or_default() += 1;
     }
     let counts: Vec<String> =
-        by_verdict.iter().map(|(verdict, n)| format!("{n} {}", word(*verdict))).collect();
-    let told = judged
-        .verdicts
-        .iter()
-        .filter(|verdict| matches!(verdict.verdict, TrialVerdict::Better | TrialVerdict::Worse));
+        by_verdict.iter().map(|(verdict, n)| format!("{n} {}", verdict.word())).collect();
+    let told =
+        judged.verdicts.iter().filter(|verdict| matches!(verdict.verdict, Verdict::Better | Verdict::Worse));
     let far = |compared: &Compared| compared.result.estimate_ratio.map_or(0.0, |ratio| ratio.ln().abs());
     let most = told
         .filter_map(|verdict| Some((verdict, primary(judged, verdict)?)))
         .max_by(|a, b| far(a.1).total_cmp(&far(b.1)));
     let most = most.map(|(verdict, compared)| {
-        let verb = word(verdict.verdict);
+        let verb = verdict.verdict.word();
         format!(
             "; most of all {} is {verb} than {}: {}",
             quoted(&verdict.arm),
@@ -126,7 +126,7 @@ fn counted(judged: &Judged) -> String {
 
 /// What got worse besides the metric that decides, and what of another kind got better.
 fn others(judged: &Judged) -> String {
-    let told = |verdict: TrialVerdict| {
+    let told = |verdict: Verdict| {
         let others = judged.metrics.iter().filter(|compared| compared.result.role != MetricRole::Primary);
         others.filter(move |compared| compared.result.verdict == verdict)
     };
@@ -135,7 +135,7 @@ fn others(judged: &Judged) -> String {
         true => format!("{} ({})", compared.words, quoted(&compared.result.arm)),
         false => compared.words.to_owned(),
     };
-    let mut worse: Vec<String> = told(TrialVerdict::Worse).map(of_arm).collect();
+    let mut worse: Vec<String> = told(Verdict::Worse).map(of_arm).collect();
     worse.dedup();
     let worse = match worse.len() {
         0 => "Nothing else is shown to be worse".to_owned(),
@@ -146,7 +146,7 @@ fn others(judged: &Judged) -> String {
     let kind = |compared: &Compared| find(&compared.result.name).map(Metric::is_latency);
     let decides =
         judged.metrics.iter().find(|compared| compared.result.role == MetricRole::Primary).map(kind);
-    let better: Vec<String> = told(TrialVerdict::Better)
+    let better: Vec<String> = told(Verdict::Better)
         .filter(|compared| decides.is_some_and(|decides| decides != kind(compared)))
         .map(|compared| {
             let ratio = compared.result.estimate_ratio.map(|ratio| format!(", ratio {}", digits(ratio)));

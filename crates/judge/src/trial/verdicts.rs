@@ -10,7 +10,8 @@ use super::unit::deciding_level;
 use super::{Arm, Trial, counts};
 use crate::figure::{change, round_percent};
 use plumb_model::finding::{Severity, Validity};
-use plumb_model::trial::{ArmVerdict, Good, MetricResult, MetricRole, TrialMethod, TrialVerdict};
+use plumb_model::trial::{ArmVerdict, Good, MetricResult, MetricRole, TrialMethod};
+use plumb_model::verdict::Verdict;
 use plumb_stats::multiple::{benjamini_hochberg, holm};
 
 /// What an arm does to its own messages: lost and failed ones have no latency, and of an arm that does not keep up the latency
@@ -62,21 +63,21 @@ pub(super) fn alone(trial: &Trial, mut compared: Compared) -> Compared {
     compared
 }
 
-fn verdict(trial: &Trial, compared: &Compared) -> TrialVerdict {
+fn verdict(trial: &Trial, compared: &Compared) -> Verdict {
     let most = 1.0 + trial.plan.margin;
     if compared.equivalence.is_some_and(|(low, high)| low >= 1.0 / most && high <= most) {
-        return TrialVerdict::Equivalent;
+        return Verdict::Equivalent;
     }
     let result = &compared.result;
     let (Some(ratio), Some(p)) = (result.estimate_ratio, result.p_adjusted) else {
-        return TrialVerdict::Undecided;
+        return Verdict::Undecided;
     };
     if p > 1.0 - trial.level + P_ROUNDING || ratio == 1.0 {
-        return TrialVerdict::Undecided;
+        return Verdict::Undecided;
     }
     match (ratio < 1.0) == (result.good == Good::Lower) {
-        true => TrialVerdict::Better,
-        false => TrialVerdict::Worse,
+        true => Verdict::Better,
+        false => Verdict::Worse,
     }
 }
 
@@ -97,8 +98,8 @@ fn arm_verdict(
     validity: &Validity,
 ) -> ArmVerdict {
     let primary = metrics.iter().find(|compared| compared.result.role == MetricRole::Primary);
-    let by_primary = primary.map_or(TrialVerdict::Undecided, |compared| compared.result.verdict);
-    let good = matches!(by_primary, TrialVerdict::Better | TrialVerdict::Equivalent);
+    let by_primary = primary.map_or(Verdict::Undecided, |compared| compared.result.verdict);
+    let good = matches!(by_primary, Verdict::Better | Verdict::Equivalent);
     let guards = metrics.iter().filter(|compared| compared.result.role == MetricRole::Guardrail);
     let mut vetoes: Vec<String> = Vec::new();
     if good {
@@ -107,11 +108,11 @@ fn arm_verdict(
             false => compared.alarm.clone(),
         }));
     }
-    if by_primary != TrialVerdict::Undecided {
+    if by_primary != Verdict::Undecided {
         let flattered = match by_primary {
-            TrialVerdict::Worse => &[against][..],
-            TrialVerdict::Equivalent => &[arm, against],
-            TrialVerdict::Better | TrialVerdict::Undecided => &[arm],
+            Verdict::Worse => &[against][..],
+            Verdict::Equivalent => &[arm, against],
+            Verdict::Better | Verdict::Undecided => &[arm],
         };
         vetoes.extend(faults(&[arm, against], flattered, validity));
         let interval = primary.and_then(|compared| {
@@ -120,8 +121,8 @@ fn arm_verdict(
         });
         vetoes.extend(doubts::doubts(trial, (arm, against), Claim::of(by_primary, interval)));
     }
-    let verdict = if vetoes.is_empty() { by_primary } else { TrialVerdict::Undecided };
-    let reason = (verdict == TrialVerdict::Undecided).then(|| match vetoes.first() {
+    let verdict = if vetoes.is_empty() { by_primary } else { Verdict::Undecided };
+    let reason = (verdict == Verdict::Undecided).then(|| match vetoes.first() {
         Some(first) => first.clone(),
         None => primary.map_or_else(|| no_such_metric(trial), |primary| undecided(trial, primary)),
     });
@@ -131,7 +132,7 @@ fn arm_verdict(
 /// Worse, and by more than the margin where there is a ratio to hold against it.
 fn harms(trial: &Trial, result: &MetricResult) -> bool {
     let beyond = result.estimate_ratio.is_none_or(|ratio| ratio.ln().abs() > (1.0 + trial.plan.margin).ln());
-    result.verdict == TrialVerdict::Worse && beyond
+    result.verdict == Verdict::Worse && beyond
 }
 
 fn veto(compared: &Compared) -> String {
@@ -237,7 +238,7 @@ mod tests {
         alone(trial, compared)
     }
 
-    fn verdict_of(good: Good, ratio: f64, p: f64) -> TrialVerdict {
+    fn verdict_of(good: Good, ratio: f64, p: f64) -> Verdict {
         let document = document();
         let trial = Trial::of(&document).unwrap();
         compared(&trial, MetricRole::Primary, (good, ratio, p)).result.verdict
@@ -245,17 +246,17 @@ mod tests {
 
     #[test]
     fn less_is_better_of_a_latency_and_worse_of_a_rate() {
-        assert_eq!(verdict_of(Good::Lower, 0.8, 0.01), TrialVerdict::Better);
-        assert_eq!(verdict_of(Good::Lower, 1.2, 0.01), TrialVerdict::Worse);
-        assert_eq!(verdict_of(Good::Higher, 0.8, 0.01), TrialVerdict::Worse);
-        assert_eq!(verdict_of(Good::Higher, 1.2, 0.01), TrialVerdict::Better);
+        assert_eq!(verdict_of(Good::Lower, 0.8, 0.01), Verdict::Better);
+        assert_eq!(verdict_of(Good::Lower, 1.2, 0.01), Verdict::Worse);
+        assert_eq!(verdict_of(Good::Higher, 0.8, 0.01), Verdict::Worse);
+        assert_eq!(verdict_of(Good::Higher, 1.2, 0.01), Verdict::Better);
     }
 
     #[test]
     fn a_p_of_exactly_alpha_decides_and_a_larger_one_or_a_ratio_of_one_does_not() {
-        assert_eq!(verdict_of(Good::Lower, 0.8, 0.05), TrialVerdict::Better);
-        assert_eq!(verdict_of(Good::Lower, 0.8, 0.0501), TrialVerdict::Undecided);
-        assert_eq!(verdict_of(Good::Lower, 1.0, 0.01), TrialVerdict::Undecided);
+        assert_eq!(verdict_of(Good::Lower, 0.8, 0.05), Verdict::Better);
+        assert_eq!(verdict_of(Good::Lower, 0.8, 0.0501), Verdict::Undecided);
+        assert_eq!(verdict_of(Good::Lower, 1.0, 0.01), Verdict::Undecided);
     }
 
     #[test]
@@ -269,10 +270,10 @@ mod tests {
             alone(&trial, compared).result.verdict
         };
         let (low, high) = (1.0 / (1.0 + MARGIN), 1.0 + MARGIN);
-        assert_eq!(verdict(Some((low, high))), TrialVerdict::Equivalent);
-        assert_eq!(verdict(Some((low - 1e-6, high))), TrialVerdict::Better);
-        assert_eq!(verdict(Some((low, high + 1e-6))), TrialVerdict::Better);
-        assert_eq!(verdict(None), TrialVerdict::Better);
+        assert_eq!(verdict(Some((low, high))), Verdict::Equivalent);
+        assert_eq!(verdict(Some((low - 1e-6, high))), Verdict::Better);
+        assert_eq!(verdict(Some((low, high + 1e-6))), Verdict::Better);
+        assert_eq!(verdict(None), Verdict::Better);
     }
 
     #[test]
@@ -280,8 +281,8 @@ mod tests {
         let document = document();
         let trial = Trial::of(&document).unwrap();
         let mut counts = compared(&trial, MetricRole::Guardrail, (Good::Lower, 0.8, 0.01));
-        (counts.result.method, counts.result.verdict) = (TrialMethod::Counts, TrialVerdict::Worse);
-        assert_eq!(alone(&trial, counts).result.verdict, TrialVerdict::Worse);
+        (counts.result.method, counts.result.verdict) = (TrialMethod::Counts, Verdict::Worse);
+        assert_eq!(alone(&trial, counts).result.verdict, Verdict::Worse);
     }
 
     fn healthy() -> Validity {
@@ -296,7 +297,7 @@ mod tests {
         let guardrail = compared(&trial, MetricRole::Guardrail, guardrail);
         let arms = (&trial.arms[1], &trial.arms[0]);
         let verdict = arm_verdict(&trial, arms, &[&primary, &guardrail], &healthy());
-        assert_eq!(verdict.verdict == TrialVerdict::Undecided, !verdict.vetoes.is_empty(), "{verdict:?}");
+        assert_eq!(verdict.verdict == Verdict::Undecided, !verdict.vetoes.is_empty(), "{verdict:?}");
         assert_eq!(verdict.reason.as_ref(), verdict.vetoes.first());
         verdict.vetoes
     }
@@ -326,20 +327,16 @@ mod tests {
     }
 
     /// What is left of a verdict by this ratio or interval where a step has this reason against it.
-    fn left(of: TrialVerdict, reason: (&str, Severity, Option<usize>)) -> TrialVerdict {
+    fn left(of: Verdict, reason: (&str, Severity, Option<usize>)) -> Verdict {
         let document = document();
         let trial = Trial::of(&document).unwrap();
-        let ratio = if of == TrialVerdict::Worse { 2.0 } else { 0.5 };
+        let ratio = if of == Verdict::Worse { 2.0 } else { 0.5 };
         let mut primary = compared(&trial, MetricRole::Primary, (Good::Lower, ratio, 0.001));
         primary.result.verdict = of;
         let (id, severity, step) = reason;
         let reason = Finding {
-            id: id.to_owned(),
-            severity,
             step: step.map(|step| document.steps[step].name.clone()),
-            claim: "It is so.".to_owned(),
-            evidence: Vec::new(),
-            advice: Vec::new(),
+            ..Finding::new(id, severity, "It is so.".to_owned())
         };
         let validity = Validity { verdict: ValidityVerdict::Invalid, reasons: vec![reason] };
         let arms = (&trial.arms[1], &trial.arms[0]);
@@ -358,22 +355,22 @@ mod tests {
         let (reference, arm, again) = (Some(0), Some(1), Some(2));
         for id in OWN_HARM {
             let left = |of, step| left(of, (id, Severity::Invalid, step));
-            assert_eq!(left(TrialVerdict::Equivalent, reference), TrialVerdict::Undecided);
-            assert_eq!(left(TrialVerdict::Equivalent, arm), TrialVerdict::Undecided);
-            assert_eq!(left(TrialVerdict::Equivalent, again), TrialVerdict::Equivalent);
+            assert_eq!(left(Verdict::Equivalent, reference), Verdict::Undecided);
+            assert_eq!(left(Verdict::Equivalent, arm), Verdict::Undecided);
+            assert_eq!(left(Verdict::Equivalent, again), Verdict::Equivalent);
             // What is better is flattered by its own harm alone, and what is worse by the other's.
-            assert_eq!(left(TrialVerdict::Better, reference), TrialVerdict::Better);
-            assert_eq!(left(TrialVerdict::Better, arm), TrialVerdict::Undecided);
-            assert_eq!(left(TrialVerdict::Worse, reference), TrialVerdict::Undecided);
-            assert_eq!(left(TrialVerdict::Worse, arm), TrialVerdict::Worse);
+            assert_eq!(left(Verdict::Better, reference), Verdict::Better);
+            assert_eq!(left(Verdict::Better, arm), Verdict::Undecided);
+            assert_eq!(left(Verdict::Worse, reference), Verdict::Undecided);
+            assert_eq!(left(Verdict::Worse, arm), Verdict::Worse);
         }
     }
 
     #[test]
     fn any_other_fault_of_an_arm_or_of_the_whole_run_leaves_nothing_and_a_doubt_leaves_all() {
-        for of in [TrialVerdict::Better, TrialVerdict::Worse, TrialVerdict::Equivalent] {
+        for of in [Verdict::Better, Verdict::Worse, Verdict::Equivalent] {
             for step in [Some(0), Some(1), None] {
-                assert_eq!(left(of, ("client-bound", Severity::Invalid, step)), TrialVerdict::Undecided);
+                assert_eq!(left(of, ("client-bound", Severity::Invalid, step)), Verdict::Undecided);
                 assert_eq!(left(of, ("client-bound", Severity::Suspect, step)), of);
             }
             assert_eq!(left(of, ("client-bound", Severity::Invalid, Some(2))), of);

@@ -3,7 +3,7 @@
 
 use super::BlockSpec;
 use crate::clock::now_ns;
-use crate::error::{DELETED, LoadError};
+use crate::error::LoadError;
 use crate::librdkafka::connect::Cluster;
 use crate::observation::{Observation, Sink};
 use crate::produce::Outstanding;
@@ -18,6 +18,8 @@ use std::time::Duration;
 
 /// Longest wait until a record went round every partition.
 const READY_S: u64 = 30;
+/// Time after which it is asked whether the record of a partition was deleted before it was read, again and again.
+const DELETED_LOOK_NS: u64 = 1_000_000_000;
 /// Longest wait for what is under way once the user asked to stop.
 const STOP_DRAIN_NS: u64 = 2_000_000_000;
 /// Messages may be sent so late at least, however short the plan's drain is (ours): a stall of the sender is no overload.
@@ -52,6 +54,7 @@ pub(super) struct Phases<'a> {
 impl Phases<'_> {
     /// Waits until every partition was tried and the consumers are in place.
     pub(super) fn wait_until_ready(&self, started_ns: u64) -> Result<(), LoadError> {
+        let mut looked_ns = started_ns;
         loop {
             if let Some((code, text)) = self.shared.probe_error() {
                 return Err(self.probe_error(&code, &text));
@@ -71,8 +74,15 @@ impl Phases<'_> {
                         topic: self.spec.topic.to_owned(),
                         partition,
                         waited_s: READY_S,
-                        reason: self.why_not_ready(partition),
+                        reason: self.why_not_ready(),
                     });
+                }
+                Some(partition) if now_ns() - looked_ns > DELETED_LOOK_NS => {
+                    looked_ns = now_ns();
+                    // It went into the log and was deleted there: the partition works.
+                    if self.is_deleted(partition) {
+                        self.shared.probe_received(partition);
+                    }
                 }
                 Some(_) => std::thread::sleep(Duration::from_millis(2)),
             }
@@ -80,14 +90,11 @@ impl Phases<'_> {
     }
 
     /// The clients' or the logs' reason for a record that did not come, with a colon before it.
-    fn why_not_ready(&self, partition: i32) -> String {
+    fn why_not_ready(&self) -> String {
         if let Some(words) = self.shared.trouble() {
             return format!(": {words}");
         }
         let BlockSpec { topic, partitions, .. } = *self.spec;
-        if let Some(words) = self.deleted_meanwhile(partition) {
-            return words;
-        }
         let ends = LeaderEnds::ask(Logs { cluster: self.cluster, topic, partitions });
         match ends.as_ref().and_then(LeaderEnds::held_back) {
             None | Some(0) => String::new(),
@@ -98,20 +105,12 @@ impl Phases<'_> {
         }
     }
 
-    /// The words where the log's beginning moved beyond the place at which the record was written.
-    fn deleted_meanwhile(&self, partition: i32) -> Option<String> {
-        if !self.shared.group_is_complete() {
-            return None;
-        }
-        let at = usize::try_from(partition).ok()?;
-        let begins = self.cluster.begin_offsets(self.spec.topic, self.spec.partitions).ok()?;
-        let (begin, written_from) = (*begins.get(at)?, *self.starts.get(at)?);
-        (begin > written_from).then(|| {
-            format!(
-                ": {DELETED}: its log begins at {begin} now, and it ended at {written_from} when the record was sent, so that the record was \
-                 deleted before it was read (by retention, on request or by compaction)"
-            )
-        })
+    /// True where the log's beginning moved beyond the place at which the record was written, by retention or on request, and the consumers
+    /// are in place.
+    fn is_deleted(&self, partition: i32) -> bool {
+        let begins = || self.cluster.begin_offsets(self.spec.topic, self.spec.partitions).ok();
+        let moved = |at: usize| Some(*begins()?.get(at)? > *self.starts.get(at)?);
+        self.shared.group_is_complete() && usize::try_from(partition).ok().and_then(moved) == Some(true)
     }
 
     fn probe_error(&self, code: &str, text: &str) -> LoadError {

@@ -1,7 +1,7 @@
 //! What a directory's storage can do: what is behind it, how fast it commits, how fast it streams.
 //!
 //! `targets[].commits[]` is the contract for programs: `method`, `block_bytes`, `committers`, `rate_per_s`, `latency`,
-//! `durable`, `warnings`. Absent is `null`, never 0: a method that this file system refuses has no rate and says why.
+//! `durable`, `findings`. Absent is `null`, never 0: a method that this file system refuses has no rate and says why.
 
 mod method;
 
@@ -9,6 +9,7 @@ pub use method::{CommitCase, CommitMethod, Placement};
 
 use super::Conditions;
 use crate::facts::Storage;
+use crate::finding::{Finding, earlier};
 use crate::observation::Interval;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,8 +57,9 @@ pub struct StorageTarget {
     pub commits: Vec<CommitResult>,
     /// Streams, in the plan's order.
     pub sequential: Vec<SequentialResult>,
-    /// What has to be known before the figures are used.
-    pub warnings: Vec<StorageWarning>,
+    /// What has to be known before the figures are used. Older documents call it `warnings`.
+    #[serde(alias = "warnings", deserialize_with = "earlier::findings")]
+    pub findings: Vec<Finding>,
 }
 
 /// A layer behind a directory.
@@ -88,8 +90,9 @@ pub struct CommitResult {
     /// Whether what was committed outlives a loss of power as far as this host tells. Absent when it cannot be told:
     /// another host or a program keeps the data, part of what is below cannot be seen, or the rate is hard to believe.
     pub durable: Option<bool>,
-    /// What speaks against the figures.
-    pub warnings: Vec<StorageWarning>,
+    /// What speaks against the figures. Older documents call it `warnings`.
+    #[serde(alias = "warnings", deserialize_with = "earlier::findings")]
+    pub findings: Vec<Finding>,
     /// Why nothing was measured, when nothing was.
     pub unavailable: Option<String>,
     /// Processor time of one commit in this process and its kernel threads for io_uring; not that of the kernel's
@@ -236,63 +239,6 @@ pub struct StreamBlock {
     pub transfer_ns: u64,
     /// Time of the final sync of a write.
     pub sync_ns: u64,
-}
-
-/// What speaks against a figure.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct StorageWarning {
-    /// Which kind.
-    pub id: WarningId,
-    /// In words, with the evidence.
-    pub text: String,
-}
-
-/// Kinds of warnings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WarningId {
-    /// The method makes no promise.
-    NotDurableByDesign,
-    /// Memory keeps the data.
-    Memory,
-    /// The file system is mounted so that syncs do not flush.
-    NoBarrier,
-    /// Syncs do not sync: the mount or the layer ignores them.
-    SyncIgnored,
-    /// The kernel was told that the disk's volatile cache needs no flush.
-    FlushSuppressed,
-    /// The device has a volatile cache and got no flushes.
-    NoFlushSeen,
-    /// The rate is above what the medium can do: a disk that turns, on bare metal.
-    TooFast,
-    /// The rate is far above what was published of any device.
-    FasterThanPublished,
-    /// O_DIRECT does not go around the page cache here.
-    DirectIsBuffered,
-    /// Appending costs far more than overwriting in the same way: the file system's work.
-    FileSystemLimits,
-    /// Memory took what the device did not.
-    MemoryAbsorbed,
-    /// A stream's bytes did not all come from the device, or go to it.
-    PassedByDevice,
-    /// Another host or a program keeps the data: what a sync means there cannot be told.
-    Unknowable,
-}
-
-impl WarningId {
-    /// Whether a figure under it is not what it says: a commit that promises to last and does not, or a rate that no such
-    /// medium has.
-    pub fn contradicts_durability(self) -> bool {
-        matches!(
-            self,
-            WarningId::Memory
-                | WarningId::NoBarrier
-                | WarningId::SyncIgnored
-                | WarningId::FlushSuppressed
-                | WarningId::NoFlushSeen
-                | WarningId::TooFast
-        )
-    }
 }
 
 /// Published devices.

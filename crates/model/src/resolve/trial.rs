@@ -10,8 +10,9 @@ use super::sweep::{Variant, Written};
 use super::{ResolveError, Trail};
 use crate::plan::{ClusterPlan, Length, LoadPlan, Origin, Plan, StepPlan};
 use crate::scenario::{ArmLabWords, ArmWords, Scenario, TrialWords};
-use crate::trial::{Against, ArmPlan, TrialPlan, TrialVerdict};
+use crate::trial::{Against, ArmPlan, TrialPlan};
 use crate::units::Nanos;
+use crate::verdict::Verdict;
 use differences::Arm;
 
 /// Pairs where nobody says how many: with a spread of 5 % between neighbouring blocks they show a difference of 4.8 % with
@@ -177,9 +178,8 @@ pub(super) fn plan(
         return Err(out_of_bounds(trail, "trial.margin", margin.to_string(), &expected, reason));
     }
     let restart_every = restart_every(&words, cluster, steps, Rounds { pairs, until_decided }, trail)?;
-    let accept = trail.scenario("trial.accept", words.accept.clone(), || {
-        vec![TrialVerdict::Better, TrialVerdict::Equivalent]
-    });
+    let accept =
+        trail.scenario("trial.accept", words.accept.clone(), || vec![Verdict::Better, Verdict::Equivalent]);
     if accept.is_empty() {
         let reason = "with none the command could only fail";
         return Err(out_of_bounds(trail, "trial.accept", "empty".into(), "at least one verdict", reason));

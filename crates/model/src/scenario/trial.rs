@@ -5,7 +5,8 @@
 
 use super::{LoadWords, OneOrMany, Scalar, SetupWords, TopicWords};
 use crate::plan::{Driver, InterBroker};
-use crate::trial::{Against, TrialVerdict};
+use crate::trial::Against;
+use crate::verdict::Verdict;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -84,7 +85,7 @@ pub struct TrialWords {
     /// Start the lab's brokers anew after so many rounds; 0: never.
     pub restart_every: Option<u32>,
     /// Verdicts with which the command ends well.
-    pub accept: Option<Vec<TrialVerdict>>,
+    pub accept: Option<Vec<Verdict>>,
 }
 
 /// A share: `3%` or `0.03`.

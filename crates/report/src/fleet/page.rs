@@ -1,12 +1,13 @@
 //! A fleet's result as one HTML file that works offline.
 
 use super::chart::{Chart, chart};
-use super::{figures, outcome, p, ratio, span, words};
+use super::{figures, outcome, p, ratio, span};
 use crate::number::{ABSENT, counted, percent};
 use crate::{ReportError, number};
 use askama::Template;
-use plumb_model::fleet::{CheckOutcome, FleetGroup, FleetResult, FleetUnit};
-use plumb_model::trial::TrialVerdict;
+use plumb_model::finding::CheckOutcome;
+use plumb_model::fleet::{FleetGroup, FleetResult, FleetUnit};
+use plumb_model::verdict::Verdict;
 
 /// The whole page.
 ///
@@ -21,15 +22,15 @@ pub fn render(result: &FleetResult) -> Result<String, ReportError> {
     let page = Page {
         title: format!("{}: test against control", result.metric),
         meta: meta(result),
-        verdict: super::verdict(result.verdict),
+        verdict: result.verdict.word(),
         tone: match result.verdict {
-            TrialVerdict::Better | TrialVerdict::Equivalent => "valid",
-            TrialVerdict::Undecided => "suspect",
-            TrialVerdict::Worse => "invalid",
+            Verdict::Better | Verdict::Equivalent => "valid",
+            Verdict::Undecided => "suspect",
+            Verdict::Worse => "invalid",
         },
         headline: headline(result),
         summary: &result.summary,
-        caveats: &result.caveats,
+        findings: super::beside_checks(result),
         charts,
         figures: figures(result),
         caution: super::caution(result),
@@ -43,7 +44,7 @@ pub fn render(result: &FleetResult) -> Result<String, ReportError> {
                     CheckOutcome::Warning => "suspect",
                     CheckOutcome::Failed => "invalid",
                 },
-                name: words(&check.name),
+                name: &check.id,
                 p: p(check.p),
                 statement: &check.statement,
             })
@@ -80,7 +81,7 @@ struct Page<'r> {
     tone: &'static str,
     headline: String,
     summary: &'r [String],
-    caveats: &'r [String],
+    findings: Vec<String>,
     charts: Vec<Chart>,
     figures: Vec<(String, String)>,
     caution: String,
@@ -99,7 +100,7 @@ struct Page<'r> {
 struct CheckRow<'r> {
     outcome: &'static str,
     tone: &'static str,
-    name: String,
+    name: &'r str,
     p: String,
     statement: &'r str,
 }

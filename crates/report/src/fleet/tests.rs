@@ -2,11 +2,13 @@
 
 use super::{page, text};
 use crate::text::TextStyle;
+use plumb_model::finding::{Check, CheckOutcome, Finding, Severity};
 use plumb_model::fleet::{
-    CheckOutcome, Exclusion, FLEET_SCHEMA_VERSION, FleetCheck, FleetDay, FleetGroup, FleetResult, FleetUnit,
-    NaiveFigure, RolloutStage, SampleKind, ServersNeeded, Surge,
+    Exclusion, FLEET_SCHEMA_VERSION, FleetDay, FleetGroup, FleetResult, FleetUnit, NaiveFigure, RolloutStage,
+    SampleKind, ServersNeeded, Surge,
 };
-use plumb_model::trial::{Good, TrialVerdict};
+use plumb_model::trial::Good;
+use plumb_model::verdict::Verdict;
 use std::collections::BTreeMap;
 
 const HOSTILE: &str = "drops<script>alert(1)</script>";
@@ -45,15 +47,15 @@ fn result() -> FleetResult {
         p: None,
         of_shares: false,
         margin: 0.03,
-        verdict: TrialVerdict::Undecided,
+        verdict: Verdict::Undecided,
         reason: Some("So few servers cannot show any difference.".to_owned()),
         smallest_detectable_ratio: None,
         needed: vec![ServersNeeded { ratio: 1.03, servers: None }, ServersNeeded { ratio: 1.1, servers: Some(1_234) }],
         load_elasticity: Some(1.5),
         load_elasticity_low: Some(1.2),
         load_elasticity_high: Some(1.8),
-        checks: vec![FleetCheck {
-            name: "leave_one_out".to_owned(),
+        checks: vec![Check {
+            id: "leave-one-out".to_owned(),
             outcome: CheckOutcome::Failed,
             statement: "Without any one server the ratio is between 0.05 and 0.06, as somebody with a lot to say would put it.".to_owned(),
             p: Some(0.0004),
@@ -87,7 +89,7 @@ fn result() -> FleetResult {
         rollout: vec![RolloutStage { share: 0.05, servers: 100, watch_intervals: 7, stop_when: vec!["it is above 1.02".to_owned()] }],
         exclusions: vec![Exclusion { what: "counter resets".to_owned(), count: 3, example: "edge-1".to_owned(), done: "mended".to_owned() }],
         summary: vec!["Undecided.".to_owned()],
-        caveats: Vec::new(),
+        findings: Vec::new(),
     }
 }
 
@@ -108,9 +110,13 @@ fn the_text_is_no_wider_than_the_terminal_and_what_is_absent_is_a_dash() {
 
 #[test]
 fn the_answer_is_last_with_what_speaks_against_it_just_before() {
-    let caveats = vec!["Keep some servers back.".to_owned()];
-    let text = text::render(&FleetResult { caveats, ..result() }, TextStyle { color: false, width: 100 });
-    let end = "\n\nBefore relying on it\n- Keep some servers back.\n\nIn short\n- Undecided.\n";
+    let finding = |id, claim: &str| Finding::new(id, Severity::Note, claim.to_owned());
+    let findings = vec![
+        finding("leave-one-out", "The check has its row."),
+        finding("no-control-left", "Keep some servers back."),
+    ];
+    let text = text::render(&FleetResult { findings, ..result() }, TextStyle { color: false, width: 100 });
+    let end = "\n\nBefore relying on it\n- Keep some servers back (plumb explain no-control-left)\n\nIn short\n- Undecided.\n";
     assert!(text.ends_with(end), "{text}");
 }
 

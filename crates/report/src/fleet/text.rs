@@ -1,7 +1,7 @@
 //! A fleet's result for the terminal: what it rests on, and the answer last, where the eye rests above the prompt. Its title has the
 //! verdict, too.
 
-use super::{figures, group, outcome, p, ratio, span, verdict, words};
+use super::{figures, group, outcome, p, ratio, span};
 use crate::number::{ABSENT, count, counted, percent};
 use crate::sheet::{self, Body, Column, Section, Sheet};
 use crate::text::TextStyle;
@@ -19,7 +19,7 @@ pub fn render(result: &FleetResult, style: TextStyle) -> String {
         "{}: the change at {} is {}",
         result.metric,
         result.changed_at,
-        verdict(result.verdict).to_uppercase()
+        result.verdict.word().to_uppercase()
     );
     let mut sections = vec![
         section("Checks", "what would make the comparison wrong", checks(result)),
@@ -49,8 +49,9 @@ pub fn render(result: &FleetResult, style: TextStyle) -> String {
         sections.push(section("Left out or mended", "", exclusions(result)));
     }
     let mut answer = vec![section("Figures", &super::caution(result), pairs(figures(result)))];
-    if !result.caveats.is_empty() {
-        answer.push(Section::sentences("Before relying on it", "", result.caveats.clone()));
+    let beside = super::beside_checks(result);
+    if !beside.is_empty() {
+        answer.push(Section::sentences("Before relying on it", "", beside));
     }
     answer.push(Section::sentences("In short", "", result.summary.clone()));
     sheet::text::render(&Sheet { title, sections, answer, ..Sheet::default() }, style)
@@ -68,8 +69,8 @@ fn pairs(rows: Vec<(String, String)>) -> Body {
 }
 
 fn checks(result: &FleetResult) -> Body {
-    let row = |check: &plumb_model::fleet::FleetCheck| {
-        vec![outcome(check.outcome).to_owned(), words(&check.name), p(check.p), check.statement.clone()]
+    let row = |check: &plumb_model::finding::Check| {
+        vec![outcome(check.outcome).to_owned(), check.id.clone(), p(check.p), check.statement.clone()]
     };
     Body::Table {
         columns: vec![

@@ -1,5 +1,6 @@
 //! Findings as cards: claim, evidence, advice. Findings of one kind about several setups share a card.
 
+use crate::findings;
 use crate::wording;
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Evidence, Finding};
@@ -18,6 +19,10 @@ pub(super) struct Card {
     /// `#2, #4`; empty when there are none.
     pub(super) likewise_setups: String,
     pub(super) advice: Vec<String>,
+    /// How sure the first of them is; empty where its document does not say.
+    pub(super) confidence: &'static str,
+    /// What would prove it.
+    pub(super) proof: Option<String>,
 }
 
 /// The same finding about another setup.
@@ -51,7 +56,7 @@ pub(super) fn reasons(document: &RunDocument) -> Vec<Reason> {
     let reason = |(index, (first, likewise)): (usize, &(&Finding, Vec<&Finding>))| Reason {
         severity: wording::severity(first.severity),
         place: first.step.as_ref().map(|step| wording::short_name(document, step)),
-        claim: first.claim.trim_end_matches('.').to_owned(),
+        claim: findings::without_stop(&first.claim).to_owned(),
         likewise: wording::setups(document, likewise),
         card: index + 1,
     };
@@ -59,8 +64,8 @@ pub(super) fn reasons(document: &RunDocument) -> Vec<Reason> {
 }
 
 /// The cards, in the order of the findings.
-pub(super) fn view(document: &RunDocument, findings: &[Finding]) -> Vec<Card> {
-    wording::grouped(findings).into_iter().map(|(first, likewise)| card(document, first, &likewise)).collect()
+pub(super) fn view(document: &RunDocument, shown: &[Finding]) -> Vec<Card> {
+    wording::grouped(shown).into_iter().map(|(first, likewise)| card(document, first, &likewise)).collect()
 }
 
 fn card(document: &RunDocument, first: &Finding, likewise: &[&Finding]) -> Card {
@@ -85,6 +90,8 @@ fn card(document: &RunDocument, first: &Finding, likewise: &[&Finding]) -> Card 
         likewise: others.collect(),
         likewise_setups: wording::setups(document, likewise),
         advice,
+        confidence: first.confidence.map_or("", findings::confidence),
+        proof: first.flip.as_ref().map(findings::proof),
     }
 }
 

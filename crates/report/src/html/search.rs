@@ -1,4 +1,4 @@
-//! A search for the highest rate that holds a goal: every trial by its rate and what the goal's quantile was, with the
+//! A search for the highest rate that holds a goal: every tried rate by its rate and what the goal's quantile was, with the
 //! limit and the interval in which the path's own limit lies.
 
 use super::Key;
@@ -6,7 +6,7 @@ use super::scale::{LogScale, linear_ticks, percent, time_tick};
 use crate::number::{plain, rate, time};
 use crate::searches;
 use plumb_model::document::StepResult;
-use plumb_model::search::{SearchResult, SearchTrial, TrialVerdict};
+use plumb_model::search::{SearchResult, Try, TryOutcome};
 
 /// The chart of one step's search.
 pub(super) struct SearchChart {
@@ -14,18 +14,18 @@ pub(super) struct SearchChart {
     pub(super) heading: String,
     pub(super) outcome: String,
     pub(super) quantile: String,
-    pub(super) trials: Vec<Trial>,
+    pub(super) marks: Vec<Mark>,
     pub(super) limit_y: String,
     /// Place and width of the interval; it goes on to the right end where no rate was seen to fail.
     pub(super) band: Option<(String, String)>,
     pub(super) x_ticks: Vec<(String, String)>,
     pub(super) y_ticks: Vec<(String, String)>,
-    /// Every trial: order, purpose, asked, reached, quantile, verdict.
+    /// Every tried rate: order, purpose, asked, reached, quantile, what came of it.
     pub(super) rows: Vec<Vec<String>>,
 }
 
-/// One trial.
-pub(super) struct Trial {
+/// One tried rate.
+pub(super) struct Mark {
     pub(super) x: String,
     pub(super) y: String,
     /// `holds`, `fails` or `other`.
@@ -45,9 +45,9 @@ pub(super) fn view(steps: &[StepResult]) -> Vec<SearchChart> {
 }
 
 fn chart(key: Key, search: &SearchResult) -> Option<SearchChart> {
-    let most = search.trials.iter().map(|trial| trial.rate_per_s).fold(0.0, f64::max) * 1.05;
+    let most = search.tries.iter().map(|tried| tried.rate_per_s).fold(0.0, f64::max) * 1.05;
     let limit = search.goal.limit.0 as f64;
-    let seen = search.trials.iter().filter_map(|trial| trial.quantile_ns).map(|ns| ns as f64);
+    let seen = search.tries.iter().filter_map(|tried| tried.quantile_ns).map(|ns| ns as f64);
     let scale = LogScale::around(seen.chain([limit]))?;
     if most <= 0.0 {
         return None;
@@ -58,34 +58,34 @@ fn chart(key: Key, search: &SearchResult) -> Option<SearchChart> {
         let high = search.rate_high_per_s.map_or(1.0, x);
         (percent(x(low)), percent((high - x(low)).max(0.004)))
     });
-    let trial = |trial: &SearchTrial| {
-        let ns = trial.quantile_ns? as f64;
-        Some(Trial {
-            x: percent(x(trial.rate_per_s)),
+    let mark = |tried: &Try| {
+        let ns = tried.quantile_ns? as f64;
+        Some(Mark {
+            x: percent(x(tried.rate_per_s)),
             y: y(ns),
-            class: match trial.verdict {
-                TrialVerdict::Holds => "holds",
-                TrialVerdict::Fails => "fails",
-                TrialVerdict::GeneratorBound | TrialVerdict::TooFew => "other",
+            class: match tried.outcome {
+                TryOutcome::Holds => "holds",
+                TryOutcome::Fails => "fails",
+                TryOutcome::GeneratorBound | TryOutcome::TooFew => "other",
             },
-            confirms: trial.purpose == plumb_model::search::TrialPurpose::Confirm,
+            confirms: tried.purpose == plumb_model::search::TryPurpose::Confirm,
             title: format!(
                 "{}/s, {}: {}, {}",
-                rate(trial.rate_per_s),
-                searches::purpose(trial.purpose),
+                rate(tried.rate_per_s),
+                searches::purpose(tried.purpose),
                 time(ns),
-                searches::verdict(trial)
+                searches::tried(tried)
             ),
         })
     };
-    let rows = search.trials.iter().enumerate().map(|(index, trial)| {
+    let rows = search.tries.iter().enumerate().map(|(index, tried)| {
         vec![
             format!("{}", index + 1),
-            searches::purpose(trial.purpose).to_owned(),
-            rate(trial.rate_per_s),
-            trial.achieved_per_s.map_or_else(|| crate::number::ABSENT.to_owned(), rate),
-            trial.quantile_ns.map_or_else(|| crate::number::ABSENT.to_owned(), |ns| time(ns as f64)),
-            searches::verdict(trial),
+            searches::purpose(tried.purpose).to_owned(),
+            rate(tried.rate_per_s),
+            tried.achieved_per_s.map_or_else(|| crate::number::ABSENT.to_owned(), rate),
+            tried.quantile_ns.map_or_else(|| crate::number::ABSENT.to_owned(), |ns| time(ns as f64)),
+            searches::tried(tried),
         ]
     });
     Some(SearchChart {
@@ -94,7 +94,7 @@ fn chart(key: Key, search: &SearchResult) -> Option<SearchChart> {
         quantile: searches::quantile(search.goal.quantile),
         limit_y: y(limit),
         band,
-        trials: search.trials.iter().filter_map(trial).collect(),
+        marks: search.tries.iter().filter_map(mark).collect(),
         x_ticks: linear_ticks(most, 6.0).into_iter().map(|tick| (percent(x(tick)), plain(tick))).collect(),
         y_ticks: scale.ticks().into_iter().map(|ns| (y(ns), time_tick(ns))).collect(),
         rows: rows.collect(),

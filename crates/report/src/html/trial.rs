@@ -3,10 +3,12 @@
 
 use super::grid::Grid;
 use super::scale::{LogScale, percent, time_tick};
+use crate::findings;
 use crate::number::{ABSENT, counted, p_value, percent as share, ratio};
 use crate::trials::{self, RatioAxis};
 use plumb_model::document::RunDocument;
-use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, TrialResult, TrialVerdict};
+use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, TrialResult};
+use plumb_model::verdict::Verdict;
 
 /// Arms with charts of their own; more are in the table.
 const CHARTS_MOST: usize = 6;
@@ -40,7 +42,7 @@ pub(super) struct TrialView {
     pub(super) others: Grid,
     pub(super) noise: String,
     pub(super) excluded: Vec<String>,
-    pub(super) caveats: Vec<String>,
+    pub(super) findings: Vec<String>,
     pub(super) method: &'static str,
 }
 
@@ -155,7 +157,7 @@ pub(super) fn view(document: &RunDocument) -> Option<TrialView> {
             .iter()
             .map(|pair| format!("Pair {} is left out: {}", pair.round + 1, pair.reason))
             .collect(),
-        caveats: trial.caveats.clone(),
+        findings: trial.findings.iter().map(findings::short).collect(),
         method: trials::method(first.method),
     })
 }
@@ -176,11 +178,11 @@ fn verdict_view(trial: &TrialResult, verdict: &ArmVerdict) -> VerdictView {
         false => verdict.vetoes.iter().map(|veto| format!("Veto: {veto}")).collect(),
     };
     VerdictView {
-        word: trials::verdict(verdict.verdict),
+        word: verdict.verdict.word(),
         class: match verdict.verdict {
-            TrialVerdict::Better | TrialVerdict::Equivalent => "valid",
-            TrialVerdict::Undecided => "suspect",
-            TrialVerdict::Worse => "invalid",
+            Verdict::Better | Verdict::Equivalent => "valid",
+            Verdict::Undecided => "suspect",
+            Verdict::Worse => "invalid",
         },
         arms: format!("{} / {}", verdict.arm, verdict.against),
         figures: figures.unwrap_or_default(),
@@ -233,8 +235,8 @@ fn row(metric: &MetricResult, axis: RatioAxis, is_floor: bool) -> Row {
         interval: trials::interval(metric),
         p: trials::p(metric),
         shows_from: trials::shows_from(metric),
-        verdict: trials::verdict(metric.verdict),
-        differs: matches!(metric.verdict, TrialVerdict::Better | TrialVerdict::Worse),
+        verdict: metric.verdict.word(),
+        differs: matches!(metric.verdict, Verdict::Better | Verdict::Worse),
     }
 }
 
@@ -337,7 +339,7 @@ fn others(trial: &TrialResult) -> Grid {
                     trials::interval(metric),
                     metric.p_adjusted.map(p_value).unwrap_or_default(),
                     trials::shows_from(metric),
-                    trials::verdict(metric.verdict).to_owned(),
+                    metric.verdict.word().to_owned(),
                 ]
             })
             .collect(),

@@ -1,8 +1,9 @@
 //! Client properties files: the winner's, for librdkafka and for Java.
 
 use super::java::{self, Java, Role};
-use super::settings::{Owner, Setting, property};
+use super::settings::property;
 use super::{Handed, InstallFile, comment};
+use plumb_model::change::{Change, Owner};
 use plumb_model::plan::{Driver, Properties};
 
 /// What stands in a document for a secret.
@@ -29,10 +30,10 @@ fn promises_less(key: &str, value: &str) -> bool {
 }
 
 /// A file for each client and role of which a setting differs.
-pub(super) fn files(handed: &Handed, settings: &[Setting]) -> Vec<InstallFile> {
+pub(super) fn files(handed: &Handed, settings: &[Change]) -> Vec<InstallFile> {
     let mut files = Vec::new();
     for (owner, role) in [(Owner::Producer, Role::Producer), (Owner::Consumer, Role::Consumer)] {
-        let of_role: Vec<&Setting> = settings.iter().filter(|setting| setting.owner == owner).collect();
+        let of_role: Vec<&Change> = settings.iter().filter(|change| change.target.owner == owner).collect();
         if of_role.is_empty() {
             continue;
         }
@@ -54,7 +55,7 @@ fn asked<'d>(handed: &Handed<'d>, role: Role) -> (&'d Properties, &'d Properties
     }
 }
 
-fn librdkafka(handed: &Handed, role: Role, differing: &[&Setting]) -> String {
+fn librdkafka(handed: &Handed, role: Role, differing: &[&Change]) -> String {
     let client = match handed.won.plan.driver {
         Driver::Librdkafka => "measured with librdkafka itself",
         Driver::Wire => {
@@ -74,7 +75,7 @@ fn librdkafka(handed: &Handed, role: Role, differing: &[&Setting]) -> String {
     text + &connection(handed)
 }
 
-fn for_java(handed: &Handed, role: Role, differing: &[&Setting]) -> String {
+fn for_java(handed: &Handed, role: Role, differing: &[&Change]) -> String {
     let mut text = comment(&format!(
         "Settings of the {} of \"{}\", for Kafka's Java client. Another client was measured: hold both settings against each \
          other there before you rely on it.",
@@ -105,21 +106,21 @@ fn for_java(handed: &Handed, role: Role, differing: &[&Setting]) -> String {
 }
 
 /// What the setting was, above the ones that differ.
-fn was(differing: &[&Setting], key: &str) -> String {
-    let of_key = differing.iter().find(|setting| setting.key == key);
-    of_key.map_or_else(String::new, |setting| match &setting.was {
+fn was(differing: &[&Change], key: &str) -> String {
+    let of_key = differing.iter().find(|change| change.target.key == key);
+    of_key.map_or_else(String::new, |change| match &change.before {
         Some(was) => comment(&format!("was {was}:")),
         None => comment("was not set:"),
     })
 }
 
 /// Settings that the winner leaves at their default and the other does not.
-fn left_out(asked: &Properties, differing: &[&Setting]) -> String {
-    let left = differing.iter().filter(|setting| !asked.contains_key(&setting.key));
-    left.map(|setting| {
+fn left_out(asked: &Properties, differing: &[&Change]) -> String {
+    let left = differing.iter().filter(|change| !asked.contains_key(&change.target.key));
+    left.map(|change| {
         let (was, now) =
-            (setting.was.as_deref().unwrap_or("not set"), setting.now.as_deref().unwrap_or("the default"));
-        comment(&format!("{} was {was}: leave it out ({now})", setting.key))
+            (change.before.as_deref().unwrap_or("not set"), change.after.as_deref().unwrap_or("the default"));
+        comment(&format!("{} was {was}: leave it out ({now})", change.target.key))
     })
     .collect()
 }

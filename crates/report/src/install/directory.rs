@@ -3,8 +3,9 @@
 //! Made from what was seen behind the directory. Whoever runs the script names the devices, as those of another host have other
 //! names. It only says what it would do until it is told `--yes`, and refuses a device on which anything is found.
 
-use super::settings::{Owner, Setting, directories};
+use super::settings::directories;
 use super::{Handed, InstallFile, comment, quoted};
+use plumb_model::change::{Change, Owner};
 use plumb_model::facts::{Device, DeviceClass, FileSystem, Layer, LogDirectory, NamespaceMode, Storage};
 
 /// Mount options that a file system was given for a reason; others are the kernel's own.
@@ -28,17 +29,17 @@ const FILE_SYSTEMS: [&str; 2] = ["ext4", "xfs"];
 /// Properties of ZFS that matter to a log.
 const ZFS: [&str; 5] = ["logbias", "recordsize", "compression", "atime", "primarycache"];
 
-pub(super) fn files(handed: &Handed, settings: &[Setting]) -> Vec<InstallFile> {
-    let Some(setting) = settings.iter().find(|setting| setting.owner == Owner::LogDirectory) else {
+pub(super) fn files(handed: &Handed, settings: &[Change]) -> Vec<InstallFile> {
+    let Some(change) = settings.iter().find(|change| change.target.owner == Owner::LogDirectory) else {
         return Vec::new();
     };
     let mut text =
         comment("Where the directories are on the broker's host; the ones that won were at the paths below.");
-    text.push_str(&comment(&format!("was {}:", setting.was.as_deref().unwrap_or("not set"))));
+    text.push_str(&comment(&format!("was {}:", change.before.as_deref().unwrap_or("not set"))));
     text.push_str(&comment(
         "Partitions that are there already stay where they are: move them with kafka-reassign-partitions.sh (log_dirs).",
     ));
-    text.push_str(&format!("log.dirs={}\n", setting.now.as_deref().unwrap_or_default()));
+    text.push_str(&format!("log.dirs={}\n", change.after.as_deref().unwrap_or_default()));
     let mut files = vec![InstallFile::plain("log-directory/server.properties", text)];
     for directory in directories(handed, &handed.won) {
         let name = format!("log-directory/prepare-{}.sh", file_name(&directory.name));

@@ -1,8 +1,8 @@
 //! The page beside the files: what won, by how much, what to install and how to go back.
 
-use super::settings::{Owner, Setting};
 use super::{Handed, InstallFile};
 use crate::{number, trials};
+use plumb_model::change::{Change, Owner};
 use plumb_model::winner::Winner;
 
 /// By how much a winner was better, in words: `an end-to-end mean ×0.512 that of "default" (×0.480 to ×0.550, 95 % confidence)`.
@@ -24,7 +24,7 @@ pub(crate) fn gain(winner: &Winner) -> String {
     )
 }
 
-pub(super) fn text(handed: &Handed, settings: &[Setting], files: &[InstallFile]) -> String {
+pub(super) fn text(handed: &Handed, settings: &[Change], files: &[InstallFile]) -> String {
     let winner = handed.winner;
     let mut text = format!("# What to install: {:?}\n\n", winner.step);
     text.push_str(&format!(
@@ -46,27 +46,27 @@ pub(super) fn text(handed: &Handed, settings: &[Setting], files: &[InstallFile])
     }
     text.push_str("\n\nIt was measured at one load on one path. Install it in one place first, and hold it against what you have there with `plumb trial run`.\n\n");
     text.push_str("| whose | setting | was | install |\n|---|---|---|---|\n");
-    for setting in settings {
+    for change in settings {
         let cell = |value: &Option<String>, none: &str| {
             value.as_deref().unwrap_or(none).replace('|', "\\|").replace('\n', " ")
         };
         text.push_str(&format!(
             "| {} | `{}` | {} | {} |\n",
-            setting.owner.word(),
-            setting.key,
-            cell(&setting.was, "not set"),
-            cell(&setting.now, "leave it out")
+            change.target.owner.word(),
+            change.target.key,
+            cell(&change.before, "not set"),
+            cell(&change.after, "leave it out")
         ));
     }
     text.push_str("\n## Files\n\n");
     for file in files {
         text.push_str(&format!("- `{}`: {}\n", file.path, purpose(&file.path)));
     }
-    let other: Vec<&Setting> = settings.iter().filter(|setting| setting.owner == Owner::Other).collect();
+    let other: Vec<&Change> = settings.iter().filter(|change| change.target.owner == Owner::Other).collect();
     if !other.is_empty() {
         text.push_str("\n## Not in any file\n\n");
-        for setting in other {
-            text.push_str(&format!("- {}\n", by_hand(&setting.key)));
+        for change in other {
+            text.push_str(&format!("- {}\n", by_hand(&change.target.key)));
         }
     }
     text

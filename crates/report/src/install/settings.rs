@@ -1,49 +1,10 @@
 //! What the winner has that the step it was held against has not, one row a setting.
 
 use super::Handed;
+use plumb_model::change::{Change, Owner, Target};
 use plumb_model::facts::LogDirectory;
 use plumb_model::plan::{ClusterPlan, Properties, TopicPlan};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Whose setting it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Owner {
-    Producer,
-    Consumer,
-    Topic,
-    Broker,
-    Jvm,
-    LogDirectory,
-    Host,
-    /// It cannot be installed: the client itself, the number of partitions, a command around the blocks.
-    Other,
-}
-
-impl Owner {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Owner::Producer => "producer",
-            Owner::Consumer => "consumer",
-            Owner::Topic => "topic",
-            Owner::Broker => "broker",
-            Owner::Jvm => "broker's JVM",
-            Owner::LogDirectory => "log directory",
-            Owner::Host => "host",
-            Owner::Other => "",
-        }
-    }
-}
-
-/// One setting.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Setting {
-    pub(crate) owner: Owner,
-    pub(crate) key: String,
-    /// In the step that the winner was held against; none: not known, or not set.
-    pub(crate) was: Option<String>,
-    /// In the winner; none: it leaves it out.
-    pub(crate) now: Option<String>,
-}
 
 /// librdkafka prints a property under its own name, users mostly write Kafka's.
 const OTHER_NAMES: &[(&str, &str)] = &[
@@ -66,7 +27,7 @@ pub(crate) fn property<'p>(properties: &'p Properties, key: &str) -> Option<&'p 
 }
 
 /// Every difference.
-pub(crate) fn settings(handed: &Handed) -> Vec<Setting> {
+pub(crate) fn settings(handed: &Handed) -> Vec<Change> {
     let (won, against) = (handed.won, handed.against);
     let mut found = differing(
         Owner::Producer,
@@ -83,14 +44,13 @@ pub(crate) fn settings(handed: &Handed) -> Vec<Setting> {
     found.extend(of_host(handed));
     if won.plan.driver != against.plan.driver {
         let name = |step: &super::Step| format!("{:?}", step.plan.driver).to_lowercase();
-        found.push(Setting {
-            owner: Owner::Other,
-            key: "client".to_owned(),
-            was: Some(name(&against)),
-            now: Some(name(&won)),
-        });
+        found.push(Change::plain(of(Owner::Other, "client"), Some(name(&against)), Some(name(&won))));
     }
     found
+}
+
+fn of(owner: Owner, key: &str) -> Target {
+    Target { owner, key: key.to_owned() }
 }
 
 /// What a setup has of one owner's properties.
@@ -107,14 +67,13 @@ impl Values<'_> {
 }
 
 /// Keys that either setup asks for, with the values that were read back where one does not ask.
-fn differing(owner: Owner, now: &Values<'_>, was: &Values<'_>) -> Vec<Setting> {
+fn differing(owner: Owner, now: &Values<'_>, was: &Values<'_>) -> Vec<Change> {
     let keys: BTreeSet<&String> = now.asked.keys().chain(was.asked.keys()).collect();
-    let rows =
-        keys.into_iter().map(|key| Setting { owner, key: key.clone(), was: was.of(key), now: now.of(key) });
-    rows.filter(|row| row.was != row.now).collect()
+    let rows = keys.into_iter().map(|key| Change::plain(of(owner, key), was.of(key), now.of(key)));
+    rows.filter(|row| row.before != row.after).collect()
 }
 
-fn of_topic(handed: &Handed) -> Vec<Setting> {
+fn of_topic(handed: &Handed) -> Vec<Change> {
     let (
         TopicPlan::Own { partitions, replication, configs, .. },
         TopicPlan::Own { partitions: p, replication: r, configs: c, .. },
@@ -128,13 +87,13 @@ fn of_topic(handed: &Handed) -> Vec<Setting> {
     for (key, was, now) in [("partitions", p, partitions), ("replication", r, replication)] {
         if was != now {
             let (was, now) = (Some(was.to_string()), Some(now.to_string()));
-            found.push(Setting { owner: Owner::Other, key: key.to_owned(), was, now });
+            found.push(Change::plain(of(Owner::Other, key), was, now));
         }
     }
     found
 }
 
-fn of_cluster(handed: &Handed) -> Vec<Setting> {
+fn of_cluster(handed: &Handed) -> Vec<Change> {
     let of = |step: &super::Step| {
         step.plan.cluster.clone().unwrap_or_else(|| handed.document.plan.cluster.clone())
     };
@@ -151,15 +110,13 @@ fn of_cluster(handed: &Handed) -> Vec<Setting> {
             &Values { asked: &now, read },
             &Values { asked: &was, read: read_before },
         ));
-        let jvm = |key: &str, was: Vec<String>, now: Vec<String>| Setting {
-            owner: Owner::Jvm,
-            key: key.to_owned(),
-            was: (!was.is_empty()).then(|| was.join(" ")),
-            now: (!now.is_empty()).then(|| now.join(" ")),
+        let joined = |words: Vec<String>| (!words.is_empty()).then(|| words.join(" "));
+        let jvm = |key: &str, was: Vec<String>, now: Vec<String>| {
+            Change::plain(self::of(Owner::Jvm, key), joined(was), joined(now))
         };
         found.push(jvm("flags", flags_before, flags));
         found.push(jvm("heap", vec![heap_before], vec![heap]));
-        found.retain(|row| row.was != row.now);
+        found.retain(|row| row.before != row.after);
     }
     let (now, was) = (directories(handed, &handed.won), directories(handed, &handed.against));
     let paths = |of: &[&LogDirectory]| -> Option<String> {
@@ -167,12 +124,7 @@ fn of_cluster(handed: &Handed) -> Vec<Setting> {
         paths.filter(|paths| !paths.is_empty()).map(|paths| paths.join(","))
     };
     if paths(&now) != paths(&was) && paths(&now).is_some() {
-        found.push(Setting {
-            owner: Owner::LogDirectory,
-            key: "log.dirs".to_owned(),
-            was: paths(&was),
-            now: paths(&now),
-        });
+        found.push(Change::plain(self::of(Owner::LogDirectory, "log.dirs"), paths(&was), paths(&now)));
     }
     found
 }
@@ -184,7 +136,7 @@ pub(crate) fn directories<'d>(handed: &Handed<'d>, step: &super::Step) -> Vec<&'
 }
 
 /// Kernel settings and commands of the arms.
-fn of_host(handed: &Handed) -> Vec<Setting> {
+fn of_host(handed: &Handed) -> Vec<Change> {
     let Some(trial) = &handed.document.plan.trial else { return Vec::new() };
     let of = |step: &super::Step| {
         let arm = trial
@@ -198,12 +150,11 @@ fn of_host(handed: &Handed) -> Vec<Setting> {
     let mut found =
         differing(Owner::Host, &Values { asked: &now, read }, &Values { asked: &was, read: read_before });
     if command != command_before {
-        found.push(Setting {
-            owner: Owner::Other,
-            key: "command before each block".to_owned(),
-            was: command_before,
-            now: command,
-        });
+        found.push(Change::plain(
+            self::of(Owner::Other, "command before each block"),
+            command_before,
+            command,
+        ));
     }
     found
 }

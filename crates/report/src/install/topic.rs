@@ -1,24 +1,25 @@
 //! Topic settings as commands of Kafka's own tool, with the way back.
 
-use super::settings::{Owner, Setting};
 use super::{Handed, InstallFile, comment, quoted};
+use plumb_model::change::{Change, Owner};
 
 const APPLY: &str = "topic/apply.sh";
 const UNDO: &str = "topic/undo.sh";
 
-pub(super) fn files(handed: &Handed, settings: &[Setting]) -> Vec<InstallFile> {
-    let of_topic: Vec<&Setting> = settings.iter().filter(|setting| setting.owner == Owner::Topic).collect();
+pub(super) fn files(handed: &Handed, settings: &[Change]) -> Vec<InstallFile> {
+    let of_topic: Vec<&Change> =
+        settings.iter().filter(|change| change.target.owner == Owner::Topic).collect();
     if of_topic.is_empty() {
         return Vec::new();
     }
     // The topic of the experiment was its own: what yours has is asked, and kept for the way back.
-    let apply = of_topic.iter().map(|setting| match &setting.now {
-        Some(value) => format!("set_config {} {}\n", quoted(&setting.key), quoted(value)),
-        None => format!("drop_config {}\n", quoted(&setting.key)),
+    let apply = of_topic.iter().map(|change| match &change.after {
+        Some(value) => format!("set_config {} {}\n", quoted(&change.target.key), quoted(value)),
+        None => format!("drop_config {}\n", quoted(&change.target.key)),
     });
     let head = comment(&format!("Gives a topic the settings of \"{}\".", handed.winner.step));
     let apply: String = apply.collect();
-    let keys: Vec<String> = of_topic.iter().map(|setting| quoted(&setting.key)).collect();
+    let keys: Vec<String> = of_topic.iter().map(|change| quoted(&change.target.key)).collect();
     vec![
         InstallFile::script(APPLY, format!("#!/usr/bin/env bash\n{head}{APPLY_HEAD}{apply}")),
         InstallFile::script(

@@ -3,6 +3,7 @@
 mod beside;
 
 use super::{cautions, conditions, or_absent, title};
+use crate::findings;
 use crate::number;
 use crate::sheet::{Body, Column, Section, Sheet};
 use plumb_model::finding::{Finding, Severity};
@@ -25,10 +26,10 @@ const SIZES: [Column; 6] = [
 /// The whole sheet.
 pub fn sheet(document: &CryptoProbe) -> Sheet {
     // Notes do not set the exit code.
-    let (notes, findings): (Vec<&Finding>, Vec<&Finding>) =
+    let (notes, grave): (Vec<&Finding>, Vec<&Finding>) =
         document.findings.iter().partition(|finding| finding.severity == Severity::Note);
-    let findings = findings.into_iter().map(finding).collect();
-    let mut said: Vec<String> = notes.into_iter().map(finding).collect();
+    let findings = grave.into_iter().map(findings::line).collect();
+    let mut said: Vec<String> = notes.into_iter().map(findings::line).collect();
     said.extend(cautions(&document.conditions));
     let mut sections = vec![processor(&document.cpu)];
     sections.extend(document.engines.iter().map(|engine| rates(engine, document.plan.cores)));
@@ -63,20 +64,6 @@ fn samples(document: &CryptoProbe) -> Option<String> {
          than 20 samples there is none. ± is half of the median's 95 % interval, of a line with several sizes the widest.",
         number::time(document.plan.sample_ns as f64)
     ))
-}
-
-fn finding(finding: &Finding) -> String {
-    let evidence = finding.evidence.iter().map(|seen| match &seen.expected {
-        Some(expected) => format!("{}: {} (expected: {expected})", seen.what, seen.value),
-        None => format!("{}: {}", seen.what, seen.value),
-    });
-    format!(
-        "{} {}. {} (plumb explain {})",
-        finding.claim,
-        evidence.collect::<Vec<_>>().join("; "),
-        finding.advice.join(" "),
-        finding.id
-    )
 }
 
 fn processor(cpu: &CryptoCpu) -> Section {

@@ -19,7 +19,7 @@ pub fn sheet(document: &StorageProbe) -> Sheet {
     let mut sections = Vec::new();
     for target in &document.targets {
         sections.push(behind::behind(target));
-        sections.extend(warned::warnings(target));
+        sections.extend(warned::notes(target));
         sections.extend(commits::commits(target, &document.plan));
         sections.extend(streams::streams(target));
         sections.extend(refused(target));
@@ -67,10 +67,10 @@ mod tests {
     use super::super::tests::{plain, quiet};
     use super::*;
     use plumb_model::facts::Storage;
+    use plumb_model::finding::{Finding, Severity};
     use plumb_model::probe::ProbeKind;
     use plumb_model::probe::storage::{
         CommitCase, CommitLatency, CommitMethod, Placement, RatioToFirst, ReferenceDevices, StoragePlan,
-        StorageWarning, WarningId,
     };
 
     pub(super) fn target(path: &str, durable: bool, ratio: Option<f64>) -> StorageTarget {
@@ -94,7 +94,7 @@ mod tests {
             rate_interval: None,
             latency: CommitLatency { samples: 1_234, ..CommitLatency::default() },
             durable: Some(durable),
-            warnings: Vec::new(),
+            findings: Vec::new(),
             unavailable: None,
             cpu_ns_per_commit: None,
             device_writes_per_commit: None,
@@ -109,7 +109,7 @@ mod tests {
             available_bytes: 1 << 30,
             commits: vec![commit],
             sequential: Vec::new(),
-            warnings: Vec::new(),
+            findings: Vec::new(),
         }
     }
 
@@ -134,14 +134,17 @@ mod tests {
 
     #[test]
     fn what_contradicts_a_promise_is_a_finding_with_its_path_and_the_rest_is_said_below() {
-        let warning = |id, text: &str| StorageWarning { id, text: text.to_owned() };
+        let finding = |id, severity, claim: &str| Finding::new(id, severity, claim.to_owned());
         let mut memory = target("/dev/shm", false, None);
-        memory.commits[0].warnings = vec![
-            warning(WarningId::Memory, "tmpfs keeps it in memory"),
-            warning(WarningId::FasterThanPublished, "60,000/s is more than published"),
+        memory.commits[0].findings = vec![
+            finding("memory", Severity::Invalid, "tmpfs keeps it in memory."),
+            finding("faster-than-published", Severity::Note, "60,000/s is more than published."),
         ];
         let text = text(vec![memory]);
-        assert!(text.contains("FINDING  /dev/shm: tmpfs keeps it in memory."), "{text}");
+        assert!(
+            text.contains("FINDING  /dev/shm: tmpfs keeps it in memory (plumb explain memory)"),
+            "{text}"
+        );
         assert_eq!(text.matches("tmpfs keeps it").count(), 1, "{text}");
         let (heading, other) =
             (text.find("Before you use").unwrap(), text.find("more than published").unwrap());

@@ -13,7 +13,7 @@ pub(super) fn write(page: &mut Page, steps: &[StepResult]) {
         return;
     }
     page.heading(brokers::HEADING, brokers::MEANING);
-    let mut table = Table::new("setup", brokers::COLUMNS.map(Column::number).into());
+    let mut table = Table::new("setup", brokers::COLUMNS.map(Column::decimal).into());
     for row in &rows {
         table.push(&format!("#{} {}", row.index + 1, row.step.name), row.cells(), Tone::Plain);
     }

@@ -23,11 +23,15 @@ pub(super) fn write(page: &mut Page, document: &RunDocument) {
             page.prose("    ", &weaker, Tone::Warning);
             continue;
         };
-        for setting in settings(&handed) {
+        for change in settings(&handed) {
             let value = |value: &Option<String>, none: &str| value.clone().unwrap_or_else(|| none.to_owned());
-            let (was, now) = (value(&setting.was, "not set"), value(&setting.now, "leave it out"));
-            let owner = setting.owner.word();
-            page.prose("    ", format!("{owner} {}: {was} -> {now}", setting.key).trim_start(), Tone::Plain);
+            let (was, now) = (value(&change.before, "not set"), value(&change.after, "leave it out"));
+            let owner = change.target.owner.word();
+            page.prose(
+                "    ",
+                format!("{owner} {}: {was} -> {now}", change.target.key).trim_start(),
+                Tone::Plain,
+            );
         }
     }
 }

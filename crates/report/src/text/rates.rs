@@ -28,7 +28,7 @@ pub(super) fn write(page: &mut Page, document: &RunDocument) {
         if let Some(search) = &step.search {
             page.heading(&format!("#{} {}", index + 1, searches::heading(search)), "");
             page.prose("  ", &searches::outcome(search), Tone::Strong);
-            write_trials(page, search);
+            write_tries(page, search);
         }
     }
 }
@@ -72,7 +72,7 @@ fn write_lines(page: &mut Page, lines: &[SweepResult]) {
         &format!("Rate against {clients}"),
         "where more stop helping, where the rate falls and where it begins to vary, each with its interval",
     );
-    let columns = ["best/s", "MB/s", "with"].map(Column::number).into_iter();
+    let columns = ["best/s", "MB/s", "with"].map(Column::decimal).into_iter();
     let places = ["knee", "falls from", "varies from"].map(Column::text);
     let ratio = [Column::decimal("× first"), Column::text("")];
     let mut table = Table::new("  line", columns.chain(places).chain(ratio).collect());
@@ -144,18 +144,18 @@ fn line_notes(lines: &[SweepResult]) -> Vec<String> {
     notes
 }
 
-fn write_trials(page: &mut Page, search: &plumb_model::search::SearchResult) {
+fn write_tries(page: &mut Page, search: &plumb_model::search::SearchResult) {
     let columns =
         [Column::decimal("asked/s"), Column::decimal("reached/s"), Column::decimal("ms"), Column::text("")];
-    let mut table = Table::new("  trial", columns.into());
-    for trial in &search.trials {
+    let mut table = Table::new("  tried rate", columns.into());
+    for tried in &search.tries {
         table.push(
-            &format!("  {}", searches::purpose(trial.purpose)),
+            &format!("  {}", searches::purpose(tried.purpose)),
             vec![
-                rate(trial.rate_per_s),
-                trial.achieved_per_s.map_or_else(|| ABSENT.to_owned(), rate),
-                trial.quantile_ns.map_or_else(|| ABSENT.to_owned(), |ns| milliseconds(ns as f64)),
-                searches::verdict(trial),
+                rate(tried.rate_per_s),
+                tried.achieved_per_s.map_or_else(|| ABSENT.to_owned(), rate),
+                tried.quantile_ns.map_or_else(|| ABSENT.to_owned(), |ns| milliseconds(ns as f64)),
+                searches::tried(tried),
             ],
             Tone::Plain,
         );

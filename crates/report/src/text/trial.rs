@@ -2,12 +2,14 @@
 //! other metrics, and what to know before relying on it.
 
 use super::Page;
+use crate::findings;
 use crate::number::{ABSENT, counted, percent, ratio};
 use crate::paint::Tone;
 use crate::sheet::table::{Column, Table};
 use crate::trials::{self, RatioAxis};
 use plumb_model::document::RunDocument;
-use plumb_model::trial::{ArmResult, ArmVerdict, MetricResult, MetricRole, TrialResult, TrialVerdict};
+use plumb_model::trial::{ArmResult, ArmVerdict, MetricResult, MetricRole, TrialResult};
+use plumb_model::verdict::Verdict;
 
 /// Columns of the dot plot, at most.
 const PLOT_MOST: usize = 72;
@@ -60,11 +62,11 @@ fn differences(arm: &ArmResult) -> String {
 
 fn write_verdict(page: &mut Page, trial: &TrialResult, verdict: &ArmVerdict) {
     let tone = match verdict.verdict {
-        TrialVerdict::Better | TrialVerdict::Equivalent => Tone::Good,
-        TrialVerdict::Worse => Tone::Bad,
-        TrialVerdict::Undecided => Tone::Warning,
+        Verdict::Better | Verdict::Equivalent => Tone::Good,
+        Verdict::Worse => Tone::Bad,
+        Verdict::Undecided => Tone::Warning,
     };
-    let word = trials::verdict(verdict.verdict).to_uppercase();
+    let word = verdict.verdict.word().to_uppercase();
     let figures = trials::primary_of(trial, &verdict.arm, &verdict.against)
         .and_then(trials::estimate)
         .map(|estimate| format!("  {estimate}"))
@@ -117,8 +119,8 @@ fn write_deciding(page: &mut Page, trial: &TrialResult) {
 
 fn tone(metric: &MetricResult) -> Tone {
     match metric.verdict {
-        TrialVerdict::Better | TrialVerdict::Worse => Tone::Strong,
-        TrialVerdict::Equivalent | TrialVerdict::Undecided => Tone::Plain,
+        Verdict::Better | Verdict::Worse => Tone::Strong,
+        Verdict::Equivalent | Verdict::Undecided => Tone::Plain,
     }
 }
 
@@ -143,7 +145,7 @@ fn cells(metric: &MetricResult) -> Vec<String> {
         trials::interval(metric),
         trials::p(metric),
         trials::shows_from(metric),
-        trials::verdict(metric.verdict).to_owned(),
+        metric.verdict.word().to_owned(),
     ]
 }
 
@@ -252,15 +254,15 @@ fn write_others(page: &mut Page, trial: &TrialResult) {
 }
 
 fn write_cautions(page: &mut Page, trial: &TrialResult) {
-    if trial.excluded.is_empty() && trial.caveats.is_empty() {
+    if trial.excluded.is_empty() && trial.findings.is_empty() {
         return;
     }
     page.heading("Before relying on it", "");
     for pair in &trial.excluded {
         page.prose("  - ", &format!("Pair {} is left out: {}", pair.round + 1, pair.reason), Tone::Dim);
     }
-    for caveat in &trial.caveats {
-        page.prose("  - ", caveat, Tone::Plain);
+    for finding in &trial.findings {
+        page.prose("  - ", &findings::short(finding), Tone::Plain);
     }
 }
 

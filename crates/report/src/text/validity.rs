@@ -1,6 +1,7 @@
 //! The verdict with its reasons, and the findings.
 
 use super::Page;
+use crate::findings::{explain, without_stop};
 use crate::paint::Tone;
 use crate::{short_blocks, wording};
 use plumb_model::document::RunDocument;
@@ -55,16 +56,12 @@ fn reasons(page: &mut Page, document: &RunDocument, findings: &[Finding]) {
         page.prose(
             &lead,
             &format!(
-                "{}{}{others} (plumb explain {})",
+                "{}{}{others} {}",
                 place.unwrap_or_default(),
-                sentence_without_stop(&finding.claim),
-                finding.id
+                without_stop(&finding.claim),
+                explain(&finding.id)
             ),
             tone,
         );
     }
-}
-
-fn sentence_without_stop(claim: &str) -> &str {
-    claim.trim_end().trim_end_matches('.')
 }

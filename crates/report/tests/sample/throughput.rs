@@ -8,7 +8,7 @@ use plumb_model::observation::{
     Counts, Interval, IntervalMethod, Latencies, SecondRow, StepInstrument, Throughput,
 };
 use plumb_model::plan::{Driver, Goal, GoalLatency, Length, LoadPlan, Mode, Schedule, SizePlan, StepPlan};
-use plumb_model::search::{SearchBound, SearchResult, SearchTrial, TrialPurpose, TrialVerdict};
+use plumb_model::search::{SearchBound, SearchResult, Try, TryOutcome, TryPurpose};
 use plumb_model::sweep::{
     LineRatio, SweepOver, SweepPlace, SweepPoint, SweepRate, SweepResult, VariabilityOnset,
 };
@@ -148,27 +148,27 @@ pub(crate) fn searched() -> RunDocument {
     document.steps[0].asked_per_s = None;
     let goal = Goal { latency: GoalLatency::EndToEnd, quantile: 0.99, limit: Nanos(20_000_000) };
     document.plan.goal = Some(goal);
-    let trials = [
-        (1_000.0, TrialPurpose::Climb, 6.1),
-        (2_000.0, TrialPurpose::Climb, 6.4),
-        (4_000.0, TrialPurpose::Climb, 6.9),
-        (8_000.0, TrialPurpose::Climb, 8.8),
-        (16_000.0, TrialPurpose::Climb, 41.0),
-        (12_000.0, TrialPurpose::Narrow, 16.0),
-        (14_000.0, TrialPurpose::Narrow, 26.0),
-        (13_000.0, TrialPurpose::Narrow, 19.0),
-        (13_000.0, TrialPurpose::Descend, 19.4),
-        (12_700.0, TrialPurpose::Confirm, 18.2),
-        (12_700.0, TrialPurpose::Confirm, 17.6),
-        (12_700.0, TrialPurpose::Confirm, 18.8),
-        (13_400.0, TrialPurpose::Confirm, 22.0),
-        (13_400.0, TrialPurpose::Confirm, 23.5),
-        (13_400.0, TrialPurpose::Confirm, 21.4),
+    let tries = [
+        (1_000.0, TryPurpose::Climb, 6.1),
+        (2_000.0, TryPurpose::Climb, 6.4),
+        (4_000.0, TryPurpose::Climb, 6.9),
+        (8_000.0, TryPurpose::Climb, 8.8),
+        (16_000.0, TryPurpose::Climb, 41.0),
+        (12_000.0, TryPurpose::Narrow, 16.0),
+        (14_000.0, TryPurpose::Narrow, 26.0),
+        (13_000.0, TryPurpose::Narrow, 19.0),
+        (13_000.0, TryPurpose::Descend, 19.4),
+        (12_700.0, TryPurpose::Confirm, 18.2),
+        (12_700.0, TryPurpose::Confirm, 17.6),
+        (12_700.0, TryPurpose::Confirm, 18.8),
+        (13_400.0, TryPurpose::Confirm, 22.0),
+        (13_400.0, TryPurpose::Confirm, 23.5),
+        (13_400.0, TryPurpose::Confirm, 21.4),
     ];
-    let trial = |(rate_per_s, purpose, ms): (f64, TrialPurpose, f64)| SearchTrial {
+    let tried = |(rate_per_s, purpose, ms): (f64, TryPurpose, f64)| Try {
         rate_per_s,
         purpose,
-        verdict: if ms > 20.0 { TrialVerdict::Fails } else { TrialVerdict::Holds },
+        outcome: if ms > 20.0 { TryOutcome::Fails } else { TryOutcome::Holds },
         started_at: "2026-11-20T15:04:05Z".to_owned(),
         measured_s: 5.0,
         achieved_per_s: Some(rate_per_s * 0.9998),
@@ -183,7 +183,7 @@ pub(crate) fn searched() -> RunDocument {
         rate_low_per_s: Some(12_700.0),
         rate_high_per_s: Some(13_400.0),
         bounded_by: Some(SearchBound::Path),
-        trials: trials.map(trial).into(),
+        tries: tries.map(tried).into(),
     });
     document
 }

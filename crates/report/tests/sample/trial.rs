@@ -2,10 +2,12 @@
 
 use super::{full, properties};
 use plumb_model::document::RunDocument;
+use plumb_model::finding::{Finding, Severity};
 use plumb_model::trial::{
     Against, ArmPlan, ArmResult, ArmVerdict, ExcludedPair, Good, MetricResult, MetricRole,
-    TRIAL_SCHEMA_VERSION, TrialMethod, TrialPlan, TrialResult, TrialVerdict,
+    TRIAL_SCHEMA_VERSION, TrialMethod, TrialPlan, TrialResult,
 };
+use plumb_model::verdict::Verdict;
 use std::collections::BTreeMap;
 
 const PAIRS: u32 = 12;
@@ -29,7 +31,7 @@ pub(crate) fn one_arm() -> RunDocument {
     for count in &mut metrics[4..] {
         (count.method, count.unit, count.estimate_ratio) = (TrialMethod::Counts, "share".to_owned(), None);
         (count.interval_low, count.interval_high, count.smallest_detectable_ratio) = (None, None, None);
-        count.verdict = TrialVerdict::Undecided;
+        count.verdict = Verdict::Undecided;
     }
     metrics[4].absent = Some("none of 12000 -> none of 12000".to_owned());
     let failed = &mut metrics[5];
@@ -45,17 +47,19 @@ pub(crate) fn one_arm() -> RunDocument {
         unequal_guarantees: vec![
             "\"default\" and \"low\" differ in durability, so in what they promise (acks: all / 1)".to_owned(),
         ],
-        verdicts: vec![verdict("low", "default", TrialVerdict::Better)],
+        verdicts: vec![verdict("low", "default", Verdict::Better)],
         summary: vec![
             "\"low\" is better than \"default\": p99 of end-to-end latency 9.20 ms -> 3.50 ms (medians of blocks), ratio of typical pairs \
              0.38 (95 % 0.37 to 0.39), 11 pairs."
                 .to_owned(),
             "Equal arms may differ by up to 4 % here.".to_owned(),
-            "Nothing else is shown to be worse; 1 caveat below.".to_owned(),
+            "Nothing else is shown to be worse; 1 finding below.".to_owned(),
         ],
-        caveats: vec![
+        findings: vec![Finding::new(
+            "pairs-left-out",
+            Severity::Note,
             "1 of 12 pairs is left out by the rules on noise; with them the verdicts would be the same.".to_owned(),
-        ],
+        )],
         ..result(&["default", "low"], metrics)
     };
     document(&["default", "low"], result)
@@ -83,7 +87,7 @@ pub(crate) fn several_arms() -> RunDocument {
         }
     }
     let vetoed = verdicts.last_mut().expect("there are some");
-    vetoed.verdict = TrialVerdict::Undecided;
+    vetoed.verdict = Verdict::Undecided;
     vetoed.vetoes =
         vec!["\"both\" has more messages that failed: none of 12000 -> 40 of 12000 (0.33 %)".to_owned()];
     vetoed.reason = vetoed.vetoes.first().cloned();
@@ -123,7 +127,7 @@ fn document(names: &[&str], result: TrialResult) -> RunDocument {
         margin: 0.03,
         until_decided: false,
         restart_every: 0,
-        accept: vec![TrialVerdict::Better, TrialVerdict::Equivalent],
+        accept: vec![Verdict::Better, Verdict::Equivalent],
     });
     document.summary = result.summary.clone();
     document.trial = Some(result);
@@ -168,12 +172,12 @@ fn result(names: &[&str], metrics: Vec<MetricResult>) -> TrialResult {
         unequal_guarantees: Vec::new(),
         verdicts: Vec::new(),
         summary: vec!["Of 6 pairs of arms, 3 better and 3 undecided.".to_owned()],
-        caveats: Vec::new(),
+        findings: Vec::new(),
     }
 }
 
-fn verdict(arm: &str, against: &str, verdict: TrialVerdict) -> ArmVerdict {
-    let reason = (verdict == TrialVerdict::Undecided)
+fn verdict(arm: &str, against: &str, verdict: Verdict) -> ArmVerdict {
+    let reason = (verdict == Verdict::Undecided)
         .then(|| "11 pairs of this spread show a difference of 4.0 % or more in 4 of 5 trials".to_owned());
     ArmVerdict { arm: arm.to_owned(), against: against.to_owned(), verdict, vetoes: Vec::new(), reason }
 }
@@ -208,9 +212,9 @@ fn metric(
         interval_high: Some(ratio * 1.03),
         level: 0.95,
         verdict: match (differs, ratio < 1.0) {
-            (true, true) => TrialVerdict::Better,
-            (true, false) => TrialVerdict::Worse,
-            (false, _) => TrialVerdict::Undecided,
+            (true, true) => Verdict::Better,
+            (true, false) => Verdict::Worse,
+            (false, _) => Verdict::Undecided,
         },
         smallest_detectable_ratio: Some(1.041),
         p: Some(if differs { 0.000_976 } else { 0.52 }),

@@ -111,10 +111,7 @@ fn finding(
     advice: &[&str],
 ) -> Finding {
     Finding {
-        id: id.to_owned(),
-        severity,
         step: setup.map(|index| SETUPS[index].name.to_owned()),
-        claim: claim.to_owned(),
         evidence: evidence
             .iter()
             .map(|(what, value, expected)| Evidence {
@@ -124,5 +121,6 @@ fn finding(
             })
             .collect(),
         advice: advice.iter().map(|text| (*text).to_owned()).collect(),
+        ..Finding::new(id, severity, claim.to_owned())
     }
 }

@@ -7,6 +7,7 @@ use crate::error::{Result, SessionError};
 use crate::resume::ResumeError;
 use crate::run_dir::{RunDir, RunDirError};
 use crate::watcher::{Event, Watcher};
+use plumb_model::change::{Assignment, Change, Owner, Target, way_back};
 use plumb_model::trial::ArmPlan;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -23,8 +24,35 @@ pub(super) struct Undo {
     bootstrap: String,
     /// The command that comes after the block.
     after: Option<String>,
-    /// Settings of this host with what they were, in the order in which they are put back.
-    settings: Vec<(String, String)>,
+    /// Settings of this host, in the order in which they are changed.
+    changes: Vec<Change>,
+}
+
+/// The file of any version. Earlier ones kept nothing of a change but what to write, in the order of writing.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Kept {
+    Now(Undo),
+    Earlier { arm: String, pair: u32, bootstrap: String, after: Option<String>, settings: Vec<Entry> },
+}
+
+/// A name and what to write to it, as an array of the two.
+#[derive(Deserialize)]
+struct Entry(String, String);
+
+impl From<Kept> for Undo {
+    fn from(kept: Kept) -> Self {
+        match kept {
+            Kept::Now(undo) => undo,
+            Kept::Earlier { arm, pair, bootstrap, after, settings } => {
+                // The last change is undone first.
+                let changes = settings.into_iter().rev().map(|Entry(key, before)| {
+                    Change::plain(Target { owner: Owner::Host, key }, Some(before), None)
+                });
+                Undo { arm, pair, bootstrap, after, changes: changes.collect() }
+            }
+        }
+    }
 }
 
 impl Undo {
@@ -33,20 +61,23 @@ impl Undo {
         if arm.after.is_none() && arm.host.is_empty() {
             return Ok(None);
         }
-        let mut settings: Vec<(String, String)> = Vec::new();
-        for (setting, _) in changes(arm)?.iter().rev() {
-            for (part, value) in inverse(setting, files)? {
-                // What one reset has to be put back after it.
-                settings.retain(|(name, _)| *name != part.name);
-                settings.push((part.name, value));
-            }
+        let mut made = Vec::new();
+        for (setting, value) in changes(arm)? {
+            let back = inverse(&setting, files)?;
+            let target = Target { owner: Owner::Host, key: setting.name.clone() };
+            let before = Some(setting.read(files)?);
+            let inverse = back.into_iter().map(|(part, value)| Assignment { key: part.name, value });
+            made.push(Change {
+                inverse: inverse.collect(),
+                ..Change::plain(target, before, Some(value.to_owned()))
+            });
         }
         Ok(Some(Undo {
             arm: arm.name.clone(),
             pair: round + 1,
             bootstrap: bootstrap.to_owned(),
             after: arm.after.clone(),
-            settings,
+            changes: made,
         }))
     }
 
@@ -64,12 +95,13 @@ impl Undo {
             text => text.map_err(RunDirError::Read)?,
         };
         let damaged = |source| ResumeError::UndoDamaged { path: directory.join(FILE), source };
-        Ok(Some(serde_json::from_slice(&text).map_err(damaged)?))
+        Ok(Some(serde_json::from_slice::<Kept>(&text).map_err(damaged)?.into()))
     }
 
     /// What will be done, for people.
     pub(super) fn summary(&self) -> String {
-        let settings = self.settings.iter().map(|(name, before)| format!("{name} back to {before}"));
+        let settings =
+            way_back(&self.changes).into_iter().map(|to| format!("{} back to {}", to.key, to.value));
         let after = self.after.iter().map(|_| format!("the command after a block of {}", self.arm));
         after.chain(settings).collect::<Vec<_>>().join(", ")
     }
@@ -95,7 +127,7 @@ impl Undo {
                 )));
             }
         }
-        for (name, before) in &self.settings {
+        for Assignment { key: name, value: before } in &way_back(&self.changes) {
             let back = Setting::new(name).and_then(|setting| {
                 setting.write(files, before).inspect_err(|_| {
                     watcher.event(&Event::Note(&format!(
@@ -226,7 +258,23 @@ mod tests {
         host.has("sys/block/vda/queue/nr_requests", "64\n");
         let [scheduler, length] = ["scheduler", "nr_requests"].map(|name| format!("{queue}/{name}"));
         let undo = host.undo(None, &[(&length, "8"), (&scheduler, "kyber")]);
-        let entry = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        assert_eq!(undo.settings, [entry(&scheduler, "none"), entry(&length, "64")]);
+        let to = |key: &str, value: &str| Assignment { key: key.to_owned(), value: value.to_owned() };
+        assert_eq!(way_back(&undo.changes), [to(&scheduler, "none"), to(&length, "64")]);
+        let change = undo.changes.iter().find(|change| change.target.key == length).unwrap();
+        assert_eq!((change.before.as_deref(), change.after.as_deref()), (Some("64"), Some("8")));
+    }
+
+    #[test]
+    fn what_an_earlier_version_left_to_undo_is_undone_in_its_order() {
+        let host = Host::new();
+        host.has("proc/sys/vm/laptop_mode", "5\n");
+        let kept = r#"{"arm": "low", "pair": 5, "bootstrap": "host:9092", "after": null,
+            "settings": [["vm.swappiness", "30"], ["vm.laptop_mode", "0"]]}"#;
+        host.dir.write_state(FILE, kept.as_bytes()).unwrap();
+        let undo = Undo::read(&host.run).unwrap().unwrap();
+        assert_eq!(undo.summary(), "vm.swappiness back to 30, vm.laptop_mode back to 0");
+        host.carry_out(undo).unwrap();
+        let now = ["vm/swappiness", "vm/laptop_mode"].map(|name| host.read(&format!("proc/sys/{name}")));
+        assert_eq!((now, Undo::read(&host.run).unwrap()), (["30".to_owned(), "0".to_owned()], None));
     }
 }

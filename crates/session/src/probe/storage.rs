@@ -12,6 +12,7 @@ use crate::context::RunContext;
 use crate::error::Result;
 use crate::watcher::{Event, Watcher};
 use plan::Plan;
+use plumb_model::finding::Severity;
 use plumb_model::plan::Properties;
 use plumb_model::probe::ProbeKind;
 use plumb_model::probe::storage::{CommitMethod, StorageProbe, StorageTarget};
@@ -110,6 +111,6 @@ fn nothing_measured(target: &StorageTarget) -> StorageError {
 
 /// Whether a figure is not what its name promises.
 fn contradicts(target: &StorageTarget) -> bool {
-    let commits = target.commits.iter().flat_map(|commit| &commit.warnings);
-    commits.chain(&target.warnings).any(|warning| warning.id.contradicts_durability())
+    let commits = target.commits.iter().flat_map(|commit| &commit.findings);
+    commits.chain(&target.findings).any(|finding| finding.severity > Severity::Note)
 }

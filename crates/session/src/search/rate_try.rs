@@ -6,7 +6,7 @@ use plumb_model::document::RunDocument;
 use plumb_model::facts::HostDelta;
 use plumb_model::finding::Severity;
 use plumb_model::plan::{Goal, GoalLatency, StepPlan};
-use plumb_model::search::{SearchTrial, TrialPurpose, TrialVerdict};
+use plumb_model::search::{Try, TryOutcome, TryPurpose};
 use plumb_model::units::Nanos;
 
 /// A try on the way lasts so much of a full one, and no less than this (ours: long enough for a garbage collection).
@@ -32,7 +32,7 @@ pub(super) struct RateTry {
     /// From 0.
     pub(super) number: usize,
     pub(super) rate_per_s: f64,
-    pub(super) purpose: TrialPurpose,
+    pub(super) purpose: TryPurpose,
 }
 
 impl RateTry {
@@ -40,7 +40,7 @@ impl RateTry {
     pub(super) fn length(&self, step: &StepPlan) -> Nanos {
         let full_s = step.load.planned_s().unwrap_or(0.0);
         let planned_s = match self.purpose {
-            TrialPurpose::Confirm => full_s,
+            TryPurpose::Confirm => full_s,
             _ => (full_s * ON_THE_WAY).max(ON_THE_WAY_LEAST_S).min(full_s),
         };
         let needed_s = SPARE * samples_needed(self.goal) / self.rate_per_s;
@@ -48,7 +48,7 @@ impl RateTry {
     }
 
     /// What came of the block that was run last.
-    pub(super) fn told(&self, document: &RunDocument, fold: &StepFold) -> SearchTrial {
+    pub(super) fn told(&self, document: &RunDocument, fold: &StepFold) -> Try {
         let view = last_block(document);
         let (step, block) = (&view.steps[0], &view.steps[0].blocks[0]);
         let histogram = fold.block_latency(self.goal.latency);
@@ -90,23 +90,23 @@ impl RateTry {
             .is_some_and(|service_ns| service_ns <= self.goal.limit.0);
         let queue_was_full = block.queue_full_waits.is_some_and(|waits| waits > 0);
         let generator = !queue_was_full && (busy || sent_late);
-        let verdict = match () {
-            () if reasons.is_empty() && quantile_ns.is_some() => TrialVerdict::Holds,
-            () if generator => TrialVerdict::GeneratorBound,
-            () if reasons.is_empty() => TrialVerdict::TooFew,
-            () => TrialVerdict::Fails,
+        let outcome = match () {
+            () if reasons.is_empty() && quantile_ns.is_some() => TryOutcome::Holds,
+            () if generator => TryOutcome::GeneratorBound,
+            () if reasons.is_empty() => TryOutcome::TooFew,
+            () => TryOutcome::Fails,
         };
-        if verdict == TrialVerdict::GeneratorBound {
+        if outcome == TryOutcome::GeneratorBound {
             reasons.push("the generator could not keep its times".to_owned());
         }
-        if verdict == TrialVerdict::TooFew {
+        if outcome == TryOutcome::TooFew {
             let needed = samples_needed(self.goal).ceil();
             reasons.push(format!("{} samples; the quantile needs {needed:.0}", histogram.samples()));
         }
-        SearchTrial {
+        Try {
             rate_per_s: self.rate_per_s,
             purpose: self.purpose,
-            verdict,
+            outcome,
             started_at: block.started_at.clone(),
             measured_s: match self.length(&view.plan.steps[0]) {
                 Nanos(ns) => ns as f64 / 1e9,
@@ -146,11 +146,11 @@ fn quantile_name(goal: Goal) -> String {
 }
 
 /// What a try showed, in a line.
-pub(super) fn in_a_line(trial: &SearchTrial, goal: Goal) -> String {
-    let latency = trial.quantile_ns.map(|ns| format!("{} {:.2} ms", quantile_name(goal), ns as f64 / 1e6));
+pub(super) fn in_a_line(tried: &Try, goal: Goal) -> String {
+    let latency = tried.quantile_ns.map(|ns| format!("{} {:.2} ms", quantile_name(goal), ns as f64 / 1e6));
     let latency = latency.unwrap_or_else(|| "too few samples".to_owned());
-    match trial.verdict {
-        TrialVerdict::Holds => format!("holds, {latency}"),
-        _ => format!("does not hold: {}", trial.reasons.join("; ")),
+    match tried.outcome {
+        TryOutcome::Holds => format!("holds, {latency}"),
+        _ => format!("does not hold: {}", tried.reasons.join("; ")),
     }
 }

@@ -14,7 +14,7 @@ use anyhow::Result;
 use plumb_fleet::{FleetInputError, FleetProgress, FleetRequest};
 use plumb_judge::fleet::FleetError;
 use plumb_model::fleet::{Exclusion, FleetTable};
-use plumb_model::trial::TrialVerdict;
+use plumb_model::verdict::Verdict;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,13 +88,13 @@ fn explained(error: FleetError, arguments: &FleetArgs, exclusions: &[Exclusion])
 }
 
 /// Well where nothing of what is to fail is there; where that is not said, where the verdict is one of those to accept.
-fn end_of(verdict: TrialVerdict, accept: &[VerdictWord], fail_on: &[FleetFailWord]) -> End {
+fn end_of(verdict: Verdict, accept: &[VerdictWord], fail_on: &[FleetFailWord]) -> End {
     let failed = match (fail_on, accept) {
-        ([], []) => !matches!(verdict, TrialVerdict::Better | TrialVerdict::Equivalent),
-        ([], words) => !words.iter().any(|word| TrialVerdict::from(*word) == verdict),
+        ([], []) => !matches!(verdict, Verdict::Better | Verdict::Equivalent),
+        ([], words) => !words.iter().any(|word| Verdict::from(*word) == verdict),
         (words, _) => words.iter().any(|word| match word {
-            FleetFailWord::Worse => verdict == TrialVerdict::Worse,
-            FleetFailWord::Undecided => verdict == TrialVerdict::Undecided,
+            FleetFailWord::Worse => verdict == Verdict::Worse,
+            FleetFailWord::Undecided => verdict == Verdict::Undecided,
         }),
     };
     if failed { End::Found } else { End::Done }
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn what_fails_is_what_is_named_or_else_what_is_not_accepted() {
-        use TrialVerdict::{Better, Equivalent, Undecided, Worse};
+        use Verdict::{Better, Equivalent, Undecided, Worse};
         let ends = |accept: &[VerdictWord], fail_on: &[FleetFailWord]| {
             [Better, Equivalent, Undecided, Worse]
                 .map(|verdict| end_of(verdict, accept, fail_on) == End::Found)

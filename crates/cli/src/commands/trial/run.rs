@@ -14,7 +14,8 @@ use plumb_model::finding::ValidityVerdict;
 use plumb_model::plan::{Origin, Plan};
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{Scenario, TrialWords};
-use plumb_model::trial::{ArmVerdict, TrialVerdict};
+use plumb_model::trial::ArmVerdict;
+use plumb_model::verdict::Verdict;
 use plumb_report::junit::ArmCase;
 use plumb_report::text::Figures;
 use plumb_session::Finished;
@@ -70,13 +71,13 @@ fn finish(
 }
 
 /// True if a verdict on an arm makes the command fail.
-fn fails(verdict: TrialVerdict, document: &RunDocument, fail_on: &[FailWord]) -> bool {
+fn fails(verdict: Verdict, document: &RunDocument, fail_on: &[FailWord]) -> bool {
     let accept = document.plan.trial.as_ref().map(|trial| &trial.accept[..]).unwrap_or_default();
     match verdict {
         _ if fail_on.is_empty() => !accept.contains(&verdict),
-        TrialVerdict::Worse => fail_on.contains(&FailWord::Worse),
-        TrialVerdict::Undecided => fail_on.contains(&FailWord::Undecided),
-        TrialVerdict::Better | TrialVerdict::Equivalent => false,
+        Verdict::Worse => fail_on.contains(&FailWord::Worse),
+        Verdict::Undecided => fail_on.contains(&FailWord::Undecided),
+        Verdict::Better | Verdict::Equivalent => false,
     }
 }
 
@@ -165,7 +166,7 @@ fn overlay(judged: &JudgedArgs, quick: bool, scenario: &mut Scenario, sources: &
         note("trial.restart_every", "--restart-every");
     }
     if !judged.accept.is_empty() {
-        words.accept = Some(judged.accept.iter().copied().map(TrialVerdict::from).collect());
+        words.accept = Some(judged.accept.iter().copied().map(Verdict::from).collect());
         note("trial.accept", "--accept");
     }
 }

@@ -27,7 +27,7 @@ fn called_different(fleets: u64, servers: usize, daily: f64, change: f64) -> (u6
     let (mut now, mut otherwise) = (0, 0);
     for seed in 0..fleets {
         let result = result(&lasting(servers, daily, change, seed), &question()).unwrap();
-        let different = matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Worse);
+        let different = matches!(result.verdict, Verdict::Better | Verdict::Worse);
         let drift = check(&result, "drift");
         assert!(!different || drift.outcome != CheckOutcome::Failed, "{drift:?}");
         let only = result.reason.as_ref() == Some(&drift.statement) && drift.outcome == CheckOutcome::Failed;
@@ -58,7 +58,7 @@ fn a_drift_that_explains_it_is_the_reason_and_what_would_decide_is_told() {
         (result.reason.as_ref() == Some(&drift.statement)).then_some((result.verdict, drift))
     });
     let (verdict, drift) = found.unwrap();
-    assert_eq!((verdict, drift.outcome), (TrialVerdict::Undecided, CheckOutcome::Failed));
+    assert_eq!((verdict, drift.outcome), (Verdict::Undecided, CheckOutcome::Failed));
     assert!(drift.statement.starts_with("Groups that drifted apart all along explain the figures as well"));
     assert!(drift.statement.ends_with("or groups drawn at random, would decide it."));
 }

@@ -30,7 +30,8 @@ fn a_ratio_of_rare_events_is_what_it_is() {
     for seed in 0..30 {
         let result = result(&rare(40, 0.7, 0.3, seed), &question()).unwrap();
         assert!(
-            !result.of_shares && result.caveats.iter().any(|it| it.contains("the ratio is that of totals"))
+            !result.of_shares
+                && result.findings.iter().any(|it| it.claim.contains("the ratio is that of totals"))
         );
         sum += result.effect_ratio.unwrap().ln() / 30.0;
         covered += u32::from((result.interval_low.unwrap()..=result.interval_high.unwrap()).contains(&0.3));
@@ -46,8 +47,8 @@ fn one_server_far_out_is_named_with_what_the_others_show() {
     let mut table = Fleet { servers: 12, drops: less, ..USUAL }.table();
     table.servers[6].metric[BEFORE..].iter_mut().flatten().for_each(|value| *value *= 100.0);
     let result = result(&table, &question()).unwrap();
-    assert_eq!(result.verdict, TrialVerdict::Undecided);
-    let found = check(&result, "leave_one_out");
+    assert_eq!(result.verdict, Verdict::Undecided);
+    let found = check(&result, "leave-one-out");
     assert_eq!(found.outcome, CheckOutcome::Warning);
     assert!(
         found.statement.starts_with("edge-006 (x ")
@@ -69,8 +70,8 @@ fn a_few_servers_that_make_the_difference_take_the_verdict_and_are_named() {
         let result = result(&table, &question()).unwrap();
         let (low, high) = (result.interval_low.unwrap(), result.interval_high.unwrap());
         shown += u32::from(!(low..=high).contains(&1.0));
-        wrong += u32::from(matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Worse));
-        let found = check(&result, "leave_one_out");
+        wrong += u32::from(matches!(result.verdict, Verdict::Better | Verdict::Worse));
+        let found = check(&result, "leave-one-out");
         for name in ["edge-001", "edge-015", "edge-031", "edge-047", "edge-063"] {
             assert!(found.statement.contains(name), "{found:?}");
         }
@@ -90,8 +91,8 @@ fn servers_that_stand_out_leave_a_difference_that_the_others_show() {
         table.servers[place].metric[BEFORE..].iter_mut().flatten().for_each(|value| *value *= 20.0);
     }
     let result = result(&table, &question()).unwrap();
-    assert_eq!(result.verdict, TrialVerdict::Better, "{:?}", result.summary);
-    let found = check(&result, "leave_one_out");
+    assert_eq!(result.verdict, Verdict::Better, "{:?}", result.summary);
+    let found = check(&result, "leave-one-out");
     assert_eq!(found.outcome, CheckOutcome::Warning);
     assert!(
         found.statement.contains("edge-062") && found.statement.contains(" Without them the ratio is 0.0"),
@@ -103,7 +104,7 @@ fn servers_that_stand_out_leave_a_difference_that_the_others_show() {
 fn no_server_is_named_where_none_is_far_out() {
     let named = (0..20).filter(|seed| {
         let result = of(&Fleet { servers: 12, seed: 60 + seed, ..USUAL });
-        check(&result, "leave_one_out").statement.contains("changed unlike")
+        check(&result, "leave-one-out").statement.contains("changed unlike")
     });
     // 0.2 of 20 are expected.
     assert!(named.count() <= 2);
@@ -122,7 +123,7 @@ fn the_zeros_of_a_level_are_values() {
     }
     let question = FleetQuestion { metric_kind: SampleKind::Level, ..question() };
     let result = result(&table, &question).unwrap();
-    assert_eq!(result.verdict, TrialVerdict::Better, "{:#?}", result.checks);
+    assert_eq!(result.verdict, Verdict::Better, "{:#?}", result.checks);
     assert!((result.effect_ratio.unwrap() - 0.5).abs() < 0.08, "{:?}", result.effect_ratio);
     assert!(result.exclusions.iter().all(|it| !it.what.contains("not above 0")), "{:?}", result.exclusions);
 }

@@ -33,7 +33,7 @@ fn of_fleets(
         (
             apart + usize::from(low > 1.0 || high < 1.0),
             rare + usize::from(result.p.unwrap() <= 0.05),
-            told + usize::from(matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Worse)),
+            told + usize::from(matches!(result.verdict, Verdict::Better | Verdict::Worse)),
             mean + result.effect_ratio.unwrap().ln() / n,
         )
     })
@@ -68,7 +68,7 @@ fn what_the_change_does_is_found_all_the_same_and_so_are_the_means_of_the_groups
     let found = check(&result, "missing");
     assert_eq!(found.outcome, CheckOutcome::Warning, "{found:?}");
     assert!(found.statement.ends_with("and what is said stands even so."), "{found:?}");
-    assert_eq!(result.verdict, TrialVerdict::Better);
+    assert_eq!(result.verdict, Verdict::Better);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn values_that_are_missing_because_they_were_high_take_the_verdict() {
     assert!(result.interval_high.unwrap() < 1.0, "what is to be taken away: {:?}", result.interval_high);
     let found = check(&result, "missing");
     assert_eq!(found.outcome, CheckOutcome::Failed, "{found:?}");
-    assert_eq!((result.verdict, result.reason.as_ref()), (TrialVerdict::Undecided, Some(&found.statement)));
+    assert_eq!((result.verdict, result.reason.as_ref()), (Verdict::Undecided, Some(&found.statement)));
 }
 
 /// Four hundred fleets for the guide's figure: `cargo test --release -p plumb-judge -- --ignored`.

@@ -11,7 +11,7 @@ fn a_change_that_leaves_nothing_of_a_hundred_a_day_is_better_and_one_that_brings
             let question = FleetQuestion { load, ..question() };
             let fleet = Fleet { servers, level: 112.0, drops: gone, ..USUAL };
             let result = super::result(&fleet.table(), &question).unwrap();
-            assert_eq!(result.verdict, TrialVerdict::Better, "{:#?}", result.summary);
+            assert_eq!(result.verdict, Verdict::Better, "{:#?}", result.summary);
             assert!(result.p.unwrap() < 0.003);
             assert_eq!((result.effect_ratio, result.interval_low), (None, Some(0.0)));
             assert!((1e-5..0.2).contains(&result.interval_high.unwrap()), "{:?}", result.interval_high);
@@ -21,13 +21,13 @@ fn a_change_that_leaves_nothing_of_a_hundred_a_day_is_better_and_one_that_brings
                 result.summary
             );
             let result = super::result(&Fleet { drops: new, ..fleet }.table(), &question).unwrap();
-            assert_eq!(result.verdict, TrialVerdict::Worse, "{:#?}", result.summary);
+            assert_eq!(result.verdict, Verdict::Worse, "{:#?}", result.summary);
             assert!(result.interval_low.unwrap() > 5.0 && result.interval_high.is_none());
             assert!(
                 result
-                    .caveats
+                    .findings
                     .iter()
-                    .any(|it| it.contains("so there is no ratio: p is of the share of intervals"))
+                    .any(|it| it.claim.contains("so there is no ratio: p is of the share of intervals"))
             );
             assert!(!result.summary.iter().any(|said| said.contains("seldom")));
         }
@@ -41,7 +41,7 @@ fn errors_that_nobody_had_before_are_worse_on_the_test_servers_alone() {
     // A group of which every value is 0 is no measurement.
     table.servers[1].metric[0] = Some(1.0);
     let result = result(&table, &question()).unwrap();
-    assert_eq!(result.verdict, TrialVerdict::Worse, "{:#?}", result.summary);
+    assert_eq!(result.verdict, Verdict::Worse, "{:#?}", result.summary);
     assert_eq!((result.interval_low, result.interval_high), (None, None));
     assert!(
         result.summary[0]
@@ -55,7 +55,7 @@ fn errors_that_nobody_had_before_are_worse_on_the_test_servers_alone() {
 fn three_servers_without_any_event_left_prove_nothing() {
     let gone = |test: bool, day: usize| if test && day >= BEFORE { 0.0 } else { 1.0 };
     let result = of(&Fleet { servers: 3, level: 112.0, drops: gone, ..USUAL });
-    assert_eq!(result.verdict, TrialVerdict::Undecided);
+    assert_eq!(result.verdict, Verdict::Undecided);
     assert_eq!(check(&result, "servers").outcome, CheckOutcome::Failed);
 }
 
@@ -66,7 +66,7 @@ fn nothing_left_of_next_to_nothing_is_undecided() {
     let mut decided = 0;
     for seed in 40..60 {
         let result = of(&Fleet { servers: 20, level: 0.02, drops: gone, seed, ..USUAL });
-        decided += u32::from(result.verdict != TrialVerdict::Undecided);
+        decided += u32::from(result.verdict != Verdict::Undecided);
         assert!(result.interval_high.is_none_or(|high| high > 0.1), "{:?}", result.summary);
     }
     assert!(decided <= 2, "{decided}");

@@ -49,7 +49,7 @@ fn what_is_hidden_in_one_group_is_not_taken_for_the_effect() {
     ] {
         for seed in 0..8 {
             let result = result(&table(&Fleet { seed, ..USUAL }, happens), &question()).unwrap();
-            assert_eq!(result.verdict, TrialVerdict::Undecided, "{name} {seed}");
+            assert_eq!(result.verdict, Verdict::Undecided, "{name} {seed}");
             let found = check(&result, name);
             assert_eq!(found.outcome, CheckOutcome::Failed, "{found:?}");
             assert!(found.statement.contains(said), "{found:?}");
@@ -59,7 +59,7 @@ fn what_is_hidden_in_one_group_is_not_taken_for_the_effect() {
             );
         }
         let result = result(&table(&Fleet { drops: fewer, ..USUAL }, happens), &question()).unwrap();
-        assert_eq!(result.verdict, TrialVerdict::Better, "{name}: {:?}", result.reason);
+        assert_eq!(result.verdict, Verdict::Better, "{name}: {:?}", result.reason);
         assert_eq!(check(&result, name).outcome, CheckOutcome::Warning);
     }
 }
@@ -79,12 +79,7 @@ fn restarts_and_gaps_that_both_groups_have_take_no_verdict_away() {
             }
         }
         let after = result(&table, &question()).unwrap();
-        assert_eq!(
-            (after.verdict, clean.verdict),
-            (TrialVerdict::Better, TrialVerdict::Better),
-            "{:?}",
-            after.reason
-        );
+        assert_eq!((after.verdict, clean.verdict), (Verdict::Better, Verdict::Better), "{:?}", after.reason);
     }
 }
 
@@ -92,5 +87,5 @@ fn restarts_and_gaps_that_both_groups_have_take_no_verdict_away() {
 fn of_values_whose_samples_nobody_counted_coverage_is_unknown() {
     let result = result(&USUAL.table(), &question()).unwrap();
     assert_eq!(check(&result, "coverage").outcome, CheckOutcome::Unknown);
-    assert!(result.checks.iter().all(|check| check.name != "restarts"));
+    assert!(result.checks.iter().all(|check| check.id != "restarts"));
 }

@@ -32,7 +32,7 @@ fn a_change_that_kills_test_servers_is_never_called_better() {
         assert!(found.statement.starts_with(&format!("9 of the 20 test servers {words}")), "{found:?}");
         // Fisher: 2 C(20, 9) / C(40, 9).
         assert!((found.p.unwrap() - 0.001_228_5).abs() < 1e-6, "{found:?}");
-        assert_eq!(result.verdict, TrialVerdict::Undecided);
+        assert_eq!(result.verdict, Verdict::Undecided);
         assert_eq!(result.reason.as_ref(), Some(&found.statement));
         let said = &result.summary[0];
         let (reason, figures) =
@@ -66,7 +66,7 @@ fn servers_that_die_in_the_middle_of_the_time_after_are_missed_too() {
     assert_eq!(result.servers[&FleetGroup::Test], 20);
     let said = "The test servers among them are in the figures, which are of the time when both groups still had values";
     assert!(found.statement.contains(said) && !found.statement.contains("in no figure"), "{found:?}");
-    assert_eq!(result.verdict, TrialVerdict::Undecided);
+    assert_eq!(result.verdict, Verdict::Undecided);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn lost_servers_that_are_in_no_figure_are_counted_apart_from_those_that_are_in_s
 fn one_server_that_dies_is_a_warning_and_as_many_in_both_groups_are_chance() {
     let one = result(&after_the_change(1, silent), &question()).unwrap();
     assert_eq!(check(&one, "missing").outcome, CheckOutcome::Warning, "{:?}", one.checks);
-    assert_eq!(one.verdict, TrialVerdict::Better);
+    assert_eq!(one.verdict, Verdict::Better);
 
     let mut table = after_the_change(1, silent);
     silent(&mut table.servers[1]);
@@ -102,7 +102,7 @@ fn a_change_that_cannot_be_told_from_the_site_has_no_verdict_and_no_ratio() {
     }
     let by_site = FleetQuestion { strata: vec![Stratum::Site], ..question() };
     let result = result(&table, &by_site).unwrap();
-    assert_eq!((result.verdict, result.effect_ratio), (TrialVerdict::Undecided, None));
+    assert_eq!((result.verdict, result.effect_ratio), (Verdict::Undecided, None));
     assert_eq!(
         result.reason.as_deref(),
         Some("No site has both groups: the change cannot be told from the site.")
@@ -151,6 +151,6 @@ fn servers_of_strata_with_one_group_only_are_left_out_and_told_by_group() {
     let found = check(&result, "balance");
     assert_eq!(found.outcome, CheckOutcome::Warning);
     assert!(found.statement.contains("3 of 80 servers (3.8 %: 1 test, 2 control)"), "{found:?}");
-    assert_eq!((result.strata, result.verdict), (2, TrialVerdict::Better));
+    assert_eq!((result.strata, result.verdict), (2, Verdict::Better));
     assert_eq!(result.servers, [(FleetGroup::Control, 38), (FleetGroup::Test, 39)].into());
 }

@@ -93,7 +93,7 @@ fn called_different(fault: &Fault, fleets: u64) -> u64 {
     let question = (fault.question)();
     let different = |seed: &u64| {
         let result = result(&(fault.table)(20_000 + seed), &question).unwrap();
-        matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Worse)
+        matches!(result.verdict, Verdict::Better | Verdict::Worse)
     };
     (0..fleets).filter(different).count() as u64
 }

@@ -5,10 +5,10 @@ use super::*;
 /// The twentieth day, five after the change.
 const INCIDENT: usize = 19;
 
-fn verdicts(fleets: u64, drops: fn(bool, usize) -> f64) -> Vec<(TrialVerdict, CheckOutcome)> {
+fn verdicts(fleets: u64, drops: fn(bool, usize) -> f64) -> Vec<(Verdict, CheckOutcome)> {
     let of = |seed| {
         let result = of(&Fleet { drops, servers: 30, seed: 900 + seed, ..USUAL });
-        (result.verdict, check(&result, "one_day").outcome)
+        (result.verdict, check(&result, "one-day").outcome)
     };
     (0..fleets).map(of).collect()
 }
@@ -23,7 +23,7 @@ fn an_incident_of_one_day_in_either_group_makes_no_verdict() {
     ];
     for (at, incident) in incidents.into_iter().enumerate() {
         let verdicts = verdicts(12, incident);
-        let wrong = verdicts.iter().filter(|(verdict, _)| *verdict != TrialVerdict::Undecided).count();
+        let wrong = verdicts.iter().filter(|(verdict, _)| *verdict != Verdict::Undecided).count();
         assert!(wrong <= 1, "{at}: {wrong} of 12, {verdicts:?}");
     }
 }
@@ -32,7 +32,7 @@ fn an_incident_of_one_day_in_either_group_makes_no_verdict() {
 fn the_day_is_named_with_what_is_left_without_it() {
     let incident = |test: bool, day: usize| if !test && day == INCIDENT { 5.0 } else { 1.0 };
     let result = of(&Fleet { drops: incident, ..USUAL });
-    let found = check(&result, "one_day");
+    let found = check(&result, "one-day");
     assert_eq!(found.outcome, CheckOutcome::Failed, "{found:?}");
     assert!(
         found.statement.starts_with(

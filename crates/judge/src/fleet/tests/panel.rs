@@ -107,8 +107,8 @@ fn seen(case: &Case, fleets: u64) -> Seen {
     let mut seen = Seen::default();
     for seed in 0..fleets {
         let result = result(&table(case, seed), &question()).unwrap();
-        seen.better += u32::from(result.verdict == TrialVerdict::Better);
-        seen.worse += u32::from(result.verdict == TrialVerdict::Worse);
+        seen.better += u32::from(result.verdict == Verdict::Better);
+        seen.worse += u32::from(result.verdict == Verdict::Worse);
         seen.apart += u32::from(check(&result, "overlap").statement.contains("goes past the data"));
         seen.contradicted += u32::from(result.by_intervals.is_some_and(|second| !second.agrees));
         let (low, high) = (result.interval_low.unwrap(), result.interval_high.unwrap());

@@ -26,7 +26,10 @@ fn a_stage_has_the_limits_that_it_can_have() {
         "{last:?}"
     );
     assert!(
-        result.caveats.iter().any(|caveat| caveat.starts_with("The last stage of the roll-out leaves no"))
+        result
+            .findings
+            .iter()
+            .any(|finding| finding.claim.starts_with("The last stage of the roll-out leaves no"))
     );
 }
 

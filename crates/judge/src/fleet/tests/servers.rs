@@ -27,7 +27,7 @@ fn one_test_server_tells_nothing_of_its_own_spread() {
         let table = unlike(&fleet, 100, 1);
         for load in [Some("packets".to_owned()), None] {
             let result = result(&table, &FleetQuestion { load, margin: 0.05, ..question() }).unwrap();
-            assert_eq!(result.verdict, TrialVerdict::Undecided, "{:?}", result.summary);
+            assert_eq!(result.verdict, Verdict::Undecided, "{:?}", result.summary);
             assert_eq!((result.interval_low, result.interval_high), (None, None));
             assert_eq!(result.smallest_detectable_ratio, None);
             let found = check(&result, "servers");
@@ -38,7 +38,7 @@ fn one_test_server_tells_nothing_of_its_own_spread() {
                 ),
                 "{found:?}"
             );
-            assert_eq!(check(&result, "leave_one_out").outcome, CheckOutcome::Warning);
+            assert_eq!(check(&result, "leave-one-out").outcome, CheckOutcome::Warning);
             // By the spread of the others: once 4, which would have shown nothing.
             let servers = result.needed[0].servers.unwrap();
             assert!((10..200).contains(&servers), "{servers}");
@@ -55,7 +55,7 @@ fn few_test_servers_are_hardly_ever_called_equivalent_when_they_are_not() {
         let fleet = Fleet { servers: 50, seed: 500 + seed, drops: at_margin, ..USUAL };
         let question = FleetQuestion { margin: 0.06, ..question() };
         let result = result(&unlike(&fleet, 50, 2), &question).unwrap();
-        equivalent += u32::from(result.verdict == TrialVerdict::Equivalent);
+        equivalent += u32::from(result.verdict == Verdict::Equivalent);
         let (low, high) = (result.interval_low.unwrap(), result.interval_high.unwrap());
         covered += u32::from((low..=high).contains(&1.06));
         assert_eq!(check(&result, "servers").outcome, CheckOutcome::Warning);
@@ -72,16 +72,16 @@ fn five_pairs_are_told_that_six_would_do_or_that_they_need_not_be_pairs() {
     }
     let paired = FleetQuestion { strata: vec![Stratum::Site], ..question() };
     let found = result(&table, &paired).unwrap();
-    assert_eq!(found.verdict, TrialVerdict::Undecided);
+    assert_eq!(found.verdict, Verdict::Undecided);
     assert_eq!(
         check(&found, "servers").statement,
         "So few servers cannot show any difference: however large it is, chance alone does as much with p = 0.06. It takes 6 such \
          pairs at 95 %, or a comparison that leaves the site out (--strata), whose smallest p is 0.008."
     );
-    assert_eq!(result(&table, &question()).unwrap().verdict, TrialVerdict::Better);
+    assert_eq!(result(&table, &question()).unwrap().verdict, Verdict::Better);
     let mut table = Fleet { servers: 6, drops: fewer, ..USUAL }.table();
     for (place, server) in table.servers.iter_mut().enumerate() {
         server.site = format!("site-{}", place / 2);
     }
-    assert_eq!(result(&table, &paired).unwrap().verdict, TrialVerdict::Better);
+    assert_eq!(result(&table, &paired).unwrap().verdict, Verdict::Better);
 }

@@ -24,7 +24,7 @@ fn shocked((sites, each): (usize, usize), change: f64, shock: f64, seed: u64) ->
 }
 
 fn different(result: &FleetResult) -> bool {
-    matches!(result.verdict, TrialVerdict::Better | TrialVerdict::Worse)
+    matches!(result.verdict, Verdict::Better | Verdict::Worse)
 }
 
 /// By server 35 % of such fleets are called different; 4 and more of 20 at 5 % are 1.6 in 100.
@@ -47,17 +47,19 @@ fn what_came_to_whole_sites_is_not_taken_for_the_change() {
 #[test]
 fn an_effect_beyond_what_sites_do_by_themselves_is_found_and_has_no_stages_by_server() {
     let result = result(&of_sites(6, 5, 0.2, 3), &question()).unwrap();
-    assert_eq!(result.verdict, TrialVerdict::Better, "{:#?}", result.checks);
+    assert_eq!(result.verdict, Verdict::Better, "{:#?}", result.checks);
     assert!((result.interval_low.unwrap()..result.interval_high.unwrap()).contains(&0.2), "{result:?}");
     assert_eq!(result.servers[&FleetGroup::Test], 30);
     assert!(result.rollout.is_empty());
-    assert!(result.caveats.iter().any(|caveat| caveat.starts_with("There are no stages of a roll-out")));
+    assert!(
+        result.findings.iter().any(|finding| finding.claim.starts_with("There are no stages of a roll-out"))
+    );
 }
 
 #[test]
 fn what_is_said_of_sites_speaks_of_sites_and_says_first_why_they_are_few() {
     let result = result(&shocked((4, 5), 1.0, 0.5, 1), &question()).unwrap();
-    assert_eq!((result.verdict, result.unit), (TrialVerdict::Undecided, FleetUnit::Site));
+    assert_eq!((result.verdict, result.unit), (Verdict::Undecided, FleetUnit::Site));
     assert_eq!(result.units, BTreeMap::from([(FleetGroup::Control, 4), (FleetGroup::Test, 4)]));
     let reason = result.reason.as_deref().unwrap();
     let why = "No site has both groups, so 4 test sites are held against 4 control sites, and not their 40 servers against each other. \
@@ -68,7 +70,7 @@ fn what_is_said_of_sites_speaks_of_sites_and_says_first_why_they_are_few() {
         needed > 999 && reason.contains(&format!("it would take {},", needed / 1_000)),
         "{needed}: {reason}"
     );
-    for name in ["balance", "exposure", "overlap", "leave_one_out"] {
+    for name in ["balance", "exposure", "overlap", "leave-one-out"] {
         let said = &check(&result, name).statement;
         assert!(said.contains("site") && !said.contains("server"), "{said}");
     }
@@ -79,7 +81,7 @@ fn what_is_said_of_sites_speaks_of_sites_and_says_first_why_they_are_few() {
 #[test]
 fn two_sites_against_two_prove_nothing_and_are_told_how_many_would() {
     let result = result(&of_sites(2, 20, 0.1, 3), &question()).unwrap();
-    assert_eq!(result.verdict, TrialVerdict::Undecided);
+    assert_eq!(result.verdict, Verdict::Undecided);
     assert_eq!(
         result.reason.as_deref(),
         Some(
@@ -119,7 +121,7 @@ fn groups_that_were_drawn_among_the_servers_do_not_follow_the_sites() {
             server.site = format!("site-{}", random.below(4));
         }
         let result = result(&table, &question()).unwrap();
-        result.checks.iter().any(|check| check.name == "site")
+        result.checks.iter().any(|check| check.id == "site")
     });
     assert_eq!(alarms.count(), 0);
 }
@@ -161,7 +163,7 @@ fn many_fleets_whose_groups_are_whole_sites() {
                 covered +=
                     u32::from((result.interval_low.unwrap()..=result.interval_high.unwrap()).contains(&1.0));
                 let half = super::super::result(&shocked((sites, 5), 0.5, shock, seed), &question()).unwrap();
-                found += u32::from(half.verdict == TrialVerdict::Better);
+                found += u32::from(half.verdict == Verdict::Better);
                 table.servers.iter_mut().for_each(|server| server.site.clear());
                 by_server += u32::from(different(&super::super::result(&table, &question()).unwrap()));
             }

@@ -79,7 +79,7 @@ pub(super) fn hourly() -> FleetQuestion {
 }
 
 /// The check alone: a whole result of many fleets takes long.
-fn stamps_of(table: &FleetTable) -> FleetCheck {
+fn stamps_of(table: &FleetTable) -> Check {
     let question = hourly();
     crate::fleet::stamps::stamps(&Compared::of(table, &question).unwrap(), &question).unwrap()
 }

@@ -32,7 +32,7 @@ fn a_failover_is_a_ratio_of_ratios_with_an_interval_only_where_servers_are_known
     let surge = published.surge.unwrap();
     assert!(surge.ratio_of_ratios.is_some());
     assert_eq!((surge.interval_low, surge.interval_high, surge.p), (None, None, None));
-    assert_eq!((published.verdict, published.interval_low), (TrialVerdict::Undecided, None));
+    assert_eq!((published.verdict, published.interval_low), (Verdict::Undecided, None));
 }
 
 #[test]

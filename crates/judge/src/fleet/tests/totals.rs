@@ -16,7 +16,7 @@ fn totals_agree_where_the_change_does_the_same_to_every_server() {
     }
     let level = FleetQuestion { metric_kind: SampleKind::Level, ..question() };
     let result = result(&USUAL.table(), &level).unwrap();
-    assert!(result.checks.iter().all(|check| check.name != "totals"), "a percentile has no total");
+    assert!(result.checks.iter().all(|check| check.id != "totals"), "a percentile has no total");
 }
 
 #[test]
@@ -31,14 +31,14 @@ fn fewer_days_with_drops_are_not_better_when_as_many_drops_come_in_them() {
     }
     let result = result(&table, &question()).unwrap();
     assert!(
-        result.caveats.iter().any(|caveat| caveat.contains("share of intervals")),
+        result.findings.iter().any(|finding| finding.claim.contains("share of intervals")),
         "{:?}",
-        result.caveats
+        result.findings
     );
     assert!(result.interval_high.unwrap() < 0.6, "what is to be taken away: {result:?}");
     let found = check(&result, "totals");
     assert_eq!(found.outcome, CheckOutcome::Failed, "{found:?}");
-    assert_eq!((result.verdict, result.reason.as_ref()), (TrialVerdict::Undecided, Some(&found.statement)));
+    assert_eq!((result.verdict, result.reason.as_ref()), (Verdict::Undecided, Some(&found.statement)));
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_fall_that_both_groups_have_is_not_the_changes_where_one_group_hardly_drops_
     let result = of(&Fleet { drops: fell, level: 200.0, servers: 300, ..USUAL });
     assert!(result.interval_high.unwrap() < 0.6, "what is to be taken away: {result:?}");
     assert_eq!(check(&result, "totals").outcome, CheckOutcome::Failed, "{:#?}", result.checks);
-    assert_eq!(result.verdict, TrialVerdict::Undecided);
+    assert_eq!(result.verdict, Verdict::Undecided);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_typical_server_that_is_better_does_not_speak_for_a_fleet_whose_drops_are_el
     let result = result(&table, &question()).unwrap();
     assert!(result.interval_high.unwrap() < 0.8, "{:?}", result.interval_high);
     assert_eq!(check(&result, "totals").outcome, CheckOutcome::Failed, "{:#?}", result.checks);
-    assert_eq!(result.verdict, TrialVerdict::Undecided);
+    assert_eq!(result.verdict, Verdict::Undecided);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn one_server_with_most_of_the_drops_does_not_take_a_verdict_away() {
     // It is one that the change did nothing for.
     table.servers[0].metric[BEFORE..].iter_mut().flatten().for_each(|value| *value *= 20.0);
     let result = result(&table, &question()).unwrap();
-    assert_eq!(result.verdict, TrialVerdict::Better, "{:#?}", result.checks);
+    assert_eq!(result.verdict, Verdict::Better, "{:#?}", result.checks);
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn a_load_that_is_the_metric_itself_shows_nothing_whatever_the_change_did() {
             server.load = server.metric.iter().map(|value| value.map(|value| value * factor)).collect();
         }
         let result = result(&table, &question()).unwrap();
-        assert_eq!(result.verdict, TrialVerdict::Undecided, "{:?}", result.summary);
+        assert_eq!(result.verdict, Verdict::Undecided, "{:?}", result.summary);
         assert!(result.rollout.is_empty());
         let found = check(&result, "overlap");
         assert_eq!(found.outcome, CheckOutcome::Failed);
@@ -48,7 +48,7 @@ fn a_load_that_is_the_metric_itself_shows_nothing_whatever_the_change_did() {
     }
     let result = result(&table, &question()).unwrap();
     assert_eq!(check(&result, "overlap").outcome, CheckOutcome::Passed);
-    assert_eq!(result.verdict, TrialVerdict::Equivalent, "{:?}", result.summary);
+    assert_eq!(result.verdict, Verdict::Equivalent, "{:?}", result.summary);
 }
 
 /// Few drops, so that shares of days are compared, which know nothing of the load; and a surge that hits the test group harder.
@@ -63,7 +63,7 @@ fn a_surge_that_hits_one_group_harder_is_not_taken_for_the_change_where_shares_a
     for seed in 0..12 {
         let result = of(&Fleet { servers: 100, level: 0.03, load: surge, seed, ..USUAL });
         assert!(result.of_shares);
-        assert_eq!(result.verdict, TrialVerdict::Undecided, "{:?}", result.summary);
+        assert_eq!(result.verdict, Verdict::Undecided, "{:?}", result.summary);
         let found = check(&result, "interference");
         told += u32::from(found.outcome == CheckOutcome::Failed);
         assert!(!found.statement.contains("What is said is at equal load"), "{found:?}");
@@ -77,5 +77,5 @@ fn a_surge_that_hits_one_group_harder_is_not_taken_for_the_change_where_shares_a
         _ => 1.0,
     };
     let result = of(&Fleet { servers: 300, level: 0.06, load: against, drops: fewer, ..USUAL });
-    assert_eq!(result.verdict, TrialVerdict::Better, "{:#?}", result.checks);
+    assert_eq!(result.verdict, Verdict::Better, "{:#?}", result.checks);
 }

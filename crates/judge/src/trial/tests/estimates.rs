@@ -3,7 +3,8 @@
 use super::trials::{caveat, primary, result, trial_of, verdict};
 use crate::trial::pairs::log_ratios;
 use plumb_model::plan::{Payload, Schedule};
-use plumb_model::trial::{Against, MetricResult, MetricRole, TrialMethod, TrialVerdict};
+use plumb_model::trial::{Against, MetricResult, MetricRole, TrialMethod};
+use plumb_model::verdict::Verdict;
 use plumb_stats::paired::standard_deviation;
 use plumb_stats::power::detectable_ratio;
 use plumb_stats::random::Random;
@@ -16,8 +17,8 @@ fn an_injected_ratio_comes_out_within_its_interval_and_the_arm_is_better() {
     assert!(low > 0.23 && high < 0.27 && high / low < 1.1, "{low}..{high}");
     // All twelve pairs agree: 2 of 2^12 orders of signs are as clear.
     assert_eq!(p99.p, Some(2.0 / 4_096.0));
-    assert_eq!((p99.method, p99.pairs, p99.verdict), (TrialMethod::SignedRank, 12, TrialVerdict::Better));
-    assert_eq!(verdict(&result), TrialVerdict::Better);
+    assert_eq!((p99.method, p99.pairs, p99.verdict), (TrialMethod::SignedRank, 12, Verdict::Better));
+    assert_eq!(verdict(&result), Verdict::Better);
     assert!(result.verdicts[0].vetoes.is_empty() && result.verdicts[0].reason.is_none());
     let floor = result.noise_floor_ratio.unwrap();
     assert!(floor > 1.0 && floor < 1.1, "{floor}");
@@ -56,7 +57,7 @@ fn intervals_hold_an_injected_ratio_as_often_as_they_say() {
 #[test]
 fn the_same_ratio_the_other_way_is_worse_and_of_a_rate_more_is_better() {
     let slow = trial_of(&[("slow", 1.5)], 12, 2);
-    assert_eq!(verdict(&result(&slow)), TrialVerdict::Worse);
+    assert_eq!(verdict(&result(&slow)), Verdict::Worse);
     let mut rate = trial_of(&[("fast", 1.0)], 12, 2);
     rate.plan.trial.as_mut().unwrap().primary = "throughput.produced_per_s".to_owned();
     for (plan, step) in rate.plan.steps.iter_mut().zip(&mut rate.steps) {
@@ -69,7 +70,7 @@ fn the_same_ratio_the_other_way_is_worse_and_of_a_rate_more_is_better() {
         }
     }
     let result = result(&rate);
-    assert_eq!(verdict(&result), TrialVerdict::Better, "{:?}", result.metrics[0]);
+    assert_eq!(verdict(&result), Verdict::Better, "{:?}", result.metrics[0]);
 }
 
 /// At 95 % one in twenty at most is told apart; of these 100, whose truth is no difference, five or a few.
@@ -77,7 +78,7 @@ fn the_same_ratio_the_other_way_is_worse_and_of_a_rate_more_is_better() {
 fn equal_arms_are_rarely_told_apart_and_never_by_much() {
     let told = (0..100).filter(|seed| {
         let result = result(&trial_of(&[("same", 1.0)], 12, 1_000 + seed));
-        matches!(verdict(&result), TrialVerdict::Better | TrialVerdict::Worse)
+        matches!(verdict(&result), Verdict::Better | Verdict::Worse)
     });
     let told = told.count();
     assert!((1..=11).contains(&told), "{told}");
@@ -107,11 +108,11 @@ fn enough_quiet_pairs_of_equal_arms_are_equivalent_within_the_margin() {
     let mut document = trial_of(&[("same", 1.0)], 40, 7);
     document.plan.trial.as_mut().unwrap().margin = 0.05;
     let of_40 = result(&document);
-    assert_eq!(verdict(&of_40), TrialVerdict::Equivalent);
+    assert_eq!(verdict(&of_40), Verdict::Equivalent);
     assert!(of_40.summary[0].contains("equivalent within 5 %"), "{:?}", of_40.summary);
     document.plan.trial.as_mut().unwrap().margin = 0.001;
     let strict = result(&document);
-    assert_eq!(verdict(&strict), TrialVerdict::Undecided);
+    assert_eq!(verdict(&strict), Verdict::Undecided);
     let reason = strict.verdicts[0].reason.as_ref().unwrap();
     assert!(reason.contains("40 pairs of this spread show a difference of"), "{reason}");
     assert!(!strict.summary.join(" ").contains("no change"), "{:?}", strict.summary);
@@ -123,7 +124,7 @@ fn too_few_pairs_have_no_estimate_and_say_how_many_it_takes() {
     let p99 = primary(&result);
     assert_eq!((p99.estimate_ratio, p99.interval_low, p99.p), (None, None, None));
     assert_eq!(p99.absent.as_deref(), Some("95 % needs 6 pairs, and there are 5"));
-    assert_eq!(verdict(&result), TrialVerdict::Undecided);
+    assert_eq!(verdict(&result), Verdict::Undecided);
     assert_eq!(result.noise_floor_ratio, None);
 }
 
@@ -173,12 +174,12 @@ fn whatever_loads_differ_in_but_their_length_keeps_arms_apart_and_is_named_where
     document.plan.steps[2].load.payload = Payload::Entropy(0.0);
     document.plan.steps[3].load.producers = 4;
     let by_reference = result(&document);
-    assert!(caveat(&by_reference, "\"a\" has another load").is_none(), "{:?}", by_reference.caveats);
+    assert!(caveat(&by_reference, "\"a\" has another load").is_none(), "{:?}", by_reference.findings);
     for said in [
         "\"b\" has another load than \"default\" (payload: {\"entropy\":1.0} / {\"entropy\":0.0})",
         "\"c\" has another load than \"default\" (producers: 1 / 4)",
     ] {
-        assert!(caveat(&by_reference, said).is_some(), "{said}: {:?}", by_reference.caveats);
+        assert!(caveat(&by_reference, said).is_some(), "{said}: {:?}", by_reference.findings);
     }
     assert_eq!(by_reference.arms[3].effective_differences["load.producers"], "4");
     document.plan.trial.as_mut().unwrap().against = Against::EachOther;
@@ -195,11 +196,11 @@ fn at_a_fixed_rate_the_throughput_says_nothing_and_decides_nothing() {
     let mut document = trial_of(&[("low", 0.5)], 12, 1);
     document.steps[1].blocks.iter_mut().for_each(|block| block.achieved_per_s = Some(92.0));
     let judged = result(&document);
-    assert_eq!(verdict(&judged), TrialVerdict::Better, "{:?}", judged.verdicts);
+    assert_eq!(verdict(&judged), Verdict::Better, "{:?}", judged.verdicts);
     assert!(judged.metrics.iter().all(|metric| !metric.name.starts_with("throughput.")));
     document.plan.trial.as_mut().unwrap().primary = "throughput.produced_per_s".to_owned();
     let judged = result(&document);
-    assert_eq!(verdict(&judged), TrialVerdict::Undecided);
+    assert_eq!(verdict(&judged), Verdict::Undecided);
     let reason = judged.verdicts[0].reason.as_ref().unwrap();
     assert!(reason.contains("throughput.produced_per_s, says nothing of these arms"), "{reason}");
 }

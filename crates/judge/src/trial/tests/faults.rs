@@ -3,7 +3,7 @@
 use super::trials::{caveat, primary, result, trial_of, verdict};
 use crate::judge;
 use plumb_model::document::{AfterWarmUp, Effective, RunState, StepResult};
-use plumb_model::trial::TrialVerdict;
+use plumb_model::verdict::Verdict;
 
 #[test]
 fn unequal_guarantees_are_said_before_anything_else() {
@@ -33,7 +33,7 @@ fn what_was_asked_for_and_is_not_in_effect_is_said() {
     let value = document.steps[0].effective.producer.clone();
     document.steps[1].effective.producer = value;
     let result = result(&document);
-    assert!(caveat(&result, "it is not in effect").is_some(), "{:?}", result.caveats);
+    assert!(caveat(&result, "it is not in effect").is_some(), "{:?}", result.findings);
     assert!(result.arms[1].effective_differences.is_empty());
     document.steps[1].effective = Effective::default();
     assert!(
@@ -55,7 +55,7 @@ fn a_value_in_other_words_or_under_another_name_is_in_effect() {
         let trial = document.plan.trial.as_mut().unwrap();
         trial.arms[1].differences = [(asked.0.to_owned(), asked.1.to_owned())].into();
         let all = result(&document);
-        assert!(caveat(&all, "not in effect").is_none(), "{:?}", all.caveats);
+        assert!(caveat(&all, "not in effect").is_none(), "{:?}", all.findings);
         let trial = document.plan.trial.as_mut().unwrap();
         trial.arms[1].differences = [(asked.0.to_owned(), "0".to_owned())].into();
         assert!(caveat(&result(&document), "not in effect").is_some(), "{asked:?}");
@@ -67,7 +67,7 @@ fn a_generator_that_was_the_bound_proves_nothing_of_the_arms() {
     let mut document = trial_of(&[("low", 0.25)], 12, 1);
     document.steps[1].slip.mean_ns = Some(9e8);
     let result = result(&document);
-    assert_eq!(verdict(&result), TrialVerdict::Undecided);
+    assert_eq!(verdict(&result), Verdict::Undecided);
     assert!(result.verdicts[0].vetoes[0].contains("not fit for use"), "{:?}", result.verdicts);
 }
 
@@ -79,10 +79,10 @@ fn whatever_makes_the_run_unfit_for_use_vetoes() {
     outgrown.steps[0].latency.end_to_end.overflow = 1;
     for document in [failed, outgrown] {
         let result = result(&document);
-        assert_eq!(primary(&result).verdict, TrialVerdict::Better);
-        assert_eq!(verdict(&result), TrialVerdict::Undecided);
+        assert_eq!(primary(&result).verdict, Verdict::Better);
+        assert_eq!(verdict(&result), Verdict::Undecided);
         assert!(result.verdicts[0].vetoes[0].contains("not fit for use"), "{:?}", result.verdicts);
-        assert_eq!(result.noise_floor_ratio, None, "{:?}", result.caveats);
+        assert_eq!(result.noise_floor_ratio, None, "{:?}", result.findings);
     }
 }
 
@@ -92,14 +92,14 @@ fn speaks_against_itself_alone(harm: impl Fn(&mut StepResult)) {
         let mut document = trial_of(&[("other", factor)], 12, 1);
         harm(&mut document.steps[harmed]);
         let result = result(&document);
-        assert_eq!(result.verdicts[0].vetoes.is_empty(), verdict(&result) != TrialVerdict::Undecided);
+        assert_eq!(result.verdicts[0].vetoes.is_empty(), verdict(&result) != Verdict::Undecided);
         verdict(&result)
     };
     let (arm, reference) = (1, 0);
-    assert_eq!(verdict_of(2.0, arm), TrialVerdict::Worse);
-    assert_eq!(verdict_of(0.5, arm), TrialVerdict::Undecided);
-    assert_eq!(verdict_of(0.5, reference), TrialVerdict::Better);
-    assert_eq!(verdict_of(2.0, reference), TrialVerdict::Undecided);
+    assert_eq!(verdict_of(2.0, arm), Verdict::Worse);
+    assert_eq!(verdict_of(0.5, arm), Verdict::Undecided);
+    assert_eq!(verdict_of(0.5, reference), Verdict::Better);
+    assert_eq!(verdict_of(2.0, reference), Verdict::Undecided);
 }
 
 /// Messages that fail have no latency, so the arm's is flattered.
@@ -137,7 +137,7 @@ fn a_ratio_with_an_arm_that_does_not_keep_up_is_said_to_have_no_fixed_size() {
         step.blocks.iter_mut().for_each(|block| block.achieved_per_s = achieved_per_s);
         let result = result(&document);
         let caveat = caveat(&result, "the ratio has no fixed size");
-        assert!(caveat.is_some_and(|caveat| caveat.starts_with(said)), "{said}: {:?}", result.caveats);
+        assert!(caveat.is_some_and(|caveat| caveat.starts_with(said)), "{said}: {:?}", result.findings);
     }
 }
 
@@ -146,9 +146,9 @@ fn a_fault_of_the_references_repetition_leaves_the_noise_floor_unknown_and_the_a
     let mut document = trial_of(&[("low", 0.25)], 12, 1);
     document.steps[2].slip.mean_ns = Some(9e8);
     let result = result(&document);
-    assert_eq!((result.noise_floor_ratio, verdict(&result)), (None, TrialVerdict::Better));
+    assert_eq!((result.noise_floor_ratio, verdict(&result)), (None, Verdict::Better));
     let said = caveat(&result, "How much equal arms differ here is not known");
-    assert!(said.is_some_and(|said| said.contains("default, again")), "{:?}", result.caveats);
+    assert!(said.is_some_and(|said| said.contains("default, again")), "{:?}", result.findings);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_trial_that_its_user_stopped_says_what_that_does_to_its_intervals() {
     document.run.state = RunState::Interrupted;
     let result = result(&document);
     let said = caveat(&result, "The trial was stopped: 8 of 12 planned pairs were run");
-    assert!(said.is_some_and(|said| said.contains("--until-decided")), "{:?}", result.caveats);
+    assert!(said.is_some_and(|said| said.contains("--until-decided")), "{:?}", result.findings);
 }
 
 #[test]

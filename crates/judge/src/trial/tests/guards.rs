@@ -2,7 +2,8 @@
 
 use super::trials::{MESSAGES, caveat, primary, result, started, trial_of, verdict};
 use plumb_model::document::RunDocument;
-use plumb_model::trial::{MetricResult, TrialResult, TrialVerdict};
+use plumb_model::trial::{MetricResult, TrialResult};
+use plumb_model::verdict::Verdict;
 use plumb_stats::law::binomial_at_most;
 use plumb_stats::random::Random;
 
@@ -13,8 +14,8 @@ fn lost_messages_veto_an_arm_that_is_faster() {
         (block.counts.lost, block.counts.received) = (3, MESSAGES - 3);
     }
     let result = result(&document);
-    assert_eq!(primary(&result).verdict, TrialVerdict::Better);
-    assert_eq!(verdict(&result), TrialVerdict::Undecided);
+    assert_eq!(primary(&result).verdict, Verdict::Better);
+    assert_eq!(verdict(&result), Verdict::Undecided);
     let veto = &result.verdicts[0].vetoes[0];
     assert!(veto.contains("never received") && veto.contains("none of 24000 -> 36 of 24000"), "{veto}");
 }
@@ -45,8 +46,8 @@ fn a_burst_in_one_block_is_no_proof_against_its_arm_and_better_is_not_said_of_it
     fail(&mut document, (1, 4), 500);
     let result = result(&document);
     // One pair in twelve: either order of it is as likely. A Poisson's interval would be sure.
-    assert_eq!((failures(&result).verdict, failures(&result).p), (TrialVerdict::Undecided, Some(1.0)));
-    assert_eq!((primary(&result).verdict, verdict(&result)), (TrialVerdict::Better, TrialVerdict::Undecided));
+    assert_eq!((failures(&result).verdict, failures(&result).p), (Verdict::Undecided, Some(1.0)));
+    assert_eq!((primary(&result).verdict, verdict(&result)), (Verdict::Better, Verdict::Undecided));
     let veto = &result.verdicts[0].vetoes[0];
     for part in [
         "none of 24000 -> 500 of 24000 (2.08 %, in 1 block)",
@@ -61,10 +62,7 @@ fn a_burst_in_the_reference_alone_speaks_for_nobody() {
     let mut document = trial_of(&[("low", 0.25)], 12, 1);
     fail(&mut document, (0, 4), 500);
     let result = result(&document);
-    assert_eq!(
-        (failures(&result).verdict, verdict(&result)),
-        (TrialVerdict::Undecided, TrialVerdict::Better)
-    );
+    assert_eq!((failures(&result).verdict, verdict(&result)), (Verdict::Undecided, Verdict::Better));
 }
 
 #[test]
@@ -72,8 +70,8 @@ fn a_burst_in_an_arm_that_is_not_better_is_told_all_the_same() {
     let mut document = trial_of(&[("slow", 2.0)], 12, 1);
     fail(&mut document, (1, 4), 500);
     let result = result(&document);
-    assert_eq!(verdict(&result), TrialVerdict::Worse);
-    assert!(caveat(&result, "not shown to be its doing").is_some(), "{:?}", result.caveats);
+    assert_eq!(verdict(&result), Verdict::Worse);
+    assert!(caveat(&result, "not shown to be its doing").is_some(), "{:?}", result.findings);
 }
 
 #[test]
@@ -81,7 +79,7 @@ fn one_message_lost_in_the_arm_alone_is_not_passed_over() {
     let mut document = trial_of(&[("low", 0.25)], 12, 1);
     document.steps[1].blocks[4].counts.lost = 1;
     let result = result(&document);
-    assert_eq!(verdict(&result), TrialVerdict::Undecided);
+    assert_eq!(verdict(&result), Verdict::Undecided);
     assert!(result.verdicts[0].vetoes[0].contains("never received"), "{:?}", result.verdicts);
 }
 
@@ -91,7 +89,7 @@ fn one_message_lost_in_the_reference_alone_makes_the_arm_no_better() {
     document.steps[0].blocks[4].counts.lost = 1;
     let result = result(&document);
     let lost = result.metrics.iter().find(|metric| metric.name == "loss.lost").unwrap();
-    assert_eq!((lost.verdict, lost.p), (TrialVerdict::Undecided, Some(1.0)));
+    assert_eq!((lost.verdict, lost.p), (Verdict::Undecided, Some(1.0)));
 }
 
 #[test]
@@ -101,7 +99,7 @@ fn one_burst_in_the_reference_does_not_turn_many_small_harms_round() {
     fail(&mut document, (0, 11), 900);
     let result = result(&document);
     assert!(failures(&result).p.unwrap() <= 0.05);
-    assert_eq!(failures(&result).verdict, TrialVerdict::Undecided, "{:?}", failures(&result));
+    assert_eq!(failures(&result).verdict, Verdict::Undecided, "{:?}", failures(&result));
 }
 
 /// 2 of 2^6 orders of six starts are as clear as all of them.
@@ -118,9 +116,9 @@ fn where_pairs_share_starts_counts_are_judged_by_starts() {
         assert_eq!((found.starts, found.pairs), (Some(6), 12));
         (found.p.unwrap(), found.verdict)
     };
-    assert_eq!(failing(&[3, 4, 5, 6, 7, 8]), (2.0 / 64.0, TrialVerdict::Worse));
+    assert_eq!(failing(&[3, 4, 5, 6, 7, 8]), (2.0 / 64.0, Verdict::Worse));
     // Six pairs of one sign on three starts would be 2 of 2^6 orders, were they samples.
-    assert_eq!(failing(&[3, 4, 5]), (2.0 / 8.0, TrialVerdict::Undecided));
+    assert_eq!(failing(&[3, 4, 5]), (2.0 / 8.0, Verdict::Undecided));
 }
 
 /// Messages fail in bursts, a block in three has one, in both arms alike: told apart in 5 % of trials at most, and by totals
@@ -144,7 +142,7 @@ fn bursts_that_come_to_both_arms_alike_are_hardly_ever_taken_for_a_difference() 
         // Both sent as many: by a Poisson's law each failure is as likely to be of either.
         let p = 2.0 * binomial_at_most(against.min(arm), against + arm, 0.5).unwrap();
         by_poisson += u32::from(p <= 0.05);
-        by_ranks += u32::from(failures(&result(&document)).verdict != TrialVerdict::Undecided);
+        by_ranks += u32::from(failures(&result(&document)).verdict != Verdict::Undecided);
     }
     assert!(by_ranks <= 11 && by_poisson >= 70, "{by_ranks} by ranks, {by_poisson} by a Poisson's law");
 }
@@ -159,7 +157,7 @@ fn a_worse_far_tail_vetoes() {
         }
     }
     let result = result(&document);
-    assert_eq!(verdict(&result), TrialVerdict::Undecided);
+    assert_eq!(verdict(&result), Verdict::Undecided);
     assert!(result.verdicts[0].vetoes[0].contains("p99.9 of end-to-end latency"), "{:?}", result.verdicts);
 }
 
@@ -175,11 +173,11 @@ fn where_blocks_are_too_short_for_a_p99_9_a_worse_p99_vetoes() {
         }
     }
     let short = result(&document);
-    assert_eq!(verdict(&short), TrialVerdict::Undecided);
+    assert_eq!(verdict(&short), Verdict::Undecided);
     assert!(short.verdicts[0].vetoes[0].contains("p99 of end-to-end latency"), "{:?}", short.verdicts);
     for block in document.steps.iter_mut().flat_map(|step| &mut step.blocks) {
         block.end_to_end.samples = 20_000;
         block.end_to_end.p999_ns = Some(70_000_000 + u64::from(block.block) * 1_000);
     }
-    assert_eq!(verdict(&result(&document)), TrialVerdict::Better, "the far tail is p99.9 where it is known");
+    assert_eq!(verdict(&result(&document)), Verdict::Better, "the far tail is p99.9 where it is known");
 }

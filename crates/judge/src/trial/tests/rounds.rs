@@ -3,7 +3,7 @@
 use super::trials::{caveat, primary, result, trial_of, verdict};
 use plumb_model::document::RunDocument;
 use plumb_model::facts::{CpuTime, HostDelta};
-use plumb_model::trial::TrialVerdict;
+use plumb_model::verdict::Verdict;
 
 /// A host on which the hypervisor took so much of 10,000 ns.
 fn host(steal_ns: u64) -> Option<HostDelta> {
@@ -22,11 +22,11 @@ fn a_host_that_is_never_quiet_is_what_the_verdict_is_about() {
     document.steps[1].blocks[5].host = host(5_000);
     let result = result(&document);
     assert_eq!(result.excluded.iter().map(|pair| pair.round).collect::<Vec<_>>(), [5]);
-    assert_eq!((result.pairs, verdict(&result)), (11, TrialVerdict::Better));
+    assert_eq!((result.pairs, verdict(&result)), (11, Verdict::Better));
     assert!(
         caveat(&result, "the hypervisor took 30 % of the processors' time").is_some(),
         "{:?}",
-        result.caveats
+        result.findings
     );
 }
 
@@ -43,7 +43,7 @@ fn noisy_rounds_are_left_out_whole_and_counted() {
     assert_eq!(rounds, [4, 7]);
     assert!(result.excluded[0].reason.contains("30 %"), "{:?}", result.excluded);
     assert!(primary(&result).values.iter().all(|(round, ..)| ![4, 7, 9].contains(round)));
-    assert!(caveat(&result, "2 of 11 pairs are left out").is_some(), "{:?}", result.caveats);
+    assert!(caveat(&result, "2 of 11 pairs are left out").is_some(), "{:?}", result.findings);
 }
 
 /// The reference's usual mean is about 5 ms: 2 ms late is within half of it for every arm, 4 ms is not.

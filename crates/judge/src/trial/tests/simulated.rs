@@ -4,7 +4,7 @@
 use super::trials::{primary, result, trial_on, verdict};
 use plumb_model::document::{BlockResult, RunDocument};
 use plumb_model::facts::{CpuTime, HostDelta};
-use plumb_model::trial::TrialVerdict;
+use plumb_model::verdict::Verdict;
 use plumb_stats::random::Random;
 
 /// Spread of a block on a quiet host, and on a usual one.
@@ -27,7 +27,7 @@ struct Shares {
 fn shares(
     (trials, pairs, own_sd): (u64, u32, f64),
     harm: impl Fn(&mut RunDocument, &mut Random),
-    wrong: fn(TrialVerdict) -> bool,
+    wrong: fn(Verdict) -> bool,
 ) -> Shares {
     let mut shares = Shares::default();
     for seed in 0..trials {
@@ -35,7 +35,7 @@ fn shares(
         document.plan.trial.as_mut().unwrap().margin = 0.05;
         harm(&mut document, &mut Random::for_part(seed, u64::MAX));
         let result = result(&document);
-        let one = |called: TrialVerdict| if wrong(called) { 1.0 / trials as f64 } else { 0.0 };
+        let one = |called: Verdict| if wrong(called) { 1.0 / trials as f64 } else { 0.0 };
         shares.by_ranks += one(primary(&result).verdict);
         shares.by_verdict += one(verdict(&result));
     }
@@ -118,16 +118,16 @@ fn carrying_over(document: &mut RunDocument, _: &mut Random) {
 
 fn quiet(_: &mut RunDocument, _: &mut Random) {}
 
-fn equivalent(verdict: TrialVerdict) -> bool {
-    verdict == TrialVerdict::Equivalent
+fn equivalent(verdict: Verdict) -> bool {
+    verdict == Verdict::Equivalent
 }
 
-fn better(verdict: TrialVerdict) -> bool {
-    verdict == TrialVerdict::Better
+fn better(verdict: Verdict) -> bool {
+    verdict == Verdict::Better
 }
 
-fn told_apart(verdict: TrialVerdict) -> bool {
-    matches!(verdict, TrialVerdict::Better | TrialVerdict::Worse)
+fn told_apart(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Better | Verdict::Worse)
 }
 
 /// An arm two fifths faster than the reference.
@@ -194,7 +194,7 @@ fn verdicts_on_arms_that_harm_some_of_their_blocks_hold_in_long_simulations() {
 #[ignore = "slow: make simulations"]
 fn the_guide_prints_how_often_harm_is_passed_over() {
     type Harm = fn(&mut RunDocument, &mut Random);
-    type Row = (&'static str, f64, Harm, fn(TrialVerdict) -> bool);
+    type Row = (&'static str, f64, Harm, fn(Verdict) -> bool);
     let rows: [Row; 8] = [
         (
             "three times slower in 35 % of its blocks, in which the generator starves",
@@ -221,7 +221,7 @@ fn the_guide_prints_how_often_harm_is_passed_over() {
             let found = shares((2_000, pairs, own_sd), harm, called);
             [found.by_ranks, found.by_verdict].map(|share| format!("{:.1} %", 100.0 * share)).join(" | ")
         });
-        let word = if called(TrialVerdict::Better) { "better" } else { "equivalent" };
+        let word = if called(Verdict::Better) { "better" } else { "equivalent" };
         format!("| {what} | {word} | {} |", cells.join(" | "))
     });
     let missing: Vec<&String> = measured.iter().filter(|row| !page.contains(row.as_str())).collect();

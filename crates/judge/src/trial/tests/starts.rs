@@ -2,13 +2,14 @@
 
 use super::trials::{primary, result, started, verdict};
 use crate::trial::decided;
-use plumb_model::trial::{TrialMethod, TrialVerdict};
+use plumb_model::trial::TrialMethod;
+use plumb_model::verdict::Verdict;
 
 #[test]
 fn pairs_that_share_starts_make_the_start_the_unit_whatever_the_data_say() {
     let mut document = started(&[("other flag", 0.93)], 2);
     let steady = result(&document);
-    assert_eq!((primary(&steady).method, verdict(&steady)), (TrialMethod::Starts, TrialVerdict::Better));
+    assert_eq!((primary(&steady).method, verdict(&steady)), (TrialMethod::Starts, Verdict::Better));
     assert!(steady.summary[0].contains("12 pairs on 6 starts"), "{:?}", steady.summary);
     assert_eq!(steady.noise_floor[0].method, TrialMethod::Starts);
     assert_eq!((primary(&steady).starts, steady.noise_floor[0].starts), (Some(6), Some(6)));
@@ -17,7 +18,7 @@ fn pairs_that_share_starts_make_the_start_the_unit_whatever_the_data_say() {
         block.end_to_end.p99_ns = block.end_to_end.p99_ns.map(|p99| (p99 as f64 * start) as u64);
     }
     let moved = result(&document);
-    assert_eq!((primary(&moved).method, verdict(&moved)), (TrialMethod::Starts, TrialVerdict::Undecided));
+    assert_eq!((primary(&moved).method, verdict(&moved)), (TrialMethod::Starts, Verdict::Undecided));
     let reason = moved.verdicts[0].reason.as_ref().unwrap();
     assert!(reason.starts_with("6 starts of this spread show a difference of"), "{reason}");
     assert!(reason.contains("starts of 2 pairs"), "{reason}");
@@ -43,7 +44,7 @@ fn a_single_start_of_what_was_to_be_several_decides_nothing_and_says_why() {
         step.blocks.truncate(2);
     }
     let result = result(&document);
-    assert_eq!((primary(&result).estimate_ratio, verdict(&result)), (None, TrialVerdict::Undecided));
+    assert_eq!((primary(&result).estimate_ratio, verdict(&result)), (None, Verdict::Undecided));
     let reason = result.verdicts[0].reason.as_ref().unwrap();
     assert!(reason.contains("the start is the unit: it takes 2, and there is 1"), "{reason}");
     assert_eq!(result.noise_floor_ratio, None);

@@ -4,7 +4,8 @@ use super::trials::{primary, result, trial_of};
 use crate::trial::pairs::{log_ratios, values};
 use crate::trial::{Trial, anytime, decided};
 use plumb_model::facts::{CpuTime, HostDelta};
-use plumb_model::trial::{TrialMethod, TrialVerdict};
+use plumb_model::trial::TrialMethod;
+use plumb_model::verdict::Verdict;
 
 #[test]
 fn stopping_when_decided_has_an_interval_that_stands_it() {
@@ -22,7 +23,7 @@ fn stopping_when_decided_has_an_interval_that_stands_it() {
     assert!(first.is_some_and(|pairs| (8..=14).contains(&pairs)), "{first:?}");
     let stopped = result(&document);
     let p99 = primary(&stopped);
-    assert_eq!((p99.method, p99.verdict), (TrialMethod::SignEProcess, TrialVerdict::Better));
+    assert_eq!((p99.method, p99.verdict), (TrialMethod::SignEProcess, Verdict::Better));
     assert!(p99.p.unwrap() <= 0.05);
     let all = result(&whole);
     let (low, high) = (primary(&all).interval_low.unwrap(), primary(&all).interval_high.unwrap());

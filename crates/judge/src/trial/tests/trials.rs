@@ -4,7 +4,8 @@ use crate::healthy::healthy;
 use crate::judge;
 use plumb_model::document::{BlockResult, RunDocument};
 use plumb_model::observation::{Counts, Distribution};
-use plumb_model::trial::{Against, ArmPlan, MetricResult, MetricRole, TrialPlan, TrialResult, TrialVerdict};
+use plumb_model::trial::{Against, ArmPlan, MetricResult, MetricRole, TrialPlan, TrialResult};
+use plumb_model::verdict::Verdict;
 use plumb_stats::random::Random;
 use std::collections::BTreeMap;
 
@@ -64,7 +65,7 @@ pub(crate) fn trial_on(arms: &[(&str, f64)], rounds: u32, seed: u64, own_sd: f64
         margin: 0.03,
         until_decided: false,
         restart_every: 0,
-        accept: vec![TrialVerdict::Better, TrialVerdict::Equivalent],
+        accept: vec![Verdict::Better, Verdict::Equivalent],
     });
     document
 }
@@ -131,10 +132,10 @@ pub(crate) fn primary(result: &TrialResult) -> &MetricResult {
     &result.metrics[0]
 }
 
-pub(crate) fn verdict(result: &TrialResult) -> TrialVerdict {
+pub(crate) fn verdict(result: &TrialResult) -> Verdict {
     result.verdicts[0].verdict
 }
 
 pub(crate) fn caveat<'r>(result: &'r TrialResult, words: &str) -> Option<&'r String> {
-    result.caveats.iter().find(|caveat| caveat.contains(words))
+    result.findings.iter().map(|finding| &finding.claim).find(|claim| claim.contains(words))
 }

@@ -4,8 +4,9 @@ use crate::scenario::{
     ArmLabWords, ArmWords, ArmsWords, ClusterWords, LabWords, LoadWords, MarginWords, OneOrMany, RateWords,
     Scalar, Scenario, SetupWords, TrialWords,
 };
-use crate::trial::{Against, TrialVerdict};
+use crate::trial::Against;
 use crate::units::Nanos;
+use crate::verdict::Verdict;
 
 fn scalar(text: &str) -> OneOrMany<Scalar> {
     OneOrMany::One(Scalar(text.into()))
@@ -48,7 +49,7 @@ fn each_arm_is_a_step_and_the_reference_one_more() {
     let trial = plan.trial.unwrap();
     assert_eq!((trial.again, trial.arms.len(), plan.blocks), (2, 2, 12));
     assert_eq!((trial.against, trial.margin, trial.restart_every), (Against::Reference, 0.03, 0));
-    assert_eq!(trial.accept, [TrialVerdict::Better, TrialVerdict::Equivalent]);
+    assert_eq!(trial.accept, [Verdict::Better, Verdict::Equivalent]);
     assert_eq!(plan.steps[0].producer, plan.steps[2].producer);
 }
 

@@ -1,48 +1,54 @@
 //! What speaks against figures: findings that make the exit code 1, and what else has to be known.
 
+use crate::findings::{explain, without_stop};
 use crate::number;
 use crate::sheet::Section;
-use plumb_model::probe::storage::{StorageProbe, StorageTarget, StorageWarning};
+use plumb_model::finding::{Finding, Severity};
+use plumb_model::probe::storage::{StorageProbe, StorageTarget};
 
 /// What makes figures of a path other than what their names promise.
 pub(super) fn findings(document: &StorageProbe) -> Vec<String> {
     let of = |target: &StorageTarget| {
-        let grave = said(target).into_iter().filter(|said| said.warning.id.contradicts_durability());
-        grave.map(|said| format!("{}: {}.", target.path, sentence(&said))).collect::<Vec<_>>()
+        let grave = said(target).into_iter().filter(|said| said.first.severity > Severity::Note);
+        grave.map(|said| format!("{}: {}", target.path, said.line())).collect::<Vec<_>>()
     };
     document.targets.iter().flat_map(of).collect()
 }
 
 /// What else has to be known of them.
-pub(super) fn warnings(target: &StorageTarget) -> Option<Section> {
-    let light = said(target).into_iter().filter(|said| !said.warning.id.contradicts_durability());
-    let light: Vec<String> = light.map(|said| sentence(&said)).collect();
+pub(super) fn notes(target: &StorageTarget) -> Option<Section> {
+    let light = said(target).into_iter().filter(|said| said.first.severity == Severity::Note);
+    let light: Vec<String> = light.map(|said| said.line()).collect();
     (!light.is_empty()).then(|| Section::sentences("Before you use these figures", "", light))
 }
 
-/// A kind of warning, with the evidence of the first way that it is said of.
-struct Said<'a> {
-    warning: &'a StorageWarning,
-    /// How many other ways it is said of.
+/// A finding about ways to commit, with the evidence of the first of them.
+struct Said<'t> {
+    first: &'t Finding,
+    /// How many other ways it is said of with other evidence.
     others: usize,
 }
 
-/// Each kind of warning once.
-fn said(target: &StorageTarget) -> Vec<Said<'_>> {
-    let of_commits = target.commits.iter().flat_map(|commit| &commit.warnings);
-    let mut first: Vec<Said<'_>> = Vec::new();
-    for warning in target.warnings.iter().chain(of_commits) {
-        match first.iter_mut().find(|known| known.warning.id == warning.id) {
-            None => first.push(Said { warning, others: 0 }),
-            Some(known) => known.others += usize::from(known.warning.text != warning.text),
-        }
+impl Said<'_> {
+    fn line(&self) -> String {
+        let claim = without_stop(&self.first.claim);
+        let more = match self.others {
+            0 => String::new(),
+            others => format!(" (and so of {} more)", number::counted(others, "way")),
+        };
+        format!("{claim}{more} {}", explain(&self.first.id))
     }
-    first
 }
 
-fn sentence(Said { warning, others }: &Said<'_>) -> String {
-    match others {
-        0 => warning.text.clone(),
-        others => format!("{} (and so of {} more)", warning.text, number::counted(*others, "way")),
+/// Each kind of finding once.
+fn said(target: &StorageTarget) -> Vec<Said<'_>> {
+    let of_commits = target.commits.iter().flat_map(|commit| &commit.findings);
+    let mut all: Vec<Said<'_>> = Vec::new();
+    for finding in target.findings.iter().chain(of_commits) {
+        match all.iter_mut().find(|said| said.first.id == finding.id) {
+            None => all.push(Said { first: finding, others: 0 }),
+            Some(said) => said.others += usize::from(said.first.claim != finding.claim),
+        }
     }
+    all
 }

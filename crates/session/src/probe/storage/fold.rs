@@ -99,7 +99,7 @@ impl CommitFold {
             rate_interval: interval(&rates),
             latency: latency(&self.histogram),
             durable: None,
-            warnings: Vec::new(),
+            findings: Vec::new(),
             unavailable: self.unavailable.or_else(|| rates.is_empty().then(|| STOPPED.to_owned())),
             cpu_ns_per_commit: over(self.cpu_ns, commits),
             device_writes_per_commit: self.device.and_then(|device| over(device.written()?, made)),

@@ -193,7 +193,7 @@ impl<'a> Target<'a> {
             available_bytes: self.available_bytes,
             commits,
             sequential,
-            warnings: Vec::new(),
+            findings: Vec::new(),
         }
     }
 }
