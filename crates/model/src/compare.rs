@@ -26,13 +26,13 @@ pub struct CompareResult {
     pub b: ComparedRun,
     /// From the start of the first to that of the second, in seconds; absent where a start is not a time.
     pub apart_s: Option<i64>,
-    /// What differs between the hosts, clusters and versions of the two, as `what: a / b`.
+    /// Differences between the hosts, clusters and versions of the two, as `what: a / b`.
     pub conditions: Vec<String>,
     /// The steps held side by side.
     pub steps: Vec<ComparedSteps>,
     /// Steps of one that the other has not.
     pub alone: Vec<String>,
-    /// What this cannot show, a sentence each.
+    /// Limits of this comparison, a sentence each.
     pub cannot_show: Vec<String>,
 }
 
@@ -51,9 +51,9 @@ pub struct ComparedRun {
     pub started_at: String,
     /// Version of Plumb that measured it.
     pub plumb_version: String,
-    /// Whether its own figures can be used.
+    /// The verdict on its own figures.
     pub validity: ValidityVerdict,
-    /// Why not, a sentence each.
+    /// The reasons, a sentence each.
     pub reasons: Vec<String>,
 }
 
@@ -68,21 +68,21 @@ pub struct ComparedSteps {
     pub unequal_guarantees: Vec<String>,
     /// Settings that differ as read back, as `path: a / b`.
     pub settings: Vec<String>,
-    /// How long the first was to be measured in all; absent where its document does not tell.
+    /// The planned length of the first's measured part in all; absent where its document does not tell.
     pub a_length: Option<Length>,
     /// The second.
     pub b_length: Option<Length>,
-    /// Whether both were offered the same load, all of it but its length; what differs is among the settings.
+    /// True if both were offered the same load, all of it but its length; then any difference is among the settings.
     pub same_load: bool,
     /// Their metrics.
     pub metrics: Vec<ComparedMetric>,
     /// The trial that would prove it, as YAML: the first as the reference, the second as its arm; absent where no trial can.
     pub arms: Option<String>,
-    /// Why no trial can; absent where one can.
+    /// The reason why no trial can; absent where one can.
     pub no_arms: Option<String>,
 }
 
-/// What two single runs say of a metric.
+/// The statement of two single runs about a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CompareSays {
@@ -99,7 +99,7 @@ pub struct ComparedMetric {
     pub name: String,
     /// Unit of the values.
     pub unit: String,
-    /// Which direction is good.
+    /// The good direction.
     pub good: Good,
     /// Median of the first run's blocks.
     pub a_median: Option<f64>,
@@ -119,6 +119,6 @@ pub struct ComparedMetric {
     pub level: f64,
     /// Rank-sum p of blocks, within-run spread alone; absent with the interval, where no order of so few blocks would be rare.
     pub p: Option<f64>,
-    /// What can be said.
+    /// The statement.
     pub says: CompareSays,
 }

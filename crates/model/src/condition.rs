@@ -11,9 +11,9 @@ use std::str::FromStr;
 pub struct Condition {
     /// The condition as its user wrote it, without blanks around it.
     pub text: String,
-    /// What is looked at.
+    /// The figure to look at.
     pub figure: ConditionFigure,
-    /// Which side of the limit fails.
+    /// The side of the limit that fails.
     pub side: Side,
     /// The limit: nanoseconds for latencies, messages per second for rates, messages for counts.
     pub limit: f64,
@@ -71,11 +71,11 @@ pub struct ConditionResult {
     pub setup: String,
     /// The figure as it is shown, with its interval where it has one; None where it is absent.
     pub value: Option<String>,
-    /// What came of it.
+    /// The result.
     pub answer: Answer,
 }
 
-/// Whether a condition is met.
+/// The answer to a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// It is met: the run fails.
@@ -90,7 +90,7 @@ const QUANTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p75", 0.75), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
 
 impl Side {
-    /// Whether the value is on this side of the limit.
+    /// True if the value is on this side of the limit.
     pub fn holds(self, value: f64, limit: f64) -> bool {
         match self {
             Side::Above => value > limit,

@@ -30,14 +30,14 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct RunDocument {
     /// Shape of this document.
     pub schema_version: u32,
-    /// Which run, when, by what, and how it ended.
+    /// The run: its name, time, version and end.
     pub run: RunIdentity,
-    /// How it came out, in one word. What follows says why.
+    /// Its outcome, in one word. The fields that follow give the reasons.
     #[serde(default)]
     pub outcome: Option<Outcome>,
-    /// Whether the figures can be used.
+    /// The verdict on the figures.
     pub validity: Validity,
-    /// What matters, in at most three sentences.
+    /// The main results, in at most three sentences.
     pub summary: Vec<String>,
     /// Claims about the system.
     pub findings: Vec<Finding>,
@@ -45,13 +45,13 @@ pub struct RunDocument {
     pub steps: Vec<StepResult>,
     /// Steps held against each other.
     pub comparisons: Vec<Comparison>,
-    /// How rates answered to more clients: one line for each device, size or driver of a sweep.
+    /// The rates over the number of clients: one line for each device, size or driver of a sweep.
     #[serde(default)]
     pub sweeps: Vec<SweepResult>,
-    /// Whether the producers' queue grew, and how fast: one for each step that is to show it.
+    /// The producers' queues, and the rates at which they grew: one for each step that is to show it.
     #[serde(default)]
     pub queues: Vec<QueueResult>,
-    /// What the trial showed, where the plan is one.
+    /// The result of the trial, where the plan is one.
     #[serde(default)]
     pub trial: Option<TrialResult>,
     /// Settings that came out ahead of what they were held against; empty where none did.
@@ -63,7 +63,7 @@ pub struct RunDocument {
     pub instrument: Instrument,
     /// Host, client and cluster.
     pub environment: Environment,
-    /// What the run was told to do.
+    /// The plan of the run.
     pub plan: Plan,
 }
 
@@ -79,7 +79,7 @@ impl RunDocument {
     }
 }
 
-/// Which run, when, by what, and how it ended.
+/// The run: its name, time, version and end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunIdentity {
     /// 16 hexadecimal digits; every record of the run carries it.
@@ -90,11 +90,11 @@ pub struct RunIdentity {
     pub started_at: String,
     /// UTC, RFC 3339; absent while it runs or when it was killed.
     pub finished_at: Option<String>,
-    /// How it ended.
+    /// The state at its end.
     pub state: RunState,
     /// Version of Plumb.
     pub plumb_version: String,
-    /// When it went on after it had been stopped or killed; empty for a run in one go.
+    /// The times at which it went on after it had been stopped or killed; empty for a run in one go.
     #[serde(default)]
     pub resumed: Vec<Resumption>,
 }
@@ -106,7 +106,7 @@ pub struct Resumption {
     pub at: String,
     /// Blocks that were done by then and were kept as they were.
     pub blocks_kept: u32,
-    /// What was not as before, in words; nothing that makes the parts unfit to stand beside each other.
+    /// The differences from before, in words; none that makes the parts unfit to stand beside each other.
     pub changes: Vec<String>,
 }
 
@@ -120,12 +120,12 @@ pub struct StepResult {
     /// Measured messages acknowledged, per second of the time from the first intended send to the last report, or to the end of
     /// the schedule where that is later.
     pub achieved_per_s: Option<f64>,
-    /// How much went in and came out, per second.
+    /// Messages and bytes in and out, per second.
     #[serde(default)]
     pub throughput: Throughput,
     /// Mean bytes of a value.
     pub value_bytes_mean: f64,
-    /// What became of the measured messages; null before anything was counted.
+    /// The measured messages by their fate; null before anything was counted.
     #[serde(default, serialize_with = "counted_or_null", deserialize_with = "null_as_nothing")]
     #[schemars(with = "Option<Counts>")]
     pub counts: Counts,
@@ -147,18 +147,18 @@ pub struct StepResult {
     pub consumer_statistics: ClientStatistics,
     /// Settings as read back from client, topic and broker.
     pub effective: Effective,
-    /// What the guarantee of a write was.
+    /// The guarantee of a write.
     pub durability: Durability,
-    /// How its records lie over partitions and brokers.
+    /// The distribution of its records over partitions and brokers.
     #[serde(default)]
     pub spread: Spread,
-    /// What the instrument cost.
+    /// The cost of the instrument.
     pub instrument: StepInstrument,
     /// Errors by code.
     pub errors: Vec<ErrorCount>,
-    /// What the step's twin topic told.
+    /// The result of the step's twin topic.
     pub twin: Option<Twin>,
-    /// How the step's rate was found, where the plan has a goal; the figures are those of the highest rate that held.
+    /// The search for the step's rate, where the plan has a goal; the figures are those of the highest rate that held.
     #[serde(default)]
     pub search: Option<SearchResult>,
     /// Interval logs of this step in the run's directory, by measure.
@@ -186,7 +186,7 @@ pub struct BlockResult {
     /// From there to its measured part; absent where that never began, and in documents of earlier versions.
     #[serde(default)]
     pub measured_after_s: Option<f64>,
-    /// What became of its measured messages.
+    /// Its measured messages by their fate.
     pub counts: Counts,
     /// Rate reached.
     pub achieved_per_s: Option<f64>,
@@ -210,15 +210,15 @@ pub struct BlockResult {
     pub catch_up_at_most_ns: Option<f64>,
     /// Append times of the broker's clock.
     pub append_times: Option<AppendTimes>,
-    /// How far the followers were behind from the begin of its measured part until it was drained; absent with one replica, where nothing was sent, and where
-    /// the leaders could not be asked.
+    /// The lag of the followers from the begin of its measured part until it was drained; absent with one replica, where nothing
+    /// was sent, and where the leaders could not be asked.
     #[serde(default)]
     pub replication_lag: Option<ReplicationLag>,
     /// The brokers' own request times over the whole block, warm-up included.
     pub request_times: Option<RequestTimes>,
-    /// What happened on the generating host in its measured part.
+    /// The counters of the generating host in its measured part.
     pub host: Option<HostDelta>,
-    /// What the brokers read and wrote in its measured part, where they run on this host and are known.
+    /// The bytes that the brokers read and wrote in its measured part, where they run on this host and are known.
     #[serde(default)]
     pub broker_io: Option<ProcessIo>,
     /// CPU seconds of the whole generating program in its measured part; absent where that is not known for a block alone.
@@ -231,20 +231,21 @@ pub struct BlockResult {
     /// counts and the two CPU times above, which belong together, are of the whole measured part.
     #[serde(default)]
     pub warm_up_cut_s: f64,
-    /// What is left of messages and CPU time without what was cut; absent where nothing was.
+    /// The rest of messages and CPU time without the part that was cut; absent where nothing was.
     #[serde(default)]
     pub after_warm_up: Option<AfterWarmUp>,
     /// Mean of actual minus intended send time of its measured messages; absent without a schedule.
     #[serde(default)]
     pub slip_mean_ns: Option<f64>,
-    /// How often a sender of it waited for room in the client's queue, warm-up included; absent where that was not noted.
+    /// The number of times that a sender of it waited for room in the client's queue, warm-up included; absent where that was not
+    /// noted.
     #[serde(default)]
     pub queue_full_waits: Option<u64>,
-    /// How often the brokers that served it had been started anew by then: 0 on their first start. Goes on where a run went
-    /// on, as a lab is then a new one.
+    /// The number of restarts until then of the brokers that served it: 0 on their first start. Goes on where a run went on, as a
+    /// lab is then a new one.
     #[serde(default)]
     pub broker_start: u32,
-    /// How the load before it ended that was to go on until the device is the limit; absent where none was asked for.
+    /// The end of the load before it that was to go on until the device is the limit; absent where none was asked for.
     #[serde(default)]
     pub until_device: Option<UntilDevice>,
 }
@@ -303,7 +304,7 @@ impl Effective {
     }
 }
 
-/// What the guarantee of a write was: two steps with different fingerprints are not compared without saying so.
+/// The guarantee of a write: two steps with different fingerprints are not compared without saying so.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Durability {
     /// `0`, `1` or `all`.
@@ -327,7 +328,7 @@ pub struct Instrument {
     pub clock_read_ns: Option<f64>,
     /// Smallest step of the clock that was seen.
     pub clock_step_ns: Option<u64>,
-    /// How late the pacing wakes, with the sleep-and-spin that sends use.
+    /// The lateness of the pacing's wake-ups, with the sleep-and-spin that sends use.
     pub wake_late: Distribution,
     /// Share of one CPU that pacing may spend spinning, and how long before a send it starts.
     pub spin_ns: u64,
@@ -345,7 +346,7 @@ pub struct GeneratorCeiling {
     pub value_bytes: u64,
     /// Messages per second of one producer thread that has a CPU to itself.
     pub messages_per_s_per_core: f64,
-    /// When it was measured: UTC, RFC 3339.
+    /// The time of the measurement: UTC, RFC 3339.
     pub measured_at: String,
 }
 
@@ -358,12 +359,12 @@ pub struct Environment {
     pub client: String,
     /// The cluster, as it describes itself.
     pub cluster: ClusterFacts,
-    /// What was done with each key of a client properties file.
+    /// The fate of each key of a client properties file.
     pub config_keys: Vec<ConfigKeyFate>,
-    /// Where the brokers of a lab keep their logs, with what is behind it.
+    /// The log directories of a lab's brokers, with the storage behind them.
     #[serde(default)]
     pub log_directories: Vec<LogDirectory>,
-    /// Which trial had changed the generating host when the run began, or had left it changed, in words; absent where none
+    /// The trial that had changed the generating host when the run began, or had left it changed, in words; absent where none
     /// had, and in a trial, which would have been refused.
     #[serde(default)]
     pub changed_by_trial: Option<String>,
@@ -376,7 +377,7 @@ pub struct ClusterFacts {
     pub id: Option<String>,
     /// Brokers as host:port.
     pub brokers: Vec<String>,
-    /// Whether a broker is on the host that generates the load; absent when it cannot be told.
+    /// True if a broker is on the host that generates the load; absent when it cannot be told.
     pub on_this_host: Option<bool>,
     /// Version, where known.
     pub version: Option<String>,
@@ -388,18 +389,18 @@ pub struct ClusterFacts {
     pub connect_ns: Vec<Option<u64>>,
 }
 
-/// What was done with one key of a client properties file.
+/// The fate of one key of a client properties file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigKeyFate {
     /// The key as written.
     pub key: String,
-    /// Where it stood.
+    /// Its line.
     pub line: u32,
-    /// What was done.
+    /// Its fate.
     pub fate: KeyFate,
 }
 
-/// What was done with a key.
+/// The fate of a key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum KeyFate {
@@ -412,7 +413,7 @@ pub enum KeyFate {
     },
     /// Of the Java client only, without meaning here.
     JavaOnly {
-        /// Why it can be left out.
+        /// The reason why it can be left out.
         reason: String,
     },
 }
@@ -420,15 +421,15 @@ pub enum KeyFate {
 /// Published figures shown beside ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReferenceTable {
-    /// What it is.
+    /// The title.
     pub title: String,
-    /// Who published it, where and when.
+    /// The publisher, place and time.
     pub source: String,
-    /// What a reader must know before comparing.
+    /// The caveat that a reader must know before comparing.
     pub caveat: String,
     /// The rows.
     pub rows: Vec<ReferenceRow>,
-    /// How many times as fast one setup was as another, where that is what was published.
+    /// The published ratios of one setup's speed to another's, where ratios were published.
     #[serde(default)]
     pub ratios: Vec<ReferenceRatio>,
 }

@@ -1,5 +1,5 @@
-//! What a host says of itself: the facts of a run document ([`HostFacts`]) and what happened between two
-//! readings of its counters ([`HostDelta`], [`ProcessUsage`], [`RequestTimes`]).
+//! The facts that a host states of itself, as a run document has them ([`HostFacts`]), and the changes between two readings of
+//! its counters ([`HostDelta`], [`ProcessUsage`], [`RequestTimes`]).
 //!
 //! Data only. Reading is the work of the `observe` crate, judging that of `judge`. Nothing in here names the
 //! host or its owner: no host name, address, serial number or control-group path.
@@ -33,14 +33,14 @@ pub use storage::{
 pub enum Fact<T> {
     /// The host said so.
     Known {
-        /// What it said.
+        /// The value.
         value: T,
-        /// Where: paths on the host, or the command that was asked.
+        /// The source: paths on the host, or the command that was asked.
         source: String,
     },
     /// The host did not say.
     Unknown {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 }
@@ -66,13 +66,13 @@ impl<T> Fact<T> {
 }
 
 impl<T> Default for Fact<T> {
-    /// What an older document gets for a fact that it does not have.
+    /// The value in an older document for a fact that it does not have.
     fn default() -> Self {
         Fact::unknown("not recorded by the version that wrote this document")
     }
 }
 
-/// What is known of the host on which a run took place, read once before it.
+/// The facts of the host on which a run took place, read once before it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HostFacts {
@@ -83,24 +83,24 @@ pub struct HostFacts {
     pub os_name: Fact<String>,
     /// Kernel release, as `uname -r` prints it.
     pub kernel_release: Fact<String>,
-    /// When the kernel started, in seconds since 1970.
+    /// The time at which the kernel started, in seconds since 1970.
     pub boot_time_unix_s: Fact<u64>,
     /// Vendor and product of the machine; in clouds often the instance type.
     pub machine: Fact<String>,
-    /// Whether a hypervisor is below this kernel.
+    /// The hypervisor below this kernel, if any.
     pub virtualisation: Fact<Virtualisation>,
-    /// Whether this process runs in a container.
+    /// The container in which this process runs, if any.
     pub container: Fact<Container>,
 
     /// Name of the processor.
     pub cpu_model: Fact<String>,
-    /// Which processor it is, by number.
+    /// The processor's generation, by number.
     pub cpu_identity: Fact<CpuIdentity>,
     /// Revisions of the processors' microcode, each once. A hypervisor may show any.
     pub cpu_microcode: Fact<Vec<String>>,
     /// Processors that the kernel schedules on.
     pub logical_cpus: Fact<u32>,
-    /// How they share cores, sockets and caches.
+    /// The cores, sockets and caches that they share.
     pub cpu_topology: Fact<CpuTopology>,
     /// Processors that this process may use, in the kernel's notation.
     pub cpus_allowed: Fact<String>,
@@ -113,7 +113,7 @@ pub struct HostFacts {
     pub numa_nodes: Fact<Vec<NumaNode>>,
     /// The kernel's `mitigations=` boot option, or `default` when it was not given.
     pub mitigations: Fact<String>,
-    /// What the kernel was told at boot that bears on performance.
+    /// The boot options of the kernel that bear on performance.
     pub kernel_options: Fact<KernelOptions>,
     /// Processor vulnerabilities and what the kernel does about each.
     pub vulnerabilities: Fact<BTreeMap<String, String>>,
@@ -132,7 +132,7 @@ pub struct HostFacts {
     pub memory_available_bytes: Fact<u64>,
     /// Memory that the control group may use.
     pub cgroup_memory_limit_bytes: Fact<Limit<u64>>,
-    /// Whether memory corrects errors.
+    /// The memory's error correction.
     pub memory_error_correction: Fact<ErrorCorrection>,
     /// Memory modules, those of one kind together.
     pub memory_modules: Fact<Vec<MemoryModules>>,
@@ -144,12 +144,12 @@ pub struct HostFacts {
     pub swap_used_bytes: Fact<u64>,
     /// Transparent huge pages: `always`, `madvise` or `never`.
     pub transparent_huge_pages: Fact<String>,
-    /// When the kernel starts to write dirty pages back, and when it makes writers wait.
+    /// The amounts of dirty pages from which the kernel writes back, and from which it makes writers wait.
     pub dirty_limits: Fact<DirtyLimits>,
 
     /// The kernel's clock source.
     pub clock_source: Fact<String>,
-    /// How well the wall clock follows a time server.
+    /// The synchronisation of the wall clock with a time server.
     pub clock_sync: Fact<ClockSync>,
 
     /// Network interfaces of this network namespace, without loopback.
@@ -164,7 +164,7 @@ pub struct HostFacts {
     pub kernel_settings: Fact<BTreeMap<String, String>>,
 }
 
-/// What is below the kernel.
+/// The machine below the kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Virtualisation {
     /// True when a hypervisor shows itself. False is what the processor says, and a hypervisor may hide.
@@ -173,7 +173,7 @@ pub struct Virtualisation {
     pub vendor: Option<String>,
 }
 
-/// What is around the process.
+/// The container around the process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Container {
     /// True when a container shows itself.

@@ -1,4 +1,4 @@
-//! Whose fault an error is, and what to do next: what an error says besides its message.
+//! The parts of an error besides its message: whose fault it is, and the next step.
 //!
 //! Each error that reaches the user implements [`HasFault`] beside its definition. Not here: exit codes and printing, which are
 //! the program's (`crates/cli/src/errors.rs`).
@@ -7,14 +7,14 @@ use std::borrow::Cow;
 use std::error::Error;
 use thiserror::Error as ThisError;
 
-/// Whose fault an error is.
+/// The one whose fault an error is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The user's: words, or the files that they name.
     User,
     /// This machine's: it lacks something, or refuses it.
     Environment,
-    /// What is measured or asked: a broker, a metrics server, another host.
+    /// The system that is measured or asked: a broker, a metrics server, another host.
     Target,
     /// Plumb's own.
     Program,
@@ -22,7 +22,7 @@ pub enum Fault {
 
 /// An error that knows whose fault it is.
 pub trait HasFault: std::error::Error {
-    /// Whose fault it is.
+    /// The one whose fault it is.
     fn fault(&self) -> Fault;
 
     /// The next step, where one is known.
@@ -30,7 +30,7 @@ pub trait HasFault: std::error::Error {
         None
     }
 
-    /// Whether it is no fault at all: the user asked to stop.
+    /// True if it is no fault at all: the user asked to stop.
     fn is_stop(&self) -> bool {
         false
     }
@@ -40,9 +40,9 @@ pub trait HasFault: std::error::Error {
 #[derive(Debug, ThisError)]
 #[error("{message}")]
 pub struct UsageError {
-    /// What cannot be, and why.
+    /// The contradiction, and the reason.
     pub message: String,
-    /// What to do instead.
+    /// The next step instead.
     pub hint: Option<String>,
 }
 
@@ -75,7 +75,7 @@ pub fn chain(error: &(dyn Error + 'static)) -> Vec<String> {
     lines
 }
 
-/// What the operating system refuses.
+/// The refusals of the operating system.
 impl HasFault for std::io::Error {
     fn fault(&self) -> Fault {
         Fault::Environment

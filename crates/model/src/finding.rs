@@ -5,7 +5,7 @@ pub(crate) mod earlier;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a finding means for the run's figures.
+/// The meaning of a finding for the run's figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -58,7 +58,7 @@ pub enum PathStage {
 pub struct Finding {
     /// Stable identifier; `plumb explain ID` has a page for it.
     pub id: String,
-    /// What it means for the figures.
+    /// Its meaning for the figures.
     pub severity: Severity,
     /// How sure it is; absent in documents of earlier versions.
     #[serde(default)]
@@ -72,7 +72,7 @@ pub struct Finding {
     pub claim: String,
     /// The observations, each with its value.
     pub evidence: Vec<Evidence>,
-    /// What to do next, one sentence each.
+    /// The next steps, one sentence each.
     pub advice: Vec<String>,
     /// The experiment that would prove it; absent where nothing is left to prove, where nothing can be tried, and in documents of
     /// earlier versions.
@@ -136,15 +136,15 @@ pub enum Expect {
 /// One observation that a finding rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// What was observed, as a path into the document or a name.
+    /// The observation, as a path into the document or a name.
     pub what: String,
     /// Its value, with unit, as text.
     pub value: String,
-    /// What it was held against, with unit, as text.
+    /// The value that it was compared with, with unit, as text.
     pub expected: Option<String>,
 }
 
-/// How a check ended.
+/// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckOutcome {
@@ -164,15 +164,15 @@ pub struct Check {
     /// Stable identifier; `plumb explain ID` has a page for it. Older documents call it `name`, with underscores.
     #[serde(alias = "name", deserialize_with = "earlier::id")]
     pub id: String,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: CheckOutcome,
-    /// What was looked at and what it gave, one sentence.
+    /// The quantity and its value, one sentence.
     pub statement: String,
     /// Its p, where it is a test.
     pub p: Option<f64>,
 }
 
-/// Whether a run's figures can be used.
+/// The verdict on a run's figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ValidityVerdict {
@@ -193,7 +193,7 @@ pub struct Validity {
     pub reasons: Vec<Finding>,
 }
 
-/// What a comparison of two steps shows.
+/// The verdict of a comparison of two steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonVerdict {
@@ -231,7 +231,7 @@ pub struct Comparison {
     pub smallest_detectable_ratio: Option<f64>,
     /// Blocks compared.
     pub blocks: u32,
-    /// What it shows.
+    /// The verdict.
     pub verdict: ComparisonVerdict,
     /// Differences of durability between the two, to be said first; empty when equal.
     pub durability_differences: Vec<String>,

@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 /// Version of [`FleetResult`]'s shape.
 pub const FLEET_SCHEMA_VERSION: u32 = 1;
 
-/// How raw samples of a column or series become one value an interval.
+/// The way in which raw samples of a column or series become one value an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SampleKind {
-    /// What happened in a step that begins at the sample's time, such as drops in five minutes: summed.
+    /// Events in a step that begins at the sample's time, such as drops in five minutes: summed.
     Increments,
     /// A count since the start of its process, such as /proc/net counters: its rises are summed, a fall is a reset.
     Counter,
@@ -26,7 +26,7 @@ pub enum SampleKind {
     Level,
 }
 
-/// What is held against each other.
+/// The unit of comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FleetUnit {
@@ -39,7 +39,7 @@ pub enum FleetUnit {
     Hardware,
 }
 
-/// Which group a server is in.
+/// The group of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FleetGroup {
@@ -57,7 +57,7 @@ pub struct FleetTable {
     pub intervals_start_s: Vec<i64>,
     /// The servers, by name, ascending.
     pub servers: Vec<FleetServer>,
-    /// What was left out or mended on the way here, each counted.
+    /// The data that were left out or mended on the way here, each kind counted.
     pub exclusions: Vec<Exclusion>,
 }
 
@@ -77,13 +77,13 @@ pub struct FleetServer {
     pub metric: Vec<Option<f64>>,
     /// The load in each interval, likewise; empty when no load was given.
     pub load: Vec<Option<f64>>,
-    /// What the metric's values rest on.
+    /// The basis of the metric's values.
     pub metric_basis: FleetBasis,
-    /// What those of the load rest on.
+    /// The basis of the load's.
     pub load_basis: FleetBasis,
 }
 
-/// What the values of one quantity of a server rest on. Where nothing is known of it, it is empty.
+/// The basis of the values of one quantity of a server. Where nothing is known of it, it is empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FleetBasis {
     /// Share of each interval that its value rests on, 0..1: of its samples, with those of parts that are not there; of a counter, of
@@ -100,17 +100,17 @@ pub struct FleetBasis {
 /// Something that was left out or mended, with how often.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exclusion {
-    /// What, such as `samples that are no number` or `counter resets`.
+    /// The kind, such as `samples that are no number` or `counter resets`.
     pub what: String,
-    /// How often.
+    /// The number of cases.
     pub count: u64,
     /// An example, such as a server's name with a time; empty when there is none.
     pub example: String,
-    /// What was done with it.
+    /// The treatment.
     pub done: String,
 }
 
-/// What a trial on a fleet showed. `plumb trial fleet --output json` prints this.
+/// The result of a trial on a fleet. `plumb trial fleet --output json` prints this.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetResult {
     /// Shape of this document.
@@ -119,13 +119,13 @@ pub struct FleetResult {
     pub plumb_version: String,
     /// The metric's name.
     pub metric: String,
-    /// How its samples became values.
+    /// The way in which its samples became values.
     pub metric_kind: SampleKind,
     /// The load's name; absent when there was none.
     pub load: Option<String>,
-    /// Which direction is good.
+    /// The good direction.
     pub good: Good,
-    /// When the change came, UTC, RFC 3339.
+    /// The time of the change, UTC, RFC 3339.
     pub changed_at: String,
     /// Whole intervals before and after it.
     pub intervals_before: u32,
@@ -139,15 +139,16 @@ pub struct FleetResult {
     pub servers: BTreeMap<FleetGroup, u32>,
     /// Strata within which they are compared; 1 where there are none.
     pub strata: u32,
-    /// What was drawn into the groups and is held against each other: the site or hardware where none of them has both groups.
+    /// The unit that was drawn into the groups and is compared: the site or hardware where none of them has both groups.
     #[serde(default)]
     pub unit: FleetUnit,
-    /// How many of these are in each group: as many as servers, or the sites or kinds of hardware.
+    /// The number of these in each group: as many as servers, or the sites or kinds of hardware.
     #[serde(default)]
     pub units: BTreeMap<FleetGroup, u32>,
     /// Test over control, after over before, at equal load: 0.05 means 95 % less; absent when it cannot be told.
     pub effect_ratio: Option<f64>,
-    /// Whether the ratio is of the share of intervals with any event, and not at equal load, as most servers of a group have none.
+    /// True if the ratio is of the share of intervals with any event, and not at equal load, as most servers of a group have
+    /// none.
     #[serde(default)]
     pub of_shares: bool,
     /// Lower end of its interval; absent where a single server of a group tells nothing of its own spread. Where the ratio is absent, as a
@@ -168,16 +169,16 @@ pub struct FleetResult {
     /// The verdict, under the name that every result has for its one word.
     #[serde(default)]
     pub outcome: Option<Outcome>,
-    /// What it shows.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why it is undecided; absent for every other verdict.
+    /// The reason why it is undecided; absent for every other verdict.
     pub reason: Option<String>,
     /// The smallest ratio above 1 that so many units of this spread show with a chance of 80 %.
     pub smallest_detectable_ratio: Option<f64>,
     /// Units ([`FleetResult::unit`]) in each group that would show ratios with that chance, by this spread.
     pub needed: Vec<ServersNeeded>,
-    /// By how much the metric grows with the load: its logarithm over the load's; 1 where it is a plain rate. Absent where its interval
-    /// spans all that is usual (0.5 to 2.5): then the loads changed too little, or too much alike, to tell.
+    /// The growth of the metric with the load: its logarithm over the load's; 1 where it is a plain rate. Absent where its
+    /// interval spans all that is usual (0.5 to 2.5): then the loads changed too little, or too much alike, to tell.
     pub load_elasticity: Option<f64>,
     /// Lower end of its interval.
     pub load_elasticity_low: Option<f64>,
@@ -187,15 +188,15 @@ pub struct FleetResult {
     /// `stamps` (where there is a load), `missing`, `coverage`, `one-day`, `pre-trend`, `placebo`, `drift`, `overlap`,
     /// `interference`, `leave-one-out`, `restarts` (of counters), `totals` (of counts), `surge`.
     pub checks: Vec<Check>,
-    /// What the usual ways of looking at the same data would have said, each with why not to.
+    /// The answers of the usual ways of looking at the same data, each with the reason not to use it.
     pub naive: Vec<NaiveFigure>,
-    /// What a surge of load did to each group; absent when there was none.
+    /// The effect of a surge of load on each group; absent when there was none.
     pub surge: Option<Surge>,
     /// Per interval and group, for the chart.
     pub days: Vec<FleetDay>,
-    /// How to go on.
+    /// The stages of the rollout from here.
     pub rollout: Vec<RolloutStage>,
-    /// What was left out or mended, each counted.
+    /// The data that were left out or mended, each kind counted.
     pub exclusions: Vec<Exclusion>,
     /// For a person: at most three sentences.
     pub summary: Vec<String>,
@@ -214,13 +215,13 @@ pub struct SecondEstimate {
     pub interval_low: f64,
     /// Upper end.
     pub interval_high: f64,
-    /// By how much the metric grows with the load: its logarithm over the load's.
+    /// The growth of the metric with the load: its logarithm over the load's.
     pub load_elasticity: f64,
-    /// Whether its interval and that of levels have anything in common. Where not, the verdict is undecided.
+    /// True if its interval and that of levels have anything in common. Where not, the verdict is undecided.
     pub agrees: bool,
 }
 
-/// What a trial of another size would show.
+/// The result of a trial of another size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServersNeeded {
     /// The ratio, above 1 (1 over it is as hard to see).
@@ -234,7 +235,7 @@ pub struct ServersNeeded {
 pub struct NaiveFigure {
     /// Such as `test group, after over before`.
     pub name: String,
-    /// What it would have said.
+    /// The ratio by that way.
     pub estimate_ratio: Option<f64>,
     /// Lower end of the interval that goes with it.
     pub interval_low: Option<f64>,
@@ -242,19 +243,19 @@ pub struct NaiveFigure {
     pub interval_high: Option<f64>,
     /// The p that goes with it.
     pub p: Option<f64>,
-    /// Why not to use it.
+    /// The reason not to use it.
     pub why_not: String,
 }
 
-/// What a surge of load did.
+/// The effect of a surge of load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Surge {
     /// First interval of it, UTC, RFC 3339.
     pub from: String,
     /// First interval after it; absent when it went on to the end.
     pub until: Option<String>,
-    /// Whether the change lies between the surge and the time that it is held against, as no time on its own side is without it: the
-    /// change is in these ratios then.
+    /// True if the change lies between the surge and the time that it is compared with, as no time on its own side is without it:
+    /// the change is in these ratios then.
     #[serde(default)]
     pub has_change_in_it: bool,
     /// Load during it over load beside it, by group.

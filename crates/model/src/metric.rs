@@ -33,7 +33,8 @@ pub(crate) fn metric_quantile(name: &str) -> Option<f64> {
     }
 }
 
-/// Why a metric says nothing of a step with this load; none where it says something, and of a name that is no metric's.
+/// The reason why a metric says nothing of a step with this load; none where it says something, and of a name that is no
+/// metric's.
 ///
 /// A rate that was asked for is no result: a path that keeps up has it whatever its setting, and what a block then lacks of it
 /// is the latency of its last messages. One that does not keep up, fails or loses messages is told by findings and counts.

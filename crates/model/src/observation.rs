@@ -1,4 +1,4 @@
-//! What was measured: distributions, counts, stages, per-second rows; each with its unit in its name.
+//! The measurements: distributions, counts, stages, per-second rows; each with its unit in its name.
 //!
 //! A figure that is not known is `None` and prints as `null`; it is never 0. Times are nanoseconds on one monotonic
 //! clock unless a field says otherwise.
@@ -16,11 +16,11 @@ pub struct Interval {
     pub high: f64,
     /// Confidence level, 0..1.
     pub level: f64,
-    /// How it was made.
+    /// Its method.
     pub method: IntervalMethod,
 }
 
-/// How an interval was made.
+/// The method of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IntervalMethod {
@@ -81,7 +81,7 @@ pub struct Latencies {
     pub acknowledge_service: Distribution,
 }
 
-/// How much a step's measured part moved. Bytes are those of values; keys, headers and framing come on top.
+/// The messages and bytes of a step's measured part. Bytes are those of values; keys, headers and framing come on top.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Throughput {
     /// Messages acknowledged per second; absent where nothing was produced in the measured part.
@@ -104,7 +104,7 @@ pub struct Throughput {
     pub drain_s: Option<f64>,
 }
 
-/// What became of the measured messages. `sent = acked + failed + unknown` always holds.
+/// The measured messages by their fate. `sent = acked + failed + unknown` always holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     /// Messages that the schedule asked for.
@@ -155,8 +155,8 @@ pub struct Accounting {
     /// Absent when the logs could not be asked where they begin.
     #[serde(default)]
     pub deleted: Option<u64>,
-    /// Whether acked <= offset_delta <= acked + unknown + gaps, with nothing `missing` in any partition; without the upper bound where others
-    /// wrote to the topic meanwhile. Absent when it cannot be told.
+    /// True if acked <= offset_delta <= acked + unknown + gaps, with nothing `missing` in any partition; without the upper bound
+    /// where others wrote to the topic meanwhile. Absent when it cannot be told.
     pub agrees: Option<bool>,
     /// Acknowledged records that their partitions' logs do not hold: acknowledged at an offset that another record has, or
     /// outside of what the log grew by (it was cut back); where acknowledgements name no offset (acks=0), by how much the
@@ -180,13 +180,13 @@ pub struct Accounting {
     /// hold twice is of both.
     #[serde(default)]
     pub duplicated_in_warm_up: u64,
-    /// By how many records `unreplicated` grew within the blocks, summed over them; below 0 where followers caught up.
+    /// The number of records by which `unreplicated` grew within the blocks, summed over them; below 0 where followers caught up.
     #[serde(default)]
     pub unreplicated_growth: Option<i64>,
 }
 
-/// How far in-sync followers were behind their leaders, asked again and again at random moments from the begin of a block's measured part until all of it
-/// was received, or the drain was over.
+/// The lag of in-sync followers behind their leaders, asked again and again at random moments from the begin of a block's
+/// measured part until all of it was received, or the drain was over.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplicationLag {
     /// Moments at which all leaders answered.
@@ -207,7 +207,7 @@ pub struct ReplicationLag {
     pub appended_per_s: f64,
 }
 
-/// How the records of a step lie over partitions and brokers, warm-up and start probes included.
+/// The distribution of the records of a step over partitions and brokers, warm-up and start probes included.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// Growth of each partition's log by its number, summed over the blocks; absent where a block could not be asked.
@@ -248,11 +248,11 @@ pub enum StageName {
     CatchUp,
     /// Asked for until returned by poll.
     Fetch,
-    /// What is left of the end-to-end mean after the stages that are known.
+    /// The rest of the end-to-end mean after the stages that are known.
     Unexplained,
 }
 
-/// Where a stage's figure comes from, most trustworthy last.
+/// The source of a stage's figure, most trustworthy last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fidelity {
@@ -269,7 +269,7 @@ pub enum Fidelity {
 /// Mean time in one stage, with the band in which the truth lies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stage {
-    /// Which stage.
+    /// The stage.
     pub stage: StageName,
     /// Mean over the measured part; absent when it cannot be known here.
     pub mean_ns: Option<f64>,
@@ -277,13 +277,13 @@ pub struct Stage {
     pub low_ns: Option<f64>,
     /// Upper end of the error band.
     pub high_ns: Option<f64>,
-    /// How far to trust it; absent with the figure.
+    /// The source of the figure; absent with the figure.
     pub fidelity: Option<Fidelity>,
     /// The source in words, or why it is absent.
     pub source: String,
 }
 
-/// What the broker's append times say of a block, where the topic keeps them (LogAppendTime, whole milliseconds).
+/// The broker's append times of a block, where the topic keeps them (LogAppendTime, whole milliseconds).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AppendTimes {
     /// Messages behind it.
@@ -296,7 +296,7 @@ pub struct AppendTimes {
     pub clock_offset_high_ns: i64,
 }
 
-/// What a step's twin topic told: the same settings on a topic that keeps the broker's append times.
+/// The result of a step's twin topic: the same settings on a topic that keeps the broker's append times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Twin {
     /// The append times.
@@ -311,11 +311,11 @@ pub struct Twin {
 /// One second of a block, by the time at which things happened.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SecondRow {
-    /// Which block.
+    /// The block's number.
     pub block: u32,
     /// Seconds since the block's first intended send.
     pub second: u32,
-    /// Whether the warm-up still ran.
+    /// True while the warm-up still ran.
     pub warm_up: bool,
     /// Messages sent.
     pub sent: u64,
@@ -346,9 +346,9 @@ pub struct SecondLatency {
     pub max_ns: Option<u64>,
 }
 
-/// What the client says of itself over the measured part, summed over the run's handles of one role. From librdkafka's
-/// statistics (STATISTICS.md; window means are exact, percentiles are not merged; a producer's until its messages were acknowledged),
-/// or from the wire driver's own times.
+/// The client's own statistics over the measured part, summed over the run's handles of one role. From librdkafka's statistics
+/// (STATISTICS.md; window means are exact, percentiles are not merged; a producer's until its messages were acknowledged), or
+/// from the wire driver's own times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientStatistics {
     /// The times were read at each message and request of the measured part, not told by a library's windows; all means
@@ -424,7 +424,7 @@ pub struct ThreadCpu {
     pub run_delay_s: Option<f64>,
 }
 
-/// What the instrument itself cost in a step.
+/// The cost of the instrument itself in a step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepInstrument {
     /// CPU seconds of the whole program over the measured part.
@@ -442,10 +442,10 @@ pub struct StepInstrument {
     pub queue_full_waits: u64,
 }
 
-/// How often one error was seen.
+/// The number of times that one error was seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorCount {
-    /// Where: `produce`, `consume`, `client`.
+    /// The origin: `produce`, `consume`, `client`.
     pub origin: String,
     /// The client library's name of it.
     pub code: String,

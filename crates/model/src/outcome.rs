@@ -5,7 +5,7 @@ use crate::verdict::Verdict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a run, a trial or a fleet trial came out. It follows from what else the document says.
+/// The outcome of a run, a trial or a fleet trial. It follows from the rest of the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -31,7 +31,7 @@ pub enum Outcome {
     Equivalent,
 }
 
-/// How a run ended.
+/// The state of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum RunState {
@@ -43,7 +43,7 @@ pub enum RunState {
     Interrupted,
     /// Ended by an error.
     Failed {
-        /// What went wrong.
+        /// The error's message.
         error: String,
     },
 }

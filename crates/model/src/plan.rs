@@ -22,7 +22,7 @@ pub type Properties = BTreeMap<String, String>;
 pub struct Plan {
     /// Names the run and its directory.
     pub name: String,
-    /// What the experiment is for; empty when the user said nothing.
+    /// The purpose of the experiment; empty when the user gave none.
     pub description: String,
     /// Seed of everything random: payloads, keys, schedules, the order of blocks.
     pub seed: u64,
@@ -45,14 +45,14 @@ pub struct Plan {
     /// Instead of the rates given: the highest rate at which each step holds this.
     #[serde(default)]
     pub goal: Option<Goal>,
-    /// Which steps are arms of a trial; none in a plain run.
+    /// The steps that are arms of a trial; none in a plain run.
     #[serde(default)]
     pub trial: Option<TrialPlan>,
-    /// Where each value came from, by its path (`steps.0.load.rate_per_s`).
+    /// The origin of each value, by its path (`steps.0.load.rate_per_s`).
     pub origins: BTreeMap<String, Origin>,
 }
 
-/// Where a value came from.
+/// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "from")]
 pub enum Origin {
@@ -77,7 +77,7 @@ pub enum Origin {
     },
     /// Worked out from other values.
     Derived {
-        /// From what.
+        /// The reason.
         reason: String,
     },
 }
@@ -102,9 +102,9 @@ pub enum ClusterPlan {
     Lab {
         /// Number of brokers.
         brokers: u32,
-        /// Whether clients use TLS.
+        /// True if clients use TLS.
         tls: bool,
-        /// How the brokers speak to each other: replication, not the controllers' quorum.
+        /// The protocol between brokers: for replication, not the controllers' quorum.
         #[serde(default)]
         inter_broker: InterBroker,
         /// Broker properties on top of the lab's own.
@@ -113,10 +113,10 @@ pub enum ClusterPlan {
         jvm_flags: Vec<String>,
         /// Heap of each broker, as the JVM writes it.
         heap: String,
-        /// Where the logs go; empty: where the lab keeps its other files.
+        /// The directories of the logs; empty: the one where the lab keeps its other files.
         #[serde(default)]
         log_dirs: Vec<LogDirPlan>,
-        /// How log directories and brokers go together.
+        /// The layout of log directories over brokers.
         #[serde(default)]
         log_dir_layout: LogDirLayout,
     },
@@ -126,12 +126,12 @@ pub enum ClusterPlan {
         bootstrap: String,
         /// Path of a client properties file, if any. Its content never enters the document.
         config: Option<String>,
-        /// Where the brokers serve their metrics in Prometheus' format; read before and after each block.
+        /// The addresses at which the brokers serve their metrics in Prometheus' format; read before and after each block.
         metrics: Vec<String>,
     },
 }
 
-/// How the brokers of a lab speak to each other.
+/// The protocol between the brokers of a lab.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InterBroker {
@@ -145,13 +145,13 @@ pub enum InterBroker {
 /// A directory for logs, by the name under which results show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogDirPlan {
-    /// What results call it, such as nvme.
+    /// The name in results, such as nvme.
     pub name: String,
     /// An existing directory.
     pub path: String,
 }
 
-/// How log directories and the brokers of a lab go together.
+/// The layout of log directories over the brokers of a lab.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LogDirLayout {
@@ -176,11 +176,11 @@ pub enum Driver {
 /// A latency that must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Goal {
-    /// Which latency.
+    /// The latency.
     pub latency: GoalLatency,
-    /// Which quantile of it, 0..1.
+    /// The quantile of it, 0..1.
     pub quantile: f64,
-    /// What it may be at most.
+    /// The most that it may be.
     pub limit: Nanos,
 }
 
@@ -204,7 +204,7 @@ pub struct StepPlan {
     pub driver: Driver,
     /// The topic that it uses.
     pub topic: TopicPlan,
-    /// What is sent, and how fast.
+    /// The load.
     pub load: LoadPlan,
     /// Producer properties as asked for, without connection and security.
     pub producer: Properties,
@@ -217,7 +217,7 @@ pub struct StepPlan {
 }
 
 impl StepPlan {
-    /// Whether a topic of the user's is read as it is: nothing in it is known beforehand but its length.
+    /// True if a topic of the user's is read as it is: nothing in it is known beforehand but its length.
     pub fn reads_as_it_is(&self) -> bool {
         self.load.mode == Mode::Consume && matches!(self.topic, TopicPlan::Existing { .. })
     }

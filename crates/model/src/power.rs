@@ -1,4 +1,4 @@
-//! What a trial on a setup could show: how far equal arms come out apart there, and how many pairs which difference takes.
+//! The power of a trial on a setup: the differences between equal arms there, and the number of pairs for each difference.
 //!
 //! In the unit that the trial's verdict uses: the pair, or, where several pairs share a start of the brokers, the start.
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Version of [`PowerResult`]'s shape.
 pub const POWER_SCHEMA_VERSION: u32 = 1;
 
-/// What a trial could show. `plumb trial power --output json` prints this.
+/// The power of a trial. `plumb trial power --output json` prints this.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PowerResult {
     /// Shape of this document.
@@ -27,7 +27,7 @@ pub struct PowerResult {
     pub detect: Option<f64>,
     /// Comparisons of the planned trial that its verdicts allow for, and all figures here as well.
     pub comparisons: u32,
-    /// Whether the planned trial stops as soon as it is decided: numbers of pairs are what looking after each takes, then.
+    /// True if the planned trial stops as soon as it is decided: numbers of pairs are then what looking after each takes.
     pub until_decided: bool,
     /// Pairs of the planned trial that share a start of the brokers: the start is the unit then. Absent where the pair is.
     pub pairs_per_start: Option<u32>,
@@ -39,7 +39,7 @@ pub struct PowerResult {
     pub pair_s: Option<f64>,
     /// Each metric, the one that decides first.
     pub metrics: Vec<MetricPower>,
-    /// What speaks against the run that all this is worked out from, a sentence each: numbers from an invalid one are worth nothing.
+    /// The doubts about the run that all this is worked out from, a sentence each: numbers from an invalid one are worth nothing.
     pub cautions: Vec<String>,
     /// For a person: at most three sentences.
     pub summary: Vec<String>,
@@ -62,7 +62,7 @@ pub struct MetricPower {
     pub sd_log: f64,
     /// With a chance of 80 % it is truly at most this: few pairs or starts know it badly.
     pub sd_log_high: f64,
-    /// What so many pairs or starts show.
+    /// The power of so many pairs or starts.
     pub designs: Vec<Design>,
     /// Pairs that show a difference of the margin (on [`MetricPower::starts_for_margin`] where the start is the unit); absent
     /// where a million units would not do.
@@ -75,7 +75,7 @@ pub struct MetricPower {
     pub starts_for_detect: Option<u64>,
 }
 
-/// What so many pairs or starts show.
+/// The power of so many pairs or starts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Design {
     /// Pairs.

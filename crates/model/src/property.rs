@@ -1,4 +1,4 @@
-//! When two client properties, or two values of one, mean the same although they are written differently.
+//! The equivalence of two client properties, or of two values of one, that are written differently.
 //!
 //! Not for whether a value is valid: the clients say that.
 
@@ -36,8 +36,8 @@ const IDENTITY: &[&str] = &[
     "node.id",
 ];
 
-/// Whether a property says who or where a client or broker is, and not how it works: it differs between blocks and labs that
-/// are set up alike.
+/// True if a property names a client or broker or its place, and not how it works: it differs between blocks and labs that are
+/// set up alike.
 pub fn is_identity(name: &str) -> bool {
     IDENTITY.contains(&name)
 }
@@ -47,7 +47,7 @@ pub fn usual_name(name: &str) -> &str {
     SAME.iter().find(|(_, other)| *other == name).map_or(name, |(usual, _)| usual)
 }
 
-/// Whether two values of one property mean the same: `5` and `5.0`, `1` and `true`, `all` and `-1`.
+/// True if two values of one property mean the same: `5` and `5.0`, `1` and `true`, `all` and `-1`.
 pub fn same_value(a: &str, b: &str) -> bool {
     let (a, b) = (a.trim(), b.trim());
     let among = |words: &[&str], value: &str| words.iter().any(|word| word.eq_ignore_ascii_case(value));

@@ -1,4 +1,4 @@
-//! Whether the producers' queue grew at a rate, and how fast: messages that were due and not yet acknowledged.
+//! The growth of the producers' queue at a rate: messages that were due and not yet acknowledged.
 
 use crate::observation::Interval;
 use schemars::JsonSchema;
@@ -11,9 +11,10 @@ pub struct QueueResult {
     pub step: String,
     /// Messages due per second.
     pub asked_per_s: f64,
-    /// What it does.
+    /// The course of the queue.
     pub course: QueueCourse,
-    /// By how many messages it grows in a second: the mean of the blocks. Below 0 it shrinks. Absent where no block is long enough.
+    /// The messages by which it grows in a second: the mean of the blocks. Below 0 it shrinks. Absent where no block is long
+    /// enough.
     pub growth_per_s: Option<f64>,
     /// Interval of it over the blocks; absent with fewer than three.
     pub growth_interval: Option<Interval>,
@@ -21,7 +22,7 @@ pub struct QueueResult {
     pub growth_of_blocks_per_s: Vec<f64>,
     /// The longest that it was at the end of a second.
     pub longest: f64,
-    /// Where it grows: what its messages wait in, and when that is full.
+    /// The queues in which its messages wait, and the time at which each is full.
     pub limits: Vec<QueueLimit>,
     /// The queue at the end of each second of each block, warm-up included.
     pub levels: Vec<QueueLevel>,
@@ -35,7 +36,7 @@ impl QueueResult {
     }
 }
 
-/// What a queue does at a rate.
+/// The course of a queue at a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueCourse {
@@ -63,11 +64,11 @@ pub struct QueueLimit {
 /// The queue at the end of a second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QueueLevel {
-    /// Which block.
+    /// The block's number.
     pub block: u32,
     /// Seconds since the block's first intended send.
     pub second: u32,
-    /// Whether the warm-up still ran.
+    /// True while the warm-up still ran.
     pub warm_up: bool,
     /// Messages due and not yet acknowledged.
     pub messages: f64,

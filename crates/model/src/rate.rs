@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// What [`per_second`] reads, as far as a schema tells it.
+/// The texts that [`per_second`] reads, as far as a schema can tell.
 const PATTERN: &str = r"^[0-9._]+ *[kKMG]?(/(s|min|h|day))?$";
 
 /// Messages per second, or `max`.
@@ -77,7 +77,7 @@ impl JsonSchema for RateWords {
     }
 }
 
-/// How a rate is read that cannot be `max`.
+/// The reading of a rate that cannot be `max`.
 pub(crate) mod without_max {
     use super::{Deserialize, Deserializer, PATTERN, RateWords, Schema, SchemaGenerator, de};
 

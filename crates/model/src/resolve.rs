@@ -1,4 +1,4 @@
-//! From what the user wrote to what will be done: defaults filled in, sweeps expanded, bounds checked, origins kept.
+//! From a scenario to a plan: defaults filled in, sweeps expanded, bounds checked, origins kept.
 //!
 //! Pure. The caller says where each written value stood ([`Sources`]); the plan says the same of each resolved one.
 
@@ -28,7 +28,7 @@ use crate::units::Nanos;
 use std::collections::BTreeMap;
 use trail::Trail;
 
-/// Where each written value stood, by its path in the scenario (`load.rate`, `setups.2.producer.linger.ms`).
+/// The place of each written value, by its path in the scenario (`load.rate`, `setups.2.producer.linger.ms`).
 pub type Sources = BTreeMap<String, Origin>;
 
 /// Resolves a scenario.

@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 pub struct Scenario {
     /// Names the run and its directory.
     pub name: Option<String>,
-    /// What the experiment is for.
+    /// The purpose of the experiment.
     pub description: Option<String>,
     /// Seed of everything random.
     pub seed: Option<u64>,
@@ -62,7 +62,7 @@ pub struct Scenario {
     /// Instead of setups: the arms of a trial by name, the reference first.
     #[serde(default)]
     pub arms: ArmsWords,
-    /// How the arms are held against each other.
+    /// The comparison of the arms.
     pub trial: Option<TrialWords>,
 }
 
@@ -109,13 +109,13 @@ pub struct TopicWords {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadWords {
-    /// What a step is to show: `path` (latency, or throughput), or `queue`: whether the producers' queue grows.
+    /// The purpose of the step: `path` (latency, or throughput), or `queue`: the growth of the producers' queue.
     pub purpose: Option<Purpose>,
     /// Messages per second over all producers, or `max`: as fast as possible.
     pub rate: Option<OneOrMany<RateWords>>,
-    /// Who is at work in the measured part.
+    /// The clients at work in the measured part.
     pub mode: Option<Mode>,
-    /// How intended times are laid out.
+    /// The layout of the intended times.
     pub schedule: Option<Schedule>,
     /// Measured messages.
     pub count: Option<OneOrMany<u64>>,
@@ -135,7 +135,7 @@ pub struct LoadWords {
     pub keys: Option<Keys>,
     /// Headers on each record.
     pub headers: Option<BTreeMap<String, String>>,
-    /// What the value is made of.
+    /// The content of the value.
     pub payload: Option<Payload>,
     /// Unacknowledged messages that one producer may have.
     pub in_flight: Option<OneOrMany<u32>>,

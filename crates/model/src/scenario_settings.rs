@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// Settings by key, in the order in which they are best read.
 pub type ScenarioSettings = Vec<(&'static str, String)>;
 
-/// What a scenario says of a load beyond its length: all that is not its default.
+/// The scenario words of a load beyond its length: all that is not its default.
 pub fn load_settings(load: &LoadPlan) -> ScenarioSettings {
     let all = every_setting(load).into_iter();
     all.filter(|(key, value)| !is_default(key, value)).map(|(key, value)| (key, value.to_string())).collect()
@@ -28,7 +28,7 @@ pub fn load_differences(a: &LoadPlan, b: &LoadPlan) -> Vec<(&'static str, [Strin
     both.map(|((key, a), (_, b))| (key, [a, b].map(shown))).collect()
 }
 
-/// What a scenario says of a topic.
+/// The scenario words of a topic.
 pub fn topic_settings(topic: &TopicPlan) -> ScenarioSettings {
     match topic {
         TopicPlan::Existing { name } => vec![("name", as_json(name).to_string())],
@@ -88,7 +88,7 @@ fn every_setting(load: &LoadPlan) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Whether a scenario that is silent about a key means this value. Those that are not here are always written.
+/// True if a scenario that is silent about a key means this value. Those that are not here are always written.
 fn is_default(key: &str, value: &Value) -> bool {
     match key {
         "purpose" => *value == json!("path"),

@@ -4,24 +4,24 @@ use crate::plan::Goal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the search for the highest rate that holds a goal has found so far.
+/// The state of the search for the highest rate that holds a goal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchResult {
-    /// What has to hold.
+    /// The goal.
     pub goal: Goal,
     /// Highest rate that was confirmed to hold, messages per second: the lower end of the interval in which the path's
     /// own limit lies. Absent when no rate was.
     pub rate_low_per_s: Option<f64>,
     /// Lowest rate above it that was confirmed not to hold: the upper end. Absent when no such rate was found.
     pub rate_high_per_s: Option<f64>,
-    /// Why there is no more above; absent while the search goes on.
+    /// The reason why there is no more above; absent while the search goes on.
     pub bounded_by: Option<SearchBound>,
     /// Every rate that was tried, in order. Older documents call them `trials`.
     #[serde(alias = "trials")]
     pub tries: Vec<Try>,
 }
 
-/// Why a search ended where it did.
+/// The reason why a search ended where it did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchBound {
@@ -42,7 +42,7 @@ pub enum SearchBound {
 pub struct Try {
     /// Messages per second asked for.
     pub rate_per_s: f64,
-    /// What it was for.
+    /// Its purpose.
     pub purpose: TryPurpose,
     /// What came of it. Older documents call it `verdict`.
     #[serde(alias = "verdict")]
@@ -62,7 +62,7 @@ pub struct Try {
     pub processor_wait_share: Option<f64>,
     /// Share of the processors' time that the hypervisor took from that host; absent where the host does not tell.
     pub steal_share: Option<f64>,
-    /// Why it did not hold, in words; empty when it did.
+    /// The reasons why it did not hold, in words; empty when it did.
     pub reasons: Vec<String>,
 }
 

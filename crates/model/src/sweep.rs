@@ -1,4 +1,4 @@
-//! How a rate answered to more clients: one line for each device, size or driver of a sweep.
+//! The rates over the number of clients: one line for each device, size or driver of a sweep.
 
 use crate::observation::Interval;
 use schemars::JsonSchema;
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 /// One line of a sweep over the number of clients: steps that are the same in everything else.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepResult {
-    /// What sets it apart from the run's other lines, such as `nvme, 10 KiB`; empty when there is no other.
+    /// The name that sets it apart from the run's other lines, such as `nvme, 10 KiB`; empty when there is no other.
     pub line: String,
-    /// Which clients became more.
+    /// The clients that became more.
     pub over: SweepOver,
-    /// Which rate is meant.
+    /// The rate that is meant.
     pub rate: SweepRate,
     /// Its points, by number of clients.
     pub points: Vec<SweepPoint>,
     /// From where on more clients help no more.
     pub knee: Option<SweepPlace>,
-    /// Why there is no knee; absent where there is one.
+    /// The reason why there is no knee; absent where there is one.
     #[serde(default)]
     pub no_knee: Option<NoKnee>,
     /// From where on the rate falls; absent when that is not seen.
@@ -33,7 +33,7 @@ pub struct SweepResult {
     pub against_first: Option<LineRatio>,
 }
 
-/// Why a line has no knee.
+/// The reason why a line has no knee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoKnee {
@@ -45,7 +45,7 @@ pub enum NoKnee {
     TooFew,
 }
 
-/// Which clients become more along a line.
+/// The clients that become more along a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SweepOver {
@@ -56,7 +56,7 @@ pub enum SweepOver {
     Consumers,
 }
 
-/// Which rate a line shows.
+/// The rate that a line shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SweepRate {
@@ -101,7 +101,7 @@ pub struct SweepPlace {
     pub margin: f64,
 }
 
-/// Where a rate begins to vary more from block to block.
+/// The number of clients from which a rate varies more from block to block.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VariabilityOnset {
     /// The first number of clients with the larger variation.

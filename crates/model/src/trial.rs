@@ -16,14 +16,14 @@ pub const TRIAL_SCHEMA_VERSION: u32 = 1;
 /// Stands in an arm's differences for a value that the reference has and the arm leaves out.
 pub const NOT_SET: &str = "(not set)";
 
-/// What is held against what, and how long.
+/// The comparison of a trial: its arms, metrics and length.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialPlan {
     /// The arms, the reference first; each is a step of the plan, and so is [`TrialPlan::again`].
     pub arms: Vec<ArmPlan>,
     /// Index of the step that is the reference once more: its distance from the reference is the noise floor.
     pub again: usize,
-    /// Whether every arm is held against the reference, or each against each of equal load.
+    /// The pairs of arms: every arm with the reference, or each with each of equal load.
     pub against: Against,
     /// The metric that decides, by name.
     pub primary: String,
@@ -46,7 +46,7 @@ pub struct ArmPlan {
     pub name: String,
     /// Index of its step in the plan.
     pub step: usize,
-    /// What it has that the reference has not, as `path: value`; empty for the reference.
+    /// The differences from the reference, as `path: value`; empty for the reference.
     pub differences: BTreeMap<String, String>,
     /// A shell command before each of its blocks.
     pub before: Option<String>,
@@ -56,7 +56,7 @@ pub struct ArmPlan {
     pub host: BTreeMap<String, String>,
 }
 
-/// Which arms are held against which.
+/// The pairs of arms that are compared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Against {
@@ -67,7 +67,7 @@ pub enum Against {
     EachOther,
 }
 
-/// How an estimate, its interval and its p were made.
+/// The method of an estimate, its interval and its p.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrialMethod {
@@ -82,7 +82,7 @@ pub enum TrialMethod {
     Counts,
 }
 
-/// What a metric is for.
+/// The role of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricRole {
@@ -94,7 +94,7 @@ pub enum MetricRole {
     Secondary,
 }
 
-/// Which direction is good.
+/// The good direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Good {
@@ -104,14 +104,14 @@ pub enum Good {
     Higher,
 }
 
-/// What a trial showed. `plumb trial run --output json` prints this.
+/// The result of a trial. `plumb trial run --output json` prints this.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialResult {
     /// Shape of this document.
     pub schema_version: u32,
     /// The run's directory name and id, to find everything else.
     pub run_id: String,
-    /// How it came out, in one word: that of all arms together, with how the run itself ended.
+    /// Its outcome, in one word: that of all arms together, with how the run itself ended.
     #[serde(default)]
     pub outcome: Option<Outcome>,
     /// Name of the scenario.
@@ -131,7 +131,7 @@ pub struct TrialResult {
     /// Of the primary metric: a difference between equal arms of up to this ratio (at least 1) is what this setup makes
     /// by itself; absent with too few pairs.
     pub noise_floor_ratio: Option<f64>,
-    /// What the reference held against itself gave; the first is the primary metric.
+    /// The differences of the reference from itself; the first is the primary metric.
     pub noise_floor: Vec<MetricResult>,
     /// Differences of durability or security between arms, to be said before anything else; empty when there are none.
     pub unequal_guarantees: Vec<String>,
@@ -150,7 +150,7 @@ pub struct TrialResult {
 pub struct ArmResult {
     /// Its name.
     pub name: String,
-    /// What it has that the reference has not, as `path: value`, as asked for.
+    /// The differences from the reference, as `path: value`, as asked for.
     pub differences: BTreeMap<String, String>,
     /// The same as read back from client, topic, broker and host: effective settings that differ from the reference's.
     pub effective_differences: BTreeMap<String, String>,
@@ -179,13 +179,13 @@ pub struct MetricResult {
     pub name: String,
     /// Unit of the values, such as `ns` or `1/s`.
     pub unit: String,
-    /// What it is for.
+    /// Its role.
     pub role: MetricRole,
-    /// Which direction is good.
+    /// The good direction.
     pub good: Good,
     /// The arm.
     pub arm: String,
-    /// What it is held against.
+    /// The arm that it is compared with.
     pub against: String,
     /// arm / against: the Hodges-Lehmann estimate over the pairs, or the geometric mean over starts; absent where it cannot be
     /// told.
@@ -196,7 +196,7 @@ pub struct MetricResult {
     pub interval_high: Option<f64>,
     /// Confidence level of the interval.
     pub level: f64,
-    /// What it shows.
+    /// The verdict.
     pub verdict: Verdict,
     /// The smallest ratio above 1 that so many pairs, or starts where they are the units, of this spread show with a chance of
     /// 80 %; of a primary metric with all comparisons of the trial allowed for, as its verdict does. Absent where so many
@@ -204,10 +204,10 @@ pub struct MetricResult {
     pub smallest_detectable_ratio: Option<f64>,
     /// Two-sided p of a ratio other than 1, by the method: exact over the random order within pairs for ranks.
     pub p: Option<f64>,
-    /// What decides: for primary metrics p with Holm's allowance for the other arms, for secondary ones with Benjamini and
+    /// The p that decides: for primary metrics p with Holm's allowance for the other arms, for secondary ones with Benjamini and
     /// Hochberg's. A guardrail's is its p itself: allowing for the others would let harm pass.
     pub p_adjusted: Option<f64>,
-    /// How estimate, interval and p were made.
+    /// The method of estimate, interval and p.
     pub method: TrialMethod,
     /// Pairs behind it.
     pub pairs: u32,
@@ -219,7 +219,7 @@ pub struct MetricResult {
     pub arm_median: Option<f64>,
     /// The pairs, in the order of their rounds: (round, against, arm).
     pub values: Vec<(u32, f64, f64)>,
-    /// Why there is no estimate; absent where there is one.
+    /// The reason why there is no estimate; absent where there is one.
     pub absent: Option<String>,
 }
 
@@ -228,12 +228,12 @@ pub struct MetricResult {
 pub struct ArmVerdict {
     /// The arm.
     pub arm: String,
-    /// What it is held against.
+    /// The arm that it is compared with.
     pub against: String,
     /// By the primary metric, unless a guardrail vetoes.
     pub verdict: Verdict,
     /// Guardrails that took "better" or "equivalent" away, each as a sentence.
     pub vetoes: Vec<String>,
-    /// Why it is undecided, and what would decide it, in one sentence; absent for every other verdict.
+    /// The reason why it is undecided, and what would decide it, in one sentence; absent for every other verdict.
     pub reason: Option<String>,
 }

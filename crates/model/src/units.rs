@@ -13,7 +13,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{text:?} is not a {what}; expected {expected}")]
 pub struct UnitError {
-    /// What the user wrote.
+    /// The text that the user wrote.
     pub text: String,
     /// The quantity that was wanted.
     pub what: &'static str,

@@ -11,9 +11,9 @@ pub struct Winner {
     pub step: String,
     /// Name of the step that it is told against: the reference, or the first of the others.
     pub against: String,
-    /// What it was better by, such as `end_to_end.mean`.
+    /// The metric in which it was better, such as `end_to_end.mean`.
     pub metric: String,
-    /// Which direction of that is good.
+    /// The good direction of that metric.
     pub good: Good,
     /// step / against.
     pub ratio: f64,
@@ -23,10 +23,11 @@ pub struct Winner {
     pub ratio_high: Option<f64>,
     /// Confidence level of the interval, 0..1.
     pub level: f64,
-    /// Whether every other step of its load was held against it, and is worse: no step of its load is as good then.
+    /// True if every other step of its load was compared with it, and is worse: no step of its load is as good then.
     pub beats_all: bool,
     /// Steps that were better than `against` as well, and that it was not shown to be better than.
     pub also_better: Vec<String>,
-    /// What it promises less than `against`, of durability and security, or may: empty where it is fit to be installed.
+    /// The promises of durability and security by which it falls short of `against`, or may: empty where it is fit to be
+    /// installed.
     pub weaker: Vec<String>,
 }

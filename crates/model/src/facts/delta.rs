@@ -1,10 +1,10 @@
-//! What happened between two readings of a host's or a process's counters. Data only.
+//! The changes between two readings of a host's or a process's counters. Data only.
 
 use super::ProcessIo;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the host did between two readings of its counters.
+/// The changes of the host's counters between two readings.
 ///
 /// A difference is absent when a reading lacks the counter or when the counter went back (reset, wrapped).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -46,7 +46,7 @@ pub struct HostDelta {
     pub disks: Vec<DiskDelta>,
     /// Partitions that had traffic since boot; it is part of their disks'.
     pub partitions: Vec<DiskDelta>,
-    /// What could not be read, and why.
+    /// The counters that could not be read, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
 }
@@ -161,7 +161,7 @@ pub struct DiskDelta {
     pub busy_ns: Option<u64>,
 }
 
-/// What a process and its threads did between two readings.
+/// The usage of a process and its threads between two readings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ProcessUsage {
@@ -173,11 +173,11 @@ pub struct ProcessUsage {
     pub threads: Vec<ThreadUsage>,
     /// Threads of the first reading that were gone at the second.
     pub ended_threads: u32,
-    /// What it read and wrote; absent when the kernel keeps no account or does not show it.
+    /// The bytes that it read and wrote; absent when the kernel keeps no account or does not show it.
     pub io: Option<ProcessIo>,
 }
 
-/// What one thread did between two readings.
+/// The usage of one thread between two readings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadUsage {
     /// The kernel's number for it.

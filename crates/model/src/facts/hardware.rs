@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Limit, NamespaceMode};
 
-/// Which processor it is, by the numbers that tell its generation.
+/// The processor, by the numbers that tell its generation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CpuIdentity {
@@ -21,7 +21,7 @@ pub struct CpuIdentity {
     pub stepping: Option<u32>,
 }
 
-/// How processors share cores, sockets and caches. In a guest that is what the hypervisor says.
+/// The cores, sockets and caches that processors share. In a guest they are those that the hypervisor states.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CpuTopology {
@@ -31,7 +31,7 @@ pub struct CpuTopology {
     pub cores: u32,
     /// Most processors that share a core.
     pub threads_per_core: u32,
-    /// Whether cores are shared, in the kernel's word: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
+    /// The sharing of cores, in the kernel's word: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
     pub smt: Option<String>,
     /// Caches, from the nearest to the farthest.
     pub caches: Vec<CpuCache>,
@@ -47,23 +47,23 @@ pub struct CpuCache {
     pub holds: String,
     /// Size of one.
     pub size_bytes: u64,
-    /// How many of them there are.
+    /// The number of them.
     pub count: u32,
     /// Processors that share one; the most, where they differ.
     pub shared_by_cpus: u32,
 }
 
-/// What the kernel was told at boot.
+/// The boot options of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct KernelOptions {
     /// Options that are known to bear on performance, as they were given.
     pub shown: Vec<String>,
-    /// How many others were given; they may name devices and hosts, or be secret, and are left out.
+    /// The number of other options; they may name devices and hosts, or be secret, and are left out.
     pub left_out: u32,
 }
 
-/// What a control group allows on one device. An absent figure is no limit.
+/// The limits of a control group on one device. An absent figure is no limit.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct IoLimit {
@@ -79,13 +79,13 @@ pub struct IoLimit {
     pub writes_per_s: Option<u64>,
 }
 
-/// Whether memory finds and corrects its errors.
+/// The error correction of memory.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ErrorCorrection {
-    /// Whether it corrects any.
+    /// True if it corrects any.
     pub corrects: bool,
-    /// How, in the words of where it was read, each once: `SECDED`, `Multi-bit ECC` ...
+    /// The modes, in the words of where they were read, each once: `SECDED`, `Multi-bit ECC` ...
     pub modes: Vec<String>,
     /// Errors corrected since boot; absent where nobody counts.
     pub corrected: Option<u64>,
@@ -97,15 +97,15 @@ pub struct ErrorCorrection {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MemoryModules {
-    /// How many.
+    /// The number.
     pub count: u32,
     /// Size of each.
     pub size_bytes: u64,
     /// `DDR4`, `DDR5`, `Optane persistent memory` ...
     pub technology: String,
-    /// What they could do, in millions of transfers a second.
+    /// The rated speed, in millions of transfers a second.
     pub rated_mt_per_s: Option<u32>,
-    /// What they are set to.
+    /// The configured speed.
     pub configured_mt_per_s: Option<u32>,
 }
 
@@ -124,8 +124,8 @@ pub struct PersistentMemoryUse {
 }
 
 impl PersistentMemoryUse {
-    /// How the modules are used, by Intel's names: `App Direct` where the firmware gives a region of them to software,
-    /// `Memory Mode` where memory is the cache of modules.
+    /// The uses of the modules, by Intel's names: `App Direct` where the firmware gives a region of them to software, `Memory
+    /// Mode` where memory is the cache of modules.
     pub fn modes(&self) -> Vec<&'static str> {
         let app_direct = self.regions.iter().any(|region| region.provider.as_deref() == Some("ACPI.NFIT"));
         let memory_mode = self.modules > 0 && self.memory_side_cache_bytes.is_some();
@@ -140,7 +140,7 @@ impl PersistentMemoryUse {
 pub struct PersistentRegion {
     /// `region0`.
     pub name: String,
-    /// What showed it: `ACPI.NFIT`, `e820`, `virtio-pmem` ...
+    /// The source that showed it: `ACPI.NFIT`, `e820`, `virtio-pmem` ...
     pub provider: Option<String>,
     /// Its size.
     pub size_bytes: Option<u64>,
@@ -148,7 +148,7 @@ pub struct PersistentRegion {
     pub available_bytes: Option<u64>,
     /// The memory node that it is nearest to.
     pub numa_node: Option<u32>,
-    /// How far a store must come to outlive a power failure: `cpu_cache` or `memory_controller`.
+    /// The place that a store must reach to outlive a power failure: `cpu_cache` or `memory_controller`.
     pub persistence_domain: Option<String>,
 }
 
@@ -158,7 +158,7 @@ pub struct PersistentRegion {
 pub struct PersistentNamespace {
     /// `namespace0.0`.
     pub name: String,
-    /// How it is set up, by ndctl's names.
+    /// The mode, by ndctl's names.
     pub mode: Option<NamespaceMode>,
     /// Its size.
     pub size_bytes: Option<u64>,
@@ -172,11 +172,11 @@ pub struct NetworkInterface {
     pub name: String,
     /// The driver of its device; for one without a device its kind (`bond`, `bridge`, `vlan`), or absent.
     pub driver: Option<String>,
-    /// Whether there is a device behind it.
+    /// True if there is a device behind it.
     pub device: bool,
     /// `up`, `down`, `unknown` ..., as the kernel says.
     pub state: Option<String>,
-    /// What the link is set to; absent when it is down or when the driver does not say.
+    /// The speed that the link is set to; absent when it is down or when the driver does not say.
     pub speed_mbit_per_s: Option<u64>,
     /// Largest packet.
     pub mtu_bytes: Option<u64>,
@@ -190,10 +190,10 @@ pub struct NetworkInterface {
     pub virtual_functions: Option<[u32; 2]>,
     /// Interfaces that it is put together from.
     pub over: Vec<String>,
-    /// Whether packets go around the hypervisor (SR-IOV, accelerated networking); absent when it cannot be told or
-    /// when there is none to go around.
+    /// True if packets go around the hypervisor (SR-IOV, accelerated networking); absent when it cannot be told or when there is
+    /// none to go around.
     pub bypasses_hypervisor: Option<bool>,
-    /// Why we think so.
+    /// The reason for that answer.
     pub bypass_reason: String,
 }
 
@@ -201,13 +201,13 @@ pub struct NetworkInterface {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct JavaRuntime {
-    /// Where it is; a home directory's owner is left out.
+    /// Its directory; a home directory's owner is left out.
     pub home: String,
     /// Its version; absent when its `release` file does not say or cannot be read.
     pub version: Option<String>,
-    /// Who built it.
+    /// The vendor.
     pub vendor: Option<String>,
-    /// Whether a process that can be seen runs it.
+    /// True if a process that can be seen runs it.
     pub running: bool,
 }
 

@@ -1,9 +1,10 @@
-//! Where a broker's requests spent their time between two scrapes of its metrics, how idle its threads were, and how several such windows become one.
+//! The stages in which a broker's requests spent their time between two scrapes of its metrics, the idle share of its threads,
+//! and the sum of several such windows.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where one broker's requests spent their time between two scrapes of its metrics.
+/// The stages in which one broker's requests spent their time between two scrapes of its metrics.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RequestTimes {
@@ -22,14 +23,14 @@ pub struct RequestTimes {
     pub request_handlers: Option<Idle>,
 }
 
-/// How much of a time threads had nothing to do.
+/// The share of a time in which threads had nothing to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Idle {
     /// Their share of the time between the two scrapes, 0 to 1.
     pub share: f64,
-    /// Which threads these are.
+    /// The threads.
     pub of: String,
-    /// Where the figure comes from.
+    /// The source of the figure.
     pub source: String,
 }
 

@@ -1,4 +1,4 @@
-//! What is behind a log directory: the file system, and the devices down to the hardware.
+//! The storage behind a log directory: the file system, and the devices down to the hardware.
 //!
 //! Data, and the arithmetic that belongs to a chain of devices. Reading is the work of `observe`.
 
@@ -18,23 +18,23 @@ pub use risk::StorageRisk;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LogDirectory {
-    /// What the plan calls it; `lab` for the lab's own.
+    /// The name in the plan; `lab` for the lab's own.
     pub name: String,
     /// As the user gave it; absent for the lab's own.
     pub path: Option<String>,
     /// Ids of the brokers that keep logs there.
     pub brokers: Vec<u32>,
-    /// What is behind it.
+    /// The storage behind it.
     pub storage: Storage,
 }
 
-/// What is behind a directory.
+/// The storage behind a directory.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Storage {
     /// The file system first, each layer before what is under it; several of one depth lie side by side.
     pub layers: Vec<StorageLayer>,
-    /// What could not be followed or read, and why.
+    /// The parts that could not be followed or read, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
 }
@@ -44,7 +44,7 @@ pub struct Storage {
 pub struct StorageLayer {
     /// 0 for the file system of the directory; a layer lies on the nearest one above it of a smaller depth.
     pub depth: u32,
-    /// What it is.
+    /// The layer.
     pub layer: Layer,
 }
 
@@ -80,7 +80,7 @@ impl Storage {
         top.filter_map(|layer| layer.layer.medium_name()).collect()
     }
 
-    /// Whether what is written stays in memory: the file system or a device under it is memory.
+    /// True if written data stay in memory: the file system or a device under it is memory.
     pub fn is_memory(&self) -> bool {
         self.layers.iter().any(|layer| match &layer.layer {
             Layer::FileSystem(file_system) => file_system.medium == Medium::Memory,
@@ -89,7 +89,7 @@ impl Storage {
         })
     }
 
-    /// Whether what is written goes straight to persistent memory, where no counter sees it.
+    /// True if written data go straight to persistent memory, where no counter sees it.
     pub fn is_dax(&self) -> bool {
         self.file_system().is_some_and(|file_system| file_system.dax)
     }
@@ -189,12 +189,12 @@ impl ProcessIo {
     }
 }
 
-/// How the load before a measured part ended that was to go on until the device is the limit.
+/// The end of the load before a measured part that was to go on until the device is the limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UntilDevice {
-    /// Why it ended.
+    /// The reason why it ended.
     pub end: UntilDeviceEnd,
-    /// How long it ran.
+    /// The time that it ran.
     pub elapsed_ns: u64,
     /// Bytes that the brokers put into their logs meanwhile; absent when they cannot be told.
     pub log_bytes: Option<u64>,
@@ -206,7 +206,7 @@ pub struct UntilDevice {
     pub dirty_bytes: Option<u64>,
 }
 
-/// Why a load that was to go on until the device is the limit ended.
+/// The reason why a load ended that was to go on until the device is the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UntilDeviceEnd {

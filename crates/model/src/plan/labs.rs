@@ -3,7 +3,7 @@
 use super::{ClusterPlan, Plan};
 use crate::fault::UsageError;
 
-/// What a broker's JVM takes beside its heap: classes, compiled code, threads, the collector's own tables. By the account of
+/// The memory of a broker's JVM beside its heap: classes, compiled code, threads, the collector's own tables. By the account of
 /// Java 17 itself, Kafka 4.3 has 196 MiB of it after some seconds of load; more clients take more (ours).
 const BESIDE_HEAP_BYTES: u64 = 256 << 20;
 
@@ -64,7 +64,7 @@ impl Plan {
 }
 
 impl ClusterPlan {
-    /// How many brokers it starts; none where brokers are there.
+    /// The number of brokers that it starts; none where brokers are there.
     pub fn brokers(&self) -> Option<u32> {
         match self {
             ClusterPlan::Lab { brokers, .. } => Some(*brokers),

@@ -1,4 +1,4 @@
-//! What a step sends: how fast, for how long, how large, with which keys.
+//! The load of a step: its rate, length, sizes and keys.
 
 use crate::rate::without_max;
 use crate::units::{Bytes, Nanos};
@@ -6,20 +6,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is sent, and how fast.
+/// The load of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadPlan {
-    /// What the step is to show.
+    /// The purpose of the step.
     #[serde(default)]
     pub purpose: Purpose,
     /// Intended messages per second over all producers (the mean, where the schedule varies). None: as fast as possible.
     pub rate_per_s: Option<f64>,
-    /// Who is at work in the measured part.
+    /// The clients at work in the measured part.
     #[serde(default)]
     pub mode: Mode,
-    /// How the intended times are laid out.
+    /// The layout of the intended times.
     pub schedule: Schedule,
-    /// When the measured part ends. In a search for a goal: of each full-length run.
+    /// The end of the measured part. In a search for a goal: of each full-length run.
     pub length: Length,
     /// Sent before the measured part, at the same rate, in every block.
     pub warm_up: Nanos,
@@ -35,7 +35,7 @@ pub struct LoadPlan {
     pub keys: Keys,
     /// Headers put on each record, beside any that carries the stamp.
     pub headers: BTreeMap<String, String>,
-    /// What the value is made of.
+    /// The content of the value.
     pub payload: Payload,
     /// Messages that one producer may have unacknowledged; a send beyond it waits. None: as many as the client takes.
     pub in_flight: Option<u32>,
@@ -44,19 +44,19 @@ pub struct LoadPlan {
     pub until_device: bool,
 }
 
-/// What a step is to show.
+/// The purpose of a step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// How long messages take (or, as fast as possible, how many there are in a second): the path has to keep up.
+    /// The latency of messages (or, as fast as possible, their rate): the path has to keep up.
     #[default]
     Path,
-    /// Whether the producers' queue grows at this rate, and how fast: messages that are due and not yet acknowledged. A path that
-    /// does not keep up is what the step is made to show; it has no latency.
+    /// The growth of the producers' queue at this rate: messages that are due and not yet acknowledged. A path that does not keep
+    /// up is what the step is made to show; it has no latency.
     Queue,
 }
 
-/// Who is at work in the measured part.
+/// The clients at work in the measured part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -71,7 +71,7 @@ pub enum Mode {
     Backlog(Bytes),
 }
 
-/// When the measured part ends. In a plan of several blocks this is the whole of the step; each block gets its share.
+/// The end of the measured part. In a plan of several blocks this is the whole of the step; each block gets its share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Length {
@@ -81,7 +81,7 @@ pub enum Length {
     Duration(Nanos),
 }
 
-/// How the intended send times are laid out.
+/// The layout of the intended send times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Schedule {
@@ -121,7 +121,7 @@ pub struct RateStep {
     #[serde(alias = "rate", deserialize_with = "without_max::deserialize")]
     #[schemars(schema_with = "without_max::schema")]
     pub rate_per_s: f64,
-    /// How long.
+    /// The time for which it holds.
     #[serde(alias = "for")]
     pub hold: Nanos,
 }
@@ -154,24 +154,24 @@ pub enum Keys {
     None,
     /// The keys in turn.
     RoundRobin {
-        /// How many keys.
+        /// The number of keys.
         count: u32,
     },
     /// Each key equally likely.
     Uniform {
-        /// How many keys.
+        /// The number of keys.
         count: u32,
     },
     /// Key k with a likelihood proportional to 1/k^exponent: a few hot keys.
     Zipf {
-        /// How many keys.
+        /// The number of keys.
         count: u32,
         /// Above 0; 1 is the classic.
         exponent: f64,
     },
 }
 
-/// What the value is made of.
+/// The content of the value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Payload {
@@ -227,17 +227,17 @@ impl LoadPlan {
         }
     }
 
-    /// Whether messages go out as fast as possible: no latency is measured then.
+    /// True if messages go out as fast as possible: no latency is measured then.
     pub fn saturating(&self) -> bool {
         self.schedule == Schedule::Saturating
     }
 
-    /// Whether the step is to show if a queue grows: its times are that queue's length and no latency of the path.
+    /// True if the step is to show a queue's growth: its times are that queue's length and no latency of the path.
     pub fn shows_queue(&self) -> bool {
         self.purpose == Purpose::Queue
     }
 
-    /// Whether both offer the same, for however long: only then is a ratio of two steps that of their settings.
+    /// True if both offer the same, for however long: only then is a ratio of two steps that of their settings.
     pub fn same_but_length(&self, other: &LoadPlan) -> bool {
         *self == LoadPlan { length: self.length, ..other.clone() }
     }

@@ -1,4 +1,4 @@
-//! What clocks and timers of this host can tell: the document of `plumb probe clock`.
+//! The precision of this host's clocks and timers: the document of `plumb probe clock`.
 
 use super::{Conditions, Figure};
 use crate::facts::Fact;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 /// The whole document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockProbe {
-    /// When, with what, where. The clock source and the time service's word are among the host's facts.
+    /// The time, version and host. The clock source and the time service's word are among the host's facts.
     #[serde(flatten)]
     pub conditions: Conditions,
-    /// What the figures mean for latencies that Plumb prints.
+    /// The meaning of the figures for latencies that Plumb prints.
     pub smallest: Smallest,
     /// Clock sources that the kernel could use instead.
     pub available_sources: Fact<Vec<String>>,
@@ -20,11 +20,12 @@ pub struct ClockProbe {
     pub kernel_sync: Fact<KernelSync>,
     /// Each clock that programs read.
     pub clocks: Vec<ClockRead>,
-    /// Whether the processors' clocks agree; absent where only one processor may be used, threads could not be placed, or it was stopped before.
+    /// The agreement of the processors' clocks; absent where only one processor may be used, threads could not be placed, or it
+    /// was stopped before.
     pub across_cpus: Option<AcrossCpus>,
-    /// How late a thread wakes that asked for an absolute time.
+    /// The lateness of a thread that asked to wake at an absolute time.
     pub timers: Vec<TimerRow>,
-    /// How late Plumb's own pacing is: the sleep and spin that sends use.
+    /// The lateness of Plumb's own pacing: the sleep and spin that sends use.
     pub pacing: Vec<PacingRow>,
 }
 
@@ -39,8 +40,8 @@ pub struct Smallest {
     pub schedule_p50_ns: Option<u64>,
     /// The same for one in a hundred sends.
     pub schedule_p99_ns: Option<u64>,
-    /// By how much the wall clock may be off: the least error of a time between two hosts, each with such a clock, is
-    /// the sum of theirs. Absent when nothing says so.
+    /// The most by which the wall clock may be off: the least error of a time between two hosts, each with such a clock, is the
+    /// sum of theirs. Absent when nothing says so.
     pub wall_clock_error_ns: Option<u64>,
 }
 
@@ -67,14 +68,14 @@ pub struct ClockRead {
 const WALL_CLOCK: &str = "CLOCK_REALTIME";
 
 impl ClockRead {
-    /// Whether it went back although it must not.
+    /// True if it went back although it must not.
     pub fn went_back(&self) -> bool {
         self.backward > 0 && self.clock != WALL_CLOCK
     }
 }
 
 impl ClockProbe {
-    /// Whether a clock went back that must not, on one processor or between two: every latency is doubtful then.
+    /// True if a clock went back that must not, on one processor or between two: every latency is doubtful then.
     pub fn went_back(&self) -> bool {
         self.clocks.iter().any(ClockRead::went_back)
             || self.across_cpus.as_ref().is_some_and(|across| across.backward > 0)
@@ -120,7 +121,8 @@ pub struct TimerRow {
     pub period_ns: u64,
     /// Slack that the kernel was allowed (`PR_SET_TIMERSLACK`).
     pub slack_ns: Option<u64>,
-    /// How late it woke, for every period of the schedule: a missed one is as late as the wake-up that came in its stead.
+    /// The lateness of its wake-ups, for every period of the schedule: a missed one is as late as the wake-up that came in its
+    /// stead.
     pub late: Distribution,
     /// Of the samples of `late` those that could not be slept for, because the wake-up before came later than they were due.
     pub missed: u64,
@@ -131,8 +133,8 @@ pub struct TimerRow {
 pub struct PacingRow {
     /// Sends per second.
     pub rate_per_s: f64,
-    /// How long before a send the sleep ends and spinning begins.
+    /// The time before a send at which the sleep ends and spinning begins.
     pub spin_ns: u64,
-    /// How late the send would have been.
+    /// The lateness that the send would have had.
     pub late: Distribution,
 }

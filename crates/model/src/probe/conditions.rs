@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Version of the probes' documents. It rises when a reader of the old shape would misread the new one.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Which resource was probed.
+/// The resource that was probed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeKind {
@@ -30,21 +30,21 @@ pub enum ProbeKind {
 pub struct Conditions {
     /// Shape of this document.
     pub schema_version: u32,
-    /// Which resource was probed.
+    /// The resource that was probed.
     pub probe: ProbeKind,
     /// Version of Plumb.
     pub plumb_version: String,
     /// UTC, RFC 3339.
     pub started_at: String,
-    /// How long it took.
+    /// The time that it took.
     pub elapsed_ns: u64,
     /// False when the user or an error stopped it: what was measured until then is here.
     pub complete: bool,
     /// The error that stopped it, with its causes; absent when none did.
     pub ended_by: Option<String>,
-    /// What the host says of itself.
+    /// The host's facts.
     pub host: HostFacts,
-    /// Who else used the processors meanwhile.
+    /// The other users of the processors meanwhile.
     pub noise: Noise,
 }
 

@@ -1,4 +1,4 @@
-//! How fast this host encrypts, hashes and sums: the document of `plumb probe crypto`.
+//! The speed of encryption, hashes and checksums on this host: the document of `plumb probe crypto`.
 //!
 //! `engines[].{name, version, rows[].{algorithm, block_bytes, bytes_per_s}}` and `cpu.{flags, missing, hypervisor}` are the
 //! contract for programs. Absent is `null`, never 0.
@@ -14,34 +14,34 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What `plumb probe crypto` learned.
+/// The result of `plumb probe crypto`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CryptoProbe {
-    /// When, with which version, on which host, and who else used it meanwhile. The document begins with it.
+    /// The time, version and host, and the other users of it meanwhile. The document begins with it.
     #[serde(flatten)]
     pub conditions: Conditions,
-    /// How it was measured.
+    /// The plan of the measurement.
     pub plan: CryptoPlan,
     /// The processor, as far as it matters here.
     pub cpu: CryptoCpu,
-    /// What was measured, one for each library.
+    /// The measurements, one for each library.
     pub engines: Vec<CryptoEngine>,
     /// Libraries that are not here, or could not be measured.
     pub unavailable: Vec<UnavailableEngine>,
     /// Other hosts beside this one: what `--compare` named, and published ones.
     pub peers: Vec<CryptoPeer>,
-    /// What follows from it.
+    /// The findings.
     pub findings: Vec<Finding>,
 }
 
-/// How a crypto probe measured.
+/// The plan of a crypto probe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CryptoPlan {
     /// Rounds. In each, every figure gets one sample; all engines, algorithms and sizes take turns in random order.
     pub rounds: u32,
     /// Time of one sample.
     pub sample_ns: u64,
-    /// Where the random order starts.
+    /// The seed of the random order.
     pub seed: u64,
     /// Threads of the figures of all cores: the processors that this process may use.
     pub cores: u32,
@@ -65,13 +65,13 @@ pub struct CryptoCpu {
     /// Those of the absent that processors of this family have: somebody hides them. Empty when none is; `null` when
     /// it is not known what the family has.
     pub missing: Option<Vec<String>>,
-    /// What `missing` rests on, or why it is not known.
+    /// The basis of `missing`, or the reason why it is not known.
     pub missing_because: String,
     /// The generation that family and model number belong to, where it is known.
     pub generation: Option<String>,
     /// The hypervisor or cloud; absent without one, or where nothing shows one.
     pub hypervisor: Option<String>,
-    /// Whether a hypervisor is below; absent where the processor cannot say.
+    /// True if a hypervisor is below; absent where the processor cannot say.
     pub virtual_machine: Option<bool>,
     /// Settings of the surroundings that hide instructions from a library (`OPENSSL_ia32cap`), by name.
     pub masks: BTreeMap<String, String>,
@@ -80,19 +80,19 @@ pub struct CryptoCpu {
 /// One library.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CryptoEngine {
-    /// Which.
+    /// The library.
     pub name: EngineName,
     /// As it calls itself.
     pub version: String,
     /// The file that was measured: a shared library, a Java launcher. Absent for what is part of this program.
     pub file: Option<String>,
-    /// Why this file.
+    /// The reason for this file.
     pub chosen_because: Option<String>,
     /// Figures by algorithm and size.
     pub rows: Vec<CryptoRow>,
     /// Signatures and handshakes.
     pub operations: Vec<OperationRow>,
-    /// What this engine has no figure for, and why.
+    /// The work that this engine has no figure for, and why.
     pub not_measured: Vec<NotMeasured>,
     /// A Java virtual machine's own settings about instructions, as `-XX:+PrintFlagsFinal` shows them; empty otherwise.
     pub jvm_flags: BTreeMap<String, String>,
@@ -103,11 +103,11 @@ pub struct CryptoEngine {
 /// An algorithm at a size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CryptoRow {
-    /// Which.
+    /// The algorithm.
     pub algorithm: Algorithm,
     /// Bytes of each operation.
     pub block_bytes: u32,
-    /// What an operation is. For OpenSSL: what `openssl speed -evp` of this version does.
+    /// The form of an operation. For OpenSSL: what `openssl speed -evp` of this version does.
     pub form: Form,
     /// On one core.
     #[serde(flatten)]
@@ -121,7 +121,7 @@ pub struct CryptoRow {
 /// A figure in the form that is not the row's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OtherForm {
-    /// Which.
+    /// The form.
     pub form: Form,
     /// The figure.
     #[serde(flatten)]
@@ -148,7 +148,7 @@ pub struct Throughput {
 /// Signatures or handshakes per second on one core: the median of the samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationRow {
-    /// Which. Of a handshake only the server's side counts: what one core of a broker can take.
+    /// The operation. Of a handshake only the server's side counts: what one core of a broker can take.
     pub operation: Operation,
     /// Median; absent with fewer than 20 samples.
     pub per_s: Option<f64>,
@@ -158,21 +158,21 @@ pub struct OperationRow {
     pub samples: u32,
 }
 
-/// What an engine has no figure for.
+/// Work that an engine has no figure for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotMeasured {
     /// An algorithm, an operation, or `everything`.
     pub what: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 /// A library that is not here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnavailableEngine {
-    /// Which.
+    /// The library.
     pub name: EngineName,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -181,11 +181,11 @@ pub struct UnavailableEngine {
 pub struct CryptoPeer {
     /// Its name: the file, or what its publisher called it.
     pub name: String,
-    /// Where its figures are from.
+    /// The source of its figures.
     pub source: String,
     /// True for figures that ship with Plumb.
     pub published: bool,
-    /// What its publisher says of its processor, or its document.
+    /// The publisher's words about its processor, or its document.
     pub processor: Option<String>,
     /// Version of each library there, by the engine's name; empty where its publisher does not say.
     #[serde(default)]
@@ -199,11 +199,11 @@ pub struct CryptoPeer {
 pub struct PeerRatio {
     /// The library.
     pub engine: EngineName,
-    /// Which algorithm.
+    /// The algorithm.
     pub algorithm: Algorithm,
     /// Bytes of each operation.
     pub block_bytes: u32,
-    /// What an operation was, on both.
+    /// The form of an operation, on both.
     pub form: Form,
     /// Here, one core.
     pub here_bytes_per_s: f64,

@@ -17,7 +17,7 @@ pub struct FactsProbe {
     pub plumb_version: String,
     /// UTC, RFC 3339.
     pub started_at: String,
-    /// How long reading took.
+    /// The time that reading took.
     pub elapsed_ns: u64,
     /// The facts.
     pub host: HostFacts,

@@ -1,4 +1,4 @@
-//! How fast this host's memory is, by node and by size of the working set: the document of `plumb probe memory`.
+//! The speed of this host's memory, by node and by size of the working set: the document of `plumb probe memory`.
 
 use super::{Conditions, Figure};
 use crate::facts::Fact;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The whole document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryProbe {
-    /// When, with what, where. Memory nodes and the setting of huge pages are among the host's facts.
+    /// The time, version and host. Memory nodes and the setting of huge pages are among the host's facts.
     #[serde(flatten)]
     pub conditions: Conditions,
     /// Memory nodes that were measured, with the processors that this process may use there.
@@ -17,18 +17,18 @@ pub struct MemoryProbe {
     pub caches: Fact<Vec<Cache>>,
     /// Each of the three arrays that the bandwidth is measured on.
     pub array_bytes: u64,
-    /// Whether an array is at least four times the last-level caches, as STREAM asks; absent when these are not known.
-    /// Else part of the bandwidth is the cache's.
+    /// True if an array is at least four times the last-level caches, as STREAM asks; absent when these are not known. Else part
+    /// of the bandwidth is the cache's.
     pub beyond_caches: Option<bool>,
     /// Part of the arrays that lies on huge pages, 0 to 1, read back; absent when the kernel does not tell.
     pub array_huge_share: Option<f64>,
     /// Each way to move memory.
     pub bandwidth: Vec<Bandwidth>,
-    /// What is worth setting against each other, from the rounds in which both were measured.
+    /// The ratios worth a comparison, from the rounds in which both were measured.
     pub ratios: Vec<MemoryRatio>,
     /// Time of a dependent load, by size of the working set.
     pub latency: Vec<LatencyCurve>,
-    /// What could not be done, and why.
+    /// The parts that could not be done, and why.
     pub notes: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ pub struct Cache {
     pub name: String,
     /// Size of one.
     pub bytes: u64,
-    /// How many there are.
+    /// The number of them.
     pub instances: u32,
     /// Processors that share one.
     pub cpus_each: u32,
@@ -82,7 +82,7 @@ impl MemoryKernel {
     }
 }
 
-/// How results are stored.
+/// The kind of stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stores {
@@ -112,9 +112,9 @@ pub struct Bandwidth {
     pub memory_node: u32,
     /// Processors that move it, each with a thread and a part of the arrays of its own.
     pub threads: u32,
-    /// What is done with it.
+    /// The kernel.
     pub kernel: MemoryKernel,
-    /// How results are stored.
+    /// The kind of stores.
     pub stores: Stores,
     /// Bytes per second of all threads, counted as STREAM does.
     pub bytes_per_s: Option<Figure>,
@@ -123,7 +123,7 @@ pub struct Bandwidth {
 /// Two things set against each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryRatio {
-    /// What over what, in words.
+    /// The two sides of the ratio, in words.
     pub what: String,
     /// The ratio.
     pub ratio: Option<Figure>,
@@ -152,7 +152,7 @@ pub struct LatencyCurve {
     pub huge_share: Option<f64>,
     /// Ascending by size.
     pub points: Vec<LatencyPoint>,
-    /// Where it rises.
+    /// The sizes at which it rises.
     pub knees: Vec<Knee>,
 }
 

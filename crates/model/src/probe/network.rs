@@ -1,4 +1,4 @@
-//! What TCP to itself or to a peer can do: the document of `plumb probe network`.
+//! The speed of TCP to this host itself or to a peer: the document of `plumb probe network`.
 
 use super::{Conditions, Figure};
 use crate::observation::Distribution;
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 /// The whole document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkProbe {
-    /// When, with what, where.
+    /// The time, version and host.
     #[serde(flatten)]
     pub conditions: Conditions,
-    /// What it was told to do.
+    /// The plan.
     pub plan: NetworkPlan,
     /// Address of the listening side.
     pub peer: String,
@@ -27,14 +27,14 @@ pub struct NetworkProbe {
     pub connections: Option<ConnectionRate>,
 }
 
-/// What a network probe was told to do.
+/// The plan of a network probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkPlan {
     /// Measured time of each size, each way to write and each number of streams, all rounds together.
     pub duration_ns: u64,
     /// Rounds: in each, everything has its part of that time, in random order and on connections of its own.
     pub rounds: u32,
-    /// Where the random order starts.
+    /// The seed of the random order.
     pub seed: u64,
 }
 
@@ -47,7 +47,7 @@ pub struct RoundTrips {
     pub round_trip: Distribution,
 }
 
-/// How a request was written.
+/// The way in which a request was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WritePattern {
     /// Writes of one request: 1, or 2 (a head, then the rest, as many clients did and some do).
@@ -72,11 +72,11 @@ pub struct StreamRate {
     pub sent_bytes: u64,
     /// Bytes that the other side says it read. Less than what was sent is a finding.
     pub received_bytes: u64,
-    /// What the kernel says of the connections at the end.
+    /// The kernel's figures of the connections at the end.
     pub tcp: TcpState,
 }
 
-/// What the kernel says of connections (`TCP_INFO`), of all rounds. Absent where it is too old to tell.
+/// The kernel's figures of connections (`TCP_INFO`), of all rounds. Absent where it is too old to tell.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpState {
     /// Segments sent again, of all streams.

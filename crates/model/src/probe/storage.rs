@@ -1,4 +1,4 @@
-//! What a directory's storage can do: what is behind it, how fast it commits, how fast it streams.
+//! The speed of a directory's storage: the devices behind it, its commits, its streams.
 //!
 //! `targets[].commits[]` is the contract for programs: `method`, `block_bytes`, `committers`, `rate_per_s`, `latency`,
 //! `durable`, `findings`. Absent is `null`, never 0: a method that this file system refuses has no rate and says why.
@@ -14,13 +14,13 @@ use crate::observation::Interval;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What `plumb probe storage` learned.
+/// The result of `plumb probe storage`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StorageProbe {
-    /// When, where, with what, and how quiet it was.
+    /// The time, version and host, and the other users of it meanwhile.
     #[serde(flatten)]
     pub conditions: Conditions,
-    /// What it was told to do.
+    /// The plan.
     pub plan: StoragePlan,
     /// The directories, in the order given.
     pub targets: Vec<StorageTarget>,
@@ -28,7 +28,7 @@ pub struct StorageProbe {
     pub reference: ReferenceDevices,
 }
 
-/// What a storage probe was told to do.
+/// The plan of a storage probe.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StoragePlan {
     /// Measured time of each case on each path, all its rounds together. A slow case gets up to ten times as long, until it has
@@ -36,7 +36,7 @@ pub struct StoragePlan {
     pub duration_ns: u64,
     /// Rounds: in each, the cases of all paths take turns in random order, each with one block; streams after commits.
     pub rounds: u32,
-    /// Where the random order starts.
+    /// The seed of the random order.
     pub seed: u64,
     /// Bytes of each file that is overwritten; commits go round in it.
     pub overwritten_bytes: u64,
@@ -71,14 +71,14 @@ pub struct TargetLayer {
     pub kind: String,
     /// The file system's type, or the kernel's name for the device.
     pub name: String,
-    /// What matters of it, in words.
+    /// The details that matter, in words.
     pub detail: String,
 }
 
-/// What one way to commit came to.
+/// The result of one way to commit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommitResult {
-    /// Which way, and with what load.
+    /// The way, and the load.
     #[serde(flatten)]
     pub case: CommitCase,
     /// Commits per second of all committers together: all their commits over all the time. Absent when nothing was measured.
@@ -87,13 +87,13 @@ pub struct CommitResult {
     pub rate_interval: Option<Interval>,
     /// Time of one commit, from before the write to after the sync.
     pub latency: CommitLatency,
-    /// Whether what was committed outlives a loss of power as far as this host tells. Absent when it cannot be told:
-    /// another host or a program keeps the data, part of what is below cannot be seen, or the rate is hard to believe.
+    /// True if committed data outlive a loss of power as far as this host tells. Absent when it cannot be told: another host or a
+    /// program keeps the data, part of what is below cannot be seen, or the rate is hard to believe.
     pub durable: Option<bool>,
     /// What speaks against the figures. Older documents call it `warnings`.
     #[serde(alias = "warnings", deserialize_with = "earlier::findings")]
     pub findings: Vec<Finding>,
-    /// Why nothing was measured, when nothing was.
+    /// The reason why nothing was measured, when nothing was.
     pub unavailable: Option<String>,
     /// Processor time of one commit in this process and its kernel threads for io_uring; not that of the kernel's
     /// journal and device threads.
@@ -131,9 +131,9 @@ pub struct CommitLatency {
 /// One block of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommitBlock {
-    /// Which round.
+    /// The round's number.
     pub round: u32,
-    /// When it began, its warm-up included: since the probe began.
+    /// The time at which it began, its warm-up included: since the probe began.
     pub began_ns: u64,
     /// Measured time, the same for all committers and all of them under load before and after it: from the end of one commit of
     /// the first committer to the end of a later one of it. What one committer needs to replace a full file is not in it.
@@ -155,7 +155,7 @@ pub struct CommitSecond {
     pub max_ns: Option<u64>,
 }
 
-/// How a path compares with the first one, over the rounds of both.
+/// The ratio of a path to the first one, over the rounds of both.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RatioToFirst {
     /// This path's rate over the first one's: each is all that was done over all the time, in the rounds of both.
@@ -172,7 +172,7 @@ pub struct RatioToFirst {
     pub rounds: u32,
 }
 
-/// Which way a stream goes.
+/// The direction of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StreamDirection {
@@ -182,7 +182,7 @@ pub enum StreamDirection {
     Read,
 }
 
-/// Whether a stream goes through the page cache.
+/// The use of the page cache by a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PageCache {
@@ -195,7 +195,7 @@ pub enum PageCache {
 /// A stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct StreamCase {
-    /// Which way.
+    /// The direction.
     pub direction: StreamDirection,
     /// Through the page cache or around it.
     pub page_cache: PageCache,
@@ -203,10 +203,10 @@ pub struct StreamCase {
     pub block_bytes: u64,
 }
 
-/// What a stream came to.
+/// The result of a stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SequentialResult {
-    /// Which stream.
+    /// The stream.
     #[serde(flatten)]
     pub case: StreamCase,
     /// Bytes per second: all bytes over all the time. Of a write, the time of the calls and then of the sync, one after
@@ -218,7 +218,7 @@ pub struct SequentialResult {
     pub accepted_bytes_per_s: Option<f64>,
     /// Bytes that the device read, or wrote, during the blocks, other programs' included. Absent when no counter tells.
     pub device_bytes: Option<u64>,
-    /// Why nothing was measured, when nothing was.
+    /// The reason why nothing was measured, when nothing was.
     pub unavailable: Option<String>,
     /// Ratio to the same stream on the first path; absent there.
     pub ratio_to_first: Option<RatioToFirst>,
@@ -229,9 +229,9 @@ pub struct SequentialResult {
 /// One block of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamBlock {
-    /// Which round.
+    /// The round's number.
     pub round: u32,
-    /// When it began: since the probe began.
+    /// The time at which it began: since the probe began.
     pub began_ns: u64,
     /// Bytes moved.
     pub bytes: u64,
@@ -244,7 +244,7 @@ pub struct StreamBlock {
 /// Published devices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReferenceDevices {
-    /// Who measured them, and how.
+    /// The one who measured them, and how.
     pub source: String,
     /// Fastest first.
     pub rows: Vec<ReferenceDevice>,
@@ -253,7 +253,7 @@ pub struct ReferenceDevices {
 /// A published device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReferenceDevice {
-    /// What it is, with file system and options.
+    /// The name, with file system and options.
     pub name: String,
     /// Commits per second, one committer.
     pub rate_per_s: f64,

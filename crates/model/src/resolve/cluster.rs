@@ -59,7 +59,7 @@ pub(super) fn cluster(words: Option<&ClusterWords>, trail: &mut Trail) -> Result
     }
 }
 
-/// Where a part of the lab stands at least, if its own place is not known.
+/// The places in which a part of the lab stands, if its own place is not known.
 const LAB_PLACES: [&str; 2] = ["cluster.lab", "cluster"];
 
 fn lab_plan(lab: &LabWords, trail: &mut Trail) -> Result<ClusterPlan, ResolveError> {

@@ -1,4 +1,4 @@
-//! Why a scenario cannot become a plan.
+//! The reasons why a scenario cannot become a plan.
 
 use crate::fault::{Fault, HasFault};
 use thiserror::Error;
@@ -13,11 +13,11 @@ pub enum ResolveError {
         place: String,
         /// Path of the value.
         path: String,
-        /// What was given.
+        /// The value given.
         got: String,
         /// The bounds.
         expected: String,
-        /// Why they are there.
+        /// The reason why they are there.
         reason: &'static str,
     },
     /// Two values that exclude each other.
@@ -29,7 +29,7 @@ pub enum ResolveError {
         first: String,
         /// The other.
         second: String,
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
     /// A value that must be given.
@@ -37,7 +37,7 @@ pub enum ResolveError {
     Missing {
         /// Path of the value.
         path: &'static str,
-        /// Why it has no default.
+        /// The reason why it has no default.
         reason: &'static str,
     },
     /// Two steps of one name.
@@ -51,9 +51,9 @@ pub enum ResolveError {
     SameArm {
         /// The name.
         name: String,
-        /// Which two.
+        /// The two.
         count: &'static str,
-        /// What to do.
+        /// The next step.
         hint: &'static str,
     },
     /// A property that Plumb sets itself.
@@ -63,7 +63,7 @@ pub enum ResolveError {
         place: String,
         /// Path of the property.
         path: String,
-        /// Who sets it, and where to set it instead.
+        /// The one who sets it, and the key to set instead.
         reason: &'static str,
     },
 }

@@ -1,12 +1,11 @@
-//! Which log directory of a lab a topic lies on, and whether it can.
+//! The log directory of a lab on which each topic lies, and the check that it can.
 
 use super::ResolveError;
 use crate::plan::{ClusterPlan, LogDirLayout, Origin, Plan, StepPlan, TopicPlan};
 use crate::scenario::{OneOrMany, Scalar, Scenario};
 use std::collections::BTreeMap;
 
-/// Where the lab has a broker for each of several log directories and nothing says which one a topic is on, each setup is
-/// tried on every one.
+/// Each setup on every log directory, where the lab has a broker for each of several and nothing says which one a topic is on.
 pub(super) fn on_each(scenario: &Scenario, cluster: &ClusterPlan) -> Scenario {
     let mut scenario = scenario.clone();
     let ClusterPlan::Lab { log_dirs, log_dir_layout: LogDirLayout::BrokerEach, .. } = cluster else {
@@ -29,7 +28,7 @@ pub(super) fn note_each(step: &StepPlan, at: &str, origins: &mut BTreeMap<String
     }
 }
 
-/// Whether each topic can lie where it is told to.
+/// Checks that each topic can lie where it is told to.
 pub(super) fn check(plan: &Plan) -> Result<(), ResolveError> {
     for (index, step) in plan.steps.iter().enumerate() {
         let TopicPlan::Own { replication, log_dir: Some(name), .. } = &step.topic else { continue };

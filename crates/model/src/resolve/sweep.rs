@@ -16,7 +16,7 @@ pub(super) struct Written {
 /// One combination: every value is single.
 #[derive(Debug, Clone)]
 pub(super) struct Variant {
-    /// Which setup of the scenario it comes from, and where it is written: `setups.2`, `arms.low`.
+    /// The setup of the scenario that it comes from, and its path: `setups.2`, `arms.low`.
     pub(super) setup_index: usize,
     pub(super) place: String,
     pub(super) name: Option<String>,
@@ -148,7 +148,7 @@ fn expand<T: Clone + Label>(
     expanded
 }
 
-/// How a value is called in a step's name.
+/// The label of a value in a step's name.
 trait Label {
     fn label(&self) -> String;
 }

@@ -37,7 +37,7 @@ pub(super) fn check(step: &StepPlan, at: &str, trail: &Trail) -> Result<(), Reso
     Ok(())
 }
 
-/// Whether batches may be smaller than their records.
+/// True if batches may be smaller than their records.
 fn compresses(step: &StepPlan) -> bool {
     let kind = step.producer.iter().find(|(key, _)| usual_name(key) == "compression.type");
     kind.is_some_and(|(_, value)| !same_value(value, "none"))

@@ -1,4 +1,4 @@
-//! Where each value of a plan comes from: followed from the scenario's paths to the plan's.
+//! The origin of each value of a plan: followed from the scenario's paths to the plan's.
 
 use super::{Sources, sweep};
 use crate::plan::Origin;
@@ -52,7 +52,8 @@ impl Trail<'_> {
         self.written(variant, path).map(|origin| format!("{origin}: ")).unwrap_or_default()
     }
 
-    /// Where the values of an arm's own lab come from: those that it says, from there; all others from the scenario's lab.
+    /// Records the origins of the values of an arm's own lab: those that it states, from there; all others from the scenario's
+    /// lab.
     pub(super) fn arm_lab_origins(&mut self, step: usize, arm: &str) {
         let said = format!("arms.{arm}.cluster.");
         let said = self.sources.iter().filter_map(|(path, origin)| Some((path.strip_prefix(&said)?, origin)));
@@ -90,7 +91,7 @@ impl Trail<'_> {
         }
     }
 
-    /// Where a path of the scenario is written, for the front of a message.
+    /// The place of a path of the scenario, for the front of a message.
     pub(super) fn source_place(&self, path: &str) -> String {
         self.sources.get(path).map(|origin| format!("{origin}: ")).unwrap_or_default()
     }

@@ -198,7 +198,7 @@ pub(super) fn plan(
     Ok((pairs, trial))
 }
 
-/// How many rounds at most, and whether fewer may do.
+/// The most rounds, and true if fewer may do.
 fn pairs(words: &TrialWords, trail: &mut Trail) -> Result<Rounds, ResolveError> {
     let until_decided = trail.scenario("trial.until_decided", words.until_decided, || false);
     let conflict = |first: &str, second: &str, reason| {
@@ -233,7 +233,7 @@ fn pairs(words: &TrialWords, trail: &mut Trail) -> Result<Rounds, ResolveError> 
     }
 }
 
-/// Which arms are held against which: at least two.
+/// The arms that are compared with each other: at least two.
 fn against(words: &TrialWords, arms: &[StepPlan], trail: &mut Trail) -> Result<Against, ResolveError> {
     let against = trail.scenario("trial.against", words.against, Against::default);
     let alike = |(at, arm): (usize, &StepPlan)| {
@@ -322,7 +322,7 @@ fn lengthen(load: &mut LoadPlan, blocks: u32) {
     };
 }
 
-/// Whether every block of a plan with arms is fit to stand beside its pair.
+/// Checks that every block of a plan with arms is fit to stand beside its pair.
 pub(super) fn check(plan: &Plan) -> Result<(), ResolveError> {
     let changes = |step: &&StepPlan| step.load.schedule.has_own_rate();
     match plan.steps.iter().find(changes).filter(|_| plan.trial.is_some()) {

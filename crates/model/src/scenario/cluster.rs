@@ -19,7 +19,7 @@ pub struct ClusterWords {
     pub bootstrap: Option<String>,
     /// A client properties file.
     pub config: Option<String>,
-    /// Where the brokers serve their metrics in Prometheus' format, one address each.
+    /// The addresses at which the brokers serve their metrics in Prometheus' format, one each.
     pub metrics: Vec<String>,
 }
 
@@ -29,9 +29,9 @@ pub struct ClusterWords {
 pub struct LabWords {
     /// Number of brokers.
     pub brokers: Option<u32>,
-    /// Whether clients use TLS.
+    /// True if clients use TLS.
     pub tls: Option<bool>,
-    /// How brokers speak to each other: `plaintext` or `tls`.
+    /// The protocol between brokers: `plaintext` or `tls`.
     pub inter_broker: Option<InterBroker>,
     /// Broker properties.
     #[serde(default)]
@@ -41,7 +41,7 @@ pub struct LabWords {
     pub jvm_flags: Vec<String>,
     /// Heap of each broker, such as 512m.
     pub heap: Option<String>,
-    /// Where the logs go: a name for each existing directory.
+    /// The directories of the logs: a name for each existing directory.
     #[serde(default)]
     pub log_dirs: LogDirsWords,
     /// A broker for each directory, or all directories in every broker.

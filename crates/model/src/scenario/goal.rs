@@ -11,11 +11,11 @@ use std::str::FromStr;
 /// A latency that must hold: `p99=20ms`, or with `<` or `<=` for `=`, which all mean that it is no longer than that; `acknowledge p99=20ms`, `end_to_end p99.9=50ms`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GoalWords {
-    /// Which latency; none: end to end where there are consumers, else acknowledge.
+    /// The latency; none: end to end where there are consumers, else acknowledge.
     pub latency: Option<GoalLatency>,
-    /// Which quantile, 0..1.
+    /// The quantile, 0..1.
     pub quantile: f64,
-    /// What it may be at most.
+    /// The most that it may be.
     pub limit: Nanos,
 }
 

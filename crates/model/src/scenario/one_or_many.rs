@@ -26,7 +26,7 @@ impl<T> OneOrMany<T> {
         }
     }
 
-    /// Whether this is a sweep.
+    /// True if this is a sweep.
     pub(crate) fn is_sweep(&self) -> bool {
         matches!(self, OneOrMany::Many(_))
     }

@@ -37,7 +37,7 @@ pub struct ArmWords {
     /// Topic of this arm, over the scenario's.
     #[serde(default)]
     pub topic: TopicWords,
-    /// What the brokers of this arm have that the scenario's lab has not: the arm gets a lab of its own.
+    /// The settings of this arm's brokers that differ from the scenario's lab: the arm gets a lab of its own.
     pub cluster: Option<ArmLabWords>,
     /// A shell command before each of its blocks.
     pub before: Option<String>,
@@ -52,9 +52,9 @@ pub struct ArmWords {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArmLabWords {
-    /// Whether clients use TLS.
+    /// True if clients use TLS.
     pub tls: Option<bool>,
-    /// How brokers speak to each other: `plaintext` or `tls`.
+    /// The protocol between brokers: `plaintext` or `tls`.
     pub inter_broker: Option<InterBroker>,
     /// Broker properties, beside and over those of the scenario's lab.
     #[serde(default)]
@@ -66,7 +66,7 @@ pub struct ArmLabWords {
     pub heap: Option<String>,
 }
 
-/// How the arms are held against each other.
+/// The comparison of the arms.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrialWords {

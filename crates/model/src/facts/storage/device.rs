@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct Device {
     /// The kernel's name for it: `nvme0n1p2`, `dm-0`, `md127`.
     pub name: String,
-    /// What it is.
+    /// The class.
     pub class: DeviceClass,
-    /// What it is there for, where the layer above has devices of several kinds.
+    /// The role, where the layer above has devices of several kinds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<DeviceRole>,
     /// More of it: a RAID's level, a mapping's targets, a cipher.
@@ -23,35 +23,35 @@ pub struct Device {
     pub model: Option<String>,
     /// Its size.
     pub size_bytes: Option<u64>,
-    /// Whether it says that it has turning disks. In a virtual machine that is what the hypervisor says.
+    /// True if it says that it has turning disks. In a virtual machine that is the hypervisor's word.
     pub rotational: Option<bool>,
     /// The I/O scheduler in use.
     pub scheduler: Option<String>,
     /// `write back` when the kernel has to tell the device to flush what it holds in a volatile cache, else
     /// `write through`. An administrator can change it, and a hypervisor can say what it likes.
     pub write_cache: Option<String>,
-    /// What a SCSI disk itself says of its cache: `write back` where it is on and volatile.
+    /// The cache mode that a SCSI disk states itself: `write back` where the cache is on and volatile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_write_cache: Option<String>,
-    /// Whether requests wait in a queue of the kernel's (blk-mq). Without one the kernel counts none of its flushes.
+    /// True if requests wait in a queue of the kernel's (blk-mq). Without one the kernel counts none of its flushes.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub request_queue: bool,
     /// Smallest unit that can be addressed.
     pub logical_block_bytes: Option<u64>,
     /// Smallest unit that is written without reading first.
     pub physical_block_bytes: Option<u64>,
-    /// Whether it is memory that can be addressed directly.
+    /// True if it is memory that can be addressed directly.
     pub dax: Option<bool>,
     /// Of persistent memory, what it is cut from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent_memory: Option<Box<PersistentMemory>>,
     /// The file that a loop device shows.
     pub backing_file: Option<String>,
-    /// Whether a loop device goes around the page cache of the file system below.
+    /// True if a loop device goes around the page cache of the file system below.
     pub direct_io: Option<bool>,
 }
 
-/// What a block device is.
+/// The class of a block device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceClass {
@@ -100,7 +100,7 @@ pub enum DeviceClass {
     Other,
 }
 
-/// What a device is there for.
+/// The role of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceRole {
@@ -108,7 +108,7 @@ pub enum DeviceRole {
     Origin,
     /// The cache before a disk.
     Cache,
-    /// What a cache knows of its blocks.
+    /// A cache's knowledge of its blocks.
     CacheMetadata,
     /// The log of synchronous writes, or a file system's journal, on a device of its own.
     Log,
@@ -126,19 +126,19 @@ pub enum DeviceRole {
 pub struct PersistentMemory {
     /// The namespace: `namespace0.0`.
     pub namespace: Option<String>,
-    /// How it is set up.
+    /// The mode.
     pub mode: Option<NamespaceMode>,
     /// The region that it is cut from: `region0`.
     pub region: Option<String>,
-    /// What showed the region: `ACPI.NFIT`, `e820`, `virtio-pmem` ...
+    /// The source that showed the region: `ACPI.NFIT`, `e820`, `virtio-pmem` ...
     pub provider: Option<String>,
-    /// How far a store must come to outlive a power failure: `cpu_cache` or `memory_controller`.
+    /// The place that a store must reach to outlive a power failure: `cpu_cache` or `memory_controller`.
     pub persistence_domain: Option<String>,
     /// The memory node that it is nearest to.
     pub numa_node: Option<u32>,
 }
 
-/// How a namespace of persistent memory is set up, by ndctl's names.
+/// The mode of a namespace of persistent memory, by ndctl's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NamespaceMode {
@@ -241,7 +241,7 @@ impl DeviceClass {
         }
     }
 
-    /// Whether it lies on another device or file here.
+    /// True if it lies on another device or file here.
     pub fn is_layered(self) -> bool {
         use DeviceClass as C;
         matches!(

@@ -25,7 +25,7 @@ pub enum Layer {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FileSystem {
-    /// Where it is mounted.
+    /// The directory on which it is mounted.
     pub mount_point: String,
     /// Its type, as the kernel calls it: `ext4`, `xfs`, `tmpfs` ...
     pub fs_type: String,
@@ -34,17 +34,17 @@ pub struct FileSystem {
     /// Settings that are no mount options, by the file system's own names: ZFS's `logbias`, `sync`, `recordsize` ...
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub properties: BTreeMap<String, String>,
-    /// What keeps its content.
+    /// The medium of its content.
     pub medium: Medium,
     /// Files are mapped from persistent memory without the page cache.
     pub dax: bool,
-    /// How much the kernel reads ahead, in KiB.
+    /// The kernel's read-ahead, in KiB.
     pub read_ahead_kib: Option<u64>,
-    /// Whether the kernel holds it to a limit of dirty pages of its own, rather than to a share of the host's.
+    /// True if the kernel holds it to a limit of dirty pages of its own, rather than to a share of the host's.
     pub own_dirty_limit: Option<bool>,
 }
 
-/// What keeps a file system's content.
+/// The medium of a file system's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Medium {
@@ -67,14 +67,14 @@ pub enum Medium {
 pub struct Pool {
     /// Its name.
     pub name: String,
-    /// Whether it is whole, in its tools' words: `ONLINE`, `DEGRADED` ...
+    /// The state of its health, in its tools' words: `ONLINE`, `DEGRADED` ...
     pub health: Option<String>,
     /// Devices of its own for the log of synchronous writes; absent when its tools did not say.
     pub log_devices: Option<u32>,
 }
 
 impl Layer {
-    /// What it is, in words that a program can rely on: `file_system`, `zfs_pool`, `partition`, `nvme` ...
+    /// The kind, in words that a program can rely on: `file_system`, `zfs_pool`, `partition`, `nvme` ...
     pub fn kind(&self) -> &'static str {
         match self {
             Layer::FileSystem(_) => "file_system",
@@ -92,7 +92,7 @@ impl Layer {
         }
     }
 
-    /// What is known of it, in one line; empty when nothing is.
+    /// The known details, in one line; empty when there are none.
     pub fn detail(&self) -> String {
         let parts = match self {
             Layer::FileSystem(file_system) => file_system.detail(),

@@ -1,4 +1,4 @@
-//! When data that was synced may still be lost: said only where it is known.
+//! The risks that data that was synced may still be lost: said only where they are known.
 //!
 //! A device with a volatile cache is no risk by itself, because the kernel tells it to flush at every sync. It is one where
 //! something on the way leaves the flush out. Not for a device that lies about what it did: no file tells.
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DeviceClass, DeviceRole, Layer, Medium, Storage};
 
-/// Why a synced write may be lost.
+/// The reason why a synced write may be lost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "risk")]
 pub enum StorageRisk {
@@ -81,7 +81,7 @@ impl fmt::Display for StorageRisk {
 const NO_BARRIER: [&str; 3] = ["nobarrier", "barrier=0", "barrier=none"];
 
 impl Storage {
-    /// What may be lost although it was synced; empty when nothing is known that speaks for it.
+    /// The risks of loss although it was synced; empty when nothing is known that speaks for it.
     pub fn risks(&self) -> Vec<StorageRisk> {
         let mut risks = Vec::new();
         for (index, layer) in self.layers.iter().enumerate() {

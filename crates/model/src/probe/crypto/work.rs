@@ -1,4 +1,4 @@
-//! What can be asked of a library: algorithms, sizes, forms, operations.
+//! The work of a library: algorithms, sizes, forms, operations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ impl fmt::Display for EngineName {
     }
 }
 
-/// What is computed over bytes.
+/// A computation over bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Algorithm {
     /// AES-128 in Galois/Counter mode, encryption.
@@ -64,7 +64,7 @@ impl Algorithm {
         Algorithm::Crc32c,
     ];
 
-    /// Whether it encrypts and authenticates.
+    /// True if it encrypts and authenticates.
     pub fn is_cipher(self) -> bool {
         matches!(self, Algorithm::Aes128Gcm | Algorithm::Aes256Gcm | Algorithm::Chacha20Poly1305)
     }
@@ -92,7 +92,7 @@ impl Algorithm {
     }
 }
 
-/// What one operation is. At 16 bytes the two differ by a factor of ten, at 16 KiB hardly.
+/// The form of one operation. At 16 bytes the two differ by a factor of ten, at 16 KiB hardly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
@@ -102,7 +102,7 @@ pub enum Form {
     Stream,
 }
 
-/// What is counted, not weighed.
+/// An operation that is counted, not weighed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Operation {
     /// RSA-2048 with PKCS#1 v1.5 and SHA-256.

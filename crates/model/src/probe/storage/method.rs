@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a block of bytes is made to last.
+/// The way in which a block of bytes is made to last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommitMethod {
@@ -56,29 +56,29 @@ impl CommitMethod {
         }
     }
 
-    /// Whether it promises that the data outlive a loss of power, where kernel and device keep their promises.
+    /// True if it promises that the data outlive a loss of power, where kernel and device keep their promises.
     pub fn promises_durability(self) -> bool {
         self != CommitMethod::SyncFileRange
     }
 
-    /// Whether every commit sends the device a flush if the device has a volatile cache: not so where a single write may
-    /// carry the mark to go through the cache (FUA), and not so without system calls.
+    /// True if every commit sends the device a flush if the device has a volatile cache: not so where a single write may carry
+    /// the mark to go through the cache (FUA), and not so without system calls.
     pub fn always_flushes(self) -> bool {
         !matches!(self, CommitMethod::SyncFileRange | CommitMethod::DirectDsync | CommitMethod::MapSync)
     }
 
-    /// Whether it writes around the page cache.
+    /// True if it writes around the page cache.
     pub fn is_direct(self) -> bool {
         matches!(self, CommitMethod::Direct | CommitMethod::DirectDsync)
     }
 
-    /// Whether it stores to mapped memory: such a file cannot grow by being written.
+    /// True if it stores to mapped memory: such a file cannot grow by being written.
     pub fn is_mapped(self) -> bool {
         matches!(self, CommitMethod::Msync | CommitMethod::MapSync)
     }
 }
 
-/// Where in its file a commit writes.
+/// The place in its file at which a commit writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
@@ -91,9 +91,9 @@ pub enum Placement {
 /// One way to commit, with its load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct CommitCase {
-    /// How.
+    /// The method.
     pub method: CommitMethod,
-    /// Where.
+    /// The place.
     pub placement: Placement,
     /// Bytes of a commit.
     pub block_bytes: u64,

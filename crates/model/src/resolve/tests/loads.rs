@@ -1,4 +1,4 @@
-//! Which loads there can be: at which rate and schedule, in which mode, for how long, within which bounds.
+//! Tests of loads: rates and schedules, modes, lengths, bounds.
 
 use super::super::{Sources, resolve};
 use crate::plan::{Length, LoadPlan, Mode, Origin, Plan, Schedule};

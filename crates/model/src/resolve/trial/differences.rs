@@ -1,4 +1,4 @@
-//! What an arm has that the reference has not, as asked for: each value by its path.
+//! The differences of an arm from the reference, as asked for: each value by its path.
 
 use crate::plan::{ClusterPlan, StepPlan};
 use crate::property::{same_value, usual_name};
@@ -29,7 +29,7 @@ pub(super) fn between(reference: Arm<'_>, arm: Arm<'_>, cluster: &ClusterPlan) -
     differences
 }
 
-/// Whether its values are words of clients, brokers or the kernel, which may be written in several ways.
+/// True if its values are words of clients, brokers or the kernel, which may be written in several ways.
 fn is_property(path: &str) -> bool {
     ["producer.", "consumer.", "topic.configs.", "cluster.broker_properties.", "host."]
         .iter()
