@@ -14,7 +14,7 @@ mod tests;
 pub use families::hidden;
 pub use peers::{beside, published};
 
-use crate::registry::Row;
+use crate::row::Row;
 use plumb_model::finding::Finding;
 use plumb_model::probe::crypto::CryptoProbe;
 

@@ -17,6 +17,7 @@ mod linger;
 mod queue;
 mod registry;
 mod replication;
+mod row;
 mod rule;
 mod rules;
 pub mod search;
@@ -35,7 +36,8 @@ mod healthy;
 #[cfg(test)]
 mod tests;
 
-pub use registry::{Family, FlipRow, Row, SettingRow, row, rows};
+pub use registry::{row, rows};
+pub use row::{Family, FlipRow, Row, SettingRow};
 
 use rule::{About, Case};
 

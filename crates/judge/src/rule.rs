@@ -1,7 +1,7 @@
 //! What a rule is: one row of the registry, and how it makes findings.
 
 use crate::figure::sentence;
-use crate::registry::Row;
+use crate::row::Row;
 use crate::setup::Setup;
 use crate::sweep::MARGIN;
 use plumb_model::document::RunDocument;

@@ -11,7 +11,7 @@ pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::registry::Row;
+use crate::row::Row;
 use plumb_model::facts::{Device, Layer, Storage};
 use plumb_model::finding::Finding;
 use plumb_model::probe::storage::{CommitResult, StorageProbe};

@@ -1,6 +1,6 @@
 //! Instructions that the processor's family has and this host does not show.
 
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{Complete, about_run};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::probe::crypto::CryptoProbe;

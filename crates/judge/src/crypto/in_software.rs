@@ -1,7 +1,7 @@
 //! A library that encrypts AES without the processor's instructions.
 
 use crate::figure::megabytes_per_s;
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{Complete, about_run};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::probe::crypto::{Algorithm, CryptoEngine, CryptoProbe, EngineName};

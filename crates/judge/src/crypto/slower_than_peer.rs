@@ -1,7 +1,7 @@
 //! One of two hosts that encrypts many times slower.
 
 use crate::figure::megabytes_per_s;
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{Complete, about_run};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::probe::crypto::{Algorithm, CryptoPeer, CryptoProbe, PeerRatio};

@@ -18,7 +18,7 @@ use super::totals::totals;
 use super::traffic::{ALARM_P, interference, overlap};
 use super::units::Units;
 use super::words::{by_chance, change, count, percent};
-use crate::registry::Row;
+use crate::row::Row;
 use plumb_model::finding::{Check, CheckOutcome};
 use plumb_model::fleet::{FleetUnit, SampleKind};
 use plumb_stats::fleet::design::{Design, Groups};

@@ -5,7 +5,7 @@ use super::pre_trend::INTERVALS_ENOUGH;
 use super::rows;
 use super::traffic::ALARM_P;
 use super::words::{UNUSUAL, count, ratio};
-use crate::registry::Row;
+use crate::row::Row;
 use plumb_model::finding::{Check, CheckOutcome, Finding, Severity};
 use plumb_model::fleet::{FleetResult, FleetUnit};
 use plumb_model::verdict::Verdict;

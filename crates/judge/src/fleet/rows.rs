@@ -1,7 +1,7 @@
 //! The rows of what can be said against a trial on a fleet: its checks first, which are shown also when they hold, then what else has to
 //! be known.
 
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use plumb_model::finding::{Confidence, Expect, PathStage, Severity};
 
 /// All of them, in the order in which they are read.

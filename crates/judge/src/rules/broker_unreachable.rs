@@ -1,6 +1,6 @@
 //! A broker that went away: it closed its connections, and took no new ones.
 
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};

@@ -1,6 +1,6 @@
 //! Hosts and devices that are fast until their credits are used up.
 
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run, about_step};
 use crate::setup::Setup;
 use crate::steadiness::{Measure, Unsteadiness, unsteadiness};

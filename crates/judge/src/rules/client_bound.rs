@@ -1,7 +1,7 @@
 //! Whether the instrument, not the path, made the figure: slip, CPU, waiting for a CPU, its own ceiling.
 
 use crate::figure::{digits, messages_per_s, percent, percents, time};
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::{GeneratorCeiling, RunDocument};

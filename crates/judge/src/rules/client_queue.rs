@@ -5,7 +5,7 @@
 //! go it wakes up at once again and again, because the oldest message is past its linger. Its statistics count these wake-ups.
 
 use crate::figure::{digits, ms, percent};
-use crate::registry::{Family, FlipRow, Row, SettingRow};
+use crate::row::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};

@@ -1,6 +1,6 @@
 //! Blocks that begin slow: connections, caches and compilers were not yet warm.
 
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use crate::steadiness::unsteadiness;

@@ -1,7 +1,7 @@
 //! Consumers committed their positions so often that the group's coordinator had that to do as well.
 
 use crate::figure::digits;
-use crate::registry::{Family, FlipRow, Row, SettingRow};
+use crate::row::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};

@@ -1,7 +1,7 @@
 //! A codec was in use: what it saved depends on what the values are made of.
 
 use crate::figure::{digits, megabytes_per_s};
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};

@@ -1,7 +1,7 @@
 //! Consumers that take less than producers give while both go as fast as possible.
 
 use crate::figure::{messages_per_s, percents};
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};

@@ -1,7 +1,7 @@
 //! Whether every message is accounted for, by the client's counts, the histograms and the broker's offsets.
 
 use crate::figure::count;
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::{AfterWarmUp, StepResult};

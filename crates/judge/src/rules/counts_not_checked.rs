@@ -1,6 +1,6 @@
 //! Runs in which the broker could not confirm how much it stored.
 
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 

@@ -1,7 +1,7 @@
 //! Logs of which the broker deleted records while they were written or read.
 
 use crate::figure::count;
-use crate::registry::{Family, FlipRow, Row, SettingRow};
+use crate::row::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};

@@ -1,7 +1,7 @@
 //! Brokers at unequal distances from the generator.
 
 use crate::figure::{list, time};
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 

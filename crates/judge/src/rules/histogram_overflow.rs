@@ -1,6 +1,6 @@
 //! Times above the histogram's range: quantiles do not see them.
 
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 

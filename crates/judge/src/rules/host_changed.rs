@@ -1,6 +1,6 @@
 //! Whether a trial had this host changed while the run measured on it.
 
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 

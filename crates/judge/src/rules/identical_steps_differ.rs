@@ -2,7 +2,7 @@
 
 use crate::comparison::identical_pairs;
 use crate::figure::{change, quoted};
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::ComparisonVerdict;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};

@@ -1,7 +1,7 @@
 //! Whether pacing and clock are fine enough for the latency that was found.
 
 use crate::figure::{percent, time};
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::Instrument;

@@ -1,7 +1,7 @@
 //! Where more clients stop helping, and where they begin to do harm.
 
 use crate::figure::{messages_per_s, percent, quoted};
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use crate::sweep::clients_of;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};

@@ -2,7 +2,7 @@
 
 use crate::figure::{list, ms, quoted};
 use crate::linger::Linger;
-use crate::registry::{Family, FlipRow, Row, SettingRow};
+use crate::row::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};

@@ -2,7 +2,7 @@
 //! the speed of memory. And the same of bytes that were read.
 
 use crate::figure::{digits, list, percent, percents, quoted};
-use crate::registry::{Family, FlipRow, Row, SettingRow};
+use crate::row::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use plumb_model::document::{BlockResult, StepResult};
 use plumb_model::facts::{HostDelta, LogDirectory, Storage, UntilDeviceEnd};

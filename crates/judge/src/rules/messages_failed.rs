@@ -1,7 +1,7 @@
 //! Messages whose delivery failed or whose outcome is open.
 
 use crate::figure::{count, percent};
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::RunState;

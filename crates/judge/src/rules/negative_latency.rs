@@ -1,6 +1,6 @@
 //! Latencies below zero: impossible on one clock.
 
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::observation::Latencies;

@@ -2,7 +2,7 @@
 
 use crate::comparison::{identical_pairs, is_of_means};
 use crate::figure::{change, quoted};
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::ComparisonVerdict;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};

@@ -2,7 +2,7 @@
 //! measured.
 
 use crate::figure::{percent, percents, rate};
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::BlockResult;

@@ -2,7 +2,7 @@
 //! rest on a stall.
 
 use crate::figure::{change, digits, list, percents, rate, time};
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use crate::stall::{Stall, spoiled};

@@ -1,7 +1,7 @@
 //! Records behind the first record of a transaction that is open: consumers that read committed records alone are not given them.
 
 use crate::figure::{count, percent};
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};

@@ -1,7 +1,7 @@
 //! A step that was to show whether a queue grows, and does not.
 
 use crate::queue::SECONDS_MIN;
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};

@@ -1,7 +1,7 @@
 //! Consumer group rebalances inside the measured part.
 
 use crate::figure::count;
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 

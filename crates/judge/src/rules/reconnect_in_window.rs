@@ -1,6 +1,6 @@
 //! Connections lost or made anew, timeouts and retries inside the measured part.
 
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};

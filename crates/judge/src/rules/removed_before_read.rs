@@ -1,7 +1,7 @@
 //! Records that the logs no longer had when consumers came to them: retention, deletion on request, compaction.
 
 use crate::figure::{count, percent};
-use crate::registry::{Family, FlipRow, Row, SettingRow};
+use crate::row::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};

@@ -1,8 +1,8 @@
 //! Followers that have not copied what the leaders appended: acknowledged (acks=1, acks=0) and not to be read yet.
 
 use crate::figure::{count, percent, rate, sentence, time};
-use crate::registry::{Family, FlipRow, Row};
 use crate::replication::FollowerWait;
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};

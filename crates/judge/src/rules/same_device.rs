@@ -1,7 +1,7 @@
 //! Whether log directories that are held against each other lie on the same hardware.
 
 use crate::figure::{list, quoted};
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::facts::LogDirectory;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};

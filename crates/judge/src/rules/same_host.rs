@@ -1,6 +1,6 @@
 //! Whether generator and broker are on one machine.
 
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::plan::ClusterPlan;

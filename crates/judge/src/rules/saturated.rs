@@ -2,7 +2,7 @@
 
 use super::{broker_unreachable, noisy_host};
 use crate::figure::{percent, percents, rates, time};
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::{Setup, by_block};
 use plumb_model::document::BlockResult;

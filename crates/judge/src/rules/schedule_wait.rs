@@ -1,7 +1,7 @@
 //! Coordinated omission: how much of the tail the service time would have hidden.
 
 use crate::figure::{digits, time};
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};

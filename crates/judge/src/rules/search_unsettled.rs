@@ -2,7 +2,7 @@
 //! times that it kept at higher rates.
 
 use crate::figure::{count, list, messages_per_s, rate};
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::search::{SearchResult, Try, TryOutcome};

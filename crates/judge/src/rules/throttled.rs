@@ -1,7 +1,7 @@
 //! Answers in which the broker says that it held the client back.
 
 use crate::figure::time;
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};

@@ -1,7 +1,7 @@
 //! What was at its limit while messages went as fast as possible.
 
 use crate::figure::{digits, list, megabytes_per_s, percent};
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::RunDocument;

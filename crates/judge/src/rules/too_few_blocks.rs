@@ -1,7 +1,7 @@
 //! Comparisons, and rates, that rest on too few rounds to be told from noise.
 
 use crate::comparison::is_of_means;
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use crate::setup::Setup;
 use plumb_model::finding::ComparisonVerdict;

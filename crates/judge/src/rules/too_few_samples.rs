@@ -1,7 +1,7 @@
 //! Headline quantiles that the number of messages does not allow.
 
 use crate::figure::list;
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};

@@ -1,7 +1,7 @@
 //! Writes that nobody confirms.
 
 use crate::figure::{list, quoted};
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 

@@ -1,6 +1,6 @@
 //! Clusters of the user's that were reached without TLS.
 
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::plan::ClusterPlan;

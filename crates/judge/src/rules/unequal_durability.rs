@@ -1,7 +1,7 @@
 //! Comparisons between steps whose writes were not equally safe.
 
 use crate::figure::quoted;
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! Comparisons between steps whose records were not alike: keys, payload, headers, or how they lay on the partitions.
 
 use crate::figure::{digits, quoted};
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use crate::rules::uneven_partitions::told;
 use crate::setup::Setup;

@@ -1,7 +1,7 @@
 //! Brokers led unequal numbers of the topic's partitions.
 
 use crate::figure::count;
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};

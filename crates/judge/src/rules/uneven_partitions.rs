@@ -1,7 +1,7 @@
 //! Partitions of one topic got unequal shares of its records.
 
 use crate::figure::{digits, percent};
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};

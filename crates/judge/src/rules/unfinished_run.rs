@@ -1,7 +1,7 @@
 //! Runs that were stopped, failed or killed, and runs that measured nothing.
 
 use crate::figure::{count, list, quoted};
-use crate::registry::{Family, Row};
+use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::document::{RunState, StepResult};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};

@@ -1,7 +1,7 @@
 //! Where a rate begins to vary more from block to block as clients are added.
 
 use crate::figure::{percent, quoted};
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use crate::sweep::clients_of;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};

@@ -1,6 +1,6 @@
 //! The rows of what can be said against a storage probe's figures. Those of severity `Invalid` make the exit code 1.
 
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use plumb_model::finding::{Confidence, Expect, PathStage, Severity};
 
 /// All of them. `memory-absorbed` is a finding about runs as well, and has its row there.

@@ -4,7 +4,7 @@ use super::pairs::{Compared, log_ratios};
 use super::verdicts::Judged;
 use super::{Arm, Trial, doubts, effective, rows};
 use crate::figure::{count, list, quoted, round_percent, sentence};
-use crate::registry::Row;
+use crate::row::Row;
 use plumb_model::document::{BlockResult, RunState};
 use plumb_model::facts::Limit;
 use plumb_model::finding::{Finding, Severity, Validity};

@@ -1,6 +1,6 @@
 //! The rows of what a reader must know before relying on a trial.
 
-use crate::registry::{Family, FlipRow, Row};
+use crate::row::{Family, FlipRow, Row};
 use plumb_model::finding::{Confidence, Expect, PathStage, Severity};
 
 /// All of them, in the order in which they are read.
