@@ -61,6 +61,36 @@ fn the_processors_of_a_block_that_served_its_load_are_not_why_another_fell_short
 }
 
 #[test]
+fn a_broker_that_went_away_is_the_cause_and_not_the_processors() {
+    let mut document = one_stall_of_three();
+    let step = &mut document.steps[0];
+    let pressure = plumb_model::facts::Pressure { cpu_some_ns: Some(9_900), ..Default::default() };
+    for block in &mut step.blocks {
+        block.achieved_per_s = Some(200.0 / 3.4);
+        block.host = Some(plumb_model::facts::HostDelta {
+            elapsed_ns: 10_000,
+            pressure: pressure.clone(),
+            ..Default::default()
+        });
+    }
+    step.achieved_per_s = Some(200.0 / 3.4);
+    let claim = found(&document, RULE.row.id)[0].claim.clone();
+    assert!(claim.starts_with("Threads of this host waited for a processor in 99 %"), "{claim}");
+    let error = |code: &str, message: &str| plumb_model::observation::ErrorCount {
+        origin: "client".to_owned(),
+        code: code.to_owned(),
+        message: message.to_owned(),
+        count: 2,
+    };
+    document.steps[0].errors = vec![
+        error("CONNECT", "127.0.0.1:39002: cannot connect: Connection refused (os error 111)"),
+        error("DISCONNECTED", "127.0.0.1:39002: the peer closed the connection"),
+    ];
+    let claim = found(&document, RULE.row.id)[0].claim.clone();
+    assert!(claim.starts_with("Broker 127.0.0.1:39002 took no connections any more"), "{claim}");
+}
+
+#[test]
 fn a_queue_that_grows_through_every_block_is_not_excused_by_its_own_latency() {
     let mut document = one_stall_of_three();
     let step = &mut document.steps[0];
