@@ -43,7 +43,7 @@ pub(crate) fn summary(case: &Case, validity: &Validity, findings: &[Finding]) ->
         findings.iter().filter(|finding| !void(finding)).find(|finding| finding.id == *id)
     });
     let any_rate = case.setups().any(|setup| !voided(validity, &VOID_RATES, setup.name()));
-    let rate_bound = rates::bound(case, findings).filter(|_| any_rate);
+    let rate_bound = rates::bound(case, validity, findings).filter(|_| any_rate);
     let bound = joined([bound.map(|finding| finding.claim.clone()), rate_bound]);
     let queue = queue::sentence(case.document, case.queues);
     let latencies = joined([figures(case, validity), backlog(case, validity)]);

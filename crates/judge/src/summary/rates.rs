@@ -140,24 +140,19 @@ fn knee(line: &SweepResult) -> Option<String> {
 }
 
 /// What bounds the rate, or that nothing was seen to.
-pub(super) fn bound(case: &Case, findings: &[Finding]) -> Option<String> {
+pub(super) fn bound(case: &Case, validity: &Validity, findings: &[Finding]) -> Option<String> {
     let asked = case.setups().any(|setup| setup.saturates());
     if !asked {
         return None;
     }
     let Some(first) = findings.iter().find(|finding| finding.id == BOUND) else {
         // Nothing had room left where others took it.
-        let others = findings.iter().find(|finding| finding.id == NOISY);
-        return Some(match others {
-            Some(finding) => format!(
-                "What bounds the path itself was not seen: {}.",
-                super::lower(finding.claim.trim_end_matches('.'))
-            ),
-            None => {
-                "What bounds the rate was not seen: generator, processors and disks, as far as they were read, had room left."
-                    .to_owned()
-            }
-        });
+        let others = validity.reasons.iter().any(|reason| reason.id == NOISY);
+        let why = match others {
+            true => "other work took the processors of this host",
+            false => "generator, processors and disks, as far as they were read, had room left",
+        };
+        return Some(format!("What bounds the rate was not seen: {why}."));
     };
     let step = first.step.as_ref().filter(|_| case.setups().count() > 1);
     let of = step.map(|step| format!(" ({})", quoted(step))).unwrap_or_default();

@@ -40,6 +40,30 @@ fn the_summary_says_what_was_reached_how_sure_it_is_and_what_bounds_it() {
 }
 
 #[test]
+fn processors_that_others_filled_had_no_room_left() {
+    let mut document = saturating(MODES[0]);
+    for step in &mut document.steps {
+        let cpu = plumb_model::facts::CpuTime {
+            busy_ns: Some(9_900_000_000),
+            total_ns: Some(10_000_000_000),
+            steal_ns: Some(0),
+            ..Default::default()
+        };
+        for block in &mut step.blocks {
+            block.host = Some(plumb_model::facts::HostDelta {
+                elapsed_ns: 10_000_000_000,
+                cpu: cpu.clone(),
+                ..Default::default()
+            });
+        }
+        (step.instrument.cpu_s, step.instrument.broker_cpu_s) = (Some(0.1), Some(0.1));
+    }
+    let summary = judge(&document).summary.join(" ");
+    assert!(summary.contains("bounds the rate was not seen: other work took the processors"), "{summary}");
+    assert!(!summary.contains("room left"), "{summary}");
+}
+
+#[test]
 fn the_summary_tells_no_rate_of_setups_whose_counts_do_not_add_up() {
     for mode in MODES {
         let mut document = saturating(mode);
