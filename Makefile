@@ -59,6 +59,10 @@ msrv: bootstrap ## whether the oldest Rust that Cargo.toml promises still builds
 bootstrap: ## install what this machine lacks (Debian, Ubuntu)
 	@scripts/bootstrap
 
+.PHONY: test-diagnose
+test-diagnose: bootstrap ## a broker without AES instructions is named by plumb diagnose, one with them is not (two minutes)
+	cargo test --workspace --test end_to_end diagnose:: -- --include-ignored --test-threads 1
+
 .PHONY: bench-latency-floor
 bench-latency-floor: bootstrap ## Plumb's latencies beside those of a bare librdkafka loop, on one broker
 	cargo run --release -p plumb-bench-latency-floor -- $(BENCH_ARGS)
@@ -77,6 +81,7 @@ bench-crypto: bootstrap ## Plumb's crypto rates beside openssl speed's, with and
 .PHONY: devices
 devices: bootstrap ## log devices of different speed, on loop devices (needs root, minutes)
 	cargo test -p plumb-report install::directory -- --ignored
+	scripts/devices cargo test -p plumb-session observe::limits -- --include-ignored
 	scripts/devices cargo test -p plumb-cli --test end_to_end -- devices:: log_dirs:: --skip probe_storage --include-ignored --test-threads 1
 
 .PHONY: long-run
@@ -134,3 +139,19 @@ bench-fleet-scale: bootstrap ## a fleet of 20,000 servers over 14 days from Parq
 	scripts/bootstrap-fleet-scale
 	cargo build --release -p plumb-cli -p plumb-bench-fleet-scale
 	"$${CARGO_TARGET_DIR:-target}/release/plumb-bench-fleet-scale" $(BENCH_ARGS)
+
+# Results stay, and the same command goes on from where it was stopped.
+MATRIX_PYTHON = $${XDG_CACHE_HOME:-$$HOME/.cache}/plumb/diagnose-matrix/venv/bin/python
+MATRIX = PLUMB="$(abspath $(TARGET))/release/plumb" $(MATRIX_PYTHON) bench/diagnose-matrix/matrix.py
+RESULTS ?= $(TARGET)/diagnose-matrix
+
+.PHONY: diagnose-matrix diagnose-matrix-quick
+diagnose-matrix: build ## what plumb diagnose names first when a known fault is injected, on real brokers (needs root, an hour; MATRIX_ARGS="--repeat 3")
+	scripts/bootstrap-diagnose-matrix
+	$(MATRIX) run --results $(RESULTS) $(MATRIX_ARGS)
+	$(MATRIX) score --results $(RESULTS) --markdown docs/diagnosis-matrix.md
+
+diagnose-matrix-quick: build ## five faults and three healthy paths of it (needs root, less than 5 minutes)
+	scripts/bootstrap-diagnose-matrix
+	$(MATRIX) run --quick --results $(RESULTS)-quick $(MATRIX_ARGS)
+	$(MATRIX) score --results $(RESULTS)-quick

@@ -7,11 +7,14 @@
 mod architecture;
 mod bad_input;
 mod broker_metrics;
+mod client_statistics;
 mod compare;
 mod compat;
 mod devices;
+mod diagnose;
 mod drivers;
 mod faults;
+mod figures;
 mod figures_that_lie;
 mod fleet;
 mod hardware;

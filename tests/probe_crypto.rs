@@ -90,7 +90,7 @@ fn a_library_without_its_instructions_is_named_and_its_neighbour_is_not() {
 
     // Seen from the fast one, the slow one is the other.
     let fast = saved(probe(&words).args(["--compare", "masked.json"]), "masked.json", &masked).run();
-    assert_eq!(found(&fast.json(), "The host of masked.json encrypts at 0."), ["crypto-slower-than-peer"]);
+    assert_eq!(found(&fast.json(), "The host of masked.json encrypts at "), ["crypto-slower-than-peer"]);
 }
 
 #[test]

@@ -121,9 +121,14 @@ fn every_setting_that_would_prove_a_finding_is_one_that_an_arm_can_have() {
     let flips = plumb_judge::rows().filter_map(|row| Some((row.id, row.flip.as_ref()?.setting.as_ref()?)));
     for (id, setting) in flips {
         let (section, key) = setting.path.split_once('.').unwrap();
-        let words = match key.strip_prefix("configs.") {
-            Some(config) => format!("{section}: {{configs: {{{config}: {}}}}}", setting.value),
-            None => format!("{section}: {{{key}: {}}}", setting.value),
+        let words = match key.split_once('.') {
+            Some((map @ ("configs" | "broker_properties"), property)) => {
+                format!("{section}: {{{map}: {{{property}: {}}}}}", setting.value)
+            }
+            _ if key == "jvm_flags" => {
+                format!("{section}: {{{key}: [{}]}}", setting.value.replace(' ', ", "))
+            }
+            _ => format!("{section}: {{{key}: {}}}", setting.value),
         };
         let program = Program::new(["trial", "run", "flip.yaml", "--dry-run"]);
         let scenario =

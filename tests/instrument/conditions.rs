@@ -27,7 +27,7 @@ fn a_run_fails_by_its_user_s_conditions_and_tells_continuous_integration() {
     let absent = again(&["--fail-if", "p99.9>10s"]);
     assert_eq!(absent.code(), Some(1), "{}", absent.stderr);
     assert!(absent.stderr.contains("NOT KNOWN, which fails"), "{}", absent.stderr);
-    assert!(absent.stderr.contains("it needs 10000 samples, and has 300"), "{}", absent.stderr);
+    assert!(absent.stderr.contains("it needs 10,000 samples, and has 300"), "{}", absent.stderr);
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn a_condition_on_a_rate_is_held_against_the_rate_of_the_run() {
         .run();
     assert_eq!(ended.code(), Some(1), "{}", ended.stderr);
     let rate = ended.json()["steps"][0]["throughput"]["produced_per_s"].as_f64().unwrap();
-    let failed = format!("fail-if achieved/s<100M: FAILED: as asked: {rate:.0}/s");
+    let failed = format!("fail-if achieved/s<100M: FAILED: as asked: {}", plumb_model::figure::per_s(rate));
     assert!(ended.stderr.contains(&failed), "{failed}\n{}", ended.stderr);
     assert!(ended.stderr.contains("NOT KNOWN, which fails: as asked: nobody receives"), "{}", ended.stderr);
 }

@@ -162,12 +162,12 @@ fn labs_that_do_not_fit_into_memory_are_refused_before_any_is_started() {
     let message = refused(&arms("  a: {}\n  b: {cluster: {heap: 9000g}}\n"), &[]);
     assert!(
         message.starts_with(
-            "exit 3\nerror: the brokers of 3 labs that are up at the same time need about 9665555 MB"
+            "exit 3\nerror: the brokers of 3 labs that are up at the same time need about 8.79 TiB"
         ),
         "{message}"
     );
     assert!(
-        message.contains("MB are free on this machine") || message.contains("in this control group"),
+        message.contains("iB are free on this machine") || message.contains("in this control group"),
         "{message}"
     );
     assert!(message.contains("hint: give the brokers less (cluster.lab.heap: 256m)"), "{message}");

@@ -13,7 +13,9 @@ pub(crate) use compat::{
     ProducerPerfArgs, ProducerPerfRefused, Tool,
 };
 
+pub(crate) mod observe;
 pub(crate) mod probe;
+pub(crate) mod result;
 pub(crate) mod size;
 pub(crate) mod trial;
 
@@ -80,13 +82,19 @@ pub(crate) enum Command {
     Compat(Box<CompatArgs>),
     /// Real Kafka brokers to play with, on this machine.
     Lab(LabArgs),
+    /// What a running path says of itself: brokers, clients, threads, CPU profile, kernel, host. Without load.
+    Observe(observe::ObserveArgs),
+    /// Watch a running path and name what bounds it; --confirm proves it.
+    Diagnose(Box<observe::DiagnoseArgs>),
+    /// Find what bounds a path that was watched earlier, here or on another machine.
+    Judge(observe::JudgeArgs),
     /// How many brokers a target load needs: physics and plan.
     Size(Box<size::SizeArgs>),
     /// What one resource of this host can do at most.
     Probe(Box<probe::ProbeArgs>),
     /// Prove that a change helped: arms held against each other, with a verdict.
     Trial(Box<trial::TrialArgs>),
-    /// What two single runs side by side can show, and what they cannot.
+    /// What two single runs, or two watched paths, show side by side, and what they cannot.
     Compare(CompareArgs),
     /// Show a finished run again.
     Report(ReportArgs),
@@ -415,12 +423,15 @@ pub(crate) struct ReportArgs {
 /// `plumb compare`
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// The first run: its directory or run.json; RUN#STEP for one step of it, by name or by number (RUN#1)
-    #[arg(value_name = "RUN[#STEP]")]
+    /// The first: a run's directory or run.json, RUN#STEP for one step of it, by name or by number (RUN#1); or a watched path's directory or path.json
+    #[arg(value_name = "RUN[#STEP]|PATH")]
     pub(crate) first: String,
-    /// The second
-    #[arg(value_name = "RUN[#STEP]")]
+    /// The second, of the same kind
+    #[arg(value_name = "RUN[#STEP]|PATH")]
     pub(crate) second: String,
+    /// Also write the page to this file; of watched paths
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) output: CompareOutput,

@@ -1,4 +1,4 @@
-//! Properties of the clients that people set by name: what a name that nobody knows is held against.
+//! Properties of the clients that people set by name: the known names that an unknown one is compared with.
 
 /// The names of both clients that measurements are about; librdkafka has more.
 pub(crate) const KNOWN: &[&str] = &[

@@ -4,10 +4,13 @@ mod compare;
 mod compat;
 mod completions;
 mod demo;
+mod diagnose;
 mod explain;
 mod import;
+mod judge;
 mod lab;
 mod latency;
+mod observe;
 mod probe;
 mod property;
 mod report;
@@ -15,6 +18,7 @@ mod run;
 pub(crate) mod size;
 mod throughput;
 mod trial;
+mod watched;
 
 use crate::args::{Arguments, Command, OutputArgs, OutputFormat};
 use crate::conditions::Conditions;
@@ -30,7 +34,7 @@ use plumb_session::{Finished, run_dir};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// How a command ended without an error.
+/// The end of a command without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Done,
@@ -67,6 +71,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
         Command::Import(arguments) => import::import(arguments),
         Command::Compat(arguments) => compat::compat(arguments),
         Command::Lab(arguments) => lab::lab(&arguments.command),
+        Command::Observe(arguments) => observe::observe(arguments),
+        Command::Diagnose(arguments) => diagnose::diagnose(arguments),
+        Command::Judge(arguments) => judge::judge(arguments),
         Command::Size(arguments) => size::size(arguments),
         Command::Probe(arguments) => probe::probe(arguments),
         Command::Trial(arguments) => trial::trial(arguments),

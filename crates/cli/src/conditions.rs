@@ -10,7 +10,7 @@ use plumb_model::document::RunDocument;
 use plumb_report::junit::ArmCase;
 use std::path::Path;
 
-/// What is to be held against a run, with its file open before anything runs: hours of measuring must not end in a
+/// The conditions on a run, with the file of their results open before anything runs: hours of measuring must not end in a
 /// directory that is not there.
 pub(crate) struct Conditions<'a> {
     arguments: &'a ConditionArgs,

@@ -13,7 +13,7 @@ use plumb_load::LoadError;
 pub(crate) use plumb_model::fault::UsageError;
 use plumb_model::fault::{self, Fault, HasFault};
 use plumb_model::resolve::ResolveError;
-use plumb_observe::ObserveError;
+use plumb_observe::{AttachError, ObserveError};
 use plumb_probe::crypto::CryptoError;
 use plumb_probe::memory::{MemoryError, NodesError};
 use plumb_probe::network::NetworkError;
@@ -43,6 +43,7 @@ const KINDS: &[AsKind] = &[
     kind::<LabError>,
     kind::<SinkError>,
     kind::<ObserveError>,
+    kind::<AttachError>,
     kind::<FleetInputError>,
     kind::<PrometheusError>,
     kind::<FleetError>,
@@ -103,7 +104,7 @@ fn faulty<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e dyn HasFault> {
     KINDS.iter().find_map(|of_kind| of_kind(cause))
 }
 
-/// What a property that no client has was probably meant to be.
+/// The known property that the user probably meant by one that no client has.
 fn meant_property(error: &LoadError) -> Option<String> {
     let LoadError::Property { key, reason, .. } = error else { return None };
     let unknown = reason.contains("No such configuration property") || reason.contains("does not have it");

@@ -1,4 +1,4 @@
-//! What a finished run hands over beside its document: its page, and files to install where a setting came out ahead.
+//! The files that a finished run hands over beside its document: its page, and files to install where a setting came out ahead.
 
 use crate::result_dir::PAGE;
 use crate::{install_dir, printer};
@@ -6,13 +6,13 @@ use anyhow::Result;
 use plumb_session::Finished;
 use std::path::PathBuf;
 
-/// Where it is.
+/// The place of a run that is handed over.
 #[derive(Debug)]
 pub(crate) struct HandedOver {
     page: PathBuf,
     /// Directories of what there is to install, one for each winner.
     installs: Vec<PathBuf>,
-    /// How to go on with the run, with the command, where it was stopped before its end.
+    /// The command with which the run goes on, and its conditions, where it was stopped before its end.
     way_on: Option<String>,
 }
 

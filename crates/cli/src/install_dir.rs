@@ -1,4 +1,4 @@
-//! Writes what an experiment hands over: a directory of files for each winner.
+//! Writes the files that an experiment hands over: a directory for each winner.
 
 use crate::whole_file;
 use plumb_model::document::RunDocument;

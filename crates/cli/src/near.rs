@@ -1,4 +1,4 @@
-//! What a word that nobody knows was probably meant to be.
+//! The known word that an unknown one probably means.
 
 /// Least similarity (Jaro, 0..1) of a word to what is proposed for it: ours; a letter that is missing, doubled or exchanged stays above.
 const SIMILAR: f64 = 0.85;

@@ -26,29 +26,29 @@ fn looks() -> Looks {
     LOOKS.get().copied().unwrap_or_default()
 }
 
-/// Whether a stream is coloured.
+/// True if a stream is coloured.
 fn colored(terminal: bool) -> bool {
     looks().color.applies(terminal, |name| std::env::var(name).ok())
 }
 
-/// Whether standard output is read by a person, as far as one can tell: a terminal, or somebody who asks for its colours.
+/// True if a person reads standard output, as far as one can tell: it is a terminal, or somebody asks for its colours.
 pub(crate) fn for_people() -> bool {
     isatty(std::io::stdout()) || style().color
 }
 
-/// Whether progress and remarks are left out.
+/// True if progress and remarks are left out.
 pub(crate) fn quiet() -> bool {
     looks().quiet
 }
 
-/// How text on standard output may look.
+/// The style of text on standard output.
 pub(crate) fn style() -> TextStyle {
     let stdout = std::io::stdout();
     let width = tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col)).filter(|width| *width > 0);
     TextStyle { color: colored(isatty(&stdout)), width: width.unwrap_or(WIDTH_DEFAULT) }
 }
 
-/// What was to be printed was not, or not whole.
+/// Output that could not be written, or not whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("cannot write to standard output")]
 pub(crate) struct StdoutError {
@@ -69,7 +69,7 @@ impl HasFault for StdoutError {
     }
 }
 
-/// How standard output fares, from the first refusal on.
+/// The state of standard output, from the first refusal on.
 static STDOUT: Mutex<Result<(), StdoutError>> = Mutex::new(Ok(()));
 
 /// Writes to standard output. What it refuses is kept for [`printed`], so that a command still does what else there is to do:
@@ -81,7 +81,7 @@ pub(crate) fn out(text: &str) {
     }
 }
 
-/// Whether standard output took everything. A reader that went away has seen what it wanted.
+/// The error of standard output, if it had one. A reader that went away has seen what it wanted, which is none.
 pub(crate) fn printed() -> Result<(), StdoutError> {
     match *STDOUT.lock().unwrap_or_else(PoisonError::into_inner) {
         Err(StdoutError { source: rustix::io::Errno::PIPE }) => Ok(()),

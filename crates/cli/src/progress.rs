@@ -1,7 +1,7 @@
-//! What a person sees on standard error while a run goes on: where it is, and how long it will take.
+//! The progress of a run on standard error: the block under way, and an estimate of the end.
 //!
-//! On a terminal one line that moves, and under it a table of the settings where there are several; elsewhere a line for
-//! each block. It is a watcher of the session like any other and owns nothing.
+//! On a terminal one line that moves, and under it a table of the settings where there are several; elsewhere a line for each
+//! block. It is a watcher of the session like any other and owns nothing.
 
 mod estimate;
 pub(crate) mod steps;
@@ -15,6 +15,7 @@ use plumb_lab::kafka::Step;
 use plumb_load::observation::{Measure, SecondPart};
 use plumb_load::schedule::Share;
 use plumb_model::document::{BlockResult, RunDocument};
+use plumb_model::figure::{self, ABSENT, counted, time};
 use plumb_model::plan::{Plan, StepPlan};
 use plumb_session::{Event, Watcher};
 use std::io::IsTerminal;
@@ -27,7 +28,7 @@ use table::{Table, figures, rate, value_bytes_planned};
 const LINES_FREE: usize = 3;
 const LINES_USUAL: usize = 20;
 
-/// Who is to watch a session, so that the user sees it.
+/// The watcher of a session that shows its progress to the user.
 pub(crate) fn watcher() -> Arc<dyn Watcher> {
     Arc::new(Progress::default())
 }
@@ -67,12 +68,12 @@ impl Watcher for Progress {
     }
 }
 
-/// What is seen.
+/// The progress that is shown.
 #[derive(Debug)]
 struct View {
     bar: ProgressBar,
     terminal: bool,
-    /// What the first line says, and the table under it.
+    /// The first line, and the table under it.
     shown: Mutex<(String, Option<Table>)>,
 }
 
@@ -99,7 +100,7 @@ impl View {
                 format!("{most}{} pairs, {blocks} blocks, {estimate}", plan.blocks)
             }
             Some(_) => {
-                let time = duration(estimate.s);
+                let time = figure::estimate(estimate.s);
                 format!("a search for each of {} settings, at least {time}", plan.steps.len())
             }
             None => format!("{blocks} block{}, {estimate}", if blocks == 1 { "" } else { "s" }),
@@ -170,8 +171,8 @@ impl View {
     /// A block of a step begins.
     fn block(&self, title: &str, step: usize, share: &Share) {
         let what = match share {
-            Share::Count(count) => format!("{count} messages"),
-            Share::Time(time) => format!("{:.1} s", time.as_secs_f64()),
+            Share::Count(messages) => counted(*messages, "message"),
+            Share::Time(length) => figure::estimate(length.as_secs_f64()),
         };
         self.change(|line, table| {
             *line = format!("{title}  {what}");
@@ -186,10 +187,9 @@ impl View {
         let median_ns =
             part.response.at_quantile(0.5).filter(|_| part.measure == Measure::EndToEnd && !part.warm_up);
         if let Some(p50_ns) = median_ns {
-            let p50_ms = p50_ns as f64 / 1e6;
             self.change(|line, _| {
                 let stem = line.split("  now p50").next().unwrap_or_default();
-                *line = format!("{stem}  now p50 {p50_ms:.2} ms");
+                *line = format!("{stem}  now p50 {}", time(p50_ns as f64));
                 true
             });
         }
@@ -209,12 +209,14 @@ impl View {
         if self.terminal {
             return;
         }
-        let ms = |ns: Option<f64>| ns.map_or("-".to_owned(), |ns| format!("{:.2} ms", ns / 1e6));
+        let shown = |ns: Option<f64>| ns.map_or(ABSENT.to_owned(), time);
         let latency = &block.end_to_end;
         let what = match rate(block) {
             Some(rate) if latency.samples == 0 => figures(rate, value_bytes_planned(step)),
             None if latency.samples == 0 => "no message came through".to_owned(),
-            _ => format!("mean {}, p50 {}", ms(latency.mean_ns), ms(latency.p50_ns.map(|ns| ns as f64))),
+            _ => {
+                format!("mean {}, p50 {}", shown(latency.mean_ns), shown(latency.p50_ns.map(|ns| ns as f64)))
+            }
         };
         printer::remark(&format!("plumb: {title}: {what}"));
     }
@@ -236,15 +238,4 @@ fn until_decided(plan: &Plan) -> bool {
 fn height() -> usize {
     let rows = rustix::termios::tcgetwinsize(std::io::stderr()).map(|size| usize::from(size.ws_row));
     rows.ok().filter(|rows| *rows > LINES_FREE).map_or(LINES_USUAL, |rows| rows - LINES_FREE)
-}
-
-/// Seconds for people.
-pub(crate) fn duration(seconds: f64) -> String {
-    let seconds = seconds.round() as u64;
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3_600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
-        3_600..86_400 => format!("{} h {:02} min", seconds / 3_600, seconds / 60 % 60),
-        _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
-    }
 }

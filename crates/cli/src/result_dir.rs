@@ -1,16 +1,19 @@
-//! The directory of a result that is no run (a probe, a sizing, a trial on a fleet): one document, named by what it is, and the page.
+//! The directory of a result that is no run (a probe, a sizing, a trial on a fleet, a watched path): one document, named by what it is, and the page.
 //!
 //! A run's directory is `plumb_session::run_dir`; the page has the same name in all of them, and `plumb report` opens any.
 
+use crate::args::result::{ResultArgs, ResultOutput};
 use crate::errors::UsageError;
 use crate::{printer, whole_file};
 use anyhow::{Context, Result};
 use plumb_judge::capacity::Sizing;
+use plumb_model::diagnosis::{Diagnosis, DiagnosisVerdict};
 use plumb_model::fleet::FleetResult;
+use plumb_model::observed::{ObservedPath, PathKind, profile_file};
 use plumb_model::probe::{ProbeKind, SCHEMA_VERSION};
 use plumb_model::verdict::Verdict;
 use plumb_report::sheet::{self, Sheet};
-use plumb_report::{fleet, probe};
+use plumb_report::{fleet, path, probe};
 use plumb_session::run_dir::{DOCUMENT as RUN, RunDirError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,12 +22,13 @@ use std::path::{Path, PathBuf};
 /// The page's name in every directory.
 pub(crate) const PAGE: &str = "report.html";
 
-/// What a directory has the result of.
+/// The kind of result in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultKind {
     Probe,
     Size,
     Fleet,
+    Path,
 }
 
 /// A result in every form in which it is shown.
@@ -36,12 +40,21 @@ pub(crate) struct Shown {
     pub(crate) json: String,
     /// The page.
     pub(crate) page: String,
+    /// The other files of its directory.
+    pub(crate) beside: Vec<Beside>,
     /// True where it ends a command with exit code 1.
     pub(crate) found: bool,
 }
 
+/// A file beside a document.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    name: String,
+    text: String,
+}
+
 impl ResultKind {
-    const ALL: [ResultKind; 3] = [ResultKind::Probe, ResultKind::Size, ResultKind::Fleet];
+    const ALL: [ResultKind; 4] = [ResultKind::Probe, ResultKind::Size, ResultKind::Fleet, ResultKind::Path];
 
     /// Name of its document.
     fn document(self) -> &'static str {
@@ -49,6 +62,7 @@ impl ResultKind {
             ResultKind::Probe => "probe.json",
             ResultKind::Size => "size.json",
             ResultKind::Fleet => "fleet.json",
+            ResultKind::Path => "path.json",
         }
     }
 }
@@ -60,6 +74,7 @@ impl Shown {
             text: sheet::text::render(sheet, printer::style()),
             json: json(document)?,
             page: sheet::page::render(sheet, command)?,
+            beside: Vec::new(),
             found: !sheet.findings.is_empty(),
         })
     }
@@ -70,9 +85,77 @@ impl Shown {
             text: fleet::text::render(result, printer::style()),
             json: json(result)?,
             page: fleet::page::render(result)?,
+            beside: Vec::new(),
             found: !matches!(result.verdict, Verdict::Better | Verdict::Equivalent),
         })
     }
+}
+
+impl Shown {
+    /// A path that was watched, with its diagnosis if there is one.
+    pub(crate) fn path(path: &ObservedPath) -> Result<Self> {
+        let bound = |diagnosis: &Diagnosis| diagnosis.verdict == DiagnosisVerdict::Bound;
+        let mut beside = Vec::new();
+        for process in &path.processes {
+            let name = profile_file(FLAME, process.pid, path.processes.len(), "svg");
+            let flame = path::flame::file(process)?;
+            beside.extend(flame.map(|text| Beside { name, text }));
+        }
+        Ok(Shown {
+            text: path::text::render(path, printer::style()),
+            json: json(path)?,
+            page: path::page::render(path)?,
+            beside,
+            found: path.diagnosis.as_ref().is_some_and(bound),
+        })
+    }
+}
+
+/// Names of the files of a profile, before their endings.
+pub(crate) const PROFILE: &str = "profile";
+const FLAME: &str = "flame";
+
+/// The files beside a watched path's document; where several processes are watched, the names have their numbers.
+pub(crate) const OF_PROFILES: [&str; 2] = ["profile.collapsed", "flame.svg"];
+
+/// Takes the whole profiles of a watched path along into another directory. One that is not there, or goes by another name than Plumb's, is
+/// no longer spoken of.
+pub(crate) fn carry_profiles(path: &mut ObservedPath, from: &Path, to: Option<&Path>) {
+    let processes = path.processes.len();
+    for process in &mut path.processes {
+        let pid = process.pid;
+        let Some(profile) = process.profile.as_mut() else { continue };
+        let ours = profile_file(PROFILE, pid, processes, "collapsed");
+        let carried = to.filter(|_| profile.file.as_deref() == Some(ours.as_str())).is_some_and(|to| {
+            fs_err::create_dir_all(to).is_ok() && fs_err::copy(from.join(&ours), to.join(&ours)).is_ok()
+        });
+        if to.is_some() && !carried {
+            profile.file = None;
+        }
+    }
+}
+
+/// Whether a directory, or a document, is of a watched path.
+pub(crate) fn is_path(path: &Path) -> bool {
+    matches!(find(path), Some((ResultKind::Path, _)))
+}
+
+/// A watched path: the document in a directory, or the file itself.
+pub(crate) fn read_path(path: &Path) -> Result<ObservedPath> {
+    let document = match path.is_dir() {
+        true => path.join(ResultKind::Path.document()),
+        false => path.to_owned(),
+    };
+    let text = fs_err::read_to_string(&document).map_err(RunDirError::Read)?;
+    parse_path(&document, &text)
+}
+
+fn parse_path(path: &Path, text: &str) -> Result<ObservedPath> {
+    let document: ObservedPath = parse(path, text)?;
+    if document.schema_version > plumb_model::observed::SCHEMA_VERSION {
+        return Err(RunDirError::Newer { path: path.to_owned(), got: document.schema_version.into() }.into());
+    }
+    Ok(document)
 }
 
 fn json(document: &impl Serialize) -> Result<String> {
@@ -93,10 +176,32 @@ pub(crate) fn refuse_taken(directory: &Path, further: &[&str]) -> Result<(), Usa
     }
 }
 
+/// Prints a result, and keeps it where that was asked for.
+pub(crate) fn show(shown: &Shown, kind: ResultKind, result: &ResultArgs) -> Result<()> {
+    printer::out(match result.output {
+        ResultOutput::Text => &shown.text,
+        ResultOutput::Json => &shown.json,
+    });
+    if let Some(path) = &result.html {
+        write_page(path, shown)?;
+    }
+    result.out.as_ref().map_or(Ok(()), |directory| write(directory, kind, shown))
+}
+
+/// Writes the page alone, and says where it is.
+pub(crate) fn write_page(path: &Path, shown: &Shown) -> Result<()> {
+    whole_file::write(path, &shown.page).context("cannot write the page")?;
+    printer::remark(&format!("report: {}", path.display()));
+    Ok(())
+}
+
 /// Writes document and page, and says where the page is.
 pub(crate) fn write(directory: &Path, kind: ResultKind, shown: &Shown) -> Result<()> {
     fs_err::create_dir_all(directory).context("cannot make the directory of --out")?;
     whole_file::write(&directory.join(kind.document()), &shown.json)?;
+    for file in &shown.beside {
+        whole_file::write(&directory.join(&file.name), &file.text)?;
+    }
     let page = directory.join(PAGE);
     whole_file::write(&page, &shown.page)?;
     printer::remark(&format!("report: {}", page.display()));
@@ -114,6 +219,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Shown>> {
             Shown::sheet(&sizing, &crate::commands::size::sheet::sheet(&sizing), "size")?
         }
         ResultKind::Fleet => Shown::fleet(&parse(&document, &text)?)?,
+        ResultKind::Path => Shown::path(&parse_path(&document, &text)?)?,
     };
     Ok(Some(shown))
 }
@@ -128,8 +234,20 @@ fn find(path: &Path) -> Option<(ResultKind, PathBuf)> {
     }
     let kind = ResultKind::ALL
         .into_iter()
-        .find(|kind| path.file_name().is_some_and(|name| name == kind.document()))?;
+        .find(|kind| path.file_name().is_some_and(|name| name == kind.document()))
+        .or_else(|| says_path(path).then_some(ResultKind::Path))?;
     Some((kind, path.to_owned()))
+}
+
+/// Whether a file of another name is the document of a watched path, such as what `--output json` printed.
+fn says_path(path: &Path) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        #[serde(rename = "kind")]
+        _kind: PathKind,
+    }
+    let text = path.is_file().then(|| fs_err::read_to_string(path).ok()).flatten();
+    text.is_some_and(|text| serde_json::from_str::<Head>(&text).is_ok())
 }
 
 fn read_probe(path: &Path, text: &str) -> Result<Shown> {

@@ -83,7 +83,7 @@ fn reworded(path: &str, message: &str) -> String {
     placed.unwrap_or_else(|| format!("{path}: {text}"))
 }
 
-/// What the parser expects, and how a user calls it.
+/// The words of the parser for what it expects, and those that users have for it.
 const TYPES: &[(&str, &str)] = &[
     ("f64", "a number"),
     ("u64", "a whole number"),

@@ -1,4 +1,4 @@
-//! JSON schemas of what machines read: generated, kept in `docs/reference`, held true by a test.
+//! JSON schemas of documents that machines read: generated, kept in `docs/reference`, held true by a test.
 
 use plumb_model::compare::CompareResult;
 use plumb_model::document::RunDocument;

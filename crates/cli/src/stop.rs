@@ -52,7 +52,7 @@ fn end_at_a_second_request() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether whoever started this program has it ignore a signal.
+/// True if whoever started this program has it ignore a signal.
 fn is_ignored(signal: i32) -> bool {
     let Ok(status) = fs_err::read_to_string("/proc/self/status") else { return false };
     let mask =

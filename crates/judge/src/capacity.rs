@@ -1,4 +1,4 @@
-//! How many brokers a target load needs: what physics asks, what a careful plan asks, and what decides it.
+//! The number of brokers that a target load needs: by physics, by a careful plan, and the bound that decides it.
 //!
 //! [`size`] is a pure function of a [`Target`] and a [`Machine`]. *Physics* is the hard bound: a device, a NIC or a
 //! processor cannot do more than was measured of it. *Plan* is the same load under a vendor's rules for headroom (a
@@ -17,32 +17,33 @@ mod counts;
 mod failure;
 mod flip;
 mod flows;
+mod fullest;
 mod headroom;
+mod input;
 mod kept;
 mod load;
 mod machine;
 mod measured;
 mod published;
 pub mod quantity;
+mod result;
 mod target;
 #[cfg(test)]
 mod tests;
-pub mod words;
 mod zones;
 
 pub use assumptions::{Assumed, Assumptions};
-pub use bound::{
-    Bound, BoundName, Growth, Input, Known, Limit, Need, Planned, Resource, Slack, Standing, Unit,
-};
+pub use bound::{Bound, BoundName, Growth, Known, Limit, Need, Planned, Resource, Slack, Standing, Unit};
 pub use clusters::Clusters;
-pub use counts::{Capacity, Count};
 pub use failure::FailureMode;
 pub use flip::{FlipTest, RAISE};
 pub use flows::Flows;
+pub use input::{Figure, Input, Source};
 pub use load::Ingress;
-pub use machine::{CpuCost, Figure, Machine, Source};
+pub use machine::{CpuCost, Machine};
 pub use measured::{Measured, MeasuredError, from_run};
 pub use published::{PublishedError, PublishedMachine, published};
+pub use result::{Capacity, Count};
 pub use target::{Flush, Load, Reserve, Target, Tiering, Tls};
 pub use zones::CrossZone;
 
@@ -55,17 +56,17 @@ pub enum CapacityError {
     /// The load is not told.
     #[error("the load is not known: got {got}, expected messages/s and their size, or bytes/s")]
     NoLoad {
-        /// What was given.
+        /// The words that were given.
         got: &'static str,
     },
     /// A figure outside what can be.
     #[error("{what} is {}; expected {expected}", plain(*got))]
     OutOfRange {
-        /// Which figure.
+        /// The name of the figure, with its article.
         what: &'static str,
         /// As given.
         got: f64,
-        /// What it can be.
+        /// The range of values that it can have, in words.
         expected: &'static str,
     },
     /// One zone has nobody to take over.
@@ -78,31 +79,31 @@ fn plain(got: f64) -> String {
     if got.abs() < 1e15 && (got == 0.0 || got.abs() >= 1e-6) { got.to_string() } else { format!("{got:e}") }
 }
 
-/// What a target needs of brokers of one kind.
+/// The needs of a target: the number of brokers of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sizing {
-    /// What was asked.
+    /// The target as it was given.
     pub target: Target,
-    /// Of what brokers.
+    /// The kind of broker.
     pub machine: Machine,
-    /// What was assumed, as far as a bound rests on it.
+    /// The assumptions that some bound rests on.
     pub assumptions: Vec<Input>,
     /// The load in each way in which the target can be read; more than one where its figures disagree.
     pub readings: Vec<Reading>,
-    /// What does not agree, or cannot be reached: findings.
+    /// Figures of the target that disagree, and demands that no number of brokers meets, each as a sentence.
     pub contradictions: Vec<String>,
-    /// What to know when reading the figures; they stand.
+    /// Cautions for a reader of the figures, each as a sentence; the figures stand.
     pub cautions: Vec<String>,
 }
 
 /// The target read in one way, and what it needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
-    /// Which figures it takes.
+    /// The figures that this reading takes, in words.
     pub name: String,
     /// The load.
     pub ingress: Ingress,
-    /// What it needs.
+    /// The needs of that load.
     pub capacity: Capacity,
 }
 
@@ -115,7 +116,7 @@ pub(crate) struct Case<'a> {
     pub(crate) ingress: Ingress,
 }
 
-/// How many brokers the target needs. `assumptions` are those of [`Assumptions::default`] unless the user knows better.
+/// The number of brokers that the target needs. `assumptions` are those of [`Assumptions::default`] unless the user knows better.
 ///
 /// # Errors
 /// [`CapacityError`] when the target or the machine cannot be. Figures that disagree are no error but a finding.

@@ -1,18 +1,19 @@
 //! Two runs, each measured for itself, side by side.
 //!
-//! What is said of a metric rests on the spread of blocks within each run; whatever drifted between the runs (another
-//! load on the host, another start of the brokers, another day) is in the difference and in no interval. So nothing here
-//! is better or worse: at most the runs differ by more than blocks within a run do. A trial (`trial`) pairs blocks.
+//! The statement about a metric rests on the spread of blocks within each run. Whatever drifted between the runs (another load on
+//! the host, another start of the brokers, another day) is in the difference and in no interval. So nothing here is better or
+//! worse: at most the runs differ by more than blocks within a run do. A trial (`trial`) pairs blocks.
 
 mod arms;
+pub mod paths;
 mod steps;
 
-use crate::figure::quoted;
 use plumb_model::compare::{
     COMPARE_SCHEMA_VERSION, CompareResult, CompareSays, ComparedMetric, ComparedRun, ComparedSteps,
 };
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Severity, ValidityVerdict};
+use plumb_model::prose::quoted;
 use thiserror::Error;
 
 /// Two runs that have nothing to hold side by side.
@@ -23,9 +24,9 @@ pub enum CompareError {
     NoSuchStep {
         /// The run's id.
         run: String,
-        /// What was asked for.
+        /// The name that was asked for.
         got: String,
-        /// What there is.
+        /// The steps that the run has.
         expected: String,
     },
     /// No step of one has the name of one of the other's.
@@ -44,29 +45,50 @@ pub enum CompareError {
     },
 }
 
-/// Two runs side by side; of each all steps, or the one that is named.
+/// One side of a comparison: a run, or one step of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    /// The run.
+    pub document: &'a RunDocument,
+    /// The name of the step, or its number as reports print it (`1` is the first); none: all steps.
+    pub step: Option<&'a str>,
+}
+
+/// One step of a run.
+#[derive(Debug, Clone, Copy)]
+struct RunStep<'a> {
+    document: &'a RunDocument,
+    /// The step's place among the run's steps, from 0.
+    index: usize,
+}
+
+/// Two steps that are compared.
+#[derive(Debug, Clone, Copy)]
+struct StepPair<'a> {
+    a: RunStep<'a>,
+    b: RunStep<'a>,
+}
+
+/// Two runs side by side.
 ///
 /// # Errors
 /// [`CompareError`] when there are no two steps to hold side by side.
-pub fn compare(
-    (a, step_a): (&RunDocument, Option<&str>),
-    (b, step_b): (&RunDocument, Option<&str>),
-) -> Result<CompareResult, CompareError> {
-    let pairs = steps::pairs((a, step_a), (b, step_b))?;
-    if a.run.id == b.run.id && pairs.iter().all(|(of_a, of_b)| of_a == of_b) {
+pub fn compare(side_a: Side, side_b: Side) -> Result<CompareResult, CompareError> {
+    let (a, b) = (side_a.document, side_b.document);
+    let pairs = steps::pairs(side_a, side_b)?;
+    if a.run.id == b.run.id && pairs.iter().all(|pair| pair.a.index == pair.b.index) {
         return Err(CompareError::Itself { run: a.run.id.clone() });
     }
-    let shown = |document: &RunDocument, of: fn(&(usize, usize)) -> usize| -> Vec<String> {
+    let shown = |of: fn(&StepPair) -> usize, document: &RunDocument| -> Vec<String> {
         pairs.iter().map(|pair| document.steps[of(pair)].name.clone()).collect()
     };
-    let (steps_a, steps_b) = (shown(a, |pair| pair.0), shown(b, |pair| pair.1));
+    let (steps_a, steps_b) = (shown(|pair| pair.a.index, a), shown(|pair| pair.b.index, b));
     // Of one run, both sides' steps are its own.
     let both: Vec<String> = steps_a.iter().chain(&steps_b).cloned().collect();
     let (steps_a, steps_b) = if a.run.id == b.run.id { (both.clone(), both) } else { (steps_a, steps_b) };
-    let named = step_a.is_some() || step_b.is_some();
+    let named = side_a.step.is_some() || side_b.step.is_some();
     let alone = if named { Vec::new() } else { steps::alone(a, b) };
-    let steps: Vec<ComparedSteps> =
-        pairs.iter().map(|(of_a, of_b)| steps::compared((a, *of_a), (b, *of_b))).collect();
+    let steps: Vec<ComparedSteps> = pairs.iter().map(|pair| steps::compared(*pair)).collect();
     let differs = |metric: &ComparedMetric| metric.says == CompareSays::DiffersMoreThanBlocks;
     let outcome = match steps.iter().flat_map(|pair| &pair.metrics).any(differs) {
         true => CompareSays::DiffersMoreThanBlocks,
@@ -106,7 +128,7 @@ fn run(document: &RunDocument, steps: &[String]) -> ComparedRun {
     }
 }
 
-/// What differs around the two runs.
+/// The conditions around the two runs that differ, as `condition: a / b`.
 fn conditions(a: &RunDocument, b: &RunDocument) -> Vec<String> {
     let host = |document: &RunDocument| {
         let host = document.environment.host.as_ref();

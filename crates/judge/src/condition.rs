@@ -1,11 +1,11 @@
-//! A user's conditions on the figures of a run (`p99>20ms`), held against each setup.
+//! A user's conditions on the figures of a run (`p99>20ms`), compared with each setup.
 //!
 //! A figure that is absent answers nothing, so the answer is "not known" with the reason, never "not met".
 
-use crate::figure::{digits_of_rate, rate as shown_rate, rates, time, time_interval};
 use crate::setup::Setup;
 use plumb_model::condition::{Answer, Condition, ConditionFigure, ConditionResult, LatencyFigure};
 use plumb_model::document::{RunDocument, StepResult};
+use plumb_model::figure::{self, count, rates, time, time_interval, whole};
 use plumb_model::observation::{Distribution, Interval};
 use plumb_model::plan::{GoalLatency, StepPlan};
 
@@ -95,7 +95,7 @@ fn latency_figure(
     };
     let value = value.ok_or_else(|| why_absent(distribution, figure))?;
     let interval: Option<Interval> = interval;
-    let interval = interval.map(|it| format!(" ({})", time_interval(&it))).unwrap_or_default();
+    let interval = interval.map(|it| format!(" ({})", time_interval(it.low, it.high))).unwrap_or_default();
     Ok(Seen { value, shown: time(value) + &interval })
 }
 
@@ -122,7 +122,7 @@ fn quantile(distribution: &Distribution, q: f64) -> (Option<f64>, Option<Interva
 fn why_absent(distribution: &Distribution, figure: LatencyFigure) -> String {
     match figure {
         LatencyFigure::Quantile(q) if distribution.samples > 0 => {
-            format!("it needs {:.0} samples, and has {}", 10.0 / (1.0 - q), distribution.samples)
+            format!("it needs {} samples, and has {}", whole(10.0 / (1.0 - q)), count(distribution.samples))
         }
         _ => "nothing was recorded".to_owned(),
     }
@@ -131,13 +131,13 @@ fn why_absent(distribution: &Distribution, figure: LatencyFigure) -> String {
 /// A rate, with as many digits as tell it from the limit.
 fn rate(per_s: Option<f64>, interval: Option<Interval>, limit: f64) -> Option<Seen> {
     let value = per_s?;
-    let interval = interval.map(|it| format!(" ({}-{})", digits_of_rate(it.low), shown_rate(it.high)));
+    let interval = interval.map(|it| format!(" ({}/s)", figure::interval(it.low, it.high, figure::rate)));
     let [shown, _] = rates(value, limit);
     Some(Seen { value, shown: shown + &interval.unwrap_or_default() })
 }
 
 fn messages(count: u64) -> Seen {
-    Seen { value: count as f64, shown: crate::figure::count(count, "message") }
+    Seen { value: count as f64, shown: plumb_model::figure::counted(count, "message") }
 }
 
 #[cfg(test)]
@@ -183,7 +183,7 @@ mod tests {
         step.throughput.received_interval = Some(interval(640_000.0, 643_000.0));
         assert_eq!(seen(&document, "achieved/s<1000"), (Some("999.8/s".to_owned()), Answer::Met));
         assert_eq!(seen(&document, "achieved/s<999"), (Some("999.8/s".to_owned()), Answer::NotMet));
-        let received = Some("641587/s (640000-643000/s)".to_owned());
+        let received = Some("641,587/s (640,000 to 643,000/s)".to_owned());
         assert_eq!(seen(&document, "received/s<1M"), (received, Answer::Met));
     }
 
@@ -204,7 +204,7 @@ mod tests {
         document.steps[0].latency.end_to_end.p999_ns = None;
         document.steps[0].latency.end_to_end.samples = 800;
         let answer = &answers(&document, "end_to_end p99.9>20ms")[0];
-        assert_eq!(*answer, Answer::NotKnown("it needs 10000 samples, and has 800".to_owned()));
+        assert_eq!(*answer, Answer::NotKnown("it needs 10,000 samples, and has 800".to_owned()));
         document.steps.clear();
         let not_measured = Answer::NotKnown("it was not measured".to_owned());
         assert!(answers(&document, "lost>0").iter().all(|answer| *answer == not_measured));

@@ -1,4 +1,4 @@
-//! What a crypto probe says: which instructions are hidden, who encrypts without them, who is slower than whom.
+//! The findings of a crypto probe: hidden instructions, libraries that encrypt without them, hosts that are slower than others.
 //!
 //! Pure, like all judgement: a document in, findings out. A rule is a file here, a row of [`ROWS`] and a page under
 //! `docs/findings`.
@@ -21,7 +21,7 @@ use plumb_model::probe::crypto::CryptoProbe;
 /// The rows of what can be said about a crypto probe's document.
 pub(crate) static ROWS: [&Row; 3] = [&flags_hidden::RULE, &in_software::RULE, &slower_than_peer::RULE];
 
-/// What a document says, what is nearest to the cause first. Its `cpu.missing` and `peers` must be there.
+/// The findings of a document, the nearest to the cause first. Its `cpu.missing` and `peers` must be there.
 pub fn findings(document: &CryptoProbe) -> Vec<Finding> {
     let of = |row: &Row, found: Vec<Finding>| {
         found.into_iter().map(|finding| row.complete(finding)).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! What the guarantee of a write was, in words, and where two steps' guarantees differ.
+//! The guarantee of a write in words, and the parts in which two steps' guarantees differ.
 
 use plumb_model::document::Durability;
 use plumb_model::property::readable;
@@ -9,7 +9,7 @@ pub(crate) fn fingerprint(durability: &Durability) -> String {
     known.collect::<Vec<_>>().join(", ")
 }
 
-/// Where the two differ, as `acks: 0 / all`; a value that only one of them knows is a difference too.
+/// The parts in which two durabilities differ, as `acks: 0 / all`; a value that only one of them knows is a difference too.
 pub(crate) fn differences(a: &Durability, b: &Durability) -> Vec<String> {
     let both = parts(a).into_iter().zip(parts(b));
     let differing = both.filter(|((_, a), (_, b))| a != b);

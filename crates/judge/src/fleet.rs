@@ -1,22 +1,31 @@
-//! What a trial on a fleet shows: test against control, after against before, at equal load.
+//! The result of a trial on a fleet: test against control, after against before, at equal load.
 //!
-//! [`result`] is a pure function of the table and the question. What can be compared at all is in `compared` (which
-//! intervals, which servers; `strata`); `units` has what was drawn; `lost`, `missing` and `gaps` have what is not there; `estimate` has the effect; `checks` what would make it wrong (`totals` is a second opinion); `verdict` weighs both; `naive` is what
-//! others would have said; `surge`, `rollout`, `days` and `words` are the rest of the answer. [`assign`] makes groups beforehand.
+//! [`result`] is a pure function of the table and the question. `compared` chooses the intervals and servers that can be compared
+//! (`usable`, `strata`); `units` are the servers or sites that were drawn; `lost`, `missing` and `gaps` handle servers and values
+//! that are missing; `estimate` makes the effect (`panel` a second one); `checks` looks for faults that would make it wrong
+//! (`totals` is a second opinion); `verdict` weighs both; `naive` has the figures of the usual methods; `surge`, `rollout`,
+//! `days` and `summary` are the rest of the answer. [`assign`] makes groups beforehand.
 //!
 //! Not here: reading figures (the `fleet` crate) and arithmetic on them (`plumb_stats::fleet`).
+
+mod alarm;
 
 pub mod assign;
 mod checks;
 mod compared;
+mod counted;
 mod days;
+mod difference;
+mod elasticity;
 mod error;
 mod estimate;
 mod findings;
 mod follow;
 mod gaps;
 mod hidden;
+mod high_shift;
 mod leave_out;
+mod loads;
 mod lost;
 mod missing;
 mod naive;
@@ -29,23 +38,27 @@ pub(crate) mod rows;
 mod servers;
 mod stamps;
 mod strata;
+mod summary;
 mod surge;
 #[cfg(test)]
 mod tests;
 mod totals;
 mod traffic;
 mod units;
+mod usable;
 mod verdict;
+
 mod words;
 
 pub use error::FleetError;
-pub use question::{FleetQuestion, Stratum};
+pub use question::{FleetQuestion, Stratum, SurgeTime};
 
 use compared::Compared;
 use plumb_model::fleet::{FLEET_SCHEMA_VERSION, FleetResult, FleetTable};
 use plumb_model::outcome::Outcome;
+use plumb_stats::ends::Ends;
 
-/// What the table says about the question.
+/// The answer of a table to the question.
 ///
 /// # Errors
 /// [`FleetError`] where nothing can be held against anything: no interval on one side of the change, an empty group, a
@@ -62,6 +75,9 @@ pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResul
     let checks = checks::checks(&compared, &estimate, surge.as_ref(), question);
     let verdict::Weighed { verdict, reason, needed } =
         verdict::weigh(&compared, &estimate, &checks, question);
+    let interval = estimate.log_interval(question.level).map(Ends::exp);
+    let finite = |ratio: f64| Some(ratio).filter(|ratio| ratio.is_finite());
+    let elasticity = estimate.elasticity_interval(question.level);
     let mut result = FleetResult {
         schema_version: FLEET_SCHEMA_VERSION,
         plumb_version: question.plumb_version.clone(),
@@ -80,8 +96,8 @@ pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResul
         units: compared.units.by_group(),
         effect_ratio: estimate.ratio(),
         of_shares: estimate.zero_heavy,
-        interval_low: estimate.interval(question.level).0,
-        interval_high: estimate.interval(question.level).1,
+        interval_low: interval.and_then(|interval| finite(interval.low)),
+        interval_high: interval.and_then(|interval| finite(interval.high)),
         level: question.level,
         by_intervals: estimate.second.and_then(|second| second.told(question.level)),
         p: estimate.p,
@@ -93,10 +109,10 @@ pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResul
         needed,
         load_elasticity: estimate
             .elasticity
-            .filter(|_| estimate.elasticity_interval(question.level).is_none_or(words::tells))
+            .filter(|_| elasticity.is_none_or(elasticity::tells))
             .map(|it| it.value),
-        load_elasticity_low: estimate.elasticity_interval(question.level).map(|it| it.0),
-        load_elasticity_high: estimate.elasticity_interval(question.level).map(|it| it.1),
+        load_elasticity_low: elasticity.map(|interval| interval.low),
+        load_elasticity_high: elasticity.map(|interval| interval.high),
         checks,
         naive: naive::naive(&compared, question),
         surge: surge.map(|found| found.surge),
@@ -109,6 +125,6 @@ pub fn result(table: &FleetTable, question: &FleetQuestion) -> Result<FleetResul
     let fleet_servers = question.fleet_servers.unwrap_or(seen);
     result.rollout = rollout::rollout(&compared, &estimate, fleet_servers, &result);
     result.findings = findings::findings(&estimate, &result);
-    result.summary = words::summary(&compared, &estimate, &result);
+    result.summary = summary::summary(&compared, &estimate, &result);
     Ok(result)
 }

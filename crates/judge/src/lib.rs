@@ -1,4 +1,4 @@
-//! A run document in, a judgement out: whether its figures can be used, what they say, and what differs from what.
+//! A run document in, a judgement out: the validity of its figures, the findings, and the differences between its steps.
 //!
 //! [`judge`] is a pure function of the document, so any machine can judge any run again. A rule is one file under
 //! `rules/` and one row of the [registry](rows); its page under `docs/findings` is part of the program.
@@ -10,8 +10,8 @@ pub mod compare;
 mod comparison;
 pub mod condition;
 pub mod crypto;
+pub mod diagnosis;
 mod durability;
-mod figure;
 pub mod fleet;
 mod linger;
 mod queue;
@@ -50,12 +50,12 @@ use plumb_model::trial::TrialResult;
 use plumb_model::winner::Winner;
 use std::cmp::Reverse;
 
-/// What a document says once it is judged; the parts are those of the document.
+/// The judgement of a document; its parts are those of the document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
-    /// How it came out, in one word.
+    /// The outcome in one word.
     pub outcome: Outcome,
-    /// Whether the figures can be used, with every reason, gravest first.
+    /// The validity of the figures with every reason, the gravest first.
     pub validity: Validity,
     /// Claims about the system, gravest first.
     pub findings: Vec<Finding>,
@@ -63,13 +63,13 @@ pub struct Judgement {
     pub comparisons: Vec<Comparison>,
     /// Steps that differ in nothing but their clients, as lines.
     pub sweeps: Vec<SweepResult>,
-    /// Whether the producers' queue grew, of each step that is to show it.
+    /// The course of the producers' queue, of each step that is to show it.
     pub queues: Vec<QueueResult>,
-    /// What the trial showed, where the plan is one.
+    /// The result of the trial, where the plan is one.
     pub trial: Option<TrialResult>,
     /// Settings that came out ahead of what they were held against.
     pub winners: Vec<Winner>,
-    /// What matters, in at most three sentences.
+    /// The summary, in at most three sentences.
     pub summary: Vec<String>,
 }
 

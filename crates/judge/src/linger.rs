@@ -1,4 +1,4 @@
-//! How much of a step's latency is the producer waiting for a batch to fill.
+//! The part of a step's latency in which the producer waits for a batch to fill.
 
 use crate::setup::Setup;
 
@@ -24,7 +24,7 @@ pub(crate) struct Linger {
     pub(crate) setting_ms: f64,
     /// Mean wait in the client's queue.
     pub(crate) queue_mean_ns: f64,
-    /// What of that is the linger: not more than the setting.
+    /// The part of that which is the linger, in nanoseconds: at most the setting.
     pub(crate) wait_ns: f64,
 }
 

@@ -1,14 +1,15 @@
-//! Whether the producers' queue grows, of steps whose purpose is to show it.
+//! The growth of the producers' queue, of steps whose purpose is to show it.
 //!
-//! The queue is what the schedule made due and nobody has acknowledged yet, wherever it waits: in the application, in the
+//! The queue is every message that was due by the schedule and is not acknowledged, wherever it waits: in the application, in the
 //! client's buffer or on its way. So a client that lets its sender wait does not hide it.
 
 use crate::comparison::level;
-use crate::figure::{count, digits_of_rate, list, quoted};
 use crate::setup::{Setup, by_block};
 use plumb_model::document::RunDocument;
+use plumb_model::figure::{self, counted, rate};
 use plumb_model::observation::{Interval, IntervalMethod};
 use plumb_model::plan::LoadPlan;
+use plumb_model::prose::{list, quoted};
 use plumb_model::queue::{QueueCourse, QueueLevel, QueueLimit, QueueResult};
 use plumb_stats::interval::BLOCKS_MIN;
 use plumb_stats::law::student_quantile;
@@ -37,14 +38,14 @@ fn queue(setup: &Setup, document: &RunDocument) -> Option<QueueResult> {
     let load = setup.load()?;
     let asked_per_s = load.rate_per_s?;
     let levels = levels(setup, load, document.plan.blocks);
-    let slopes: Vec<(f64, bool)> = setup
+    let slopes: Vec<Slope> = setup
         .whole_blocks()
         .filter_map(|block| {
             let measured = levels.iter().filter(|level| level.block == block.block && !level.warm_up);
             slope(&measured.map(|level| level.messages).collect::<Vec<f64>>(), asked_per_s)
         })
         .collect();
-    let growths: Vec<f64> = slopes.iter().map(|(slope, _)| *slope).collect();
+    let growths: Vec<f64> = slopes.iter().map(|slope| slope.per_s).collect();
     let mean = (!growths.is_empty()).then(|| growths.iter().sum::<f64>() / growths.len() as f64);
     let interval = interval(&growths, level(document));
     let course = course(&slopes, mean, interval.as_ref(), asked_per_s);
@@ -75,8 +76,8 @@ fn levels(setup: &Setup, load: &LoadPlan, blocks: u32) -> Vec<QueueLevel> {
         let mut served = 0;
         let mut rows = rows.into_iter().peekable();
         for second in 0..seconds {
-            while let Some((_, acked)) = rows.next_if(|(at, _)| *at <= second) {
-                served += acked;
+            while let Some(acked) = rows.next_if(|acked| acked.second <= second) {
+                served += acked.value;
             }
             let due = rate_per_s * f64::from(second + 1);
             levels.push(QueueLevel {
@@ -91,14 +92,21 @@ fn levels(setup: &Setup, load: &LoadPlan, blocks: u32) -> Vec<QueueLevel> {
     levels
 }
 
-/// Growth per second of a block, and whether it is growth: not by chance, and not next to nothing.
-fn slope(levels: &[f64], asked_per_s: f64) -> Option<(f64, bool)> {
+/// The growth of the queue in one block.
+struct Slope {
+    /// Messages per second; below 0 where the queue shrinks.
+    per_s: f64,
+    /// True if it is growth: not by chance, and not next to nothing.
+    grows: bool,
+}
+
+fn slope(levels: &[f64], asked_per_s: f64) -> Option<Slope> {
     if levels.len() < SECONDS_MIN {
         return None;
     }
     let trend = trend(levels)?;
     let grows = trend.s > 0 && trend.p < TREND_P && trend.slope > GROWTH_MIN * asked_per_s;
-    Some((trend.slope, grows))
+    Some(Slope { per_s: trend.slope, grows })
 }
 
 /// Student's t over the blocks; a queue may shrink, so unlike that of a time the interval may lie below 0.
@@ -113,14 +121,9 @@ fn interval(growths: &[f64], level: f64) -> Option<Interval> {
     Some(Interval { low: mean - reach, high: mean + reach, level, method: IntervalMethod::Blocks })
 }
 
-fn course(
-    slopes: &[(f64, bool)],
-    mean: Option<f64>,
-    interval: Option<&Interval>,
-    asked_per_s: f64,
-) -> QueueCourse {
+fn course(slopes: &[Slope], mean: Option<f64>, interval: Option<&Interval>, asked_per_s: f64) -> QueueCourse {
     let Some(mean) = mean else { return QueueCourse::TooShort };
-    let growing = slopes.iter().filter(|(_, grows)| *grows).count();
+    let growing = slopes.iter().filter(|slope| slope.grows).count();
     let certain = interval.is_none_or(|interval| interval.low > 0.0);
     // How fast it grows may differ from block to block: brokers compile what they run. That it grows is then as sure.
     let all = slopes.len() > 1 && growing == slopes.len();
@@ -133,7 +136,8 @@ fn course(
     }
 }
 
-/// When what the messages wait in is full: the client that was driven, and a Java client as it comes.
+/// The times after which the buffers in which messages wait are full: those of the client that was driven, and of a Java client
+/// with its defaults.
 fn limits(setup: &Setup, load: &LoadPlan, growth_per_s: f64) -> Vec<QueueLimit> {
     let producers = f64::from(load.producers.max(1));
     let bytes = setup.result.value_bytes_mean.max(1.0);
@@ -155,7 +159,7 @@ fn limits(setup: &Setup, load: &LoadPlan, growth_per_s: f64) -> Vec<QueueLimit> 
 const RATES_TOLD_MAX: usize = 3;
 
 /// A setup with its queue.
-struct Held<'a> {
+struct SetupQueue<'a> {
     setup: Setup<'a>,
     queue: &'a QueueResult,
 }
@@ -163,41 +167,41 @@ struct Held<'a> {
 /// The one sentence about all queues: at each rate at which not all of them keep up, which grow, by how much, and which do not.
 /// None where no queue grows for certain or in some blocks, and not all of them keep up.
 pub(crate) fn sentence(document: &RunDocument, queues: &[QueueResult]) -> Option<String> {
-    let mut all: Vec<Held> = Setup::all(document)
+    let mut all: Vec<SetupQueue> = Setup::all(document)
         .filter_map(|setup| {
             let queue = queues.iter().find(|queue| queue.step == setup.name())?;
-            Some(Held { setup, queue })
+            Some(SetupQueue { setup, queue })
         })
         .collect();
     all.sort_by(|a, b| a.queue.asked_per_s.total_cmp(&b.queue.asked_per_s));
     if all.iter().all(|held| held.queue.course == QueueCourse::KeepsUp) {
         let most = all.last()?.queue.asked_per_s;
-        return Some(format!("No queue was seen to grow, up to {} msg/s.", digits_of_rate(most)));
+        return Some(format!("No queue was seen to grow, up to {} msg/s.", rate(most)));
     }
-    let grow = |held: &Held| matches!(held.queue.course, QueueCourse::Grows | QueueCourse::Unclear);
+    let grow = |held: &SetupQueue| matches!(held.queue.course, QueueCourse::Grows | QueueCourse::Unclear);
     if !all.iter().any(grow) {
         return None;
     }
-    let (quiet, telling): (Vec<&[Held]>, Vec<&[Held]>) = all
+    let (quiet, telling): (Vec<&[SetupQueue]>, Vec<&[SetupQueue]>) = all
         .chunk_by(|a, b| a.setup.same_offer(&b.setup))
         .partition(|held| held.iter().all(|held| held.queue.course == QueueCourse::KeepsUp));
     let mut told: Vec<String> = telling.iter().take(RATES_TOLD_MAX).map(|held| at_one_rate(held)).collect();
     if telling.len() > RATES_TOLD_MAX {
         told.push(format!(
             "at {} see the table",
-            count((telling.len() - RATES_TOLD_MAX) as u64, "more rate")
+            counted((telling.len() - RATES_TOLD_MAX) as u64, "more rate")
         ));
     }
     if !quiet.is_empty() {
-        let rates: Vec<String> = quiet.iter().map(|held| digits_of_rate(held[0].queue.asked_per_s)).collect();
+        let rates: Vec<String> = quiet.iter().map(|held| rate(held[0].queue.asked_per_s)).collect();
         told.push(format!("at {} msg/s no queue grows", list(&rates)));
     }
     Some(format!("{}.", capital(&told.join("; "))))
 }
 
-/// `at 500 msg/s with acks=all the queue grows by 113 msg/s (98-128), and with acks=1 it does not grow`: what grows first.
-fn at_one_rate(held: &[Held]) -> String {
-    let mut ordered: Vec<&Held> = held.iter().collect();
+/// `at 500 msg/s with acks=all the queue grows by 113 msg/s (98 to 128), and with acks=1 it does not grow`: what grows first.
+fn at_one_rate(held: &[SetupQueue]) -> String {
+    let mut ordered: Vec<&SetupQueue> = held.iter().collect();
     ordered.sort_by_key(|held| match held.queue.course {
         QueueCourse::Grows => 0,
         QueueCourse::Unclear => 1,
@@ -213,7 +217,7 @@ fn at_one_rate(held: &[Held]) -> String {
         })
         .collect();
     let rate = held.first().map_or(0.0, |held| held.queue.asked_per_s);
-    format!("at {} msg/s {}", digits_of_rate(rate), each.join(", and "))
+    format!("at {} msg/s {}", figure::rate(rate), each.join(", and "))
 }
 
 fn course_words(queue: &QueueResult, what: &str) -> String {
@@ -225,27 +229,24 @@ fn course_words(queue: &QueueResult, what: &str) -> String {
     }
 }
 
-/// `by 812 msg/s (780-845)`; where the interval holds 0 and yet it grows in every block, `in every block, by 294-1,070 msg/s`: the
+/// `by 812 msg/s (780 to 845)`; where the interval holds 0 and yet it grows in every block, `in every block, by 294 to 1,070 msg/s`: the
 /// mean is then no figure to rely on.
 fn growth(queue: &QueueResult) -> String {
-    let span = |low: f64, high: f64| format!("{}-{}", digits_of_rate(low), digits_of_rate(high));
+    let span = |low: f64, high: f64| figure::interval(low, high, rate);
     match (&queue.growth_interval, queue.blocks_span()) {
         (Some(it), _) if it.low > 0.0 => {
-            let mean = queue.growth_per_s.map(digits_of_rate).unwrap_or_default();
+            let mean = queue.growth_per_s.map(rate).unwrap_or_default();
             format!("by {mean} msg/s ({})", span(it.low, it.high))
         }
         (_, Some((low, high))) if queue.growth_of_blocks_per_s.len() > 1 => {
             format!("in every block, by {} msg/s", span(low, high))
         }
-        _ => format!(
-            "by {} msg/s in its one block",
-            queue.growth_per_s.map(digits_of_rate).unwrap_or_default()
-        ),
+        _ => format!("by {} msg/s in its one block", queue.growth_per_s.map(rate).unwrap_or_default()),
     }
 }
 
-/// What a setup is called beside those of the same rate: its acks, where these alone tell two apart.
-fn way(one: &Held, all: &[Held]) -> String {
+/// The name of a setup beside those of the same rate: its acks, where these alone tell two apart.
+fn way(one: &SetupQueue, all: &[SetupQueue]) -> String {
     let other = all.iter().find(|held| held.queue.step != one.queue.step).filter(|_| all.len() == 2);
     let differences = other.map(|other| one.setup.differences(&other.setup)).unwrap_or_default();
     match (&one.setup.result.durability.acks, differences.as_slice()) {
@@ -299,7 +300,7 @@ mod tests {
         let sentence = &judged.summary[0];
         assert_eq!(
             sentence,
-            "At 100 msg/s with acks=all the queue grows by 30 msg/s (30-30), and with acks=1 it does not grow."
+            "At 100 msg/s with acks=all the queue grows by 30 msg/s (30 to 30), and with acks=1 it does not grow."
         );
         assert_eq!(judged.comparisons, [], "times that are the length of a queue are held against nothing");
     }
@@ -333,7 +334,11 @@ mod tests {
         assert_eq!(queue.course, QueueCourse::Grows, "{:?}", queue.growth_of_blocks_per_s);
         assert!(queue.growth_interval.unwrap().low < 0.0);
         assert_eq!(judged.validity.verdict, ValidityVerdict::Valid, "{:?}", judged.validity);
-        assert!(judged.summary[0].contains("grows in every block, by 5-100 msg/s"), "{:?}", judged.summary);
+        assert!(
+            judged.summary[0].contains("grows in every block, by 5 to 100 msg/s"),
+            "{:?}",
+            judged.summary
+        );
     }
 
     #[test]
@@ -355,7 +360,7 @@ mod tests {
         }
         assert_eq!(
             sentence(&document, &queues).unwrap(),
-            "At 100 msg/s with acks=all the queue grows by 30 msg/s (30-30), and with acks=1 it does not grow; at 250 \
+            "At 100 msg/s with acks=all the queue grows by 30 msg/s (30 to 30), and with acks=1 it does not grow; at 250 \
              msg/s with acks=all it cannot be told whether the queue grows, and with acks=1 it does not grow."
         );
     }

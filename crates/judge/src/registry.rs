@@ -3,13 +3,14 @@
 //! [`rows`] puts the families together. `plumb explain` and the list of findings come from it.
 
 use crate::row::Row;
-use crate::{crypto, fleet, rules, storage, trial};
+use crate::{crypto, diagnosis, fleet, rules, storage, trial};
 
 /// Every row, family by family.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
     let probes = storage::rows::ROWS.iter().chain(&crypto::ROWS).copied();
     let trials = trial::rows::ROWS.iter().chain(&fleet::rows::ROWS).copied();
-    rules::REGISTRY.iter().map(|rule| &rule.row).chain(probes).chain(trials)
+    let causes = diagnosis::REGISTRY.iter().map(|cause| &cause.row);
+    rules::REGISTRY.iter().map(|rule| &rule.row).chain(probes).chain(trials).chain(causes)
 }
 
 /// The row of an id; none where no output shows it.

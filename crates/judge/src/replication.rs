@@ -1,4 +1,4 @@
-//! For how long records wait until the followers have copied them, from how many wait.
+//! The time for which records wait for the followers' copies, by the number of records that wait.
 
 use plumb_model::document::BlockResult;
 use plumb_model::observation::ReplicationLag;

@@ -1,9 +1,9 @@
-//! A row of the registry: what a finding or a check is before it is found, with its page and what every finding of it has in common.
+//! A row of the registry: the page of a finding or a check, and the properties that every finding of it has in common.
 //!
-//! A row is beside what finds it; `registry.rs` puts all of them together. Not here: how anything is found.
+//! A row stands beside the code that makes its findings; `registry.rs` puts all of them together. Not here: making findings.
 
-use crate::figure::sentence;
 use plumb_model::finding::{Confidence, Expect, Finding, Flip, FlipSetting, PathStage, Severity};
+use plumb_model::prose::sentence;
 
 /// A claim that Plumb can make, before it makes it.
 #[derive(Debug)]
@@ -18,13 +18,13 @@ pub struct Row {
     pub family: Family,
     /// The gravest that its findings can be.
     pub severity: Severity,
-    /// How sure its findings are.
+    /// The confidence of its findings.
     pub confidence: Confidence,
-    /// Why they are no less and no more sure.
+    /// The reason for that confidence, as a clause.
     pub because: &'static str,
     /// The stage of the path that it concerns; none where it has none, or where each finding has another.
     pub stage: Option<PathStage>,
-    /// What would prove it; none where there is nothing left to prove, or nothing to try.
+    /// The change that would prove its findings; none where nothing is left to prove, or nothing can be tried.
     pub flip: Option<FlipRow>,
 }
 
@@ -41,6 +41,8 @@ pub enum Family {
     Trial,
     /// `plumb trial fleet`.
     Fleet,
+    /// `plumb diagnose`.
+    Diagnosis,
 }
 
 impl Family {
@@ -52,6 +54,7 @@ impl Family {
             Family::Crypto => "Of a crypto probe",
             Family::Trial => "Of a trial",
             Family::Fleet => "Of a trial on a fleet",
+            Family::Diagnosis => "Causes, of a path that was watched",
         }
     }
 }
@@ -59,13 +62,13 @@ impl Family {
 /// A counterfactual that is the same for all findings of a row.
 #[derive(Debug)]
 pub struct FlipRow {
-    /// What to change, as an order: `send without lingering`.
+    /// The change, as an order: `send without lingering`.
     pub change: &'static str,
     /// The setting that this is; none where it is none of a scenario.
     pub setting: Option<SettingRow>,
-    /// What to look at.
+    /// The figure to look at.
     pub observe: &'static str,
-    /// What it should then do.
+    /// The expected course of that figure.
     pub expect: Expect,
 }
 
@@ -121,7 +124,9 @@ impl Row {
 }
 
 impl FlipRow {
-    fn flip(&self) -> Flip {
+    /// As a finding has it.
+    #[must_use]
+    pub fn flip(&self) -> Flip {
         let setting =
             |row: &SettingRow| FlipSetting { path: row.path.to_owned(), value: row.value.to_owned() };
         Flip {

@@ -1,26 +1,26 @@
-//! What a rule is: one row of the registry, and how it makes findings.
+//! A rule: one row of the registry, and the function that makes its findings.
 
-use crate::figure::sentence;
 use crate::row::Row;
 use crate::setup::Setup;
 use crate::sweep::MARGIN;
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Comparison, Evidence, Finding, Severity};
+use plumb_model::prose::sentence;
 use plumb_model::queue::QueueResult;
 use plumb_model::sweep::SweepResult;
 
 /// A rule of judgement about a run.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    /// What help, pages and lists say of it, and what its findings have in common.
+    /// The text of help, pages and lists, and the properties that all its findings share.
     pub(crate) row: Row,
-    /// What its findings are about.
+    /// The subject of its findings.
     pub(crate) about: About,
     /// Finds what there is to find; silent where observations are missing.
     pub(crate) check: fn(&Case) -> Vec<Finding>,
 }
 
-/// What a rule's findings are about.
+/// The subject of a rule's findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum About {
     /// The run itself: they are the reasons of its validity.
@@ -29,7 +29,7 @@ pub(crate) enum About {
     System,
 }
 
-/// What a rule looks at.
+/// The input of a rule.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Case<'a> {
     /// The document.
@@ -38,7 +38,7 @@ pub(crate) struct Case<'a> {
     pub(crate) comparisons: &'a [Comparison],
     /// Its steps as lines over the number of clients.
     pub(crate) sweeps: &'a [SweepResult],
-    /// Whether the producers' queue grew, of each step that is to show it.
+    /// The course of the producers' queue, of each step that is to show it.
     pub(crate) queues: &'a [QueueResult],
 }
 
@@ -48,8 +48,17 @@ impl<'a> Case<'a> {
         Setup::all(self.document)
     }
 
-    /// Whether a step is a point of a line of which a point with more clients reached more: what held it back at its
-    /// number of clients is what the line shows.
+    /// Comparisons of steps that differ in nothing but their names.
+    pub(crate) fn identical_pairs(&self) -> impl Iterator<Item = &'a Comparison> + use<'a> {
+        let setups: Vec<Setup> = self.setups().collect();
+        self.comparisons.iter().filter(move |comparison| {
+            let find = |name: &str| setups.iter().find(|setup| setup.name() == name);
+            find(&comparison.a).zip(find(&comparison.b)).is_some_and(|(a, b)| a.same_settings(b))
+        })
+    }
+
+    /// True if a step is a point of a line of which a point with more clients reached more: the limit at its number of clients is
+    /// then what the line shows.
     pub(crate) fn is_outrun(&self, step: &str) -> bool {
         self.sweeps.iter().any(|line| {
             let own = line.points.iter().find(|point| point.step == step);

@@ -1,17 +1,17 @@
 //! The highest rate at which a goal holds: the tries so far in, the next rate to try out.
 //!
-//! Pure: no clock, no path. A search goes up from below, each rate a multiple of the one before, until one does not hold;
-//! halves what lies between; comes down from above, because a path that was just overloaded may need less load to
-//! recover than to hold (hysteresis); and then runs the highest that held, and the one just above it, at full length with
-//! clients of their own, in turns, so that a change of the machine between them falls on both.
+//! Pure: no clock, no path. A search goes up from below, each rate a multiple of the one before, until one does not hold. It
+//! halves the gap. It comes down from above, because a path that was just overloaded may need less load to recover than to hold
+//! (hysteresis). Then it runs the highest rate that held, and the one just above it, at full length with clients of their own, in
+//! turns, so that a change of the machine between them falls on both.
 //!
-//! Why not believe the first tries: a search that keeps the highest rate that ever looked good keeps the luckiest one.
-//! So what is reported rests on the full-length runs alone, and a rate whose runs do not agree counts as neither.
+//! The first tries are not believed: a search that keeps the highest rate that ever looked good keeps the luckiest one. So the
+//! result rests on the full-length runs alone, and a rate whose runs do not agree counts as neither.
 
 use plumb_model::search::{SearchBound, Try, TryOutcome, TryPurpose};
 use plumb_stats::law::student_quantile;
 
-/// What a search may ask for, and how fine it is.
+/// The bounds and the fineness of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchBounds {
     /// First rate tried, messages per second.
@@ -22,32 +22,32 @@ pub struct SearchBounds {
     pub most_per_s: f64,
     /// Full-length runs at each of the two rates that are reported.
     pub confirming: u32,
-    /// What the goal's latency may be at most.
+    /// The highest latency that holds the goal, in nanoseconds.
     pub limit_ns: f64,
 }
 
-/// What to do next.
+/// The next action of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Next {
     /// Try this rate.
     Try {
         /// Messages per second.
         rate_per_s: f64,
-        /// What for: it says how long.
+        /// The purpose, on which the length of the try depends.
         purpose: TryPurpose,
     },
     /// The search is over.
     Done(Found),
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Found {
     /// Highest rate that was confirmed to hold.
     pub rate_low_per_s: Option<f64>,
     /// Lowest rate above it that was confirmed not to.
     pub rate_high_per_s: Option<f64>,
-    /// Why there is no more above.
+    /// The reason why no higher rate holds.
     pub bounded_by: SearchBound,
 }
 
@@ -84,9 +84,9 @@ struct State<'a> {
     bounds: &'a SearchBounds,
 }
 
-/// What the full-length runs at a rate say together.
+/// The joint result of the full-length runs at a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Word {
+enum RateOutcome {
     /// Not run often enough to tell.
     Open,
     /// All of them held.
@@ -163,15 +163,15 @@ impl State<'_> {
         let rate = |at: i32| base * STEP.powi(at);
         let (mut low, mut stride) = (0, 1);
         loop {
-            match self.word(rate(low)) {
-                Word::Holds => break,
-                Word::Open => return self.in_turns(rate(low), rate(low + 1)),
-                word => {
+            match self.rate_outcome(rate(low)) {
+                RateOutcome::Holds => break,
+                RateOutcome::Open => return self.in_turns(rate(low), rate(low + 1)),
+                outcome => {
                     low -= stride;
                     stride += 1;
                     if rate(low) < self.bounds.least_per_s {
-                        return Next::Done(self.found(match word {
-                            Word::Generator => SearchBound::Generator,
+                        return Next::Done(self.found(match outcome {
+                            RateOutcome::Generator => SearchBound::Generator,
                             _ => SearchBound::NothingHolds,
                         }));
                     }
@@ -183,12 +183,12 @@ impl State<'_> {
             if rate(above) > self.bounds.most_per_s * (1.0 + f64::EPSILON) {
                 return Next::Done(self.found(SearchBound::RateMost));
             }
-            match self.word(rate(above)) {
-                Word::Open => return confirming(rate(above)),
-                Word::Generator => return Next::Done(self.found(SearchBound::Generator)),
-                Word::Fails => break,
-                Word::Holds => low = above,
-                Word::Mixed => {}
+            match self.rate_outcome(rate(above)) {
+                RateOutcome::Open => return confirming(rate(above)),
+                RateOutcome::Generator => return Next::Done(self.found(SearchBound::Generator)),
+                RateOutcome::Fails => break,
+                RateOutcome::Holds => low = above,
+                RateOutcome::Mixed => {}
             }
             stride += 1;
             above += stride;
@@ -196,11 +196,11 @@ impl State<'_> {
         // What was stridden over.
         while above - low > 2 {
             let middle = low + (above - low) / 2;
-            match self.word(rate(middle)) {
-                Word::Open => return confirming(rate(middle)),
-                Word::Holds => low = middle,
-                Word::Fails | Word::Generator => above = middle,
-                Word::Mixed => break,
+            match self.rate_outcome(rate(middle)) {
+                RateOutcome::Open => return confirming(rate(middle)),
+                RateOutcome::Holds => low = middle,
+                RateOutcome::Fails | RateOutcome::Generator => above = middle,
+                RateOutcome::Mixed => break,
             }
         }
         // It has to hold right after a rate that was too high, too.
@@ -210,7 +210,7 @@ impl State<'_> {
         }
     }
 
-    /// Whether a full-length run of the one rate came after one of the other.
+    /// True if a full-length run of the one rate came after one of the other.
     fn ran_after(&self, rate_per_s: f64, other_per_s: f64) -> bool {
         let of = |rate: f64| {
             move |tried: &Try| tried.purpose == TryPurpose::Confirm && same(tried.rate_per_s, rate)
@@ -222,7 +222,7 @@ impl State<'_> {
     /// The candidate, and the rate above it in its turn, as long as neither is settled.
     fn in_turns(&self, candidate: f64, above: f64) -> Next {
         let waits = self.runs(above).count() < self.runs(candidate).count();
-        let possible = above <= self.bounds.most_per_s && self.word(above) == Word::Open;
+        let possible = above <= self.bounds.most_per_s && self.rate_outcome(above) == RateOutcome::Open;
         confirming(if waits && possible { above } else { candidate })
     }
 
@@ -235,26 +235,26 @@ impl State<'_> {
         }
     }
 
-    /// What the full-length runs of a rate say, as soon as it is certain.
-    fn word(&self, rate_per_s: f64) -> Word {
+    /// The joint result of the full-length runs of a rate, as soon as it is certain.
+    fn rate_outcome(&self, rate_per_s: f64) -> RateOutcome {
         let runs: Vec<TryOutcome> = self.runs(rate_per_s).map(|tried| tried.outcome).collect();
         let count = |verdict| runs.iter().filter(|run| **run == verdict).count();
         let (held, generator) = (count(TryOutcome::Holds), count(TryOutcome::GeneratorBound));
         let too_few = count(TryOutcome::TooFew);
         match runs.len() {
-            all if held > 0 && held < all => Word::Mixed,
-            all if all < self.bounds.confirming.max(1) as usize => Word::Open,
-            all if generator == all => Word::Generator,
+            all if held > 0 && held < all => RateOutcome::Mixed,
+            all if all < self.bounds.confirming.max(1) as usize => RateOutcome::Open,
+            all if generator == all => RateOutcome::Generator,
             // What was not measured did not fail, and one hindered generator says nothing of a path that failed beside it.
-            _ if too_few + generator > 0 => Word::Mixed,
-            _ if !self.is_clear(rate_per_s) => Word::Mixed,
-            all if held == all => Word::Holds,
-            _ => Word::Fails,
+            _ if too_few + generator > 0 => RateOutcome::Mixed,
+            _ if !self.is_clear(rate_per_s) => RateOutcome::Mixed,
+            all if held == all => RateOutcome::Holds,
+            _ => RateOutcome::Fails,
         }
     }
 
-    /// Whether the runs' latencies lie on their side of the limit by more than they stray: Student's t on their
-    /// logarithms, because latencies stray by factors. Runs without a latency, and a single run, are taken at their word.
+    /// True if the runs' latencies lie on their side of the limit by more than they scatter: Student's t on their logarithms, as
+    /// latencies scatter by factors. The outcomes of runs without a latency, and of a single run, count as they are.
     fn is_clear(&self, rate_per_s: f64) -> bool {
         let logs: Option<Vec<f64>> = self
             .runs(rate_per_s)
@@ -316,14 +316,15 @@ impl State<'_> {
         let mut rates: Vec<f64> = self.of(TryPurpose::Confirm).map(|tried| tried.rate_per_s).collect();
         rates.sort_by(f64::total_cmp);
         rates.dedup_by(|a, b| same(*a, *b));
-        let low = rates.iter().rev().copied().find(|rate| self.word(*rate) == Word::Holds);
+        let low = rates.iter().rev().copied().find(|rate| self.rate_outcome(*rate) == RateOutcome::Holds);
         let above = |rate: &f64| low.is_none_or(|low| *rate > low);
-        let high = rates.into_iter().filter(above).find(|rate| self.word(*rate) == Word::Fails);
+        let high =
+            rates.into_iter().filter(above).find(|rate| self.rate_outcome(*rate) == RateOutcome::Fails);
         Found { rate_low_per_s: low, rate_high_per_s: high, bounded_by }
     }
 }
 
-/// Whether a try is on the way up, or halves.
+/// True if a try is on the way up, or halves.
 fn explores(tried: &Try) -> bool {
     matches!(tried.purpose, TryPurpose::Climb | TryPurpose::Narrow)
 }

@@ -39,7 +39,7 @@ impl<'a> Setup<'a> {
         self.producer_property(names)?.parse().ok()
     }
 
-    /// Whether nothing confirms a write.
+    /// True if no write is confirmed.
     pub(crate) fn unconfirmed(&self) -> bool {
         let acks = self.result.durability.acks.as_deref();
         acks.or_else(|| self.producer_property(&ACKS)) == Some("0")
@@ -54,37 +54,37 @@ impl<'a> Setup<'a> {
             .find_map(|place| names.iter().find_map(|name| place.get(*name)).map(String::as_str))
     }
 
-    /// Whether anybody receives the messages; else the acknowledge latency is what the step is for.
+    /// True if somebody receives the messages; else the step is for the acknowledge latency.
     pub(crate) fn consumes(&self) -> bool {
         self.load().is_none_or(|load| load.consumers > 0 && load.mode != Mode::Produce)
     }
 
-    /// Whether anybody sends in the measured part.
+    /// True if somebody sends in the measured part.
     pub(crate) fn produces(&self) -> bool {
         self.load().is_none_or(|load| load.mode != Mode::Consume)
     }
 
-    /// Whether a topic of the user's is read as it is: nothing in it is known beforehand but its length.
+    /// True if a topic of the user's is read as it is: only its length is known beforehand.
     pub(crate) fn reads_as_it_is(&self) -> bool {
         self.plan.is_some_and(StepPlan::reads_as_it_is)
     }
 
-    /// Whether messages went as fast as possible: there is no latency then, and the rate is what the step is for.
+    /// True if messages went as fast as possible: there is no latency then, and the step is for the rate.
     pub(crate) fn saturates(&self) -> bool {
         self.load().is_some_and(LoadPlan::saturating)
     }
 
-    /// Whether the step is to show if the producers' queue grows: its times are that queue's length.
+    /// True if the step is to show the growth of the producers' queue: its times are that queue's length.
     pub(crate) fn shows_queue(&self) -> bool {
         self.load().is_some_and(LoadPlan::shows_queue)
     }
 
-    /// Whether its times are latencies of the path.
+    /// True if its times are latencies of the path.
     pub(crate) fn has_latency(&self) -> bool {
         !self.saturates() && !self.shows_queue()
     }
 
-    /// Whether the load is of two parts by plan, first building up and then draining what was built.
+    /// True if the load has two parts by plan: a backlog is built up, then drained.
     pub(crate) fn drains_a_backlog(&self) -> bool {
         self.load().is_some_and(|load| matches!(load.mode, Mode::Backlog(_)))
     }
@@ -94,7 +94,7 @@ impl<'a> Setup<'a> {
         self.plan.map(|plan| plan.driver).unwrap_or_default()
     }
 
-    /// Whether the rate that a saturating step is for is that of receiving: of messages that were there before.
+    /// True if a saturating step is for the rate of receiving, of messages that were there before.
     pub(crate) fn is_for_receiving(&self) -> bool {
         !self.produces() || self.drains_a_backlog()
     }
@@ -145,7 +145,7 @@ impl<'a> Setup<'a> {
         if self.consumes() { &block.end_to_end } else { &block.acknowledge }
     }
 
-    /// What the headline latency is called.
+    /// The name of the headline latency.
     pub(crate) fn headline_name(&self) -> &'static str {
         if self.consumes() { "end-to-end" } else { "acknowledge" }
     }
@@ -165,8 +165,8 @@ impl<'a> Setup<'a> {
         self.headline().p50_ns.map(|p50| p50 as f64)
     }
 
-    /// Whether steps of one run can be held against each other though their settings of load may differ: rate, schedule, sizes,
-    /// and as many clients where these make the rate; without a plan, as far as the figures tell.
+    /// True if steps of one run can be compared though their settings of load may differ: they have the same rate, schedule and
+    /// sizes, and as many clients where these make the rate. Without a plan, as far as the figures tell.
     pub(crate) fn same_offer(&self, other: &Setup) -> bool {
         match (self.load(), other.load()) {
             (Some(a), Some(b)) => {
@@ -180,7 +180,7 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// Whether two steps were offered the same load in everything but its length; without a plan, as far as the figures tell.
+    /// True if two steps were offered the same load in everything but its length; without a plan, as far as the figures tell.
     pub(crate) fn same_load(&self, other: &Setup) -> bool {
         match (self.load(), other.load()) {
             (Some(a), Some(b)) => a.same_but_length(b),
@@ -188,7 +188,7 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// What their loads differ in but for the length, as `key: a / b`.
+    /// The settings in which their loads differ, the length excepted, as `key: a / b`.
     pub(crate) fn load_differences(&self, other: &Setup) -> Vec<String> {
         let both = self.load().zip(other.load()).map(|(a, b)| load_differences(a, b)).unwrap_or_default();
         both.into_iter().map(|(key, [a, b])| format!("{key}: {a} / {b}")).collect()
@@ -199,7 +199,7 @@ impl<'a> Setup<'a> {
         a.asked_per_s == b.asked_per_s && a.value_bytes_mean == b.value_bytes_mean
     }
 
-    /// Whether two steps are the same in everything but their names: an A/A pair.
+    /// True if two steps are the same in everything but their names: an A/A pair.
     pub(crate) fn same_settings(&self, other: &Setup) -> bool {
         match (self.plan, other.plan) {
             (Some(a), Some(b)) => {
@@ -230,7 +230,7 @@ impl<'a> Setup<'a> {
         differences
     }
 
-    /// Whether the schedule means to hold one rate: else latency and backlog move because the load does.
+    /// True if the schedule holds one rate; else latency and backlog move because the load does.
     pub(crate) fn holds_its_rate(&self) -> bool {
         self.load().is_none_or(|load| !matches!(load.schedule, Schedule::Steps(_) | Schedule::Ramp { .. }))
     }
@@ -255,19 +255,27 @@ impl<'a> Setup<'a> {
     }
 }
 
+/// A value in one second of a block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct AtSecond<T> {
+    /// The second of the block, from 0.
+    pub(crate) second: u32,
+    pub(crate) value: T,
+}
+
 /// Values of one kind, second by second within each block.
 pub(crate) fn by_block<T>(
     result: &StepResult,
     mut value: impl FnMut(&SecondRow) -> Option<T>,
-) -> BTreeMap<u32, Vec<(u32, T)>> {
-    let mut blocks: BTreeMap<u32, Vec<(u32, T)>> = BTreeMap::new();
+) -> BTreeMap<u32, Vec<AtSecond<T>>> {
+    let mut blocks: BTreeMap<u32, Vec<AtSecond<T>>> = BTreeMap::new();
     for row in &result.series {
         if let Some(value) = value(row) {
-            blocks.entry(row.block).or_default().push((row.second, value));
+            blocks.entry(row.block).or_default().push(AtSecond { second: row.second, value });
         }
     }
     for rows in blocks.values_mut() {
-        rows.sort_by_key(|(second, _)| *second);
+        rows.sort_by_key(|row| row.second);
     }
     blocks
 }

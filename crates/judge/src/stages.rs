@@ -1,16 +1,17 @@
-//! Where the mean end-to-end time of a step goes: slip, produce, publish, commit, catch-up, fetch, and what is left.
+//! The parts of the mean end-to-end time of a step: slip, produce, publish, commit, catch-up, fetch, and the remainder.
 //!
-//! Means add up, percentiles do not, so only means are divided. Each stage carries the band in which the truth lies and
-//! the source of its figure; what the sources at hand cannot tell is absent, and the remainder is shown as unexplained.
+//! Means add up, percentiles do not, so only means are divided. Each stage carries the band in which the truth lies and the
+//! source of its figure; a stage that no source tells is absent, and the remainder is shown as unexplained.
 //!
-//! Sources: our own stamps (one clock); the client's statistics (exact window means of `int_latency`, `outbuf_latency`
-//! and `rtt`); the broker's append times (whole milliseconds, clock offset bounded by sending and receiving); the brokers'
-//! request metrics (Kafka rounds each value to whole milliseconds, hence +-0.5 ms); the leaders' word on how many records wait for followers.
+//! Sources: our own stamps (one clock); the client's statistics (exact window means of `int_latency`, `outbuf_latency` and
+//! `rtt`); the broker's append times (whole milliseconds, clock offset bounded by sending and receiving); the brokers' request
+//! metrics (Kafka rounds each value to whole milliseconds, hence +-0.5 ms); the leaders' number of records that wait for
+//! followers.
 
-use crate::figure::time;
 use crate::replication::FollowerWait;
 use plumb_model::document::{BlockResult, StepResult};
 use plumb_model::facts::{RequestStages, RequestTimes, WindowMean};
+use plumb_model::figure::time;
 use plumb_model::observation::{Fidelity, Stage, StageName, Twin};
 
 /// A figure with its band.
@@ -27,7 +28,7 @@ const APPEND_FLOOR_NS: f64 = 1e6;
 const OVERLAP_MAX: f64 = 1.05;
 /// The twin's requests may take so many times as long as the step's, or as short, to be of the same path (ours).
 const TWIN_RATIO_MAX: f64 = 2.0;
-/// What of a round trip passes outside the brokers is a figure of its own where it is so many times what they say of theirs (ours).
+/// The part of a round trip outside the brokers is a figure of its own where it is so many times the brokers' part (ours).
 const OUTSIDE_RATIO_MIN: f64 = 10.0;
 
 impl Banded {
@@ -118,7 +119,7 @@ fn release_what_cannot_be(whole: f64, stages: &mut [Stage]) {
     }
 }
 
-/// What is known about the path of a step's messages.
+/// The known facts about the path of a step's messages.
 struct Path<'a> {
     step: &'a StepResult,
     service: f64,
@@ -277,7 +278,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Whether nothing but the leader's append lies between request and response.
+    /// True if only the leader's append lies between request and response.
     fn acknowledged_by_the_leader_alone(&self) -> bool {
         self.step.effective.replication == Some(1) || self.step.durability.acks.as_deref() == Some("1")
     }
@@ -433,7 +434,7 @@ fn banded(mean: WindowMean) -> Banded {
     Banded { mean: mean.mean_ns, low: mean.low_ns, high: mean.high_ns }
 }
 
-/// What is left of the whole after the stages that are known; negative when they overlap.
+/// The remainder of the whole after the known stages; negative where they overlap.
 fn unexplained(whole: f64, stages: &[Stage], step: &StepResult) -> Stage {
     let sum = |figure: fn(&Stage) -> Option<f64>| stages.iter().filter_map(figure).sum::<f64>();
     let means = sum(|stage| stage.mean_ns);
@@ -456,7 +457,8 @@ const REST_SHARE_MAX: f64 = 0.20;
 /// A part of a remainder that is smaller than this share of it is not told as a time (ours).
 const PART_MIN: f64 = 0.01;
 
-/// What of a large remainder was before the acknowledgement and what after it, where stages in between are not known.
+/// A sentence that divides a large remainder into the parts before and after the acknowledgement, where stages in between are not
+/// known.
 fn divided(whole: f64, rest: f64, stages: &[Stage], step: &StepResult) -> Option<String> {
     let confirmed = step.durability.acks.as_deref() != Some("0");
     // Neither metrics nor append times would tell how long a consumer was behind.

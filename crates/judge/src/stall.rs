@@ -1,16 +1,18 @@
-//! Figures of latency that rest on one or two stalls: moments in which nothing came through, and all that was due then came late.
+//! Figures of latency that rest on one or two stalls: moments in which nothing came through, and all messages that were due came
+//! late.
 //!
-//! A percentile counts messages, not moments: one stall of some seconds can hold more than one in a hundred of a run's messages, and
-//! the p99 is then the length of that stall, whatever the path does else. Levels are told in `steadiness.rs`; a stall changes none.
+//! A percentile counts messages, not moments: one stall of some seconds can hold more than one in a hundred of a run's messages,
+//! and the p99 is then the length of that stall, however fast the path is otherwise. Changes of level are in `steadiness.rs`; a
+//! stall changes none.
 
 use crate::setup::Setup;
 use plumb_model::observation::SecondRow;
 use plumb_stats::median::median;
 
-/// How much longer a stall is than the slowest message of an ordinary second (ours).
+/// Least ratio of a stall to the slowest message of an ordinary second (ours).
 const RATIO_MIN: f64 = 10.0;
 
-/// How much longer it is than the slowest message of all other seconds (ours): else these have a tail of their own that is like it.
+/// Least ratio of a stall to the slowest message of all other seconds (ours): below it these have a like tail of their own.
 const RATIO_TO_SLOWEST_MIN: f64 = 3.0;
 
 /// Shortest stall that is told (ours: pauses of a JVM's collector and time slices of a shared host are shorter).
@@ -39,7 +41,7 @@ pub(crate) struct Stall {
     pub(crate) length_ns: u64,
 }
 
-/// What of the figures the stalls make.
+/// The figures that stalls make.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Spoiled {
     /// The longest first.
@@ -64,7 +66,7 @@ pub(crate) fn spoiled(setup: &Setup) -> Option<Spoiled> {
     (1..=STALLS_MAX.min(all.len())).find_map(|count| rest_on(setup, &rows, &all[..count]))
 }
 
-/// What rests on exactly these.
+/// The figures that rest on exactly these stalls.
 fn rest_on(setup: &Setup, rows: &[&SecondRow], stalls: &[Stall]) -> Option<Spoiled> {
     let (within, others): (Vec<&SecondRow>, Vec<&SecondRow>) =
         rows.iter().partition(|row| stalls.iter().any(|stall| stall.has(row)));

@@ -4,8 +4,8 @@
 //! Looked for in every block, and in the mean of all blocks second by second, where a change that every block shows
 //! (a cold start) stands out. The rules `not-steady` and `cold-start` share it.
 
-use crate::figure::{rate, time};
-use crate::setup::{Setup, by_block};
+use crate::setup::{AtSecond, Setup, by_block};
+use plumb_model::figure::{per_s, time};
 use plumb_stats::median::median;
 use plumb_stats::steady::{Change, POINTS_MIN, largest_change};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ const ALPHA: f64 = 0.02;
 /// is short and shares its machine).
 const RATIO_MIN: f64 = 1.15;
 
-/// What got better and was done in this first part of the series is a cold start (ours).
+/// A rise in speed that is over in this first part of the series is a cold start (ours).
 const COLD_PART: f64 = 0.34;
 
 /// A change of level that is neither noise nor small.
@@ -26,15 +26,15 @@ const COLD_PART: f64 = 0.34;
 pub(crate) struct Unsteadiness {
     /// Levels in logarithms of nanoseconds, or of messages per second.
     pub(crate) change: Change,
-    /// Of what.
+    /// The quantity that changed.
     pub(crate) measure: Measure,
-    /// Where it was found.
+    /// The place where the change was found.
     pub(crate) moment: Moment,
     /// Seconds of the block, of each value.
     seconds: Vec<u32>,
 }
 
-/// What holds its level or not.
+/// A quantity that holds its level or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Measure {
     Latency,
@@ -54,12 +54,12 @@ impl Measure {
     pub(crate) fn figure(self, level: f64) -> String {
         match self {
             Measure::Latency => time(level.exp()),
-            Measure::Rate => rate(level.exp().round()),
+            Measure::Rate => per_s(level.exp()),
         }
     }
 }
 
-/// Where a change was found.
+/// The place of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
     /// In one block.
@@ -116,9 +116,9 @@ pub(crate) fn unsteadiness(setup: &Setup, seed: u64) -> Option<Unsteadiness> {
         .collect();
     let alpha = ALPHA / series.len().max(1) as f64;
     let found = series.iter().filter_map(|(moment, rows)| {
-        let levels: Vec<f64> = rows.iter().map(|(_, level)| *level).collect();
+        let levels: Vec<f64> = rows.iter().map(|row| row.value).collect();
         let change = largest_change(&levels, seed)?;
-        let seconds = rows.iter().map(|(second, _)| *second).collect();
+        let seconds = rows.iter().map(|row| row.second).collect();
         Some(Unsteadiness { change, measure, moment: *moment, seconds })
     });
     let telling = found.filter(|found| found.change.p <= alpha && found.change.span >= RATIO_MIN.ln());
@@ -126,7 +126,7 @@ pub(crate) fn unsteadiness(setup: &Setup, seed: u64) -> Option<Unsteadiness> {
 }
 
 /// Levels of latency, in logarithms, second by second.
-fn latencies(setup: &Setup) -> BTreeMap<u32, Vec<(u32, f64)>> {
+fn latencies(setup: &Setup) -> BTreeMap<u32, Vec<AtSecond<f64>>> {
     // The last second of a block is cut short, and late arrivals have seconds of their own.
     let usual = usual_samples(setup);
     by_block(setup.result, |row| {
@@ -137,14 +137,14 @@ fn latencies(setup: &Setup) -> BTreeMap<u32, Vec<(u32, f64)>> {
     })
 }
 
-/// What a row tells of the rate of its second.
+/// The messages of a row that count for the rate of its second.
 struct Moved {
     measured: bool,
     messages: u64,
 }
 
 /// Messages of each measured second, in logarithms; what of the warm-up came late in one of them is part of its rate.
-fn rates(setup: &Setup) -> BTreeMap<u32, Vec<(u32, f64)>> {
+fn rates(setup: &Setup) -> BTreeMap<u32, Vec<AtSecond<f64>>> {
     let receives = setup.is_for_receiving();
     let rows_of_blocks = by_block(setup.result, |row| {
         let under_way = receives || row.sent > 0;
@@ -152,12 +152,12 @@ fn rates(setup: &Setup) -> BTreeMap<u32, Vec<(u32, f64)>> {
         Some(Moved { measured: !row.warm_up && under_way, messages })
     });
     let levels = rows_of_blocks.into_iter().map(|(block, rows)| {
-        let seconds =
-            rows.chunk_by(|a, b| a.0 == b.0).filter(|rows| rows.iter().any(|(_, row)| row.measured));
-        let mut levels: Vec<(u32, f64)> = seconds
-            .map(|rows| (rows[0].0, rows.iter().map(|(_, row)| row.messages).sum::<u64>()))
+        let seconds = rows.chunk_by(|a, b| a.second == b.second);
+        let measured = seconds.filter(|rows| rows.iter().any(|row| row.value.measured));
+        let mut levels: Vec<AtSecond<f64>> = measured
+            .map(|rows| (rows[0].second, rows.iter().map(|row| row.value.messages).sum::<u64>()))
             .filter(|(_, messages)| *messages > 0)
-            .map(|(second, messages)| (second, (messages as f64).ln()))
+            .map(|(second, messages)| AtSecond { second, value: (messages as f64).ln() })
             .collect();
         // The second in which the block ends is cut short.
         levels.pop();
@@ -168,11 +168,12 @@ fn rates(setup: &Setup) -> BTreeMap<u32, Vec<(u32, f64)>> {
 }
 
 /// Seconds in which nothing came have no row: they are the slowest of all.
-fn fill_silence(rows: &mut Vec<(u32, f64)>) {
-    let (Some((first, _)), Some((last, _))) = (rows.first().copied(), rows.last().copied()) else { return };
-    let silent: Vec<u32> = (first..last).filter(|second| rows.iter().all(|(at, _)| at != second)).collect();
-    rows.extend(silent.into_iter().map(|second| (second, 0.0)));
-    rows.sort_by_key(|(second, _)| *second);
+fn fill_silence(rows: &mut Vec<AtSecond<f64>>) {
+    let (Some(first), Some(last)) = (rows.first().copied(), rows.last().copied()) else { return };
+    let all = first.second..last.second;
+    let silent: Vec<u32> = all.filter(|second| rows.iter().all(|row| row.second != *second)).collect();
+    rows.extend(silent.into_iter().map(|second| AtSecond { second, value: 0.0 }));
+    rows.sort_by_key(|row| row.second);
 }
 
 /// Median of the samples per second.
@@ -183,14 +184,14 @@ fn usual_samples(setup: &Setup) -> f64 {
 }
 
 /// Second by second, the mean of all blocks: every second that every block has.
-fn mean_of_blocks(blocks: &BTreeMap<u32, Vec<(u32, f64)>>) -> Vec<(u32, f64)> {
-    let mut sums: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
-    for (second, level) in blocks.values().flatten() {
-        let sum = sums.entry(*second).or_default();
-        *sum = (sum.0 + level, sum.1 + 1);
+fn mean_of_blocks(blocks: &BTreeMap<u32, Vec<AtSecond<f64>>>) -> Vec<AtSecond<f64>> {
+    let mut levels: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for row in blocks.values().flatten() {
+        levels.entry(row.second).or_default().push(row.value);
     }
-    let whole = sums.into_iter().filter(|(_, (_, count))| *count == blocks.len());
-    whole.map(|(second, (sum, count))| (second, sum / count as f64)).collect()
+    let whole = levels.into_iter().filter(|(_, levels)| levels.len() == blocks.len());
+    let mean = |levels: &[f64]| levels.iter().sum::<f64>() / levels.len() as f64;
+    whole.map(|(second, levels)| AtSecond { second, value: mean(&levels) }).collect()
 }
 
 #[cfg(test)]
@@ -199,11 +200,15 @@ mod tests {
     use plumb_model::document::StepResult;
     use plumb_model::observation::SecondRow;
 
+    fn at((second, value): (u32, f64)) -> AtSecond<f64> {
+        AtSecond { second, value }
+    }
+
     #[test]
     fn seconds_in_which_nothing_came_are_the_slowest_and_not_left_out() {
-        let mut rows = vec![(3, 9.0), (4, 9.1), (7, 9.0)];
+        let mut rows = [(3, 9.0), (4, 9.1), (7, 9.0)].map(at).to_vec();
         fill_silence(&mut rows);
-        assert_eq!(rows, [(3, 9.0), (4, 9.1), (5, 0.0), (6, 0.0), (7, 9.0)]);
+        assert_eq!(rows, [(3, 9.0), (4, 9.1), (5, 0.0), (6, 0.0), (7, 9.0)].map(at));
     }
 
     #[test]
@@ -219,6 +224,6 @@ mod tests {
         ];
         let result = StepResult { series, ..StepResult::default() };
         let level = 10.0_f64.ln();
-        assert_eq!(rates(&Setup { result: &result, plan: None })[&0], [(1, level), (2, level)]);
+        assert_eq!(rates(&Setup { result: &result, plan: None })[&0], [(1, level), (2, level)].map(at));
     }
 }

@@ -1,9 +1,9 @@
-//! A storage probe's document in, what speaks against its figures out: is a commit durable, can the rate be real, and is
-//! it the device's?
+//! A storage probe's document in, the findings against its figures out: commits that are not durable, rates that cannot be real,
+//! rates of a cache instead of the device.
 //!
-//! Every warning says its evidence. That a commit is durable means: the method asks for it, and nothing that this host
-//! shows says otherwise. What a hypervisor or a controller does with a flush cannot be seen from here. Read [`commits`] for
-//! what is said of one way to commit, [`path`] for what is said of a path.
+//! Every warning says its evidence. A commit is durable when the method asks for it, and nothing that this host shows says
+//! otherwise. What a hypervisor or a controller does with a flush cannot be seen from here. [`commits`] judges one way to commit,
+//! [`path`] a path.
 
 mod commits;
 mod path;

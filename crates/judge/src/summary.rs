@@ -1,17 +1,19 @@
-//! The at most three sentences for a reader in a hurry.
+//! The summary for a reader in a hurry, in at most three sentences.
 //!
-//! Latencies are told here, rates in `summary/rates.rs`. In order: the durability caveat and what makes the run suspect or invalid, in one sentence; the figures, best and
-//! worst; what differs beyond the noise, what does not, and what bounds it.
+//! Latencies are told here, rates in `summary/rates.rs`. In order: the durability caveat and the reason why the run is suspect or
+//! invalid, in one sentence; the figures, best and worst; the differences beyond the noise, and the bound.
 
 mod rates;
 mod searches;
 
 use crate::comparison::{is_of_means, is_of_p99s, is_of_rates};
-use crate::figure::{count, messages_per_s, quoted, time, time_interval};
 use crate::queue;
 use crate::rule::Case;
 use crate::setup::Setup;
+use plumb_model::figure::{self, counted, messages_per_s, time, time_interval};
 use plumb_model::finding::{Comparison, ComparisonVerdict, Finding, Severity, Validity, ValidityVerdict};
+use plumb_model::observation::Interval;
+use plumb_model::prose::quoted;
 
 const SENTENCES_MAX: usize = 3;
 
@@ -57,7 +59,7 @@ pub(crate) fn summary(case: &Case, validity: &Validity, findings: &[Finding]) ->
     [opening, figures].into_iter().chain(endings).flatten().take(SENTENCES_MAX).collect()
 }
 
-/// What a reader must know before the figures.
+/// The sentence that a reader must know before the figures.
 fn opening(validity: &Validity) -> Option<String> {
     let (problem, caveat) = (problem(validity), caveat(validity));
     match validity.verdict {
@@ -74,7 +76,7 @@ fn joined(sentences: [Option<String>; 2]) -> Option<String> {
     }
 }
 
-/// What makes the run suspect or invalid.
+/// The reason why the run is suspect or invalid.
 fn problem(validity: &Validity) -> Option<String> {
     let word = match validity.verdict {
         ValidityVerdict::Valid => return None,
@@ -85,7 +87,7 @@ fn problem(validity: &Validity) -> Option<String> {
     let others = validity.reasons.iter().filter(|reason| reason.severity > Severity::Note).count() - 1;
     let step = first.step.as_ref().map(|step| format!(" ({})", quoted(step))).unwrap_or_default();
     let more =
-        if others > 0 { format!(", and {}", count(others as u64, "more reason")) } else { String::new() };
+        if others > 0 { format!(", and {}", counted(others as u64, "more reason")) } else { String::new() };
     Some(format!("The run is {word}{step}: {}{more}.", lower(first.claim.trim_end_matches('.'))))
 }
 
@@ -120,7 +122,7 @@ fn figures(case: &Case, validity: &Validity) -> Option<String> {
     Some(format!(
         "{}, of {}, {} {low} {}, {} {high} {}{rest}.",
         way(best),
-        count(setups.len() as u64, "setup"),
+        counted(setups.len() as u64, "setup"),
         quoted(best.name()),
         latency(best)?,
         quoted(worst.name()),
@@ -128,7 +130,7 @@ fn figures(case: &Case, validity: &Validity) -> Option<String> {
     ))
 }
 
-/// How long the backlog of the only setup that drained one at a rate took.
+/// The time in which the only setup that drained a backlog at a rate did so.
 fn backlog(case: &Case, validity: &Validity) -> Option<String> {
     let drains = |setup: &Setup| {
         setup.drains_a_backlog() && setup.has_latency() && !voided(validity, &VOID_RATES, setup.name())
@@ -145,7 +147,7 @@ fn backlog(case: &Case, validity: &Validity) -> Option<String> {
     ))
 }
 
-/// Whether one of these reasons makes the step invalid.
+/// True if one of these reasons makes the step invalid.
 fn voided(validity: &Validity, by: &[&str], step: &str) -> bool {
     validity.reasons.iter().any(|reason| {
         reason.severity == Severity::Invalid
@@ -172,8 +174,9 @@ fn way(setup: &Setup) -> &'static str {
 /// `0.70 ms in the mean (0.68-0.72 ms), p99 1.20 ms`.
 fn latency(setup: &Setup) -> Option<String> {
     let distribution = setup.headline();
-    let interval =
-        |interval: Option<_>| interval.map(|it| format!(" ({})", time_interval(&it))).unwrap_or_default();
+    let interval = |interval: Option<Interval>| {
+        interval.map(|it| format!(" ({})", time_interval(it.low, it.high))).unwrap_or_default()
+    };
     let mean = format!("{} in the mean{}", time(distribution.mean_ns?), interval(distribution.mean_interval));
     let p99 = distribution
         .p99_ns
@@ -181,7 +184,7 @@ fn latency(setup: &Setup) -> Option<String> {
     Some(mean + &p99.unwrap_or_default())
 }
 
-/// How many pairs differ by more than the noise, and how many do not.
+/// The numbers of pairs that differ by more than the noise, and that do not, as a sentence.
 fn differences(case: &Case, validity: &Validity) -> Option<String> {
     let void = |pair: &Comparison| {
         let by: &[&str] = if is_of_rates(pair) { &VOID_RATES } else { &VOID_LATENCIES };
@@ -212,8 +215,8 @@ fn differences(case: &Case, validity: &Validity) -> Option<String> {
         l if l >= DETECTABLE_MAX => {
             " (with so few blocks that differ so much, a difference of any size could have hidden)".to_owned()
         }
-        l if l >= 2.0 => format!(" (a factor of {l:.1} could have hidden)"),
-        l if l > 1.0 => format!(" (a difference of {:.0} % could have hidden)", (l - 1.0) * 100.0),
+        l if l >= 2.0 => format!(" (a ratio of {} could have hidden)", figure::ratio(l)),
+        l if l > 1.0 => format!(" (a difference of {} could have hidden)", figure::percent(l - 1.0)),
         _ => String::new(),
     };
     let tails_told = of(ComparisonVerdict::Differs, is_of_p99s).len()
@@ -234,7 +237,7 @@ fn differences(case: &Case, validity: &Validity) -> Option<String> {
         ),
         (some, others) => format!(
             "Of {} of equal load, {} in {what} by more than the noise ({}), {others} {} not{limit}{tails}.",
-            count(pairs as u64, "pair"),
+            counted(pairs as u64, "pair"),
             if some == 1 { "1 differs".to_owned() } else { format!("{some} differ") },
             clearest(&differ),
             if others == 1 { "does" } else { "do" },
@@ -251,7 +254,7 @@ fn at_a_ceiling(pairs: usize) -> String {
     )
 }
 
-/// The pair that is farthest apart: `"default" took 8.67 times as long as "low latency"`; of rates, which moved more.
+/// The pair that is farthest apart: `"default" took ×8.67 the time of "low latency"`; of rates, which moved more.
 fn clearest(pairs: &[&Comparison]) -> String {
     let size = |pair: &Comparison| pair.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     let Some(pair) = pairs.iter().max_by(|a, b| size(a).total_cmp(&size(b))) else { return String::new() };
@@ -260,8 +263,8 @@ fn clearest(pairs: &[&Comparison]) -> String {
         if ratio >= 1.0 { (&pair.b, &pair.a, ratio) } else { (&pair.a, &pair.b, 1.0 / ratio) };
     let most = if pairs.len() > 1 { "most of all " } else { "" };
     let verb = if is_of_rates(pair) { "moved" } else { "took" };
-    let much = if is_of_rates(pair) { "much" } else { "long" };
-    format!("{most}{} {verb} {times:.2} times as {much} as {}", quoted(large), quoted(small))
+    let what = if is_of_rates(pair) { "rate" } else { "time" };
+    format!("{most}{} {verb} {} the {what} of {}", quoted(large), figure::ratio(times), quoted(small))
 }
 
 fn lower(text: &str) -> String {

@@ -1,15 +1,16 @@
-//! Steps that differ in nothing but the number of their clients, as lines: where more clients stop helping, where the rate
-//! falls, where it begins to vary, and how much faster one line is than the first.
+//! Steps that differ only in the number of their clients, as lines: the number from which more clients stop helping, the fall of
+//! the rate, the onset of variation, and the ratio of one line to the first.
 //!
-//! Only steps that go as fast as possible make lines: at a given rate more clients bring no more. Arithmetic is in
-//! `stats`; what a line means for a reader is said by the rules `knee` and `variability-onset`.
+//! Only steps that go as fast as possible make lines: at a given rate more clients bring no more. Arithmetic is in `stats`; the
+//! rules `knee` and `variability-onset` explain a line to a reader.
 
-use crate::comparison;
+use crate::comparison::{self, FamilyLevel};
 use crate::durability;
-use crate::figure::{count, list};
 use crate::setup::Setup;
 use plumb_model::document::RunDocument;
+use plumb_model::figure::counted;
 use plumb_model::plan::{ClusterPlan, Driver, Mode, SizePlan, StepPlan, TopicPlan};
+use plumb_model::prose::list;
 use plumb_model::sweep::{
     LineRatio, NoKnee, SweepOver, SweepPlace, SweepPoint, SweepRate, SweepResult, VariabilityOnset,
 };
@@ -29,14 +30,12 @@ pub(crate) const MARGIN: f64 = 0.05;
 pub(crate) fn sweeps(document: &RunDocument) -> Vec<SweepResult> {
     let lines = Line::all(document);
     let labels = labels(&lines, &document.plan.cluster);
-    let level = comparison::level(document);
     let firsts: Vec<Option<usize>> = (0..lines.len())
         .map(|index| lines[..index].iter().position(|first| first.comparable(&lines[index])))
         .collect();
-    let family = firsts.iter().flatten().count().max(1) as f64;
-    let each_level = 1.0 - (1.0 - level) / family;
+    let level = FamilyLevel::of(document, firsts.iter().flatten().count());
     let results = lines.iter().zip(&labels).zip(firsts).map(|((line, label), first)| {
-        let ratio = first.and_then(|first| line.over(&lines[first], &labels[first], (level, each_level)));
+        let ratio = first.and_then(|first| line.over(&lines[first], &labels[first], level));
         line.result(label, document, ratio)
     });
     results.collect()
@@ -48,7 +47,7 @@ pub(crate) fn clients_of(line: &SweepResult, clients: u32) -> String {
         SweepOver::Producers => "producer",
         SweepOver::Consumers => "consumer",
     };
-    count(clients.into(), noun)
+    counted(clients, noun)
 }
 
 /// Steps of one line, by number of clients.
@@ -121,14 +120,14 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Whether two lines moved messages of one size in one way, so that their rates can be held against each other.
+    /// True if two lines moved messages of one size in one way, so that their rates can be compared.
     fn comparable(&self, other: &Line) -> bool {
         let (a, b) = (&self.plan.load, &other.plan.load);
         a.mode == b.mode && a.size == b.size
     }
 
     /// This line's rates over another's, each round by itself: the mean over the points that both have in that round.
-    fn over(&self, first: &Line, label: &str, (level, each_level): (f64, f64)) -> Option<LineRatio> {
+    fn over(&self, first: &Line, label: &str, level: FamilyLevel) -> Option<LineRatio> {
         let common: Vec<(BTreeMap<u32, f64>, BTreeMap<u32, f64>)> = self
             .points
             .iter()
@@ -149,7 +148,7 @@ impl<'a> Line<'a> {
                 Pair { a, b }
             })
             .collect();
-        let ratio = paired_ratio(&pairs, each_level)?;
+        let ratio = paired_ratio(&pairs, level.each)?;
         let average = |rates: &BTreeMap<u32, f64>| rates.values().sum::<f64>() / rates.len() as f64;
         let ratios = || common.iter().map(|(a, b)| average(b) / average(a));
         let durabilities = self.points.values().next().zip(first.points.values().next());
@@ -159,7 +158,7 @@ impl<'a> Line<'a> {
             ratio: ratio.ratio,
             ratio_low: ratio.low,
             ratio_high: ratio.high,
-            level,
+            level: level.all,
             ratio_least: ratios().fold(f64::INFINITY, f64::min),
             ratio_most: ratios().fold(0.0, f64::max),
             points: u32::try_from(common.len()).unwrap_or(u32::MAX),
@@ -204,7 +203,7 @@ fn clients(plan: &StepPlan) -> u32 {
     }
 }
 
-/// Whether two steps differ in nothing but their names and the clients that become more.
+/// True if two steps differ only in their names and in the clients that become more.
 fn alike(a: &StepPlan, b: &StepPlan) -> bool {
     let without = |plan: &StepPlan| {
         let mut plan = plan.clone();
@@ -218,7 +217,7 @@ fn alike(a: &StepPlan, b: &StepPlan) -> bool {
     without(a) == without(b)
 }
 
-/// What sets each line apart from the others; the name of its first step where that does not do.
+/// The labels that tell the lines apart; the names of their first steps where no labels do.
 fn labels(lines: &[Line], shared: &ClusterPlan) -> Vec<String> {
     let parts: Vec<BTreeMap<(usize, String), String>> =
         lines.iter().map(|line| parts(line.plan, shared)).collect();
@@ -241,7 +240,7 @@ fn labels(lines: &[Line], shared: &ClusterPlan) -> Vec<String> {
     lines.iter().map(|line| line.plan.name.clone()).collect()
 }
 
-/// What a line could be called by, in the order of telling.
+/// The parts of a line's label, in the order in which they are told.
 fn parts(plan: &StepPlan, shared: &ClusterPlan) -> BTreeMap<(usize, String), String> {
     let mut parts = BTreeMap::new();
     let mut say = |rank: usize, key: &str, text: String| drop(parts.insert((rank, key.to_owned()), text));

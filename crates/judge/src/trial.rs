@@ -1,10 +1,11 @@
-//! What a trial showed: every metric of every arm over pairs of blocks that ran next to each other, and the verdict.
+//! The result of a trial: every metric of every arm over pairs of blocks that ran next to each other, and the verdict.
 //!
-//! The document in, the result out. `rounds` says which rounds count, `unit` what is one sample, `pairs` compares one metric,
-//! `verdicts` puts all together, `guarantees` and `effective` say what else the arms differ in, `anytime` holds what stays valid when one
-//! stops as soon as it is decided. `doubts` takes back what ranks alone would claim: `stalls` are single blocks far off the others,
-//! `carry_over` is what an arm does to the block after it. Not here: running arms (the program's session), arithmetic on samples (the `stats`
-//! crate), how it looks (the `report` crate).
+//! The document in, the result out. `rounds` chooses the rounds that count, `unit` is one sample, `values` and `pairs` compare
+//! one metric, `verdict` judges one comparison and `verdicts` all of them, `guarantees` and `effective` list other differences
+//! between the arms. `anytime` and `stopping` stay valid when a trial stops as soon as it is decided. `doubts` takes back
+//! verdicts of ranks alone: `stalls` are single blocks far off the others, `carry_over` is an arm's effect on the block after it.
+//!
+//! Not here: running arms (the program's session), arithmetic on samples (the `stats` crate), rendering (the `report` crate).
 
 mod anytime;
 mod carry_over;
@@ -12,6 +13,7 @@ mod caveats;
 mod counts;
 mod doubts;
 pub(crate) mod effective;
+mod estimate;
 pub(crate) mod guarantees;
 pub(crate) mod metric;
 pub(crate) mod pairs;
@@ -20,18 +22,22 @@ mod rounds;
 pub(crate) mod rows;
 mod stalls;
 mod starts;
+mod stopping;
 mod summary;
 #[cfg(test)]
 mod tests;
 mod unit;
+mod values;
+mod verdict;
 mod verdicts;
 
-pub use anytime::decided;
+pub use stopping::decided;
 pub use unit::{Unit, comparisons, deciding_level};
 
 use crate::comparison::level;
 use crate::setup::Setup;
-use metric::Metric;
+use caveats::NoiseFloor;
+use metric::{Metric, TrialMetric};
 use pairs::Compared;
 use plumb_model::document::{BlockResult, RunDocument};
 use plumb_model::finding::Validity;
@@ -51,6 +57,21 @@ pub(crate) struct Arm<'a> {
     pub(crate) setup: Setup<'a>,
     /// Its whole blocks, by round.
     pub(crate) blocks: BTreeMap<u32, &'a BlockResult>,
+}
+
+/// An arm and the arm that it is compared with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opponents<'t> {
+    pub(crate) arm: &'t Arm<'t>,
+    /// The denominator of each ratio: the reference, or the earlier arm.
+    pub(crate) against: &'t Arm<'t>,
+}
+
+impl Opponents<'_> {
+    /// The same two with their roles exchanged.
+    pub(super) fn exchanged(self) -> Self {
+        Opponents { arm: self.against, against: self.arm }
+    }
 }
 
 /// A trial as its document tells it.
@@ -98,20 +119,21 @@ impl<'a> Trial<'a> {
         self.arms.iter().chain(&self.again)
     }
 
-    /// What is held against what, the reference or the earlier arm second.
-    pub(crate) fn opponents(&self) -> Vec<(&Arm<'a>, &Arm<'a>)> {
+    /// The comparisons of arms that the plan asks for: each arm against the reference, or against each earlier arm of equal load.
+    pub(crate) fn opponents(&self) -> Vec<Opponents<'_>> {
         let reference = &self.arms[0];
         match self.plan.against {
-            Against::Reference => self.arms[1..].iter().map(|arm| (arm, reference)).collect(),
+            Against::Reference => {
+                self.arms[1..].iter().map(|arm| Opponents { arm, against: reference }).collect()
+            }
             Against::EachOther => {
-                let earlier = |index: usize, arm: &'_ Arm<'a>| {
-                    let arms = self.arms[..index].iter();
-                    arms.filter(|other| other.setup.same_load(&arm.setup)).collect::<Vec<_>>()
-                };
-                let pairs = self.arms.iter().enumerate();
-                pairs
-                    .flat_map(|(index, arm)| earlier(index, arm).into_iter().map(move |other| (arm, other)))
-                    .collect()
+                let mut all = Vec::new();
+                for (index, arm) in self.arms.iter().enumerate() {
+                    let earlier = self.arms[..index].iter();
+                    let of_equal_load = earlier.filter(|other| other.setup.same_load(&arm.setup));
+                    all.extend(of_equal_load.map(|against| Opponents { arm, against }));
+                }
+                all
             }
         }
     }
@@ -122,40 +144,47 @@ impl<'a> Trial<'a> {
         self.arms.iter().all(|arm| metric.applies(&arm.setup)).then_some(metric)
     }
 
-    /// Metrics of an arm held against another, the one that decides first, each with what it is for.
-    pub(crate) fn metrics(&self, arm: &Arm, against: &Arm) -> Vec<(&'static Metric, MetricRole)> {
+    /// The metrics that apply to both arms, each with its role, the one that decides first.
+    pub(crate) fn metrics(&self, of: Opponents) -> Vec<TrialMetric> {
         let primary = self.primary();
         let rest =
             metric::METRICS.iter().filter(|metric| primary.is_none_or(|first| first.name != metric.name));
-        let applying = rest.filter(|metric| metric.applies(&arm.setup) && metric.applies(&against.setup));
-        let roles = applying.map(|metric| {
-            let guards = metric.guards(&arm.setup);
-            (metric, if guards { MetricRole::Guardrail } else { MetricRole::Secondary })
+        let applying =
+            rest.filter(|metric| metric.applies(&of.arm.setup) && metric.applies(&of.against.setup));
+        let others = applying.map(|metric| {
+            let guards = metric.guards(&of.arm.setup);
+            TrialMetric { metric, role: if guards { MetricRole::Guardrail } else { MetricRole::Secondary } }
         });
-        primary.map(|metric| (metric, MetricRole::Primary)).into_iter().chain(roles).collect()
+        primary.map(TrialMetric::primary).into_iter().chain(others).collect()
     }
 
     /// All metrics of the reference held against itself, the one that decides first.
     fn floor(&self) -> Vec<Compared> {
         let Some(again) = &self.again else { return Vec::new() };
-        let reference = &self.arms[0];
-        let metrics = self.metrics(again, reference).into_iter();
-        let compared =
-            metrics.filter_map(|(metric, role)| pairs::compare(self, (metric, role), (again, reference), 1));
-        compared.map(|compared| verdicts::alone(self, compared)).collect()
+        let of = Opponents { arm: again, against: &self.arms[0] };
+        let metrics = self.metrics(of).into_iter();
+        let compared = metrics.filter_map(|metric| pairs::compare(self, metric, of, 1));
+        compared.map(|compared| verdict::with_verdict(self, compared)).collect()
     }
 }
 
-/// What the trial of a document showed so far; none where it is no trial.
+/// The result of a document's trial so far; none where it is no trial.
 pub(crate) fn result(document: &RunDocument, validity: &Validity) -> Option<TrialResult> {
     let trial = Trial::of(document)?;
     let floor = trial.floor();
-    let known = noise_floor(&trial, &floor, validity);
-    let noise_floor_ratio = known.as_ref().ok().copied();
+    let ratio = noise_floor(&trial, &floor, validity);
+    let noise_floor_ratio = ratio.as_ref().ok().copied();
     let judged = verdicts::judged(&trial, validity);
-    let findings = caveats::findings(&trial, validity, &judged, (&floor, known));
+    let findings = caveats::findings(&trial, validity, &judged, NoiseFloor { metrics: &floor, ratio });
     let unequal_guarantees = guarantees::differences(&trial);
-    let summary = summary::summary(&trial, &judged, (&unequal_guarantees, noise_floor_ratio, &findings));
+    let summary = summary::Summary {
+        trial: &trial,
+        judged: &judged,
+        unequal_guarantees: &unequal_guarantees,
+        noise_floor_ratio,
+        findings: findings.len(),
+    }
+    .sentences();
     Some(TrialResult {
         schema_version: TRIAL_SCHEMA_VERSION,
         run_id: document.run.id.clone(),
@@ -176,7 +205,7 @@ pub(crate) fn result(document: &RunDocument, validity: &Validity) -> Option<Tria
     })
 }
 
-/// How far equal arms may differ, or why that is not known.
+/// The largest ratio above 1 by which equal arms may differ, or the reason why it is not known.
 fn noise_floor(trial: &Trial, floor: &[Compared], validity: &Validity) -> Result<f64, String> {
     let unknown = "it was not measured".to_owned();
     let (Some(again), Some(primary)) = (&trial.again, floor.first()) else { return Err(unknown) };

@@ -1,8 +1,8 @@
-//! Which setting came out ahead, by the experiment's own verdicts, and what it promises less.
+//! The setting that came out ahead, by the experiment's own verdicts, and the guarantees that it weakens.
 //!
-//! The lowest figure alone says nothing: another run may order the same settings otherwise. So a step of a run has won only
-//! where each other step of its load was held against it and each comparison differs in its favour, and an arm of a trial only
-//! with the trial's verdict. Nothing has won in a run that is invalid.
+//! The lowest figure alone says nothing: another run may order the same settings otherwise. So a step of a run has won only where
+//! it was compared with each other step of its load and each comparison differs in its favour, and an arm of a trial only with
+//! the trial's verdict. Nothing has won in a run that is invalid.
 
 mod weaker;
 
@@ -25,6 +25,13 @@ struct Win<'d> {
     level: f64,
 }
 
+/// Two steps, or arms, that were compared.
+#[derive(Debug, Clone, Copy)]
+struct ComparedSteps<'d> {
+    a: &'d str,
+    b: &'d str,
+}
+
 /// The winners, one for each load at most.
 pub(crate) fn winners(
     document: &RunDocument,
@@ -35,9 +42,9 @@ pub(crate) fn winners(
     if verdict == ValidityVerdict::Invalid {
         return Vec::new();
     }
-    let held: Vec<(&str, &str)> = match trial {
-        Some(trial) => trial.verdicts.iter().map(|it| (it.against.as_str(), it.arm.as_str())).collect(),
-        None => main(comparisons).map(|pair| (pair.a.as_str(), pair.b.as_str())).collect(),
+    let held: Vec<ComparedSteps> = match trial {
+        Some(trial) => trial.verdicts.iter().map(|it| ComparedSteps { a: &it.against, b: &it.arm }).collect(),
+        None => main(comparisons).map(|pair| ComparedSteps { a: &pair.a, b: &pair.b }).collect(),
     };
     let wins: Vec<Win> = match trial {
         Some(trial) => wins_of_trial(trial),
@@ -80,35 +87,41 @@ fn main(comparisons: &[Comparison]) -> impl Iterator<Item = &Comparison> {
     comparisons.iter().filter(|pair| is_of_means(pair))
 }
 
-/// Whether a step beats each other one that it was held against: each of its load, or one reference to which all were held.
-fn is_ahead(step: &str, held: &[(&str, &str)], wins: &[Win]) -> bool {
+/// True if a step beats every step with which it was compared. Those have to be all others of its load, unless all were compared
+/// with one reference.
+fn is_ahead(step: &str, held: &[ComparedSteps], wins: &[Win]) -> bool {
     let others = held_against(step, held);
-    let star = held.iter().all(|(a, _)| held.first().is_some_and(|(reference, _)| a == reference));
+    let star = held.iter().all(|pair| held.first().is_some_and(|first| pair.a == first.a));
     let beaten = |other: &&str| wins.iter().any(|win| win.step == step && win.against == *other);
     !others.is_empty() && (star || is_whole(step, held)) && others.iter().all(beaten)
 }
 
-/// Whether each other step of its load was held against a step.
-fn is_whole(step: &str, held: &[(&str, &str)]) -> bool {
+/// True if a step was compared with every other step of its load.
+fn is_whole(step: &str, held: &[ComparedSteps]) -> bool {
     held_against(step, held).len() + 1 == of_equal_load(step, held).len()
 }
 
-fn held_against<'d>(step: &str, held: &[(&'d str, &'d str)]) -> Vec<&'d str> {
-    let own = held.iter().filter(|(a, b)| *a == step || *b == step);
-    own.map(|(a, b)| if *a == step { *b } else { *a }).collect()
+fn held_against<'d>(step: &str, held: &[ComparedSteps<'d>]) -> Vec<&'d str> {
+    held.iter().filter_map(|pair| pair.other_than(step)).collect()
+}
+
+impl<'d> ComparedSteps<'d> {
+    /// The one that a step was compared with; none where it is not of the two.
+    fn other_than(&self, step: &str) -> Option<&'d str> {
+        match (self.a == step, self.b == step) {
+            (true, _) => Some(self.b),
+            (_, true) => Some(self.a),
+            _ => None,
+        }
+    }
 }
 
 /// The step and every step that a chain of comparisons leads to: only steps of equal load are compared.
-fn of_equal_load<'d>(step: &'d str, held: &[(&'d str, &'d str)]) -> Vec<&'d str> {
+fn of_equal_load<'d>(step: &'d str, held: &[ComparedSteps<'d>]) -> Vec<&'d str> {
     let mut found = vec![step];
     let mut next = 0;
     while let Some(&from) = found.get(next) {
-        for (a, b) in held {
-            let other = match (*a == from, *b == from) {
-                (true, _) => *b,
-                (_, true) => *a,
-                _ => continue,
-            };
+        for other in held_against(from, held) {
             if !found.contains(&other) {
                 found.push(other);
             }
@@ -118,7 +131,7 @@ fn of_equal_load<'d>(step: &'d str, held: &[(&'d str, &'d str)]) -> Vec<&'d str>
     found
 }
 
-/// Who won a comparison; none where nobody is known to.
+/// The winner of a comparison; none where none is known.
 fn win(pair: &Comparison) -> Option<Win<'_>> {
     let ratio = pair.ratio.filter(|_| pair.verdict == ComparisonVerdict::Differs)?;
     let good = if is_of_rates(pair) { Good::Higher } else { Good::Lower };

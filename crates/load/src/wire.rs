@@ -9,6 +9,7 @@ mod consume;
 mod leaders;
 mod link;
 mod produce;
+mod quotas;
 mod replication;
 mod security;
 mod settings;
@@ -21,7 +22,7 @@ use crate::librdkafka::connect::Cluster;
 use crate::seconds::Seconds;
 use crate::secret::{REDACTED, is_secret};
 use crate::shared::Shared;
-use cluster::ClusterView;
+use cluster::{BrokerAddress, ClusterView};
 use plumb_model::plan::{Properties, StepPlan};
 use plumb_wire::error::WireError;
 use settings::{ConsumerSettings, ProducerSettings};
@@ -119,8 +120,8 @@ pub(crate) fn check(step: &StepPlan, security: &Properties) -> Result<(), LoadEr
     security::transport(security, socket).map(drop)
 }
 
-/// Hosts and ports of a bootstrap list; a missing port is Kafka's own.
-fn addresses(bootstrap: &str) -> Vec<(String, u16)> {
+/// The addresses of a bootstrap list; a missing port is Kafka's own.
+fn addresses(bootstrap: &str) -> Vec<BrokerAddress> {
     const PORT: u16 = 9092;
     let address = |text: &str| {
         // librdkafka allows a protocol in front.
@@ -129,7 +130,7 @@ fn addresses(bootstrap: &str) -> Vec<(String, u16)> {
             Some((host, port)) if !host.ends_with(':') => (host, port.parse().unwrap_or(PORT)),
             _ => (text, PORT),
         };
-        (host.trim_matches(['[', ']']).to_owned(), port)
+        BrokerAddress { host: host.trim_matches(['[', ']']).to_owned(), port }
     };
     bootstrap.split(',').filter(|text| !text.trim().is_empty()).map(address).collect()
 }
@@ -206,6 +207,6 @@ mod tests {
     fn a_bootstrap_list_is_read_as_librdkafka_reads_it() {
         let read = addresses("a:1, b ,SASL_SSL://c:9094,[::1]:5");
         let expected = [("a", 1), ("b", 9092), ("c", 9094), ("::1", 5)];
-        assert_eq!(read, expected.map(|(host, port)| (host.to_owned(), port)));
+        assert_eq!(read, expected.map(|(host, port)| BrokerAddress { host: host.to_owned(), port }));
     }
 }

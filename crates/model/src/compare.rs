@@ -3,6 +3,8 @@
 //! Nothing pairs their blocks, so whatever changed between the two runs is in the difference; there is no verdict of
 //! better or worse here. That takes a [`crate::trial`].
 
+pub mod paths;
+
 use crate::finding::ValidityVerdict;
 use crate::plan::Length;
 use crate::trial::Good;

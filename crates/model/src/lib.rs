@@ -4,23 +4,28 @@
 //! origin; a [`document::RunDocument`] is everything that one run learned: [`observation`]s, [`finding`]s, validity and
 //! the [`facts`] of host and cluster. Every renderer, rule and verdict works from the document alone.
 //!
+//! How a figure is written is [`figure`]'s alone.
 //! Not here: input and output, clocks, threads, arithmetic on samples. Read [`document`] next.
 
 pub mod change;
 pub mod compare;
 pub mod condition;
+pub mod diagnosis;
 pub mod document;
 pub mod facts;
 pub mod fault;
+pub mod figure;
 pub mod finding;
 pub mod fleet;
 pub mod metric;
 pub mod observation;
+pub mod observed;
 pub mod outcome;
 pub mod plan;
 pub mod power;
 pub mod probe;
 pub mod property;
+pub mod prose;
 pub mod queue;
 pub mod random;
 mod rate;

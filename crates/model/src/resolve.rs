@@ -8,6 +8,7 @@ mod cluster;
 mod error;
 mod goal;
 mod large_values;
+mod length;
 mod load;
 mod log_dirs;
 mod log_dirs_used;
@@ -66,7 +67,7 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
                 None => log_dirs_used::own_lab(&cluster, &variant, steps.len(), &mut trail),
             };
             let mut step = StepPlan {
-                driver: trail.step((format!("{at}.driver"), "driver"), &variant, driver, Driver::default),
+                driver: trail.step(format!("{at}.driver"), "driver", &variant, driver, Driver::default),
                 topic: topic::topic(&variant.topic, &at, &mut trail, &variant)?,
                 load: load::load(&variant.load, scenario.goal.is_some(), &at, &mut trail, &variant)?,
                 producer: properties::properties("producer", &variant.producer, &at, &mut trail, &variant)?,

@@ -218,9 +218,41 @@ pub struct MetricResult {
     /// Median over the arm's blocks.
     pub arm_median: Option<f64>,
     /// The pairs, in the order of their rounds: (round, against, arm).
-    pub values: Vec<(u32, f64, f64)>,
+    #[schemars(with = "Vec<(u32, f64, f64)>")]
+    pub values: Vec<PairValues>,
     /// The reason why there is no estimate; absent where there is one.
     pub absent: Option<String>,
+}
+
+/// The values of one metric in the two blocks of one pair; in a document an array of round, against and arm.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(from = "(u32, f64, f64)", into = "(u32, f64, f64)")]
+pub struct PairValues {
+    /// The round of both blocks, from 0.
+    pub round: u32,
+    /// The value of the arm that is the denominator of the ratio, in the metric's unit.
+    pub against: f64,
+    /// The value of the arm, in the metric's unit.
+    pub arm: f64,
+}
+
+impl PairValues {
+    /// arm / against; not finite, or 0, where either value is 0.
+    pub fn ratio(&self) -> f64 {
+        self.arm / self.against
+    }
+}
+
+impl From<(u32, f64, f64)> for PairValues {
+    fn from((round, against, arm): (u32, f64, f64)) -> Self {
+        PairValues { round, against, arm }
+    }
+}
+
+impl From<PairValues> for (u32, f64, f64) {
+    fn from(pair: PairValues) -> Self {
+        (pair.round, pair.against, pair.arm)
+    }
 }
 
 /// The verdict on an arm, all metrics taken together.

@@ -37,12 +37,13 @@ pub fn broker_java(root: &HostRoot) -> Option<BrokerJava> {
         root.list("/proc").ok()?.iter().filter_map(|name| name.parse().ok()).collect();
     processes.sort_unstable();
     let mut brokers: Vec<BrokerJava> =
-        processes.into_iter().filter_map(|process| of_process(root, process)).collect();
+        processes.into_iter().filter_map(|process| java_of(root, process)).collect();
     let best = brokers.iter().position(|broker| broker.refused.is_none()).unwrap_or(0);
     (best < brokers.len()).then(|| brokers.swap_remove(best))
 }
 
-fn of_process(root: &HostRoot, process: u32) -> Option<BrokerJava> {
+/// The Java of one broker; none when the process is no broker, or may not be looked at.
+pub fn java_of(root: &HostRoot, process: u32) -> Option<BrokerJava> {
     let words = root.read(&format!("/proc/{process}/cmdline")).ok()?;
     let words: Vec<&str> = words.split('\0').collect();
     let class = words.iter().position(|word| *word == KAFKA)?;

@@ -14,6 +14,7 @@ use std::time::Instant;
 use plumb_model::facts::HostDelta;
 
 use crate::{HostRoot, ObserveError, growth};
+pub(crate) use network::{InterfaceCounters, deltas as interface_deltas, parse_interfaces};
 
 /// One reading of the host's counters.
 #[derive(Debug, Clone)]

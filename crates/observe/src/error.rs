@@ -44,6 +44,14 @@ pub enum ObserveError {
         /// The process that was asked for.
         pid: u32,
     },
+    /// Environment: the kernel lets this process trace nothing.
+    #[error("cannot trace the kernel: {reason}")]
+    KernelTrace {
+        /// What the kernel lacks or refused.
+        reason: String,
+        /// What would help.
+        hint: &'static str,
+    },
     /// Target: the metrics page could not be fetched.
     #[error("cannot fetch {url}")]
     Fetch {
@@ -85,7 +93,8 @@ impl HasFault for ObserveError {
             ObserveError::Read { .. }
             | ObserveError::TooLarge { .. }
             | ObserveError::Format { .. }
-            | ObserveError::NoProcess { .. } => Fault::Environment,
+            | ObserveError::NoProcess { .. }
+            | ObserveError::KernelTrace { .. } => Fault::Environment,
             ObserveError::Fetch { source: HttpError::Url { .. }, .. } => Fault::User,
             ObserveError::Fetch { source: HttpError::Authorities { .. }, .. } => Fault::Environment,
             ObserveError::Fetch { .. } | ObserveError::Page { .. } => Fault::Target,
@@ -94,6 +103,7 @@ impl HasFault for ObserveError {
 
     fn hint(&self) -> Option<Cow<'static, str>> {
         let hint = match self {
+            ObserveError::KernelTrace { hint, .. } => hint,
             ObserveError::Fetch { source: HttpError::Status { status: 401 | 403 }, .. } => {
                 "that page is not for everybody: PLUMB_METRICS_USER and PLUMB_METRICS_PASSWORD in the environment are the login"
             }

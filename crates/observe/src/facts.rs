@@ -22,9 +22,11 @@ use plumb_model::facts::HostFacts;
 
 use crate::{CommandRunner, HostRoot, storage};
 
+pub(crate) use cgroup::{device_limits, parse_quota};
 pub use clock::clock_sources;
+pub(crate) use cpu::{cpu_list, numa_nodes};
 pub(crate) use memory::meminfo_bytes;
-pub use memory::{FreeMemory, free_memory};
+pub use memory::{FreeMemory, free_memory, unused_memory_bytes};
 
 /// The facts that the host states. Takes some milliseconds, or as long as the runner lets the time service take.
 pub fn host_facts(root: &HostRoot, commands: &dyn CommandRunner) -> HostFacts {

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use rustls_native_certs::CertificateResult;
 use std::fmt;
 use std::io::{self, Read as _};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +17,8 @@ use ureq::http::Uri;
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 use ureq::{Agent, Error as Fault};
 
-/// Fifty times the page of a broker with a catch-all rule.
-const BODY_LIMIT_BYTES: u64 = 64 << 20;
+/// Bytes that are handed on at once.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// Status line and headers.
 const HEAD_LIMIT_BYTES: usize = 64 << 10;
@@ -112,12 +113,34 @@ pub enum HttpError {
     },
 }
 
-/// The text of the page at `url`; bytes that are no UTF-8 are replaced.
-pub(crate) fn get(url: &str, login: Option<&Login>, timeout: Duration) -> Result<String, HttpError> {
-    let target = Target::parse(url)?;
+/// An answer, and how much of it is read for how long.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Question<'a> {
+    pub(crate) url: &'a str,
+    pub(crate) login: Option<&'a Login>,
+    /// For all of it.
+    pub(crate) timeout: Duration,
+    pub(crate) limit_bytes: u64,
+}
+
+/// Hands on the body of a page piece by piece as it comes, until it ends or `each` wants no more; an empty piece comes first, when the
+/// server has answered. Nothing of it is kept.
+pub(crate) fn read(
+    question: &Question<'_>,
+    each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+) -> Result<(), HttpError> {
+    let target = Target::parse(question.url)?;
     let roots = if target.encrypted { roots_of_system()? } else { Vec::new() };
-    let body = Fetch { target, login, roots, timeout, limit_bytes: BODY_LIMIT_BYTES }.body()?;
-    Ok(String::from_utf8_lossy(&body).into_owned())
+    let Question { login, timeout, limit_bytes, .. } = *question;
+    Fetch { target, login, roots, timeout, limit_bytes }.read(each)
+}
+
+/// Host and port of a page's address, `kafka-1:9404`; none where it cannot be fetched.
+pub fn host_and_port(url: &str) -> Option<String> {
+    let target = Target::parse(url).ok()?;
+    let authority = target.uri.authority()?;
+    let port = authority.port_u16().unwrap_or(if target.encrypted { 443 } else { 80 });
+    Some(format!("{}:{port}", authority.host()))
 }
 
 /// A URL that can be fetched.
@@ -177,7 +200,7 @@ struct Fetch<'a> {
 }
 
 impl Fetch<'_> {
-    fn body(&self) -> Result<Vec<u8>, HttpError> {
+    fn read(&self, each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), HttpError> {
         let mut request = self.agent().get(&self.target.uri).header("Connection", "close");
         if let Some(login) = self.login {
             request = request.header("Authorization", format!("Basic {}", login.encoded()));
@@ -188,12 +211,23 @@ impl Fetch<'_> {
             return Err(HttpError::Status { status });
         }
         // The library's own limit counts what comes, before a compression that was not asked for is undone.
-        let mut body = Vec::new();
-        let mut reader = response.body_mut().as_reader().take(self.limit_bytes.saturating_add(1));
-        reader.read_to_end(&mut body).map_err(|error| self.fault(error.into()))?;
-        match body.len() as u64 > self.limit_bytes {
-            true => Err(HttpError::TooLarge { limit_bytes: self.limit_bytes }),
-            false => Ok(body),
+        let mut reader = response.body_mut().as_reader();
+        let (mut piece, mut seen_bytes) = (vec![0; PIECE_BYTES], 0);
+        let _ = each(&[]);
+        loop {
+            let count = match reader.read(&mut piece) {
+                Ok(0) => return Ok(()),
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(self.fault(error.into())),
+            };
+            seen_bytes += count as u64;
+            if seen_bytes > self.limit_bytes {
+                return Err(HttpError::TooLarge { limit_bytes: self.limit_bytes });
+            }
+            if each(&piece[..count]).is_break() {
+                return Ok(());
+            }
         }
     }
 

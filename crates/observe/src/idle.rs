@@ -24,6 +24,9 @@ const WAITED: [&str; 2] = [
 ];
 const GAUGE: &str = "kafka_network_Processor_Value";
 const MEAN_GAUGE: (&str, &str) = ("kafka_network_SocketServer_Value", "NetworkProcessorAvgIdlePercent");
+/// The source of a share that is exact.
+pub(crate) const COUNTED_IDLE: &str = "counted idle time";
+const HANDLERS_RATE: &str = "kafka_server_KafkaRequestHandlerPool_OneMinuteRate";
 const HANDLERS: (&str, &str) = ("kafka_server_KafkaRequestHandlerPool_Count", "RequestHandlerAvgIdlePercent");
 
 /// Two samples of 30 s each: what a gauge says at the end is of this time at most (`metrics.sample.window.ms`,
@@ -35,11 +38,18 @@ pub(crate) fn network_threads(before: &MetricsPage, after: &MetricsPage, elapsed
     counted(before, after, elapsed).or_else(|| (elapsed >= GAUGE_WINDOW).then(|| gauge(after)).flatten())
 }
 
-/// All request handlers of a broker.
+/// All request handlers of a broker. The meter's rate of the last minute, where its count is not served, remembers two minutes.
 pub(crate) fn request_handlers(before: &MetricsPage, after: &MetricsPage, elapsed: Duration) -> Option<Idle> {
-    let count = |page: &MetricsPage| page.only(HANDLERS.0, &[Label { name: "name", value: HANDLERS.1 }]);
-    let share = share(count(before)?, count(after)?, elapsed)?;
-    Some(Idle { share, of: "all request handlers".into(), source: "counted idle time".into() })
+    let name = [Label { name: "name", value: HANDLERS.1 }];
+    let of = "all request handlers".to_owned();
+    if let (Some(before_ns), Some(after_ns)) = (before.only(HANDLERS.0, &name), after.only(HANDLERS.0, &name))
+    {
+        let share = share(before_ns, after_ns, elapsed)?;
+        return Some(Idle { share, of, source: COUNTED_IDLE.into() });
+    }
+    let rate = after.only(HANDLERS_RATE, &name).filter(|_| elapsed >= 2 * GAUGE_WINDOW)?;
+    let share = rate.is_finite().then(|| rate.clamp(0.0, 1.0))?;
+    Some(Idle { share, of, source: "the broker's rate of the last minute".into() })
 }
 
 fn counted(before: &MetricsPage, after: &MetricsPage, elapsed: Duration) -> Option<Idle> {

@@ -14,15 +14,26 @@
 //! | Which instructions for encryption does the processor show? | [`crypto_cpu`] |
 //! | Which Java runs a broker here? | [`broker_java`] |
 //! | Where did the broker's requests spend their time? | [`scrape`] twice, then [`request_times`] |
+//! | What did librdkafka clients do over a window? | [`ClientReadings`], [`statistics_of`] |
+//! | What did Java clients do over a window? | [`scrape`] twice, then [`java_clients`] |
+//! | What did a broker do over a window? | [`scrape`] twice, or of a JVM of this host [`jvm_beans`], then [`broker_window`] |
+//! | What did the threads of a process wait for? | [`StateReadings`], then [`process_window`] |
+//! | What holds a process back beside its threads: control group, sockets, logs, memory nodes? | [`ProcessDetails`], [`remote_memory`] |
+//! | What is a JVM, and what are its processors busy with? | [`jvm_facts`], [`CpuProfiler`], then [`profile`] |
+//! | What did the kernel count? | [`KernelTrace`] |
+//! | What did the kernel make a process wait for? | [`KernelTrace::attach`], then [`KernelTrace::finish`] |
 //!
 //! All host access goes through one [`HostRoot`] and one [`CommandRunner`], so that a recorded host can stand in for the
-//! real one and no privilege is needed. What is learned is returned in the types of `plumb_model::facts`.
+//! real one and no privilege is needed; only [`KernelTrace`] asks the running kernel itself, and needs root. What is learned is
+//! returned in the types of `plumb_model::facts` and `plumb_model::observed`.
 //!
 //! Not for judging what is read, and not for changing anything: every access is a read. Read `root.rs` next.
 
 mod address;
+mod broker;
 mod broker_java;
 mod caches;
+mod client;
 mod command;
 mod connect;
 mod counters;
@@ -31,29 +42,50 @@ mod cpuinfo;
 mod crypto_cpu;
 mod error;
 mod facts;
+mod host;
 mod http;
 mod idle;
+mod jvm;
+mod kernel;
+mod lines;
 mod listeners;
+mod own_cost;
+mod process;
+mod profile;
 mod prometheus;
 mod requests;
 mod root;
 mod storage;
+mod thread_class;
 mod threads;
 
 pub use address::is_local_address;
-pub use broker_java::{BrokerJava, broker_java};
+pub use broker::broker_window;
+pub use broker_java::{BrokerJava, broker_java, java_of};
 pub use caches::caches;
+pub use client::{ClientReadings, ClientsSeen, StatisticsPage, java_clients, statistics_at, statistics_of};
 pub use command::{CommandError, CommandRunner, RecordedCommands, SystemCommands};
 pub use connect::shortest_connects;
 pub use counters::{HostSample, host_delta, sample_host};
 pub use cpu_clock::process_cpu_ns;
 pub use crypto_cpu::crypto_cpu;
 pub use error::ObserveError;
-pub use facts::{FreeMemory, clock_sources, free_memory, host_facts};
-pub use http::{HttpError, Login};
+pub use facts::{FreeMemory, clock_sources, free_memory, host_facts, unused_memory_bytes};
+pub use host::{host_window, sample_host_window};
+pub use http::{HttpError, Login, host_and_port};
+pub use jvm::{
+    AttachError, CpuProfiler, GcCounters, GcLog, JvmBeans, gc_counters, jvm_beans, jvm_facts,
+    jvm_thread_names,
+};
+pub use kernel::KernelTrace;
 pub use listeners::listening_process;
+pub use process::{
+    ProcessDetails, ProcessNames, StateReadings, find_brokers, process_names, process_window, remote_memory,
+    untold_states,
+};
+pub use profile::profile;
 pub use prometheus::{MetricSample, MetricsPage, PageError};
-pub use requests::{Scrape, request_times, scrape};
+pub use requests::{BrokerStart, PageOf, Scrape, request_times, scrape};
 pub use root::HostRoot;
 pub use storage::storage;
 pub use threads::{ThreadsSample, process_usage, read_io, sample_threads};

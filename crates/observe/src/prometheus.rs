@@ -2,8 +2,18 @@
 //!
 //! Strict, as Prometheus itself is: one bad line makes the page bad, because a page that is half read is half wrong.
 //! `HELP`, `TYPE` and time stamps are read over. Not for the OpenMetrics format; `http.rs` asks for this one.
+//!
+//! A page is read while it comes, and of its samples those are kept whose metric somebody knows: a broker with 10,000 topics serves
+//! some hundred megabytes, of which a hundredth is looked at.
 
+use crate::lines::Lines;
+use std::ops::ControlFlow;
 use thiserror::Error;
+
+/// Longest line: names and labels of a sample have some hundred bytes (ours).
+const LINE_LIMIT_BYTES: usize = 1 << 20;
+/// Samples that are kept at most (ours): ten figures of each of 50,000 topics.
+const KEPT_MOST: usize = 500_000;
 
 /// A line that is no metric sample.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -28,29 +38,86 @@ pub struct MetricSample {
     pub value: f64,
 }
 
-/// All samples of a page, in its order.
+/// The samples of a page that were kept, in its order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MetricsPage {
     /// The samples.
     pub samples: Vec<MetricSample>,
+    /// Samples that the page has in all.
+    pub series: u64,
+}
+
+/// Reads a page while it comes.
+#[derive(Debug)]
+pub(crate) struct PageReader {
+    lines: Lines,
+    number: usize,
+    keep: fn(&str) -> bool,
+    page: MetricsPage,
+    fault: Option<PageError>,
+}
+
+impl PageReader {
+    /// Of a page whose samples with such a metric are kept.
+    pub(crate) fn new(keep: fn(&str) -> bool) -> Self {
+        let lines = Lines::new(LINE_LIMIT_BYTES);
+        PageReader { lines, number: 0, keep, page: MetricsPage::default(), fault: None }
+    }
+
+    /// Takes what came; says when there is no use in more.
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> ControlFlow<()> {
+        let mut lines = std::mem::replace(&mut self.lines, Lines::new(0));
+        lines.take(bytes, |line| self.take_line(line));
+        self.lines = lines;
+        if self.lines.too_long > 0 {
+            self.refuse("a line of at most 1 MB", "");
+        }
+        if self.fault.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// The page.
+    ///
+    /// # Errors
+    /// The first line that is not as it should be.
+    pub(crate) fn end(mut self) -> Result<MetricsPage, PageError> {
+        let mut lines = std::mem::replace(&mut self.lines, Lines::new(0));
+        lines.finish(|line| self.take_line(line));
+        match self.fault {
+            Some(fault) => Err(fault),
+            None => Ok(self.page),
+        }
+    }
+
+    fn take_line(&mut self, line: &[u8]) {
+        self.number += 1;
+        let text = String::from_utf8_lossy(line);
+        let line = text.trim();
+        if self.fault.is_some() || line.is_empty() || line.starts_with('#') {
+            return;
+        }
+        self.page.series += 1;
+        match parse_sample(line) {
+            Err((expected, rest)) => self.refuse(expected, rest),
+            Ok(sample) if (self.keep)(&sample.name) => self.page.samples.push(sample),
+            Ok(_) => {}
+        }
+        if self.page.samples.len() > KEPT_MOST {
+            self.refuse("at most 500,000 samples of metrics that are known", "");
+        }
+    }
+
+    fn refuse(&mut self, expected: &'static str, rest: &str) {
+        let got = rest.chars().take(80).collect();
+        self.fault.get_or_insert(PageError { line: self.number.max(1), expected, got });
+    }
 }
 
 impl MetricsPage {
-    /// Reads a page.
+    /// Reads a page, all of it.
     pub(crate) fn parse(text: &str) -> Result<Self, PageError> {
-        let mut samples = Vec::new();
-        for (index, line) in text.lines().enumerate() {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            samples.push(parse_sample(line).map_err(|(expected, rest)| PageError {
-                line: index + 1,
-                expected,
-                got: rest.chars().take(80).collect(),
-            })?);
-        }
-        Ok(MetricsPage { samples })
+        let mut reader = PageReader::new(|_| true);
+        let _ = reader.take(text.as_bytes());
+        reader.end()
     }
 
     /// Value of the only sample with this name and at least these labels; none when there is none, or several.
@@ -79,7 +146,7 @@ pub(crate) struct Label<'a> {
 }
 
 /// Names and values.
-type Labels = Vec<(String, String)>;
+pub(crate) type Labels = Vec<(String, String)>;
 
 /// The expected text, and the one that stood there.
 type Mismatch<'a> = (&'static str, &'a str);
@@ -206,6 +273,34 @@ mod tests {
             Some(6.0)
         );
         assert_eq!(page.only("a", &[Label { name: "x", value: "2" }]), None);
+    }
+
+    #[test]
+    fn a_page_is_read_in_pieces_and_keeps_what_is_known_alone() {
+        let mut reader = PageReader::new(|name| name == "known");
+        for _ in 0..100 {
+            for piece in ["# HELP known x\nkno", "wn{a=\"", "1\"} 1\nother{label=\"", "x\"} 2\n"] {
+                assert!(reader.take(piece.as_bytes()).is_continue());
+            }
+        }
+        let page = reader.end().unwrap();
+        assert_eq!((page.samples.len(), page.series), (100, 200));
+        assert!(page.samples.iter().all(|sample| sample.name == "known"));
+    }
+
+    #[test]
+    fn a_page_that_is_not_as_it_should_be_is_read_no_further() {
+        let mut reader = PageReader::new(|_| true);
+        assert!(reader.take(b"a 1\n<html>\n").is_break());
+        assert_eq!(reader.end().unwrap_err().line, 2);
+        let mut reader = PageReader::new(|_| true);
+        let long = vec![b'a'; LINE_LIMIT_BYTES + 1];
+        assert!(reader.take(&long).is_break());
+        assert!(reader.end().unwrap_err().to_string().contains("a line of at most 1 MB"));
+        let mut reader = PageReader::new(|_| true);
+        let many = "a 1\n".repeat(10_000);
+        let ended = (0..60).map(|_| reader.take(many.as_bytes())).any(|ended| ended.is_break());
+        assert!(ended && reader.end().is_err());
     }
 
     proptest! {

@@ -10,21 +10,37 @@
 //! end between the reading of a mean and that of its count add an error of about one request's time over the window's
 //! requests.
 //!
-//! Names are those that the Prometheus JMX exporter's catch-all rule gives, also in lower case. The page must be one
+//! Names are Plumb's own, to which `broker/naming.rs` brings those of the exporters. The page must be one
 //! broker's own; where several samples fit, a stage is absent.
 
 use std::time::{Duration, Instant};
 
 use plumb_model::facts::{RequestStages, RequestTimes, WindowMean};
 
-use crate::prometheus::Label;
-use crate::{Login, MetricsPage, ObserveError, PageError, http, idle};
+use crate::broker::naming::{self, Figures};
+use crate::http::Question;
+use crate::prometheus::{Label, PageReader};
+use crate::{Login, MetricsPage, ObserveError, PageError, client, http, idle};
 
 const MEAN: &str = "kafka_network_RequestMetrics_Mean";
 const COUNT: &str = "kafka_network_RequestMetrics_Count";
+/// Redpanda's alone: it has the sum of its times, which are not rounded.
+const SUM: &str = "kafka_network_requestmetrics_sum";
 
 const NS_PER_MS: f64 = 1e6;
 const ROUNDING_NS: f64 = 0.5e6;
+
+/// `kafka.server:type=app-info,id=N`, attribute `StartTimeMs`, without underscores and in lower case.
+const APP_INFO_START: &str = "kafkaserverappinfostarttimems";
+
+/// Which broker a page is of: two pages with the same are of one process.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BrokerStart {
+    /// The broker's id.
+    pub id: i32,
+    /// The moment of its start, in milliseconds of the Unix epoch.
+    pub at_ms: f64,
+}
 
 /// One reading of a broker's metrics.
 #[derive(Debug, Clone)]
@@ -34,25 +50,84 @@ pub struct Scrape {
     pub page: MetricsPage,
 }
 
+impl Scrape {
+    /// A page that was read at some moment.
+    pub(crate) fn at(taken_at: Instant, page: MetricsPage) -> Self {
+        Scrape { taken_at, page }
+    }
+
+    /// The start that the page is of; none where it does not tell, or tells of several.
+    pub fn broker_start(&self) -> Option<BrokerStart> {
+        let is_start = |name: &str| name.to_ascii_lowercase().replace('_', "") == APP_INFO_START;
+        let mut starts =
+            self.page.samples.iter().filter(|sample| is_start(&sample.name)).filter_map(|sample| {
+                let (_, id) = sample.labels.iter().find(|(name, _)| name.eq_ignore_ascii_case("id"))?;
+                Some(BrokerStart { id: id.parse().ok()?, at_ms: sample.value })
+            });
+        let first = starts.next()?;
+        starts.all(|other| other == first).then_some(first)
+    }
+
+    /// The time from an earlier reading to this one.
+    pub(crate) fn since(&self, earlier: &Scrape) -> Duration {
+        self.taken_at.saturating_duration_since(earlier.taken_at)
+    }
+}
+
+/// Whose metrics a page has: those of others on it are read over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageOf {
+    /// A broker's.
+    Broker,
+    /// Those of Java clients.
+    Clients,
+}
+
+impl PageOf {
+    fn keep(self) -> fn(&str) -> bool {
+        match self {
+            PageOf::Broker => naming::is_known,
+            PageOf::Clients => client::java::is_known,
+        }
+    }
+}
+
+/// Largest page that is read (ours): some hundred times that of a broker with a thousand partitions.
+const PAGE_LIMIT_BYTES: u64 = 512 << 20;
+
 /// Reads the metrics page at `url` (`http://HOST:PORT/metrics`, or https), all of it within `timeout`.
-pub fn scrape(url: &str, login: Option<&Login>, timeout: Duration) -> Result<Scrape, ObserveError> {
+pub fn scrape(
+    url: &str,
+    login: Option<&Login>,
+    timeout: Duration,
+    of: PageOf,
+) -> Result<Scrape, ObserveError> {
     let taken_at = Instant::now();
-    // A URL with a password is refused by the fetch, and must not be shown here either.
-    let shown = || url.split('@').next_back().unwrap_or(url).to_owned();
-    let text =
-        http::get(url, login, timeout).map_err(|source| ObserveError::Fetch { url: shown(), source })?;
-    let page = MetricsPage::parse(&text).map_err(|source| {
+    let mut reader = PageReader::new(of.keep());
+    let question = Question { url, login, timeout, limit_bytes: PAGE_LIMIT_BYTES };
+    let read = http::read(&question, &mut |bytes| reader.take(bytes));
+    read.map_err(|source| ObserveError::Fetch { url: shown(url), source })?;
+    let page = reader.end().map_err(|source| {
         // A page may send back what it was asked with.
         let got = login.map_or(source.got.clone(), |login| login.removed_from(&source.got));
-        ObserveError::Page { url: shown(), source: PageError { got, ..source } }
+        ObserveError::Page { url: shown(url), source: PageError { got, ..source } }
     })?;
     Ok(Scrape { taken_at, page })
 }
 
+/// A URL as it may be shown: one with a password is refused by the fetch, and must not be shown here either.
+pub(crate) fn shown(url: &str) -> String {
+    url.split('@').next_back().unwrap_or(url).to_owned()
+}
+
 /// Mean time in each stage of the requests that ended between two scrapes of one broker, and how idle its threads were.
 pub fn request_times(before: &Scrape, after: &Scrape) -> RequestTimes {
-    let elapsed = after.taken_at.saturating_duration_since(before.taken_at);
-    let (before, after) = (&before.page, &after.page);
+    let elapsed = after.since(before);
+    times_of(&Figures::of(&before.page).page, &Figures::of(&after.page).page, elapsed)
+}
+
+/// The same of pages with Plumb's own names.
+pub(crate) fn times_of(before: &MetricsPage, after: &MetricsPage, elapsed: Duration) -> RequestTimes {
     RequestTimes {
         elapsed_ns: elapsed.as_nanos() as u64,
         produce: stages(before, after, "Produce"),
@@ -81,15 +156,19 @@ fn stages(before: &MetricsPage, after: &MetricsPage, request: &str) -> RequestSt
 struct Total {
     sum_ms: f64,
     count: u64,
+    /// The broker rounded each value to whole milliseconds.
+    rounded: bool,
 }
 
 fn total(page: &MetricsPage, request: &str, stage: &str) -> Option<Total> {
     let labels = [Label { name: "name", value: stage }, Label { name: "request", value: request }];
-    let (mean_ms, count) = (page.only(MEAN, &labels)?, page.only(COUNT, &labels)?);
+    let count = page.only(COUNT, &labels)?;
     // Whole milliseconds add up to whole milliseconds: rounding takes the error of the division out again.
-    let sum_ms = (mean_ms * count).round();
+    let by_mean = || page.only(MEAN, &labels).map(|mean_ms| (mean_ms * count).round());
+    let sum = page.only(SUM, &labels);
+    let sum_ms = sum.or_else(by_mean)?;
     let plausible = (0.0..2_f64.powi(53)).contains(&sum_ms) && (0.0..2_f64.powi(53)).contains(&count);
-    plausible.then_some(Total { sum_ms, count: count as u64 })
+    plausible.then_some(Total { sum_ms, count: count as u64, rounded: sum.is_none() })
 }
 
 /// Absent when there was no request in the window, or the broker started anew.
@@ -100,8 +179,9 @@ fn window_mean(before: Total, after: Total) -> Option<WindowMean> {
         return None;
     }
     let mean_ns = sum_ms / samples as f64 * NS_PER_MS;
-    let low_ns = (mean_ns - ROUNDING_NS).max(0.0);
-    Some(WindowMean { mean_ns, low_ns, high_ns: mean_ns + ROUNDING_NS, samples })
+    let rounding_ns = if after.rounded { ROUNDING_NS } else { 0.0 };
+    let low_ns = (mean_ns - rounding_ns).max(0.0);
+    Some(WindowMean { mean_ns, low_ns, high_ns: mean_ns + rounding_ns, samples })
 }
 
 #[cfg(test)]
@@ -121,6 +201,16 @@ mod tests {
 
     fn local(before: &[String], after: &[String]) -> Option<WindowMean> {
         request_times(&page(before), &page(after)).produce.local
+    }
+
+    #[test]
+    fn a_page_tells_which_start_it_is_of_unless_it_is_of_several() {
+        let line = |id: &str, ms: f64| format!("kafka_server_app_info_StartTimeMs{{id=\"{id}\"}} {ms}");
+        let one = page(&[line("3", 1.7e12)]);
+        assert_eq!(one.broker_start(), Some(BrokerStart { id: 3, at_ms: 1.7e12 }));
+        assert_eq!(page(&[line("3", 1.7e12).to_lowercase()]).broker_start(), one.broker_start());
+        assert_eq!(page(&[line("3", 1.7e12), line("4", 1.7e12)]).broker_start(), None);
+        assert_eq!(page(&[local_time(1.0, 1)[0].clone()]).broker_start(), None);
     }
 
     #[test]

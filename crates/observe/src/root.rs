@@ -25,16 +25,27 @@ impl HostRoot {
         HostRoot { prefix: prefix.into() }
     }
 
+    /// Whether it is the host itself, of which the kernel may be asked beyond its files.
+    pub(crate) fn is_host(&self) -> bool {
+        self.prefix == Path::new("/")
+    }
+
     /// Text of a file; bytes that are no UTF-8 are replaced.
     pub(crate) fn read(&self, path: &str) -> Result<String, ObserveError> {
         Ok(String::from_utf8_lossy(&self.read_bytes(path)?).into_owned())
+    }
+
+    /// An open file, for what is read again and again.
+    pub(crate) fn open(&self, path: &str) -> io::Result<File> {
+        File::open(self.locate(path))
     }
 
     /// Content of a file.
     pub(crate) fn read_bytes(&self, path: &str) -> Result<Vec<u8>, ObserveError> {
         let fault = |source| ObserveError::Read { path: path.to_owned(), source };
         let file = File::open(self.locate(path)).map_err(fault)?;
-        let mut bytes = Vec::new();
+        // Small files of the kernel are had in one call; without room each would take several.
+        let mut bytes = Vec::with_capacity(8192);
         file.take(LIMIT_BYTES + 1).read_to_end(&mut bytes).map_err(fault)?;
         if bytes.len() as u64 > LIMIT_BYTES {
             return Err(ObserveError::TooLarge { path: path.to_owned(), limit_bytes: LIMIT_BYTES });

@@ -10,11 +10,17 @@ use std::time::Instant;
 use plumb_model::facts::{ProcessIo, ProcessUsage, ThreadUsage};
 
 use crate::{HostRoot, ObserveError, growth, ticks_ns};
+use rustix::time::{ClockId, clock_gettime};
+
+/// Above so many threads their switches are not counted (ours): that file is the dearest of the three of a thread.
+const SWITCHES_OF_MAX: usize = 1_000;
 
 /// One reading of a process and its threads.
 #[derive(Debug, Clone)]
 pub struct ThreadsSample {
     taken_at: Instant,
+    /// Time since boot, suspended included, as the start of a thread is told.
+    since_boot_ns: u64,
     process: CpuTicks,
     threads: BTreeMap<u32, ThreadCounters>,
     /// Absent when the kernel keeps no account, or shows it to the process's owner only.
@@ -33,6 +39,8 @@ struct CpuTicks {
 struct ThreadCounters {
     name: String,
     cpu: CpuTicks,
+    /// The processor that it was last on.
+    processor: Option<u32>,
     on_cpu_ns: Option<u64>,
     run_delay_ns: Option<u64>,
     voluntary_switches: Option<u64>,
@@ -47,14 +55,42 @@ pub fn sample_threads(root: &HostRoot, pid: u32) -> Result<ThreadsSample, Observ
     let text = root.read(&path).map_err(gone)?;
     let (_, process) = parse_stat(&text).ok_or_else(|| ObserveError::format(&path, "a process", &text))?;
     let mut threads = BTreeMap::new();
-    for name in root.list(&format!("/proc/{pid}/task")).map_err(gone)? {
+    let names = root.list(&format!("/proc/{pid}/task")).map_err(gone)?;
+    let switches = names.len() <= SWITCHES_OF_MAX;
+    for name in names {
         let Ok(tid) = name.parse() else { continue };
         // A thread may end between the listing and the reading.
-        if let Some(counters) = read_thread(root, &format!("/proc/{pid}/task/{tid}"))? {
+        if let Some(counters) = read_thread(root, &format!("/proc/{pid}/task/{tid}"), switches)? {
             threads.insert(tid, counters);
         }
     }
-    Ok(ThreadsSample { taken_at, process, threads, io: read_io(root, pid) })
+    Ok(ThreadsSample { taken_at, since_boot_ns: since_boot_ns(), process, threads, io: read_io(root, pid) })
+}
+
+fn since_boot_ns() -> u64 {
+    let time = clock_gettime(ClockId::Boottime);
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}
+
+impl ThreadsSample {
+    /// The part of a window that ended now for which a thread was there.
+    pub(crate) fn life_ns(&self, tid: u32, window_ns: u64) -> u64 {
+        let started_ns = self.threads.get(&tid).and_then(|thread| ticks_ns(thread.cpu.started_at));
+        started_ns
+            .map_or(window_ns, |started_ns| self.since_boot_ns.saturating_sub(started_ns).min(window_ns))
+    }
+
+    /// Processor time since another reading by the processor that a thread was last on.
+    pub(crate) fn busy_by_processor(&self, before: &ThreadsSample) -> BTreeMap<u32, u64> {
+        let mut busy = BTreeMap::new();
+        for (tid, thread) in &self.threads {
+            let earlier = same_thread(before, *tid, thread).map_or(Some(0), |thread| thread.on_cpu_ns);
+            if let (Some(processor), Some(busy_ns)) = (thread.processor, growth(earlier, thread.on_cpu_ns)) {
+                *busy.entry(processor).or_default() += busy_ns;
+            }
+        }
+        busy
+    }
 }
 
 /// The bytes that a process read and wrote since its start, ended threads included; absent when the kernel keeps no account, or
@@ -86,25 +122,40 @@ fn io_between(before: &ProcessIo, after: &ProcessIo) -> ProcessIo {
     }
 }
 
-fn read_thread(root: &HostRoot, folder: &str) -> Result<Option<ThreadCounters>, ObserveError> {
+fn read_thread(
+    root: &HostRoot,
+    folder: &str,
+    switches: bool,
+) -> Result<Option<ThreadCounters>, ObserveError> {
     let path = format!("{folder}/stat");
     let Ok(text) = root.read(&path) else { return Ok(None) };
     let (name, cpu) = parse_stat(&text).ok_or_else(|| ObserveError::format(&path, "a thread", &text))?;
     let (on_cpu_ns, run_delay_ns) =
         root.read(&format!("{folder}/schedstat")).ok().as_deref().and_then(parse_schedstat).unzip();
-    let status = root.read(&format!("{folder}/status")).unwrap_or_default();
-    let name = name.to_owned();
+    let status = switches.then(|| root.read(&format!("{folder}/status")).ok()).flatten().unwrap_or_default();
     let (voluntary_switches, involuntary_switches) = parse_switches(&status);
-    Ok(Some(ThreadCounters { name, cpu, on_cpu_ns, run_delay_ns, voluntary_switches, involuntary_switches }))
+    Ok(Some(ThreadCounters {
+        name: name.to_owned(),
+        cpu,
+        processor: field(&text, 39),
+        on_cpu_ns,
+        run_delay_ns,
+        voluntary_switches,
+        involuntary_switches,
+    }))
 }
 
 /// `1234 (name) S ppid ...`: the name may hold spaces and parentheses, so it ends at the last one.
 fn parse_stat(text: &str) -> Option<(&str, CpuTicks)> {
-    let (head, rest) = text.rsplit_once(')')?;
+    let (head, _) = text.rsplit_once(')')?;
     let (_, name) = head.split_once('(')?;
-    // proc_pid_stat(5) numbers the state after the name as field 3.
-    let field = |number: usize| rest.split_ascii_whitespace().nth(number - 3)?.parse().ok();
-    Some((name, CpuTicks { user: field(14)?, system: field(15)?, started_at: field(22)? }))
+    let ticks = CpuTicks { user: field(text, 14)?, system: field(text, 15)?, started_at: field(text, 22)? };
+    Some((name, ticks))
+}
+
+/// A number behind the name; proc_pid_stat(5) numbers the state after it as field 3.
+fn field<T: std::str::FromStr>(stat: &str, number: usize) -> Option<T> {
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(number - 3)?.parse().ok()
 }
 
 /// Time on a processor and time waiting for one, in nanoseconds, then the number of time slices. A kernel that keeps no
@@ -187,6 +238,7 @@ mod tests {
         ThreadCounters {
             name: name.to_owned(),
             cpu: CpuTicks { user, system: 0, started_at },
+            processor: Some(0),
             on_cpu_ns: Some(on_cpu_ns),
             run_delay_ns: Some(0),
             voluntary_switches: Some(1),
@@ -198,6 +250,7 @@ mod tests {
         ThreadsSample {
             io: None,
             taken_at: Instant::now(),
+            since_boot_ns: 10_000_000_000,
             process: CpuTicks { user, system: 0, started_at: 7 },
             threads: threads.iter().cloned().collect(),
         }
@@ -208,6 +261,24 @@ mod tests {
         let before = sample(100, &[(1, thread("main", 10, 7, 5_000))]);
         let after = sample(100, &[(1, thread("main", 10, 7, 9_000)), (3, thread("new", 0, 9, 2_000))]);
         assert_eq!(process_usage(&before, &after).cpu_ns, Some(6_000));
+    }
+
+    #[test]
+    fn a_thread_that_started_within_the_window_has_lived_only_since_then() {
+        let sample = sample(0, &[(1, thread("old", 0, 7, 0)), (2, thread("new", 0, 900, 0))]);
+        assert_eq!(
+            (sample.life_ns(1, 5_000_000_000), sample.life_ns(2, 5_000_000_000)),
+            (5_000_000_000, 1_000_000_000)
+        );
+    }
+
+    #[test]
+    fn processor_time_is_told_by_the_processor_that_a_thread_was_last_on() {
+        let on = |processor, on_cpu_ns| ThreadCounters { processor, ..thread("a", 0, 7, on_cpu_ns) };
+        let before = sample(0, &[(1, on(Some(0), 100)), (2, on(Some(3), 50))]);
+        let after =
+            sample(0, &[(1, on(Some(2), 700)), (2, on(Some(3), 60)), (3, on(Some(3), 5)), (4, on(None, 9))]);
+        assert_eq!(after.busy_by_processor(&before), BTreeMap::from([(2, 600), (3, 15)]));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use plumb_model::facts::WindowMean;
 use plumb_model::fault::{Fault, HasFault};
-use plumb_observe::{ObserveError, request_times, scrape};
+use plumb_observe::{ObserveError, PageOf, request_times, scrape};
 
 const PATIENT: Duration = Duration::from_secs(20);
 
@@ -65,8 +65,8 @@ fn two_pages_of_a_broker_give_the_mean_of_the_time_between_them() {
     let before = include_str!("fixtures/broker-before.txt");
     let after = include_str!("fixtures/broker-after.txt");
     let (url, server) = serve(vec![answers(plain(before)), answers(chunked(after))]);
-    let before = scrape(&url, None, PATIENT).unwrap();
-    let after = scrape(&url, None, PATIENT).unwrap();
+    let before = scrape(&url, None, PATIENT, PageOf::Broker).unwrap();
+    let after = scrape(&url, None, PATIENT, PageOf::Broker).unwrap();
     let times = request_times(&before, &after);
 
     // 500 requests with a sum of 600 ms, then 1500 with a sum of 1350 ms.
@@ -90,7 +90,7 @@ fn a_server_that_keeps_the_connection_open_does_not_hold_up_the_page() {
         assert_eq!(stream.read(&mut [0]).unwrap(), 0);
     }]);
     let started = Instant::now();
-    assert_eq!(scrape(&url, None, PATIENT).unwrap().page.samples.len(), 1);
+    assert_eq!(scrape(&url, None, PATIENT, PageOf::Broker).unwrap().page.series, 1);
     assert!(started.elapsed() < PATIENT);
     server.join().unwrap();
 }
@@ -108,7 +108,7 @@ fn a_server_that_drips_or_says_nothing_is_given_up_at_the_limit() {
             }
             let _ = stream.read(&mut [0]);
         }]);
-        let error = chain(&scrape(&url, None, limit).unwrap_err());
+        let error = chain(&scrape(&url, None, limit, PageOf::Broker).unwrap_err());
         assert!(error.ends_with("within 60 ms"), "{drop:?}: {error}");
         server.join().unwrap();
     }
@@ -118,17 +118,18 @@ fn a_server_that_drips_or_says_nothing_is_given_up_at_the_limit() {
 fn a_page_that_is_not_metrics_and_a_port_that_nobody_has_are_told_apart() {
     let html = "HTTP/1.1 200 OK\r\n\r\n<html>hello</html>".to_owned();
     let (url, server) = serve(vec![answers(html)]);
-    let error = chain(&scrape(&url, None, PATIENT).unwrap_err());
+    let error = chain(&scrape(&url, None, PATIENT, PageOf::Broker).unwrap_err());
     assert!(error.contains("is not a page of Prometheus metrics: line 1: expected a metric name"), "{error}");
     server.join().unwrap();
-    let refused = scrape(&url, None, PATIENT).unwrap_err();
+    let refused = scrape(&url, None, PATIENT, PageOf::Broker).unwrap_err();
     assert!(chain(&refused).contains("Connection refused"), "{refused}");
-    let no_url = scrape("broker:9404/metrics", None, PATIENT).unwrap_err();
+    let no_url = scrape("broker:9404/metrics", None, PATIENT, PageOf::Broker).unwrap_err();
     assert_eq!((refused.fault(), no_url.fault()), (Fault::Target, Fault::User));
 }
 
 #[test]
 fn a_password_in_the_url_is_refused_and_not_repeated() {
-    let error = chain(&scrape("http://me:hunter2@127.0.0.1:1/metrics", None, PATIENT).unwrap_err());
+    let error =
+        chain(&scrape("http://me:hunter2@127.0.0.1:1/metrics", None, PATIENT, PageOf::Broker).unwrap_err());
     assert!(error.contains("without user and password") && !error.contains("hunter2"), "{error}");
 }

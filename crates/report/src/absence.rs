@@ -1,9 +1,9 @@
 //! Why a figure is absent, in words: an empty cell without a reason looks like a fault of the report.
 
-use crate::number::count;
+use plumb_model::figure::count;
 use plumb_model::observation::Distribution;
 
-/// Why the quantile `q` of a distribution is absent. A quantile needs 10/(1-q) samples.
+/// The reason why the quantile `q` of a distribution is absent. A quantile needs 10/(1-q) samples.
 pub(crate) fn quantile(distribution: &Distribution, q: f64) -> String {
     let needed = (10.0 / (1.0 - q)).round() as u64;
     match distribution.samples {
@@ -15,7 +15,7 @@ pub(crate) fn quantile(distribution: &Distribution, q: f64) -> String {
     }
 }
 
-/// Why a figure that needs only one sample is absent.
+/// The reason why a figure that needs only one sample is absent.
 pub(crate) fn moment(distribution: &Distribution) -> String {
     match distribution.samples {
         0 => "nothing was recorded".to_owned(),
@@ -23,7 +23,7 @@ pub(crate) fn moment(distribution: &Distribution) -> String {
     }
 }
 
-/// Why the interval of a figure that is there is absent.
+/// The reason why the interval of a figure that is there is absent.
 pub(crate) const INTERVAL: &str = "too few blocks or samples for an interval";
 
 /// Reasons gathered over a table: each once, with the columns and the setups (numbered from 1) that it holds for.

@@ -2,11 +2,11 @@
 //! as fast as possible, the table of rates has the same.
 
 use crate::headline;
-use crate::number::{ABSENT, rate, significant};
 use plumb_model::document::{BlockResult, RunDocument, StepResult};
+use plumb_model::figure::{ABSENT, rate, significant};
 use plumb_model::plan::Mode;
 
-/// What the section is called, and what the figures above it are.
+/// The heading of the section.
 pub(crate) const HEADING: &str = "Backlog";
 /// Under the heading.
 pub(crate) const MEANING: &str = "built up first, then drained while the producers go on; the latencies of such a setup have the wait in it, so they are of draining";

@@ -1,10 +1,10 @@
 //! What the brokers' own metrics say of a setup: how long their requests took, and how idle their busiest threads were.
 
-use crate::number::{ABSENT, milliseconds, percent};
 use plumb_model::document::StepResult;
 use plumb_model::facts::{Idle, RequestStages, RequestTimes, WindowMean};
+use plumb_model::figure::{ABSENT, decimals, milliseconds, percent};
 
-/// What the section is called.
+/// The heading of the section.
 pub(crate) const HEADING: &str = "At the brokers";
 /// Under the heading.
 pub(crate) const MEANING: &str = "mean request times in ms and idle shares of threads, over whole blocks with warm-up and drain, from the brokers' metrics";
@@ -31,7 +31,7 @@ fn windows(step: &StepResult) -> Vec<&RequestTimes> {
     step.blocks.iter().filter_map(|block| block.request_times.as_ref()).collect()
 }
 
-/// Whether followers fetched from the brokers of any setup.
+/// True if followers fetched from the brokers of any setup.
 pub(crate) fn replicated(rows: &[Row]) -> bool {
     rows.iter().any(|row| row.times.fetch_follower.total.is_some())
 }
@@ -61,7 +61,7 @@ impl Row<'_> {
 
 /// Milliseconds; more than tenths of one would claim what rounding to whole ones has taken away.
 fn tenths(ns: f64) -> String {
-    if ns < 1e8 { format!("{:.1}", ns / 1e6) } else { milliseconds(ns) }
+    if ns < 1e8 { decimals(ns / 1e6, 1) } else { milliseconds(ns) }
 }
 
 /// A fetch's time at the leader but for waiting until there is something to fetch.
@@ -70,7 +70,7 @@ fn without_waiting(fetch: &RequestStages) -> Option<f64> {
     stages.into_iter().map(|stage| stage.map(|mean| mean.mean_ns)).sum()
 }
 
-/// What the columns are, and which threads are meant.
+/// Notes on the columns, and on the threads that are meant.
 pub(crate) fn notes(rows: &[Row]) -> Vec<String> {
     let mut notes = vec![
         "for replicas: part of a produce request's time in which the leader waits for its followers; follower \

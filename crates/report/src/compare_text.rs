@@ -1,11 +1,11 @@
 //! Two single runs side by side, as terminal text: what they do not promise alike first, then what they can show, then
 //! what they cannot, and the trial that could.
 
-use crate::number::{ABSENT, counted, p_value, ratio, significant, time};
 use crate::sheet::{self, Body, Column, Section, Sheet};
 use crate::text::TextStyle;
 use crate::{trials, wording};
 use plumb_model::compare::{CompareResult, CompareSays, ComparedMetric, ComparedRun, ComparedSteps};
+use plumb_model::figure::{self, ABSENT, counted, p_value, ratio, ratio_digits, time};
 use plumb_model::finding::ValidityVerdict;
 use plumb_model::plan::Length;
 
@@ -123,7 +123,7 @@ fn runs(result: &CompareResult) -> Section {
 fn metrics(steps: &ComparedSteps) -> Section {
     let row = |metric: &ComparedMetric| {
         let within = match (metric.within_low, metric.within_high) {
-            (Some(low), Some(high)) => format!("{}..{}", significant(low, 3), significant(high, 3)),
+            (Some(low), Some(high)) => figure::interval(low, high, ratio_digits),
             _ => ABSENT.to_owned(),
         };
         vec![

@@ -2,11 +2,11 @@
 
 use plumb_model::document::RunDocument;
 
-/// What the mark says.
+/// The meaning of the mark.
 pub(crate) const MEANING: &str =
     "fastest: a lower mean than each other setup of equal load, by more than the noise";
 
-/// Whether the step is the fastest of its load. No step of an invalid run is.
+/// True if the step is the fastest of its load. No step of an invalid run is.
 pub(crate) fn is(document: &RunDocument, step: &str) -> bool {
     let mut winners = document.winners.iter();
     document.trial.is_none()

@@ -1,8 +1,8 @@
 //! The figures of the latency table and their intervals: which columns there are and how a cell reads.
 
 use crate::absence;
-use crate::number::{percent, plain, plus_minus_ms, span_ms};
 use plumb_model::document::{ReferenceRow, StepResult};
+use plumb_model::figure::{interval, milliseconds, percent, plain, plus_minus};
 use plumb_model::observation::{Distribution, Interval, IntervalMethod};
 
 /// A part of a step that all steps have, such as one of its latencies.
@@ -12,7 +12,7 @@ pub(crate) type Pick<T> = fn(&StepResult) -> &T;
 pub(crate) struct Figure {
     /// Its heading, without unit.
     pub(crate) heading: &'static str,
-    /// Whether it stands in every table, or only where all figures are asked for.
+    /// True if it stands in every table; else only where all figures are asked for.
     pub(crate) always: bool,
     /// The quantile, where it is one.
     quantile: Option<f64>,
@@ -101,7 +101,7 @@ impl Figure {
         self.interval.and_then(|interval| interval(distribution))
     }
 
-    /// Whether the table has a column for this figure's interval.
+    /// True if the table has a column for this figure's interval.
     pub(crate) fn has_interval(&self) -> bool {
         self.interval.is_some()
     }
@@ -116,14 +116,14 @@ pub(crate) fn asked(step: &StepResult) -> String {
     }
 }
 
-/// An interval beside its figure: `±0.31` when it is even on both sides, `41.2..50.1` otherwise.
-pub(crate) fn interval_ms(centre_ns: f64, interval: &Interval) -> String {
-    let (below, above) = (centre_ns - interval.low, interval.high - centre_ns);
+/// An interval beside its figure: `±0.31` when it is even on both sides, `41.2 to 50.1` otherwise.
+pub(crate) fn interval_ms(centre_ns: f64, around: &Interval) -> String {
+    let (below, above) = (centre_ns - around.low, around.high - centre_ns);
     let even = below > 0.0 && above > 0.0 && (below - above).abs() <= 0.02 * below.max(above);
-    if even { plus_minus_ms(below.max(above)) } else { span_ms(interval.low, interval.high) }
+    if even { plus_minus(below.max(above) / 1e6) } else { interval(around.low, around.high, milliseconds) }
 }
 
-/// What the intervals of these steps are, one sentence for each way in which they were made.
+/// The meaning of the intervals of these steps, one sentence for each way in which they were made.
 pub(crate) fn interval_notes<'s>(
     steps: impl Iterator<Item = &'s StepResult>,
     of: Pick<Distribution>,
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn an_even_interval_is_plus_minus_and_an_uneven_one_a_span() {
         assert_eq!(interval_ms(19.62e6, &interval(19.31e6, 19.93e6)), "±0.31");
-        assert_eq!(interval_ms(45.31e6, &interval(44.0e6, 48.2e6)), "44.0..48.2");
+        assert_eq!(interval_ms(45.31e6, &interval(44.0e6, 48.2e6)), "44.0 to 48.2");
     }
 
     #[test]

@@ -10,18 +10,18 @@ mod tests;
 pub mod text;
 
 use crate::findings;
-use crate::number::{count, significant};
+use plumb_model::figure::{count, ratio_digits};
 use plumb_model::finding::{CheckOutcome, Finding};
 use plumb_model::fleet::{FleetGroup, FleetResult, FleetUnit};
 use std::collections::BTreeMap;
 
-/// What stands beside figures that a check has taken the ground from.
+/// The caution beside figures that a failed check makes worthless.
 fn caution(result: &FleetResult) -> String {
     let failed = result.checks.iter().find(|check| check.outcome == CheckOutcome::Failed);
     failed.map_or_else(String::new, |check| format!("not to be relied on: the check {} failed", check.id))
 }
 
-/// Why a surge's ratios are no answer to what the surge did.
+/// The reason why a surge's ratios do not answer for the surge.
 const CHANGE_IN_SURGE: &str = "no time on this side of the change is without the surge";
 
 fn outcome(outcome: CheckOutcome) -> &'static str {
@@ -40,7 +40,7 @@ fn group(group: FleetGroup) -> &'static str {
     }
 }
 
-/// What a reader must know that no check says: each check has its row already.
+/// The findings that no check says: each check has its row already.
 fn beside_checks(result: &FleetResult) -> Vec<String> {
     let of_check = |finding: &Finding| result.checks.iter().any(|check| check.id == finding.id);
     result.findings.iter().filter(|finding| !of_check(finding)).map(findings::short).collect()
@@ -48,7 +48,7 @@ fn beside_checks(result: &FleetResult) -> Vec<String> {
 
 /// `0.0503`, `1.24`.
 fn ratio(value: f64) -> String {
-    significant(value, 3)
+    ratio_digits(value)
 }
 
 /// `0.0451 to 0.0562`, or what stands where there is none.
@@ -56,20 +56,19 @@ fn span(low: Option<f64>, high: Option<f64>) -> String {
     match (low, high) {
         (Some(low), Some(high)) => format!("{} to {}", ratio(low), ratio(high)),
         (Some(low), None) => format!("above {}", ratio(low)),
-        _ => crate::number::ABSENT.to_owned(),
+        _ => plumb_model::figure::ABSENT.to_owned(),
     }
 }
 
 /// p without its name, for a column.
 fn p(p: Option<f64>) -> String {
     match p {
-        None => crate::number::ABSENT.to_owned(),
-        Some(p) if p < 0.001 => "< 0.001".to_owned(),
-        Some(p) => format!("{p:.3}"),
+        None => plumb_model::figure::ABSENT.to_owned(),
+        Some(p) => plumb_model::figure::probability(p),
     }
 }
 
-/// What p is of.
+/// The quantity that p is of.
 fn permuted(unit: FleetUnit) -> &'static str {
     match unit {
         FleetUnit::Server => "p, by permutation of servers",
@@ -78,7 +77,7 @@ fn permuted(unit: FleetUnit) -> &'static str {
     }
 }
 
-/// What is compared, as words.
+/// The units that are compared, as words.
 fn units(unit: FleetUnit) -> &'static str {
     match unit {
         FleetUnit::Server => "servers",
@@ -94,7 +93,7 @@ fn by_group(counts: &BTreeMap<FleetGroup, u32>) -> String {
     each.join(", ")
 }
 
-/// How the metric grows with the load, or that the loads do not tell.
+/// The growth of the metric with the load, or that the loads do not tell it.
 fn elasticity(result: &FleetResult) -> Option<(String, String)> {
     let name = format!("{} grows with {} to the power of", result.metric, result.load.as_ref()?);
     let (low, high) = (result.load_elasticity_low, result.load_elasticity_high);
@@ -105,7 +104,7 @@ fn elasticity(result: &FleetResult) -> Option<(String, String)> {
             low.zip(high)?;
             let why = format!(
                 "{} ({interval}): the load of the {} changed too little, or too much alike",
-                crate::number::ABSENT,
+                plumb_model::figure::ABSENT,
                 units(result.unit)
             );
             Some((name, why))
@@ -113,7 +112,7 @@ fn elasticity(result: &FleetResult) -> Option<(String, String)> {
     }
 }
 
-/// What would show it.
+/// The heading of the sizes that would show a difference.
 fn needed_title(result: &FleetResult) -> &'static str {
     match result.unit {
         FleetUnit::Server => "Servers that would show it",
@@ -122,7 +121,7 @@ fn needed_title(result: &FleetResult) -> &'static str {
     }
 }
 
-/// How many of them, in a column.
+/// The heading of their column.
 fn needed_heading(result: &FleetResult) -> &'static str {
     match result.unit {
         FleetUnit::Server => "servers in each group",
@@ -133,7 +132,7 @@ fn needed_heading(result: &FleetResult) -> &'static str {
 
 /// The figures behind the verdict, each with its name.
 fn figures(result: &FleetResult) -> Vec<(String, String)> {
-    let of = |value: Option<f64>| value.map_or_else(|| crate::number::ABSENT.to_owned(), ratio);
+    let of = |value: Option<f64>| value.map_or_else(|| plumb_model::figure::ABSENT.to_owned(), ratio);
     let what = match &result.load {
         // A bound, where a group has none left or had none.
         _ if result.of_shares && result.effect_ratio.is_none() => "ratio, whatever the load".to_owned(),
@@ -144,7 +143,7 @@ fn figures(result: &FleetResult) -> Vec<(String, String)> {
     let mut rows = vec![
         (format!("{what}, test over control, after over before"), of(result.effect_ratio)),
         (
-            format!("its {} interval", crate::number::percent(result.level)),
+            format!("its {} interval", plumb_model::figure::percent(result.level)),
             span(result.interval_low, result.interval_high),
         ),
         (permuted(result.unit).to_owned(), p(result.p)),
@@ -155,7 +154,7 @@ fn figures(result: &FleetResult) -> Vec<(String, String)> {
         (
             "smallest ratio seen four times out of five".to_owned(),
             result.smallest_detectable_ratio.map_or_else(
-                || crate::number::ABSENT.to_owned(),
+                || plumb_model::figure::ABSENT.to_owned(),
                 |it| format!("{} (or {})", ratio(it), ratio(1.0 / it)),
             ),
         ),

@@ -6,13 +6,13 @@ use plumb_model::document::{BlockResult, RunDocument, StepResult};
 use plumb_model::observation::{Distribution, SecondLatency, SecondRow};
 use plumb_model::plan::Mode;
 
-/// Which latency the main table and the charts show.
+/// The latency of the main table and the charts.
 #[derive(Clone, Copy)]
 pub(crate) struct Headline {
     pub(crate) heading: &'static str,
-    /// From when to when.
+    /// Its beginning and end, in words.
     pub(crate) meaning: &'static str,
-    /// Whether it is the one that published tables of end-to-end latency can stand beside.
+    /// True if published tables of end-to-end latency can stand beside it.
     pub(crate) end_to_end: bool,
     pub(crate) of_step: Pick<Distribution>,
     pub(crate) of_block: fn(&BlockResult) -> &Distribution,
@@ -46,19 +46,19 @@ pub(crate) fn of(document: &RunDocument) -> Headline {
     }
 }
 
-/// Whether the plan has a consumer for the step.
+/// True if the plan has a consumer for the step.
 pub(crate) fn consumes(document: &RunDocument, step: &StepResult) -> bool {
     let plan = document.plan.steps.iter().find(|plan| plan.name == step.name);
     plan.is_none_or(|plan| plan.load.consumers > 0 && plan.load.mode != Mode::Produce)
 }
 
-/// Whether messages went as fast as possible: no latency is shown then, not even an empty cell for one.
+/// True if messages went as fast as possible: no latency is shown then, not even an empty cell for one.
 pub(crate) fn saturates(document: &RunDocument, step: &StepResult) -> bool {
     let plan = document.plan.steps.iter().find(|plan| plan.name == step.name);
     plan.is_some_and(|plan| plan.load.saturating())
 }
 
-/// Whether the step's times are latencies of the path: not where messages went as fast as possible, nor where a queue is shown.
+/// True if the step's times are latencies of the path: not where messages went as fast as possible, nor where a queue is shown.
 fn has_latency(document: &RunDocument, step: &StepResult) -> bool {
     !saturates(document, step) && !queues::shows_queue(document, step)
 }

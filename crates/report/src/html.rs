@@ -96,7 +96,7 @@ pub fn render(document: &RunDocument) -> Result<String, ReportError> {
     Ok(page.render()?)
 }
 
-/// How long backlogs took to drain; none where no setup with latencies had one.
+/// The times in which backlogs were drained; none where no setup with latencies had one.
 fn backlogs(document: &RunDocument) -> Option<Grid> {
     let rows = backlogs::rows(document);
     (!rows.is_empty()).then(|| Grid {
@@ -108,7 +108,7 @@ fn backlogs(document: &RunDocument) -> Option<Grid> {
     })
 }
 
-/// What the brokers' own metrics say; none where none was read.
+/// The brokers' own metrics; none where none was read.
 fn brokers(steps: &[StepResult]) -> Option<Grid> {
     let rows = brokers::rows(steps);
     let cells = |row: &brokers::Row| {
@@ -139,7 +139,7 @@ struct Page<'d> {
     reasons: Vec<Card>,
     findings: Vec<Card>,
     keys: Vec<Key>,
-    /// Whether any setup has a latency.
+    /// True if any setup has a latency.
     timed: bool,
     backlogs: Option<Grid>,
     backlogs_meaning: &'static str,
@@ -168,7 +168,7 @@ struct Page<'d> {
     run_id: &'d str,
 }
 
-/// How a setup is recognised in every chart: its number, its name, its colour, dash and marker.
+/// The marks of a setup in every chart: its number, its name, its colour, dash and marker.
 #[derive(Clone)]
 struct Key {
     number: usize,
@@ -221,7 +221,7 @@ fn meta(document: &RunDocument) -> Vec<(&'static str, String)> {
         let place = wording::cluster_place(cluster.on_this_host);
         meta.push((
             "Cluster",
-            format!("{}{version}, {place}", crate::number::counted(cluster.brokers.len(), "broker")),
+            format!("{}{version}, {place}", plumb_model::figure::counted(cluster.brokers.len(), "broker")),
         ));
     }
     meta.push(("Run", run.id.clone()));

@@ -31,7 +31,7 @@ pub struct InstallFile {
     pub path: String,
     /// Its content.
     pub text: String,
-    /// Whether it is a script.
+    /// True if it is a script.
     pub executable: bool,
 }
 
@@ -106,7 +106,7 @@ fn install(handed: Handed<'_>) -> Option<Install<'_>> {
 /// A comment of a properties file or of a script, a line each.
 fn comment(text: &str) -> String {
     // What others named may have line breaks, and these would end the comment.
-    text.lines().map(|line| format!("# {}\n", crate::text::printable(line))).collect()
+    text.lines().map(|line| format!("# {}\n", crate::paint::printable(line))).collect()
 }
 
 /// A word that a shell takes as it is.

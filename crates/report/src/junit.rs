@@ -28,7 +28,7 @@ struct TestCase {
     outcome: Outcome,
 }
 
-/// How a test case ended, with one sentence.
+/// The end of a test case, with one sentence.
 enum Outcome {
     Passed(String),
     Failed(String),

@@ -1,8 +1,8 @@
 //! Counts that do not add up: each in a sentence, so that no renderer can leave one out.
 
 use crate::headline;
-use crate::number::count;
 use plumb_model::document::{RunDocument, StepResult};
+use plumb_model::figure::count;
 use plumb_model::observation::Counts;
 
 /// The counts of a step that was begun: until then nothing was counted, and its zeros count nothing.
@@ -16,7 +16,7 @@ pub(crate) fn discrepancies(step: &StepResult) -> Vec<String> {
     own_discrepancies(step).into_iter().chain(of_others(step)).collect()
 }
 
-/// What of others is on the topic: the step's own messages may all be accounted for beside it.
+/// The messages of others on the topic, in words: the step's own may all be accounted for beside them.
 fn of_others(step: &StepResult) -> Vec<String> {
     let accounting = &step.accounting;
     let counted = [
@@ -30,7 +30,7 @@ fn of_others(step: &StepResult) -> Vec<String> {
     seen.map(|(n, what)| format!("{} {what}", count(n))).collect()
 }
 
-/// What is not as it should be of the step's own messages. Empty when intended = sent = acknowledged = received, the broker agrees
+/// The faults in the account of the step's own messages. Empty when intended = sent = acknowledged = received, the broker agrees
 /// as far as it could be asked, and every sample found its place in a histogram.
 pub(crate) fn own_discrepancies(step: &StepResult) -> Vec<String> {
     let counts = &step.counts;
@@ -79,7 +79,7 @@ pub(crate) fn own_discrepancies(step: &StepResult) -> Vec<String> {
     out
 }
 
-/// What holds for the messages of steps without [`own_discrepancies`].
+/// The sentence about the messages of steps without [`own_discrepancies`].
 pub(crate) fn balance<'s>(
     document: &RunDocument,
     mut steps: impl Iterator<Item = &'s StepResult> + Clone,
@@ -95,7 +95,7 @@ pub(crate) fn balance<'s>(
     }
 }
 
-/// What the broker's offsets say, beside what we say.
+/// The count by the broker's offsets, beside our own.
 pub(crate) fn broker_word(step: &StepResult) -> String {
     let accounting = &step.accounting;
     match (accounting.agrees, accounting.offset_delta) {
@@ -110,7 +110,7 @@ pub(crate) fn broker_word(step: &StepResult) -> String {
     }
 }
 
-/// Whether the broker's offsets confirm the counts; None when they could not be asked.
+/// True if the broker's offsets confirm the counts; none when they could not be asked.
 pub(crate) fn broker_agrees(step: &StepResult) -> Option<bool> {
     step.accounting.offset_delta.and(step.accounting.agrees)
 }

@@ -5,7 +5,7 @@
 //! verdict, it never makes one).
 //!
 //! [`text`] is what `plumb run` prints at its end, [`html`] the page that one sends to a colleague, [`json`] and [`csv`]
-//! are for other programs, [`install`] makes files of a winner's settings, [`plan_text`] is a dry run, [`sheet`] lays out what has no charts (a sizing, a comparison), [`probe`] makes sheets of what was probed, [`fleet`] what a trial on a fleet showed. All figures are written by [`number`]. What a renderer says of a
+//! are for other programs, [`install`] makes files of a winner's settings, [`plan_text`] is a dry run, [`sheet`] lays out what has no charts (a sizing, a comparison), [`probe`] makes sheets of what was probed, [`fleet`] what a trial on a fleet showed. All figures are written by [`plumb_model::figure`]. What a renderer says of a
 //! document in words is worked out once, in `figures` (the table), `fastest` (the setup that beats each other one), `headline` (which
 //! latency it shows), `rates` and `searches` (steps without a rate of their own, and searches for one), `ledger` (counts that do not add up), `absence`
 //! (why a figure is missing), `pairing` (published rows beside ours) and `wording` (the run, its end, its plan).
@@ -25,11 +25,11 @@ pub mod install;
 pub mod json;
 pub mod junit;
 mod ledger;
-pub mod number;
 pub mod omb;
 pub mod page_text;
 mod paint;
 mod pairing;
+pub mod path;
 pub mod plan_text;
 pub mod power_text;
 pub mod probe;

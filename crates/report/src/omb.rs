@@ -85,7 +85,7 @@ pub fn render(
     Ok(Some(text))
 }
 
-/// What the benchmark would call the file: workload, driver and the time at which the run began (UTC).
+/// The benchmark's name of the file: workload, driver and the time at which the run began (UTC).
 pub fn file_name(document: &RunDocument, index: usize) -> Option<String> {
     let step = document.steps.get(index)?;
     let digits = document.run.started_at.chars().map(|c| if c.is_ascii_digit() { c } else { '-' });

@@ -143,7 +143,7 @@ fn link(text: &str) -> Option<Link<'_>> {
     })
 }
 
-/// What of a paragraph is code or strong, over the ends of its lines. Without colour code keeps its marks.
+/// The parts of a paragraph that are code or strong, over the ends of its lines. Without colour code keeps its marks.
 struct Spans {
     paint: Paint,
     code: bool,

@@ -1,6 +1,6 @@
 //! Colour, wrapping, and text from outside made safe for a terminal.
 
-/// What a piece of text is.
+/// The tone of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
     Plain,
@@ -11,7 +11,7 @@ pub(crate) enum Tone {
     Bad,
 }
 
-/// Whether to colour.
+/// True: paint in colour.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint(pub(crate) bool);
 
@@ -30,6 +30,11 @@ impl Paint {
     }
 }
 
+/// Whether a character turns the direction of what follows, so that a name reads as another.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Text from outside with its control characters written out: it must not move the cursor or colour the terminal, and what
 /// tries to is seen. The ends of lines and tabs are blanks.
 pub fn printable(text: &str) -> String {
@@ -37,7 +42,7 @@ pub fn printable(text: &str) -> String {
     for c in text.chars() {
         match c {
             '\n' | '\r' | '\t' => safe.push(' '),
-            c if c.is_control() => safe.extend(c.escape_unicode()),
+            c if c.is_control() || turns(c) => safe.extend(c.escape_unicode()),
             c => safe.push(c),
         }
     }

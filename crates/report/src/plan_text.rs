@@ -3,15 +3,15 @@
 //! Values that all steps share stand once, under a heading of their own. The values are those that the plan serialises
 //! to, so none can be forgotten here when the plan gains one.
 
-use crate::number::{count, counted};
 use crate::paint::{Paint, Tone, printable};
 use crate::text::TextStyle;
+use plumb_model::figure::{count, counted};
 use plumb_model::plan::{Origin, Plan};
 use plumb_model::trial::{ArmPlan, TrialPlan};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What stands as origin of a value of which the plan does not say where it came from.
+/// The origin that is shown for a value of which the plan does not tell it.
 const UNKNOWN_ORIGIN: &str = "not recorded";
 
 /// The whole plan.
@@ -69,7 +69,7 @@ fn headline(plan: &Plan) -> String {
     )
 }
 
-/// How many messages are measured, as far as that is known before.
+/// The number of measured messages, as far as it is known before.
 fn messages(plan: &Plan) -> String {
     let known: u64 = plan.steps.iter().filter_map(|step| step.load.messages()).sum();
     let unknown = plan.steps.iter().any(|step| step.load.messages().is_none());
@@ -81,7 +81,7 @@ fn messages(plan: &Plan) -> String {
     }
 }
 
-/// How arms are held against each other; none of a plan that is no trial. The arms themselves are steps.
+/// The group of the comparison of arms; none of a plan that is no trial. The arms themselves are steps.
 fn trial_group(value: Value, plan: &Plan) -> Option<Group> {
     let Value::Object(mut fields) = value else { return None };
     fields.remove("arms");
@@ -92,7 +92,7 @@ fn trial_group(value: Value, plan: &Plan) -> Option<Group> {
     Some(Group { heading: "trial".to_owned(), entries })
 }
 
-/// What each arm asks for that the reference has not, so that one which asks for nothing is seen before it is measured.
+/// The differences from the reference that each arm asks for, so that one which asks for nothing is seen before it is measured.
 fn arm_entries(trial: &TrialPlan) -> Vec<Entry> {
     let Some((reference, arms)) = trial.arms.split_first() else { return Vec::new() };
     let entry = |(at, arm): (usize, &ArmPlan)| {
@@ -110,7 +110,7 @@ fn arm_entries(trial: &TrialPlan) -> Vec<Entry> {
     arms.iter().enumerate().map(entry).collect()
 }
 
-/// What an arm changes around its blocks, and no plain setup does.
+/// The changes of an arm around its blocks, which no plain setup has.
 fn around(step: usize, plan: &Plan) -> Vec<Entry> {
     let arms = plan.trial.iter().flat_map(|trial| &trial.arms);
     let Some(arm) = arms.into_iter().find(|arm| arm.step == step) else { return Vec::new() };
@@ -196,7 +196,7 @@ fn written(leaf: &Value) -> String {
         Value::Number(number) => number
             .as_f64()
             .filter(|n| n.fract() == 0.0 && n.abs() < 1e15)
-            .map_or_else(|| number.to_string(), |whole| format!("{whole:.0}")),
+            .map_or_else(|| number.to_string(), |whole| (whole as i64).to_string()),
         other => printable(&other.to_string()),
     }
 }

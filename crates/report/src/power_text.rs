@@ -1,9 +1,9 @@
 //! What a trial could show, as terminal text: in pairs, or in starts of the brokers where those are the unit of its verdict.
 
-use crate::number::{self, chosen_percent, counted, percent, ratio};
 use crate::sheet::{self, Column, Section, Sheet};
 use crate::text::TextStyle;
 use crate::trials;
+use plumb_model::figure::{self, counted, percent, ratio};
 use plumb_model::power::{Design, MetricPower, PowerResult};
 
 /// The whole text.
@@ -51,7 +51,7 @@ fn spreads(result: &PowerResult) -> Section {
     }
     let needed = |pairs: Option<u64>, starts: Option<u64>| {
         let units = if result.pairs_per_start.is_some() { starts } else { pairs };
-        units.map_or_else(|| number::ABSENT.to_owned(), number::count)
+        units.map_or_else(|| figure::ABSENT.to_owned(), figure::count)
     };
     let row = |metric: &MetricPower| {
         let mut row = vec![
@@ -72,9 +72,9 @@ fn spreads(result: &PowerResult) -> Section {
     };
     let wanted = match result.detect {
         Some(detect) => {
-            format!("margin {}, to detect {}", chosen_percent(result.margin), chosen_percent(detect))
+            format!("margin {}, to detect {}", percent(result.margin), percent(detect))
         }
-        None => format!("margin {}", chosen_percent(result.margin)),
+        None => format!("margin {}", percent(result.margin)),
     };
     let looked_at = if result.until_decided { ", looking after each pair" } else { "" };
     let allowed = match result.comparisons {
@@ -187,8 +187,8 @@ mod tests {
 
         end-to-end p99  the smallest difference that so many starts show
         starts  pairs  by the spread seen  by the most it may be
-             6     12               ×1.07                  ×1.14
-            12     24               ×1.04                  ×1.08
+             6     12              ×1.070                  ×1.14
+            12     24              ×1.040                 ×1.082
 
         In short
         - One sentence.

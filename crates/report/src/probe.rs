@@ -7,28 +7,28 @@ pub mod memory;
 pub mod network;
 pub mod storage;
 
-use crate::number;
 use crate::sheet::{Column, Section};
 use plumb_model::facts::{Fact, Limit};
+use plumb_model::figure;
 use plumb_model::observation::Distribution;
 use plumb_model::probe::{Conditions, Figure};
 
 /// Others' use of the processors from which on it is said first and not last (ours).
 const NOISY_SHARE: f64 = 0.05;
 
-/// What was probed where, in one line.
+/// The subject and the place of the probe, in one line.
 fn title(what: &str, conditions: &Conditions) -> String {
     let model = conditions.host.cpu_model.value().map_or(String::new(), |model| format!(", {model}"));
     let cpus = conditions.host.logical_cpus.value();
-    let cpus = cpus.map_or(String::new(), |cpus| format!(", {}", number::counted(*cpus as usize, "CPU")));
+    let cpus = cpus.map_or(String::new(), |cpus| format!(", {}", figure::counted(*cpus as usize, "CPU")));
     format!(
         "{what}{model}{cpus}; {}, took {}",
         conditions.started_at.replace('T', " ").replace('Z', " UTC"),
-        number::time(conditions.elapsed_ns as f64)
+        figure::time(conditions.elapsed_ns as f64)
     )
 }
 
-/// What speaks against the figures: said before them.
+/// The cautions against the figures; they are told before them.
 fn cautions(conditions: &Conditions) -> Vec<String> {
     let mut cautions = Vec::new();
     if !conditions.complete {
@@ -54,7 +54,7 @@ fn cautions(conditions: &Conditions) -> Vec<String> {
         cautions.push(format!(
             "Others and the kernel's threads used {} of this host's CPU time meanwhile (the probe's own work in the kernel may be \
              part of it){}.",
-            number::percent(share),
+            figure::percent(share),
             match quota {
                 None => ": figures may be too slow, tails most of all. Probe again when it is quiet",
                 Some(_) => "; the quota is the nearer cause of figures that are too slow",
@@ -64,7 +64,7 @@ fn cautions(conditions: &Conditions) -> Vec<String> {
     if let Some(share) = noise.steal_share.filter(|share| *share > NOISY_SHARE / 5.0) {
         cautions.push(format!(
             "The hypervisor gave {} of the CPU time that was wanted here to other guests.",
-            number::percent(share)
+            figure::percent(share)
         ));
     }
     cautions
@@ -81,12 +81,12 @@ fn quota(conditions: &Conditions) -> Option<f64> {
 /// `the time of 1.5 CPUs`.
 fn cpus_of_time(cpus: f64) -> String {
     let noun = if cpus == 1.0 { "CPU" } else { "CPUs" };
-    format!("the time of {} {noun}", number::plain(cpus))
+    format!("the time of {} {noun}", figure::plain(cpus))
 }
 
-/// How quiet the host was.
+/// The section on the quiet of the host.
 fn conditions(conditions: &Conditions) -> Section {
-    let share = |share: Option<f64>| share.map_or("an unknown share".to_owned(), number::percent);
+    let share = |share: Option<f64>| share.map_or("an unknown share".to_owned(), figure::percent);
     let noise = &conditions.noise;
     let clock = conditions.host.clock_source.value().map_or("unknown", String::as_str);
     let limit = match &conditions.host.cgroup_cpu_limit_cpus {
@@ -115,11 +115,11 @@ fn conditions(conditions: &Conditions) -> Section {
 }
 
 fn or_absent<T>(value: Option<T>, write: impl Fn(T) -> String) -> String {
-    value.map_or(number::ABSENT.to_owned(), write)
+    value.map_or(figure::ABSENT.to_owned(), write)
 }
 
 fn time(ns: Option<u64>) -> String {
-    or_absent(ns, |ns| number::time(ns as f64))
+    or_absent(ns, |ns| figure::time(ns as f64))
 }
 
 /// A figure's median.
@@ -127,11 +127,11 @@ fn median(figure: Option<&Figure>, write: impl Fn(f64) -> String) -> String {
     or_absent(figure, |figure| write(figure.median))
 }
 
-/// A figure's interval, `24.1..25.0`.
+/// A figure's interval, `24.1 to 25.0`.
 fn span(figure: Option<&Figure>, write: impl Fn(f64) -> String) -> String {
     or_absent(figure.and_then(|figure| figure.interval), |interval| {
         let (low, high) = (write(interval.low), write(interval.high));
-        if low == high { low } else { format!("{low}..{high}") }
+        if low == high { low } else { format!("{low} to {high}") }
     })
 }
 
@@ -139,7 +139,7 @@ fn span(figure: Option<&Figure>, write: impl Fn(f64) -> String) -> String {
 fn range(figure: Option<&Figure>, write: impl Fn(f64) -> String) -> String {
     or_absent(figure, |figure| {
         let (low, high) = (write(figure.lowest), write(figure.highest));
-        if low == high { low } else { format!("{low}..{high}") }
+        if low == high { low } else { format!("{low} to {high}") }
     })
 }
 
@@ -156,7 +156,7 @@ const DISTRIBUTION: [Column; 6] = [
 /// The cells of a distribution.
 fn distribution(times: &Distribution) -> Vec<String> {
     vec![
-        number::count(times.samples),
+        figure::count(times.samples),
         time(times.p50_ns),
         time(times.p95_ns),
         time(times.p99_ns),
@@ -247,9 +247,9 @@ pub(crate) mod tests {
 
     #[test]
     fn what_is_absent_is_a_dash_and_an_interval_without_width_is_one_figure() {
-        let tenths = |value: f64| format!("{value:.1}");
+        let tenths = |value: f64| figure::decimals(value, 1);
         assert_eq!((median(None, tenths), span(None, tenths)), ("-".to_owned(), "-".to_owned()));
-        assert_eq!(span(Some(&figure(10.0)), tenths), "9.0..11.0");
+        assert_eq!(span(Some(&figure(10.0)), tenths), "9.0 to 11.0");
         assert_eq!(span(Some(&figure(0.1)), tenths), "0.1");
     }
 }

@@ -1,12 +1,12 @@
 //! Whether producers' queues grew: what text and page say of it.
 
-use crate::number::{ABSENT, count, rate, significant};
 use plumb_model::document::{RunDocument, StepResult};
+use plumb_model::figure::{ABSENT, count, interval, rate, significant, time};
 use plumb_model::observation::{Distribution, Latencies, SecondLatency};
 use plumb_model::queue::{QueueCourse, QueueLevel, QueueResult};
 use std::borrow::Cow;
 
-/// What the section is called, and what the queue is.
+/// The heading of the section.
 pub(crate) const HEADING: &str = "Producers' queue";
 /// Under the heading.
 pub(crate) const MEANING: &str = "messages due and not yet acknowledged, wherever they wait";
@@ -17,7 +17,7 @@ pub(crate) const MEANING: &str = "messages due and not yet acknowledged, whereve
 pub(crate) const COLUMNS: [&str; 6] =
     ["asked/s", "served/s", "queue", "growth/s", "in its blocks", "longest"];
 
-/// Whether the step is to show a queue: its times are the queue's length, and are shown nowhere as latencies.
+/// True if the step is to show a queue: its times are the queue's length, and are shown nowhere as latencies.
 pub(crate) fn shows_queue(document: &RunDocument, step: &StepResult) -> bool {
     let plan = document.plan.steps.iter().find(|plan| plan.name == step.name);
     plan.is_some_and(|plan| plan.load.shows_queue())
@@ -72,7 +72,7 @@ pub(crate) fn cells(queue: &QueueResult) -> Vec<String> {
     ]
 }
 
-/// What was asked for, less what the queue grew by from the first measured second of each block to its last.
+/// The rate that was asked for, less the growth of the queue from the first measured second of each block to its last.
 fn served_per_s(queue: &QueueResult) -> Option<f64> {
     let measured: Vec<&QueueLevel> = queue.levels.iter().filter(|level| !level.warm_up).collect();
     let grown = measured.chunk_by(|a, b| a.block == b.block).filter_map(|levels| {
@@ -109,27 +109,27 @@ fn growth_of_blocks(queue: &QueueResult) -> String {
 }
 
 fn span(low: f64, high: f64) -> String {
-    format!("{} to {}", significant(low, 3), significant(high, 3))
+    interval(low, high, |it| significant(it, 3))
 }
 
-/// What the figures in brackets are; none where there is none.
+/// The meaning of the figures in brackets; none where there is none.
 pub(crate) fn interval_note(document: &RunDocument) -> Option<String> {
     let level = document.queues.iter().find_map(|queue| queue.growth_interval)?.level;
     Some(format!(
         "growth/s: the mean of the blocks with its {} interval, Student's t over the blocks",
-        crate::number::percent(level)
+        plumb_model::figure::percent(level)
     ))
 }
 
-/// When it would be full: a sentence for a queue that grows.
+/// The time after which it would be full: a sentence for a queue that grows.
 pub(crate) fn full(queue: &QueueResult) -> Option<String> {
     let limits: Vec<String> = queue
         .limits
         .iter()
         .map(|limit| {
             format!(
-                "{} s ({}, {} messages)",
-                significant(limit.full_after_s, 2),
+                "{} ({}, {} messages)",
+                time(limit.full_after_s * 1e9),
                 limit.setting,
                 count(limit.messages.round() as u64)
             )

@@ -2,19 +2,19 @@
 //! them. MB are 10^6 bytes everywhere, and GB 10^9; sizes are as the user wrote them.
 
 use crate::headline;
-use crate::number::{ABSENT, count, milliseconds, rate, significant};
 use plumb_model::document::{BlockResult, ReferenceRatio, ReferenceTable, RunDocument, StepResult};
+use plumb_model::figure::{ABSENT, count, milliseconds, rate, significant};
 use plumb_model::observation::Interval;
 use plumb_model::plan::{Driver, Mode, SizePlan, StepPlan};
 use plumb_model::sweep::{NoKnee, SweepOver, SweepPlace, SweepRate, SweepResult};
 
-/// What these figures are, to stand beside their heading.
+/// The meaning of these figures, to stand beside their heading.
 pub(crate) const MEANING: &str = "as fast as possible: no latency is given; MB are 10^6 bytes of values";
 
 /// One column.
 pub(crate) struct Column {
     pub(crate) heading: &'static str,
-    /// What the heading is short for.
+    /// The long form of the heading.
     pub(crate) meaning: &'static str,
     pub(crate) numeric: bool,
     cell: fn(&Row) -> Option<String>,
@@ -92,7 +92,7 @@ const fn text(heading: &'static str, meaning: &'static str, cell: fn(&Row) -> Op
 }
 
 impl Column {
-    /// Whether the figure may have an interval beside it.
+    /// True if the figure may have an interval beside it.
     pub(crate) fn has_interval(&self) -> bool {
         self.interval.is_some()
     }
@@ -116,7 +116,7 @@ impl Row<'_> {
         self.plan.load.mode
     }
 
-    /// Whether what it is for is receiving what was there before.
+    /// True if its purpose is to receive messages that were there before.
     pub(crate) fn is_for_receiving(&self) -> bool {
         matches!(self.plan.load.mode, Mode::Consume | Mode::Backlog(_))
     }
@@ -161,7 +161,7 @@ fn shared(column: &Column, rows: &[Row]) -> Option<String> {
     rows.iter().all(|row| (column.cell)(row).as_ref() == Some(&first)).then_some(first)
 }
 
-/// What stands under the table: words that all rows share, and what intervals and short headings mean.
+/// The notes under the table: words that all rows share, and the meaning of intervals and short headings.
 pub(crate) fn notes(rows: &[Row], shown: &[&Column]) -> Vec<String> {
     let words = COLUMNS.iter().filter(|column| !column.numeric && rows.len() > 1);
     let all: Vec<String> =
@@ -201,7 +201,7 @@ fn size(row: &Row) -> Option<String> {
 
 /// Bytes per second in MB, three digits.
 pub(crate) fn megabytes(bytes_per_s: f64) -> String {
-    significant(bytes_per_s / 1e6, 3)
+    plumb_model::figure::megabytes(bytes_per_s)
 }
 
 /// Half of an interval as a share of its figure: `±1.2 %`. From the whole figure on it would bound nothing from below: then the least
@@ -213,17 +213,16 @@ fn spread(
     of_block: fn(&BlockResult) -> Option<f64>,
 ) -> Option<String> {
     let (figure, interval) = (figure.filter(|figure| *figure > 0.0)?, interval?);
-    let share = (interval.high - interval.low) / 2.0 / figure * 100.0;
-    if share >= 100.0 {
+    let share = (interval.high - interval.low) / 2.0 / figure;
+    if share >= 1.0 {
         let whole = || step.blocks.iter().filter(|block| !block.cut_short).filter_map(of_block);
         let (least, greatest) = whole().reduce(f64::min).zip(whole().reduce(f64::max))?;
-        return Some(format!("blocks {} to {}", significant(least, 3), significant(greatest, 3)));
+        return Some(format!("blocks {}", plumb_model::figure::interval(least, greatest, rate)));
     }
-    let decimals = if share < 1.0 { 2 } else { usize::from(share < 10.0) };
-    Some(format!("±{share:.decimals$} %"))
+    Some(format!("±{}", plumb_model::figure::percent(share)))
 }
 
-/// What the intervals are; none where there is none.
+/// The meaning of the intervals; none where there is none.
 fn interval_note(rows: &[Row]) -> Option<String> {
     let intervals = rows
         .iter()
@@ -231,11 +230,11 @@ fn interval_note(rows: &[Row]) -> Option<String> {
     let level = intervals.flatten().next()?.level;
     Some(format!(
         "{} interval of a rate: Student's t over its blocks, each with fresh clients",
-        crate::number::percent(level)
+        plumb_model::figure::percent(level)
     ))
 }
 
-/// What the clients of a line are called.
+/// The name of the clients of a line.
 pub(crate) fn clients(line: &SweepResult) -> &'static str {
     match line.over {
         SweepOver::Producers => "producers",
@@ -243,7 +242,7 @@ pub(crate) fn clients(line: &SweepResult) -> &'static str {
     }
 }
 
-/// What the rate of a line is.
+/// The name of the rate of a line.
 pub(crate) fn rate_name(line: &SweepResult) -> &'static str {
     match line.rate {
         SweepRate::Produced => "acknowledged",
@@ -251,11 +250,11 @@ pub(crate) fn rate_name(line: &SweepResult) -> &'static str {
     }
 }
 
-/// A place with its interval: `8 (7..9)`, `8 (7 or more)`.
+/// A place with its interval: `8 (7 to 9)`, `8 (7 or more)`.
 pub(crate) fn place(clients: u32, low: u32, high: Option<u32>) -> String {
     match high {
         Some(high) if low == clients && high == clients => clients.to_string(),
-        Some(high) => format!("{clients} ({low}..{high})"),
+        Some(high) => format!("{clients} ({low} to {high})"),
         None => format!("{clients} ({low} or more)"),
     }
 }
@@ -287,7 +286,7 @@ pub(crate) fn line_name(line: &SweepResult) -> String {
     if line.line.is_empty() { format!("all {}", clients(line)) } else { line.line.clone() }
 }
 
-/// Why a line has no knee.
+/// The reason why a line has no knee.
 pub(crate) fn no_knee(line: &SweepResult) -> &'static str {
     match line.no_knee {
         Some(NoKnee::StillRises) => "still rises",
@@ -325,6 +324,6 @@ mod tests {
         let interval = |low, high| Some(Interval { low, high, level: 0.95, method: IntervalMethod::Blocks });
         let told = |interval| spread(Some(38_000.0), interval, &step, |block| block.achieved_per_s);
         assert_eq!(told(interval(-59_000.0, 136_000.0)).unwrap(), "blocks 2,000 to 80,000");
-        assert_eq!(told(interval(37_620.0, 38_380.0)).unwrap(), "±1.0 %");
+        assert_eq!(told(interval(37_620.0, 38_380.0)).unwrap(), "±1 %");
     }
 }

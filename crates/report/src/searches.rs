@@ -1,6 +1,6 @@
 //! A search for the highest rate that holds a goal, in words.
 
-use crate::number::{count, plain, rate, time};
+use plumb_model::figure::{count, plain, rate, time};
 use plumb_model::plan::{Goal, GoalLatency};
 use plumb_model::search::{SearchBound, SearchResult, Try, TryOutcome, TryPurpose};
 
@@ -23,7 +23,7 @@ pub(crate) fn quantile(quantile: f64) -> String {
     format!("p{}", plain(quantile * 100.0))
 }
 
-/// What was found, and why there is no more.
+/// The result, and the reason why there is no more.
 pub(crate) fn outcome(search: &SearchResult) -> String {
     let held = held(search);
     let found = match (search.rate_low_per_s, search.rate_high_per_s) {
@@ -69,7 +69,7 @@ fn times_tried(n: usize) -> String {
     if n == 1 { "1 try".to_owned() } else { format!("{} tries", count(n as u64)) }
 }
 
-/// What a rate was tried for.
+/// The purpose of a try.
 pub(crate) fn purpose(purpose: TryPurpose) -> &'static str {
     match purpose {
         TryPurpose::Climb => "climb",
@@ -79,7 +79,7 @@ pub(crate) fn purpose(purpose: TryPurpose) -> &'static str {
     }
 }
 
-/// What came of it, with the reasons.
+/// The outcome of a try, with the reasons.
 pub(crate) fn tried(tried: &Try) -> String {
     let word = match tried.outcome {
         TryOutcome::Holds => "holds",

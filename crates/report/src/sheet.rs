@@ -12,13 +12,13 @@ pub use table::Column;
 /// A result in words.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sheet {
-    /// What was asked, in one line.
+    /// The question, in one line.
     pub title: String,
-    /// What does not agree or cannot be reached: the result ends with exit code 1.
+    /// Findings, such as figures that disagree: the result ends with exit code 1.
     pub findings: Vec<String>,
-    /// What is to be kept in mind, and changes no exit code.
+    /// Cautions, which change no exit code.
     pub cautions: Vec<String>,
-    /// What the answer rests on, in order.
+    /// The sections that the answer rests on, in order.
     pub sections: Vec<Section>,
     /// The answer: last on a terminal, where the prompt follows it, and first on a page.
     pub answer: Vec<Section>,
@@ -29,13 +29,13 @@ pub struct Sheet {
 pub struct Section {
     /// The heading.
     pub heading: String,
-    /// What is meant by it; may be empty.
+    /// Its meaning; may be empty.
     pub meaning: String,
-    /// What it has.
+    /// Its content.
     pub body: Body,
 }
 
-/// What a section has.
+/// The content of a section.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
     /// Sentences, each with a dash.

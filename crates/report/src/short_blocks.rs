@@ -21,7 +21,7 @@ pub(crate) fn note(document: &RunDocument) -> Option<String> {
     })
 }
 
-/// Whether the load is one that a steady path would serve at one level.
+/// True if the load is one that a steady path would serve at one level.
 fn holds_one_level(load: &LoadPlan) -> bool {
     !load.shows_queue()
         && !matches!(load.mode, Mode::Backlog(_))

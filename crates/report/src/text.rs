@@ -19,16 +19,16 @@ use crate::paint::{self, Paint, Tone};
 use crate::{headline, queues, wording};
 use plumb_model::document::RunDocument;
 
-/// How to write.
+/// The style of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextStyle {
-    /// Whether to use ANSI colours.
+    /// True: use ANSI colours.
     pub color: bool,
     /// Columns of the terminal. Tables need about 80; prose wraps at it.
     pub width: usize,
 }
 
-/// Which figures the latency table has.
+/// The figures of the latency table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figures {
     /// Median, p95, p99, p99.9, maximum and mean.

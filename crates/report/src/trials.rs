@@ -1,10 +1,12 @@
 //! How a trial is called in every renderer: verdicts, values by their unit, ratios, what is held against what.
 
-use crate::number::{ABSENT, counted, p_value, rate, ratio, significant, time};
-use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, TrialMethod, TrialResult};
+use plumb_model::figure::{
+    self, ABSENT, counted, p_value, per_s, ratio, ratio_digits, short, significant, time,
+};
+use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, PairValues, TrialMethod, TrialResult};
 use plumb_model::verdict::Verdict;
 
-/// How estimate and interval were made.
+/// The method of estimate and interval.
 pub(crate) fn method(method: TrialMethod) -> &'static str {
     match method {
         TrialMethod::SignedRank => {
@@ -24,8 +26,8 @@ pub(crate) fn value(unit: &str, value: f64) -> String {
         "ns" => time(value),
         "us" => time(value * 1e3),
         "s" => time(value * 1e9),
-        "1/s" => format!("{}/s", rate(value)),
-        "share" => crate::number::percent(value),
+        "1/s" => per_s(value),
+        "share" => plumb_model::figure::percent(value),
         unit => format!("{} {unit}", significant(value, 3)),
     }
 }
@@ -48,26 +50,26 @@ pub(crate) fn metric(name: &str) -> String {
     }
 }
 
-/// `0.22..0.29`; empty without an interval.
+/// `0.22 to 0.29`; empty without an interval.
 pub(crate) fn interval(result: &MetricResult) -> String {
     match (result.interval_low, result.interval_high) {
-        (Some(low), Some(high)) => format!("{}..{}", significant(low, 3), significant(high, 3)),
+        (Some(low), Some(high)) => figure::interval(low, high, ratio_digits),
         _ => String::new(),
     }
 }
 
-/// `×0.163 (0.139..0.198)`, or `×0.203, no interval`; none without an estimate.
+/// `×0.163 (0.139 to 0.198)`, or `×0.203, no interval`; none without an estimate.
 pub(crate) fn estimate(result: &MetricResult) -> Option<String> {
     Some(with_interval(result.estimate_ratio?, &interval(result)))
 }
 
 fn with_interval(estimate: f64, interval: &str) -> String {
-    let ratio = crate::number::ratio(estimate);
+    let ratio = plumb_model::figure::ratio(estimate);
     if interval.is_empty() { format!("{ratio}, no interval") } else { format!("{ratio} ({interval})") }
 }
 
-/// Why the ratio is not that of the two medians beside it, where a reader would take one of them for wrong: where they lie on
-/// different sides of 1, or the medians' is not even in the interval.
+/// The reason why the ratio is not that of the two medians beside it, where a reader would take one of them for wrong: where they
+/// lie on different sides of 1, or the medians' is not even in the interval.
 pub(crate) fn unlike_medians(result: &MetricResult) -> Option<String> {
     let (estimate, arm, against) = (result.estimate_ratio?, result.arm_median?, result.against_median?);
     let of_medians = arm / against;
@@ -95,11 +97,7 @@ pub(crate) fn unlike_medians(result: &MetricResult) -> Option<String> {
 
 /// A ratio on an axis: `×0.333`, `×0.5`, `×1`.
 pub(crate) fn tick(ratio: f64) -> String {
-    let digits = significant(ratio, 3);
-    match digits.contains('.') {
-        true => format!("×{}", digits.trim_end_matches('0').trim_end_matches('.')),
-        false => format!("×{digits}"),
-    }
+    format!("×{}", short(ratio))
 }
 
 /// p as the verdict used it; empty where there is none.
@@ -123,8 +121,8 @@ pub(crate) fn shows_from(metric: &MetricResult) -> String {
     smallest.map_or_else(|| ABSENT.to_owned(), ratio)
 }
 
-/// What stands beside a verdict: what it rests on, and what so many could have shown. None where there is no estimate, and where the
-/// verdict's own reason says it.
+/// The basis of a verdict, to stand beside it: its samples, and the smallest difference that so many could have shown. None where
+/// there is no estimate, and where the verdict's own reason says it.
 pub(crate) fn basis(trial: &TrialResult, verdict: &ArmVerdict) -> Option<String> {
     let told = verdict.reason.is_some() && verdict.vetoes.is_empty();
     let metric = primary_of(trial, &verdict.arm, &verdict.against).filter(|_| !told)?;
@@ -138,7 +136,7 @@ pub(crate) fn basis(trial: &TrialResult, verdict: &ArmVerdict) -> Option<String>
     })
 }
 
-/// How far equal arms may differ, as a sentence of its own.
+/// The noise floor, as a sentence of its own.
 pub(crate) fn floor(trial: &TrialResult) -> String {
     let metric = trial.noise_floor.first();
     let on = metric
@@ -162,7 +160,7 @@ pub(crate) fn primary_of<'t>(trial: &'t TrialResult, arm: &str, against: &str) -
     primaries(trial).find(|metric| metric.arm == arm && metric.against == against)
 }
 
-/// Whether there is only one thing held against one other.
+/// True if one arm is compared with one other, and no more.
 pub(crate) fn single(trial: &TrialResult) -> bool {
     trial.verdicts.len() == 1
 }
@@ -177,7 +175,7 @@ pub(crate) fn others(trial: &TrialResult) -> (Vec<&MetricResult>, usize) {
     (shown, hidden.len())
 }
 
-/// Whether the metric is a count, which has no ratio.
+/// True if the metric is a count, which has no ratio.
 pub(crate) fn is_count(metric: &MetricResult) -> bool {
     metric.method == TrialMethod::Counts
 }
@@ -186,7 +184,7 @@ pub(crate) fn is_count(metric: &MetricResult) -> bool {
 pub(crate) fn counts(trial: &TrialResult) -> Vec<String> {
     let all: Vec<&MetricResult> = trial.metrics.iter().filter(|metric| is_count(metric)).collect();
     let none =
-        |metric: &MetricResult| metric.values.iter().all(|(_, under, over)| *under == 0.0 && *over == 0.0);
+        |metric: &MetricResult| metric.values.iter().all(|pair| pair.against == 0.0 && pair.arm == 0.0);
     let mut quiet: Vec<String> = Vec::new();
     let mut said: Vec<String> = Vec::new();
     for count in all {
@@ -218,7 +216,7 @@ pub(crate) fn counts(trial: &TrialResult) -> Vec<String> {
     said
 }
 
-/// Why estimates are absent, each reason once, with the metrics that it is about.
+/// The reasons why estimates are absent, each once, with the metrics that it is about.
 pub(crate) fn absences(metrics: &[&MetricResult]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for of in metrics.iter().filter(|metric| !is_count(metric)) {
@@ -248,7 +246,7 @@ impl RatioAxis {
         RatioAxis { reach: (furthest * 1.15).clamp(0.02, 7.0) }
     }
 
-    /// Where a ratio lies, 0..1, with 1 in the middle.
+    /// The place of a ratio on the axis, 0..1, with 1 in the middle.
     pub(crate) fn share(self, ratio: f64) -> f64 {
         (0.5 + ratio.max(f64::MIN_POSITIVE).ln() / self.reach / 2.0).clamp(0.0, 1.0)
     }
@@ -276,15 +274,14 @@ impl RatioAxis {
     }
 }
 
-/// Ratios of the pairs, arm / against.
-pub(crate) fn ratios(metric: &MetricResult) -> impl Iterator<Item = (u32, f64)> + '_ {
-    let finite = |(_, ratio): &(u32, f64)| ratio.is_finite() && *ratio > 0.0;
-    metric.values.iter().map(|(round, under, over)| (*round, over / under)).filter(finite)
+/// Ratios of the pairs, arm / against, that are finite and above 0.
+pub(crate) fn ratios(metric: &MetricResult) -> impl Iterator<Item = f64> + '_ {
+    metric.values.iter().map(PairValues::ratio).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
 }
 
 /// The axis of some metrics: their pairs and intervals, and what else is to be on it.
 pub(crate) fn axis(metrics: &[&MetricResult], also: &[f64]) -> RatioAxis {
-    let pairs = metrics.iter().flat_map(|metric| ratios(metric).map(|(_, ratio)| ratio));
+    let pairs = metrics.iter().flat_map(|metric| ratios(metric));
     let ends = metrics.iter().flat_map(|metric| [metric.interval_low, metric.interval_high]).flatten();
     RatioAxis::around(pairs.chain(ends).chain(also.iter().copied()))
 }

@@ -1,8 +1,8 @@
 //! How a run, its end, its stages and its verdicts are called, the same in every renderer.
 
 use crate::absence;
-use crate::number::{count, counted};
 use plumb_model::document::{RunDocument, RunState};
+use plumb_model::figure::{count, counted};
 use plumb_model::finding::{Comparison, ComparisonVerdict, Finding, Severity, ValidityVerdict};
 use plumb_model::observation::{Fidelity, StageName};
 
@@ -15,7 +15,7 @@ pub(crate) fn verdict(verdict: ValidityVerdict) -> &'static str {
     }
 }
 
-/// What the verdict means for a reader.
+/// The meaning of the verdict for a reader.
 pub(crate) fn verdict_meaning(verdict: ValidityVerdict) -> &'static str {
     match verdict {
         ValidityVerdict::Valid => "Nothing was found that makes the figures mislead.",
@@ -24,7 +24,7 @@ pub(crate) fn verdict_meaning(verdict: ValidityVerdict) -> &'static str {
     }
 }
 
-/// What stands where no pair of setups differs.
+/// The sentence where no pair of setups differs.
 pub(crate) fn none_differs(comparisons: &[Comparison]) -> &'static str {
     if comparisons.iter().all(|pair| pair.verdict == ComparisonVerdict::TooFewBlocks) {
         "Nothing can be told: too few blocks to compare any two setups."
@@ -66,7 +66,7 @@ pub(crate) const STAGES: [StageName; 7] = [
     StageName::Unexplained,
 ];
 
-/// Where a stage's figure comes from.
+/// The source of a stage's figure.
 pub(crate) fn fidelity(fidelity: Fidelity) -> &'static str {
     match fidelity {
         Fidelity::Metrics => "statistics",
@@ -93,7 +93,7 @@ pub(crate) fn metric(path: &str) -> String {
     path.replace("end_to_end", "end-to-end").replace(['.', '_'], " ")
 }
 
-/// Why the run is not a whole one; None when it is.
+/// The reason why the run is not a whole one; none when it is.
 pub(crate) fn incomplete(document: &RunDocument) -> Option<String> {
     let (done, planned) = (document.steps.len(), document.plan.steps.len());
     let end = match &document.run.state {
@@ -138,7 +138,7 @@ pub(crate) fn extent(document: &RunDocument) -> String {
     format!("{}{each}, {}", counted(plan.steps.len(), "setup"), counted(plan.blocks as usize, "block"))
 }
 
-/// Where the brokers are.
+/// The place of the brokers.
 pub(crate) fn cluster_place(on_this_host: Option<bool>) -> &'static str {
     match on_this_host {
         Some(true) => "on the host that generates the load",

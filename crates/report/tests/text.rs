@@ -156,10 +156,10 @@ fn beside_a_verdict_stands_what_it_rests_on_and_what_so_many_could_have_shown() 
     }
     let text = render(&document, TextStyle { width: 200, ..PLAIN });
     let page = plumb_report::html::render(&document).unwrap();
-    let beside = "11 pairs on 6 starts of the brokers, which show ×1.04 or more in 4 of 5 trials";
+    let beside = "11 pairs on 6 starts of the brokers, which show ×1.041 or more in 4 of 5 trials";
     for shown in [&text, &page] {
         assert!(shown.contains(beside), "{shown}");
-        let floor = "Equal arms may differ by up to ×1.04 here by chance (end-to-end p99, 11 pairs on 6 starts of the brokers)";
+        let floor = "Equal arms may differ by up to ×1.040 here by chance (end-to-end p99, 11 pairs on 6 starts of the brokers)";
         assert!(shown.contains(floor), "{shown}");
     }
     document.trial.as_mut().unwrap().noise_floor_ratio = None;

@@ -1,23 +1,23 @@
-//! What an arm of a trial changes around each of its blocks, and how that is undone: kernel settings of this host, and commands
-//! of the user's.
+//! The changes of a trial's arm around each of its blocks, and their undo: kernel settings of this host, and commands of the
+//! user's.
 //!
-//! What is to be undone is on disk before it is done, so that a trial which is killed can be put right by the next one that
-//! goes on with it. Commands that restart something remote are the user's own; only their ends are seen to here.
+//! The undo is on disk before the change is made, so that a trial which is killed can be put right by the next one that goes on
+//! with it. Commands that restart something remote are the user's own; only their ends are seen to here.
 
-mod hook;
-mod host_setting;
+pub(crate) mod hook;
+pub(crate) mod host_setting;
 mod inverse;
 mod journal;
+pub(crate) mod journal_error;
 mod undo;
 
 pub use hook::HookError;
 pub use host_setting::HostSettingError;
-pub use journal::JournalError;
+pub use journal_error::JournalError;
 
 use crate::client_config;
 use crate::context::RunContext;
 use crate::error::Result;
-use crate::run::config_path;
 use crate::run_dir::{self, RunDir};
 use crate::watcher::{Event, Watcher};
 use hook::{Hook, Secrets};
@@ -40,7 +40,7 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
     for arm in arms(plan) {
         let changes = undo::changes(arm)?;
         for (setting, value) in &changes {
-            setting.check(&HostFiles::default(), value)?;
+            inverse::check_change(setting, &HostFiles::default(), value)?;
         }
         let settings: Vec<Setting> = changes.into_iter().map(|(setting, _)| setting).collect();
         inverse::check_together(&settings)?;
@@ -75,7 +75,8 @@ pub(super) fn claim(plan: &Plan, dir: &RunDir, context: &RunContext) -> Result<O
     }
 }
 
-/// What a trial that was killed left changed on this host, or one that goes on changes now; none where nobody did.
+/// The change to this host that a trial which was killed left, or that one which goes on makes now, as a sentence; none where
+/// there is none.
 pub(super) fn changed_by_others() -> Option<String> {
     match journal::check(&Places::here()) {
         Err(error @ (JournalError::Busy { .. } | JournalError::Left { .. })) => Some(error.to_string()),
@@ -87,14 +88,14 @@ fn arms(plan: &Plan) -> impl Iterator<Item = &ArmPlan> {
     plan.trial.iter().flat_map(|trial| &trial.arms)
 }
 
-/// What puts the settings of this host back that any arm changes.
+/// The values with which the settings of this host that any arm changes are put back.
 fn ways_back(plan: &Plan) -> Properties {
     let settings = arms(plan).flat_map(|arm| arm.host.keys()).filter_map(|name| Setting::new(name).ok());
     let back = settings.filter_map(|setting| inverse::inverse(&setting, &HostFiles::default()).ok());
     back.flatten().map(|(setting, value)| (setting.name, value)).collect()
 }
 
-/// Whether a run left something to undo.
+/// True if a run left something to undo.
 pub(super) fn is_left(dir: &RunDir) -> bool {
     undo::is_left(dir.path())
 }
@@ -191,7 +192,7 @@ pub(super) fn put_right(directory: &Path, watcher: &Arc<dyn Watcher>) -> Result<
     let _lock = run_dir::lock(directory)?;
     let Some(undo) = Undo::read(directory)? else { return Ok(()) };
     let plan = run_dir::read_document(directory)?.plan;
-    let config = client_config::read(config_path(&plan));
+    let config = client_config::read(client_config::path(&plan));
     let secrets = config.map_or(Secrets::Unknown, |config| Secrets::of(&config.properties));
     watcher.event(&Event::Note(&format!("undoing what the part that was killed left: {}", undo.summary())));
     undo.carry_out(&HostFiles::default(), directory, &secrets, &**watcher)

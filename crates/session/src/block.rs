@@ -1,12 +1,13 @@
-//! One block of one step: its topic, its clients, what is read beside it, and what it comes to in the document.
+//! One block of one step: its topic, its clients, the readings beside it, and its part of the document.
 
 use super::devices;
-use super::document::{DoneBlock, Record, timestamp};
+use super::document::{DoneBlock, Record};
 use super::fold::StepFold;
-use super::order::Slot;
 use super::readings::BlockReader;
+use super::slot::Slot;
 use super::space::Space;
 use super::target::Target;
+use super::utc::timestamp;
 use crate::context::RunContext;
 use crate::error::Result;
 use crate::run_dir::{RunDir, RunDirError};
@@ -24,7 +25,7 @@ const WRITE_EVERY: Duration = Duration::from_secs(3);
 /// At least so many times as long as writing took passes before it is written again.
 const WRITE_RARITY: u32 = 200;
 
-/// What a block is.
+/// A block to run.
 pub(super) struct Job {
     /// Its step, as it runs.
     pub(super) step: StepPlan,
@@ -35,17 +36,17 @@ pub(super) struct Job {
     pub(super) share: Share,
     /// The plan's seed.
     pub(super) seed: u64,
-    /// Whether it is under way for all to see: its figures so far go into the run's document.
+    /// True if it is shown while it runs: its figures so far go into the run's document.
     pub(super) shown: bool,
-    /// What a person sees of it while it runs.
+    /// Its title for a person while it runs.
     pub(super) title: String,
     /// Ends the name of its topic.
     pub(super) topic: String,
-    /// Whether the topic is the block's alone, and goes with it.
+    /// True if the topic is the block's alone, and is deleted with it.
     pub(super) own_topic: bool,
 }
 
-/// What the figures of a block go into.
+/// The places that take the figures of a block.
 pub(super) struct Figures<'a> {
     pub(super) record: &'a mut Record,
     /// The step's place in the record's document.
@@ -55,21 +56,21 @@ pub(super) struct Figures<'a> {
 }
 
 impl Figures<'_> {
-    /// Whether the block that was measured last ended before its time.
+    /// True if the block that was measured last ended before its time.
     pub(super) fn last_block_was_cut_short(&self) -> bool {
         self.record.document.steps[self.step].blocks.last().is_some_and(|block| block.cut_short)
     }
 }
 
-/// Where a block runs, and what its figures go into.
+/// The surroundings of a block, and the places that take its figures.
 pub(super) struct Place<'a> {
     pub(super) figures: Figures<'a>,
     pub(super) target: &'a mut Target,
     pub(super) space: &'a mut Space,
     pub(super) context: &'a RunContext,
-    /// How long before a send to stop sleeping.
+    /// The time before a send at which sleeping ends and spinning begins.
     pub(super) spin_ns: u64,
-    /// How often the brokers had been started anew.
+    /// The number of times that the brokers had been started anew.
     pub(super) broker_start: u32,
 }
 
@@ -86,7 +87,7 @@ pub(super) fn topic(step: &StepPlan, slot: Slot, resumed: usize) -> String {
     name
 }
 
-/// Whether each block of a step has a topic of its own.
+/// True if each block of a step has a topic of its own.
 pub(super) fn has_own_topic(step: &StepPlan) -> bool {
     let fills = step.load.saturating() || matches!(step.load.mode, Mode::Consume | Mode::Backlog(_));
     fills && matches!(step.topic, TopicPlan::Own { .. })

@@ -1,5 +1,5 @@
-//! The loop over the blocks of a run, whoever decides which comes next: brokers started anew where the plan wants that, what an arm
-//! changes around its blocks, the block, its figures in the document and on disk, and what watchers are told.
+//! The loop over the blocks of a run, whoever decides which comes next: brokers started anew where the plan wants that, the
+//! changes of an arm around its blocks, the block, its figures in the document and on disk, and the events for watchers.
 
 use super::block::{self, Figures, Place};
 use super::next_block::{Apart, Ended, Outcome, Planned};
@@ -13,7 +13,7 @@ use crate::watcher::Event;
 use plumb_model::fault::{HasFault, chain};
 use plumb_model::plan::Plan;
 
-/// What is so of the whole run while a block runs.
+/// The conditions of the whole run while a block runs.
 #[derive(Debug, Clone, Copy)]
 struct Conditions {
     spin_ns: u64,
@@ -113,10 +113,10 @@ impl Run {
 mod tests {
     use super::*;
     use crate::context::RunContext;
+    use crate::decider;
     use crate::document::Record;
     use crate::fold::StepFold;
     use crate::measured::Measured;
-    use crate::next_block;
     use crate::run_dir::RunDir;
     use crate::space::Space;
     use crate::watcher::Watcher;
@@ -187,7 +187,7 @@ mod tests {
         let record = Record::new(plan.clone(), Timestamp::now(), &ClientConfig::default()).unwrap();
         let mut targets = Targets::ready(&plan, &record.document, &context).unwrap();
         let folds = vec![StepFold::new(plan.level, "01-a".to_owned())];
-        let order = next_block::of_plan(&record, vec![Vec::new()]);
+        let order = decider::of_plan(&record, vec![Vec::new()]);
         let measured = Measured { record, folds, dir };
         let mut run = Run { measured, order, space: Space::default(), context };
         let part = RunPart { run: 1, suffix: String::new(), spin_ns: 0 };

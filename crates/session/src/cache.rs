@@ -1,10 +1,11 @@
-//! What is kept between runs in the user's cache: figures of this machine and of setups. What is lost there is measured anew.
+//! Files that are kept between runs in the user's cache: figures of this machine and of setups. A file that is lost there costs a
+//! measurement.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 
-/// What is kept in a file; nothing where there is nothing that can be read, which costs a measurement and no more.
+/// The content of a file; the default where nothing can be read, which costs a measurement and no more.
 pub fn read<T: DeserializeOwned + Default>(file: &str) -> T {
     let text = place(file).and_then(|path| fs_err::read(path).ok()).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()

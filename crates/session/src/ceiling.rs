@@ -3,7 +3,7 @@
 //! Measured once for each driver and size, before anything else of a run, and kept in the user's cache; a run that comes
 //! near it measures the generator and not the path.
 
-use super::document::timestamp;
+use super::utc::timestamp;
 use crate::cache;
 use crate::context::RunContext;
 use crate::error::Result;
@@ -35,7 +35,7 @@ const PARTITIONS: i32 = 6;
 const OVERHEAD_BYTES: u64 = 1 << 20;
 const FILE: &str = "generator-ceilings.json";
 
-/// What is kept: ceilings by the machine and the version that they are of.
+/// The kept ceilings by machine and version.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Kept {
     ceilings: Vec<KeptCeiling>,

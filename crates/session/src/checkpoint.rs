@@ -1,4 +1,4 @@
-//! What is kept of a step's figures beside the document, so that a run can go on where it was killed.
+//! The part of a step's figures that is kept beside the document, so that a run can go on where it was killed.
 //!
 //! After each block the step's part of the document and its histograms, with their exact sums, go into a file of their
 //! own, which is replaced whole. A block is done when it is in there, whatever else the kill left half written.

@@ -2,8 +2,17 @@
 
 use plumb_load::librdkafka::java::{self, ClientConfig, ConfigError};
 use plumb_model::fault::{Fault, HasFault};
+use plumb_model::plan::{ClusterPlan, Plan};
 use std::borrow::Cow;
 use thiserror::Error;
+
+/// The path of a plan's client properties file; none for a lab, and where the plan has none.
+pub(crate) fn path(plan: &Plan) -> Option<&str> {
+    match &plan.cluster {
+        ClusterPlan::Brokers { config, .. } => config.as_deref(),
+        ClusterPlan::Lab { .. } => None,
+    }
+}
 
 /// A client properties file that cannot be used.
 #[derive(Debug, Error)]

@@ -1,4 +1,4 @@
-//! What every part of a session needs of its surroundings.
+//! The surroundings that every part of a session needs.
 
 use crate::watcher::{Event, Watcher};
 use plumb_model::plan::Properties;
@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How to connect, whether to stop, and who is told what happens.
+/// The connection settings, the flag to stop, and the watcher of a run.
 #[derive(Clone)]
 pub(crate) struct RunContext {
     /// Client properties that say how to connect.

@@ -1,9 +1,9 @@
-//! What processor time the seconds of a block cost: read from the processes' own clocks at the begin of each second.
+//! The processor time of the seconds of a block, read from the processes' own clocks at the beginning of each second.
 //!
-//! Only so can CPU time be told of a block without its warm-up, of which nobody knows how long it is before the block is
-//! over. What a whole measured part cost, thread by thread, is read at its ends (`watch.rs`).
+//! Only so can the CPU time of a block without its warm-up be told, whose length nobody knows before the block is over. The CPU
+//! time of a whole measured part, thread by thread, is read at its ends (`readings.rs`).
 
-use super::fold::SECONDS_MOST;
+use super::fold::beginning::SECONDS_MOST;
 use plumb_observe::process_cpu_ns;
 use std::collections::BTreeMap;
 

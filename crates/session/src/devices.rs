@@ -31,7 +31,7 @@ const WINDOW: Duration = Duration::from_secs(3);
 /// few percent, and memory that still fills takes most of it).
 const SHARE_MIN: f64 = 0.8;
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// What has to stay free in a directory, beside room for the measured part.
+/// Bytes that have to stay free in a directory, beside room for the measured part.
 const FREE_BYTES_MIN: u64 = 1 << 30;
 
 /// Runs the block's load until its device is the limit, where the plan asks for that.
@@ -208,7 +208,7 @@ struct Reading {
     log_bytes: u64,
     device_bytes: u64,
     dirty_bytes: u64,
-    /// Where the kernel begins to write dirty pages that are not old yet; absent when it does not say.
+    /// Dirty bytes from which the kernel begins to write pages that are not old yet; absent when it does not say.
     background_bytes: Option<u64>,
 }
 

@@ -9,6 +9,7 @@ use super::sums::{
     throughput,
 };
 use super::target::Target;
+use super::utc::timestamp;
 use crate::error::Result;
 use jiff::Timestamp;
 use plumb_judge::judge;
@@ -36,7 +37,7 @@ pub(super) struct Record {
     pub(super) document: RunDocument,
     /// Time and bytes behind each step's rates.
     pub(super) spans: Vec<Span>,
-    /// Whether all brokers read the clock of this host.
+    /// True if all brokers read the clock of this host; none where it is not known.
     same_clock: Option<bool>,
     /// Steps of which no block has been done since the run went on.
     unseen: BTreeSet<usize>,
@@ -49,7 +50,7 @@ pub(super) struct DoneBlock<'a> {
     pub(super) result: BlockResult,
     pub(super) outcome: BlockOutcome,
     pub(super) readings: BlockReadings,
-    /// Where it ran.
+    /// The cluster on which it ran.
     pub(super) target: &'a Target,
     pub(super) topic: &'a TopicShape,
 }
@@ -59,17 +60,6 @@ pub(super) fn new_id() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let seed = (now.as_nanos() as u64) ^ (u64::from(std::process::id()) << 40);
     format!("{:016x}", Random::new(seed).bits())
-}
-
-/// UTC, RFC 3339, whole seconds.
-pub(super) fn timestamp(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
-
-/// A time of the epoch, to the millisecond.
-pub(super) fn instant(epoch_ns: i64) -> Option<String> {
-    let time = Timestamp::from_nanosecond(i128::from(epoch_ns)).ok()?;
-    Some(time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
 }
 
 impl Record {
@@ -284,7 +274,7 @@ impl Record {
     }
 }
 
-/// Whether each broker is on this host; none when that cannot be told.
+/// True for each broker on this host; none when that cannot be told.
 fn brokers_here(target: &Target) -> Option<Vec<bool>> {
     let root = HostRoot::default();
     let here = target.addresses().into_iter().map(|address| is_local_address(&root, address).ok());

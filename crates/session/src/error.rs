@@ -1,15 +1,17 @@
-//! Why a session cannot go on.
+//! The errors that end a session.
 
-use crate::arm_changes::{HookError, HostSettingError, JournalError};
+use crate::arm_changes::hook::HookError;
+use crate::arm_changes::host_setting::HostSettingError;
+use crate::arm_changes::journal_error::JournalError;
 use crate::client_config::ConfigFileError;
-use crate::memory::TooLittleMemory;
-use crate::resume::ResumeError;
+use crate::resumable::ResumeError;
 use crate::run_dir::RunDirError;
-use crate::space::TooLittleSpace;
+use crate::shortage::{TooLittleMemory, TooLittleSpace};
 use plumb_lab::kafka::LabError;
 use plumb_lab::sink::SinkError;
 use plumb_load::LoadError;
 use plumb_model::fault::{Fault, HasFault, UsageError};
+use plumb_model::resolve::ResolveError;
 use plumb_observe::ObserveError;
 use plumb_probe::crypto::CryptoError;
 use plumb_probe::memory::{MemoryError, NodesError};
@@ -20,7 +22,7 @@ use std::borrow::Cow;
 use std::error::Error;
 use thiserror::Error as ThisError;
 
-/// What a session's functions give.
+/// The result of a session's functions.
 pub(crate) type Result<T, E = SessionError> = std::result::Result<T, E>;
 
 /// Any error that ends a session: each is one of the part that met it, and says itself whose fault it is.
@@ -31,6 +33,8 @@ pub enum SessionError {
     Usage(#[from] UsageError),
     #[error(transparent)]
     ConfigFile(#[from] ConfigFileError),
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
     #[error(transparent)]
     RunDir(#[from] RunDirError),
     #[error(transparent)]
@@ -78,6 +82,7 @@ impl SessionError {
         match self {
             SessionError::Usage(error) => error,
             SessionError::ConfigFile(error) => error,
+            SessionError::Resolve(error) => error,
             SessionError::RunDir(error) => error,
             SessionError::Resume(error) => error,
             SessionError::Load(error) => error,

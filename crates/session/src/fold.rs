@@ -3,17 +3,15 @@
 //! A second stays open for a while, because its parts come from several threads; then its figures are made, its
 //! histograms are written to the logs, and their memory is given back: a long run's memory stays flat.
 
-mod beginning;
+pub(super) mod beginning;
 mod block_quantiles;
 mod logs;
 #[cfg(test)]
 mod tests;
 mod times;
 
-pub(super) use beginning::SECONDS_MOST;
-
 use super::cpu::CpuBySecond;
-use super::document::instant;
+use super::utc::instant;
 use crate::error::Result;
 use crate::run_dir::{RunDir, RunDirError};
 use beginning::Beginning;
@@ -53,12 +51,12 @@ struct OpenSecond {
     times: Times,
 }
 
-/// What of a block's beginning was a warm-up beyond the planned one.
+/// The part of a block's beginning that was a warm-up beyond the planned one.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
     /// The first of the block's seconds that counts.
     first: u32,
-    /// How much of the measured part is before it.
+    /// Seconds of the measured part before it.
     s: f64,
     /// The times that were recorded in that.
     recorded: Recorded,
@@ -123,7 +121,7 @@ impl StepFold {
         })
     }
 
-    /// What has to be kept of it after a block.
+    /// The state to be kept of it after a block.
     pub(super) fn state(&self, dir: &RunDir) -> FoldState {
         let bytes = |log: &String| (log.clone(), dir.log_bytes(log));
         FoldState {
@@ -139,12 +137,12 @@ impl StepFold {
         *self = StepFold { logs: own.take_over(other.logs), ..other };
     }
 
-    /// What its logs are called, by measure.
+    /// The names of its logs, by measure.
     pub(super) fn logs(&self) -> &BTreeMap<String, String> {
         self.logs.names()
     }
 
-    /// What the block under way, or the last one, had of a latency.
+    /// The histogram of a latency of the block under way, or of the last one.
     pub(super) fn block_latency(&self, latency: GoalLatency) -> &Histogram {
         match latency {
             GoalLatency::Acknowledge => &self.block_times.acknowledge.response,
@@ -249,8 +247,8 @@ impl StepFold {
         Ok((any && s > 0.0).then_some(Cut { first, s, recorded }))
     }
 
-    /// What became of the messages of the block under way, as far as its closed seconds tell: what is not acknowledged yet is of
-    /// unknown outcome, and what was lost or came twice is known at its end.
+    /// The counts of the block under way, as far as its closed seconds tell: messages that are not acknowledged yet are of
+    /// unknown outcome, and lost and duplicate ones are known at its end.
     pub(super) fn counts_so_far(&self) -> Counts {
         let (sent, acked) = (self.seen(|row| row.sent), self.seen(|row| row.acked));
         Counts {
@@ -274,7 +272,7 @@ impl StepFold {
         per_s(self.seen(messages), ns.checked_sub((cut.s * 1e9) as u64)?)
     }
 
-    /// What is left of a block's work: CPU time and messages of the seconds that count.
+    /// The work of a block without its warm-up: CPU time and messages of the seconds that count.
     fn after_warm_up(&self, cut: Cut, outcome: &BlockOutcome, cpu: &CpuBySecond) -> AfterWarmUp {
         let messages = match outcome.counts.acked {
             0 => self.seen(|row| row.received),

@@ -1,8 +1,6 @@
-//! Ends what is under way on a lab whose every broker has ended: nobody is left to answer, and each exchange would be waited
-//! for in turn. What had been measured by then is kept; the error is [`Target::check_lab`]'s.
+//! Ends the work on a lab whose every broker has ended: no broker is left to answer, and each exchange would be waited for in
+//! turn. The measurements by then are kept; the error is [`Target::check_lab`](super::target::Target::check_lab)'s.
 
-#[cfg(doc)]
-use super::target::Target;
 use crate::context::RunContext;
 use plumb_lab::kafka::BrokerProcesses;
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use plumb_model::plan::{ClusterPlan, LogDirPlan, TopicPlan};
 use plumb_observe::{HostRoot, SystemCommands, storage};
 use std::collections::BTreeMap;
 
-/// What the lab's own directory is called where the plan names none.
+/// The name of the lab's own directory where the plan names none.
 const OWN: &str = "lab";
 
 /// A log directory.

@@ -1,4 +1,4 @@
-//! What a run has measured so far: its document, what the figures are made of, and both on disk.
+//! The measured part of a run so far: its document, the folds that its figures are made of, and both on disk.
 
 use super::block::Figures;
 use super::checkpoint::{self, CandidateCheckpoint, StepCheckpoint};
@@ -7,16 +7,16 @@ use super::fold::StepFold;
 use crate::error::Result;
 use crate::run_dir::RunDir;
 
-/// What was measured.
+/// The measured part of a run.
 pub(crate) struct Measured {
     pub(super) record: Record,
-    /// What the figures of each step are made of.
+    /// The folds from which the figures of each step are made.
     pub(super) folds: Vec<StepFold>,
     pub(super) dir: RunDir,
 }
 
 impl Measured {
-    /// What the figures of a block go into that is the step's own.
+    /// The step's own places that take the figures of a block.
     pub(super) fn figures(&mut self, step: usize) -> Figures<'_> {
         Figures { record: &mut self.record, step, fold: &mut self.folds[step], dir: &mut self.dir }
     }

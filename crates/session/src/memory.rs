@@ -1,37 +1,9 @@
 //! Memory for the labs of a plan: where they would not fit, none of them is started. Brokers that the kernel kills in the
 //! middle, or that swap, would be measured as a property of an arm.
 
-use crate::error::Result;
-use plumb_model::fault::{Fault, HasFault};
+use crate::shortage::TooLittleMemory;
 use plumb_model::plan::Plan;
 use plumb_observe::{FreeMemory, HostRoot, free_memory};
-use std::borrow::Cow;
-use thiserror::Error;
-
-/// Labs that do not fit into what is free.
-#[derive(Debug, Error)]
-#[error(
-    "the brokers of {labs} need about {} MB of memory (heaps, and what a JVM takes beside); {} MB are free {}",
-    needed_bytes / 1_000_000,
-    free.bytes / 1_000_000,
-    if free.by_control_group { "in this control group" } else { "on this machine" }
-)]
-pub struct TooLittleMemory {
-    labs: String,
-    needed_bytes: u64,
-    free: FreeMemory,
-}
-
-impl HasFault for TooLittleMemory {
-    fn fault(&self) -> Fault {
-        Fault::Environment
-    }
-
-    fn hint(&self) -> Option<Cow<'static, str>> {
-        Some("give the brokers less (cluster.lab.heap: 256m), leave out arms that need brokers of their own, or free some \
-         memory. Whatever is left is the page cache of the logs".into())
-    }
-}
 
 /// Refuses a plan whose labs do not fit. Nothing is said where the machine does not tell what is free.
 pub(super) fn check(plan: &Plan) -> Result<(), TooLittleMemory> {
@@ -77,10 +49,10 @@ mod tests {
         fits(&plan, free(4_864)).unwrap();
         let error = fits(&plan, free(4_863)).unwrap_err().to_string();
         assert!(
-            error.starts_with("the brokers of 3 labs that are up at the same time need about 5100 MB"),
+            error.starts_with("the brokers of 3 labs that are up at the same time need about 4.75 GiB"),
             "{error}"
         );
-        assert!(error.ends_with("5099 MB are free on this machine"), "{error}");
+        assert!(error.ends_with("4.749 GiB are free on this machine"), "{error}");
         let limited = FreeMemory { by_control_group: true, ..free(100) };
         assert!(fits(&plan, limited).unwrap_err().to_string().ends_with("in this control group"));
     }

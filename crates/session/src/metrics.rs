@@ -1,10 +1,10 @@
-//! The brokers' metrics: where they are served, and who asks for them.
+//! The brokers' metrics: their addresses, and the user who asks for them.
 //!
-//! A user and a password come from the environment: an argument is seen by everybody on the machine, and an address is kept in the
-//! run's document. What the figures mean is in `crates/observe/src/requests.rs`.
+//! A user and a password come from the environment: an argument is seen by everybody on the machine, and an address is kept in
+//! the run's document. The meaning of the figures is in `crates/observe/src/requests.rs`.
 
 use plumb_model::fault::UsageError;
-use plumb_observe::{Login, ObserveError, Scrape, scrape};
+use plumb_observe::{Login, ObserveError, PageOf, Scrape, scrape};
 use std::env::VarError;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const USER: &str = "PLUMB_METRICS_USER";
 /// Variable of the environment with the password; no command that Plumb starts inherits it.
 pub(super) const PASSWORD: &str = "PLUMB_METRICS_PASSWORD";
 
-/// Where the brokers serve their metrics; nowhere when they do not.
+/// The addresses at which the brokers serve their metrics; empty when they serve none.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BrokerMetrics {
     pub(super) urls: Vec<String>,
@@ -37,7 +37,7 @@ impl BrokerMetrics {
 
     /// Reads one of them.
     pub(super) fn read(&self, url: &str, timeout: Duration) -> Result<Scrape, ObserveError> {
-        scrape(url, self.login.as_ref(), timeout)
+        scrape(url, self.login.as_ref(), timeout, PageOf::Broker)
     }
 }
 

@@ -1,15 +1,13 @@
-//! Who decides which block comes next. [`blocks`](super::blocks) asks, and does all that surrounds a block.
+//! The trait of a decider, which chooses the next block. [`blocks`](super::blocks) asks it, and does everything around a block.
 //!
-//! A plan with fixed steps has an order that is drawn at its start ([`order`](super::order)); a search for a rate decides after each
-//! block ([`search`](super::search)).
+//! A plan with fixed steps has an order that is drawn at its start ([`order`](super::order)); a search for a rate decides after
+//! each block ([`search`](super::search)).
 
 use super::block::Job;
 use super::checkpoint::CandidateCheckpoint;
 use super::document::Record;
 use super::fold::StepFold;
 use super::measured::Measured;
-use super::order::DrawnOrder;
-use super::search::{Candidate, RateSearch};
 use crate::context::RunContext;
 use crate::error::Result;
 use crate::run_dir::RunDir;
@@ -25,14 +23,14 @@ pub(crate) trait NextBlock {
     /// Takes back the block that [`NextBlock::next`] gave, once it is over. Not called where it ended with an error.
     fn ended(&mut self, job: &Job, ended: Ended, measured: &mut Measured) -> Outcome;
 
-    /// What is kept beside a step to go on from: what was measured apart from it.
+    /// The measurements apart from a step's figures that are kept beside it, to go on from.
     fn candidates(&self, step: usize, dir: &RunDir) -> Vec<CandidateCheckpoint>;
 }
 
 /// A block to run.
 pub(crate) struct Planned {
     pub(super) job: Job,
-    /// What its figures go into, where that is not the run's document.
+    /// The record that takes its figures, where that is not the run's document.
     pub(super) apart: Option<Apart>,
 }
 
@@ -43,17 +41,17 @@ pub(crate) struct Apart {
     pub(super) fold: StepFold,
 }
 
-/// How a block ended.
+/// The end of a block.
 pub(crate) struct Ended {
-    /// What its figures went into, where that is not the run's document.
+    /// The record that took its figures, where that is not the run's document.
     pub(super) apart: Option<Apart>,
-    /// Whether it was measured: false where the user stopped it before its first measured message.
+    /// True if it was measured: false where the user stopped it before its first measured message.
     pub(super) measured: bool,
-    /// Whether the user wants the run to end.
+    /// True if the user wants the run to end.
     pub(super) stopped: bool,
 }
 
-/// What a block was for.
+/// The use of a block.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Its figures are its step's.
@@ -62,12 +60,4 @@ pub(crate) enum Outcome {
     Tried(String),
     /// It does not count: the user stopped it.
     Nothing,
-}
-
-/// Who decides for the plan of this record. `candidates`: what a search had run at full length when it was stopped, by step.
-pub(super) fn of_plan(record: &Record, candidates: Vec<Vec<Candidate>>) -> Box<dyn NextBlock> {
-    match record.document.plan.goal {
-        Some(goal) => Box::new(RateSearch::new(&record.document, goal, candidates)),
-        None => Box::new(DrawnOrder::new(&record.document)),
-    }
 }

@@ -1,14 +1,15 @@
-//! Which block runs when: in every round each step once, in a random order that the seed tells.
+//! The order of the blocks: in every round each step once, in a random order by the seed.
 //!
-//! The order of a round is drawn for that round alone, also in a trial. That is what its p rests on: whatever the host did
-//! in the meantime, each pair's difference was as likely to come out the other way round, whatever the other pairs' did. Orders that
-//! balance each other over several rounds (the second round backwards) spoil that: a disturbance that comes back every other round
-//! meets both with the same sign, and equal arms are told apart two or three times as often as promised.
+//! The order of a round is drawn for that round alone, also in a trial. The trial's p rests on that: whatever the host did in the
+//! meantime, each pair's difference was as likely to come out the other way round, whatever the other pairs' did. Orders that
+//! balance each other over several rounds (the second round backwards) spoil that: a disturbance that comes back every other
+//! round meets both with the same sign, and equal arms are told apart two or three times as often as promised.
 
 use super::block::{self, Job};
 use super::checkpoint::CandidateCheckpoint;
 use super::measured::Measured;
 use super::next_block::{Ended, NextBlock, Outcome, Planned};
+use super::slot::Slot;
 use crate::context::RunContext;
 use crate::error::Result;
 use crate::run_dir::RunDir;
@@ -18,17 +19,6 @@ use plumb_model::document::{RunDocument, StepResult};
 use plumb_model::plan::{Length, LoadPlan, Plan};
 use plumb_model::units::Nanos;
 use std::collections::{BTreeSet, VecDeque};
-
-/// The place of one block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Slot {
-    /// Which step.
-    pub(super) index: usize,
-    /// Which round.
-    pub(super) round: u32,
-    /// Place in the order of all blocks.
-    pub(super) position: u32,
-}
 
 /// The blocks of a plan that are not done, in the order that was drawn; in a trial until it is decided.
 pub(super) struct DrawnOrder {
@@ -85,13 +75,13 @@ impl NextBlock for DrawnOrder {
     }
 }
 
-/// Why a trial that stops when it is decided may stop after a block of this round; none before the round is whole.
+/// The reason why a trial that stops when it is decided may stop after a block of this round; none before the round is whole.
 fn decided(document: &RunDocument, round: u32) -> Option<String> {
     let in_round = |step: &StepResult| step.blocks.iter().any(|block| block.block == round);
     document.steps.iter().all(in_round).then(|| plumb_judge::trial::decided(document))?
 }
 
-/// What a block is called while it runs.
+/// The title of a block while it runs.
 fn title(plan: &Plan, slot: Slot) -> String {
     let (position, steps) = (u64::from(slot.position), plan.steps.len() as u64);
     let name = &plan.steps[slot.index].name;

@@ -1,7 +1,8 @@
-//! Experiments on one resource of this host, a file for each: what they measure, in which order, and what it comes to.
+//! Experiments on one resource of this host, a file for each: their cases, their order and their results.
 //!
-//! Each takes its settings and gives a [`Probed`] document. What alternates runs on the rounds of `rounds.rs`; what the host did
-//! meanwhile is read by `window.rs`. Exerting the resource itself is `plumb_probe`'s, rendering the document `plumb_report`'s.
+//! Each takes its settings and gives a [`Probed`] document. Cases that alternate run on the rounds of `rounds.rs`; the host's
+//! work in the meantime is read by `window.rs`. Exerting the resource itself is `plumb_probe`'s, rendering the document
+//! `plumb_report`'s.
 
 pub mod clock;
 pub mod crypto;
@@ -22,16 +23,16 @@ use plumb_stats::interval::Spread;
 /// Confidence level of the probes' intervals.
 const LEVEL: f64 = 0.95;
 
-/// What a probe came to.
+/// The result of a probe.
 #[derive(Debug)]
 pub struct Probed<D> {
-    /// What was measured, also if the user or an error ended the probe before its time.
+    /// The document of all that was measured, also if the user or an error ended the probe before its time.
     pub document: D,
-    /// Whether nothing ended it before its time.
+    /// True if nothing ended it before its time.
     pub complete: bool,
-    /// Whether the document shows something that is wrong with what was probed.
+    /// True if the document shows a fault of the probed resource.
     pub found: bool,
-    /// What ended it, or makes the document less than was asked for.
+    /// The error that ended it, or that makes the document less than was asked for.
     pub error: Option<SessionError>,
 }
 

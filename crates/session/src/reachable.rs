@@ -1,6 +1,6 @@
-//! Whether the brokers of a plan are there at all: asked before somebody is told that a run can go on.
+//! A check that the brokers of a plan are there at all, before somebody is told that a run can go on.
 //!
-//! A connection is all that is tried. Brokers that take it and never answer look as if they were there.
+//! It tries a connection and no more. Brokers that take it and never answer look as if they were there.
 
 use plumb_model::plan::ClusterPlan;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Longest wait for each address. Ours: a person waits for the end of the command meanwhile.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What an address without a port means to Kafka's clients.
+/// The port that Kafka's clients take for an address without one.
 const DEFAULT_PORT: u16 = 9092;
 
 /// The addresses of the plan's brokers, where none of them takes a connection. A lab is started anew by the run that goes on.

@@ -1,4 +1,4 @@
-//! Settings as client, topic, broker and cluster tell them, and what is not as it was before a run went on.
+//! Settings as client, topic, broker and cluster tell them, and the differences since before a run went on.
 
 use super::target::Target;
 use plumb_load::BlockOutcome;

@@ -1,4 +1,4 @@
-//! What is read beside a block: our own threads, the brokers where they run here, the host, the brokers' request times.
+//! The readings beside a block: our own threads, the brokers where they run here, the host, the brokers' request times.
 
 use super::cpu::{CpuBySecond, CpuReading};
 use super::metrics::{self, BrokerMetrics};
@@ -25,14 +25,14 @@ pub(super) struct BlockReader {
     patience: Patience,
 }
 
-/// What is read at the ends of the measured part. Each is absent when it cannot be read.
+/// The readings at the ends of the measured part. Each is absent when it cannot be read.
 struct Reading {
     own: Option<ThreadsSample>,
     brokers: Vec<Option<ThreadsSample>>,
     host: Option<HostSample>,
 }
 
-/// What a block's readings amount to.
+/// The differences of a block's readings.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BlockReadings {
     pub(super) own: Option<ProcessUsage>,

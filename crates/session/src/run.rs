@@ -8,6 +8,7 @@ use crate::arm_changes;
 use crate::ceiling;
 use crate::client_config;
 use crate::context::RunContext;
+use crate::decider;
 use crate::document::Record;
 use crate::error::Result;
 #[cfg(doc)]
@@ -15,10 +16,9 @@ use crate::error::SessionError;
 use crate::fold::StepFold;
 use crate::measured::Measured;
 use crate::memory;
-use crate::next_block::{self, NextBlock};
+use crate::next_block::NextBlock;
 use crate::reachable;
-use crate::resume as resumption;
-use crate::run_dir::{self, RunDir};
+use crate::run_dir::{RunDir, step_stem};
 use crate::space::Space;
 use crate::target;
 use crate::targets::Targets;
@@ -30,7 +30,7 @@ use plumb_load::librdkafka::java::ClientConfig;
 use plumb_model::document::{RunDocument, RunState, StepResult};
 use plumb_model::fault::{HasFault, chain};
 use plumb_model::observation::Counts;
-use plumb_model::plan::{ClusterPlan, Plan, StepPlan};
+use plumb_model::plan::{Plan, StepPlan};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -38,11 +38,11 @@ use std::sync::atomic::AtomicBool;
 /// A run that is over.
 #[derive(Debug)]
 pub struct Finished {
-    /// What it came to.
+    /// The document.
     pub document: RunDocument,
-    /// Where it is, still this process's alone.
+    /// The directory, still this process's alone.
     pub dir: RunDir,
-    /// How to go on with the run, with the command, where it was stopped before its end.
+    /// The command with which the run goes on, and its conditions, where it was stopped before its end.
     pub way_on: Option<String>,
 }
 
@@ -71,7 +71,7 @@ pub fn run(
     let steps = plan.steps.iter().enumerate();
     let trial = plan.trial.is_some();
     let fold = |(index, step): (usize, &StepPlan)| {
-        let fold = StepFold::new(level, stem(index, step));
+        let fold = StepFold::new(level, step_stem(index, step));
         if trial { fold.leaving_warm_up_out() } else { fold }
     };
     let folds: Vec<StepFold> = steps.map(fold).collect();
@@ -81,16 +81,8 @@ pub fn run(
         return Err(error.into());
     }
     let context = RunContext::new(config.properties, stop, watcher);
-    let order = next_block::of_plan(&record, folds.iter().map(|_| Vec::new()).collect());
+    let order = decider::of_plan(&record, folds.iter().map(|_| Vec::new()).collect());
     Run { measured: Measured { record, folds, dir }, order, space: Space::default(), context }.carry()
-}
-
-/// Goes on with a run that was stopped or killed.
-///
-/// # Errors
-/// [`SessionError`], as for [`run`]; [`ResumeError`](crate::ResumeError) where it cannot go on.
-pub fn resume(directory: &Path, stop: &Arc<AtomicBool>, watcher: &Arc<dyn Watcher>) -> Result<Finished> {
-    resumption::open(directory, stop, watcher)?.carry()
 }
 
 /// Refuses what cannot be carried out here, before anything is made or started. The client properties file of the plan.
@@ -98,7 +90,7 @@ pub fn resume(directory: &Path, stop: &Arc<AtomicBool>, watcher: &Arc<dyn Watche
 /// # Errors
 /// [`SessionError`] with what is refused.
 pub fn check(plan: &Plan) -> Result<ClientConfig> {
-    let config = client_config::read(config_path(plan))?;
+    let config = client_config::read(client_config::path(plan))?;
     for step in &plan.steps {
         plumb_load::block::check(step, &config.properties)?;
     }
@@ -119,7 +111,7 @@ fn keep_what_was_measured(dir: &RunDir, document: &RunDocument, context: &RunCon
     }
 }
 
-/// Whether anything of a step was measured. A block has seconds only once its first ones are over; what it counted is known at its
+/// True if anything of a step was measured. A block has seconds only once its first ones are over; its counts are known at its
 /// end without them.
 fn has_figures(step: &StepResult) -> bool {
     !step.blocks.is_empty()
@@ -128,7 +120,7 @@ fn has_figures(step: &StepResult) -> bool {
         || step.counts != Counts::default()
 }
 
-/// How to go on with a run: the command, and what has to be so before.
+/// The command with which a run goes on, and the conditions for it.
 fn way_on(plan: &Plan, dir: &RunDir) -> String {
     let command = if plan.trial.is_some() { "plumb trial run" } else { "plumb run" };
     let command = format!("{command} --resume {}", dir.path().display());
@@ -140,21 +132,9 @@ fn way_on(plan: &Plan, dir: &RunDir) -> String {
     }
 }
 
-pub(crate) fn config_path(plan: &Plan) -> Option<&str> {
-    match &plan.cluster {
-        ClusterPlan::Brokers { config, .. } => config.as_deref(),
-        ClusterPlan::Lab { .. } => None,
-    }
-}
-
-/// Start of the names of a step's files.
-pub(crate) fn stem(index: usize, step: &StepPlan) -> String {
-    format!("{:02}-{}", index + 1, run_dir::file_name(&step.name))
-}
-
 impl Run {
     /// Measures what is left to measure, and ends the document.
-    fn carry(mut self) -> Result<Finished> {
+    pub(super) fn carry(mut self) -> Result<Finished> {
         self.context.tell(&Event::Begins(&self.measured.record.document));
         let result = self.measure();
         self.context.tell(&Event::Ends);
@@ -233,7 +213,7 @@ impl Run {
         RunPart { run: self.measured.record.run_number(), suffix, spin_ns: self.calibrated() }
     }
 
-    /// How long before a send to stop sleeping. A run that goes on keeps to what it began with.
+    /// The time before a send at which sleeping ends, in nanoseconds. A run that goes on keeps the time with which it began.
     fn calibrated(&mut self) -> u64 {
         let before = &self.measured.record.document.instrument;
         if before.clock_read_ns.is_some() {

@@ -6,6 +6,7 @@ use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 use jiff::Timestamp;
 use plumb_model::document::{RunDocument, SCHEMA_VERSION};
 use plumb_model::fault::{Fault, HasFault};
+use plumb_model::plan::StepPlan;
 use plumb_stats::histogram::Histogram;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -77,7 +78,7 @@ impl HasFault for RunDirError {
     }
 }
 
-/// Whether a file has to be on the disk before it replaces the old one.
+/// A file that has to be on the disk before it replaces the old one, or need not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Durable {
     Yes,
@@ -191,7 +192,7 @@ impl RunDir {
         }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -296,6 +297,11 @@ pub fn read_document(path: &Path) -> Result<RunDocument, RunDirError> {
         Some(got) if got > u64::from(SCHEMA_VERSION) => Err(RunDirError::Newer { path, got }),
         _ => serde_json::from_value(value).map_err(not_a_document),
     }
+}
+
+/// Start of the names of a step's files: its number from 1, and its name.
+pub(crate) fn step_stem(index: usize, step: &StepPlan) -> String {
+    format!("{:02}-{}", index + 1, file_name(&step.name))
 }
 
 /// A name fit for a file: lower case, and nothing that a shell would mind.

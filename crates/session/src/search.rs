@@ -1,7 +1,8 @@
-//! Searches for the highest rate that holds the plan's goal: the judge's pure search says what to try, this makes blocks of it.
+//! Searches for the highest rate that holds the plan's goal: the judge's pure search chooses the next rate, this makes blocks of
+//! it.
 //!
-//! A try is a block at a rate, with clients and a topic of its own. The full-length ones at each rate are folded like a
-//! step; those of the highest rate that held become the step's figures. `search/rate_try.rs`: how long a try is, and what it showed.
+//! A try is a block at a rate, with clients and a topic of its own. The full-length ones at each rate are folded like a step;
+//! those of the highest rate that held become the step's figures. `search/rate_try.rs` has the length and the result of a try.
 
 mod rate_try;
 
@@ -11,15 +12,15 @@ use super::document::empty_result;
 use super::fold::StepFold;
 use super::measured::Measured;
 use super::next_block::{Apart, Ended, NextBlock, Outcome, Planned};
-use super::order::Slot;
-use super::run::stem;
+use super::slot::Slot;
 use crate::context::RunContext;
 use crate::error::Result;
-use crate::run_dir::RunDir;
+use crate::run_dir::{RunDir, step_stem};
 use plumb_judge::search::{Next, SearchBounds, next};
 use plumb_load::random::Random;
 use plumb_load::schedule::Share;
 use plumb_model::document::RunDocument;
+use plumb_model::figure::per_s;
 use plumb_model::plan::{Goal, Plan, StepPlan, TopicPlan};
 use plumb_model::search::{SearchResult, TryPurpose};
 use rate_try::{RateTry, SPARE, samples_needed};
@@ -57,7 +58,7 @@ impl Candidate {
 
 /// Start of the names of the files of a rate.
 pub(super) fn candidate_stem(index: usize, step: &StepPlan, rate_per_s: f64) -> String {
-    format!("{}-at-{rate_per_s:.0}", stem(index, step))
+    format!("{}-at-{}", step_stem(index, step), rate_per_s.round() as u64)
 }
 
 /// A search for each step's rate, one step after the other.
@@ -65,7 +66,7 @@ pub(super) struct RateSearch {
     goal: Goal,
     /// Steps whose search is not over, in random order.
     left: VecDeque<usize>,
-    /// What was run at full length, by step.
+    /// The full-length runs, by step.
     candidates: Vec<Vec<Candidate>>,
     /// The try under way.
     trying: Option<RateTry>,
@@ -103,7 +104,7 @@ impl RateSearch {
             // A step's tries are apart from every other's.
             seed: Random::for_part(plan.seed, index as u64).bits(),
             shown: false,
-            title: format!("{}  try {}: {rate_per_s:.0}/s", step.name, rate_try.number + 1),
+            title: format!("{}  try {}: {}", step.name, rate_try.number + 1, per_s(rate_per_s)),
             topic: format!("{}-try-{number}-r{resumed}", index + 1),
             own_topic: matches!(step.topic, TopicPlan::Own { .. }),
             step,

@@ -3,46 +3,18 @@
 use super::target::Target;
 use crate::context::RunContext;
 use crate::error::Result;
+use crate::shortage::TooLittleSpace;
 use plumb_lab::kafka::{LabCluster, LogDir};
-use plumb_model::fault::{Fault, HasFault};
-use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use thiserror::Error;
 
-/// What has to stay free, beside room for a block: a broker that cannot write takes the whole cluster with it (ours).
+/// Bytes that have to stay free, beside room for a block: a broker that cannot write takes the whole cluster with it (ours).
 const RESERVE_BYTES: u64 = 256 << 20;
 /// Room for a block is so many times what the largest so far took (ours: the next may be faster).
 const FACTOR: f64 = 1.5;
 /// Longest wait until a broker has removed what was deleted: Kafka's own delay of a minute, and some.
 const WAIT: Duration = Duration::from_secs(75);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-
-/// A directory that has too little room for another block.
-#[derive(Debug, Error)]
-#[error(
-    "{path} has {} MB free; another block needs about {} MB",
-    free_bytes / 1_000_000,
-    needed_bytes / 1_000_000
-)]
-pub struct TooLittleSpace {
-    path: PathBuf,
-    free_bytes: u64,
-    needed_bytes: u64,
-}
-
-impl HasFault for TooLittleSpace {
-    fn fault(&self) -> Fault {
-        Fault::Environment
-    }
-
-    fn hint(&self) -> Option<Cow<'static, str>> {
-        Some(
-            "choose a larger file system for the logs (--log-dir), a shorter --duration, or a lower --rate"
-                .into(),
-        )
-    }
-}
 
 /// Free bytes of each directory before a block.
 #[derive(Debug)]

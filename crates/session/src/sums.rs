@@ -1,4 +1,4 @@
-//! What blocks add up to: counts, the broker's word, statistics, rates, what the instrument cost.
+//! Sums over blocks: counts, the broker's count, statistics, rates, the instrument's cost.
 
 use super::checkpoint::Span;
 use super::fold::per_s;
@@ -22,7 +22,7 @@ pub(super) fn add_span(span: &mut Span, outcome: &BlockOutcome) {
     span.acked_bytes += outcome.acked_bytes;
 }
 
-/// How much went in and came out, with intervals over whole blocks.
+/// The rates of sending and receiving, with intervals over whole blocks.
 pub(super) fn throughput(step: &StepResult, span: Span, level: f64) -> Throughput {
     let blocks = || step.blocks.iter().filter(|block| !block.cut_short);
     let interval = |rates: Vec<f64>| {

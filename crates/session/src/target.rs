@@ -32,7 +32,7 @@ pub(super) struct Target {
     run_id: String,
     pub(super) metrics: BrokerMetrics,
     pub(super) cluster: Cluster,
-    /// Where a lab keeps its logs; empty for brokers that were there.
+    /// The log directories of a lab; empty for brokers that were there.
     pub(super) log_dirs: LogDirs,
     /// Flags that the user gave a lab's JVMs.
     asked_jvm_flags: Vec<String>,
@@ -207,8 +207,8 @@ impl Drop for Target {
     }
 }
 
-/// Whether a word of a broker's command line is a setting of its JVM. Paths are where Plumb keeps its own files: no setting,
-/// different from lab to lab, and nobody else's business, unless the user gave them.
+/// True if a word of a broker's command line is a setting of its JVM. Paths to Plumb's own files are no setting: they differ from
+/// lab to lab and are nobody else's business, unless the user gave them.
 fn is_setting(word: &str, asked: &[String]) -> bool {
     word.starts_with("-X") && (!word.contains('/') || asked.iter().any(|flag| flag == word))
 }
@@ -229,7 +229,7 @@ fn lab_options(plan: &ClusterPlan, context: &RunContext) -> Result<LabOptions> {
     Ok(LabOptions { steps: Some(lab_steps(context)), interrupt, ..asked(plan)? })
 }
 
-/// Where a lab tells what it is about to do.
+/// The channel on which a lab announces its next step.
 fn lab_steps(context: &RunContext) -> Sender<LabStep> {
     let (steps, told) = channel();
     let context = context.clone();
@@ -237,7 +237,7 @@ fn lab_steps(context: &RunContext) -> Sender<LabStep> {
     steps
 }
 
-/// What the plan asks of a lab.
+/// The options of a lab that the plan asks for.
 fn asked(plan: &ClusterPlan) -> Result<LabOptions> {
     let ClusterPlan::Lab {
         brokers,

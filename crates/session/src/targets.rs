@@ -4,7 +4,7 @@
 //! neighbours in time, and all of them are started anew together: what one start of a JVM has and another has not is then in
 //! every arm alike, and in the noise floor.
 
-use super::resume;
+use super::resumable;
 use super::target::Target;
 use super::unmeasured::{self, RunPart};
 use crate::context::RunContext;
@@ -17,9 +17,9 @@ pub(super) struct Targets {
     all: Vec<Target>,
     /// For each step, which of them it runs on.
     of_step: Vec<usize>,
-    /// How often the brokers had been started anew.
+    /// The number of times that the brokers had been started anew.
     pub(super) broker_start: u32,
-    /// Which stretch between two planned starts the last block was in; none before the first block.
+    /// The stretch between two planned starts that the last block was in; none before the first block.
     stretch: Option<u32>,
 }
 
@@ -36,7 +36,7 @@ impl Targets {
             stretch: None,
         };
         targets.start(plan, &document.run.id, context)?;
-        resume::check_cluster(plan, document, targets.all[0].cluster.id.as_deref())?;
+        resumable::check_cluster(plan, document, targets.all[0].cluster.id.as_deref())?;
         if !document.run.resumed.is_empty() {
             targets.all.iter().try_for_each(Target::delete_what_was_left)?;
         }
@@ -72,7 +72,7 @@ impl Targets {
         Ok(())
     }
 
-    /// Whether the plan has the brokers started anew before a block of this round. The first block of all needs no start.
+    /// True if the plan has the brokers started anew before a block of this round. The first block of all needs no start.
     pub(super) fn restart_is_due(&mut self, plan: &Plan, round: u32) -> bool {
         let every = plan.trial.as_ref().map_or(0, |trial| trial.restart_every);
         let Some(stretch) = round.checked_div(every) else { return false };

@@ -32,7 +32,7 @@ pub(super) struct RunPart {
     pub(super) run: u64,
     /// Ends the names of the topics that are made in this part: empty, or `-r1`, `-r2` ...
     pub(super) suffix: String,
-    /// How long before a send to stop sleeping.
+    /// The time before a send at which sleeping ends, in nanoseconds.
     pub(super) spin_ns: u64,
 }
 

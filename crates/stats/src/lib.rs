@@ -15,6 +15,7 @@ pub mod autocorrelation;
 pub mod change_point;
 pub mod distribution;
 pub mod e_process;
+pub mod ends;
 pub mod figure;
 pub mod fleet;
 pub mod histogram;

@@ -2,7 +2,8 @@
 //! Knows no load, no schedule and no report.
 //!
 //! [`connection::Transport`] says how to connect and opens a [`connection::Connection`], which a single-threaded event loop polls beside others.
-//! [`control`] has the exchanges that are asked and waited for (producer ids, offsets, log directories), [`metadata`] the one that finds leaders.
+//! [`control`] has the exchanges that are asked and waited for (producer ids, offsets, log directories), [`metadata`] the one that finds leaders,
+//! [`quotas`] the one for clients' quotas.
 //! [`batch`] and [`produce`] write what a load sends, [`fetch`] and [`record`] read what a broker returns.
 //!
 //! Every request is in a version from before flexible encoding and is written and read by hand. What a broker sends is a
@@ -16,6 +17,7 @@ pub mod error;
 pub mod fetch;
 pub mod metadata;
 pub mod produce;
+pub mod quotas;
 pub mod read;
 pub mod record;
 pub mod sasl;

@@ -20,6 +20,7 @@ pub enum ApiKey {
     ApiVersions = 18,
     InitProducerId = 22,
     SaslAuthenticate = 36,
+    DescribeClientQuotas = 48,
 }
 
 /// The versions that a broker speaks.

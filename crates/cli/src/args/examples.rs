@@ -69,6 +69,21 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
         &["trial", "fleet"],
         &["plumb trial fleet --data drops.csv --groups groups.csv --change 2026-03-01T10:00:00Z"],
     ),
+    (
+        &["observe"],
+        &[
+            "plumb observe",
+            "plumb observe --duration 1m --broker-metrics http://kafka-1:9404/metrics --out runs/broker-1",
+        ],
+    ),
+    (
+        &["diagnose"],
+        &[
+            "plumb diagnose -b kafka-1:9092 --broker-metrics http://kafka-1:9404/metrics",
+            "plumb diagnose -b kafka-1:9092 --probe-load --size 240KB --confirm",
+        ],
+    ),
+    (&["judge"], &["plumb judge runs/broker-1"]),
     (&["compare"], &["plumb compare runs/before runs/after", "plumb compare 'runs/sweep#1' 'runs/sweep#3'"]),
     (
         &["report"],

@@ -10,9 +10,9 @@ pub(crate) use memory::MemoryArgs;
 pub(crate) use network::NetworkArgs;
 pub(crate) use storage::{Counts, StorageArgs};
 
-use clap::{Args, Subcommand, ValueEnum};
+use super::result::ResultArgs;
+use clap::{Args, Subcommand};
 use plumb_model::units::Nanos;
-use std::path::PathBuf;
 
 /// `plumb probe`
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ pub(crate) enum ProbeCommand {
 
 impl ProbeCommand {
     /// Where the result goes.
-    pub(crate) fn result(&self) -> &ProbeResultArgs {
+    pub(crate) fn result(&self) -> &ResultArgs {
         match self {
             ProbeCommand::Storage(arguments) => &arguments.result,
             ProbeCommand::Crypto(arguments) => &arguments.result,
@@ -53,26 +53,6 @@ impl ProbeCommand {
     }
 }
 
-/// How a probe prints.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProbeOutput {
-    /// For people.
-    Text,
-    /// The whole result, for programs and for `--compare`.
-    Json,
-}
-
-/// Where a probe's result goes.
-#[derive(Debug, Args)]
-pub(crate) struct ProbeResultArgs {
-    /// What to print on standard output
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) output: ProbeOutput,
-    /// Also keep the result and its page in this directory; `plumb report DIR` shows it again
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-}
-
 /// `plumb probe facts`
 #[derive(Debug, Args)]
 pub(crate) struct FactsArgs {
@@ -81,7 +61,7 @@ pub(crate) struct FactsArgs {
     pub(crate) sources: bool,
     /// Where the result goes.
     #[command(flatten)]
-    pub(crate) result: ProbeResultArgs,
+    pub(crate) result: ResultArgs,
 }
 
 /// `plumb probe clock`
@@ -92,7 +72,7 @@ pub(crate) struct ClockArgs {
     pub(crate) duration: Nanos,
     /// Where the result goes.
     #[command(flatten)]
-    pub(crate) result: ProbeResultArgs,
+    pub(crate) result: ResultArgs,
 }
 
 fn watched(text: &str) -> Result<Nanos, String> {

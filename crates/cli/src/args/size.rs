@@ -8,12 +8,12 @@ const LOAD: &str = "The load (a mean, unless --peak is 1)";
 const CLUSTER: &str = "What is asked of the cluster";
 const MACHINE: &str = "A broker's machine (what is not given stays unknown, and so does its bound)";
 
-/// A quantity, and how it was written.
+/// A quantity with the text that it was read from.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Said {
+pub(crate) struct Quantity {
     /// In the unit of its kind.
     pub(crate) value: f64,
-    /// As written.
+    /// The text as it was written.
     pub(crate) text: String,
 }
 
@@ -22,13 +22,13 @@ pub(crate) struct Said {
 pub(crate) struct SizeArgs {
     /// Messages per second: 1.6M/s
     #[arg(long, value_name = "RATE", value_parser = rate, help_heading = LOAD)]
-    pub(crate) messages: Option<Said>,
+    pub(crate) messages: Option<Quantity>,
     /// Bytes of a message: 240KB
     #[arg(long, value_parser = bytes, help_heading = LOAD)]
-    pub(crate) size: Option<Said>,
+    pub(crate) size: Option<Quantity>,
     /// Bytes per second: 800GB/s; beside --messages and --size it is checked against them
     #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = LOAD)]
-    pub(crate) bytes: Option<Said>,
+    pub(crate) bytes: Option<Quantity>,
     /// Bytes before compression over bytes after it [default: 1]
     #[arg(long, value_name = "RATIO", help_heading = LOAD)]
     pub(crate) compression: Option<f64>,
@@ -44,7 +44,7 @@ pub(crate) struct SizeArgs {
     pub(crate) groups: Option<f64>,
     /// How long records are kept: 24h, 7d
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = CLUSTER)]
-    pub(crate) retention: Option<Said>,
+    pub(crate) retention: Option<Quantity>,
     /// What is encrypted [default: off]
     #[arg(long, value_enum, help_heading = CLUSTER)]
     pub(crate) tls: Option<TlsWord>,
@@ -53,7 +53,7 @@ pub(crate) struct SizeArgs {
     pub(crate) flush: Option<FlushWord>,
     /// Bytes of one produce request for one partition; with group commit, the most that a sync covers
     #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = CLUSTER)]
-    pub(crate) batch: Option<Said>,
+    pub(crate) batch: Option<Quantity>,
     /// Partitions in all
     #[arg(long, value_name = "N", help_heading = CLUSTER)]
     pub(crate) partitions: Option<u64>,
@@ -71,7 +71,7 @@ pub(crate) struct SizeArgs {
     pub(crate) tiered: bool,
     /// How long records stay at the brokers where tiered storage has them too (local.retention.ms): 6h [default: all of --retention]
     #[arg(long, value_name = "TIME", value_parser = seconds, requires = "tiered", help_heading = CLUSTER)]
-    pub(crate) local_retention: Option<Said>,
+    pub(crate) local_retention: Option<Quantity>,
     /// Brokers that are there already: how full each bound is
     #[arg(long, value_name = "N", help_heading = CLUSTER)]
     pub(crate) brokers: Option<u64>,
@@ -90,25 +90,25 @@ pub(crate) struct SizeArgs {
     pub(crate) step: Option<String>,
     /// Sustained write rate of the log's devices: 500MiB/s
     #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
-    pub(crate) disk: Option<Said>,
+    pub(crate) disk: Option<Quantity>,
     /// Sustained rate to storage over a network (EBS)
     #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
-    pub(crate) storage_network: Option<Said>,
+    pub(crate) storage_network: Option<Quantity>,
     /// Sustained rate of the NIC, each way: 10Gbit/s
     #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
-    pub(crate) nic: Option<Said>,
+    pub(crate) nic: Option<Quantity>,
     /// What a broker takes in from producers, by its vendor or by your own measurement
     #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
-    pub(crate) ingress: Option<Said>,
+    pub(crate) ingress: Option<Quantity>,
     /// What a broker gives out to consumers, likewise
     #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
-    pub(crate) egress: Option<Said>,
+    pub(crate) egress: Option<Quantity>,
     /// Time of one sync to the device: 2ms
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = MACHINE)]
-    pub(crate) fsync: Option<Said>,
+    pub(crate) fsync: Option<Quantity>,
     /// AES-GCM rate of one core with the brokers' TLS provider: 4GiB/s
     #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
-    pub(crate) aes: Option<Said>,
+    pub(crate) aes: Option<Quantity>,
     /// Cores
     #[arg(long, value_name = "N", help_heading = MACHINE)]
     pub(crate) cores: Option<f64>,
@@ -117,28 +117,28 @@ pub(crate) struct SizeArgs {
     pub(crate) cpu_per_gb: Option<f64>,
     /// Memory: 64GiB
     #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = MACHINE)]
-    pub(crate) memory: Option<Said>,
+    pub(crate) memory: Option<Quantity>,
     /// Memory that each replica of a partition takes (Redpanda: 2MB)
     #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = MACHINE)]
-    pub(crate) memory_per_replica: Option<Said>,
+    pub(crate) memory_per_replica: Option<Quantity>,
     /// Rate of the memory: 100GB/s
     #[arg(long, value_name = "RATE", value_parser = byte_rate, help_heading = MACHINE)]
-    pub(crate) memory_bandwidth: Option<Said>,
+    pub(crate) memory_bandwidth: Option<Quantity>,
     /// Space for logs: 2TiB
     #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = MACHINE)]
-    pub(crate) storage: Option<Said>,
+    pub(crate) storage: Option<Quantity>,
     /// Replicas of partitions that a broker should hold at most
     #[arg(long, value_name = "N", help_heading = MACHINE)]
     pub(crate) replicas: Option<f64>,
     /// Broker's total time of a produce request (TotalTimeMs)
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = MACHINE)]
-    pub(crate) service_time: Option<Said>,
+    pub(crate) service_time: Option<Quantity>,
     /// Broker's time to append one batch (LocalTimeMs)
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = MACHINE)]
-    pub(crate) append_time: Option<Said>,
+    pub(crate) append_time: Option<Quantity>,
     /// Round trip of a follower's fetch
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = MACHINE)]
-    pub(crate) fetch_round_trip: Option<Said>,
+    pub(crate) fetch_round_trip: Option<Quantity>,
     /// Share of disk, NIC and vendor's limits that a plan uses [default: the machine's, or 0.5]
     #[arg(long, value_name = "SHARE", value_parser = share, help_heading = MACHINE)]
     pub(crate) utilisation: Option<f64>,
@@ -225,23 +225,23 @@ impl From<ReserveWord> for Reserve {
 fn said(
     text: &str,
     read: fn(&str) -> Result<f64, quantity::QuantityError>,
-) -> Result<Said, quantity::QuantityError> {
-    Ok(Said { value: read(text)?, text: text.trim().to_owned() })
+) -> Result<Quantity, quantity::QuantityError> {
+    Ok(Quantity { value: read(text)?, text: text.trim().to_owned() })
 }
 
-fn bytes(text: &str) -> Result<Said, quantity::QuantityError> {
+fn bytes(text: &str) -> Result<Quantity, quantity::QuantityError> {
     said(text, quantity::bytes)
 }
 
-fn byte_rate(text: &str) -> Result<Said, quantity::QuantityError> {
+fn byte_rate(text: &str) -> Result<Quantity, quantity::QuantityError> {
     said(text, quantity::byte_rate)
 }
 
-fn rate(text: &str) -> Result<Said, quantity::QuantityError> {
+fn rate(text: &str) -> Result<Quantity, quantity::QuantityError> {
     said(text, quantity::rate)
 }
 
-fn seconds(text: &str) -> Result<Said, quantity::QuantityError> {
+fn seconds(text: &str) -> Result<Quantity, quantity::QuantityError> {
     said(text, quantity::seconds)
 }
 

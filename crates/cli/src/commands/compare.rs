@@ -1,18 +1,34 @@
-//! `plumb compare`: two single runs side by side, from their documents alone.
+//! `plumb compare`: two single runs, or two watched paths, side by side, from their documents alone.
 
 use super::End;
 use crate::args::{CompareArgs, CompareOutput};
 use crate::errors::UsageError;
-use crate::{judged, printer};
-use anyhow::Result;
-use plumb_judge::compare::{self, CompareError};
+use crate::{judged, printer, result_dir, whole_file};
+use anyhow::{Context, Result};
+use plumb_judge::compare::{self, CompareError, Side, paths};
+use plumb_report::path;
 use std::path::Path;
 
 pub(super) fn compare(arguments: &CompareArgs) -> Result<End> {
-    let (path_a, step_a) = run_and_step(&arguments.first);
-    let (path_b, step_b) = run_and_step(&arguments.second);
-    let (a, b) = (judged::read(Path::new(path_a))?, judged::read(Path::new(path_b))?);
-    let result = compare::compare((&a, step_a), (&b, step_b)).map_err(|error| usage(&error))?;
+    let [first, second] = [&arguments.first, &arguments.second].map(Path::new);
+    match (result_dir::is_path(first), result_dir::is_path(second)) {
+        (true, true) => return compare_paths(arguments),
+        (false, false) => {}
+        (is_first, _) => {
+            let watched = if is_first { &arguments.first } else { &arguments.second };
+            let message = format!("{watched} is a watched path, and the other is none");
+            return Err(UsageError::new(message, "give two watched paths, or two runs").into());
+        }
+    }
+    if arguments.html.is_some() {
+        let hint = "of runs there is --output text or json; plumb report RUN --html FILE draws one of them";
+        return Err(UsageError::new("--html is for two watched paths", hint).into());
+    }
+    let (first, second) = (Place::of(&arguments.first), Place::of(&arguments.second));
+    let (a, b) = (judged::read(Path::new(first.run))?, judged::read(Path::new(second.run))?);
+    let (side_a, side_b) =
+        (Side { document: &a, step: first.step }, Side { document: &b, step: second.step });
+    let result = compare::compare(side_a, side_b).map_err(|error| usage(&error))?;
     printer::out(&match arguments.output {
         CompareOutput::Text => plumb_report::compare_text::render(&result, printer::style()),
         CompareOutput::Json => format!("{}\n", serde_json::to_string_pretty(&result)?),
@@ -20,11 +36,40 @@ pub(super) fn compare(arguments: &CompareArgs) -> Result<End> {
     Ok(End::Done)
 }
 
-/// `RUN#STEP` apart; a directory that has the sign in its name is a run.
-fn run_and_step(words: &str) -> (&str, Option<&str>) {
-    match words.split_once('#') {
-        Some((run, step)) if !Path::new(words).exists() => (run, Some(step)),
-        _ => (words, None),
+fn compare_paths(arguments: &CompareArgs) -> Result<End> {
+    let [a, b] = [&arguments.first, &arguments.second].map(|words| result_dir::read_path(Path::new(words)));
+    let (a, b) = (a?, b?);
+    let first = paths::Side { label: &arguments.first, path: &a };
+    let second = paths::Side { label: &arguments.second, path: &b };
+    let hint = "give the path as it was before, or that of another host";
+    let result = paths::compare(first, second).map_err(|error| UsageError::new(error.to_string(), hint))?;
+    if let Some(file) = &arguments.html {
+        let page = path::page::side_by_side::render(&result)?;
+        whole_file::write(file, &page).context("cannot write the page")?;
+        printer::remark(&format!("report: {}", file.display()));
+    }
+    printer::out(&match arguments.output {
+        CompareOutput::Text => path::side_by_side::text(&result, printer::style()),
+        CompareOutput::Json => format!("{}\n", serde_json::to_string_pretty(&result)?),
+    });
+    Ok(End::Done)
+}
+
+/// A run, or one step of it, as a person names it.
+struct Place<'a> {
+    /// The run's directory.
+    run: &'a str,
+    /// Its step by name or number; none: all steps.
+    step: Option<&'a str>,
+}
+
+impl<'a> Place<'a> {
+    /// The parts of `RUN#STEP`; the path of a directory that has the sign in its name is a run.
+    fn of(words: &'a str) -> Self {
+        match words.split_once('#') {
+            Some((run, step)) if !Path::new(words).exists() => Place { run, step: Some(step) },
+            _ => Place { run: words, step: None },
+        }
     }
 }
 

@@ -89,7 +89,7 @@ fn run(scenario: &Scenario, notes: &[String], arguments: &CompatArgs) -> Result<
     Ok(plumb_session::run(plan, arguments.out.as_deref(), &stop::flag()?, &progress::watcher())?)
 }
 
-/// What the lines leave out, and what makes their figures doubtful.
+/// Notes what the tool's lines leave out, and what makes their figures doubtful.
 fn say(corrections: &[String], document: &RunDocument) {
     for correction in corrections {
         printer::note(&format!("plumb: {correction}"));

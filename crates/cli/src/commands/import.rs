@@ -92,7 +92,7 @@ fn refuse_conditions_without_a_run(runs: bool, conditions: &ConditionArgs) -> Re
     }
 }
 
-/// What the client that is to drive the load does not take; none where it takes everything.
+/// The error of the client that is to drive the load about settings that it does not take; none where it takes all.
 fn refused_by_the_client(import: &Import) -> Option<String> {
     let plan = plan(import).ok()?;
     let refused = |step| plumb_load::block::check(step, &Properties::new()).err();

@@ -59,7 +59,7 @@ fn options(arguments: &LabUpArgs) -> Result<LabOptions> {
     })
 }
 
-/// Whether a lab is of use. One whose brokers ended by themselves still has its data.
+/// The state of a lab in a word. One whose brokers ended by themselves still has its data.
 fn state(lab: &LabStatus) -> &'static str {
     match lab.brokers.iter().filter(|broker| broker.alive).count() {
         0 => "ended, its data is still there (plumb lab down removes it)",

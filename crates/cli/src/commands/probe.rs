@@ -9,9 +9,10 @@ mod network;
 mod storage;
 
 use super::End;
-use crate::args::probe::{ProbeArgs, ProbeCommand, ProbeOutput, ProbeResultArgs};
+use crate::args::probe::{ProbeArgs, ProbeCommand};
+use crate::args::result::ResultArgs;
+use crate::result_dir;
 use crate::result_dir::{ResultKind, Shown};
-use crate::{printer, result_dir};
 use anyhow::Result;
 use plumb_report::sheet::Sheet;
 use plumb_session::probe::Probed;
@@ -34,12 +35,12 @@ pub(super) fn probe(arguments: &ProbeArgs) -> Result<End> {
 /// Keeps and shows what a probe came to, also where an error ended it: what was measured is worth having all the same.
 fn end<D: Serialize>(
     probed: Probed<D>,
-    result: &ProbeResultArgs,
+    result: &ResultArgs,
     sheet: fn(&D) -> Sheet,
     command: &str,
 ) -> Result<End> {
     let shown = Shown::sheet(&probed.document, &sheet(&probed.document), command)?;
-    keep_and_show(&shown, result)?;
+    result_dir::show(&shown, ResultKind::Probe, result)?;
     if let Some(error) = probed.error {
         return Err(error.into());
     }
@@ -48,12 +49,4 @@ fn end<D: Serialize>(
         () if !probed.complete => End::Interrupted,
         () => End::Done,
     })
-}
-
-fn keep_and_show(shown: &Shown, result: &ProbeResultArgs) -> Result<()> {
-    printer::out(match result.output {
-        ProbeOutput::Text => &shown.text,
-        ProbeOutput::Json => &shown.json,
-    });
-    result.out.as_ref().map_or(Ok(()), |directory| result_dir::write(directory, ResultKind::Probe, shown))
 }

@@ -51,7 +51,7 @@ pub(super) fn place(property: &str, setup: &mut SetupWords, sources: &mut Source
     place_at(FlagPlace { path: "setups.0", flag: "-X" }, property, setup, sources)
 }
 
-/// Where a flag's property goes.
+/// The place of a flag's property.
 pub(super) struct FlagPlace<'a> {
     /// The setup or arm in the scenario, such as `setups.0`.
     pub(super) path: &'a str,

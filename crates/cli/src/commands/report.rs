@@ -69,8 +69,7 @@ fn show_result(shown: &Shown, arguments: &ReportArgs) -> Result<End> {
         );
     }
     if let Some(path) = &arguments.html {
-        whole_file::write(path, &shown.page).context("cannot write the page")?;
-        printer::remark(&format!("report: {}", path.display()));
+        result_dir::write_page(path, shown)?;
     }
     printer::out(if arguments.output == ReportFormat::Json { &shown.json } else { &shown.text });
     Ok(if shown.found { End::Found } else { End::Done })

@@ -11,7 +11,7 @@ use plumb_model::scenario::{ClusterWords, LoadWords, OneOrMany, Scenario};
 use plumb_model::units::Nanos;
 use std::path::Path;
 
-/// By how much --quick shortens.
+/// The factor by which --quick shortens.
 const QUICK: u64 = 10;
 
 pub(super) fn run(arguments: &RunArgs) -> Result<End> {

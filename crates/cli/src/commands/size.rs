@@ -13,7 +13,7 @@ use anyhow::Result;
 use plumb_judge::capacity::{self, Assumptions, CapacityError};
 use plumb_model::finding::ValidityVerdict;
 
-/// What `--machine` and `--assume` take instead of a name.
+/// The word that `--machine` and `--assume` take instead of a name, to list the names.
 const LIST: &str = "list";
 
 pub(super) fn size(arguments: &SizeArgs) -> Result<End> {

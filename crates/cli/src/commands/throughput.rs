@@ -19,7 +19,7 @@ const DURATION: Nanos = Nanos::from_secs(10);
 /// Blocks of a setting, and full-length runs that confirm a rate: three are the fewest with an interval.
 const BLOCKS: u32 = 5;
 const CONFIRMING: u32 = 3;
-/// What waits before the consumers of a backlog begin.
+/// The backlog before its consumers begin.
 const BACKLOG: Bytes = Bytes(1 << 30);
 
 pub(super) fn throughput(arguments: &ThroughputArgs) -> Result<End> {
@@ -139,7 +139,7 @@ fn blocks(arguments: &ThroughputArgs) -> u32 {
     usual.min(most).max(1)
 }
 
-/// Which flag each value came from; what no flag gave is a default.
+/// Notes the flag of each value; a value that no flag gave is a default.
 fn note_flags(arguments: &ThroughputArgs, sources: &mut Sources) {
     let given = [
         ("cluster", if arguments.lab { "--lab" } else { "--bootstrap" }, true),

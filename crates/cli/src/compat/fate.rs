@@ -1,9 +1,9 @@
-//! What became of each key of a foreign file.
+//! The fate of each key of a foreign file.
 
 use serde::Serialize;
 use std::fmt;
 
-/// Where a key stood.
+/// The place of a key in its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Place {
     /// As the user named the file.
@@ -31,7 +31,7 @@ pub(crate) struct KeyFate {
     pub(crate) fate: Fate,
 }
 
-/// What became of a key.
+/// The fate of a key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "fate")]
 pub(crate) enum Fate {
@@ -44,17 +44,17 @@ pub(crate) enum Fate {
     Translated {
         /// Key of the scenario with its value.
         to: String,
-        /// What to know of the difference.
+        /// The difference, as a sentence.
         note: String,
     },
     /// It can be left out.
     WithoutMeaning {
-        /// Why.
+        /// The reason, as a sentence.
         reason: String,
     },
     /// It would change what is measured, and cannot be honoured.
     Refused {
-        /// Why, and what to do.
+        /// The reason and the remedy, as a sentence.
         reason: String,
     },
 }

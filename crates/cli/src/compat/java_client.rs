@@ -5,14 +5,14 @@
 
 use plumb_load::librdkafka::java;
 
-/// Which client a property is for.
+/// The client that a property is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Producer,
     Consumer,
 }
 
-/// What a property of the Java client is here.
+/// The translation of a property of the Java client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Translation {
     /// The same name, or one of librdkafka's own.
@@ -39,8 +39,8 @@ const ASSIGNORS: &[(&str, &str)] = &[
     ("org.apache.kafka.clients.consumer.CooperativeStickyAssignor", "cooperative-sticky"),
 ];
 
-/// What the Java client does where nothing is said, and librdkafka does otherwise. Kafka's documentation,
-/// producer configs, of 3.x and of 4.x.
+/// The version of the Java client's defaults, where librdkafka has others. Kafka's documentation, producer configs, of 3.x and of
+/// 4.x.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Generation {
     /// The clients that the Open Messaging Benchmark ships with.
@@ -84,19 +84,19 @@ pub(crate) fn producer_defaults<'a>(
     defaults
 }
 
-/// Whether a property says how to connect.
+/// True if a property says how to connect.
 pub(crate) fn is_connection(name: &str) -> bool {
     name == "security.protocol" || name.starts_with("sasl.") || name.starts_with("ssl.")
 }
 
-/// Whether a property's value must not be shown.
+/// True if a property's value must not be shown.
 pub(crate) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let words = ["password", "secret", "jaas", "credential", "token", "auth.user", "ssl.key"];
     words.iter().any(|word| name.contains(word))
 }
 
-/// What a property of the Java client is here.
+/// The translation of a property of the Java client.
 pub(crate) fn translate(role: Role, name: &str, value: &str) -> Translation {
     if let Some(reason) = java::without_meaning(name) {
         return Translation::WithoutMeaning(reason);

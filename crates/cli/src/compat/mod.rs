@@ -1,4 +1,4 @@
-//! What other tools' files, flags and printed lines mean here.
+//! The meaning of other tools' files, flags and printed lines here.
 //!
 //! [`omb`] reads workload and driver files of the Open Messaging Benchmark; [`perf_test`] takes the flags of Kafka's
 //! own performance tools and prints their lines. Both end in a [`plumb_model::scenario::Scenario`]: nothing is run or

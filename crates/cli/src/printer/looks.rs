@@ -1,9 +1,9 @@
-//! How what is printed looks: colour, and how much of it there is.
+//! The look of everything that is printed: its colour, and how much of it there is.
 
 use crate::args::ColorWord;
 use std::ffi::OsString;
 
-/// How everything looks that is printed.
+/// The look of everything that is printed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Looks {
     pub(crate) color: ColorWord,
@@ -11,7 +11,8 @@ pub(crate) struct Looks {
 }
 
 impl Looks {
-    /// What the command line says of colour, before it is known to be understood: its own errors are to look as asked for, too.
+    /// The colour that the command line asks for, before it is known to be understood: its own errors are to look as asked for,
+    /// too.
     pub(crate) fn of_words(words: impl IntoIterator<Item = OsString>) -> Self {
         let mut looks = Looks::default();
         let mut words = words.into_iter().filter_map(|word| word.into_string().ok());
@@ -33,8 +34,8 @@ impl Looks {
 }
 
 impl ColorWord {
-    /// Whether a stream is coloured: what the flag says, else NO_COLOR (no-color.org), CLICOLOR_FORCE and CLICOLOR
-    /// (bixense.com/clicolors), else whether it is a terminal that can.
+    /// True if a stream is coloured: by the flag, else NO_COLOR (no-color.org), CLICOLOR_FORCE and CLICOLOR
+    /// (bixense.com/clicolors), else if it is a terminal that can.
     pub(super) fn applies(self, terminal: bool, variable: impl Fn(&str) -> Option<String>) -> bool {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         match self {

@@ -1,6 +1,6 @@
-//! How long a plan takes, as far as that is known before it runs.
+//! The time that a plan takes, as far as it is known before it runs.
 
-use super::duration;
+use plumb_model::figure;
 use plumb_model::plan::{ClusterPlan, LoadPlan, Mode, Plan, StepPlan};
 use plumb_model::units::Nanos;
 use std::fmt;
@@ -12,7 +12,7 @@ const LAB_START_S: f64 = 4.0;
 /// Trials of a search before the full-length ones: up to about a million messages a second, and down again.
 const TRIALS_ON_THE_WAY: f64 = 16.0;
 
-/// How long a plan takes.
+/// The time that a plan takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Estimate {
     /// Seconds of what has a known length.
@@ -58,10 +58,14 @@ impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.known_s() {
             Some(s) if self.drain_s > 0.0 => {
-                let most = duration(s + self.drain_s);
-                write!(f, "about {}, up to {most} where blocks end with messages under way", duration(s))
+                let most = figure::estimate(s + self.drain_s);
+                write!(
+                    f,
+                    "about {}, up to {most} where blocks end with messages under way",
+                    figure::estimate(s)
+                )
             }
-            Some(s) => write!(f, "about {}", duration(s)),
+            Some(s) => write!(f, "about {}", figure::estimate(s)),
             None => f.write_str("as long as the path takes for its messages"),
         }
     }
@@ -127,12 +131,12 @@ mod tests {
             "load: {rate: 100, duration: 10s, warm_up: 1s, drain: 60s, purpose: queue, mode: produce}",
         );
         let said = queue.to_string();
-        assert_eq!(said, "about 14 s, up to 2 min 14 s where blocks end with messages under way");
+        assert_eq!(said, "about 14 s, up to 2m 14s where blocks end with messages under way");
     }
 
     #[test]
     fn long_times_are_said_in_minutes_hours_and_days() {
-        let said = [59.0, 64.0, 149.0, 3_600.0, 7_260.0, 440_012.0].map(duration);
-        assert_eq!(said, ["59 s", "1 min 04 s", "2 min 29 s", "1 h 00 min", "2 h 01 min", "5 d 2 h"]);
+        let said = [59.0, 64.0, 149.0, 3_600.0, 7_260.0, 440_012.0].map(figure::estimate);
+        assert_eq!(said, ["59 s", "64 s", "2m 29s", "1h 00m", "2h 01m", "5d 02h"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The progress of what has no blocks: a line that moves on a terminal, one line with an estimate elsewhere.
+//! The progress of work without blocks: a line that moves on a terminal, one line with an estimate elsewhere.
 
 use crate::printer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 /// Shorter than this, nothing is said.
 const SAID_FROM_S: f64 = 2.0;
 
-/// Where no line can be changed, another estimate is said only if it is so many times what was said, and so much longer.
+/// Where no line can be changed, another estimate is printed only if it is so many times the last one, and so much longer.
 const SAID_AGAIN_FACTOR: f64 = 1.5;
 const SAID_AGAIN_S: f64 = 5.0;
 
-/// What goes on, and how long it will take.
+/// Progress of something with one step after the other, with an estimate of its end.
 #[derive(Debug)]
 pub(crate) struct Steps {
     bar: ProgressBar,
@@ -36,29 +36,32 @@ impl Steps {
             bar.enable_steady_tick(Duration::from_millis(120));
             bar.set_message(what.to_owned());
         } else if !terminal && estimate_s >= SAID_FROM_S {
-            printer::remark(&format!("plumb: {what}, about {}", super::duration(estimate_s)));
+            printer::remark(&format!("plumb: {what}, about {}", plumb_model::figure::estimate(estimate_s)));
         }
         Steps { bar, terminal, began: Instant::now(), said_s: Cell::new(estimate_s) }
     }
 
-    /// What is known by now of how long the rest takes.
+    /// Updates the estimate of the time that is left, in seconds.
     pub(crate) fn rest(&self, rest_s: f64) {
         let end_s = self.began.elapsed().as_secs_f64() + rest_s;
         if self.terminal {
             self.bar.set_length(end_s.ceil() as u64);
         } else if is_news(self.said_s.get(), end_s) {
             self.said_s.set(end_s);
-            printer::remark(&format!("plumb: slower than expected, about {} more", super::duration(rest_s)));
+            printer::remark(&format!(
+                "plumb: slower than expected, about {} more",
+                plumb_model::figure::estimate(rest_s)
+            ));
         }
     }
 
-    /// What it does now.
+    /// Shows the current step.
     pub(crate) fn now(&self, what: &str) {
         self.bar.set_message(what.to_owned());
     }
 }
 
-/// What a probe tells while it goes on.
+/// Shows an event of a probe.
 pub(super) fn event(steps: &mut Option<Steps>, event: &Event<'_>) {
     let Some(shown) = steps else { return };
     match event {
@@ -76,7 +79,7 @@ impl Drop for Steps {
     }
 }
 
-/// Whether an end at another second than was said is worth a line of its own.
+/// True if another estimate of the end is worth a line of its own.
 fn is_news(said_s: f64, end_s: f64) -> bool {
     end_s >= (said_s * SAID_AGAIN_FACTOR).max(said_s + SAID_AGAIN_S)
 }

@@ -1,8 +1,8 @@
 //! The settings of a run with what is known of each so far: the lines of the live view.
 
 use plumb_model::document::{BlockResult, StepResult};
+use plumb_model::figure::{bytes_per_s, messages_per_s};
 use plumb_model::plan::{Plan, StepPlan};
-use plumb_report::number::significant;
 use std::collections::BTreeMap;
 
 /// A line of the table.
@@ -90,7 +90,7 @@ impl Table {
     }
 }
 
-/// What went through in a block: what was received where nobody produced.
+/// The rate of a block in messages per second: of receiving where nobody produced.
 pub(super) fn rate(block: &BlockResult) -> Option<f64> {
     block.achieved_per_s.or(block.received_per_s)
 }
@@ -103,9 +103,8 @@ pub(super) fn value_bytes_planned(step: &StepPlan) -> Option<f64> {
 
 /// A rate for people, in messages and in bytes where their size is known.
 pub(super) fn figures(per_s: f64, value_bytes_mean: Option<f64>) -> String {
-    let bytes = value_bytes_mean
-        .map_or(String::new(), |bytes| format!(", {} MB/s", significant(per_s * bytes / 1e6, 3)));
-    format!("{} messages/s{bytes}", significant(per_s, 3))
+    let bytes = value_bytes_mean.map_or(String::new(), |bytes| format!(", {}", bytes_per_s(per_s * bytes)));
+    messages_per_s(per_s) + &bytes
 }
 
 #[cfg(test)]
@@ -126,12 +125,12 @@ mod tests {
         assert!(!table.second(1, 9));
         assert!(!table.second(0, 534_567));
         assert!(table.second(2, 9));
-        assert_eq!(table.lines(1), ["> producers 1  0/5  1,234,567 messages/s, 1,235 MB/s"]);
+        assert_eq!(table.lines(1), ["> producers 1  0/5  1,234,567 messages/s, 1.23 GB/s"]);
     }
 
     #[test]
     fn a_rate_below_one_is_no_zero() {
-        assert_eq!(figures(0.5, Some(100.0)), "0.500 messages/s, 0.0000500 MB/s");
+        assert_eq!(figures(0.5, Some(100.0)), "0.5 messages/s, 50 B/s");
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! What to do about what binds. Copies and syncs are never traded for brokers: nothing here proposes fewer of them.
+//! Advice on the bound that binds. Copies and syncs are never traded for brokers: nothing here proposes fewer of them.
 
+use super::Case;
 use super::bound::{Bound, BoundName, Resource};
-use super::counts::{self, Capacity};
+use super::headroom::utilisation;
+use super::result::{Capacity, Count};
 use super::target::Tiering;
-use super::{Case, words};
+use plumb_model::figure;
 
 pub(super) fn advice(case: &Case, bounds: &[Bound], capacity: &Capacity) -> Vec<String> {
     let mut advice = Vec::new();
@@ -11,15 +13,15 @@ pub(super) fn advice(case: &Case, bounds: &[Bound], capacity: &Capacity) -> Vec<
     // What no number of brokers mends comes before what binds their number.
     let levers = bounds.iter().filter(|bound| bound.is_short()).chain(binding);
     advice.extend(levers.filter_map(|bound| lever(case, bound)));
-    advice.extend(capacity.stated.as_ref().and_then(|stated| counts::not_throughput(case, stated)));
+    advice.extend(capacity.stated.as_ref().and_then(|stated| not_throughput(case, stated)));
     if let Some(flip) = capacity.flip_test.as_ref().filter(|flip| !flip.separates)
         && let Some((next, distance)) = flip.next.zip(flip.next_above)
     {
         advice.push(format!(
-            "{} and {} are {} % apart: raising one alone shows little, so raise both.",
+            "{} and {} are {} apart: raising one alone shows little, so raise both.",
             flip.bound.words(),
             next.words(),
-            words::three(distance * 100.0)
+            figure::percent(distance)
         ));
     }
     if !capacity.physics.unknown_bounds.is_empty() {
@@ -87,4 +89,16 @@ fn lever(case: &Case, bound: &Bound) -> Option<String> {
         Resource::Brokers => return None,
     };
     Some(text.to_owned())
+}
+
+/// A sentence about a stated number of brokers that no rate decides; none where one does.
+fn not_throughput(case: &Case, count: &Count) -> Option<String> {
+    let share = count.fullest_share.filter(|share| *share < utilisation(case).share)?;
+    let fullest = count.fullest?.words();
+    let share = figure::percent(share);
+    Some(format!(
+        "{} brokers are not throughput-bound: the fullest rate that is known is {fullest}, {share} of it used. Retention, \
+         isolation, failover or a bound that is not known decides their number.",
+        count.brokers
+    ))
 }

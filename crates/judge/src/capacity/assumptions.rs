@@ -1,8 +1,7 @@
-//! What nobody measured, each with whose assumption it is. All of it can be said better, by name.
+//! Figures that nobody measured, each with its author. A user can replace each by name.
 
-use super::bound::Input;
-use super::machine::Source;
-use super::words::three;
+use super::input::{Input, Source};
+use plumb_model::figure::short;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,15 +30,15 @@ pub enum Assumed {
 /// A row of the list of assumptions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Row {
-    /// Which.
+    /// The assumption.
     pub assumed: Assumed,
     /// Name on the command line.
     pub name: &'static str,
     /// The value, unless said better.
     pub value: f64,
-    /// What it is.
+    /// Its meaning, with the unit.
     pub meaning: &'static str,
-    /// Whose it is.
+    /// Its author.
     pub whose: &'static str,
 }
 
@@ -170,7 +169,7 @@ impl Assumptions {
             Some(_) => Source::Given(format!("--assume {}", row.name)),
             None => Source::Assumed(row.whose.to_owned()),
         };
-        Input { name: format!("{}: {}", row.name, row.meaning), shown: three(self.get(assumed)), source }
+        Input { name: format!("{}: {}", row.name, row.meaning), shown: short(self.get(assumed)), source }
     }
 }
 

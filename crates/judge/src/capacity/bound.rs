@@ -1,24 +1,24 @@
-//! A bound: what one resource allows, what the load therefore needs of it, and how much is left.
+//! A bound: the limit of one resource, the load's need of it, and the headroom.
 
-use super::machine::Source;
+use super::input::Input;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// What one resource asks of the cluster.
+/// The demand of one resource on the cluster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
-    /// Which.
+    /// Its name.
     pub name: BoundName,
-    /// What would have to be raised to move it.
+    /// The resource that would have to be raised to move it.
     pub resource: Resource,
     /// The hard bound in words; P is what producers send after compression, r copies, c consumer groups, N brokers.
     pub formula: Cow<'static, str>,
-    /// What is known of it.
+    /// Its figures, as far as they are known.
     #[serde(flatten)]
     pub standing: Standing,
 }
 
-/// What is known of a bound.
+/// The figures of a bound, as far as they are known.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "standing")]
 pub enum Standing {
@@ -31,7 +31,7 @@ pub enum Standing {
     },
     /// The target does not meet it.
     NotAsked {
-        /// Why not.
+        /// The reason, as a clause.
         why: String,
     },
 }
@@ -39,19 +39,19 @@ pub enum Standing {
 /// A bound that could be worked out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Known {
-    /// What is counted.
+    /// The unit that is counted.
     pub unit: Unit,
-    /// What one unit's resource can do.
+    /// The limit of one unit's resource.
     pub limit: Limit,
-    /// How many the hard bound asks for; absent where only planning has a rule.
+    /// The number of units by the hard bound; absent where only planning has a rule.
     pub physics: Option<Need>,
-    /// How many a plan asks for; absent where more brokers do not help.
+    /// The number of units by a plan; absent where more brokers do not help.
     pub plan: Option<Planned>,
-    /// How many there are, where the target says so (partitions, connections).
+    /// The number of units that are there, where the target tells it (partitions, connections).
     pub have: Option<f64>,
-    /// What is left at the counts that the whole sizing came to.
+    /// The headroom at the counts of the whole sizing.
     pub slack: Option<Slack>,
-    /// What it was worked out from.
+    /// The figures that it was worked out from.
     pub inputs: Vec<Input>,
 }
 
@@ -64,27 +64,27 @@ pub struct Limit {
     pub unit: Cow<'static, str>,
 }
 
-/// How many of a unit.
+/// A number of units.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Need {
     /// Before rounding up.
     pub exact: f64,
     /// Whole.
     pub count: u64,
-    /// How what the units carry grows with their number.
+    /// The growth of the load that the units carry with their number.
     pub growth: Growth,
 }
 
-/// How many a plan asks for, and by whose rule.
+/// The number of units of a plan, with its rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Planned {
-    /// How many.
+    /// The number.
     pub need: Need,
     /// The rule in words, and whose it is.
     pub rule: String,
 }
 
-/// How much more load the bound would carry, as a multiple: 1 is full, 2 is half used.
+/// The multiple of the load that the bound would carry: 1 is full, 2 is half used.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Slack {
     /// Hard bound, at the count of physics.
@@ -93,18 +93,7 @@ pub struct Slack {
     pub at_plan: Option<f64>,
 }
 
-/// A figure that a bound was worked out from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Input {
-    /// What it is.
-    pub name: String,
-    /// Its value with its unit.
-    pub shown: String,
-    /// Where it is from.
-    pub source: Source,
-}
-
-/// What is counted.
+/// The unit that is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -116,7 +105,7 @@ pub enum Unit {
     Connections,
 }
 
-/// How what the units carry grows with their number.
+/// The growth of the load that units carry with their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Growth {
@@ -155,7 +144,7 @@ pub enum BoundName {
     Copies,
 }
 
-/// What would have to be raised to move a bound. Bounds that share one move together.
+/// The resource that would have to be raised to move a bound. Bounds that share one move together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "each is its own name")]
@@ -182,6 +171,12 @@ pub(super) fn rounded_up(exact: f64) -> u64 {
     (exact - error_of_arithmetic).ceil() as u64
 }
 
+impl Limit {
+    pub(super) fn of(value: f64, unit: &'static str) -> Self {
+        Limit { value, unit: unit.into() }
+    }
+}
+
 impl Need {
     /// So many, rounded up; a rounding error of the arithmetic does not cost a broker.
     pub(super) fn of(exact: f64, growth: Growth) -> Self {
@@ -197,20 +192,13 @@ impl Need {
     }
 }
 
-impl Input {
-    /// Whether nobody knows it.
-    pub fn is_assumed(&self) -> bool {
-        matches!(self.source, Source::Assumed(_))
-    }
-}
-
 impl Bound {
-    /// What it was worked out from.
+    /// The figures that it was worked out from.
     pub fn inputs(&self) -> &[Input] {
         self.known().map_or(&[], |known| &known.inputs)
     }
 
-    /// What is known of it, if anything.
+    /// The figures, where they are known.
     pub fn known(&self) -> Option<&Known> {
         match &self.standing {
             Standing::Known(known) => Some(known),
@@ -218,7 +206,7 @@ impl Bound {
         }
     }
 
-    /// Whether there are too few of what more brokers do not add: connections or partitions.
+    /// True if there are too few units that more brokers do not add: connections or partitions.
     pub(crate) fn is_short(&self) -> bool {
         let short = |known: &Known| Some(known.physics?.carried_by(known.have?) < 1.0);
         self.known().filter(|known| known.unit != Unit::Brokers).and_then(short).unwrap_or(false)
@@ -229,7 +217,7 @@ impl Bound {
         self.known().filter(|known| known.unit == Unit::Brokers)?.physics
     }
 
-    /// Whether it is about a rate: of bytes, syncs or cycles, not of space, copies or numbers of things.
+    /// True if it is about a rate: of bytes, syncs or cycles, not about space, copies or numbers of things.
     pub(crate) fn is_throughput(&self) -> bool {
         !matches!(self.resource, Resource::Storage | Resource::Memory | Resource::Brokers)
             && !matches!(self.name, BoundName::Replicas)

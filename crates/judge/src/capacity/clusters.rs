@@ -1,6 +1,6 @@
-//! The plan's brokers in clusters, where no cluster is to have more than so many.
+//! The plan's brokers in clusters, where a cluster has a largest size.
 //!
-//! The load is taken to be dealt evenly to the clusters, each with its own reserve. How many brokers a cluster can have is the user's own limit:
+//! The load is spread evenly over the clusters, each with its own reserve. The largest size of a cluster is the user's own limit:
 //! vendors' differ, and so do operators'.
 
 use super::Case;

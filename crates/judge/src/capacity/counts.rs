@@ -1,63 +1,14 @@
-//! From bounds to the counts of brokers: the largest decides, and what is left of the others is said.
+//! From bounds to the counts of brokers: the largest bound decides, and the others have headroom.
 
 use super::bound::{Bound, BoundName, Need, Slack, Standing, Unit};
-use super::clusters::{Clusters, clusters};
-use super::failure::{self, FailureMode};
-use super::flip::{self, FlipTest};
-use super::flows::{Flows, flows};
-use super::headroom::utilisation;
-use super::machine::in_range;
-use super::zones::{CrossZone, cross_zone};
-use super::{CapacityError, Case, bounds, kept, words};
-use serde::{Deserialize, Serialize};
-
-/// What a load needs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Capacity {
-    /// By the hard bounds.
-    pub physics: Count,
-    /// With headroom.
-    pub plan: Count,
-    /// The plan in clusters; absent where the target does not say how many brokers one may have.
-    pub clusters: Option<Clusters>,
-    /// So many brokers bear the share of the load that a run has already put on one; no bound, but proof.
-    pub proven_brokers: Option<u64>,
-    /// Brokers that the target says are there.
-    pub stated: Option<Count>,
-    /// What tiered storage keeps, one copy of all; absent without it, and where the retention is not told.
-    pub tiered_bytes: Option<f64>,
-    /// What crosses from one zone to another; absent where there is one zone.
-    pub cross_zone: Option<CrossZone>,
-    /// Whether the count of physics is decided by a rate; else by space, copies or numbers of things.
-    pub throughput_bound: bool,
-    /// Every bound.
-    pub bounds: Vec<Bound>,
-    /// With something down.
-    pub failure_modes: Vec<FailureMode>,
-    /// How to find out whether the binding bound is what binds.
-    pub flip_test: Option<FlipTest>,
-    /// What no number of brokers reaches, or what disagrees with a measurement.
-    pub unreachable: Vec<String>,
-    /// What to do, one sentence each.
-    pub advice: Vec<String>,
-}
-
-/// A number of brokers and what decides it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Count {
-    /// So many.
-    pub brokers: u64,
-    /// The bound that asks for most of them; of a stated count, the fullest. Absent when no bound is known.
-    pub binding: Option<BoundName>,
-    /// The share of the fullest bound's resource that is used, by the hard bound; absent when none is a rate.
-    pub fullest_share: Option<f64>,
-    /// The rate that is fullest.
-    pub fullest: Option<BoundName>,
-    /// Bounds of which a figure is missing: the count is a lower bound when there are any.
-    pub unknown_bounds: Vec<BoundName>,
-    /// What passes through each broker then.
-    pub flows: Flows,
-}
+use super::clusters::clusters;
+use super::flows::flows;
+use super::fullest::fullest;
+use super::input::in_range;
+use super::result::{Capacity, Count};
+use super::zones::cross_zone;
+use super::{CapacityError, Case, advice, bounds, failure, flip, kept};
+use plumb_model::figure;
 
 /// More brokers than this are refused: past it a count and what is added to it for zones is no longer an exact number.
 const MOST_BROKERS: f64 = 1e15;
@@ -77,8 +28,8 @@ pub(super) fn capacity(case: &Case) -> Result<Capacity, CapacityError> {
         Count {
             brokers,
             binding: binding.map(|(name, _)| name),
-            fullest_share: fullest.map(|(_, share)| share),
-            fullest: fullest.map(|(name, _)| name),
+            fullest_share: fullest.map(|fullest| fullest.share),
+            fullest: fullest.map(|fullest| fullest.bound),
             unknown_bounds: unknown(bounds),
             flows: flows(case, brokers),
         }
@@ -103,7 +54,7 @@ pub(super) fn capacity(case: &Case) -> Result<Capacity, CapacityError> {
         bounds: Vec::new(),
     };
     capacity.unreachable = unreachable(case, &bounds, &capacity);
-    capacity.advice = super::advice::advice(case, &bounds, &capacity);
+    capacity.advice = advice::advice(case, &bounds, &capacity);
     for bound in &mut bounds {
         give_slack(bound, physics_brokers, plan_brokers);
     }
@@ -131,16 +82,6 @@ fn largest(bounds: &[Bound], need: fn(&Bound) -> Option<Need>) -> Option<(BoundN
 
 fn planned(bound: &Bound) -> Option<Need> {
     bound.known()?.plan.as_ref().map(|plan| plan.need)
-}
-
-/// The rate of which most is used by so many brokers, with the share.
-pub(super) fn fullest(bounds: &[Bound], brokers: u64) -> Option<(BoundName, f64)> {
-    let rates = bounds.iter().filter(|bound| bound.is_throughput());
-    let shares = rates.filter_map(|bound| {
-        let need = bound.physics_brokers()?;
-        Some((bound.name, 1.0 / need.carried_by(brokers as f64)))
-    });
-    shares.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// The bound of any kind of which most is used.
@@ -188,8 +129,8 @@ fn unreachable(case: &Case, bounds: &[Bound], capacity: &Capacity) -> Vec<String
             findings.push(format!(
                 "No number of brokers reaches the target: {} needs {} {things}, and there are {}.",
                 bound.name.words(),
-                need.count,
-                words::three(have)
+                figure::count(need.count),
+                figure::short(have)
             ));
         }
     }
@@ -211,16 +152,4 @@ fn unreachable(case: &Case, bounds: &[Bound], capacity: &Capacity) -> Vec<String
         ));
     }
     findings
-}
-
-/// What a stated number of brokers is bound by, when it is not by throughput.
-pub(super) fn not_throughput(case: &Case, count: &Count) -> Option<String> {
-    let share = count.fullest_share.filter(|share| *share < utilisation(case).0)?;
-    let fullest = count.fullest?.words();
-    let share = words::three(share * 100.0);
-    Some(format!(
-        "{} brokers are not throughput-bound: the fullest rate that is known is {fullest}, {share} % of it used. Retention, \
-         isolation, failover or a bound that is not known decides their number.",
-        count.brokers
-    ))
 }

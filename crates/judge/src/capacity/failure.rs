@@ -1,18 +1,19 @@
-//! The same with one broker or one zone down.
+//! The counts with one broker or one zone down.
 //!
-//! The survivors are taken to carry the whole load with all its copies. That is the state after the copies that were lost have been
-//! made anew, which a lost broker comes to; a lost zone with as many copies as zones has nowhere to make them, and is then
-//! counted a little too hard. What is stored is counted for a lost broker only, for the same reason.
+//! The survivors carry the whole load with all its copies. That is the state after the copies that were lost have been made anew,
+//! which a lost broker comes to; a lost zone with as many copies as zones has nowhere to make them, and is then counted a little
+//! too hard. Storage is counted for a lost broker only, for the same reason.
 
+use super::Case;
 use super::bound::{Bound, BoundName, Growth, Resource, rounded_up};
-use super::{Case, counts};
+use super::fullest::fullest;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// The cluster with something down.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FailureMode {
-    /// What is down.
+    /// The part that is down.
     pub down: Cow<'static, str>,
     /// Brokers, by the hard bounds, so that those left carry the load.
     pub physics_brokers: u64,
@@ -22,7 +23,7 @@ pub struct FailureMode {
     pub fullest: Option<BoundName>,
     /// The share of it that is used, by the hard bound.
     pub fullest_share: Option<f64>,
-    /// Whether the plan's survivors carry the load by the hard bounds.
+    /// True if the plan's survivors carry the load by the hard bounds.
     pub plan_carries: bool,
 }
 
@@ -35,13 +36,13 @@ pub(super) fn modes(case: &Case, bounds: &[Bound], physics: u64, plan: u64) -> V
     let broker = need(|bound| bound.physics_brokers().is_some_and(|need| need.growth != Growth::Fixed));
     let zone = need(|bound| bound.is_throughput() && bound.resource != Resource::Storage);
     let mode = |down: &'static str, physics_brokers: u64, left: u64, needed: f64| {
-        let fullest = counts::fullest(bounds, left);
+        let fullest = fullest(bounds, left);
         FailureMode {
             down: down.into(),
             physics_brokers,
             plan_brokers_left: left,
-            fullest: fullest.map(|(name, _)| name),
-            fullest_share: fullest.map(|(_, share)| share),
+            fullest: fullest.map(|fullest| fullest.bound),
+            fullest_share: fullest.map(|fullest| fullest.share),
             plan_carries: left > 0 && rounded_up(needed) <= left,
         }
     };

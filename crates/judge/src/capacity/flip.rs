@@ -1,36 +1,36 @@
-//! The flip test: raise what binds by a quarter, and capacity must rise; raise anything else, and it must not.
+//! The flip test: raise the resource that binds by a quarter, and capacity must rise; raise any other, and it must not.
 //!
-//! What would be seen is worked out here before anybody does it, so that the result can contradict the model.
+//! The expected gain is worked out before anybody does the test, so that the result can contradict the model.
 
 use super::Case;
 use super::bound::{Bound, BoundName, Resource, Unit};
 use serde::{Deserialize, Serialize};
 
-/// By how much a resource is raised.
+/// The factor by which a resource is raised.
 pub const RAISE: f64 = 1.25;
 /// A gain from which the resource counts as the one that binds. Ours.
 const CONFIRMS: f64 = 0.10;
 /// A gain below which another resource counts as one that does not. Ours.
 const OTHERS: f64 = 0.05;
 
-/// How to find out whether the binding bound is what binds.
+/// The experiment that shows whether the binding bound is the true one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FlipTest {
     /// The bound.
     pub bound: BoundName,
-    /// What to raise by a quarter.
+    /// The resource to raise by a quarter.
     pub resource: Resource,
-    /// What the cluster of physics carries, as bytes/s from producers.
+    /// The load that the cluster of physics carries, in bytes/s from producers.
     pub capacity_bytes_per_s: f64,
-    /// What it should carry with the resource raised.
+    /// The load that it should carry with the resource raised, in bytes/s from producers.
     pub raised_bytes_per_s: f64,
     /// The gain, as a share; 0.25 unless another bound comes first.
     pub gain_expected: f64,
-    /// Whether the gain is large enough to confirm the bound.
+    /// True if the gain is large enough to confirm the bound.
     pub separates: bool,
     /// The bound that comes next.
     pub next: Option<BoundName>,
-    /// How far above the capacity it lies, as a share of that.
+    /// Its distance above the capacity, as a share of the capacity.
     pub next_above: Option<f64>,
     /// A gain from which the bound is confirmed.
     pub confirms_from: f64,

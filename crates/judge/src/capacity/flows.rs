@@ -1,11 +1,11 @@
-//! What passes through one broker of a balanced cluster.
+//! The flows through one broker of a balanced cluster.
 
 use super::Case;
 use super::kept::kept;
 use super::target::Target;
 use serde::{Deserialize, Serialize};
 
-/// What passes through one broker of a balanced cluster.
+/// The flows through one broker of a balanced cluster, in bytes/s.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Flows {
     /// Brokers that share it.

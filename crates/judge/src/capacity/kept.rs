@@ -1,5 +1,5 @@
-//! How many bytes all brokers together keep, and what of it is worked out from: the whole retention, or with tiered storage what stays
-//! at the brokers.
+//! The bytes that all brokers together keep, by the whole retention, or with tiered storage by the part that stays at the
+//! brokers.
 //!
 //! Kafka deletes whole segments at the brokers, and only those that are closed and copied to tiered storage (KIP-405). So each replica
 //! keeps the local retention and its open segment, which is half full on average. Never more than without tiered storage: a segment whose
@@ -7,21 +7,20 @@
 
 use super::Case;
 use super::assumptions::Assumed;
-use super::bound::Input;
-use super::machine::Source;
+use super::input::{Input, Source};
 use super::target::Target;
-use super::words::three;
+use plumb_model::figure::short;
 
-/// What all brokers together keep.
+/// The records that all brokers together keep.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Kept {
     /// All copies.
     pub(super) bytes: f64,
-    /// What it was worked out from.
+    /// The figures that it was worked out from.
     pub(super) inputs: Vec<Input>,
 }
 
-/// What the brokers keep; absent where nobody said for how long.
+/// The records that the brokers keep; absent where no retention is given.
 pub(super) fn kept(case: &Case) -> Option<Kept> {
     let target = case.target;
     let copied_per_s = case.ingress.mean_bytes_per_s * f64::from(target.replication);
@@ -46,13 +45,13 @@ pub(super) fn kept(case: &Case) -> Option<Kept> {
     })
 }
 
-/// What tiered storage keeps: one copy of all that producers send within the retention.
+/// Bytes in tiered storage: one copy of all that producers send within the retention.
 pub(super) fn tiered_bytes(case: &Case) -> Option<f64> {
     case.target.tiered?;
     case.target.retention_s.map(|retention_s| case.ingress.mean_bytes_per_s * retention_s)
 }
 
-/// What to know of how long records stay at the brokers.
+/// Cautions about the time for which records stay at the brokers, each as a sentence.
 pub(super) fn cautions(target: &Target) -> Vec<String> {
     let Some(tiering) = target.tiered else { return Vec::new() };
     let caution = match (tiering.local_retention_s, target.partitions) {
@@ -72,13 +71,13 @@ pub(super) fn cautions(target: &Target) -> Vec<String> {
 /// The number of partitions as an input.
 pub(super) fn partitions_given(partitions: u64) -> Input {
     let source = Source::Given("--partitions".to_owned());
-    Input { name: "partitions".to_owned(), shown: partitions.to_string(), source }
+    Input { name: "partitions".to_owned(), shown: plumb_model::figure::count(partitions), source }
 }
 
 fn hours(name: &str, seconds: f64, flag: &str) -> Input {
     Input {
         name: name.to_owned(),
-        shown: format!("{} h", three(seconds / 3_600.0)),
+        shown: format!("{} h", short(seconds / 3_600.0)),
         source: Source::Given(flag.to_owned()),
     }
 }
@@ -139,7 +138,7 @@ mod tests {
         let counted = week(local(6.0), Some(10_000));
         // 30,000 replicas with half a GiB each: 16.1 TB.
         assert!((brokers(&counted) - (6.48 + 1.610_612_736)).abs() < 1e-9, "{}", brokers(&counted));
-        assert!(inputs(&counted).contains(&("partitions", "10000")));
+        assert!(inputs(&counted).contains(&("partitions", "10,000")));
         assert!(inputs(&counted).iter().any(|(name, _)| name.starts_with("segment-bytes")));
         assert_eq!(counted.cautions, [""; 0]);
         let many = week(local(6.0), Some(100_000_000));

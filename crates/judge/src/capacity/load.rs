@@ -1,17 +1,18 @@
-//! The load that a target states, in each way in which it can be read.
+//! The load that a target states, in each way in which its figures can be read.
 
+use super::CapacityError;
 use super::target::{Load, Target};
-use super::{CapacityError, words};
+use plumb_model::figure;
 use serde::{Deserialize, Serialize};
 
 /// Figures of one load that differ by more than this share of the smaller are named. Ours: rounding to two digits stays below
 /// it, and decimal taken for binary units (2.4 %) does not.
 pub(crate) const DISAGREEMENT: f64 = 0.01;
 
-/// How near a ratio must come to that of two units to be taken for their confusion.
+/// Largest relative distance of a ratio from that of two units at which it is taken for their confusion (ours).
 const NEAR_UNIT: f64 = 0.003;
 
-/// What producers send, after compression.
+/// The load from producers, after compression.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Ingress {
     /// Mean.
@@ -24,7 +25,7 @@ pub struct Ingress {
 pub(super) struct Readings {
     /// Each with its name.
     pub(super) loads: Vec<(String, Ingress)>,
-    /// Why they are more than one.
+    /// The contradiction between several readings, as a sentence.
     pub(super) contradiction: Option<String>,
 }
 
@@ -69,18 +70,18 @@ fn contradiction(load: &Load, product: f64, stated: f64) -> String {
     let (rate, bytes) = (load.messages_per_s.unwrap_or_default(), load.message_bytes.unwrap_or_default());
     let ratio = (product / stated).max(stated / product);
     let mut text = format!(
-        "{} messages/s x {} is {}, but {} is stated: they differ by a factor of {}. Both are worked out. If the bytes/s are right, \
+        "{} messages/s × {} is {}, but {} is stated: they differ by a ratio of {}. Both are worked out. If the bytes/s are right, \
          a message has {} or there are {} of them a second.",
-        words::count(rate),
-        words::bytes(bytes),
-        words::rate(product),
-        words::rate(stated),
-        words::three(ratio),
-        words::bytes(stated / rate),
-        words::count(stated / bytes),
+        figure::short(rate),
+        figure::bytes(bytes),
+        figure::bytes_per_s(product),
+        figure::bytes_per_s(stated),
+        figure::ratio(ratio),
+        figure::bytes(stated / rate),
+        figure::short(stated / bytes),
     );
     if let Some((_, units)) = UNITS.iter().find(|(factor, _)| (ratio / factor - 1.0).abs() < NEAR_UNIT) {
-        text.push_str(&format!(" The factor is that of {units}: is it a unit?"));
+        text.push_str(&format!(" The ratio is that of {units}: is it a unit?"));
     }
     text
 }

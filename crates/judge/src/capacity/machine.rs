@@ -1,41 +1,17 @@
-//! One broker's machine: figures that are known, each with its source. What is not known is absent.
+//! One broker's machine: known figures, each with its source. Unknown figures are absent.
 
 use super::CapacityError;
-use super::bound::Input;
+use super::input::{Figure, Source, in_range};
 use super::target::Target;
 use serde::{Deserialize, Serialize};
-
-/// A figure, in the unit that its field's name carries, and where it is from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Figure {
-    /// The value.
-    pub value: f64,
-    /// As it was written, with its unit.
-    pub shown: String,
-    /// Where it is from.
-    pub source: Source,
-}
-
-/// Where a figure is from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "kind", content = "detail")]
-pub enum Source {
-    /// The user, by this flag.
-    Given(String),
-    /// A published table.
-    Published(String),
-    /// A run: which step, and its verdict.
-    Measured(String),
-    /// Nobody knows: whose assumption it is.
-    Assumed(String),
-}
 
 /// One broker's machine. A bound whose figure is absent is unknown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// Name in the published table.
     pub name: Option<String>,
-    /// Why its devices and network have no bounds of their own: a service that publishes what a broker takes instead.
+    /// The reason why its devices and network have no bounds of their own: its vendor publishes the rate that a broker takes
+    /// instead.
     pub hidden: Option<String>,
     /// Write rate of the log's devices.
     pub disk_bytes_per_s: Option<Figure>,
@@ -43,11 +19,11 @@ pub struct Machine {
     pub storage_network_bytes_per_s: Option<Figure>,
     /// Rate of the network card, each way.
     pub nic_bytes_per_s: Option<Figure>,
-    /// What a vendor says that one broker takes in from producers.
+    /// The rate that one broker takes in from producers, by its vendor.
     pub ingress_bytes_per_s: Option<Figure>,
-    /// What a vendor says that one broker gives out to consumers.
+    /// The rate that one broker gives out to consumers, by its vendor.
     pub egress_bytes_per_s: Option<Figure>,
-    /// What one broker has taken in during a run: not a limit, but proof of as much.
+    /// The rate that one broker has taken in during a run: not a limit, but proof of as much.
     pub proven_ingress_bytes_per_s: Option<Figure>,
     /// Copies that were written in that run.
     pub proven_replication: Option<u32>,
@@ -57,7 +33,7 @@ pub struct Machine {
     pub aes_bytes_per_s_per_core: Option<Figure>,
     /// Cores (in clouds: virtual CPUs).
     pub cores: Option<Figure>,
-    /// What a broker spends of them.
+    /// The cores' time that a broker spends.
     pub cpu: Option<CpuCost>,
     /// Main memory.
     pub memory_bytes: Option<Figure>,
@@ -79,7 +55,7 @@ pub struct Machine {
     pub planned_utilisation: Option<Figure>,
 }
 
-/// What a broker spends of its processors, and on what load that was measured.
+/// The processor time that brokers spend, with the load at which it was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuCost {
     /// CPU seconds of all brokers for each 10^9 bytes from producers.
@@ -88,20 +64,8 @@ pub struct CpuCost {
     pub replication: u32,
     /// Consumer groups that read then.
     pub groups: f64,
-    /// Whether TLS is in it.
+    /// True if TLS is in it.
     pub tls: bool,
-}
-
-impl Figure {
-    /// A value that the user gave by a flag.
-    pub fn given(value: f64, shown: &str, flag: &str) -> Self {
-        Figure { value, shown: shown.to_owned(), source: Source::Given(flag.to_owned()) }
-    }
-
-    /// As input of a bound.
-    pub(super) fn input(&self, name: &'static str) -> Input {
-        Input { name: name.to_owned(), shown: self.shown.clone(), source: self.source.clone() }
-    }
 }
 
 impl Machine {
@@ -150,20 +114,5 @@ impl Machine {
                 .push(format!("Express brokers always keep 3 copies; {} was asked for.", target.replication));
         }
         cautions
-    }
-}
-
-/// Whether a figure, if there is one, can be.
-pub(super) fn in_range(
-    what: &'static str,
-    got: Option<f64>,
-    expected: &'static str,
-    possible: fn(f64) -> bool,
-) -> Result<(), CapacityError> {
-    match got {
-        Some(got) if !got.is_finite() || !possible(got) => {
-            Err(CapacityError::OutOfRange { what, got, expected })
-        }
-        _ => Ok(()),
     }
 }

@@ -1,11 +1,12 @@
-//! What a run says of its brokers: the load that one has carried, and the CPU time that it took.
+//! The figures of a run's brokers: the load that one has carried, and the CPU time that it took.
 //!
 //! A rate that was reached is proof of as much and no bound: the run may have asked for no more. CPU time per byte is a
 //! figure of the broker as it was loaded; small batches cost more of it than large ones.
 
-use super::machine::{CpuCost, Figure, Machine, Source};
-use super::words::{self, three};
+use super::input::{Figure, Source};
+use super::machine::{CpuCost, Machine};
 use plumb_model::document::{RunDocument, StepResult};
+use plumb_model::figure::{self, short};
 use plumb_model::finding::{Severity, ValidityVerdict};
 use plumb_model::plan::{Mode, StepPlan};
 use thiserror::Error;
@@ -28,7 +29,7 @@ pub enum MeasuredError {
     NothingProduced,
 }
 
-/// What a run says of its brokers.
+/// The figures of a run's brokers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// Its figures; what it does not tell is absent.
@@ -37,7 +38,7 @@ pub struct Measured {
     pub step: String,
     /// The run's verdict.
     pub verdict: ValidityVerdict,
-    /// What to know when reading them.
+    /// Cautions for a reader of the figures, each as a sentence.
     pub cautions: Vec<String>,
 }
 
@@ -58,7 +59,7 @@ pub fn from_run(document: &RunDocument, step: Option<&str>) -> Result<Measured, 
     let replication = result.effective.replication.unwrap_or(1);
     let brokers = document.environment.cluster.brokers.len();
     let ingress = bytes_per_s(result).filter(|_| brokers > 0).map(|bytes_per_s| bytes_per_s / brokers as f64);
-    machine.proven_ingress_bytes_per_s = ingress.map(|value| figure(value, words::rate(value)));
+    machine.proven_ingress_bytes_per_s = ingress.map(|value| figure(value, figure::bytes_per_s(value)));
     machine.proven_replication = Some(replication);
     let cpus = document.environment.host.as_ref().and_then(|host| host.logical_cpus.value().copied());
     let idle = result.instrument.broker_cpu_s.and_then(|cpu_s| idle(result, plan, cpu_s, cpus?));
@@ -67,7 +68,7 @@ pub fn from_run(document: &RunDocument, step: Option<&str>) -> Result<Measured, 
     } else if let Some(broker_cpu_s) = result.instrument.broker_cpu_s {
         let s_per_gb = broker_cpu_s / (result.counts.acked as f64 * result.value_bytes_mean / GB);
         machine.cpu = Some(CpuCost {
-            s_per_gb: figure(s_per_gb, format!("{} CPU seconds per GB", three(s_per_gb))),
+            s_per_gb: figure(s_per_gb, format!("{} CPU seconds per GB", short(s_per_gb))),
             replication,
             groups: groups(plan),
             tls: is_tls(document),
@@ -84,8 +85,10 @@ pub fn from_run(document: &RunDocument, step: Option<&str>) -> Result<Measured, 
     {
         machine.cores =
             host.logical_cpus.value().map(|cpus| figure(f64::from(*cpus), format!("{cpus} logical CPUs")));
-        machine.memory_bytes =
-            host.memory_total_bytes.value().map(|total| figure(*total as f64, words::bytes(*total as f64)));
+        machine.memory_bytes = host
+            .memory_total_bytes
+            .value()
+            .map(|total| figure(*total as f64, figure::binary_bytes(*total as f64)));
     }
     Ok(Measured { machine, step: result.name.clone(), verdict, cautions })
 }
@@ -94,17 +97,17 @@ pub fn from_run(document: &RunDocument, step: Option<&str>) -> Result<Measured, 
 /// of requests with a record or two, is divided by few bytes: at 200 records a second that was a hundred times what the same broker took at its limit.
 const CPU_SHARE_MIN: f64 = 0.25;
 
-/// Why CPU time per byte is not taken from a step at a rate that leaves its brokers idle; none where it is.
+/// The reason why CPU time per byte is not taken from a step at a rate that leaves its brokers idle; none where it is taken.
 fn idle(result: &StepResult, plan: Option<&StepPlan>, broker_cpu_s: f64, cpus: u32) -> Option<String> {
     let rate = plan.and_then(|plan| plan.load.rate_per_s)?;
     let measured_s = result.counts.acked as f64 / result.achieved_per_s?;
     let share = broker_cpu_s / (measured_s * f64::from(cpus));
     (share < CPU_SHARE_MIN).then(|| {
         format!(
-            "At {} messages a second the run's brokers used {:.0} % of their host's CPUs: what a byte costs brokers at work is not known from \
+            "At {} messages a second the run's brokers used {} of their host's CPUs: what a byte costs brokers at work is not known from \
              it, and neither is the CPU bound. A run of plumb throughput tells it.",
-            three(rate),
-            share * 100.0
+            figure::rate(rate),
+            figure::percent(share)
         )
     })
 }
@@ -126,7 +129,7 @@ fn chosen<'a>(document: &'a RunDocument, step: Option<&str>) -> Result<&'a StepR
     .ok_or(MeasuredError::NothingProduced)
 }
 
-/// What producers had confirmed; absent where nothing was.
+/// Bytes per second that were acknowledged to producers; absent where none were.
 fn bytes_per_s(step: &StepResult) -> Option<f64> {
     let produced = step.counts.acked > 0 && step.value_bytes_mean > 0.0;
     step.achieved_per_s.filter(|_| produced).map(|rate| rate * step.value_bytes_mean)

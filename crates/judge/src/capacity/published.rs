@@ -1,6 +1,7 @@
 //! The table of published machine types. It is data (`machines.csv`), compiled in; its sources stand at its head.
 
-use super::machine::{Figure, Machine, Source};
+use super::input::{Figure, Source};
+use super::machine::Machine;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -15,11 +16,11 @@ const GIB: f64 = 1_073_741_824.0;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line} of the table of machines has {got:?}; expected {expected}")]
 pub struct PublishedError {
-    /// Which line, from 1.
+    /// The line, from 1.
     pub line: usize,
-    /// What it has.
+    /// The content of the line.
     pub got: String,
-    /// What it should have.
+    /// The expected content.
     pub expected: &'static str,
 }
 

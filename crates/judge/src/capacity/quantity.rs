@@ -9,46 +9,13 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{text:?} is not {what}; expected {expected}")]
 pub struct QuantityError {
-    /// What was written.
+    /// The text as it was written.
     pub text: String,
     /// The quantity that was wanted.
     pub what: &'static str,
     /// Examples.
     pub expected: &'static str,
 }
-
-const BYTES: &[(&str, f64)] = &[
-    ("B", 1.0),
-    ("KB", 1e3),
-    ("MB", 1e6),
-    ("GB", 1e9),
-    ("TB", 1e12),
-    ("PB", 1e15),
-    ("EB", 1e18),
-    ("KiB", 1024.0),
-    ("MiB", 1_048_576.0),
-    ("GiB", 1_073_741_824.0),
-    ("TiB", 1_099_511_627_776.0),
-    ("PiB", 1_125_899_906_842_624.0),
-    ("EiB", 1_152_921_504_606_846_976.0),
-];
-
-const BITS: &[(&str, f64)] =
-    &[("bit", 0.125), ("kbit", 125.0), ("Mbit", 125e3), ("Gbit", 125e6), ("Tbit", 125e9)];
-
-const PERIODS: &[(&str, f64)] = &[("s", 1.0), ("min", 60.0), ("h", 3600.0), ("day", 86_400.0)];
-
-const TIMES: &[(&str, f64)] = &[
-    ("ns", 1e-9),
-    ("us", 1e-6),
-    ("µs", 1e-6),
-    ("ms", 1e-3),
-    ("s", 1.0),
-    ("min", 60.0),
-    ("m", 60.0),
-    ("h", 3600.0),
-    ("d", 86_400.0),
-];
 
 /// Bytes: `240KB`, `64GiB`, `2TiB`.
 ///
@@ -57,7 +24,7 @@ const TIMES: &[(&str, f64)] = &[
 pub fn bytes(text: &str) -> Result<f64, QuantityError> {
     let error = error(text, "a size", "bytes with a unit, such as 240KB, 64GiB or 2TiB");
     let (number, unit) = split(text).ok_or_else(&error)?;
-    Ok(number * factor(BYTES, unit).ok_or_else(&error)?)
+    Ok(number * bytes_in(unit).ok_or_else(&error)?)
 }
 
 /// Bytes per second: `500MiB/s`, `10Gbit/s`, `175TB/day`.
@@ -69,8 +36,8 @@ pub fn byte_rate(text: &str) -> Result<f64, QuantityError> {
         error(text, "a rate of bytes", "500MiB/s, 800GB/s, 10Gbit/s (bits are written out) or 175TB/day");
     let (number, unit) = split(text).ok_or_else(&error)?;
     let (unit, period) = unit.split_once('/').ok_or_else(&error)?;
-    let factor = factor(BYTES, unit).or_else(|| self::factor(BITS, unit)).ok_or_else(&error)?;
-    Ok(number * factor / self::factor(PERIODS, period).ok_or_else(&error)?)
+    let factor = bytes_in(unit).or_else(|| bytes_in_bits(unit)).ok_or_else(&error)?;
+    Ok(number * factor / seconds_in_period(period).ok_or_else(&error)?)
 }
 
 /// Things per second, as scenarios have them too: `1.6M/s`, `800k`, `13_000_000/s`, `800G/day`.
@@ -90,18 +57,73 @@ pub fn rate(text: &str) -> Result<f64, QuantityError> {
 pub fn seconds(text: &str) -> Result<f64, QuantityError> {
     let error = error(text, "a time", "a number with a unit, such as 50us, 2ms, 24h or 7d");
     let (number, unit) = split(text).ok_or_else(&error)?;
-    Ok(number * factor(TIMES, unit).ok_or_else(&error)?)
+    Ok(number * seconds_in(unit).ok_or_else(&error)?)
 }
 
 fn error(text: &str, what: &'static str, expected: &'static str) -> impl Fn() -> QuantityError {
     move || QuantityError { text: text.to_owned(), what, expected }
 }
 
-fn factor(units: &[(&str, f64)], unit: &str) -> Option<f64> {
-    units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
+/// Bytes of one unit.
+fn bytes_in(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "B" => 1.0,
+        "KB" => 1e3,
+        "MB" => 1e6,
+        "GB" => 1e9,
+        "TB" => 1e12,
+        "PB" => 1e15,
+        "EB" => 1e18,
+        "KiB" => 1024.0,
+        "MiB" => 1_048_576.0,
+        "GiB" => 1_073_741_824.0,
+        "TiB" => 1_099_511_627_776.0,
+        "PiB" => 1_125_899_906_842_624.0,
+        "EiB" => 1_152_921_504_606_846_976.0,
+        _ => return None,
+    })
 }
 
-/// `12.5ms` as 12.5 and `ms`.
+/// Bytes of one unit of bits.
+fn bytes_in_bits(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "bit" => 0.125,
+        "kbit" => 125.0,
+        "Mbit" => 125e3,
+        "Gbit" => 125e6,
+        "Tbit" => 125e9,
+        _ => return None,
+    })
+}
+
+/// Seconds of one period of a rate.
+fn seconds_in_period(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "s" => 1.0,
+        "min" => 60.0,
+        "h" => 3600.0,
+        "day" => 86_400.0,
+        _ => return None,
+    })
+}
+
+/// Seconds of one unit.
+fn seconds_in(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "ns" => 1e-9,
+        "us" => 1e-6,
+        "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "min" => 60.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return None,
+    })
+}
+
+/// The number and the unit of `12.5ms`.
 fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());

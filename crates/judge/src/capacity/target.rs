@@ -1,10 +1,10 @@
-//! What is asked of the cluster, as data.
+//! The demands on the cluster, as data.
 
 use super::CapacityError;
-use super::machine::in_range;
+use super::input::in_range;
 use serde::{Deserialize, Serialize};
 
-/// What is asked of the cluster.
+/// The demands on the cluster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// The load, as stated: a mean, unless `peak_factor` is 1.
@@ -17,11 +17,11 @@ pub struct Target {
     pub replication: u32,
     /// Consumer groups that each read everything; bytes out over bytes in, so it may be a fraction.
     pub groups: f64,
-    /// How long records are kept; absent when storage was not asked about.
+    /// The time for which records are kept, in seconds; absent when storage was not asked about.
     pub retention_s: Option<f64>,
-    /// What is encrypted.
+    /// The connections that are encrypted.
     pub tls: Tls,
-    /// When a broker syncs a record to its device.
+    /// The moment at which a broker syncs a record to its device.
     pub flush: Flush,
     /// Bytes of one produce request for one partition; with group commit, the most that one sync covers.
     pub batch_bytes: Option<f64>,
@@ -31,7 +31,7 @@ pub struct Target {
     pub connections: Option<u64>,
     /// Zones over which the brokers are spread; a plan's count is a multiple of it.
     pub zones: u32,
-    /// What may fail without the load being turned away.
+    /// The part that may fail while the rest carries the load.
     pub reserve: Reserve,
     /// That closed segments are copied to tiered storage; absent where they are not.
     pub tiered: Option<Tiering>,
@@ -57,12 +57,12 @@ pub struct Load {
 /// Tiered storage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tiering {
-    /// How long records stay at the brokers too; absent: as long as they are kept at all, which is Kafka's default
-    /// (`local.retention.ms` -2).
+    /// The time for which records stay at the brokers too, in seconds; absent: as long as they are kept at all, which is Kafka's
+    /// default (`local.retention.ms` -2).
     pub local_retention_s: Option<f64>,
 }
 
-/// What is encrypted.
+/// The connections that are encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tls {
@@ -74,17 +74,17 @@ pub enum Tls {
     All,
 }
 
-/// When a broker syncs a record to its device.
+/// The moment at which a broker syncs a record to its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flush {
-    /// When the operating system does (Kafka's default: copies are the durability).
+    /// The operating system's choice (Kafka's default: copies are the durability).
     Os,
     /// Before it is acknowledged.
     BeforeAck,
 }
 
-/// What may fail without the load being turned away.
+/// The part that may fail while the rest carries the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reserve {
@@ -168,7 +168,8 @@ impl Target {
         }
     }
 
-    /// How long records stay at the brokers where tiered storage has the rest; absent where they stay for all of the retention.
+    /// The time for which records stay at the brokers where tiered storage has the rest, in seconds; absent where they stay for
+    /// all of the retention.
     pub(super) fn local_retention_s(&self) -> Option<f64> {
         self.tiered?.local_retention_s
     }
@@ -183,7 +184,7 @@ impl Target {
         f64::from(self.replication) - 1.0
     }
 
-    /// By how much the survivors' share grows when what is held in reserve is a zone.
+    /// The factor by which the survivors' share grows when a zone is held in reserve.
     pub(super) fn zone_factor(&self) -> f64 {
         let zones = f64::from(self.zones);
         if self.reserve == Reserve::Zone { zones / (zones - 1.0) } else { 1.0 }

@@ -1,4 +1,4 @@
-//! What crosses from one zone to another, which clouds charge for and links between sites have to carry.
+//! The traffic between zones, which clouds charge for and links between sites have to carry.
 //!
 //! Replicas are taken to be spread over the zones as evenly as they can be (`broker.rack` is set), leaders, producers and
 //! consumers evenly over all zones. Each flow is a multiple of what producers send, so it holds for the peak and for the mean.
@@ -6,7 +6,7 @@
 use super::Case;
 use serde::{Deserialize, Serialize};
 
-/// What crosses from one zone to another in the whole cluster; shares are of the bytes that producers send.
+/// The traffic between zones of the whole cluster; shares are of the bytes that producers send.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CrossZone {
     /// From producers to leaders in another zone.
@@ -23,7 +23,7 @@ pub struct CrossZone {
     pub mean_bytes_per_s: f64,
 }
 
-/// What crosses between the target's zones; absent where there is one.
+/// The traffic between the target's zones; absent where there is one.
 pub(super) fn cross_zone(case: &Case) -> Option<CrossZone> {
     let zones = case.target.zones;
     (zones > 1).then(|| {

@@ -1,7 +1,7 @@
-//! The trial that would prove a difference between two runs: a scenario with the second as an arm against the first, and all
-//! that both were asked for in it, or why there is none.
+//! The trial that would prove a difference between two runs: a scenario with the second as an arm against the first, or the
+//! reason why there is none.
 
-use plumb_model::document::RunDocument;
+use super::RunStep;
 use plumb_model::plan::{
     ClusterPlan, Driver, InterBroker, Length, LogDirLayout, LogDirPlan, Properties, StepPlan,
 };
@@ -10,33 +10,36 @@ use plumb_model::trial::ArmPlan;
 use plumb_model::units::Nanos;
 use std::fmt::Write;
 
-/// A step of a run.
-type Side<'a> = (&'a RunDocument, usize);
-
-/// A scenario's YAML, or why no trial can hold the two against each other.
-pub(super) fn yaml(a: Side, b: Side) -> Result<String, &'static str> {
+/// A scenario's YAML, or the reason why no trial can compare the two.
+pub(super) fn yaml(a: RunStep, b: RunStep) -> Result<String, &'static str> {
     let (Some(of_a), Some(of_b)) = (plan(a), plan(b)) else {
         return Err("what was asked of them is not in their documents");
     };
-    if [a, b].iter().any(|(document, _)| document.plan.goal.is_some()) {
+    if [a, b].iter().any(|step| step.document.plan.goal.is_some()) {
         return Err("a run that searches for a goal has no rate that a trial could hold");
     }
     if [of_a, of_b].iter().any(|step| step.load.schedule.has_own_rate()) {
         return Err("a trial takes no rate that changes, it would be cut into the blocks of the pairs");
     }
-    let (cluster, labs) = cluster(&brokers(a, of_a), &brokers(b, of_b))?;
-    let (load, own_loads) = load(of_a, of_b);
-    let arms = [(a, of_a, 0), (b, of_b, 1)]
-        .map(|(side, step, at)| format!("{}{}{}{}", settings(step), own_loads[at], labs[at], hooks(side)));
+    let cluster = cluster(&brokers(a, of_a), &brokers(b, of_b))?;
+    let load = load(of_a, of_b);
+    let arms = [(a, of_a, 0), (b, of_b, 1)].map(|(step, plan, at)| {
+        format!("{}{}{}{}", settings(plan), load.own[at], cluster.own[at], hooks(step))
+    });
     if arms[0] == arms[1] {
         return Err("they differ in nothing that an arm of a trial can have");
     }
-    let blocks = u64::from(a.0.plan.blocks.max(1));
+    let blocks = u64::from(a.document.plan.blocks.max(1));
     let length = match of_a.load.length {
         Length::Count(count) => format!("  count: {}\n", (count / blocks).max(1)),
         Length::Duration(time) => format!("  duration: {}\n", Nanos(time.0 / blocks)),
     };
-    let mut text = format!("name: {}\ncluster:\n{cluster}load:\n{length}{load}arms:\n", quoted(&of_b.name));
+    let mut text = format!(
+        "name: {}\ncluster:\n{}load:\n{length}{}arms:\n",
+        quoted(&of_b.name),
+        cluster.shared,
+        load.shared
+    );
     for (name, settings) in ["before", "after"].into_iter().zip(&arms) {
         let _ = match settings.is_empty() {
             true => writeln!(text, "  {name}: {{}}"),
@@ -46,12 +49,20 @@ pub(super) fn yaml(a: Side, b: Side) -> Result<String, &'static str> {
     Ok(text)
 }
 
-fn plan<'a>((document, index): Side<'a>) -> Option<&'a StepPlan> {
-    document.plan.steps.get(index)
+/// A part of a scenario, as YAML.
+struct ScenarioPart {
+    /// The settings of both arms.
+    shared: String,
+    /// The settings of each arm alone.
+    own: [String; 2],
 }
 
-fn brokers((document, _): Side, step: &StepPlan) -> ClusterPlan {
-    step.cluster.clone().unwrap_or_else(|| document.plan.cluster.clone())
+fn plan(step: RunStep<'_>) -> Option<&StepPlan> {
+    step.document.plan.steps.get(step.index)
+}
+
+fn brokers(step: RunStep, plan: &StepPlan) -> ClusterPlan {
+    plan.cluster.clone().unwrap_or_else(|| step.document.plan.cluster.clone())
 }
 
 /// All that an arm has of its own but load and brokers: arms do not inherit from each other.
@@ -68,7 +79,7 @@ fn settings(step: &StepPlan) -> String {
 
 /// The load that both share, a line for each setting, and what each has for itself. A block of a trial is as long as one of the
 /// first run was.
-fn load(a: &StepPlan, b: &StepPlan) -> (String, [String; 2]) {
+fn load(a: &StepPlan, b: &StepPlan) -> ScenarioPart {
     let both = [a, b].map(|step| load_settings(&step.load));
     let shared: String = both[0]
         .iter()
@@ -80,11 +91,11 @@ fn load(a: &StepPlan, b: &StepPlan) -> (String, [String; 2]) {
             both[of].iter().filter(|one| !both[other].contains(one)).cloned().collect();
         if own.is_empty() { String::new() } else { format!("    load: {{{}}}\n", inline(&own)) }
     });
-    (shared, own)
+    ScenarioPart { shared, own }
 }
 
-/// What was done around the blocks of an arm of a trial.
-fn hooks((document, index): Side) -> String {
+/// The commands and host settings around the blocks of an arm of a trial, as YAML.
+fn hooks(RunStep { document, index }: RunStep) -> String {
     let Some(trial) = &document.plan.trial else { return String::new() };
     let arm = trial.arms.iter().find(|arm| arm.step == index || (index == trial.again && arm.step == 0));
     let Some(ArmPlan { before, after, host, .. }) = arm else { return String::new() };
@@ -102,8 +113,8 @@ fn inline(written: &ScenarioSettings) -> String {
     written.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The brokers that both share, and what each arm has on top; or why no one trial has both.
-fn cluster(a: &ClusterPlan, b: &ClusterPlan) -> Result<(String, [String; 2]), &'static str> {
+/// The brokers of both, or the reason why no one trial has both.
+fn cluster(a: &ClusterPlan, b: &ClusterPlan) -> Result<ScenarioPart, &'static str> {
     match (a, b) {
         (
             ClusterPlan::Brokers { bootstrap, config, metrics },
@@ -119,11 +130,31 @@ fn cluster(a: &ClusterPlan, b: &ClusterPlan) -> Result<(String, [String; 2]), &'
             let metrics: Vec<String> = metrics.iter().map(|url| quoted(url)).collect();
             let metrics = (!metrics.is_empty()).then(|| format!("  metrics: [{}]\n", metrics.join(", ")));
             let all = [Some(format!("  bootstrap: {}\n", quoted(bootstrap))), config, metrics];
-            Ok((all.into_iter().flatten().collect(), [String::new(), String::new()]))
+            Ok(ScenarioPart {
+                shared: all.into_iter().flatten().collect(),
+                own: [String::new(), String::new()],
+            })
         }
         (
-            ClusterPlan::Lab { brokers, tls, inter_broker, heap, log_dirs, log_dir_layout, .. },
-            ClusterPlan::Lab { brokers: of_b, log_dirs: dirs_b, log_dir_layout: layout_b, .. },
+            ClusterPlan::Lab {
+                brokers,
+                tls,
+                inter_broker,
+                heap,
+                log_dirs,
+                log_dir_layout,
+                broker_properties,
+                jvm_flags,
+                ..
+            },
+            ClusterPlan::Lab {
+                brokers: of_b,
+                log_dirs: dirs_b,
+                log_dir_layout: layout_b,
+                broker_properties: properties_b,
+                jvm_flags: flags_b,
+                ..
+            },
         ) => {
             if brokers != of_b {
                 return Err("their labs have not as many brokers, and the arms of a trial have");
@@ -131,25 +162,31 @@ fn cluster(a: &ClusterPlan, b: &ClusterPlan) -> Result<(String, [String; 2]), &'
             if (log_dirs, log_dir_layout) != (dirs_b, layout_b) {
                 return Err("their labs have other log directories, and the arms of a trial share theirs");
             }
-            let (base_properties, base_flags) = shared(a, b);
-            let flags: Vec<String> = base_flags.iter().map(|flag| quoted(flag)).collect();
+            let properties =
+                broker_properties.iter().filter(|(key, value)| properties_b.get(*key) == Some(value));
+            let shared = SharedLab {
+                tls: *tls,
+                inter_broker: *inter_broker,
+                heap,
+                properties: properties.map(|(key, value)| (key.clone(), value.clone())).collect(),
+                flags: jvm_flags.iter().filter(|flag| flags_b.contains(flag)).cloned().collect(),
+            };
+            let flags: Vec<String> = shared.flags.iter().map(|flag| quoted(flag)).collect();
             let text = format!(
                 "  lab: {{brokers: {brokers}, tls: {tls}, inter_broker: {}, heap: {}, broker_properties: {}, jvm_flags: [{}]{}}}\n",
                 word(*inter_broker),
                 quoted(heap),
-                flow(&base_properties),
+                flow(&shared.properties),
                 flags.join(", "),
                 directories(log_dirs, *log_dir_layout)
             );
-            let top =
-                |of: &ClusterPlan| on_top(of, (*tls, *inter_broker, heap), (&base_properties, &base_flags));
-            Ok((text, [top(a), top(b)]))
+            Ok(ScenarioPart { shared: text, own: [own_lab(a, &shared), own_lab(b, &shared)] })
         }
         _ => Err("one ran on a lab and the other on brokers that were there, and a trial has one cluster"),
     }
 }
 
-/// Where a lab keeps its logs, if that was said.
+/// The log directories of a lab, as YAML; empty where none are given.
 fn directories(log_dirs: &[LogDirPlan], layout: LogDirLayout) -> String {
     let each: Vec<String> =
         log_dirs.iter().map(|dir| format!("{}: {}", quoted(&dir.name), quoted(&dir.path))).collect();
@@ -162,18 +199,13 @@ fn directories(log_dirs: &[LogDirPlan], layout: LogDirLayout) -> String {
     }
 }
 
-/// Broker properties and JVM flags that both labs have.
-fn shared(a: &ClusterPlan, b: &ClusterPlan) -> (Properties, Vec<String>) {
-    let (
-        ClusterPlan::Lab { broker_properties, jvm_flags, .. },
-        ClusterPlan::Lab { broker_properties: of_b, jvm_flags: flags_b, .. },
-    ) = (a, b)
-    else {
-        return (Properties::new(), Vec::new());
-    };
-    let properties = broker_properties.iter().filter(|(key, value)| of_b.get(*key) == Some(value));
-    let flags = jvm_flags.iter().filter(|flag| flags_b.contains(flag));
-    (properties.map(|(key, value)| (key.clone(), value.clone())).collect(), flags.cloned().collect())
+/// The lab of both arms: the settings of the first, with the broker properties and JVM flags that both have.
+struct SharedLab<'a> {
+    tls: bool,
+    inter_broker: InterBroker,
+    heap: &'a str,
+    properties: Properties,
+    flags: Vec<String>,
 }
 
 /// As a scenario has it.
@@ -184,40 +216,28 @@ fn word(inter_broker: InterBroker) -> &'static str {
     }
 }
 
-/// What a lab has that is not shared, as an arm's.
-fn on_top(
-    lab: &ClusterPlan,
-    (tls, inter_broker, heap): (bool, InterBroker, &str),
-    (properties, flags): (&Properties, &[String]),
-) -> String {
-    let ClusterPlan::Lab {
-        tls: own_tls,
-        inter_broker: own_inter_broker,
-        heap: own_heap,
-        broker_properties,
-        jvm_flags,
-        ..
-    } = lab
-    else {
+/// The settings of a lab that are not shared, as an arm's.
+fn own_lab(lab: &ClusterPlan, shared: &SharedLab) -> String {
+    let ClusterPlan::Lab { tls, inter_broker, heap, broker_properties, jvm_flags, .. } = lab else {
         return String::new();
     };
     let mut own: Vec<String> = Vec::new();
-    if *own_tls != tls {
-        own.push(format!("tls: {own_tls}"));
+    if *tls != shared.tls {
+        own.push(format!("tls: {tls}"));
     }
-    if *own_inter_broker != inter_broker {
-        own.push(format!("inter_broker: {}", word(*own_inter_broker)));
+    if *inter_broker != shared.inter_broker {
+        own.push(format!("inter_broker: {}", word(*inter_broker)));
     }
-    if own_heap != heap {
-        own.push(format!("heap: {}", quoted(own_heap)));
+    if heap != shared.heap {
+        own.push(format!("heap: {}", quoted(heap)));
     }
-    let added = broker_properties.iter().filter(|(key, _)| !properties.contains_key(*key));
+    let added = broker_properties.iter().filter(|(key, _)| !shared.properties.contains_key(*key));
     let added: Properties = added.map(|(key, value)| (key.clone(), value.clone())).collect();
     if !added.is_empty() {
         own.push(format!("broker_properties: {}", flow(&added)));
     }
     let added: Vec<String> =
-        jvm_flags.iter().filter(|flag| !flags.contains(flag)).map(|flag| quoted(flag)).collect();
+        jvm_flags.iter().filter(|flag| !shared.flags.contains(flag)).map(|flag| quoted(flag)).collect();
     if !added.is_empty() {
         own.push(format!("jvm_flags: [{}]", added.join(", ")));
     }

@@ -1,6 +1,6 @@
-//! Two steps of two runs: what differs in their settings, and each metric by its blocks.
+//! Two steps of two runs: the settings that differ, and each metric by its blocks.
 
-use super::{CompareError, arms};
+use super::{CompareError, RunStep, Side, StepPair, arms};
 use crate::comparison::level;
 use crate::durability;
 use crate::setup::Setup;
@@ -11,24 +11,24 @@ use plumb_model::document::{RunDocument, StepResult};
 use plumb_stats::median::median;
 use plumb_stats::rank_sum::{rank_sum, shift};
 
-/// The indices of the steps that belong together.
-pub(super) fn pairs(
-    (a, step_a): (&RunDocument, Option<&str>),
-    (b, step_b): (&RunDocument, Option<&str>),
-) -> Result<Vec<(usize, usize)>, CompareError> {
-    if step_a.is_some() || step_b.is_some() {
-        // One name for both, where the other is not given.
-        let (of_a, of_b) = (step_a.or(step_b).unwrap_or_default(), step_b.or(step_a).unwrap_or_default());
-        return Ok(vec![(find(a, of_a)?, find(b, of_b)?)]);
+/// The steps that belong together: those that are named, else those of the same name.
+pub(super) fn pairs<'a>(side_a: Side<'a>, side_b: Side<'a>) -> Result<Vec<StepPair<'a>>, CompareError> {
+    let (a, b) = (side_a.document, side_b.document);
+    let pair = |index_a: usize, index_b: usize| StepPair {
+        a: RunStep { document: a, index: index_a },
+        b: RunStep { document: b, index: index_b },
+    };
+    // One name for both, where the other is not given.
+    if let (Some(of_a), Some(of_b)) = (side_a.step.or(side_b.step), side_b.step.or(side_a.step)) {
+        return Ok(vec![pair(find(a, of_a)?, find(b, of_b)?)]);
     }
     if let ([_], [_]) = (&a.steps[..], &b.steps[..]) {
-        return Ok(vec![(0, 0)]);
+        return Ok(vec![pair(0, 0)]);
     }
-    let same =
-        a.steps.iter().enumerate().filter_map(|(index, step)| {
-            Some((index, b.steps.iter().position(|other| other.name == step.name)?))
-        });
-    let same: Vec<(usize, usize)> = same.collect();
+    let same = a.steps.iter().enumerate().filter_map(|(index, step)| {
+        Some(pair(index, b.steps.iter().position(|other| other.name == step.name)?))
+    });
+    let same: Vec<StepPair> = same.collect();
     match same.is_empty() {
         true => Err(CompareError::NothingInCommon { a: names(a), b: names(b) }),
         false => Ok(same),
@@ -67,14 +67,14 @@ pub(super) fn alone(a: &RunDocument, b: &RunDocument) -> Vec<String> {
 }
 
 /// Two steps side by side.
-pub(super) fn compared((a, of_a): (&RunDocument, usize), (b, of_b): (&RunDocument, usize)) -> ComparedSteps {
-    let (first, second) = (setup(a, of_a), setup(b, of_b));
+pub(super) fn compared(StepPair { a, b }: StepPair) -> ComparedSteps {
+    let (first, second) = (setup(a), setup(b));
     let mut unequal = durability::differences(&first.result.durability, &second.result.durability);
     let settings = guarantees::settings(&first.result.effective, &second.result.effective);
     unequal.extend(settings.iter().map(guarantees::Differing::to_string));
     let metrics = METRICS.iter().filter(|metric| metric.applies(&first) && metric.applies(&second));
-    let confidence = level(a).max(level(b));
-    let arms = arms::yaml((a, of_a), (b, of_b));
+    let confidence = level(a.document).max(level(b.document));
+    let arms = arms::yaml(a, b);
     ComparedSteps {
         a: first.name().to_owned(),
         b: second.name().to_owned(),
@@ -84,21 +84,22 @@ pub(super) fn compared((a, of_a): (&RunDocument, usize), (b, of_b): (&RunDocumen
         b_length: second.load().map(|load| load.length),
         same_load: first.same_load(&second),
         metrics: metrics
-            .filter_map(|metric| compared_metric(metric, (first.result, second.result), confidence))
+            .filter_map(|metric| compared_metric(metric, first.result, second.result, confidence))
             .collect(),
         no_arms: arms.as_ref().err().map(|why| (*why).to_owned()),
         arms: arms.ok(),
     }
 }
 
-fn setup(document: &RunDocument, index: usize) -> Setup<'_> {
+fn setup(RunStep { document, index }: RunStep<'_>) -> Setup<'_> {
     Setup { result: &document.steps[index], plan: document.plan.steps.get(index) }
 }
 
 /// None where neither has it.
 fn compared_metric(
     metric: &Metric,
-    (a, b): (&StepResult, &StepResult),
+    a: &StepResult,
+    b: &StepResult,
     confidence: f64,
 ) -> Option<ComparedMetric> {
     let values = |step: &StepResult| -> Vec<f64> {

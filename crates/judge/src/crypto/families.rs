@@ -1,4 +1,4 @@
-//! What processors of a family have, so that what one of them does not show can be called hidden.
+//! The instruction sets of processor families, so that one which a processor does not show can be called hidden.
 //!
 //! Family and model numbers: Intel's Software Developer's Manual, volume 4, table 2-1, with the names of Linux's
 //! `asm/intel-family.h`; AMD's Processor Programming References. Instruction sets of a generation: what the GCC manual lists
@@ -6,6 +6,7 @@
 //! Intel's client models are left out: some of one number (Pentium, Celeron, i3) have AES or AVX fused off, and nothing hides it.
 
 use plumb_model::probe::crypto::CryptoCpu;
+use std::ops::RangeInclusive;
 
 /// Names that QEMU gives to models that are no real processor.
 const INVENTED: [&str; 3] = ["QEMU Virtual CPU", "Common KVM processor", "Common 32-bit KVM processor"];
@@ -46,19 +47,18 @@ const NEOVERSE: &[&str] = &["aes", "pmull", "sha1", "sha2", "crc32", "asimd"];
 struct Generation {
     vendor: &'static str,
     family: u32,
-    /// First and last model number.
-    models: (u32, u32),
+    models: RangeInclusive<u32>,
     name: &'static str,
     has: &'static [&'static str],
 }
 
 const fn intel(model: u32, name: &'static str, has: &'static [&'static str]) -> Generation {
-    Generation { vendor: "GenuineIntel", family: 6, models: (model, model), name, has }
+    Generation { vendor: "GenuineIntel", family: 6, models: model..=model, name, has }
 }
 
 const fn amd(
     family: u32,
-    models: (u32, u32),
+    models: RangeInclusive<u32>,
     name: &'static str,
     has: &'static [&'static str],
 ) -> Generation {
@@ -67,7 +67,7 @@ const fn amd(
 
 /// Arm has no families: implementer and part number.
 const fn arm(part: u32, name: &'static str) -> Generation {
-    Generation { vendor: "0x41", family: 0, models: (part, part), name, has: NEOVERSE }
+    Generation { vendor: "0x41", family: 0, models: part..=part, name, has: NEOVERSE }
 }
 
 const GENERATIONS: &[Generation] = &[
@@ -85,13 +85,13 @@ const GENERATIONS: &[Generation] = &[
     intel(207, "Emerald Rapids", ICE_LAKE_SERVER),
     intel(173, "Granite Rapids", ICE_LAKE_SERVER),
     intel(175, "Sierra Forest", SIERRA_FOREST),
-    amd(0x15, (0, 0x7f), "Bulldozer to Excavator", SANDY_BRIDGE),
-    amd(0x17, (0, 0xff), "Zen, Zen+ or Zen 2", ZEN),
-    amd(0x19, (0, 0x0f), "Zen 3", ZEN_3),
-    amd(0x19, (0x10, 0x1f), "Zen 4", ZEN_4),
-    amd(0x19, (0x20, 0x5f), "Zen 3", ZEN_3),
-    amd(0x19, (0x60, 0xaf), "Zen 4", ZEN_4),
-    amd(0x1a, (0, 0xff), "Zen 5", ZEN_4),
+    amd(0x15, 0..=0x7f, "Bulldozer to Excavator", SANDY_BRIDGE),
+    amd(0x17, 0..=0xff, "Zen, Zen+ or Zen 2", ZEN),
+    amd(0x19, 0..=0x0f, "Zen 3", ZEN_3),
+    amd(0x19, 0x10..=0x1f, "Zen 4", ZEN_4),
+    amd(0x19, 0x20..=0x5f, "Zen 3", ZEN_3),
+    amd(0x19, 0x60..=0xaf, "Zen 4", ZEN_4),
+    amd(0x1a, 0..=0xff, "Zen 5", ZEN_4),
     arm(0xd0c, "Neoverse N1"),
     arm(0xd40, "Neoverse V1"),
     arm(0xd49, "Neoverse N2"),
@@ -129,9 +129,7 @@ fn expectation(cpu: &CryptoCpu) -> Result<Expectation, String> {
     };
     let family = cpu.family.unwrap_or(0);
     let is_it = |generation: &&Generation| {
-        generation.vendor == vendor
-            && generation.family == family
-            && (generation.models.0..=generation.models.1).contains(&model)
+        generation.vendor == vendor && generation.family == family && generation.models.contains(&model)
     };
     let Some(generation) = GENERATIONS.iter().find(is_it) else {
         return Err(format!("{vendor} family {family} model {model} is not in Plumb's table"));
@@ -208,8 +206,8 @@ mod tests {
             for other in &GENERATIONS[index + 1..] {
                 let apart = one.vendor != other.vendor
                     || one.family != other.family
-                    || one.models.1 < other.models.0
-                    || other.models.1 < one.models.0;
+                    || one.models.end() < other.models.start()
+                    || other.models.end() < one.models.start();
                 assert!(apart, "{} and {}", one.name, other.name);
             }
         }

@@ -1,8 +1,8 @@
 //! A library that encrypts AES without the processor's instructions.
 
-use crate::figure::megabytes_per_s;
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{Complete, about_run};
+use plumb_model::figure::bytes_per_s;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::probe::crypto::{Algorithm, CryptoEngine, CryptoProbe, EngineName};
 
@@ -59,8 +59,8 @@ fn of_engine(document: &CryptoProbe, engine: &CryptoEngine) -> Option<Finding> {
     if let Some((aes, chacha)) = measured {
         finding = finding.seen_against(
             "AES-256-GCM at its best size, one CPU",
-            megabytes_per_s(aes),
-            format!("not below half of ChaCha20-Poly1305's {}", megabytes_per_s(chacha)),
+            bytes_per_s(aes),
+            format!("not below half of ChaCha20-Poly1305's {}", bytes_per_s(chacha)),
         );
     }
     for name in &off {

@@ -5,7 +5,7 @@ use plumb_model::probe::crypto::{
 };
 use std::collections::BTreeMap;
 
-/// Where the published figures are from.
+/// The source of the published figures.
 const SOURCE: &str =
     "a performance engineer's blog on slow acks=all writes over TLS: openssl speed -evp aes-256-gcm";
 /// Published figures: name, processor, 1000s of bytes per second at each of the sizes.

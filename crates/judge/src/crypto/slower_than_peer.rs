@@ -1,8 +1,8 @@
 //! One of two hosts that encrypts many times slower.
 
-use crate::figure::megabytes_per_s;
 use crate::row::{Family, Row};
 use crate::rule::{Complete, about_run};
+use plumb_model::figure::{bytes_per_s, percent};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::probe::crypto::{Algorithm, CryptoPeer, CryptoProbe, PeerRatio};
 
@@ -49,7 +49,7 @@ fn of_peer(document: &CryptoProbe, peer: &CryptoPeer) -> Option<Finding> {
         (format!("The host of {}", peer.name), "this host".to_owned(), 1.0 / worst.ratio)
     };
     let what = format!("{} at {} bytes, {}", worst.algorithm.title(), worst.block_bytes, worst.engine);
-    let claim = format!("{slow} encrypts at {share:.2} of the rate of {fast}");
+    let claim = format!("{slow} encrypts at {} of the rate of {fast}", percent(share));
     let engine = document.engines.iter().find(|engine| engine.name == worst.engine);
     let versions = (
         engine.map(|engine| engine.version.as_str()),
@@ -65,8 +65,8 @@ fn of_peer(document: &CryptoProbe, peer: &CryptoPeer) -> Option<Finding> {
             .seen(format!("{}'s version, {}", worst.engine, peer.name), versions.1.unwrap_or(unknown));
     }
     finding = finding
-        .seen(format!("{what}: here"), megabytes_per_s(worst.here_bytes_per_s))
-        .seen(format!("{what}: {}", peer.name), megabytes_per_s(worst.there_bytes_per_s))
+        .seen(format!("{what}: here"), bytes_per_s(worst.here_bytes_per_s))
+        .seen(format!("{what}: {}", peer.name), bytes_per_s(worst.there_bytes_per_s))
         .seen("source", peer.source.as_str());
     if let (true, Some(version)) = (same_library, versions.0) {
         finding = finding.seen(format!("{}'s version on both", worst.engine), version);

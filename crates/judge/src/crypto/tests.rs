@@ -1,4 +1,4 @@
-//! Documents of hosts whose state is known, and what is said of them.
+//! Documents of hosts whose state is known, with their findings.
 
 use super::*;
 use plumb_model::facts::HostFacts;
@@ -99,8 +99,8 @@ fn the_published_broker_is_named_at_0_03_of_its_hypervisor() {
         claims,
         [
             "OpenSSL encrypts AES without the processor's instructions.",
-            "This host encrypts at 0.03 of the rate of hypervisor of a broker.",
-            "This host encrypts at 0.04 of the rate of some other VM.",
+            "This host encrypts at 3.3 % of the rate of hypervisor of a broker.",
+            "This host encrypts at 3.8 % of the rate of some other VM.",
         ]
     );
 }
@@ -116,10 +116,10 @@ fn the_slower_of_two_hosts_is_named_from_either_side() {
             .find(|finding| finding.id == "crypto-slower-than-peer")
             .map(|found| found.claim)
     };
-    assert_eq!(said(&slow, &fast).as_deref(), Some("This host encrypts at 0.03 of the rate of b.json."));
+    assert_eq!(said(&slow, &fast).as_deref(), Some("This host encrypts at 3.3 % of the rate of b.json."));
     assert_eq!(
         said(&fast, &slow).as_deref(),
-        Some("The host of b.json encrypts at 0.03 of the rate of this host.")
+        Some("The host of b.json encrypts at 3.3 % of the rate of this host.")
     );
     assert_eq!(said(&fast, &fast), None);
 }

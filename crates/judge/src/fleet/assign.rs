@@ -1,12 +1,13 @@
-//! Groups drawn from an inventory, and how alike they are.
+//! Groups drawn from an inventory, with their likeness.
 
+use plumb_model::figure::{p_value, probability};
 use plumb_model::fleet::{FleetGroup, FleetServer};
 use plumb_stats::fleet::assign::{Candidate, draw, most};
 use plumb_stats::fleet::permutation::{servers_min, smallest_p};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// What p has to reach, at the usual level of a trial.
+/// The largest p that shows a difference, at the usual level of a trial.
 const ALPHA: f64 = 0.05;
 
 /// Groups that cannot be made.
@@ -24,20 +25,21 @@ pub enum AssignError {
         servers: usize,
         /// Combinations of site and hardware.
         kinds: usize,
-        /// What is possible.
+        /// The most that the inventory makes.
         most: usize,
     },
     /// Groups that no difference can show in.
     #[error(
-        "{asked} for each group can never show a difference: however large it is, chance alone does as much with p = {p:.2}; it \
-         takes {needed} for each group"
+        "{asked} for each group can never show a difference: however large it is, chance alone does as much with {}; it \
+         takes {needed} for each group",
+        plumb_model::figure::p_value(*p)
     )]
     TooFew {
         /// For each group.
         asked: usize,
         /// The smallest p that they can reach.
         p: f64,
-        /// What it takes.
+        /// The fewest that can show a difference.
         needed: usize,
     },
 }
@@ -50,13 +52,22 @@ pub struct Assignment {
     /// Each kind with its servers in the inventory and in each group.
     pub kinds: Vec<Kind>,
     /// Mean of the metric before in control and test, where it is known.
-    pub baseline_means: Option<(f64, f64)>,
-    /// Whether servers were matched.
+    pub baseline_means: Option<BaselineMeans>,
+    /// True if servers were matched.
     pub paired: bool,
-    /// What such groups cannot show, where they are few.
+    /// A sentence about comparisons that such groups cannot make, where they are few.
     pub weakness: Option<String>,
     /// The seed that makes the same groups of the same inventory again.
     pub seed: u64,
+}
+
+/// The mean baseline of each group's servers, in the metric's unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BaselineMeans {
+    /// Of the control group.
+    pub control: f64,
+    /// Of the test group.
+    pub test: f64,
 }
 
 /// A server in a group.
@@ -143,7 +154,9 @@ pub fn assign(
         weakness: weakness(servers, drawn.paired, &kinds),
         kinds,
         servers: assigned,
-        baseline_means: mean(&drawn.control).zip(mean(&drawn.test)),
+        baseline_means: mean(&drawn.control)
+            .zip(mean(&drawn.test))
+            .map(|(control, test)| BaselineMeans { control, test }),
         paired: drawn.paired,
         seed,
     })
@@ -162,7 +175,7 @@ fn smallest_of(each: &[usize]) -> f64 {
     smallest_p(&test, &stratum)
 }
 
-/// What groups that can show a difference as a whole cannot show pair by pair, or kind by kind.
+/// A sentence about groups that can show a difference as a whole, and cannot pair by pair or kind by kind.
 fn weakness(servers: usize, paired: bool, kinds: &[Kind]) -> Option<String> {
     let by_pairs = smallest_of(&vec![1; servers]);
     let by_kinds = smallest_of(&kinds.iter().map(|kind| kind.each).collect::<Vec<_>>());
@@ -175,9 +188,10 @@ fn weakness(servers: usize, paired: bool, kinds: &[Kind]) -> Option<String> {
         false => ("Pair by pair", by_pairs),
     };
     Some(format!(
-        "{how} {servers} for each group can never show a difference: chance alone does as much with p = {p:.2}; it takes {needed}. All \
-         together, without regard to that, they can: then the smallest p is {:.3}.",
-        smallest(servers)
+        "{how} {servers} for each group can never show a difference: chance alone does as much with {}; it takes {needed}. All \
+         together, without regard to that, they can: then the smallest p is {}.",
+        p_value(p),
+        probability(smallest(servers))
     ))
 }
 

@@ -1,38 +1,36 @@
-//! What would make the comparison wrong, looked for one by one. Traffic is in `traffic.rs`, the time before in `pre_trend.rs`.
+//! The checks for faults that would make the comparison wrong. Those of traffic are in `traffic.rs`, the time before in
+//! `pre_trend.rs`.
 
+use super::alarm::{ALARM_P, SUSPECT_P, by_chance, check};
 use super::compared::Compared;
+use super::difference::{GroupDifference, group_difference};
 use super::estimate::Estimate;
 use super::follow::follow;
 use super::hidden::{coverage, restarts};
+use super::high_shift::high_shift;
 use super::leave_out::leave_one_out;
-use super::missing::WereHigh;
 use super::one_day::one_day;
-use super::pre_trend::{self, Before, INTERVALS_ENOUGH};
+use super::pre_trend::{self, INTERVALS_ENOUGH, TimeBefore};
 use super::question::FleetQuestion;
 use super::rows;
 use super::servers::servers;
 use super::stamps::stamps;
-use super::strata::{self, Alone};
-use super::surge::Found;
+use super::strata::{self, LeftOut};
+use super::surge::FoundSurge;
 use super::totals::totals;
-use super::traffic::{ALARM_P, interference, overlap};
+use super::traffic::{interference, overlap};
 use super::units::Units;
-use super::words::{by_chance, change, count, percent};
 use crate::row::Row;
+use plumb_model::figure::{change, counted, percent};
 use plumb_model::finding::{Check, CheckOutcome};
 use plumb_model::fleet::{FleetUnit, SampleKind};
-use plumb_stats::fleet::design::{Design, Groups};
-use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
-
-/// p of a drift in few intervals below which it takes the verdict, if it is enough for the effect: there an alarm at [`ALARM_P`]
-/// would hardly ever come (ours).
-pub(super) const SUSPECT_P: f64 = 0.2;
+use plumb_stats::ends::Ends;
 
 /// Every check, in the order in which they are read.
 pub(super) fn checks(
     compared: &Compared,
     estimate: &Estimate,
-    surge: Option<&Found>,
+    surge: Option<&FoundSurge>,
     question: &FleetQuestion,
 ) -> Vec<Check> {
     let mut checks = Vec::new();
@@ -67,11 +65,7 @@ pub(super) fn checks(
     checks
 }
 
-pub(super) fn check(row: &Row, outcome: CheckOutcome, statement: String, p: Option<f64>) -> Check {
-    Check { id: row.id.to_owned(), outcome, statement, p }
-}
-
-/// Whether whole sites, or kinds of hardware, are in one group or the other.
+/// The check for whole sites, or kinds of hardware, in one group or the other.
 fn parted(compared: &Compared) -> Option<Check> {
     let units = &compared.units;
     let row = match units.kind {
@@ -90,7 +84,7 @@ fn parted(compared: &Compared) -> Option<Check> {
     Some(check(row, CheckOutcome::Warning, statement, None))
 }
 
-/// Whether there is a stratum within which the groups can be compared.
+/// The check for a stratum that has both groups.
 fn mixed(compared: &Compared, question: &FleetQuestion) -> Check {
     let kind = strata::words(&question.strata);
     if compared.mixed {
@@ -108,26 +102,14 @@ fn mixed(compared: &Compared, question: &FleetQuestion) -> Check {
 }
 
 /// A test of one level of each server between the groups, in their strata.
-fn alike(compared: &Compared, levels: &[Option<f64>], question: &FleetQuestion) -> Option<(f64, f64)> {
+fn alike(compared: &Compared, levels: &[Option<f64>], question: &FleetQuestion) -> Option<GroupDifference> {
     let units = &compared.units;
     let levels = units.mean_of_known(levels);
     let known: Vec<usize> = (0..levels.len()).filter(|&at| levels[at].is_some()).collect();
     let test: Vec<bool> = known.iter().map(|&at| units.test[at]).collect();
     let stratum: Vec<u32> = known.iter().map(|&at| units.stratum[at]).collect();
     let values: Vec<f64> = known.iter().filter_map(|&at| levels[at]).collect();
-    alike_in(&test, &stratum, &values, question)
-}
-
-/// The groups' difference in a value of each server, and its p.
-pub(super) fn alike_in(
-    test: &[bool],
-    stratum: &[u32],
-    values: &[f64],
-    question: &FleetQuestion,
-) -> Option<(f64, f64)> {
-    let groups = Groups { test, stratum, load: None };
-    let effect = Design::new(&groups)?.effect(values)?;
-    Some((effect.log_ratio, chance(&groups, values, DRAWN_FOR_CHECK, question.seed)?.p))
+    group_difference(&test, &stratum, &values, question)
 }
 
 /// The metric before the change.
@@ -136,7 +118,7 @@ fn balance(compared: &Compared, question: &FleetQuestion) -> Check {
     let levels: Vec<Option<f64>> = compared.servers.iter().map(level).collect();
     let what = format!("{} before the change", question.metric);
     let mut found = level_check(&rows::BALANCE, &what, alike(compared, &levels, question), &compared.units);
-    let Alone { control, test } = compared.alone;
+    let LeftOut { control, test } = compared.left_out;
     if control + test > 0 {
         let all = control + test + compared.servers.len() as u64;
         found.statement.push_str(&format!(
@@ -167,8 +149,8 @@ fn exposure(compared: &Compared, question: &FleetQuestion) -> Check {
     )
 }
 
-fn level_check(row: &Row, what: &str, found: Option<(f64, f64)>, units: &Units) -> Check {
-    let Some((log_ratio, p)) = found else {
+fn level_check(row: &Row, what: &str, found: Option<GroupDifference>, units: &Units) -> Check {
+    let Some(GroupDifference { log_ratio, p }) = found else {
         return check(row, CheckOutcome::Unknown, format!("{what} could not be compared."), None);
     };
     let (word, words) = (units.word(), units.words());
@@ -186,14 +168,13 @@ fn level_check(row: &Row, what: &str, found: Option<(f64, f64)>, units: &Units) 
     check(row, CheckOutcome::Warning, statement, Some(p))
 }
 
-/// Whether the change took servers out, and whether one group lacks more values than the other.
+/// The check for servers that went with the change, and for values that one group lacks more than the other.
 fn missing(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Check {
-    let (outcome, statement, p) = compared.lost.found(&|| WereHigh::of(compared, estimate, question));
-    check(&rows::MISSING, outcome, statement, p)
+    compared.lost.check(&|| high_shift(compared, estimate, question))
 }
 
 /// The time before the change. What is seen there fails the comparison when the effect does not bear being shifted by as much.
-fn before(row: &Row, found: Option<Before>, estimate: &Estimate, question: &FleetQuestion) -> Check {
+fn before(row: &Row, found: Option<TimeBefore>, estimate: &Estimate, question: &FleetQuestion) -> Check {
     let Some(found) = found else {
         let statement = "The time before the change has too few intervals to look for it.".to_owned();
         return check(row, CheckOutcome::Unknown, statement, None);
@@ -212,7 +193,7 @@ fn before(row: &Row, found: Option<Before>, estimate: &Estimate, question: &Flee
     }
     let bears = estimate
         .log_interval(question.level)
-        .is_some_and(|(low, high)| low - found.shift > 0.0 || high + found.shift < 0.0);
+        .is_some_and(|ends| ends.low - found.shift > 0.0 || ends.high + found.shift < 0.0);
     if bears {
         let statement = format!(
             "{} That is more than chance, but the effect stands even when shifted by as much.",
@@ -229,7 +210,7 @@ fn before(row: &Row, found: Option<Before>, estimate: &Estimate, question: &Flee
     check(row, CheckOutcome::Failed, statement, Some(found.p))
 }
 
-/// Whether the groups may have gone apart all along, which no few days before the change can rule out.
+/// The check for groups that may have drifted apart all along, which no few days before the change can rule out.
 fn drift(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Check {
     let row = &rows::DRIFT;
     let Some(found) = pre_trend::course(compared) else {
@@ -242,8 +223,8 @@ fn drift(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> 
         percent(found.step_leaves),
         percent(found.drift_leaves)
     );
-    let shown = estimate.log_interval(question.level).is_some_and(|(low, high)| low > 0.0 || high < 0.0);
-    let same = estimate.log_ratio.is_none_or(|(log_ratio, _)| log_ratio * found.drift > 0.0);
+    let shown = estimate.log_interval(question.level).is_some_and(|ends| ends.excludes(0.0));
+    let same = estimate.log_ratio.is_none_or(|log_ratio| log_ratio.value * found.drift > 0.0);
     if !(shown && same && found.drift_explains()) {
         let statement = format!("Of two explanations, {leaves}.");
         return check(row, CheckOutcome::Passed, statement, None);
@@ -255,14 +236,14 @@ fn drift(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> 
     check(row, CheckOutcome::Failed, statement, None)
 }
 
-/// Whether a drift that goes on is enough for what is seen after the change.
+/// True if a drift that goes on is enough for the difference after the change.
 fn explains(drift: f64, estimate: &Estimate, question: &FleetQuestion) -> bool {
-    estimate
-        .log_interval(question.level)
-        .is_some_and(|(low, high)| (low > 0.0 && low - drift <= 0.0) || (high < 0.0 && high - drift >= 0.0))
+    estimate.log_interval(question.level).is_some_and(|Ends { low, high }| {
+        (low > 0.0 && low - drift <= 0.0) || (high < 0.0 && high - drift >= 0.0)
+    })
 }
 
-fn surged(surge: Option<&Found>) -> Check {
+fn surged(surge: Option<&FoundSurge>) -> Check {
     let Some(found) = surge else {
         let statement =
             "The load of both groups together has no surge, or too few intervals to see one.".to_owned();
@@ -274,7 +255,7 @@ fn surged(surge: Option<&Found>) -> Check {
         "From {} until {until} the load was {} ({}){}.",
         surge.from,
         change(found.rise.exp()),
-        count(found.intervals as u64, "interval"),
+        counted(found.intervals as u64, "interval"),
         if found.given { ", as given" } else { "" }
     );
     check(&rows::SURGE, CheckOutcome::Warning, statement, found.p)

@@ -1,19 +1,17 @@
-//! What of a table can be compared: intervals in which both groups have values, servers that have enough of them on both
+//! The part of a table that can be compared: intervals in which both groups have values, servers that have enough of them on both
 //! sides of the change. Whatever is left out is counted.
 
-use super::error::{FleetError, name};
-use super::gaps::{Gaps, Of};
+use super::error::FleetError;
+use super::gaps::{Gaps, Quantity};
 use super::lost::Lost;
-use super::question::FleetQuestion;
-use super::strata::Alone;
-use super::units::Units;
-use super::words::moment;
+use super::question::{FleetQuestion, Stratum};
+use super::strata::{self, LeftOut};
+use super::units::{Drawn, Units};
+use super::usable::{ENOUGH_SHARE, Usable, believed, usable};
+use super::words::{moment, name};
 use plumb_model::fleet::{Exclusion, FleetGroup, FleetServer, FleetTable, SampleKind};
 use plumb_stats::fleet::change::{Scale, log_level, offset};
-use std::collections::BTreeMap;
-
-/// Least share of the intervals before, and after, in which a server has values (ours: with fewer, which days they are decides).
-pub(super) const ENOUGH_SHARE: f64 = 0.5;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Least share of a group's servers with a value for an interval to be compared (ours).
 const SERVERS_SHARE: f64 = 0.5;
@@ -29,42 +27,37 @@ pub(super) struct Compared<'t> {
     /// Number of each server's stratum.
     pub(super) stratum: Vec<u32>,
     pub(super) strata: u32,
-    /// Whether any stratum has both groups.
+    /// True if some stratum has both groups.
     pub(super) mixed: bool,
     /// Servers left out with their stratum.
-    pub(super) alone: Alone,
-    /// What was drawn: the servers, or the sites.
+    pub(super) left_out: LeftOut,
+    /// The units that were drawn into the groups: the servers, or the sites.
     pub(super) units: Units,
-    /// What became of the servers at the change, before any was left out.
+    /// The servers that went with the change, before any was left out.
     pub(super) lost: Lost,
-    /// What servers with gaps lack.
+    /// The courses of the intervals that servers with gaps lack.
     pub(super) gaps: Gaps,
     /// Places of the intervals before the change, and after it.
     pub(super) before: Vec<usize>,
     pub(super) after: Vec<usize>,
-    /// When each interval of the table begins.
+    /// The beginning of each interval of the table, in seconds since 1970.
     pub(super) starts_s: &'t [i64],
-    /// How values become a level.
+    /// The way in which values become a level.
     pub(super) scale: Scale,
     pub(super) adjusted: bool,
     pub(super) exclusions: Vec<Exclusion>,
 }
 
+/// The values of a server in one interval.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Value {
+    pub(super) metric: f64,
+    /// Not a number where there is no load.
+    pub(super) load: f64,
+}
+
 /// Share of a level's values from which its zeros are values, and not a time without any (ours: fewer move a mean by less than that).
 const ZEROS_SHARE: f64 = 0.01;
-
-/// Nothing that is counted or timed is larger; sums of larger values may overflow (ours).
-const MOST: f64 = 1e30;
-
-/// Whether a value can be one: a number, not negative, and not beyond reason.
-pub(super) fn believed(value: &f64) -> bool {
-    (0.0..=MOST).contains(value)
-}
-
-/// A usable value: one that can be, and above 0 where only its logarithm is of use.
-pub(super) fn usable(value: Option<f64>, kind: SampleKind) -> Option<f64> {
-    value.filter(|value| believed(value) && (*value > 0.0 || kind != SampleKind::Level))
-}
 
 impl<'t> Compared<'t> {
     pub(super) fn of(table: &'t FleetTable, question: &FleetQuestion) -> Result<Self, FleetError> {
@@ -85,7 +78,7 @@ impl<'t> Compared<'t> {
             stratum: Vec::new(),
             strata: 0,
             mixed: true,
-            alone: Alone::default(),
+            left_out: LeftOut::default(),
             units: Units::default(),
             lost: Lost::default(),
             gaps: Gaps::default(),
@@ -97,9 +90,9 @@ impl<'t> Compared<'t> {
             exclusions,
         };
         let (known, sided) = compared.intervals(question);
-        compared.lost = Lost::of(&compared, &known, question);
+        compared.lost = Lost::of(&compared.servers, Usable { kind, adjusted }, &known, question);
         sided.map_err(|error| compared.lost.error().unwrap_or(error))?;
-        compared.enough(kind);
+        compared.enough(Usable { kind, adjusted });
         compared.scale = scale(&compared);
         compared.with_levels();
         compared.lost.count_compared(&compared.servers);
@@ -107,15 +100,17 @@ impl<'t> Compared<'t> {
         let both = compared.both_there(&table.servers);
         both.map_err(|error| compared.lost.error().unwrap_or(error))?;
         compared.moves(question)?;
-        compared.number_strata(&question.strata);
-        compared.units = Units::of(&compared, &question.strata);
+        compared.leave_out_strata(&question.strata);
+        let parting = strata::parting(&compared.servers, &compared.test, &question.strata);
+        let drawn = Drawn { servers: &compared.servers, test: &compared.test, stratum: &compared.stratum };
+        compared.units = drawn.units(parting);
         compared.gaps = Gaps::of(&compared);
         Ok(compared)
     }
 
     /// A server's metric in the intervals, where it has both metric and load.
     pub(super) fn metric(&self, server: &FleetServer, intervals: &[usize]) -> Vec<f64> {
-        intervals.iter().filter_map(|at| self.value(server, *at).map(|it| it.0)).collect()
+        intervals.iter().filter_map(|at| self.value(server, *at).map(|it| it.metric)).collect()
     }
 
     /// Its load in the same; empty where there is none.
@@ -123,31 +118,32 @@ impl<'t> Compared<'t> {
         if !self.adjusted {
             return Vec::new();
         }
-        intervals.iter().filter_map(|at| self.value(server, *at).map(|it| it.1)).collect()
+        intervals.iter().filter_map(|at| self.value(server, *at).map(|it| it.load)).collect()
     }
 
-    pub(super) fn value(&self, server: &FleetServer, at: usize) -> Option<(f64, f64)> {
+    /// The values of a server in one interval; none where it lacks one that is compared.
+    pub(super) fn value(&self, server: &FleetServer, at: usize) -> Option<Value> {
         let metric = server.metric.get(at).copied().flatten().filter(believed)?;
         if matches!(self.scale, Scale::Level) && metric <= 0.0 {
             return None;
         }
         if !self.adjusted {
-            return Some((metric, f64::NAN));
+            return Some(Value { metric, load: f64::NAN });
         }
         let load = server.load.get(at).copied().flatten().filter(believed)?;
-        Some((metric, load))
+        Some(Value { metric, load })
     }
 
     /// The level of the metric over intervals, as a logarithm: over all of them, whichever have a value.
     pub(super) fn metric_level(&self, server: &FleetServer, intervals: &[usize]) -> Option<f64> {
         let level = log_level(&self.metric(server, intervals), self.scale)?;
-        Some(level - self.gaps.off(self, server, intervals, Of::Metric))
+        Some(level - self.gaps.log_excess(self, server, intervals, Quantity::Metric))
     }
 
     /// The level of the load.
     pub(super) fn load_level(&self, server: &FleetServer, intervals: &[usize]) -> Option<f64> {
         let level = log_level(&self.load(server, intervals), Scale::Total { offset: 0.0 })?;
-        Some(level - self.gaps.off(self, server, intervals, Of::Load))
+        Some(level - self.gaps.log_excess(self, server, intervals, Quantity::Load))
     }
 
     /// Servers in each group.
@@ -163,8 +159,8 @@ impl<'t> Compared<'t> {
         }
     }
 
-    /// Which intervals are before the change and which after, of those in which both groups have values. Told beside it: those
-    /// in which at least one has.
+    /// Sets the intervals before the change and after it, of those in which both groups have values. Returns those in which at
+    /// least one group has values, before and after; beside them the error where a side has no interval.
     fn intervals(&mut self, question: &FleetQuestion) -> ([Vec<usize>; 2], Result<(), FleetError>) {
         let changed_s = question.changed_at_s;
         let length_s = question.interval_s as i64;
@@ -228,13 +224,9 @@ impl<'t> Compared<'t> {
     }
 
     /// Only servers with values in enough intervals on both sides.
-    fn enough(&mut self, kind: SampleKind) {
+    fn enough(&mut self, usable: Usable) {
         let whole = |server: &FleetServer, intervals: &[usize]| {
-            let there = intervals.iter().filter(|at| {
-                let of = |values: &[Option<f64>]| values.get(**at).copied().flatten();
-                let load = !self.adjusted || usable(of(&server.load), SampleKind::Increments).is_some();
-                load && usable(of(&server.metric), kind).is_some()
-            });
+            let there = intervals.iter().filter(|at| usable.at(server, **at));
             there.count() as f64 >= ENOUGH_SHARE * intervals.len() as f64
         };
         let before = |server: &FleetServer| whole(server, &self.before);
@@ -273,6 +265,33 @@ impl<'t> Compared<'t> {
         self.exclude_servers("with no load after the change, load before", &later);
     }
 
+    /// Numbers the strata, and leaves out those that have one group only. Where all do, they stay, and nothing can be compared.
+    fn leave_out_strata(&mut self, by: &[Stratum]) {
+        let stratum = strata::numbers(&self.servers, by);
+        let mut groups = BTreeMap::<u32, BTreeSet<bool>>::new();
+        for (stratum, test) in stratum.iter().zip(&self.test) {
+            groups.entry(*stratum).or_default().insert(*test);
+        }
+        let mixed = |stratum: u32| groups[&stratum].len() == 2;
+        self.mixed = stratum.iter().any(|stratum| mixed(*stratum));
+        let kept: Vec<usize> = (0..stratum.len()).filter(|at| !self.mixed || mixed(stratum[*at])).collect();
+        for group in [FleetGroup::Control, FleetGroup::Test] {
+            let of_group = (0..stratum.len()).filter(|at| self.test[*at] == (group == FleetGroup::Test));
+            let out: Vec<usize> = of_group.filter(|at| self.mixed && !mixed(stratum[*at])).collect();
+            let example = out.first().map_or_else(String::new, |at| self.servers[*at].name.clone());
+            let what = format!("{} servers of strata that have one group only", name(group));
+            self.exclude(&what, out.len(), example, "left out");
+            match group {
+                FleetGroup::Control => self.left_out.control = out.len() as u64,
+                FleetGroup::Test => self.left_out.test = out.len() as u64,
+            }
+        }
+        self.servers = kept.iter().map(|at| self.servers[*at]).collect();
+        self.test = kept.iter().map(|at| self.test[*at]).collect();
+        self.stratum = kept.iter().map(|at| stratum[*at]).collect();
+        self.strata = self.stratum.iter().collect::<BTreeSet<_>>().len() as u32;
+    }
+
     fn both_there(&self, all: &[FleetServer]) -> Result<(), FleetError> {
         for group in [FleetGroup::Control, FleetGroup::Test] {
             if !self.servers.iter().any(|server| server.group == Some(group)) {
@@ -305,7 +324,7 @@ impl<'t> Compared<'t> {
     }
 }
 
-/// Whether each group has any value of the metric, and any load.
+/// Refuses a group without any value of the metric, or of the load.
 fn anything(servers: &[&FleetServer], question: &FleetQuestion) -> Result<(), FleetError> {
     for group in [FleetGroup::Control, FleetGroup::Test] {
         let of_group = || servers.iter().filter(|server| server.group == Some(group));

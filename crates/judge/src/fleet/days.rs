@@ -1,6 +1,7 @@
-//! Each interval of each group, for the chart: the servers that are compared, in all intervals, whether these are compared or not.
+//! The figures of each interval and group, for the chart: of the servers that are compared, in all intervals of the table.
 
-use super::compared::{Compared, believed};
+use super::compared::Compared;
+use super::usable::believed;
 use super::words::moment;
 use plumb_model::fleet::{FleetDay, FleetGroup, FleetServer, FleetTable};
 use plumb_stats::median::median;

@@ -1,5 +1,6 @@
 //! Tables that hold nothing to compare.
 
+use super::words::name;
 use plumb_model::fault::{Fault, HasFault};
 use plumb_model::fleet::FleetGroup;
 use std::borrow::Cow;
@@ -13,9 +14,9 @@ pub enum FleetError {
     OneSided {
         /// `before` or `after`.
         side: &'static str,
-        /// When it came.
+        /// The time of the change.
         changed_at: String,
-        /// What there is.
+        /// The intervals that the table has, in words.
         have: String,
     },
     /// No server is left.
@@ -109,13 +110,6 @@ pub enum FleetError {
         /// Its only value.
         value: f64,
     },
-}
-
-pub(super) fn name(group: FleetGroup) -> &'static str {
-    match group {
-        FleetGroup::Control => "control",
-        FleetGroup::Test => "test",
-    }
 }
 
 impl HasFault for FleetError {

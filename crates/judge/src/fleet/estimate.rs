@@ -1,17 +1,18 @@
 //! The effect: test over control, after over before, at equal load.
 
 use super::compared::Compared;
-use super::gaps::Of;
+use super::counted::counted;
+use super::gaps::Quantity;
+use super::loads::Loads;
 use super::panel::{self, Second};
 use super::question::FleetQuestion;
-use super::totals::counted;
-use super::traffic::Loads;
 use plumb_model::fleet::FleetServer;
+use plumb_stats::ends::Ends;
 use plumb_stats::fleet::change::{Scale, log_change};
 use plumb_stats::fleet::design::{Design, Effect, Groups, Slope, explained};
 use plumb_stats::fleet::no_events::bound;
 use plumb_stats::fleet::permutation::{DRAWN, chance, smallest_p};
-use plumb_stats::fleet::totals::{Counted, totals_fit};
+use plumb_stats::fleet::totals::{Counted, TotalsFit, totals_fit};
 use plumb_stats::fleet::zero_heavy::{Shares, ZERO_SHARE_MAX, share_effect};
 use plumb_stats::law::student_quantile;
 use plumb_stats::median::median;
@@ -21,7 +22,7 @@ use plumb_stats::power::detectable_ratio_by_error;
 /// million have more noise of their own than that).
 const NOTHING_LEFT: f64 = 1e-4;
 
-/// How near to 1 the elasticity of a load is that is the metric itself (ours).
+/// Largest distance from 1 of the elasticity of a load that is the metric itself (ours).
 const SLOPE_NEAR: f64 = 0.02;
 
 /// Events of the typical server of a group, on one side of the change, below which the ratio is of totals (ours: half an event is a twentieth
@@ -31,91 +32,84 @@ const EVENTS_FEW: f64 = 10.0;
 /// Chance of seeing the smallest detectable ratio.
 pub(super) const POWER: f64 = 0.8;
 
+/// A logarithm of a ratio with its standard error.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct LogRatio {
+    pub(super) value: f64,
+    pub(super) error: f64,
+}
+
 /// The effect with what it rests on.
 #[derive(Debug, Default)]
 pub(super) struct Estimate {
-    /// Its logarithm with the standard error.
-    pub(super) log_ratio: Option<(f64, f64)>,
+    pub(super) log_ratio: Option<LogRatio>,
     /// Degrees of freedom of t; 0: no interval, as a server tells nothing of its own spread.
     pub(super) freedom: f64,
     /// Standard deviation of what one unit does beyond its load and its group.
-    spread: Option<f64>,
-    /// By how much the metric grows with the load.
+    pub(super) spread: Option<f64>,
+    /// The power of the load with which the metric grows.
     pub(super) elasticity: Option<Slope>,
     pub(super) p: Option<f64>,
-    /// What the ratio is the difference of, by unit; empty without a ratio.
+    /// The value of each unit of which the ratio is the difference; empty without a ratio.
     pub(super) outcome: Vec<f64>,
     /// The fit behind it; none where shares are compared.
     pub(super) effect: Option<Effect>,
     /// Change of each unit's load, as a logarithm; empty without load.
     pub(super) load_change: Vec<f64>,
-    /// Whether shares of intervals with any event are compared, as most servers have none.
+    /// True if shares of intervals with any event are compared, as most servers have none.
     pub(super) zero_heavy: bool,
-    /// Whether the load leaves nothing of the metric: it is the same quantity in other words.
+    /// True if the load leaves nothing of the metric: it is the same quantity in other words.
     pub(super) load_is_metric: bool,
-    /// Whether the ratio is of totals, as servers count too few events for logarithms.
+    /// True if the ratio is of totals, as servers count too few events for logarithms.
     pub(super) by_totals: bool,
-    /// Where there is no ratio, as a group has no event left or had none.
-    pub(super) gone: Option<Gone>,
+    /// The result without a ratio, where a group has no event left or had none.
+    pub(super) no_ratio: Option<NoRatio>,
     /// The same by single intervals, where the groups' loads changed unlike; none where it cannot be told.
     pub(super) second: Option<Second>,
 }
 
-/// What can be said without a ratio.
+/// The result without a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Gone {
+pub(super) struct NoRatio {
     /// The logarithm of the ratio at the level asked for; one end is infinite. None where it takes more events than there are.
-    pub(super) bound: Option<(f64, f64)>,
-    /// Whether the test group has less than it would have; none where how often and how much say different things.
+    pub(super) bound: Option<Ends>,
+    /// True if the test group has fewer events than it would have; none where the share of intervals with events and their number
+    /// disagree.
     pub(super) fell: Option<bool>,
 }
 
 impl Estimate {
     pub(super) fn ratio(&self) -> Option<f64> {
-        self.log_ratio.map(|(log_ratio, _)| log_ratio.exp())
+        self.log_ratio.map(|log_ratio| log_ratio.value.exp())
     }
 
-    /// Its interval as ratios; an end that is not there is none.
-    pub(super) fn interval(&self, level: f64) -> (Option<f64>, Option<f64>) {
-        let end = |log: f64| Some(log.exp()).filter(|ratio| ratio.is_finite());
-        self.log_interval(level).map_or((None, None), |(low, high)| (end(low), end(high)))
-    }
-
-    /// Where there is no ratio, the bound, whatever the level.
-    pub(super) fn log_interval(&self, level: f64) -> Option<(f64, f64)> {
-        let Some((log_ratio, error)) = self.log_ratio else { return self.gone?.bound };
+    /// The interval of the logarithm of the ratio. Where there is no ratio, the bound, whatever the level.
+    pub(super) fn log_interval(&self, level: f64) -> Option<Ends> {
+        let Some(LogRatio { value, error }) = self.log_ratio else { return self.no_ratio?.bound };
         let reach = student_quantile(0.5 + level / 2.0, self.freedom)? * error;
-        let (low, high) = (log_ratio - reach, log_ratio + reach);
+        let first = Ends::around(value, reach);
         // Two estimates, of which each may be off where the other is not: the truth is in the one interval or in the other.
-        match self.second.filter(|second| second.agrees) {
-            Some(second) => second
-                .effect
-                .interval(level)
-                .map(|(second_low, second_high)| (low.min(second_low), high.max(second_high))),
-            None => Some((low, high)),
-        }
+        let Some(second) = self.second.filter(|second| second.agrees) else { return Some(first) };
+        let second = second.effect.interval(level)?;
+        Some(Ends { low: first.low.min(second.low), high: first.high.max(second.high) })
     }
 
     /// The interval of the elasticity.
-    pub(super) fn elasticity_interval(&self, level: f64) -> Option<(f64, f64)> {
+    pub(super) fn elasticity_interval(&self, level: f64) -> Option<Ends> {
         let slope = self.elasticity?;
         let reach = student_quantile(0.5 + level / 2.0, slope.freedom)? * slope.error;
-        Some((slope.value - reach, slope.value + reach))
-    }
-
-    pub(super) fn spread(&self, _: &Compared) -> Option<f64> {
-        self.spread
+        Some(Ends::around(slope.value, reach))
     }
 
     pub(super) fn smallest_detectable_ratio(&self, compared: &Compared, level: f64) -> Option<f64> {
-        let (_, error) = self.log_ratio?;
+        let error = self.log_ratio?.error;
         let error = self.second.map_or(error, |second| error.max(second.effect.error));
         let enough = smallest_p(&compared.units.test, &compared.units.stratum) <= 1.0 - level;
         enough.then(|| detectable_ratio_by_error(error, self.freedom, level, POWER)).flatten()
     }
 }
 
-/// What became of each server and unit, as logarithms.
+/// The changes of each server and unit, as logarithms.
 struct Changes {
     metric: Vec<f64>,
     /// Empty without load, as is the next.
@@ -170,7 +164,7 @@ pub(super) fn estimate(compared: &Compared, question: &FleetQuestion) -> Estimat
     let second = first.filter(|_| went_apart && !load_is_metric && !by_totals);
     let second = second.and_then(|first| panel::second(compared, first, question));
     Estimate {
-        log_ratio: effect.as_ref().map(|effect| (effect.log_ratio, effect.error)),
+        log_ratio: effect.as_ref().map(|it| LogRatio { value: it.log_ratio, error: it.error }),
         freedom: effect.as_ref().map_or(0.0, |effect| effect.freedom),
         spread: effect.as_ref().map(|effect| effect.spread),
         elasticity: effect.as_ref().and_then(|effect| effect.elasticity),
@@ -189,8 +183,8 @@ pub(super) fn estimate(compared: &Compared, question: &FleetQuestion) -> Estimat
     }
 }
 
-/// Whether the typical server of a group counts so little, before or after the change, that the half event that is added for the
-/// logarithm is part of what is seen.
+/// True if the typical server of a group counts so little, before or after the change, that the half event added for the
+/// logarithm shows.
 fn few_events(compared: &Compared) -> bool {
     if compared.scale == Scale::Level {
         return false;
@@ -207,7 +201,7 @@ fn few_events(compared: &Compared) -> bool {
 
 /// The effect by what servers count, whose likelihood takes no logarithm of any count; p stays that of the permutations.
 fn by_totals(compared: &Compared, groups: &Groups, effect: &Effect) -> Option<Effect> {
-    let (totals, without) = totals_fit(groups, &counted(compared))?;
+    let TotalsFit { effect: totals, without } = totals_fit(groups, &counted(compared))?;
     let [control, test] = compared.units.counts().map(|units| units as f64);
     Some(Effect {
         log_ratio: totals.log_ratio,
@@ -239,22 +233,22 @@ fn of_shares(
             .and_then(|design| design.difference(&much))
             .unwrap_or(0.0);
         let agree = much * it.difference > 0.0;
-        Gone { bound: bound(groups, &counted, question.level), fell: agree.then_some(much < 0.0) }
+        NoRatio { bound: bound(groups, &counted, question.level), fell: agree.then_some(much < 0.0) }
     });
     Estimate {
-        log_ratio: ratio.as_ref().map(|it| (it.log_ratio, it.error)),
+        log_ratio: ratio.as_ref().map(|it| LogRatio { value: it.log_ratio, error: it.error }),
         freedom: ratio.as_ref().map_or(0.0, |it| it.freedom),
         spread: ratio.as_ref().map(|it| it.spread),
         outcome: ratio.map_or_else(Vec::new, |it| it.adds),
         p: found.as_ref().map(|it| it.chance.p),
         load_change,
         zero_heavy: true,
-        gone,
+        no_ratio: gone,
         ..Estimate::default()
     }
 }
 
-/// What is left of the metric's changes at equal load is nothing, and a load that doubled doubled the metric. Without the offset that
+/// True if the load leaves nothing of the metric's changes, and a load that doubled doubled the metric. Without the offset that
 /// small counts are given, as that is no part of either.
 fn load_is_metric(compared: &Compared, load_change: &[f64]) -> bool {
     let scale = match compared.scale {
@@ -277,10 +271,10 @@ fn load_is_metric(compared: &Compared, load_change: &[f64]) -> bool {
     let load: Vec<f64> = known.iter().map(|&at| load_change[at]).collect();
     let metric: Vec<f64> = known.iter().filter_map(|&at| changes[at]).collect();
     explained(&stratum, &load, &metric)
-        .is_some_and(|(slope, left)| (slope - 1.0).abs() <= SLOPE_NEAR && left <= NOTHING_LEFT)
+        .is_some_and(|it| (it.slope - 1.0).abs() <= SLOPE_NEAR && it.share_left <= NOTHING_LEFT)
 }
 
-/// Whether more than half of a group's servers have no event at all, before or after the change.
+/// True if more than half of a group's servers have no event at all, before or after the change.
 fn zero_heavy(compared: &Compared) -> bool {
     if compared.scale == Scale::Level {
         return false;
@@ -300,8 +294,8 @@ fn zero_heavy(compared: &Compared) -> bool {
 
 fn shares(compared: &Compared) -> Vec<Shares> {
     let of = |server: &&plumb_model::fleet::FleetServer| Shares {
-        before: compared.mean(server, &compared.before, Of::Any),
-        after: compared.mean(server, &compared.after, Of::Any),
+        before: compared.mean(server, &compared.before, Quantity::Any),
+        after: compared.mean(server, &compared.after, Quantity::Any),
     };
     let of_servers: Vec<Shares> = compared.servers.iter().map(of).collect();
     let side = |of: fn(&Shares) -> f64| compared.units.mean(&of_servers.iter().map(of).collect::<Vec<f64>>());

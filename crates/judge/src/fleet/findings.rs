@@ -1,11 +1,12 @@
-//! What a reader must know before relying on a result: a finding for each check that does not hold, and what else there is.
+//! The findings of a trial on a fleet: one for each check that does not hold, and others that a reader must know.
 
+use super::alarm::ALARM_P;
+use super::elasticity::USUAL;
 use super::estimate::Estimate;
 use super::pre_trend::INTERVALS_ENOUGH;
 use super::rows;
-use super::traffic::ALARM_P;
-use super::words::{UNUSUAL, count, ratio};
 use crate::row::Row;
+use plumb_model::figure::{counted, ratio_digits};
 use plumb_model::finding::{Check, CheckOutcome, Finding, Severity};
 use plumb_model::fleet::{FleetResult, FleetUnit};
 use plumb_model::verdict::Verdict;
@@ -27,7 +28,7 @@ fn of_check(check: &Check) -> Option<Finding> {
     Some(row.finding(severity, check.statement.clone()))
 }
 
-/// What a reader must know beside the checks.
+/// The findings beside those of the checks.
 fn of_result(estimate: &Estimate, result: &FleetResult) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut say = |row: &Row, claim: String| found.push(row.finding(row.severity, claim));
@@ -38,7 +39,7 @@ fn of_result(estimate: &Estimate, result: &FleetResult) -> Vec<Finding> {
                 .to_owned(),
         );
     }
-    if let Some(gone) = estimate.gone {
+    if let Some(gone) = estimate.no_ratio {
         let bound = match gone.bound {
             Some(_) => ", the bound of how many there are by what the other group did",
             None => "",
@@ -91,33 +92,33 @@ fn of_result(estimate: &Estimate, result: &FleetResult) -> Vec<Finding> {
         );
     }
     let interval = result.load_elasticity_low.zip(result.load_elasticity_high);
-    if let Some((low, high)) = interval.filter(|(low, high)| *high < UNUSUAL.start || *low > UNUSUAL.end) {
+    if let Some((low, high)) = interval.filter(|(low, high)| *high < USUAL.start || *low > USUAL.end) {
         say(
             &rows::UNUSUAL_ELASTICITY,
             format!(
                 "{} grows with the load to the power of {} to {}, where 1 to 2 is usual: the load may not be what drives it.",
                 result.metric,
-                ratio(low),
-                ratio(high)
+                ratio_digits(low),
+                ratio_digits(high)
             ),
         );
     }
     found
 }
 
-/// What the time before the change leaves open.
+/// The doubt that the time before the change leaves, as a sentence.
 fn time_before(result: &FleetResult) -> Option<String> {
     let trend = result.checks.iter().find(|check| check.id == rows::PRE_TREND.id)?;
     match trend.outcome {
         CheckOutcome::Warning if trend.p.is_some_and(|p| p >= ALARM_P) => Some(trend.statement.clone()),
         CheckOutcome::Unknown if result.effect_ratio.is_some() => Some(format!(
             "With {} before the change nobody can see whether the groups were going apart already.",
-            count(u64::from(result.intervals_before), "interval")
+            counted(result.intervals_before, "interval")
         )),
         CheckOutcome::Passed if result.intervals_before < INTERVALS_ENOUGH as u32 => Some(format!(
             "With only {} before the change, groups that were slowly going apart already look like groups that were not: give at least \
              {INTERVALS_ENOUGH} of them before relying on a small effect.",
-            count(u64::from(result.intervals_before), "interval")
+            counted(result.intervals_before, "interval")
         )),
         _ => None,
     }

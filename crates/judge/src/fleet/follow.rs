@@ -1,15 +1,16 @@
-//! Whether the groups follow the sites, though some site has both.
+//! The check for groups that follow the sites, though some site has both.
 //!
-//! Where no site has both groups, sites are the units (`units.rs`). One server in the other group is enough to end that, and what came to
-//! the sites at the time of the change is then as much in the effect as before. So it is asked how far the groups part along
-//! the sites (the index of dissimilarity, Duncan and Duncan 1955) and how often servers drawn at random would part as far.
+//! Where no site has both groups, sites are the units (`units.rs`). One server in the other group is enough to end that, and an
+//! event at the sites at the time of the change is then as much in the effect as before. So the check measures how far the groups
+//! part along the sites (the index of dissimilarity, Duncan and Duncan 1955) and how often servers drawn at random would part as
+//! far.
 
-use super::checks::check;
+use super::alarm::check;
 use super::compared::Compared;
 use super::question::{FleetQuestion, Stratum};
 use super::rows;
 use super::strata::label;
-use super::words::percent;
+use plumb_model::figure::percent;
 use plumb_model::finding::{Check, CheckOutcome};
 use plumb_model::fleet::FleetUnit;
 use plumb_model::random::Random;

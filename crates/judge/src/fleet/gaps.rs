@@ -1,8 +1,8 @@
 //! Servers that have no value in some of the intervals.
 //!
-//! Their mean is over other intervals than the others'. Where it is the busy ones that one group lacks, that alone makes it look better.
-//! So the intervals' own course, of all servers of the stratum together, is taken off such a server before it is held against
-//! others. A server without gaps, and a fleet without any, stays as it is.
+//! Their mean is over other intervals than the others'. Where one group lacks the busy ones, that alone makes it look better. So
+//! the intervals' own course, of all servers of the stratum together, is taken off such a server before it is compared. A server
+//! without gaps, and a fleet without any, stays as it is.
 
 use super::compared::Compared;
 use plumb_model::fleet::FleetServer;
@@ -12,10 +12,10 @@ use std::collections::{BTreeMap, HashMap};
 
 /// A quantity of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum Quantity {
     Metric,
     Load,
-    /// Whether the metric is above 0.
+    /// The metric as 1 where it is above 0, else 0.
     Any,
 }
 
@@ -27,7 +27,7 @@ struct Courses {
     any: Course,
 }
 
-/// What the intervals that a server lacks were like for the others.
+/// The courses of the intervals that servers lack, by the other servers.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
     courses: Vec<Courses>,
@@ -56,23 +56,29 @@ impl Gaps {
             }
             gaps.of_stratum.insert(*stratum, gaps.courses.len());
             gaps.place.extend(lacking.iter().map(|server| (server.name.clone(), gaps.courses.len())));
-            let course = |scale: Scale, of: Of| {
+            let course = |scale: Scale, of: Quantity| {
                 let value = |server: usize, at: usize| value(compared, servers[server], at, of);
                 Course::fit(servers.len(), compared.starts_s.len(), sides, &value, scale)
             };
             let total = Scale::Total { offset: 0.0 };
             gaps.courses.push(Courses {
-                metric: course(compared.scale, Of::Metric),
-                load: course(total, Of::Load),
-                any: course(total, Of::Any),
+                metric: course(compared.scale, Quantity::Metric),
+                load: course(total, Quantity::Load),
+                any: course(total, Quantity::Any),
             });
         }
         gaps
     }
 
-    /// By how much a server's level over the intervals in which it has values is above its level over all of them, as a logarithm: 0
-    /// for a server without gaps.
-    pub(super) fn off(&self, compared: &Compared, server: &FleetServer, intervals: &[usize], of: Of) -> f64 {
+    /// A server's level over the intervals in which it has values, over its level in all of them, as a logarithm: 0 for a server
+    /// without gaps.
+    pub(super) fn log_excess(
+        &self,
+        compared: &Compared,
+        server: &FleetServer,
+        intervals: &[usize],
+        of: Quantity,
+    ) -> f64 {
         let Some(place) = self.place.get(&server.name) else { return 0.0 };
         let has = |at: &usize| compared.value(server, *at).is_some();
         let had: Vec<usize> = intervals.iter().copied().filter(has).collect();
@@ -82,7 +88,7 @@ impl Gaps {
         self.course(*place, of).off(&had, intervals)
     }
 
-    /// How much of the metric of all intervals was to be expected in those that the server lacks, 0..1.
+    /// The share of the metric of all intervals that was to be expected in those that the server lacks, 0..1.
     pub(super) fn missing(&self, compared: &Compared, server: &FleetServer, intervals: &[usize]) -> f64 {
         if !self.place.contains_key(&server.name) || intervals.is_empty() {
             return 0.0;
@@ -90,52 +96,49 @@ impl Gaps {
         let has = intervals.iter().filter(|at| compared.value(server, **at).is_some()).count() as f64;
         let worth = match compared.scale {
             Scale::Level => 1.0,
-            Scale::Total { .. } => self.off(compared, server, intervals, Of::Metric).exp(),
+            Scale::Total { .. } => self.log_excess(compared, server, intervals, Quantity::Metric).exp(),
         };
         (1.0 - worth * has / intervals.len() as f64).clamp(0.0, 1.0)
     }
 
-    /// The values of a server over what its level and their interval make usual; none where nobody of its stratum lacks any.
-    pub(super) fn rest(
-        &self,
-        compared: &Compared,
-        (server, stratum): (&FleetServer, u32),
-        intervals: &[usize],
-    ) -> Vec<f64> {
-        let Some(place) = self.of_stratum.get(&stratum) else { return Vec::new() };
+    /// The values of the server at this place over what its level and their interval make usual; none where nobody of its stratum
+    /// lacks any.
+    pub(super) fn rest(&self, compared: &Compared, server: usize, intervals: &[usize]) -> Vec<f64> {
+        let Some(place) = self.of_stratum.get(&compared.stratum[server]) else { return Vec::new() };
+        let server = compared.servers[server];
         let Some(level) = compared.metric_level(server, intervals) else { return Vec::new() };
-        let course = self.course(*place, Of::Metric);
+        let course = self.course(*place, Quantity::Metric);
         let rest = intervals.iter().filter_map(|at| {
-            let (value, _) = compared.value(server, *at)?;
+            let value = compared.value(server, *at)?.metric;
             Some(value / (level.exp() * course.relative(*at, intervals)?))
         });
         rest.collect()
     }
 
-    fn course(&self, place: usize, of: Of) -> &Course {
+    fn course(&self, place: usize, of: Quantity) -> &Course {
         let courses = &self.courses[place];
         match of {
-            Of::Metric => &courses.metric,
-            Of::Load => &courses.load,
-            Of::Any => &courses.any,
+            Quantity::Metric => &courses.metric,
+            Quantity::Load => &courses.load,
+            Quantity::Any => &courses.any,
         }
     }
 }
 
-fn value(compared: &Compared, server: &FleetServer, at: usize, of: Of) -> Option<f64> {
-    let (metric, load) = compared.value(server, at)?;
+fn value(compared: &Compared, server: &FleetServer, at: usize, of: Quantity) -> Option<f64> {
+    let value = compared.value(server, at)?;
     match of {
-        Of::Metric => Some(metric),
-        Of::Load => compared.adjusted.then_some(load),
-        Of::Any => Some(f64::from(u8::from(metric > 0.0))),
+        Quantity::Metric => Some(value.metric),
+        Quantity::Load => compared.adjusted.then_some(value.load),
+        Quantity::Any => Some(f64::from(u8::from(value.metric > 0.0))),
     }
 }
 
 impl Compared<'_> {
     /// A server's mean over all of the intervals, whichever have a value; 0 where none has.
-    pub(super) fn mean(&self, server: &FleetServer, intervals: &[usize], of: Of) -> f64 {
+    pub(super) fn mean(&self, server: &FleetServer, intervals: &[usize], of: Quantity) -> f64 {
         let values = intervals.iter().filter_map(|at| value(self, server, *at, of));
         let (sum, n) = values.fold((0.0, 0.0f64), |(sum, n), value| (sum + value, n + 1.0));
-        sum / n.max(1.0) / self.gaps.off(self, server, intervals, of).exp()
+        sum / n.max(1.0) / self.gaps.log_excess(self, server, intervals, of).exp()
     }
 }

@@ -1,17 +1,20 @@
-//! What no value shows: samples that are missing within intervals, and what counters counted between their last sample and a restart.
+//! Events that no value shows: samples that are missing within intervals, and counts between a counter's last sample and a
+//! restart.
 //!
-//! Values stand for whole intervals, whichever part of them samples cover. Where one group lacks more of it after the change than before,
-//! that may be the whole effect. How large it can be is bounded: the verdict stands only where it bears that.
+//! Values stand for whole intervals, whichever part of them samples cover. Where one group lacks more of it after the change than
+//! before, that may be the whole effect. Its size has a bound: the verdict stands only where it bears that.
 
-use super::checks::{SUSPECT_P, alike_in, check};
+use super::alarm::{SUSPECT_P, by_chance, check};
 use super::compared::Compared;
-use super::error::name;
+use super::difference::group_difference;
 use super::estimate::Estimate;
 use super::question::FleetQuestion;
 use super::rows;
-use super::words::{by_chance, deviation, percent};
+use super::words::{deviation, name};
+use plumb_model::figure::percent;
 use plumb_model::finding::{Check, CheckOutcome};
 use plumb_model::fleet::{FleetBasis, FleetGroup, FleetServer};
+use plumb_stats::ends::Ends;
 
 /// Largest share of what a server did on one side of the change that is taken for hidden: beyond it there is no bound (ours).
 const HIDDEN_MOST: f64 = 0.9;
@@ -25,12 +28,12 @@ const ELASTICITY_MOST: f64 = 2.5;
 const GROUPS: [FleetGroup; 2] = [FleetGroup::Test, FleetGroup::Control];
 
 /// The basis of one quantity.
-type Quantity = fn(&FleetServer) -> &FleetBasis;
+type BasisOf = fn(&FleetServer) -> &FleetBasis;
 
-const METRIC: Quantity = |server| &server.metric_basis;
-const LOAD: Quantity = |server| &server.load_basis;
+const METRIC: BasisOf = |server| &server.metric_basis;
+const LOAD: BasisOf = |server| &server.load_basis;
 
-/// Whether samples cover as much of the intervals in both groups.
+/// The check that samples cover as much of the intervals in both groups.
 pub(super) fn coverage(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Check {
     let row = &rows::COVERAGE;
     if compared.servers.iter().all(|server| server.metric_basis.covered.is_empty()) {
@@ -55,11 +58,11 @@ pub(super) fn coverage(compared: &Compared, estimate: &Estimate, question: &Flee
         return check(row, CheckOutcome::Passed, format!("{said}."), None);
     }
     // None: no spread within the groups, and they could not be more unlike.
-    let p = alike_in(&compared.test, &compared.stratum, &rises, question).map(|(_, p)| p);
+    let p = group_difference(&compared.test, &compared.stratum, &rises, question).map(|found| found.p);
     if let Some(p) = p.filter(|p| *p >= SUSPECT_P) {
         return check(row, CheckOutcome::Passed, format!("{said}; {}.", by_chance(p)), Some(p));
     }
-    let hidden = |quantity: Quantity| {
+    let hidden = |quantity: BasisOf| {
         apart(compared, &|server, side| {
             let share = lack(compared, server, quantity, side);
             let most = (share * quantity(server).peak.unwrap_or(1.0)).min(HIDDEN_MOST);
@@ -82,7 +85,7 @@ pub(super) fn coverage(compared: &Compared, estimate: &Estimate, question: &Flee
     check(row, outcome, format!("{said}{lacks}. {why}, {then}"), p)
 }
 
-/// Whether counters restarted alike in both groups; none where nothing is a counter.
+/// The check that counters restarted alike in both groups; none where nothing is a counter.
 pub(super) fn restarts(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Option<Check> {
     let row = &rows::RESTARTS;
     let counted = |server: &FleetServer| {
@@ -92,7 +95,7 @@ pub(super) fn restarts(compared: &Compared, estimate: &Estimate, question: &Flee
         return None;
     }
     let all = |server: &FleetServer, side: &[usize]| {
-        let of = |quantity: Quantity| {
+        let of = |quantity: BasisOf| {
             side.iter().filter_map(|at| quantity(server).restarts.get(*at).copied()).map(u64::from).sum()
         };
         u64::max(of(METRIC), of(LOAD))
@@ -104,7 +107,7 @@ pub(super) fn restarts(compared: &Compared, estimate: &Estimate, question: &Flee
     if compared.servers.iter().all(|server| sides.iter().all(|side| all(server, side) == 0)) {
         return Some(check(row, CheckOutcome::Passed, "No counter restarted.".to_owned(), None));
     }
-    let hidden = |quantity: Quantity| {
+    let hidden = |quantity: BasisOf| {
         apart(compared, &|server, side| {
             let basis = quantity(server);
             let restarts: u32 = side.iter().filter_map(|at| basis.restarts.get(*at)).sum();
@@ -129,7 +132,7 @@ pub(super) fn restarts(compared: &Compared, estimate: &Estimate, question: &Flee
     Some(check(row, outcome, format!("Restarts of counters: {said}{most}. {why}, {then}"), None))
 }
 
-/// By how much what is hidden could shift the ratio down and up, as logarithms.
+/// The largest shifts of the ratio by values that are hidden, down and up, as logarithms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Hidden {
     down: f64,
@@ -137,7 +140,7 @@ struct Hidden {
 }
 
 impl Hidden {
-    /// Of what is hidden of the metric and of the load in the test group after the change beyond all else.
+    /// The shifts by the hidden parts of metric and load in the test group after the change, beyond all others.
     fn of(estimate: &Estimate, metric: f64, load: f64) -> Self {
         let elasticity = estimate.elasticity.map_or(ELASTICITY_USUAL, |it| it.value);
         let of_load = -load * elasticity.clamp(0.0, ELASTICITY_MOST);
@@ -149,10 +152,10 @@ impl Hidden {
         let shift = self.up.max(-self.down);
         let limit = (1.0 + question.margin).ln();
         let stands = match estimate.log_interval(question.level) {
-            Some((low, _)) if low > 0.0 => low + self.down > 0.0,
-            Some((_, high)) if high < 0.0 => high + self.up < 0.0,
-            Some((low, high)) if low > -limit && high < limit => {
-                low + self.down > -limit && high + self.up < limit
+            Some(Ends { low, .. }) if low > 0.0 => low + self.down > 0.0,
+            Some(Ends { high, .. }) if high < 0.0 => high + self.up < 0.0,
+            Some(ends) if ends.within(limit) => {
+                Ends { low: ends.low + self.down, high: ends.high + self.up }.within(limit)
             }
             // Nothing is shown that it could take away.
             Some(_) => true,
@@ -168,7 +171,7 @@ impl Hidden {
 }
 
 /// The share of what a server's values of a side stand for that no sample covers. Intervals without a value are not among them.
-fn lack(compared: &Compared, server: &FleetServer, quantity: Quantity, side: &[usize]) -> f64 {
+fn lack(compared: &Compared, server: &FleetServer, quantity: BasisOf, side: &[usize]) -> f64 {
     let valued = side.iter().filter(|at| compared.value(server, **at).is_some());
     let covered = valued.filter_map(|at| quantity(server).covered.get(*at));
     let (sum, n) =

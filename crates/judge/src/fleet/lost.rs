@@ -1,19 +1,20 @@
-//! Servers that had values before the change and have none after it, or no load: those that it may have taken out.
+//! Servers that had values before the change and have none after it, or no load: the change may have taken them out.
 //!
-//! Looked at before anything is left out. A server that is left out because of what happened to it after the change takes its
-//! outcome with it, and the rest of its group looks the better for it.
+//! They are counted before any server is left out. A server that is left out because of what happened to it after the change
+//! takes its outcome with it, and the rest of its group looks the better for it.
 
-use super::checks::alike_in;
-use super::compared::{Compared, ENOUGH_SHARE, believed, usable};
-use super::error::{FleetError, name};
-use super::missing::{MissingValues, WereHigh};
+use super::alarm::{ALARM_P, check};
+use super::difference::group_difference;
+use super::error::FleetError;
+use super::missing::{HighShift, MissingValues};
 use super::question::FleetQuestion;
+use super::rows;
 use super::strata;
-use super::traffic::ALARM_P;
-use super::words::{p_value, percent};
-use plumb_model::finding::CheckOutcome;
-use plumb_model::fleet::{FleetGroup, FleetServer, SampleKind};
-use plumb_stats::fleet::change::Scale;
+use super::usable::{ENOUGH_SHARE, Usable, believed};
+use super::words::name;
+use plumb_model::figure::{p_value, percent};
+use plumb_model::finding::{Check, CheckOutcome};
+use plumb_model::fleet::{FleetGroup, FleetServer};
 use plumb_stats::fleet::lost_servers::{Losses, chance_of_losses};
 use plumb_stats::fleet::permutation::smallest_p;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +27,7 @@ const LOST_LEAST: u64 = 2;
 
 const GROUPS: [FleetGroup; 2] = [FleetGroup::Control, FleetGroup::Test];
 
-/// What became of one group's servers.
+/// The servers of one group by their fate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Tally {
     /// With values before the change.
@@ -48,7 +49,7 @@ impl Tally {
         self.lost() as f64 / self.had.max(1) as f64
     }
 
-    /// Which figures the lost servers are in.
+    /// The figures that the lost servers are in, in words.
     fn in_figures(self, group: FleetGroup) -> String {
         let (group, lost) = (name(group), self.lost());
         let are = |n: u64| if n == 1 { "1 is".to_owned() } else { format!("{n} are") };
@@ -77,7 +78,7 @@ impl Tally {
     }
 }
 
-/// How a server came through the change.
+/// The fate of a server at the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// It had too little before to lose anything.
@@ -101,23 +102,18 @@ pub(super) struct Lost {
 
 impl Lost {
     /// `sides`: the intervals before and after the change in which at least one group is there.
-    pub(super) fn of(compared: &Compared, sides: &[Vec<usize>; 2], question: &FleetQuestion) -> Self {
-        let servers = &compared.servers;
-        let kind = match compared.scale {
-            Scale::Level => SampleKind::Level,
-            Scale::Total { .. } => SampleKind::Increments,
-        };
-        let there = |server: &FleetServer, at: usize| {
-            let of = |values: &[Option<f64>]| values.get(at).copied().flatten();
-            let load = !compared.adjusted || usable(of(&server.load), SampleKind::Increments).is_some();
-            load && usable(of(&server.metric), kind).is_some()
-        };
+    pub(super) fn of(
+        servers: &[&FleetServer],
+        usable: Usable,
+        sides: &[Vec<usize>; 2],
+        question: &FleetQuestion,
+    ) -> Self {
         let stratum = strata::numbers(servers, &question.strata);
         let mut losses = BTreeMap::<u32, Losses>::new();
         let mut lost = Lost::default();
         for (server, stratum) in servers.iter().zip(&stratum) {
             let test = server.group == Some(FleetGroup::Test);
-            let fate = fate(server, sides, compared.adjusted, &there);
+            let fate = fate(server, sides, usable);
             let tally = if test { &mut lost.test } else { &mut lost.control };
             tally.had += u64::from(fate != Fate::Unknown);
             tally.silent += u64::from(fate == Fate::Silent);
@@ -135,12 +131,12 @@ impl Lost {
         lost.p = chance_of_losses(&losses.into_values().collect::<Vec<_>>());
         let intervals = || sides.iter().flatten();
         let lacks = |server: &&FleetServer| {
-            let lacking = intervals().filter(|at| !there(server, **at)).count();
+            let lacking = intervals().filter(|at| !usable.at(server, **at)).count();
             lacking as f64 / intervals().count().max(1) as f64
         };
         let shares: Vec<f64> = servers.iter().map(lacks).collect();
         let test: Vec<bool> = servers.iter().map(|server| server.group == Some(FleetGroup::Test)).collect();
-        let p = alike_in(&test, &stratum, &shares, question).map(|(_, p)| p);
+        let p = group_difference(&test, &stratum, &shares, question).map(|found| found.p);
         // Without any spread within the groups nothing can be estimated, and they could not be more unlike.
         let alike_within = |group: bool| {
             let mut of_group =
@@ -170,25 +166,26 @@ impl Lost {
         if self.test.share() >= self.control.share() { [both[1], both[0]] } else { both }
     }
 
-    /// Whether what is left of a group no longer speaks for it.
+    /// True if the servers that are left of a group no longer stand for it.
     fn decides(&self) -> bool {
         let [(_, more), (_, fewer)] = self.ordered();
         let matters = more.share() - fewer.share() >= LOST_SHARE && more.lost() >= LOST_LEAST;
         fewer.had > 0 && more.lost() > 0 && (self.p < ALARM_P || matters)
     }
 
-    /// Where too little is left of a group for any comparison.
+    /// The error where too few servers are left of a group for any comparison.
     pub(super) fn error(&self) -> Option<FleetError> {
         let [(group, more), (_, fewer)] = self.ordered();
         let (lost, had, other_lost, other_had) = (more.lost(), more.had, fewer.lost(), fewer.had);
         self.decides().then_some(FleetError::Lost { group, lost, had, other_lost, other_had })
     }
 
-    /// Outcome, statement and p of the check.
-    pub(super) fn found(&self, were_high: &dyn Fn() -> WereHigh) -> (CheckOutcome, String, Option<f64>) {
+    /// The check of what is missing: servers, else values.
+    pub(super) fn check(&self, high_shift: &dyn Fn() -> HighShift) -> Check {
+        let row = &rows::MISSING;
         let [(group, more), (other, fewer)] = self.ordered();
         if more.lost() == 0 {
-            return self.missing.found(were_high);
+            return self.missing.check(high_shift);
         }
         let said = format!(
             "{} that were there before the change are gone after it, and {}; chance alone takes them so unevenly with {}",
@@ -202,11 +199,11 @@ impl Lost {
                 more.in_figures(group),
                 name(group)
             );
-            return (CheckOutcome::Failed, statement, Some(self.p));
+            return check(row, CheckOutcome::Failed, statement, Some(self.p));
         }
-        let (outcome, values, _) = self.missing.found(were_high);
+        let values = self.missing.check(high_shift);
         let many = more.share() >= LOST_SHARE;
-        let outcome = match outcome {
+        let outcome = match values.outcome {
             CheckOutcome::Passed if many || more.lost() > fewer.lost() => CheckOutcome::Warning,
             other => other,
         };
@@ -215,28 +212,24 @@ impl Lost {
         } else {
             String::new()
         };
-        (outcome, format!("{said}.{of_rest} {values}"), Some(self.p))
+        check(row, outcome, format!("{said}.{of_rest} {}", values.statement), Some(self.p))
     }
 }
 
-fn fate(
-    server: &FleetServer,
-    sides: &[Vec<usize>; 2],
-    adjusted: bool,
-    there: &dyn Fn(&FleetServer, usize) -> bool,
-) -> Fate {
+fn fate(server: &FleetServer, sides: &[Vec<usize>; 2], usable: Usable) -> Fate {
     let enough = |intervals: &[usize], n: usize| {
         !intervals.is_empty() && n as f64 >= ENOUGH_SHARE * intervals.len() as f64
     };
-    let whole =
-        |intervals: &[usize]| enough(intervals, intervals.iter().filter(|at| there(server, **at)).count());
+    let whole = |intervals: &[usize]| {
+        enough(intervals, intervals.iter().filter(|at| usable.at(server, **at)).count())
+    };
     let loads = |intervals: &[usize]| -> Vec<f64> {
         let loads = intervals.iter().filter_map(|at| server.load.get(*at).copied().flatten());
         loads.filter(believed).collect()
     };
     let idle = |intervals: &[usize]| {
         let loads = loads(intervals);
-        adjusted && enough(intervals, loads.len()) && loads.iter().sum::<f64>() == 0.0
+        usable.adjusted && enough(intervals, loads.len()) && loads.iter().sum::<f64>() == 0.0
     };
     let [before, after] = sides;
     match () {

@@ -1,23 +1,17 @@
-//! Values that are not there, of all servers of both groups: whether one group lacks more of them than the other, and whether what it
-//! lacks could make the effect.
+//! The check for missing values: one group lacks more of them than the other, and high values there could make the effect.
 //!
-//! What the intervals have in common that a server lacks is taken off (`gaps`). What is left is that a server's own values may be
-//! missing because of what they were. No figure shows that, so what is not there is taken for high: as the highest of those that are.
+//! The course that the lacking intervals have in common is taken off before (`gaps`). A server's own values may still be missing
+//! because they were high or low, and no figure shows that. So the check takes each missing value for as high as the highest of
+//! the others, and asks if the verdict stands.
 
-use super::compared::Compared;
-use super::estimate::Estimate;
-use super::question::FleetQuestion;
-use super::traffic::ALARM_P;
-use super::words::{by_chance, deviation, percent};
-use plumb_model::finding::CheckOutcome;
-use plumb_model::fleet::FleetGroup;
-use plumb_stats::fleet::change::Scale;
+use super::alarm::{ALARM_P, by_chance, check};
+use super::rows;
+use super::words::deviation;
+use plumb_model::figure::percent;
+use plumb_model::finding::{Check, CheckOutcome};
 
 /// The share of values, beside what their server and their interval make usual, that are called high (ours).
-const HIGH_SHARE: f64 = 0.05;
-
-/// Servers of which values are looked at, about.
-const SERVERS_ENOUGH: usize = 2_000;
+pub(super) const HIGH_SHARE: f64 = 0.05;
 
 /// Shares of each group's values that are missing, 0..1.
 #[derive(Debug, Default)]
@@ -28,13 +22,13 @@ pub(super) struct MissingValues {
     p: Option<f64>,
 }
 
-/// What the missing values could make, were they high ones.
+/// The effect of the missing values on the ratio, were they high ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct WereHigh {
-    /// By how much they would shift the effect, as a logarithm.
-    shift: f64,
-    /// Whether what is said stands all the same.
-    stands: bool,
+pub(super) struct HighShift {
+    /// The shift of the effect, as a logarithm without a sign.
+    pub(super) shift: f64,
+    /// True if the verdict stands all the same.
+    pub(super) stands: bool,
 }
 
 impl MissingValues {
@@ -48,10 +42,11 @@ impl MissingValues {
         MissingValues { control: mean(false), test: mean(true), p }
     }
 
-    /// Outcome, statement and p.
-    pub(super) fn found(&self, were_high: &dyn Fn() -> WereHigh) -> (CheckOutcome, String, Option<f64>) {
+    pub(super) fn check(&self, high_shift: &dyn Fn() -> HighShift) -> Check {
+        let row = &rows::MISSING;
         if self.test == 0.0 && self.control == 0.0 {
-            return (CheckOutcome::Passed, "Every server has a value in every interval.".to_owned(), None);
+            let statement = "Every server has a value in every interval.".to_owned();
+            return check(row, CheckOutcome::Passed, statement, None);
         }
         let said = format!(
             "{} of the test group's values are missing, {} of the control group's",
@@ -61,7 +56,7 @@ impl MissingValues {
         let matters = "What is missing in one group only may be what matters";
         match self.p {
             Some(p) if p < ALARM_P => {
-                let WereHigh { shift, stands } = were_high();
+                let HighShift { shift, stands } = high_shift();
                 let (outcome, then) = match stands {
                     true => (CheckOutcome::Warning, "what is said stands even so"),
                     false => (CheckOutcome::Failed, "that is enough to make or to hide the effect"),
@@ -72,66 +67,14 @@ impl MissingValues {
                     percent(HIGH_SHARE),
                     deviation(shift)
                 );
-                (outcome, statement, self.p)
+                check(row, outcome, statement, self.p)
             }
             None if self.test != self.control => {
                 let statement = format!("{said}; whether chance makes that cannot be told. {matters}.");
-                (CheckOutcome::Warning, statement, None)
+                check(row, CheckOutcome::Warning, statement, None)
             }
-            Some(p) => (CheckOutcome::Passed, format!("{said}; {}.", by_chance(p)), self.p),
-            None => (CheckOutcome::Passed, format!("{said}."), None),
+            Some(p) => check(row, CheckOutcome::Passed, format!("{said}; {}.", by_chance(p)), self.p),
+            None => check(row, CheckOutcome::Passed, format!("{said}."), None),
         }
     }
-}
-
-impl WereHigh {
-    pub(super) fn of(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Self {
-        let shift = shift(compared);
-        let limit = (1.0 + question.margin).ln();
-        let stands = match estimate.log_interval(question.level) {
-            _ if shift <= limit => true,
-            Some((low, high)) => low - shift > 0.0 || high + shift < 0.0,
-            None => false,
-        };
-        WereHigh { shift, stands }
-    }
-}
-
-/// How far the groups' mean levels would go apart.
-fn shift(compared: &Compared) -> f64 {
-    let high = high(compared);
-    let mean = |group: FleetGroup| {
-        let servers = compared.servers.iter().filter(|server| server.group == Some(group));
-        let shifts = servers.map(|server| {
-            let sides = [&compared.before, &compared.after];
-            let of_side = sides.map(|side| {
-                let missing = compared.gaps.missing(compared, server, side);
-                match compared.scale {
-                    Scale::Level => missing * high.ln(),
-                    Scale::Total { .. } => (1.0 + missing * (high - 1.0)).ln(),
-                }
-            });
-            of_side.iter().sum::<f64>()
-        });
-        let (sum, n) = shifts.fold((0.0, 0.0f64), |(sum, n), shift| (sum + shift, n + 1.0));
-        sum / n.max(1.0)
-    };
-    (mean(FleetGroup::Test) - mean(FleetGroup::Control)).abs()
-}
-
-/// What a high value is over the usual one of its server and interval; at least 1.
-fn high(compared: &Compared) -> f64 {
-    let mut rest: Vec<f64> = Vec::new();
-    let each = compared.servers.len() / SERVERS_ENOUGH + 1;
-    for (server, stratum) in compared.servers.iter().zip(&compared.stratum).step_by(each) {
-        for side in [&compared.before, &compared.after] {
-            rest.extend(compared.gaps.rest(compared, (server, *stratum), side));
-        }
-    }
-    let place = ((1.0 - HIGH_SHARE) * rest.len() as f64) as usize;
-    if place >= rest.len() {
-        return 1.0;
-    }
-    let (_, high, _) = rest.select_nth_unstable_by(place, f64::total_cmp);
-    high.max(1.0)
 }

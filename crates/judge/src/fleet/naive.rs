@@ -1,8 +1,9 @@
-//! What the usual ways of looking at the same figures would have said, each with why not to.
+//! The results of the usual methods on the same figures, each with the reason against it.
 
 use super::compared::Compared;
 use super::question::FleetQuestion;
 use plumb_model::fleet::{FleetServer, NaiveFigure};
+use plumb_stats::ends::Ends;
 use plumb_stats::fleet::change::Scale;
 use plumb_stats::fleet::design::{Design, Groups};
 use plumb_stats::fleet::naive::{Naive, Rate, poisson, samples};
@@ -117,7 +118,7 @@ fn by_server(compared: &Compared, question: &FleetQuestion, per_load: bool) -> O
     let changes: Vec<f64> = compared.servers.iter().map(change).collect::<Option<_>>()?;
     let groups = Groups { test: &compared.test, stratum: &compared.stratum, load: None };
     let effect = Design::new(&groups)?.effect(&changes)?;
-    let (low, high) = effect.interval(question.level)?;
+    let Ends { low, high } = effect.interval(question.level)?;
     Some(Naive { ratio: effect.log_ratio.exp(), low: low.exp(), high: high.exp(), p: effect.p()? })
 }
 

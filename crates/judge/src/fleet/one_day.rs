@@ -1,12 +1,14 @@
-//! Whether the effect is one day's: an incident that hit one group for hours makes a ratio of whole weeks.
+//! The check for an effect of one day: an incident that hit one group for hours makes a ratio of whole weeks.
 
-use super::checks::check;
+use super::alarm::check;
 use super::compared::Compared;
 use super::estimate::{Estimate, effect_of};
 use super::question::FleetQuestion;
 use super::rows;
-use super::words::{moment, ratio};
+use super::words::moment;
+use plumb_model::figure::ratio_digits;
 use plumb_model::finding::{Check, CheckOutcome};
+use plumb_stats::ends::Ends;
 use plumb_stats::fleet::design::Effect;
 use std::collections::BTreeMap;
 
@@ -15,7 +17,7 @@ const DAY_S: i64 = 86_400;
 /// Fewest days on a side of the change for one of them to be unlike the others (ours).
 const DAYS_MIN: usize = 3;
 
-/// How many times as far as the others, by their root mean square, a day moves the effect that is unlike them (ours).
+/// Least multiple of the other days' shifts of the effect, by their root mean square, at which a day is unlike them (ours).
 const UNLIKE: f64 = 4.0;
 
 /// The intervals that are compared, by side and day.
@@ -35,12 +37,15 @@ enum Side {
 struct OneDay {
     /// Its first interval.
     first: usize,
-    without: (f64, f64, f64),
+    /// The effect without the day, as a logarithm.
+    log_ratio: f64,
+    /// Its interval.
+    interval: Ends,
 }
 
 pub(super) fn one_day(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Check {
     let row = &rows::ONE_DAY;
-    let shown = estimate.log_interval(question.level).filter(|(low, high)| *low > 0.0 || *high < 0.0);
+    let shown = estimate.log_interval(question.level).filter(|ends| ends.excludes(0.0));
     let days = Days::of(compared, question);
     let effect = estimate.effect.as_ref().filter(|_| estimate.log_ratio.is_some());
     let (Some(effect), true) = (effect, days.enough()) else {
@@ -53,7 +58,7 @@ pub(super) fn one_day(compared: &Compared, estimate: &Estimate, question: &Fleet
     }
     let found =
         [Side::After, Side::Before].into_iter().find_map(|side| days.one(compared, effect, side, question));
-    let Some(OneDay { first, without: (log_ratio, low, high) }) = found else {
+    let Some(OneDay { first, log_ratio, interval }) = found else {
         let statement = "The difference is there without any one day.".to_owned();
         return check(row, CheckOutcome::Passed, statement, None);
     };
@@ -62,9 +67,9 @@ pub(super) fn one_day(compared: &Compared, estimate: &Estimate, question: &Fleet
          quarter as far, by their root mean square. \
          What happened then in one of the groups? Leave the day out of the data if it has nothing to do with the change.",
         moment(compared.starts_s[first]),
-        ratio(log_ratio.exp()),
-        ratio(low.exp()),
-        ratio(high.exp()),
+        ratio_digits(log_ratio.exp()),
+        ratio_digits(interval.low.exp()),
+        ratio_digits(interval.high.exp()),
     );
     check(row, CheckOutcome::Failed, statement, None)
 }
@@ -114,8 +119,8 @@ impl Days {
         }
         (0..days.len()).find_map(|day| {
             let without = self.without(compared, side, &[day])?;
-            let (low, high) = without.interval(question.level)?;
-            let gone = (low <= 0.0 && high >= 0.0) || without.log_ratio * all.log_ratio < 0.0;
+            let interval = without.interval(question.level)?;
+            let gone = interval.contains(0.0) || without.log_ratio * all.log_ratio < 0.0;
             if !gone {
                 return None;
             }
@@ -127,7 +132,7 @@ impl Days {
             let others: Vec<f64> = (0..days.len()).filter(|other| *other != day).filter_map(shift).collect();
             let usual = (others.iter().sum::<f64>() / others.len() as f64).sqrt();
             let unlike = (without.log_ratio - all.log_ratio).abs() > UNLIKE * usual;
-            unlike.then(|| OneDay { first: days[day][0], without: (without.log_ratio, low, high) })
+            unlike.then(|| OneDay { first: days[day][0], log_ratio: without.log_ratio, interval })
         })
     }
 }

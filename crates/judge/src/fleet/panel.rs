@@ -1,13 +1,15 @@
 //! The second estimate, by server and interval, for groups whose loads went apart.
 //!
-//! A load that was high for some days of many makes levels unlike: the logarithm of a mean over days takes a day of heavy drops for more than
-//! its load explains. Day by day there may well be days of either group with the same load. Then both estimates are made, and where they
-//! agree the verdict stands, on an interval that holds both; each alone is wrong where the other is not (`plumb_stats::fleet::panel`).
+//! A load that was high for some days of many makes levels unlike: in the logarithm of a mean over days, a day of heavy drops
+//! counts for more than its load explains. Day by day both groups may well have had days of the same load. Then both estimates
+//! are made, and where they agree the verdict stands, on an interval that holds both; each alone is wrong where the other is not
+//! (`plumb_stats::fleet::panel`).
 
 use super::compared::Compared;
+use super::loads::OVERLAP_MIN;
 use super::question::FleetQuestion;
-use super::traffic::OVERLAP_MIN;
 use plumb_model::fleet::SecondEstimate;
+use plumb_stats::ends::Ends;
 use plumb_stats::fleet::change::Scale;
 use plumb_stats::fleet::overlap::overlap;
 use plumb_stats::fleet::panel::{Panel, PanelEffect, ServerInterval};
@@ -20,14 +22,14 @@ const EVENTS_FEW: f64 = 10.0;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Second {
     pub(super) effect: PanelEffect,
-    /// Whether its interval and that of the first have anything in common.
+    /// True if its interval and that of the first overlap.
     pub(super) agrees: bool,
 }
 
 impl Second {
     /// For the result.
     pub(super) fn told(&self, level: f64) -> Option<SecondEstimate> {
-        let (low, high) = self.effect.interval(level)?;
+        let Ends { low, high } = self.effect.interval(level)?;
         Some(SecondEstimate {
             ratio: self.effect.log_ratio.exp(),
             interval_low: low.exp(),
@@ -39,7 +41,7 @@ impl Second {
 }
 
 /// None where it cannot be made, or the loads went apart interval by interval, too. `first` is the interval of the first estimate.
-pub(super) fn second(compared: &Compared, first: (f64, f64), question: &FleetQuestion) -> Option<Second> {
+pub(super) fn second(compared: &Compared, first: Ends, question: &FleetQuestion) -> Option<Second> {
     let cells = cells(compared);
     if few_events(compared, &cells) {
         return None;
@@ -56,8 +58,8 @@ pub(super) fn second(compared: &Compared, first: (f64, f64), question: &FleetQue
         return None;
     }
     let effect = panel.effect()?;
-    let (low, high) = effect.interval(question.level)?;
-    Some(Second { effect, agrees: low <= first.1 && first.0 <= high })
+    let own = effect.interval(question.level)?;
+    Some(Second { effect, agrees: own.low <= first.high && first.low <= own.high })
 }
 
 /// Every interval of every server that has logarithms.
@@ -69,8 +71,8 @@ pub(super) fn cells(compared: &Compared) -> Vec<ServerInterval> {
     let mut cells = Vec::new();
     for (server, of) in compared.servers.iter().enumerate() {
         for interval in compared.before.iter().chain(&compared.after).copied() {
-            let Some((metric, load)) = compared.value(of, interval) else { continue };
-            let (metric, load) = ((metric + offset).ln(), load.ln());
+            let Some(value) = compared.value(of, interval) else { continue };
+            let (metric, load) = ((value.metric + offset).ln(), value.load.ln());
             if metric.is_finite() && load.is_finite() {
                 cells.push(ServerInterval { server, interval, metric, load });
             }
@@ -84,16 +86,16 @@ fn few_events(compared: &Compared, cells: &[ServerInterval]) -> bool {
     compared.scale != Scale::Level && typical < EVENTS_FEW.ln()
 }
 
-/// Whether servers of both groups had the same loads after the change, each against its own before, in most of their intervals.
+/// True if servers of both groups had the same loads after the change, each against its own before, in most of their intervals.
 fn same_loads(panel: &Panel) -> bool {
-    let mut usual = vec![(0.0, 0.0); panel.test.len()];
+    let mut before: Vec<Vec<f64>> = vec![Vec::new(); panel.test.len()];
     for cell in panel.cells.iter().filter(|cell| !panel.after[cell.interval]) {
-        usual[cell.server].0 += cell.load;
-        usual[cell.server].1 += 1.0;
+        before[cell.server].push(cell.load);
     }
-    let after = panel.cells.iter().filter(|cell| panel.after[cell.interval] && usual[cell.server].1 > 0.0);
-    let (test, load): (Vec<bool>, Vec<f64>) = after
-        .map(|cell| (panel.test[cell.server], cell.load - usual[cell.server].0 / usual[cell.server].1))
-        .unzip();
+    let usual = |server: usize| before[server].iter().sum::<f64>() / before[server].len() as f64;
+    let after =
+        panel.cells.iter().filter(|cell| panel.after[cell.interval] && !before[cell.server].is_empty());
+    let (test, load): (Vec<bool>, Vec<f64>) =
+        after.map(|cell| (panel.test[cell.server], cell.load - usual(cell.server))).unzip();
     overlap(&test, &load).is_some_and(|share| share >= OVERLAP_MIN)
 }

@@ -1,12 +1,14 @@
-//! What was between the groups before the change, and how far it could carry the effect.
+//! The differences between the groups before the change, and the shift of the effect that they could make.
 //!
-//! A difference that is there before the change may go on after it. How much of it the effect bears is said by widening the effect's
-//! interval by the largest of what was seen before, in the manner of Rambachan and Roth 2023 (Review of Economic Studies 90): what
-//! holds even so holds in spite of it.
+//! A difference that is there before the change may go on after it. The effect's interval is widened by the largest difference
+//! seen before, in the manner of Rambachan and Roth 2023 (Review of Economic Studies 90): a verdict that holds even so holds in
+//! spite of it.
 
 use super::compared::Compared;
 use super::question::FleetQuestion;
+use super::words::deviation;
 use plumb_model::fleet::FleetServer;
+use plumb_stats::ends::Ends;
 use plumb_stats::fleet::design::{Design, Groups};
 use plumb_stats::fleet::drift::{StepOrDrift, step_or_drift};
 use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
@@ -22,21 +24,21 @@ const PLACEBO_MIN: usize = 4;
 /// variance falls with the third power of them).
 pub(super) const INTERVALS_ENOUGH: usize = 7;
 
-/// What a look at the time before found.
+/// The result of a look at the time before.
 #[derive(Debug)]
-pub(super) struct Before {
-    /// How far it could shift the effect after the change, as a logarithm.
+pub(super) struct TimeBefore {
+    /// The largest shift of the effect after the change that it could make, as a logarithm.
     pub(super) shift: f64,
     pub(super) p: f64,
-    /// What the drift before makes by the time after, as a logarithm with its sign: only where the intervals are so few that chance
-    /// hides what matters.
+    /// The difference that the drift before makes by the time after, as a logarithm with its sign; only where the intervals are
+    /// so few that chance hides a drift that matters.
     pub(super) drift: Option<f64>,
     /// In words.
     pub(super) what: String,
 }
 
 /// The groups against each other in each piece of the time before; none with too few.
-pub(super) fn trend(compared: &Compared, question: &FleetQuestion) -> Option<Before> {
+pub(super) fn trend(compared: &Compared, question: &FleetQuestion) -> Option<TimeBefore> {
     let pieces = pieces(&compared.before);
     if pieces.len() < INTERVALS_MIN {
         return None;
@@ -49,16 +51,21 @@ pub(super) fn trend(compared: &Compared, question: &FleetQuestion) -> Option<Bef
     let drift = found.slope * apart;
     let what = format!(
         "The groups differed by up to {} in {} pieces of the time before; going on like that would make {} by the time after.",
-        super::words::deviation(found.largest()),
+        deviation(found.largest()),
         pieces.len(),
-        super::words::deviation(drift.abs()),
+        deviation(drift.abs()),
     );
     let few = pieces.len() < INTERVALS_ENOUGH;
-    Some(Before { shift: found.largest().max(drift.abs()), p: found.p, drift: few.then_some(drift), what })
+    Some(TimeBefore {
+        shift: found.largest().max(drift.abs()),
+        p: found.p,
+        drift: few.then_some(drift),
+        what,
+    })
 }
 
 /// The same comparison with a pretended change in the middle of the time before; none with too few intervals.
-pub(super) fn placebo(compared: &Compared, question: &FleetQuestion) -> Option<Before> {
+pub(super) fn placebo(compared: &Compared, question: &FleetQuestion) -> Option<TimeBefore> {
     if compared.before.len() < PLACEBO_MIN {
         return None;
     }
@@ -82,17 +89,17 @@ pub(super) fn placebo(compared: &Compared, question: &FleetQuestion) -> Option<B
         Groups { test: &test, stratum: &stratum, load: compared.adjusted.then_some(load.as_slice()) };
     let effect = Design::new(&groups)?.effect(&metric)?;
     let chance = chance(&groups, &metric, DRAWN_FOR_CHECK, question.seed)?;
-    let (low, high) = effect.interval(question.level)?;
+    let Ends { low, high } = effect.interval(question.level)?;
     let what = format!(
         "A change pretended in the middle of the time before has the ratio {} ({} to {}); without any it is 1.",
-        super::words::ratio(effect.log_ratio.exp()),
-        super::words::ratio(low.exp()),
-        super::words::ratio(high.exp()),
+        plumb_model::figure::ratio_digits(effect.log_ratio.exp()),
+        plumb_model::figure::ratio_digits(low.exp()),
+        plumb_model::figure::ratio_digits(high.exp()),
     );
-    Some(Before { shift: effect.log_ratio.abs(), p: chance.p, drift: None, what })
+    Some(TimeBefore { shift: effect.log_ratio.abs(), p: chance.p, drift: None, what })
 }
 
-/// What a step at the change and a steady drift each explain of the whole course; none with too few intervals.
+/// The shares of the whole course that a step at the change and a steady drift each explain; none with too few intervals.
 pub(super) fn course(compared: &Compared) -> Option<StepOrDrift> {
     let length = (compared.before.len() + compared.after.len()).div_ceil(2 * PIECES);
     let sides = [&compared.before, &compared.after];

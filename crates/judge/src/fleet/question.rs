@@ -1,9 +1,9 @@
-//! What is asked of a fleet's table.
+//! The question that a fleet's table answers.
 
 use plumb_model::fleet::SampleKind;
 use plumb_model::trial::Good;
 
-/// What makes servers alike enough to be held against each other first.
+/// A label by which servers are alike enough to be compared first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stratum {
     /// Site.
@@ -12,18 +12,30 @@ pub enum Stratum {
     Hardware,
 }
 
+/// Seconds of a day.
+pub(super) const DAY_S: u64 = 86_400;
+
+/// The time of a surge as a user gives it, in seconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SurgeTime {
+    /// Its beginning.
+    pub from_s: i64,
+    /// Its end; none: it went on to the end of the figures.
+    pub until_s: Option<i64>,
+}
+
 /// The question, with all that a verdict needs beside the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FleetQuestion {
     /// The metric's name.
     pub metric: String,
-    /// How its samples became values.
+    /// The kind of its samples.
     pub metric_kind: SampleKind,
     /// The load's name; none: there is no load, and nothing is adjusted.
     pub load: Option<String>,
-    /// Which direction is good.
+    /// The good direction.
     pub good: Good,
-    /// When the change came, seconds since 1970.
+    /// The time of the change, in seconds since 1970.
     pub changed_at_s: i64,
     /// Length of an interval; days may be an hour shorter or longer.
     pub interval_s: u64,
@@ -33,8 +45,8 @@ pub struct FleetQuestion {
     pub level: f64,
     /// Servers are compared within these.
     pub strata: Vec<Stratum>,
-    /// From when to when a surge was, where the user knows; seconds since 1970.
-    pub surge_s: Option<(i64, Option<i64>)>,
+    /// The time of a surge, where the user knows it.
+    pub surge: Option<SurgeTime>,
     /// Servers of the whole fleet, for the roll-out; none: those of the table.
     pub fleet_servers: Option<u32>,
     /// Seed of the permutations.

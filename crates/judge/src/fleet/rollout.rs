@@ -1,11 +1,12 @@
-//! How to go on: a stage at a time, each with what stops it.
+//! The roll-out: a stage at a time, each with the limits that stop it.
 //!
-//! A stage's servers are held against those that do not have the change yet. The limits are made of this trial's own noise and share
-//! one chance of a false stop, so that a stage without harm is stopped about once in twenty times at most, by whichever rule. The last stage leaves nobody without the change, and a fleet moves by itself: there no limit is set to its mean.
+//! A stage's servers are compared with those that do not have the change yet. The limits come from this trial's own noise and
+//! share one chance of a false stop, so that a stage without harm is stopped about once in twenty times at most, by whichever
+//! rule. The last stage leaves no server without the change, and a fleet moves by itself: there the mean has no limit.
 
 use super::compared::Compared;
-use super::estimate::Estimate;
-use super::words::{change, count, ratio};
+use super::estimate::{Estimate, LogRatio};
+use plumb_model::figure::{change, counted, ratio_digits};
 use plumb_model::fleet::{FleetResult, RolloutStage};
 use plumb_model::trial::Good;
 use plumb_model::verdict::Verdict;
@@ -24,22 +25,30 @@ const STAGE_MIN: u32 = 4;
 /// Share of a stage's servers that may be silent whatever the trial had (ours).
 const SILENT_SHARE: u32 = 20;
 
-/// What the trial says of the fleet without harm.
+/// The noise of the fleet without harm, by the trial.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Noise {
     /// Standard deviation of a server's change, as a logarithm.
     pub(super) spread: f64,
     /// Degrees of freedom of it.
     pub(super) freedom: f64,
-    /// The furthest in the direction of harm that a server of the trial went, as a logarithm, and of how many it is; none where shares
-    /// are compared.
-    pub(super) furthest: Option<(f64, u32)>,
-    /// The effect with its error; none where there is none that could be less than was shown.
-    pub(super) shown: Option<(f64, f64)>,
+    /// The server of the trial that went furthest in the direction of harm; none where shares are compared.
+    pub(super) furthest: Option<Furthest>,
+    /// The effect; none where there is none that could be less than was shown.
+    pub(super) shown: Option<LogRatio>,
     /// 1 where more is worse, else -1.
     pub(super) sign: f64,
     /// Share of servers without a value in an interval, the worst that was seen.
     pub(super) silent: f64,
+}
+
+/// The largest change of a server in the direction of harm.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Furthest {
+    /// The change as a logarithm without its sign.
+    pub(super) log: f64,
+    /// The number of servers that it is the largest of.
+    pub(super) servers: u32,
 }
 
 /// A stage in the making.
@@ -51,17 +60,25 @@ pub(super) struct Stage {
     pub(super) watch: u32,
 }
 
-/// Where a stage stops. Logarithms.
+/// The limits at which a stage stops, as logarithms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Limits {
     /// Of its mean, over that of the others.
     pub(super) harm: Option<f64>,
     /// Of the same: less than the trial showed.
     pub(super) less: Option<f64>,
-    /// How far a server may go over the typical one, and how many may go further.
-    pub(super) far: Option<(f64, u32)>,
+    pub(super) far: Option<FarLimit>,
     /// Servers that are silent in an interval.
     pub(super) silent: u32,
+}
+
+/// The limit of single servers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct FarLimit {
+    /// The largest distance of a server from the typical one, as a logarithm.
+    pub(super) log: f64,
+    /// The most servers that may go further.
+    pub(super) servers_most: u32,
 }
 
 /// None unless the change is good or does nothing.
@@ -95,7 +112,7 @@ pub(super) fn rollout(
 }
 
 fn noise(compared: &Compared, estimate: &Estimate, result: &FleetResult) -> Option<Noise> {
-    let spread = estimate.spread(compared)?;
+    let spread = estimate.spread?;
     let shown = estimate.log_ratio?;
     let servers = compared.servers.len() as f64;
     let effect = estimate.effect.as_ref();
@@ -105,7 +122,8 @@ fn noise(compared: &Compared, estimate: &Estimate, result: &FleetResult) -> Opti
         let most = effect.rest.iter().fold(0.0f64, |most, rest| most.max(sign * rest));
         // What is left of a fit goes less far than what comes new, by how many coefficients it has: not the freedom of the error.
         let coefficients = f64::from(compared.strata) + 1.0 + f64::from(u8::from(compared.adjusted));
-        (most * (servers / (servers - coefficients).max(1.0)).sqrt(), effect.rest.len() as u32)
+        let log = most * (servers / (servers - coefficients).max(1.0)).sqrt();
+        Furthest { log, servers: effect.rest.len() as u32 }
     });
     let lacking = |at: usize| {
         compared.servers.iter().filter(|server| compared.value(server, at).is_none()).count() as f64
@@ -138,22 +156,25 @@ pub(super) fn limits(noise: &Noise, stage: &Stage) -> Limits {
     let error = noise.spread * (one(servers) + one(others)).sqrt();
     let t = |chance: f64| student_quantile(1.0 - chance, noise.freedom);
     let reach = t(chance).filter(|_| against);
-    let less = reach.zip(noise.shown).map(|(t, (shown, error_shown))| {
+    let less = reach.zip(noise.shown).map(|(t, shown)| {
         // What this trial showed has an error of its own.
-        shown + noise.sign * t * error.hypot(error_shown)
+        shown.value + noise.sign * t * error.hypot(shown.error)
     });
-    let far = far.map(|(furthest, of)| (noise.sign * furthest, most_beyond(servers, of, chance)));
+    let far = far.map(|furthest| FarLimit {
+        log: noise.sign * furthest.log,
+        servers_most: most_beyond(servers, furthest.servers, chance),
+    });
     let silent = most_by_chance(u64::from(servers), noise.silent, chance * one(watch));
     Limits {
         harm: reach.map(|t| noise.sign * t * error),
         less: less.filter(|less| noise.sign * less < 0.0),
-        far: far.filter(|(_, most)| *most < servers),
+        far: far.filter(|far| far.servers_most < servers),
         silent: (silent as u32).max(servers / SILENT_SHARE),
     }
 }
 
-/// How many of so many new servers go further than the furthest of `seen` like them, with less than `chance` to be more: that the most of
-/// both together are all new, whatever their law.
+/// The number of new servers that may go further than the furthest of `seen` like them, with less than `chance` of more: the
+/// chance that the most of both together are all new, whatever their law.
 fn most_beyond(servers: u32, seen: u32, chance: f64) -> u32 {
     let mut all_new = 1.0;
     let beyond = (0..servers).find(|at| {
@@ -175,25 +196,25 @@ fn stop_when(result: &FleetResult, noise: &Noise, stage: &Stage) -> Vec<String> 
     if let Some(harm) = limits.harm {
         rules.push(format!(
             "{what}, after over before, over the same of the servers without the change, is {worse} {}: more harm than chance makes",
-            ratio(harm.exp())
+            ratio_digits(harm.exp())
         ));
     }
     if let Some(less) = limits.less {
-        rules.push(format!("the same is {worse} {}: less than this trial showed", ratio(less.exp())));
+        rules.push(format!("the same is {worse} {}: less than this trial showed", ratio_digits(less.exp())));
     }
-    if let Some((far, most)) = limits.far {
+    if let Some(FarLimit { log: far, servers_most: most }) = limits.far {
         let typical = if stage.servers >= STAGE_MIN { "of the stage" } else { "without the change" };
         rules.push(format!(
             "more than {most} of the {}: {what}, over that of the typical server {typical}, {goes} by more than {}, the furthest that a \
              server of this trial went by itself",
-            count(u64::from(stage.servers), "server"),
+            counted(stage.servers, "server"),
             change(far.exp()).trim_start_matches(['+', '-'])
         ));
     }
     rules.push(format!(
         "more than {} of the {} that get it send no values for an interval",
         limits.silent,
-        count(u64::from(stage.servers), "server")
+        counted(stage.servers, "server")
     ));
     rules
 }

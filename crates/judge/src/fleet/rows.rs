@@ -1,5 +1,4 @@
-//! The rows of what can be said against a trial on a fleet: its checks first, which are shown also when they hold, then what else has to
-//! be known.
+//! The rows of the findings against a trial on a fleet: its checks first, which are shown also when they hold, then the others.
 
 use crate::row::{Family, FlipRow, Row};
 use plumb_model::finding::{Confidence, Expect, PathStage, Severity};

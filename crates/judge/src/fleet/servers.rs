@@ -1,13 +1,14 @@
-//! Whether so many servers can show anything at all: by the ways to draw the groups, and by what tells the servers' own spread.
+//! The check that so many servers can show anything at all: by the ways to draw the groups, and by the degrees of freedom of
+//! their spread.
 
-use super::checks::check;
+use super::alarm::check;
 use super::compared::Compared;
-use super::error::name as group_name;
 use super::estimate::{Estimate, POWER};
 use super::question::FleetQuestion;
 use super::rows;
 use super::strata;
-use super::words::{change, percent};
+use super::words::name;
+use plumb_model::figure::{self, change, decimals, p_value, percent, probability};
 use plumb_model::finding::{Check, CheckOutcome};
 use plumb_model::fleet::FleetGroup;
 use plumb_stats::fleet::permutation::{servers_min, smallest_p, ways};
@@ -34,20 +35,21 @@ pub(super) fn servers(compared: &Compared, estimate: &Estimate, question: &Fleet
     let smallest = smallest_p(&units.test, &units.stratum);
     if smallest > 1.0 - question.level {
         let statement = format!(
-            "So few {words} cannot show any difference: however large it is, chance alone does as much with p = {smallest:.2}. {}",
+            "So few {words} cannot show any difference: however large it is, chance alone does as much with {}. {}",
+            p_value(smallest),
             takes(compared, question)
         );
         return check(row, CheckOutcome::Failed, statement, None);
     }
     let statement = format!(
         "So many {words} can show a difference: the smallest p that they can reach is {}.",
-        if smallest < 0.001 { "below 0.001".to_owned() } else { format!("{smallest:.3}") }
+        probability(smallest)
     );
     if estimate.log_ratio.is_some() && estimate.freedom < FREEDOM_FEW {
         let statement = format!(
-            "{statement} The width of the interval rests on {:.1} degrees of freedom, as few {words} of a group tell how far such \
+            "{statement} The width of the interval rests on {} degrees of freedom, as few {words} of a group tell how far such \
              {words} differ: more of these would narrow it most.",
-            estimate.freedom
+            decimals(estimate.freedom, 1)
         );
         return check(row, CheckOutcome::Warning, statement, None);
     }
@@ -71,7 +73,7 @@ fn alone(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> 
     };
     let margin = 1.0 + question.margin;
     let shows = estimate
-        .spread(compared)
+        .spread
         .and_then(|spread| servers_needed(spread, margin, question.level, POWER))
         .map_or_else(String::new, |servers| {
             format!(
@@ -83,11 +85,11 @@ fn alone(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> 
     Some(format!(
         "One {} in the {} group: nothing tells its own spread from the effect. It takes {SPREAD_MIN} there at the least{shows}.",
         units.word(),
-        group_name(group)
+        name(group)
     ))
 }
 
-/// What it takes for a p that is small enough: more servers, more such strata, or none.
+/// The size that reaches a p small enough, as a sentence: more servers, more such strata, or no strata.
 fn takes(compared: &Compared, question: &FleetQuestion) -> String {
     let alpha = 1.0 - question.level;
     let units = &compared.units;
@@ -108,10 +110,11 @@ fn takes(compared: &Compared, question: &FleetQuestion) -> String {
     let whole = smallest_p(&units.test, &vec![0; units.test.len()]);
     let without = match whole <= alpha {
         true => format!(
-            ", or a comparison that leaves the {} out (--strata), whose smallest p is {whole:.3}",
-            strata::words(&question.strata)
+            ", or a comparison that leaves the {} out (--strata), whose smallest p is {}",
+            strata::words(&question.strata),
+            probability(whole)
         ),
         false => String::new(),
     };
-    format!("It takes {strata:.0} such {kind} at {}{without}.", percent(question.level))
+    format!("It takes {} such {kind} at {}{without}.", figure::whole(strata), percent(question.level))
 }

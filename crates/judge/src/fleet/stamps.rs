@@ -1,17 +1,15 @@
-//! Whether the times of metric and load belong together.
+//! The check that the times of metric and load belong together.
 //!
-//! Files from two sources may be in two time zones: then a metric is held against the load of another hour. Within days that evens out,
-//! in shorter intervals the load explains nothing, and what is said at equal load is not.
+//! Files from two sources may be in two time zones: then a metric is compared with the load of another hour. Within days that
+//! evens out; in shorter intervals the load explains nothing, and the comparison is not at equal load.
 
-use super::checks::check;
+use super::alarm::{ALARM_P, by_chance, check};
 use super::compared::Compared;
 use super::panel::cells;
-use super::question::FleetQuestion;
+use super::question::{DAY_S, FleetQuestion, Stratum};
 use super::rows;
 use super::strata::label;
-use super::traffic::ALARM_P;
-use super::words::DAY_S;
-use super::{Stratum, words::by_chance};
+use plumb_model::figure::{decimals, short};
 use plumb_model::finding::{Check, CheckOutcome};
 use plumb_stats::fleet::lag::{Courses, Lag};
 use std::collections::BTreeMap;
@@ -71,10 +69,11 @@ pub(super) fn stamps(compared: &Compared, question: &FleetQuestion) -> Option<Ch
     }
     let (side, other) = if found.intervals > 0 { ("before", "late") } else { ("after", "early") };
     let statement = format!(
-        "{metric} fits the {load} of {lag} {side} it clearly better than that of its own time (correlation {:.2} instead of {:.2}, of what is \
+        "{metric} fits the {load} of {lag} {side} it clearly better than that of its own time (correlation {} instead of {}, of what is \
          each server's own): its times seem to be {lag} {other}. Look whether both are in the same time zone. What is said at equal load may \
          be of another time's load.",
-        found.correlation, found.correlation_at_none
+        decimals(found.correlation, 2),
+        decimals(found.correlation_at_none, 2)
     );
     Some(check(row, CheckOutcome::Warning, statement, Some(found.p)))
 }
@@ -130,7 +129,8 @@ fn chosen(servers: usize) -> Vec<usize> {
     (0..n).map(|at| at * servers / n).collect()
 }
 
-/// Which servers may have a course in common: those of a site, where each has enough of them, else all.
+/// The number of the servers that may have a course in common with each: those of its site, where each site has enough of them,
+/// else all.
 fn common(compared: &Compared, chosen: &[usize]) -> Vec<usize> {
     let site = |at: &usize| label(compared.servers[*at], Stratum::Site);
     let mut counts = BTreeMap::<&str, usize>::new();
@@ -144,6 +144,5 @@ fn common(compared: &Compared, chosen: &[usize]) -> Vec<usize> {
 
 /// `9 h`, `1.5 h`.
 fn hours(seconds: i64) -> String {
-    let tenths = format!("{:.1}", seconds as f64 / HOUR_S as f64);
-    format!("{} h", tenths.trim_end_matches(".0"))
+    format!("{} h", short(seconds as f64 / HOUR_S as f64))
 }

@@ -1,11 +1,11 @@
-//! What a surge of load did to each group: an experiment that nobody planned.
+//! The effect of a surge of load on each group: an experiment that nobody planned.
 //!
-//! Looked for in the load of both groups together, never in the metric. What it did is a ratio of ratios: how the metric of the test
-//! group rose during it, over how that of the control group did.
+//! The surge is looked for in the load of both groups together, never in the metric. Its effect is a ratio of ratios: the rise of
+//! the metric of the test group during it, over that of the control group.
 
 use super::compared::Compared;
 use super::error::FleetError;
-use super::question::FleetQuestion;
+use super::question::{DAY_S, FleetQuestion, SurgeTime};
 use super::words::moment;
 use plumb_model::fleet::{FleetGroup, FleetServer, Surge};
 use plumb_stats::fleet::design::{Design, Groups};
@@ -22,17 +22,15 @@ const RISE_P: f64 = 0.01;
 /// Fewest intervals beside a surge to hold it against.
 const BESIDE_MIN: usize = 2;
 
-const DAY_S: u64 = 86_400;
-
 /// A surge, with how it was found.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundSurge {
     pub(super) surge: Surge,
     /// Rise of the pooled load, as a logarithm.
     pub(super) rise: f64,
     pub(super) intervals: usize,
     pub(super) p: Option<f64>,
-    /// Whether the user said when it was.
+    /// True if the user gave its time.
     pub(super) given: bool,
 }
 
@@ -40,11 +38,11 @@ pub(super) struct Found {
 ///
 /// # Errors
 /// A surge that is given, and of which the table shows nothing.
-pub(super) fn surge(compared: &Compared, question: &FleetQuestion) -> Result<Option<Found>, FleetError> {
+pub(super) fn surge(compared: &Compared, question: &FleetQuestion) -> Result<Option<FoundSurge>, FleetError> {
     let places: Vec<usize> = compared.before.iter().chain(&compared.after).copied().collect();
-    let Some(given) = question.surge_s else {
+    let Some(given) = question.surge else {
         let found = found_in_load(compared, question, &places);
-        return Ok(found.and_then(|(during, p)| told(compared, question, &during, p)));
+        return Ok(found.and_then(|rise| told(compared, question, rise.during, Some(rise.p))));
     };
     let during = within(compared, &places, given)?;
     let found = told(compared, question, &during, None);
@@ -58,7 +56,7 @@ pub(super) fn surge(compared: &Compared, question: &FleetQuestion) -> Result<Opt
 fn within(
     compared: &Compared,
     places: &[usize],
-    (from_s, until_s): (i64, Option<i64>),
+    SurgeTime { from_s, until_s }: SurgeTime,
 ) -> Result<Vec<usize>, FleetError> {
     let starts_s = || places.iter().map(|at| compared.starts_s[*at]);
     let is_within = |start_s: i64| start_s >= from_s && until_s.is_none_or(|until_s| start_s < until_s);
@@ -73,8 +71,13 @@ fn within(
     Ok(places.iter().copied().filter(|at| is_within(compared.starts_s[*at])).collect())
 }
 
-/// What the surge in these intervals did; none where there is nothing to hold it against.
-fn told(compared: &Compared, question: &FleetQuestion, during: &[usize], p: Option<f64>) -> Option<Found> {
+/// The effect of the surge in these intervals; none where nothing is there to compare it with.
+fn told(
+    compared: &Compared,
+    question: &FleetQuestion,
+    during: &[usize],
+    p: Option<f64>,
+) -> Option<FoundSurge> {
     let places = compared.before.iter().chain(&compared.after);
     let (first, last) = (*during.first()?, *during.last()?);
     let beside = beside(compared, during)?;
@@ -100,11 +103,11 @@ fn told(compared: &Compared, question: &FleetQuestion, during: &[usize], p: Opti
     let plain =
         of_means(FleetGroup::Test).zip(of_means(FleetGroup::Control)).map(|(test, control)| test / control);
     let next = places.copied().find(|at| *at > last);
-    Some(Found {
+    Some(FoundSurge {
         rise: by_all(&load).unwrap_or(0.0),
         intervals: during.len(),
         p,
-        given: question.surge_s.is_some(),
+        given: question.surge.is_some(),
         surge: Surge {
             from: moment(compared.starts_s[first]),
             until: next.map(|at| moment(compared.starts_s[at])),
@@ -112,8 +115,8 @@ fn told(compared: &Compared, question: &FleetQuestion, during: &[usize], p: Opti
             load_ratio,
             metric_ratio,
             ratio_of_ratios: effect.as_ref().map(|effect| effect.log_ratio.exp()).or(plain),
-            interval_low: interval.map(|it| it.0.exp()),
-            interval_high: interval.map(|it| it.1.exp()),
+            interval_low: interval.map(|it| it.low.exp()),
+            interval_high: interval.map(|it| it.high.exp()),
             p: chance(&groups, &values, DRAWN_FOR_CHECK, question.seed)
                 .filter(|_| enough)
                 .map(|chance| chance.p),
@@ -121,12 +124,14 @@ fn told(compared: &Compared, question: &FleetQuestion, during: &[usize], p: Opti
     })
 }
 
-/// The window in which the pooled load stands out, with its p.
-fn found_in_load(
-    compared: &Compared,
-    question: &FleetQuestion,
-    places: &[usize],
-) -> Option<(Vec<usize>, Option<f64>)> {
+/// A window in which the pooled load stands out.
+struct Rise<'p> {
+    /// The places of its intervals.
+    during: &'p [usize],
+    p: f64,
+}
+
+fn found_in_load<'p>(compared: &Compared, question: &FleetQuestion, places: &'p [usize]) -> Option<Rise<'p>> {
     if !compared.adjusted {
         return None;
     }
@@ -139,7 +144,7 @@ fn found_in_load(
         return None;
     }
     let until = (found.until * stride).min(places.len());
-    Some((places[found.from * stride..until].to_vec(), Some(found.p)))
+    Some(Rise { during: &places[found.from * stride..until], p: found.p })
 }
 
 /// Mean over the servers of what each one's load is against its own mean, as logarithms.
@@ -169,8 +174,8 @@ fn season(interval_s: u64, intervals: usize) -> usize {
     }
 }
 
-/// What a surge is held against: intervals beside it on the same side of the change, so that the change is not in it; where there are
-/// too few, those before the change.
+/// The intervals that a surge is compared with: those beside it on the same side of the change, so that the change is not in it;
+/// where there are too few, those before the change.
 fn beside(compared: &Compared, during: &[usize]) -> Option<Vec<usize>> {
     let outside =
         |side: &[usize]| -> Vec<usize> { side.iter().copied().filter(|at| !during.contains(at)).collect() };

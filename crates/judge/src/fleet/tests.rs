@@ -19,6 +19,7 @@ mod totals;
 mod traffic;
 
 use super::*;
+use assign::BaselineMeans;
 use plumb_model::finding::{Check, CheckOutcome};
 use plumb_model::fleet::{FleetGroup, FleetServer, FleetUnit, SampleKind};
 use plumb_model::random::Random;
@@ -97,7 +98,7 @@ fn question() -> FleetQuestion {
         margin: 0.03,
         level: 0.95,
         strata: Vec::new(),
-        surge_s: None,
+        surge: None,
         fleet_servers: None,
         seed: 7,
         plumb_version: "0.0.0".to_owned(),
@@ -160,7 +161,7 @@ fn many_alike_servers_show_that_nothing_happened() {
 fn three_servers_in_each_group_decide_nothing_and_are_told_how_many_would() {
     let result = of(&Fleet { servers: 3, drops: fewer, ..USUAL });
     assert_eq!(result.verdict, Verdict::Undecided);
-    assert!(result.reason.unwrap().ends_with("p = 0.10. It takes 4 in each group."));
+    assert!(result.reason.unwrap().ends_with("p = 0.100. It takes 4 in each group."));
     assert_eq!(
         check(&of(&Fleet { servers: 4, drops: fewer, ..USUAL }), "servers").outcome,
         CheckOutcome::Passed
@@ -384,7 +385,7 @@ fn few_servers_are_paired_by_their_metric_before() {
         assert_eq!((of.len(), &of[0].site), (2, &of[1].site));
         assert_ne!(of[0].group, of[1].group);
     }
-    let (control, test) = drawn.baseline_means.unwrap();
+    let BaselineMeans { control, test } = drawn.baseline_means.unwrap();
     assert!((control - test).abs() < 5.0, "{control} {test}");
 }
 
@@ -394,14 +395,17 @@ fn groups_that_can_never_show_anything_are_refused_and_weak_ones_told() {
     for few in 0..4 {
         let error = assign::assign(&inventory, &[], few, 3).unwrap_err();
         assert!(matches!(error, assign::AssignError::TooFew { needed: 4, .. }), "{error}");
-        assert!(few < 3 || error.to_string().contains("with p = 0.10; it takes 4 for each group"), "{error}");
+        assert!(
+            few < 3 || error.to_string().contains("with p = 0.100; it takes 4 for each group"),
+            "{error}"
+        );
     }
     let weakness = |inventory: &[FleetServer], servers: usize| {
         assign::assign(inventory, &[], servers, 3).unwrap().weakness
     };
     let five = weakness(&inventory, 5).unwrap();
     assert!(five.starts_with("Pair by pair 5 for each group can never show a difference"), "{five}");
-    assert!(five.contains("p = 0.06; it takes 6. All together"), "{five}");
+    assert!(five.contains("p = 0.062; it takes 6. All together"), "{five}");
     assert_eq!(weakness(&inventory, 6), None);
     // A kind for each pair.
     inventory.iter_mut().enumerate().for_each(|(at, server)| server.site = format!("site-{:02}", at / 2));

@@ -1,20 +1,21 @@
-//! A second opinion on counts: the same effect by what the groups counted in all.
+//! A second opinion on counts: the same effect by the groups' totals.
 //!
-//! The verdict is of a typical server, by logarithms. Those say too much or too little where counts are small and the groups unlike,
-//! and where a share of intervals with any event is compared, fewer intervals with more events in each look like less. Totals have
-//! neither fault. They have another, that one server may outweigh the rest, so they can take a verdict away and never give one.
+//! The verdict is of a typical server, by logarithms. Those say too much or too little where counts are small and the groups
+//! unlike, and where a share of intervals with any event is compared, fewer intervals with more events in each look like less.
+//! Totals have neither fault. They have another, that one server may outweigh the rest, so they can take a verdict away and never
+//! give one.
 
-use super::checks::check;
+use super::alarm::check;
 use super::compared::Compared;
-use super::estimate::Estimate;
-use super::gaps::Of;
+use super::counted::counted;
+use super::estimate::{Estimate, LogRatio};
 use super::question::FleetQuestion;
 use super::rows;
-use super::words::{percent, ratio};
+use plumb_model::figure::{percent, ratio_digits};
 use plumb_model::finding::{Check, CheckOutcome};
-use plumb_model::fleet::FleetServer;
+use plumb_stats::ends::Ends;
 use plumb_stats::fleet::design::Groups;
-use plumb_stats::fleet::totals::{Counted, totals_effect};
+use plumb_stats::fleet::totals::totals_effect;
 
 /// Confidence from which totals contradict: an alarm is to be as rare as those of the other checks.
 const LEVEL: f64 = 0.99;
@@ -22,7 +23,7 @@ const LEVEL: f64 = 0.99;
 /// Totals whose interval reaches farther than this factor to both sides bear nothing out and contradict nothing (ours).
 const TELLS_AT_MOST: f64 = 10.0;
 
-/// Whether the totals bear the verdict out.
+/// The check that the totals bear the verdict out.
 pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Check {
     let found = |outcome, statement: String| check(&rows::TOTALS, outcome, statement, None);
     if estimate.by_totals {
@@ -35,7 +36,8 @@ pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQ
     let load = compared.adjusted.then_some(estimate.load_change.as_slice());
     let groups = Groups { test: &compared.units.test, stratum: &compared.units.stratum, load };
     let second = totals_effect(&groups, &counted(compared));
-    let (Some(second), Some((low, high))) = (second, second.and_then(|second| second.interval(LEVEL))) else {
+    let (Some(second), Some(Ends { low, high })) = (second, second.and_then(|second| second.interval(LEVEL)))
+    else {
         let statement = format!(
             "By totals there is no ratio: too few {} have {}, or a group has none before or after the change.",
             compared.units.words(),
@@ -46,15 +48,15 @@ pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQ
     let said = format!(
         "All {} of a group together, at equal load of each {word}, have the ratio {} ({} to {} at {})",
         question.metric,
-        ratio(second.log_ratio.exp()),
+        ratio_digits(second.log_ratio.exp()),
         end(low),
         end(high),
         percent(LEVEL)
     );
     let said =
         if compared.adjusted { said } else { said.replace(&format!(", at equal load of each {word},"), "") };
-    let (Some(first), Some((first_low, first_high))) =
-        (estimate.log_ratio.map(|it| it.0), estimate.log_interval(question.level))
+    let (Some(LogRatio { value: first, .. }), Some(interval)) =
+        (estimate.log_ratio, estimate.log_interval(question.level))
     else {
         return found(CheckOutcome::Unknown, format!("{said}; there is no other ratio to hold it against."));
     };
@@ -63,14 +65,14 @@ pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQ
         return found(CheckOutcome::Unknown, format!("{said}: too wide to bear anything out."));
     }
     let apart = !(low..=high).contains(&first);
-    let fell = first_high < 0.0;
-    let shown = fell || first_low > 0.0;
+    let fell = interval.high < 0.0;
+    let shown = interval.excludes(0.0);
     let bears_out = if fell { high < 0.0 } else { low > 0.0 };
     let limit = (1.0 + question.margin).ln();
-    let (within, outside) = (first_low > -limit && first_high < limit, low > limit || high < -limit);
+    let (within, outside) = (interval.within(limit), low > limit || high < -limit);
     let contradicts = if shown && !within { !bears_out } else { outside };
     if apart && contradicts {
-        let other = ratio(first.exp());
+        let other = ratio_digits(first.exp());
         let statement = format!(
             "{said}. That contradicts the ratio of {other}: what holds for a typical {word} does not hold for what all of them count."
         );
@@ -80,7 +82,7 @@ pub(super) fn totals(compared: &Compared, estimate: &Estimate, question: &FleetQ
         let statement = format!(
             "{said}. That is too uncertain to contradict the ratio of {}, and points the other way: a few {} may count more by as much \
              as all others count less. Look at those that changed unlike the others.",
-            ratio(first.exp()),
+            ratio_digits(first.exp()),
             compared.units.words()
         );
         return found(CheckOutcome::Warning, statement);
@@ -102,32 +104,8 @@ fn end(log_ratio: f64) -> String {
     match log_ratio.exp() {
         far if far > FAR => "beyond 1000-fold".to_owned(),
         near_none if near_none < 1.0 / FAR => "below a thousandth".to_owned(),
-        told => ratio(told),
+        told => ratio_digits(told),
     }
-}
-
-/// What each unit counted: that of its servers added up, over intervals of one of them.
-pub(super) fn counted(compared: &Compared) -> Vec<Counted> {
-    let of_servers: Vec<Counted> =
-        compared.servers.iter().map(|server| of_server(compared, server)).collect();
-    // Counts over the intervals that their servers have are rates, which add up.
-    let together = |a: Counted, b: Counted| Counted {
-        before: a.before + b.before * a.intervals_before / b.intervals_before,
-        after: a.after + b.after * a.intervals_after / b.intervals_after,
-        ..a
-    };
-    compared.units.together(&of_servers, together)
-}
-
-fn of_server(compared: &Compared, server: &FleetServer) -> Counted {
-    let of = |intervals: &[usize]| {
-        let values = compared.metric(server, intervals);
-        // As many intervals as are worth of those that it has.
-        let worth = compared.gaps.off(compared, server, intervals, Of::Metric).exp();
-        (values.iter().sum::<f64>(), values.len() as f64 * worth)
-    };
-    let ((before, intervals_before), (after, intervals_after)) = (of(&compared.before), of(&compared.after));
-    Counted { before, after, intervals_before, intervals_after }
 }
 
 #[cfg(test)]
@@ -138,6 +116,6 @@ mod tests {
     fn an_end_of_an_interval_that_is_farther_than_a_thousand_times_is_told_in_words() {
         assert_eq!(end(76.0), "beyond 1000-fold");
         assert_eq!(end(-76.0), "below a thousandth");
-        assert_eq!([end(0.0), end(6.0_f64.ln())], [ratio(1.0), ratio(6.0)]);
+        assert_eq!([end(0.0), end(6.0_f64.ln())], [ratio_digits(1.0), ratio_digits(6.0)]);
     }
 }

@@ -1,31 +1,25 @@
-//! What became of the load: whether the groups' can be held against each other, and whether the change itself moved it.
+//! The checks of the load: the groups' loads can be compared, and the change itself did not move traffic between them.
 
-use super::checks::{SUSPECT_P, check};
+use super::alarm::{ALARM_P, SUSPECT_P, by_chance, check};
 use super::compared::Compared;
+use super::elasticity::USUAL;
 use super::estimate::Estimate;
-use super::gaps::Of;
+use super::gaps::Quantity;
+use super::loads::{APART, Loads, OVERLAP_MIN};
 use super::panel::Second;
-use super::question::FleetQuestion;
+use super::question::{DAY_S, FleetQuestion};
 use super::rows;
-use super::words::{DAY_S, UNUSUAL, by_chance, change, deviation, p_value, percent, ratio};
+use super::words::deviation;
+use plumb_model::figure::{change, p_value, percent, ratio_digits};
 use plumb_model::finding::{Check, CheckOutcome};
+use plumb_stats::ends::Ends;
 use plumb_stats::fleet::design::{Design, Groups};
-use plumb_stats::fleet::overlap;
 use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
-
-/// Least share of servers whose load changed by an amount that both groups have (ours).
-pub(super) const OVERLAP_MIN: f64 = 0.7;
-
-/// Difference between the groups' loads from which it matters (ours).
-const APART: f64 = 1.05;
 
 /// Share of what one group gained that the other lost, from which traffic moved between them (ours).
 const MOVED_SHARE: f64 = 0.25;
 
-/// Below this p a check speaks up: several are made, and each is wrong now and then.
-pub(super) const ALARM_P: f64 = 0.01;
-
-/// Whether "at equal load" is within the data. Where the groups' loads changed alike there is nothing to carry over.
+/// The check that "at equal load" is within the data. Where the groups' loads changed alike there is nothing to carry over.
 pub(super) fn overlap(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Check {
     let row = &rows::OVERLAP;
     if estimate.load_is_metric {
@@ -59,7 +53,7 @@ pub(super) fn overlap(compared: &Compared, estimate: &Estimate, question: &Fleet
     };
     let Some(second) = estimate.second else { return check(row, else_, statement, None) };
     let said = by_intervals(&second, question);
-    let first = estimate.ratio().map_or_else(String::new, |first| format!(" of {}", ratio(first)));
+    let first = estimate.ratio().map_or_else(String::new, |first| format!(" of {}", ratio_digits(first)));
     if !second.agrees {
         let statement = format!("{statement} And {said}, which contradicts the one{first} by levels.");
         return check(row, CheckOutcome::Failed, statement, None);
@@ -74,43 +68,17 @@ pub(super) fn overlap(compared: &Compared, estimate: &Estimate, question: &Fleet
 /// The second estimate in words.
 fn by_intervals(second: &Second, question: &FleetQuestion) -> String {
     let intervals = if question.interval_s == DAY_S { "days" } else { "intervals" };
-    let (low, high) = second.effect.interval(question.level).unwrap_or((f64::NAN, f64::NAN));
+    let none = Ends { low: f64::NAN, high: f64::NAN };
+    let Ends { low, high } = second.effect.interval(question.level).unwrap_or(none);
     format!(
         "by single {intervals}, most of which had loads that both groups had, the ratio is {} ({} to {})",
-        ratio(second.effect.log_ratio.exp()),
-        ratio(low.exp()),
-        ratio(high.exp())
+        ratio_digits(second.effect.log_ratio.exp()),
+        ratio_digits(low.exp()),
+        ratio_digits(high.exp())
     )
 }
 
-/// How the groups' loads changed against each other.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Loads {
-    /// Share of the units whose load changed by an amount that both groups have.
-    shared: f64,
-    /// By how much the groups' means changed differently, as a logarithm without a sign.
-    apart: f64,
-}
-
-impl Loads {
-    /// None without a load.
-    pub(super) fn of(compared: &Compared, load_change: &[f64]) -> Option<Loads> {
-        let shared = overlap::overlap(&compared.units.test, load_change).filter(|_| compared.adjusted)?;
-        let mean = |group: bool| {
-            let of_group = load_change.iter().zip(&compared.units.test).filter(|(_, test)| **test == group);
-            let (sum, n) = of_group.fold((0.0, 0.0), |(sum, n), (load, _)| (sum + load, n + 1.0));
-            sum / n
-        };
-        Some(Loads { shared, apart: (mean(true) - mean(false)).abs() })
-    }
-
-    /// Whether the groups' loads changed so unlike that it matters how the metric grows with the load.
-    pub(super) fn are_apart(self) -> bool {
-        self.apart > APART.ln()
-    }
-}
-
-/// Whether one group got the other's traffic when the change came.
+/// The check for traffic that moved from one group to the other when the change came.
 pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Check {
     let row = &rows::INTERFERENCE;
     let units = &compared.units;
@@ -132,11 +100,10 @@ pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &
         return found;
     }
     let [control, test] = totals(compared);
-    let (control_ratio, test_ratio) = (control.1 / control.0, test.1 / test.0);
     let said = format!(
         "With the change the load went {} in the test group and {} in the control group",
-        change(test_ratio),
-        change(control_ratio)
+        change(test.after / test.before),
+        change(control.after / control.before)
     );
     let Some(p) = p.filter(|p| *p < ALARM_P) else {
         let statement = format!("{said}{}.", p.map_or_else(String::new, |p| format!("; {}", by_chance(p))));
@@ -153,7 +120,7 @@ pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &
         return check(row, CheckOutcome::Passed, statement, Some(p));
     }
     let p = Some(p);
-    let (gain, loss) = (test.1 - test.0, control.0 - control.1);
+    let (gain, loss) = (test.after - test.before, control.before - control.after);
     let moved = gain * loss > 0.0 && gain.abs().min(loss.abs()) >= MOVED_SHARE * gain.abs().max(loss.abs());
     if moved {
         let statement = format!(
@@ -175,7 +142,7 @@ pub(super) fn interference(compared: &Compared, estimate: &Estimate, question: &
 }
 
 /// Shares of intervals are not compared at equal load. Where the groups' loads went apart, what is said of them has to stand with that
-/// taken off to the power of whatever metrics grow with: 0 to [`UNUSUAL`]'s end.
+/// taken off to the power of whatever metrics grow with: 0 to [`USUAL`]'s end.
 fn unequal_shares(
     estimate: &Estimate,
     apart: f64,
@@ -183,17 +150,12 @@ fn unequal_shares(
     question: &FleetQuestion,
 ) -> Option<Check> {
     let p = p.filter(|p| estimate.zero_heavy && *p < SUSPECT_P)?;
-    let most = UNUSUAL.end * apart;
-    let taken_off = |(low, high): (f64, f64)| (low - most.max(0.0), high - most.min(0.0));
-    let shown = estimate.log_interval(question.level).is_some_and(|(low, high)| {
-        let (low, high) = taken_off((low, high));
-        low > 0.0 || high < 0.0
-    });
+    let most = USUAL.end * apart;
+    let taken_off = |ends: Ends| Ends { low: ends.low - most.max(0.0), high: ends.high - most.min(0.0) };
+    let left = |level: f64| estimate.log_interval(level).map(taken_off);
+    let shown = left(question.level).is_some_and(|ends| ends.excludes(0.0));
     let limit = (1.0 + question.margin).ln();
-    let within = estimate.log_interval(2.0 * question.level - 1.0).is_some_and(|interval| {
-        let (low, high) = taken_off(interval);
-        low > -limit && high < limit
-    });
+    let within = left(2.0 * question.level - 1.0).is_some_and(|ends| ends.within(limit));
     // Without a ratio, events that are all new or all gone are no matter of a load a little apart.
     let none_left = estimate.log_interval(question.level).is_none() && apart.abs() <= APART.ln();
     if shown || within || none_left {
@@ -213,13 +175,20 @@ fn p_in_brackets(p: f64) -> String {
     format!(" ({})", p_value(p))
 }
 
-/// Mean load an interval of each group, before and after: control, test.
-fn totals(compared: &Compared) -> [(f64, f64); 2] {
-    let mut totals = [(0.0, 0.0); 2];
+/// The load of one group in a mean interval.
+#[derive(Clone, Copy, Default)]
+struct GroupLoad {
+    before: f64,
+    after: f64,
+}
+
+/// The load of the control group, and of the test group.
+fn totals(compared: &Compared) -> [GroupLoad; 2] {
+    let mut totals = [GroupLoad::default(); 2];
     for (server, test) in compared.servers.iter().zip(&compared.test) {
         let total = &mut totals[usize::from(*test)];
-        total.0 += compared.mean(server, &compared.before, Of::Load);
-        total.1 += compared.mean(server, &compared.after, Of::Load);
+        total.before += compared.mean(server, &compared.before, Quantity::Load);
+        total.after += compared.mean(server, &compared.after, Quantity::Load);
     }
     totals
 }

@@ -1,10 +1,10 @@
-//! What the estimate and the checks come to.
+//! The verdict of the estimate and the checks.
 
 use super::compared::Compared;
 use super::estimate::{Estimate, POWER};
-use super::leave_out::Apart;
+use super::leave_out::Outlying;
 use super::question::FleetQuestion;
-use super::words::{change, count, p_value, ratio};
+use plumb_model::figure::{change, counted, p_value, ratio_digits};
 use plumb_model::finding::{Check, CheckOutcome};
 use plumb_model::fleet::ServersNeeded;
 use plumb_model::trial::Good;
@@ -29,7 +29,7 @@ pub(super) fn weigh(
     checks: &[Check],
     question: &FleetQuestion,
 ) -> Weighed {
-    let needed = needed(compared, estimate, question);
+    let needed = needed(estimate, question);
     let undecided = |reason: String| Weighed {
         verdict: Verdict::Undecided,
         reason: Some(reason),
@@ -47,22 +47,22 @@ pub(super) fn weigh(
         false => decided(Verdict::Worse),
     };
     let Some(p) = estimate.p else { return undecided(no_estimate(compared, estimate, question)) };
-    let (Some((low, high)), Some(inner)) =
+    let (Some(interval), Some(inner)) =
         (estimate.log_interval(question.level), estimate.log_interval(1.0 - 2.0 * alpha))
     else {
         // Nothing left, or all of it new: there is a direction without a ratio.
-        let fell = estimate.gone.and_then(|gone| gone.fell).filter(|_| p <= alpha);
+        let fell = estimate.no_ratio.and_then(|gone| gone.fell).filter(|_| p <= alpha);
         return fell.map_or_else(|| undecided(no_estimate(compared, estimate, question)), direction);
     };
-    let by_interval = low > 0.0 || high < 0.0;
+    let by_interval = interval.excludes(0.0);
     let at_odds = by_interval != (p <= alpha);
-    let within = inner.0 > -limit && inner.1 < limit;
+    let within = inner.within(limit);
     // Within the margin is a claim like any other: the permutations have to bear it out, too.
     if within && !(by_interval && p > alpha) && within_by_permutation(compared, estimate, question, limit) {
         return decided(Verdict::Equivalent);
     }
     if by_interval && p <= alpha && !within {
-        return direction(high < 0.0);
+        return direction(interval.high < 0.0);
     }
     if within {
         return undecided(
@@ -79,15 +79,15 @@ pub(super) fn weigh(
     // Why comes first, and what another size would show after it: one server far out widens the interval of all, and of whole sites
     // there are few.
     let why = [
-        Apart::of(compared, estimate).map(|apart| apart.statement(compared, question)),
+        Outlying::of(compared, estimate).map(|apart| apart.statement(compared, question)),
         whole_units(compared),
     ];
     let too_small = too_small(compared, estimate, question, &needed);
     undecided(why.into_iter().flatten().chain([too_small]).collect::<Vec<_>>().join(" "))
 }
 
-/// Whether effects as large as the margin, either way, are what chance hardly ever makes of this data: each on one side of the level
-/// (two tests, as of the interval).
+/// True if chance hardly ever makes effects as large as the margin, either way, of this data: each on one side of the level (two
+/// tests, as of the interval).
 fn within_by_permutation(
     compared: &Compared,
     estimate: &Estimate,
@@ -136,7 +136,7 @@ fn no_estimate(compared: &Compared, estimate: &Estimate, question: &FleetQuestio
     }
 }
 
-/// How few there are of what is compared, where that is not the servers.
+/// A sentence about the number of units, where these are not the servers.
 fn whole_units(compared: &Compared) -> Option<String> {
     let units = &compared.units;
     if units.are_servers() {
@@ -149,7 +149,7 @@ fn whole_units(compared: &Compared) -> Option<String> {
         units.word(),
         units.counted(test as u64).replacen(' ', " test ", 1),
         units.counted(control as u64).replacen(' ', " control ", 1),
-        count(servers, "server"),
+        counted(servers, "server"),
     ))
 }
 
@@ -174,13 +174,13 @@ fn too_small(
     format!(
         "Neither a difference nor its absence is shown: with this spread of the {words}, a ratio of {} or {} is seen four times out of \
          five{would}.",
-        ratio(1.0 / detectable),
-        ratio(detectable)
+        ratio_digits(1.0 / detectable),
+        ratio_digits(detectable)
     )
 }
 
-fn needed(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> Vec<ServersNeeded> {
-    let Some(spread) = estimate.spread(compared) else { return Vec::new() };
+fn needed(estimate: &Estimate, question: &FleetQuestion) -> Vec<ServersNeeded> {
+    let Some(spread) = estimate.spread else { return Vec::new() };
     let margin = 1.0 + question.margin;
     let asked = std::iter::once(margin).chain(ASKED.into_iter().filter(|it| *it > margin + 0.005));
     asked

@@ -73,14 +73,15 @@ fn plan(name: &str, mode: Mode, producers: u32) -> StepPlan {
 }
 
 fn step(plan: &StepPlan, rate: f64, noise: f64, random: &mut Random) -> StepResult {
-    let (sends, receives) = (plan.load.mode != Mode::Consume, plan.load.mode != Mode::Produce);
+    let ways = Ways::of(plan.load.mode);
+    let Ways { sends, receives, backlog } = ways;
     let blocks: Vec<BlockResult> = (0..BLOCKS)
         .map(|block| {
             let rate = rate * (noise * random.normal()).exp();
             BlockResult {
                 block,
                 position: block,
-                counts: moved((rate * f64::from(SECONDS)) as u64, sends, receives),
+                counts: moved((rate * f64::from(SECONDS)) as u64, ways),
                 achieved_per_s: sends.then_some(rate),
                 received_per_s: receives.then_some(rate),
                 host: Some(host()),
@@ -105,10 +106,10 @@ fn step(plan: &StepPlan, rate: f64, noise: f64, random: &mut Random) -> StepResu
             received_per_s: receives.then_some(mean),
             received_bytes_per_s: receives.then_some(mean * 1_000.0),
             received_interval: receives.then_some(interval),
-            drain_s: matches!(plan.load.mode, Mode::Backlog(_)).then_some(4.0),
+            drain_s: backlog.then_some(4.0),
         },
         value_bytes_mean: 1_000.0,
-        counts: moved(messages, sends, receives),
+        counts: moved(messages, ways),
         accounting: if sends {
             Accounting {
                 offset_delta: Some(messages),
@@ -121,7 +122,7 @@ fn step(plan: &StepPlan, rate: f64, noise: f64, random: &mut Random) -> StepResu
         },
         latency: Latencies::default(),
         slip: Distribution::default(),
-        series: series(rates, (sends, receives), matches!(plan.load.mode, Mode::Backlog(_)), random),
+        series: series(rates, ways, random),
         blocks,
         instrument: StepInstrument {
             cpu_s: Some(60.0),
@@ -139,7 +140,26 @@ fn step(plan: &StepPlan, rate: f64, noise: f64, random: &mut Random) -> StepResu
     }
 }
 
-fn moved(messages: u64, sends: bool, receives: bool) -> Counts {
+/// The ways in which a load moves messages.
+#[derive(Clone, Copy)]
+struct Ways {
+    sends: bool,
+    receives: bool,
+    /// Consumers begin with a backlog.
+    backlog: bool,
+}
+
+impl Ways {
+    fn of(mode: Mode) -> Self {
+        Ways {
+            sends: mode != Mode::Consume,
+            receives: mode != Mode::Produce,
+            backlog: matches!(mode, Mode::Backlog(_)),
+        }
+    }
+}
+
+fn moved(messages: u64, Ways { sends, receives, .. }: Ways) -> Counts {
     let all = counts(messages);
     let (sent, received) = (u64::from(sends) * messages, u64::from(receives) * messages);
     Counts { intended: sent, sent, acked: sent, received, ..all }
@@ -155,12 +175,8 @@ fn host() -> HostDelta {
 }
 
 /// Two seconds of warm-up, the measured part, and a second cut short.
-fn series(
-    rates: Vec<f64>,
-    (sends, receives): (bool, bool),
-    backlog: bool,
-    random: &mut Random,
-) -> Vec<SecondRow> {
+fn series(rates: Vec<f64>, ways: Ways, random: &mut Random) -> Vec<SecondRow> {
+    let Ways { sends, receives, backlog } = ways;
     let mut rows = Vec::new();
     for (block, rate) in (0..).zip(rates) {
         for second in 0..=2 + SECONDS {

@@ -3,6 +3,7 @@
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::figure;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::observation::ErrorCount;
 
@@ -38,7 +39,7 @@ fn gone(setup: &Setup) -> Option<Finding> {
         address(refused)
     );
     let finding = about_step(RULE.row.id, Severity::Suspect, setup.name(), claim)
-        .seen_against("connections that were not taken", refused.count.to_string(), "0")
+        .seen_against("connections that were not taken", figure::count(refused.count), "0")
         .seen("the first of them", refused.message.clone())
         .advise("Look at this broker's log and at its host for why it went away.");
     let finding = finding

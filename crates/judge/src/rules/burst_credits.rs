@@ -35,7 +35,7 @@ pub(super) const RULE: Rule = Rule {
 const NETWORK_CREDITS_CPUS: u32 = 16;
 /// Families of Amazon EC2 whose processors run on credits (AWS, "Burstable performance instances": T2, T3, T3a, T4g).
 const CPU_CREDITS: [&str; 4] = ["t2", "t3", "t3a", "t4g"];
-/// What the device of an EBS volume calls itself.
+/// The model name of an EBS volume.
 const EBS: &str = "Amazon Elastic Block Store";
 
 fn check(case: &Case) -> Vec<Finding> {
@@ -105,7 +105,7 @@ fn with(mut finding: Finding, credits: impl Iterator<Item = Credit>) -> Finding 
         .advise("Use up the credits before the measured part (settle, warm_up), or take an instance and volume without them.")
 }
 
-/// What of the generating host, and of what is behind a lab's logs there, has credits.
+/// The parts with credits of the generating host, and of the storage behind a lab's logs there.
 fn credits(document: &RunDocument) -> Vec<Credit> {
     let Some(host) = &document.environment.host else { return Vec::new() };
     let Some(instance) = ec2_instance(host) else { return Vec::new() };

@@ -1,10 +1,10 @@
-//! Whether the instrument, not the path, made the figure: slip, CPU, waiting for a CPU, its own ceiling.
+//! Figures that the instrument made and not the path: slip, CPU, waiting for a CPU, its own ceiling.
 
-use crate::figure::{digits, messages_per_s, percent, percents, time};
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::{GeneratorCeiling, RunDocument};
+use plumb_model::figure::{messages_per_s, percent, percents, time};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::observation::ThreadCpu;
 
@@ -120,12 +120,16 @@ fn client_bound(setup: &Setup, document: &RunDocument) -> Option<Finding> {
         let brokers = brokers_s.map_or_else(
             || format!("below {}", percent(PROGRAM_CPU_SHARE_ALONE_MAX)),
             |brokers_s| {
-                format!("below {}, or {} s as the brokers", percent(PROGRAM_CPU_SHARE_MAX), digits(brokers_s))
+                format!(
+                    "below {}, or {} as the brokers",
+                    percent(PROGRAM_CPU_SHARE_MAX),
+                    time(brokers_s * 1e9)
+                )
             },
         );
         finding = finding.seen_against(
             "CPU time of the whole generator, of this host's processors",
-            format!("{} s, {}", digits(cpu_s), percent(share)),
+            format!("{}, {}", time(cpu_s * 1e9), percent(share)),
             brokers,
         );
     }
@@ -180,7 +184,7 @@ fn slipping_tail(setup: &Setup) -> Option<(f64, f64)> {
 
 /// A figure of the tail that is the generator's own delay.
 struct Stall {
-    /// Which: `p99.9` or `maximum`.
+    /// The figure: `p99.9` or `maximum`.
     of: &'static str,
     slip_ns: f64,
     latency_ns: f64,

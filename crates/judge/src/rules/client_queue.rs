@@ -4,10 +4,10 @@
 //! `rd_kafka_toppar_producer_serve`) subtracts from these five the messages that are under way, not the requests, and while nothing may
 //! go it wakes up at once again and again, because the oldest message is past its linger. Its statistics count these wake-ups.
 
-use crate::figure::{digits, ms, percent};
 use crate::row::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::figure::{percent, significant, time};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::plan::Driver;
 
@@ -61,24 +61,24 @@ fn finding(setup: &Setup) -> Option<Finding> {
         return None;
     }
     let claim = format!(
-        "{} of the {} ms mean to an acknowledgement are librdkafka's own queue and not linger.ms={linger_ms}: with \
+        "{} of the {} mean to an acknowledgement are librdkafka's own queue and not linger.ms={linger_ms}: with \
          enable.idempotence=true it held messages back while five of a partition were under way, and polled meanwhile",
-        ms(wait_ns),
-        ms(acknowledge_ns)
+        time(wait_ns),
+        time(acknowledge_ns)
     );
     let mut finding = about_step(RULE.row.id, Severity::Suspect, setup.name(), claim)
         .seen_against(
             "mean wait in the client's queue",
-            format!("{} ms, {} of the mean beyond linger.ms", ms(queue_ns), percent(share)),
+            format!("{}, {} of the mean beyond linger.ms", time(queue_ns), percent(share)),
             format!("about {linger_ms} ms"),
         )
         .seen_against(
             "wake-ups of the client's threads, per message",
-            digits(wakeups),
+            significant(wakeups, 3),
             format!("about 3, below {WAKEUPS_MIN}"),
         );
     if let Some(rtt_ns) = statistics.rtt_mean_ns {
-        finding = finding.seen("mean round trip", format!("{} ms", ms(rtt_ns)));
+        finding = finding.seen("mean round trip", time(rtt_ns));
     }
     if let Some(busiest) = setup.result.instrument.threads.iter().max_by(|a, b| a.share.total_cmp(&b.share)) {
         finding =
@@ -120,7 +120,7 @@ mod tests {
     fn an_idempotent_client_that_polls_while_messages_wait_is_found() {
         let finding = assert_found(RULE.row.id, Severity::Suspect, polling);
         assert!(
-            finding.claim.starts_with("0.55 of the 1.03 ms mean to an acknowledgement"),
+            finding.claim.starts_with("550 µs of the 1.03 ms mean to an acknowledgement"),
             "{}",
             finding.claim
         );

@@ -42,7 +42,10 @@ fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
     Some(
         about_step(RULE.row.id, Severity::Suspect, setup.name(), claim)
             .seen_against("level at first", before, after)
-            .seen("chance of so clear a change in a steady series", format!("{:.4}", found.change.p))
+            .seen(
+                "chance of so clear a change in a steady series",
+                plumb_model::figure::probability(found.change.p),
+            )
             .advise("Use a longer warm-up; connections, page cache and the brokers' compiler need it."),
     )
 }

@@ -1,9 +1,9 @@
 //! Consumers committed their positions so often that the group's coordinator had that to do as well.
 
-use crate::figure::digits;
 use crate::row::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::figure::{self, count, plain};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::plan::Driver;
 
@@ -53,12 +53,16 @@ fn per_s(setup: &Setup) -> Option<(f64, u64)> {
 fn counted(setup: &Setup, per_s: f64, commits: u64) -> Option<Finding> {
     (per_s > PER_S_MAX && commits >= COMMITS_MIN).then(|| {
         finding(setup, Severity::Suspect)
-            .seen_against("commits per second and consumer", digits(per_s), format!("at most {PER_S_MAX:.0}"))
-            .seen("commits in the windows of the statistics", commits.to_string())
+            .seen_against(
+                "commits per second and consumer",
+                figure::rate(per_s),
+                format!("at most {}", plain(PER_S_MAX)),
+            )
+            .seen("commits in the windows of the statistics", count(commits))
     })
 }
 
-/// What the settings ask for, where nobody counted: only a consumer that receives all the time commits so often.
+/// The rate that the settings ask for, where nobody counted: only a consumer that receives all the time commits so often.
 fn asked_for(setup: &Setup) -> Option<Finding> {
     let consumer = &setup.result.effective.consumer;
     let commits = setup.driver() == Driver::Librdkafka
@@ -67,8 +71,8 @@ fn asked_for(setup: &Setup) -> Option<Finding> {
     (commits && interval_ms > 0.0 && interval_ms < 1_000.0 / PER_S_MAX).then(|| {
         finding(setup, Severity::Note).seen_against(
             "auto.commit.interval.ms",
-            digits(interval_ms),
-            format!("at least {:.0}", 1_000.0 / PER_S_MAX),
+            plain(interval_ms),
+            format!("at least {}", plain(1_000.0 / PER_S_MAX)),
         )
     })
 }
@@ -91,7 +95,7 @@ mod tests {
             let statistics = &mut document.steps[0].consumer_statistics;
             (statistics.offset_commits, statistics.windows_s) = (Some(4_500), Some(90.0));
         });
-        assert_eq!(finding.evidence[0].value, "50.0");
+        assert_eq!(finding.evidence[0].value, "50");
         let mut document = healthy();
         let statistics = &mut document.steps[0].consumer_statistics;
         (statistics.offset_commits, statistics.windows_s) = (Some(18), Some(90.0));

@@ -1,9 +1,9 @@
 //! A codec was in use: what it saved depends on what the values are made of.
 
-use crate::figure::{digits, megabytes_per_s};
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::figure::{self, bytes_per_s, significant};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::plan::Payload;
 
@@ -25,9 +25,9 @@ pub(super) const RULE: Rule = Rule {
 
 /// Beyond what the declared randomness allows, values repeat (ours: what a codec gains by chance is far less).
 const MORE_THAN_DECLARED: f64 = 1.25;
-/// What every record carries at the front of its value, where that is random and large enough.
+/// Bytes of the stamp at the front of each record's value, where that is random and large enough.
 const STAMP_BYTES: f64 = 48.0;
-/// What of it is another in each record: number, time, checksum (ours, on the low side).
+/// Bytes of the stamp that differ from record to record: number, time, checksum (ours, on the low side).
 const STAMP_OWN_BYTES: f64 = 8.0;
 /// A payload file whose values get smaller than this is likely to repeat within a batch (ours; logs and JSON in batches are
 /// customarily given 3 to 8).
@@ -57,13 +57,13 @@ fn finding(setup: &Setup) -> Option<Finding> {
     let severity = if repeats { Severity::Suspect } else { Severity::Note };
     let mut finding = about_step(RULE.row.id, severity, setup.name(), claim)
         .seen("codec", codec)
-        .seen("mean bytes of a value", digits(value))
-        .seen("mean bytes of a message in its batch", digits(wire))
+        .seen("mean bytes of a value", significant(value, 3))
+        .seen("mean bytes of a message in its batch", significant(wire, 3))
         .seen_against(
             "values to batches",
-            format!("{} : 1", digits(ratio)),
+            figure::ratio(ratio),
             match most.is_finite() {
-                true => format!("at most {} : 1", digits(most)),
+                true => format!("at most {}", figure::ratio(most)),
                 false => "any".to_owned(),
             },
         )
@@ -74,7 +74,7 @@ fn finding(setup: &Setup) -> Option<Finding> {
         ("batches as sent", throughput.produced_wire_bytes_per_s),
     ] {
         if let Some(bytes) = bytes {
-            finding = finding.seen(what, megabytes_per_s(bytes));
+            finding = finding.seen(what, bytes_per_s(bytes));
         }
     }
     Some(finding.advise(match payload {
@@ -101,7 +101,7 @@ fn most(payload: &Payload, value_bytes: f64) -> f64 {
 
 fn declared(payload: &Payload) -> String {
     match payload {
-        Payload::Entropy(share) => format!("{} of the bytes", digits(*share)),
+        Payload::Entropy(share) => format!("{} of the bytes", figure::percent(*share)),
         Payload::File(_) => "none: a file".to_owned(),
     }
 }
@@ -126,8 +126,8 @@ mod tests {
             compress(document, Payload::Entropy(0.5), 55_000.0);
         });
         assert_eq!(finding.evidence[2].value, "550");
-        assert_eq!(finding.evidence[3].value, "1.86 : 1");
-        assert_eq!(finding.evidence[3].expected.as_deref(), Some("at most 2.71 : 1"));
+        assert_eq!(finding.evidence[3].value, "×1.86");
+        assert_eq!(finding.evidence[3].expected.as_deref(), Some("at most ×2.71"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Consumers that take less than producers give while both go as fast as possible.
 
-use crate::figure::{messages_per_s, percents};
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::figure::{messages_per_s, percents};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {

@@ -1,10 +1,10 @@
-//! Whether every message is accounted for, by the client's counts, the histograms and the broker's offsets.
+//! Messages that are not accounted for, by the client's counts, the histograms and the broker's offsets.
 
-use crate::figure::count;
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::{AfterWarmUp, StepResult};
+use plumb_model::figure::{self, counted};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::observation::{Accounting, Distribution};
 
@@ -32,7 +32,7 @@ fn disagreement(setup: &Setup) -> Option<Finding> {
     let result = setup.result;
     let mut finding = about_step(RULE.row.id, Severity::Invalid, setup.name(), claim(setup));
     for (what, got, expected) in wrong_sums(setup) {
-        finding = finding.seen_against(what, got.to_string(), expected.to_string());
+        finding = finding.seen_against(what, figure::count(got), figure::count(expected));
     }
     let accounting = &result.accounting;
     if logs_disagree(setup) {
@@ -41,22 +41,22 @@ fn disagreement(setup: &Setup) -> Option<Finding> {
         }
     }
     if setup.reads_as_it_is() && accounting.agrees == Some(false) {
-        let length = accounting.offset_delta.map_or("not known".to_owned(), |delta| delta.to_string());
+        let length = accounting.offset_delta.map_or("not known".to_owned(), figure::count);
         finding = finding
-            .seen_against("records received, against the length of the log", result.counts.received.to_string(), length)
-            .seen("offsets without a record for consumers", accounting.gaps.map_or("not known".to_owned(), |gaps| gaps.to_string()))
+            .seen_against("records received, against the length of the log", figure::count(result.counts.received), length)
+            .seen("offsets without a record for consumers", accounting.gaps.map_or("not known".to_owned(), figure::count))
             .advise("A part of the log was not read, or was read twice: give the step a longer drain, and look at the consumers' errors.");
     }
     if accounting.corrupt > 0 {
-        finding = finding.seen_against("damaged records", accounting.corrupt.to_string(), "0");
+        finding = finding.seen_against("damaged records", figure::count(accounting.corrupt), "0");
     }
     let finding = finding
         .advise("Look at errors and retries of this step; if there are none, this is a fault of the instrument: report it.");
     (!finding.evidence.is_empty()).then_some(finding)
 }
 
-/// What is wrong, and which figures it leaves. Where every sum of the program's own holds and nothing is in the logs that should not be, what
-/// the logs miss is exact: each acknowledgement named its record's offset.
+/// The fault, and the figures that it leaves. Where every sum of the program's own holds and the logs have nothing that should
+/// not be there, the number of messages that the logs miss is exact: each acknowledgement named its record's offset.
 fn claim(setup: &Setup) -> String {
     let accounting = &setup.result.accounting;
     let too_many = accounting.surplus.is_none_or(|surplus| surplus > explained(accounting));
@@ -66,7 +66,7 @@ fn claim(setup: &Setup) -> String {
         Some(missing) => format!(
             "{} acknowledged and not in the logs; that count is exact, by the offsets that were acknowledged, and so are the others of this \
              step; its rates and latencies are not to be used, as they are of messages that are gone too",
-            count(missing, "message")
+            counted(missing, "message")
         ),
         None => "Messages are missing from the counts or appear in them twice: no figure of this step can be trusted".to_owned(),
     }
@@ -78,8 +78,8 @@ fn wrong_sums(setup: &Setup) -> Vec<(&'static str, u64, u64)> {
     sums(setup.result).into_iter().take(kept).filter(|(_, got, expected)| got != expected).collect()
 }
 
-/// Whether the logs are at odds with what was acknowledged, in a way that no other rule tells. Where nobody produces, what was stored
-/// came before.
+/// True if the logs disagree with the acknowledgements in a way that no other rule tells. Where nobody produces, the log was
+/// there before.
 fn logs_disagree(setup: &Setup) -> bool {
     let disagrees = setup.produces() && setup.result.accounting.agrees == Some(false);
     disagrees && !explained_by_loss(setup) && !explained_by_duplicates(setup)
@@ -104,14 +104,14 @@ fn explained_by_duplicates(setup: &Setup) -> bool {
     accounting.missing == Some(0) && accounting.surplus.is_some_and(|surplus| surplus <= known)
 }
 
-/// What may be in the logs beyond what was acknowledged: records of others, records of unknown outcome, and offsets at which there is
-/// no record for consumers.
+/// Offsets that may be in the logs beyond the acknowledged ones: records of others, records of unknown outcome, and offsets at
+/// which there is no record for consumers.
 fn explained(accounting: &Accounting) -> u64 {
     let parts = [accounting.foreign, accounting.unknown, accounting.gaps.unwrap_or(0)];
     parts.into_iter().fold(0, u64::saturating_add)
 }
 
-/// What does not fit between the logs and what was acknowledged, as (what, got, expected).
+/// The disagreements between the logs and the acknowledgements.
 fn in_the_logs(accounting: &Accounting) -> Vec<(&'static str, String, String)> {
     let most =
         accounting.acked.saturating_add(accounting.unknown).saturating_add(accounting.gaps.unwrap_or(0));
@@ -121,13 +121,17 @@ fn in_the_logs(accounting: &Accounting) -> Vec<(&'static str, String, String)> {
     if let Some(missing) = accounting.missing.filter(|missing| *missing > 0) {
         out.push((
             "acknowledged, and not in the log of their partition",
-            missing.to_string(),
+            figure::count(missing),
             "0".to_owned(),
         ));
     }
     if let Some(surplus) = accounting.surplus.filter(|surplus| *surplus > explained) {
         let expected = if explained == 0 { "0".to_owned() } else { format!("0 to {explained}") };
-        out.push(("in the logs, and acknowledged to none of our producers", surplus.to_string(), expected));
+        out.push((
+            "in the logs, and acknowledged to none of our producers",
+            figure::count(surplus),
+            expected,
+        ));
     }
     if out.is_empty() || !ours.is_some_and(|ours| (accounting.acked..=most).contains(&ours)) {
         let stored = accounting.offset_delta.map_or("not known".to_owned(), |delta| {
@@ -174,8 +178,8 @@ mod tests {
     fn a_message_that_is_nowhere_is_found() {
         let finding =
             assert_found(RULE.row.id, Severity::Invalid, |document| document.steps[0].counts.sent += 1);
-        assert_eq!(finding.evidence[0].value, "10000");
-        assert_eq!(finding.evidence[0].expected.as_deref(), Some("10001"));
+        assert_eq!(finding.evidence[0].value, "10,000");
+        assert_eq!(finding.evidence[0].expected.as_deref(), Some("10,001"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Logs of which the broker deleted records while they were written or read.
 
-use crate::figure::count;
 use crate::row::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::figure::counted;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
@@ -40,7 +40,7 @@ fn deleted(setup: &Setup) -> Option<Finding> {
     let were = if deleted == 1 { "was" } else { "were" };
     let claim = format!(
         "{} {were} deleted from the topic's logs while the blocks ran: the broker's work for it is in the figures",
-        count(deleted, "record")
+        counted(deleted, "record")
     );
     let mut finding = about_step(RULE.row.id, Severity::Note, setup.name(), claim).seen_against(
         "offsets by which the logs' beginnings moved",
@@ -66,7 +66,7 @@ mod tests {
         document.steps[0].accounting.deleted = Some(5_000);
         document.steps[0].effective.topic.insert("retention.bytes".to_owned(), "1000000".to_owned());
         let finding = one(&document, RULE.row.id);
-        assert!(finding.claim.contains("5000 records were deleted"), "{}", finding.claim);
+        assert!(finding.claim.contains("5,000 records were deleted"), "{}", finding.claim);
         assert!(
             finding.evidence.iter().any(|seen| seen.what == "retention.bytes" && seen.value == "1000000")
         );

@@ -3,6 +3,7 @@
 use crate::row::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::figure;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
@@ -40,7 +41,7 @@ fn disorder(setup: &Setup) -> Option<Finding> {
     );
     for (what, count) in [("counts.duplicated", counts.duplicated), ("counts.reordered", counts.reordered)] {
         if count > 0 {
-            finding = finding.seen_against(what, count.to_string(), "0");
+            finding = finding.seen_against(what, figure::count(count), "0");
         }
     }
     let finding = finding.advise(

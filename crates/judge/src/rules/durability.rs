@@ -1,10 +1,10 @@
 //! States the durability under which the figures were made.
 
 use crate::durability::fingerprint;
-use crate::figure::{list, quoted};
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
+use plumb_model::prose::{list, quoted};
 use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule = Rule {

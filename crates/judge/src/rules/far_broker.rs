@@ -1,9 +1,10 @@
 //! Brokers at unequal distances from the generator.
 
-use crate::figure::{list, time};
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
+use plumb_model::figure::time;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
+use plumb_model::prose::list;
 
 pub(super) const RULE: Rule = Rule {
     row: Row {
@@ -28,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// Two racks of one site differ by less, two zones of a region by more (ours).
 const FARTHER_NS: f64 = 200_000.0;
-/// What is so much nearer in proportion is another distance, and not another moment (ours).
+/// Least ratio of two distances that are not the same at another moment (ours).
 const FARTHER_TIMES: f64 = 1.5;
 
 fn check(case: &Case) -> Vec<Finding> {
@@ -76,8 +77,8 @@ mod tests {
     #[test]
     fn a_broker_in_another_zone_is_named_with_its_distance() {
         let finding = one(&away([Some(150), Some(160), Some(900)]), RULE.row.id);
-        assert!(finding.claim.contains("150 us to the nearest and c:1 900 us:"), "{}", finding.claim);
-        assert_eq!(finding.evidence[0].value, "a:1 150 us, b:1 160 us, c:1 900 us");
+        assert!(finding.claim.contains("150 µs to the nearest and c:1 900 µs:"), "{}", finding.claim);
+        assert_eq!(finding.evidence[0].value, "a:1 150 µs, b:1 160 µs, c:1 900 µs");
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Records in the topic that no producer of this run sent.
 
-use crate::figure::count;
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::figure::{self, counted};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
@@ -42,22 +42,24 @@ fn others(setup: &Setup) -> Option<Finding> {
     if setup.reads_as_it_is() {
         let claim = format!(
             "{} of the topic carry no stamp: they are counted, and not verified",
-            count(foreign, "record")
+            counted(foreign, "record")
         );
         return Some(
             about_step(RULE.row.id, Severity::Note, setup.name(), claim)
-                .seen("accounting.foreign", foreign.to_string())
-                .seen("counts.received", setup.result.counts.received.to_string()),
+                .seen("accounting.foreign", figure::count(foreign))
+                .seen("counts.received", figure::count(setup.result.counts.received)),
         );
     }
     let few = (foreign as f64) < SHARE_MAX * setup.result.counts.received as f64;
     let severity = if few { Severity::Note } else { Severity::Suspect };
-    let claim =
-        format!("{} of somebody else came through the topic while it was measured", count(foreign, "record"));
+    let claim = format!(
+        "{} of somebody else came through the topic while it was measured",
+        counted(foreign, "record")
+    );
     Some(
         about_step(RULE.row.id, severity, setup.name(), claim)
-            .seen_against("accounting.foreign", foreign.to_string(), "0")
-            .seen("counts.received", setup.result.counts.received.to_string())
+            .seen_against("accounting.foreign", figure::count(foreign), "0")
+            .seen("counts.received", figure::count(setup.result.counts.received))
             .advise("Use a topic of the run's own, or measure when nobody else writes."),
     )
 }

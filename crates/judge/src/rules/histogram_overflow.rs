@@ -2,6 +2,7 @@
 
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
+use plumb_model::figure;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
@@ -38,7 +39,7 @@ fn check(case: &Case) -> Vec<Finding> {
         );
         for (measure, count) in measures {
             if count > 0 {
-                finding = finding.seen_against(format!("samples of {measure} above 1 h"), count.to_string(), "0");
+                finding = finding.seen_against(format!("samples of {measure} above 1 h"), figure::count(count), "0");
             }
         }
         (!finding.evidence.is_empty()).then_some(finding)

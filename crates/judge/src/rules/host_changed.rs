@@ -1,4 +1,4 @@
-//! Whether a trial had this host changed while the run measured on it.
+//! Trials that had this host changed while the run measured on it.
 
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};

@@ -1,11 +1,11 @@
 //! A/A pairs that differ: then other differences of the run are not to be trusted either.
 
-use crate::comparison::identical_pairs;
-use crate::figure::{change, quoted};
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
+use plumb_model::figure::{self, change};
 use plumb_model::finding::ComparisonVerdict;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
+use plumb_model::prose::quoted;
 
 pub(super) const RULE: Rule = Rule {
     row: Row {
@@ -29,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(case: &Case) -> Vec<Finding> {
-    let differing = identical_pairs(case).filter(|pair| pair.verdict == ComparisonVerdict::Differs);
+    let differing = case.identical_pairs().filter(|pair| pair.verdict == ComparisonVerdict::Differs);
     let finding = differing.filter_map(|pair| {
         let (ratio, p) = (pair.ratio?, pair.p_adjusted?);
         let claim = format!(
@@ -41,8 +41,8 @@ fn check(case: &Case) -> Vec<Finding> {
         );
         Some(
             about_run(RULE.row.id, Severity::Suspect, claim)
-                .seen_against(format!("{} of {} / {}", pair.metric, pair.b, pair.a), format!("{ratio:.3}"), "1")
-                .seen("adjusted p", format!("{p:.4}"))
+                .seen_against(format!("{} of {} / {}", pair.metric, pair.b, pair.a), figure::ratio(ratio), "×1")
+                .seen("adjusted p", figure::probability(p))
                 .advise("Believe only differences that are much larger than this one; run with more blocks on a quieter host."),
         )
     });

@@ -1,10 +1,10 @@
-//! Whether pacing and clock are fine enough for the latency that was found.
+//! Pacing and clocks that are not fine enough for the latency that was found.
 
-use crate::figure::{percent, time};
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::Instrument;
+use plumb_model::figure::{percent, time};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
@@ -74,7 +74,7 @@ mod tests {
         let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
             document.instrument.wake_late.p50_ns = Some(80_000);
         });
-        assert_eq!(finding.evidence[0].value, "80.0 us");
+        assert_eq!(finding.evidence[0].value, "80.0 µs");
     }
 
     #[test]

@@ -1,10 +1,11 @@
-//! Where more clients stop helping, and where they begin to do harm.
+//! The number of clients from which more stop helping, and from which more do harm.
 
-use crate::figure::{messages_per_s, percent, quoted};
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use crate::sweep::clients_of;
+use plumb_model::figure::{messages_per_s, percent};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
+use plumb_model::prose::quoted;
 use plumb_model::sweep::{NoKnee, SweepPlace, SweepResult};
 
 pub(super) const RULE: Rule = Rule {

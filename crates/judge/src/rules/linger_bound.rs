@@ -1,10 +1,10 @@
 //! Latency that is the producer's own wait for more messages.
 
-use crate::figure::{digits, ms};
 use crate::linger::Linger;
 use crate::row::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::figure::{significant, time};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
@@ -42,11 +42,11 @@ fn finding(setup: &Setup) -> Option<Finding> {
     if linger.wait_ns < MEAN_SHARE_MIN * mean_ns || linger.wait_ns > mean_ns {
         return None;
     }
-    let without = ms(mean_ns - linger.wait_ns);
+    let without = time(mean_ns - linger.wait_ns);
     let claim = format!(
-        "{} of the {} ms mean come from linger.ms={}; {} without it would be about {without} ms",
-        ms(linger.wait_ns),
-        ms(mean_ns),
+        "{} of the {} mean come from linger.ms={}; {} without it would be about {without}",
+        time(linger.wait_ns),
+        time(mean_ns),
         linger.setting_ms,
         if setup.consumes() { "end to end" } else { "an acknowledgement" }
     );
@@ -55,17 +55,17 @@ fn finding(setup: &Setup) -> Option<Finding> {
         .seen("linger.ms in force", linger.setting_ms.to_string())
         .seen_against(
             "mean wait in the client's queue",
-            format!("{} ms", ms(linger.queue_mean_ns)),
+            time(linger.queue_mean_ns),
             format!("about {} ms", linger.setting_ms),
         );
     if let Some(rtt_ns) = statistics.rtt_mean_ns.filter(|_| !setup.unconfirmed()) {
-        finding = finding.seen("mean round trip", format!("{} ms", ms(rtt_ns)));
+        finding = finding.seen("mean round trip", time(rtt_ns));
     }
     if let Some(acknowledge_ns) = setup.result.latency.acknowledge.p50_ns {
-        finding = finding.seen("acknowledge p50", format!("{} ms", ms(acknowledge_ns as f64)));
+        finding = finding.seen("acknowledge p50", time(acknowledge_ns as f64));
     }
     if let Some(messages) = statistics.batch_messages_mean {
-        finding = finding.seen("messages per batch", digits(messages));
+        finding = finding.seen("messages per batch", significant(messages, 3));
     }
     Some(
         finding
@@ -84,7 +84,7 @@ mod tests {
         let finding = one(&healthy(), RULE.row.id);
         assert_eq!(finding.step.as_deref(), Some(DEFAULT));
         assert!(
-            finding.claim.starts_with("5.00 of the 5.66 ms mean come from linger.ms=5"),
+            finding.claim.starts_with("5.00 ms of the 5.66 ms mean come from linger.ms=5"),
             "{}",
             finding.claim
         );
@@ -119,8 +119,8 @@ mod tests {
         step.latency.end_to_end.mean_ns = Some(3_900_000.0);
         step.latency.end_to_end.p50_ns = Some(5_600_000);
         let finding = one(&document, RULE.row.id);
-        assert!(finding.claim.starts_with("3.35 of the 3.90 ms mean come from"), "{}", finding.claim);
-        assert!(finding.claim.contains("about 0.55 ms"), "{}", finding.claim);
+        assert!(finding.claim.starts_with("3.35 ms of the 3.90 ms mean come from"), "{}", finding.claim);
+        assert!(finding.claim.contains("about 550 µs"), "{}", finding.claim);
     }
 
     #[test]

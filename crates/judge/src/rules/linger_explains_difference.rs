@@ -1,11 +1,12 @@
 //! Pairs of steps whose difference is the producer's linger time.
 
-use crate::figure::{list, ms, quoted};
 use crate::linger::Linger;
 use crate::row::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use crate::setup::Setup;
+use plumb_model::figure::time;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
+use plumb_model::prose::{list, quoted};
 
 pub(super) const RULE: Rule = Rule {
     row: Row {
@@ -79,23 +80,19 @@ fn finding(slow: &Setup, fast: &Setup, waits: &Waits, slow_ms: f64) -> Finding {
     let Waits { slow_mean_ns, fast_mean_ns, queues_ns, fast_ms } = *waits;
     let means_ns = waits.means_ns();
     let claim = format!(
-        "The {} ms between the means of {} and {} come from linger.ms ({slow_ms} against {fast_ms}): \
-         messages waited {} ms longer in the client's queue",
-        ms(means_ns),
+        "The {} between the means of {} and {} come from linger.ms ({slow_ms} against {fast_ms}): \
+         messages waited {} longer in the client's queue",
+        time(means_ns),
         quoted(slow.name()),
         quoted(fast.name()),
-        ms(queues_ns)
+        time(queues_ns)
     );
     let others: Vec<String> =
         fast.differences(slow).into_iter().filter(|name| !name.contains("linger.ms")).collect();
     let mut finding = about_run(RULE.row.id, Severity::Note, claim)
-        .seen(format!("mean of {}", slow.name()), format!("{} ms", ms(slow_mean_ns)))
-        .seen(format!("mean of {}", fast.name()), format!("{} ms", ms(fast_mean_ns)))
-        .seen_against(
-            "difference of the waits in the client's queue",
-            format!("{} ms", ms(queues_ns)),
-            format!("{} ms", ms(means_ns)),
-        );
+        .seen(format!("mean of {}", slow.name()), time(slow_mean_ns))
+        .seen(format!("mean of {}", fast.name()), time(fast_mean_ns))
+        .seen_against("difference of the waits in the client's queue", time(queues_ns), time(means_ns));
     if !others.is_empty() {
         finding = finding.seen("other settings in which they differ", list(&others));
     }

@@ -1,13 +1,14 @@
-//! Whether the log's bytes reached the device while they were measured, or stayed in the page cache: then the figure is
-//! the speed of memory. And the same of bytes that were read.
+//! Bytes of the log that stayed in the page cache while they were measured, instead of reaching the device: the figure is then
+//! the speed of memory. The same of bytes that were read.
 
-use crate::figure::{digits, list, percent, percents, quoted};
 use crate::row::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use plumb_model::document::{BlockResult, StepResult};
 use plumb_model::facts::{HostDelta, LogDirectory, Storage, UntilDeviceEnd};
+use plumb_model::figure::{bytes, percent, percents, time};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::plan::{ClusterPlan, LoadPlan, Mode};
+use plumb_model::prose::{list, quoted};
 
 pub(crate) const RULE: Rule = Rule {
     row: Row {
@@ -81,7 +82,7 @@ impl<'a> Log<'a> {
         if self.named { Severity::Suspect } else { Severity::Note }
     }
 
-    /// What the device is called: the user's word, or the kernel's.
+    /// The name of the device: the user's word, or the kernel's.
     fn device(&self) -> String {
         if self.named {
             return list(
@@ -113,10 +114,10 @@ fn not_reached(step: &StepResult, log: &Log) -> Option<Finding> {
     let seconds = until.elapsed_ns as f64 / 1e9;
     let why = match until.end {
         UntilDeviceEnd::SpaceLimit => {
-            format!("the directory would have been full after {} s", digits(seconds))
+            format!("the directory would have been full after {}", time(seconds * 1e9))
         }
         UntilDeviceEnd::NotCounted => "no counter here tells what reaches the device".to_owned(),
-        _ => format!("it was not within {} s", digits(seconds)),
+        _ => format!("it was not within {}", time(seconds * 1e9)),
     };
     let claim = format!(
         "The load before block {} was to go on until {} is the limit, and {why}",
@@ -127,7 +128,7 @@ fn not_reached(step: &StepResult, log: &Log) -> Option<Finding> {
     if let (Some(log_bytes), Some(device_bytes)) = (until.log_bytes, until.device_bytes) {
         finding = finding.seen(
             "load before it",
-            format!("{} into the log, {} to the device", amount(log_bytes), amount(device_bytes)),
+            format!("{} into the log, {} to the device", bytes(log_bytes as f64), bytes(device_bytes as f64)),
         );
     }
     if let Some(share) = until.device_share {
@@ -161,11 +162,15 @@ fn absorbed(step: &StepResult, log: &Log) -> Option<Finding> {
         return None;
     }
     let storages = log.storages();
-    let both = |block: &BlockResult| {
+    let of_block = |block: &BlockResult| {
         let host = block.host.as_ref()?;
-        Some((log_bytes(step, block)?, Storage::written_bytes_of(&storages, host)?, host.elapsed_ns))
+        Some(Sums {
+            all: log_bytes(step, block)?,
+            device: Storage::written_bytes_of(&storages, host)?,
+            elapsed_ns: host.elapsed_ns,
+        })
     };
-    let sums = sums(step, both)?;
+    let sums = sums(step, of_block)?;
     let share = sums.device as f64 / sums.all as f64;
     if sums.all < BYTES_MIN || share >= SHARE_MIN {
         return None;
@@ -174,8 +179,8 @@ fn absorbed(step: &StepResult, log: &Log) -> Option<Finding> {
     let claim = format!(
         "{} went into the log and {} reached {device} in the measured part: the page cache took the rest, so this is \
          the speed of memory, not of {device}",
-        amount(sums.all),
-        amount(sums.device),
+        bytes(sums.all as f64),
+        bytes(sums.device as f64),
     );
     let [seen, limit] = percents(share, SHARE_MIN);
     let mut finding = about_step(RULE.row.id, log.severity(), &step.name, claim).seen_against(
@@ -196,8 +201,8 @@ fn absorbed(step: &StepResult, log: &Log) -> Option<Finding> {
     });
     let longer = match seconds_to_fill(step, &sums).filter(|_| !own_limit) {
         Some(seconds) => format!(
-            "Or measure for longer: at this rate writers begin to wait after about {} s, and what counts comes after.",
-            digits(seconds)
+            "Or measure for longer: at this rate writers begin to wait after about {}, and what counts comes after.",
+            time(seconds * 1e9)
         ),
         None => "Or measure for longer, or more messages than memory can take.".to_owned(),
     };
@@ -210,18 +215,19 @@ fn memory_seen(finding: Finding, host: &HostDelta) -> Finding {
         .zip(host.writeback_before_bytes)
         .zip(host.dirty_bytes.zip(host.writeback_bytes));
     let Some(((before, writing_before), (after, writing))) = dirty else { return finding };
-    let levels = format!("{} to {}", amount(before + writing_before), amount(after + writing));
+    let levels =
+        format!("{} to {}", bytes((before + writing_before) as f64), bytes((after + writing) as f64));
     match host.dirty_threshold_bytes {
         Some(limit) => finding.seen_against(
             "waiting to be written in the last block",
             levels,
-            format!("writers wait at {}", amount(limit)),
+            format!("writers wait at {}", bytes(limit as f64)),
         ),
         None => finding.seen("waiting to be written in the last block", levels),
     }
 }
 
-/// How long a load like this takes to fill what the kernel lets be dirty.
+/// Seconds in which a load like this fills the memory that the kernel lets be dirty.
 fn seconds_to_fill(step: &StepResult, sums: &Sums) -> Option<f64> {
     let limit =
         step.blocks.iter().filter_map(|block| block.host.as_ref()?.dirty_threshold_bytes).next_back()?;
@@ -229,13 +235,13 @@ fn seconds_to_fill(step: &StepResult, sums: &Sums) -> Option<f64> {
     (per_s > 0.0).then(|| limit as f64 / per_s)
 }
 
-/// Where the bytes came from that were consumed.
+/// The finding about the source of the bytes that were consumed.
 fn read(step: &StepResult, load: &LoadPlan, log: &Log) -> Option<Finding> {
     if log.is_uncounted() {
         return None;
     }
     let storages = log.storages();
-    let both = |block: &BlockResult| {
+    let of_block = |block: &BlockResult| {
         let host = block.host.as_ref()?;
         let consumed = (block.counts.received as f64 * step.value_bytes_mean) as u64;
         // Where nothing else is read, what the brokers read is what was asked of the log, compressed as it lies there.
@@ -244,14 +250,18 @@ fn read(step: &StepResult, load: &LoadPlan, log: &Log) -> Option<Finding> {
         let brokers = block.broker_io.and_then(|io| io.device_read_bytes);
         let devices = Storage::read_bytes_of(&storages, host);
         let from_device = [brokers, devices].into_iter().flatten().min()?;
-        Some((asked.map_or(consumed, |asked| asked.min(consumed)), from_device, host.elapsed_ns))
+        Some(Sums {
+            all: asked.map_or(consumed, |asked| asked.min(consumed)),
+            device: from_device,
+            elapsed_ns: host.elapsed_ns,
+        })
     };
-    let sums = sums(step, both)?;
+    let sums = sums(step, of_block)?;
     let (share, device) = ((sums.device as f64 / sums.all as f64).min(1.0), log.device());
     let of = format!(
         "Of {} that were consumed, {} were read from {device}",
-        amount(sums.all),
-        amount(sums.device)
+        bytes(sums.all as f64),
+        bytes(sums.device as f64)
     );
     let (severity, meaning) = match share {
         share if share >= SHARE_MIN => (Severity::Note, format!("this is the speed of {device}")),
@@ -274,19 +284,22 @@ fn read(step: &StepResult, load: &LoadPlan, log: &Log) -> Option<Finding> {
     Some(finding.advise("For the device's speed, fill the topic with more than memory holds, or drop the page cache before (vm.drop_caches)."))
 }
 
-/// Bytes of whole blocks, with the time that they took.
+/// Bytes of one block or of several, with the time that they took.
 struct Sums {
+    /// All that were written to the log, or read from it.
     all: u64,
+    /// Those of them that reached the device, or came from it.
     device: u64,
     elapsed_ns: u64,
 }
 
-fn sums(step: &StepResult, both: impl Fn(&BlockResult) -> Option<(u64, u64, u64)>) -> Option<Sums> {
-    let blocks = step.blocks.iter().filter(|block| !block.cut_short).filter_map(both);
-    let add = |sum: Sums, (all, device, elapsed_ns): (u64, u64, u64)| Sums {
-        all: sum.all + all,
-        device: sum.device + device,
-        elapsed_ns: sum.elapsed_ns + elapsed_ns,
+/// The sums over the whole blocks that tell theirs; none where nothing was moved.
+fn sums(step: &StepResult, of_block: impl Fn(&BlockResult) -> Option<Sums>) -> Option<Sums> {
+    let blocks = step.blocks.iter().filter(|block| !block.cut_short).filter_map(of_block);
+    let add = |sum: Sums, block: Sums| Sums {
+        all: sum.all + block.all,
+        device: sum.device + block.device,
+        elapsed_ns: sum.elapsed_ns + block.elapsed_ns,
     };
     let sum = blocks.fold(Sums { all: 0, device: 0, elapsed_ns: 0 }, add);
     (sum.all > 0 && sum.elapsed_ns > 0).then_some(sum)
@@ -300,14 +313,6 @@ fn log_bytes(step: &StepResult, block: &BlockResult) -> Option<u64> {
     let replicas = f64::from(step.effective.replication?);
     let values = block.counts.acked as f64 * step.value_bytes_mean * replicas;
     counted.or(Some(values as u64))
-}
-
-/// Bytes as people say them, in powers of ten: `1.20 GB`.
-fn amount(bytes: u64) -> String {
-    match bytes as f64 {
-        b if b >= 1e9 => format!("{} GB", digits(b / 1e9)),
-        b => format!("{} MB", digits(b / 1e6)),
-    }
 }
 
 #[cfg(test)]
@@ -384,7 +389,7 @@ mod tests {
         assert_eq!((finding.severity, finding.step.as_deref()), (Severity::Suspect, Some(LOW)));
         assert_eq!(
             finding.claim,
-            "5.00 GB went into the log and 500 MB reached nvme in the measured part: the page cache took the rest, so \
+            "5 GB went into the log and 500 MB reached nvme in the measured part: the page cache took the rest, so \
              this is the speed of memory, not of nvme."
         );
         // 90 MB/s more than the device takes fill 4.8 GB in 53 s.
@@ -421,7 +426,7 @@ mod tests {
             block.broker_io = None;
             block.counts.acked = 1_000;
         }
-        assert!(only(&document).claim.starts_with("1.50 GB went into the log and 5.00 MB"));
+        assert!(only(&document).claim.starts_with("1.5 GB went into the log and 5 MB"));
     }
 
     #[test]
@@ -456,9 +461,7 @@ mod tests {
         let cached = consume(10);
         assert_eq!(cached.severity, Severity::Suspect);
         assert!(
-            cached
-                .claim
-                .starts_with("Of 5.00 GB that were consumed, 50.0 MB were read from nvme: the page cache")
+            cached.claim.starts_with("Of 5 GB that were consumed, 50 MB were read from nvme: the page cache")
         );
         let device = consume(950);
         assert_eq!(device.severity, Severity::Note);
@@ -480,7 +483,7 @@ mod tests {
         let finding = only(&document);
         assert_eq!(
             finding.claim,
-            "The load before block 3 was to go on until nvme is the limit, and it was not within 600 s."
+            "The load before block 3 was to go on until nvme is the limit, and it was not within 10m 00s."
         );
     }
 }

@@ -1,10 +1,10 @@
 //! Messages whose delivery failed or whose outcome is open.
 
-use crate::figure::{count, percent};
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::RunState;
+use plumb_model::figure::{self, counted, percent};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
@@ -44,7 +44,7 @@ fn failure(setup: &Setup, complete: bool) -> Option<Finding> {
     let severity = if share < SHARE_THAT_HIDES_P99 { Severity::Suspect } else { Severity::Invalid };
     let claim = format!(
         "{undelivered} of {} ({}) were not confirmed as delivered; {} the others",
-        count(due, "message"),
+        counted(due, "message"),
         percent(share),
         if setup.saturates() || setup.shows_queue() {
             "the rate is that of"
@@ -53,11 +53,12 @@ fn failure(setup: &Setup, complete: bool) -> Option<Finding> {
         }
     );
     let mut finding = about_step(RULE.row.id, severity, setup.name(), claim)
-        .seen_against("counts.failed", counts.failed.to_string(), "0")
-        .seen_against("counts.unknown", counts.unknown.to_string(), "0")
-        .seen_against("due and never sent", refused.to_string(), "0");
+        .seen_against("counts.failed", figure::count(counts.failed), "0")
+        .seen_against("counts.unknown", figure::count(counts.unknown), "0")
+        .seen_against("due and never sent", figure::count(refused), "0");
     for error in &setup.result.errors {
-        finding = finding.seen(format!("{} error {}", error.origin, error.code), count(error.count, "time"));
+        finding =
+            finding.seen(format!("{} error {}", error.origin, error.code), counted(error.count, "time"));
     }
     Some(finding.advise("Remove the cause of the errors before reading the figures."))
 }

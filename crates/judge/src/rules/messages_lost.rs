@@ -1,10 +1,10 @@
 //! Messages that were acknowledged and never came out at the other end.
 
-use crate::figure::{count, percent};
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::RunState;
+use plumb_model::figure::{self, counted, percent};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
@@ -44,7 +44,7 @@ fn loss(setup: &Setup, complete: bool) -> Option<Finding> {
     let may_wait = setup.produces() && !acked_by_all(setup) && setup.result.accounting.unreplicated.is_none();
     // A run that was stopped may not have waited for what was under way.
     let severity = if few_and_allowed || !complete { Severity::Suspect } else { Severity::Invalid };
-    let lost = count(counts.lost, "message");
+    let lost = counted(counts.lost, "message");
     let may_be_removed = counts.removed.is_none() && setup.consumes();
     let claim = if may_be_removed && !may_wait {
         format!(
@@ -65,15 +65,15 @@ fn loss(setup: &Setup, complete: bool) -> Option<Finding> {
     };
     Some(
         about_step(RULE.row.id, severity, setup.name(), claim)
-            .seen_against("counts.lost", counts.lost.to_string(), "0")
-            .seen("counts.acked", counts.acked.to_string())
-            .seen("counts.received", counts.received.to_string())
+            .seen_against("counts.lost", figure::count(counts.lost), "0")
+            .seen("counts.acked", figure::count(counts.acked))
+            .seen("counts.received", figure::count(counts.received))
             .advise("Read the figures as those of the messages that arrived.")
             .advise("If the consumer was still behind at the end, give it a longer drain and run again."),
     )
 }
 
-/// Whether an acknowledgement says that all in-sync replicas have the message.
+/// True if an acknowledgement says that all in-sync replicas have the message.
 fn acked_by_all(setup: &Setup) -> bool {
     setup.result.durability.acks.as_deref().is_some_and(|acks| matches!(acks, "all" | "-1"))
 }

@@ -2,6 +2,7 @@
 
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
+use plumb_model::figure;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::observation::Latencies;
 
@@ -33,7 +34,7 @@ fn check(case: &Case) -> Vec<Finding> {
         for (measure, count) in negative {
             if count > 0 {
                 finding =
-                    finding.seen_against(format!("negative samples of {measure}"), count.to_string(), "0");
+                    finding.seen_against(format!("negative samples of {measure}"), figure::count(count), "0");
             }
         }
         (!finding.evidence.is_empty()).then_some(finding)

@@ -1,11 +1,12 @@
-//! What an A/A pair says: how far apart equal settings come out in this run.
+//! The difference between equal settings in this run, by A/A pairs.
 
-use crate::comparison::{identical_pairs, is_of_means};
-use crate::figure::{change, quoted};
+use crate::comparison::is_of_means;
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
+use plumb_model::figure::{self, change};
 use plumb_model::finding::ComparisonVerdict;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
+use plumb_model::prose::quoted;
 
 pub(super) const RULE: Rule = Rule {
     row: Row {
@@ -24,7 +25,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(case: &Case) -> Vec<Finding> {
-    let equal = identical_pairs(case)
+    let equal = case
+        .identical_pairs()
         .filter(|pair| is_of_means(pair) && pair.verdict == ComparisonVerdict::WithinNoise);
     let finding = equal.filter_map(|pair| {
         let (ratio, low, high) = (pair.ratio?, pair.ratio_low?, pair.ratio_high?);
@@ -39,8 +41,8 @@ fn check(case: &Case) -> Vec<Finding> {
             about_run(RULE.row.id, Severity::Note, claim)
                 .seen_against(
                     format!("mean of {} / {}", pair.b, pair.a),
-                    format!("{ratio:.3} ({low:.3}-{high:.3})"),
-                    "1",
+                    format!("{} ({})", figure::ratio(ratio), figure::interval(low, high, figure::ratio_digits)),
+                    "×1",
                 )
                 .seen("smallest difference that this run could have seen", change(detectable))
                 .advise("More blocks lower the noise floor, with the square root of their number."),

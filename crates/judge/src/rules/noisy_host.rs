@@ -1,12 +1,11 @@
-//! Whether the processors were given to other guests, or wanted by more than they could serve, while messages were
-//! measured.
+//! Processors that were given to other guests, or wanted by more threads than they could serve, while messages were measured.
 
-use crate::figure::{percent, percents, rate};
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::BlockResult;
 use plumb_model::facts::CpuTime;
+use plumb_model::figure::{per_s, percent, percents};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::search::{SearchResult, Try};
 
@@ -69,7 +68,7 @@ fn of_search(step: &str, search: &SearchResult) -> Option<Finding> {
             "tried rate {} of {} of the search, at {}",
             at + 1,
             search.tries.len(),
-            rate(search.tries[at].rate_per_s)
+            per_s(search.tries[at].rate_per_s)
         )
     };
     let waits = worst(|tried| tried.processor_wait_share, PRESSURE_SHARE_MAX).map(|(at, share)| {
@@ -125,7 +124,7 @@ fn others(setup: &Setup) -> Option<Finding> {
     )
 }
 
-/// How long threads waited for a processor in a block, as a share of its time.
+/// The time for which threads waited for a processor in a block, as a share of the block's time.
 pub(super) struct Waits {
     pub(super) block: u32,
     pub(super) share: f64,

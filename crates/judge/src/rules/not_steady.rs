@@ -1,13 +1,14 @@
 //! Growth, steps and swings of latency, or of the rate, within the blocks of a step, blocks on different levels, and figures that
 //! rest on a stall.
 
-use crate::figure::{change, digits, list, percents, rate, time};
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use crate::stall::{Stall, spoiled};
 use crate::steadiness::{Measure, Moment, Unsteadiness, unsteadiness};
+use plumb_model::figure::{self, change, per_s, percents, time};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
+use plumb_model::prose::list;
 use plumb_stats::steady::Shape;
 
 pub(super) const RULE: Rule = Rule {
@@ -82,8 +83,10 @@ fn between_blocks(setup: &Setup) -> Option<Finding> {
     }
     let (what, apart, low, high) =
         if setup.saturates() { rates_apart(setup)? } else { latencies_apart(setup)? };
-    let claim =
-        format!("Blocks of the same settings are x{apart:.1} apart in {what}: the path or the host changed");
+    let claim = format!(
+        "Blocks of the same settings are {} apart in {what}: the path or the host changed",
+        figure::ratio(apart)
+    );
     Some(
         about_step(RULE.row.id, Severity::Suspect, setup.name(), claim)
             .seen_against(format!("{what} of the highest block"), high, format!("{low} in the lowest"))
@@ -95,7 +98,7 @@ fn between_blocks(setup: &Setup) -> Option<Finding> {
 fn rates_apart(setup: &Setup) -> Option<(&'static str, f64, String, String)> {
     let rates = setup.whole_blocks().filter_map(|block| setup.rate_of(block)).collect();
     let (low, high, apart) = spread(rates)?;
-    (apart > BLOCKS_RATIO_MAX).then(|| ("rate", apart, rate(low.round()), rate(high.round())))
+    (apart > BLOCKS_RATIO_MAX).then(|| ("rate", apart, per_s(low), per_s(high)))
 }
 
 /// Both mean and median must: one stall moves the mean alone, and a median may
@@ -134,13 +137,13 @@ fn finding(setup: &Setup, seed: u64) -> Option<Finding> {
     Some(
         about_step(RULE.row.id, Severity::Suspect, setup.name(), claim)
             .seen_against(late, after, format!("{before} {early}"))
-            .seen("chance of so clear a change in a steady series", format!("{:.4}", found.change.p))
+            .seen("chance of so clear a change in a steady series", figure::probability(found.change.p))
             .advise("Look at it over time, and at what the brokers and the host did at that moment.")
             .advise("Run longer, or look at the part before and the part after apart."),
     )
 }
 
-/// What it did, as a verb with its figures.
+/// The course of the change, as a verb with its figures.
 fn course(found: &Unsteadiness) -> String {
     let figure = |level: f64| found.measure.figure(level);
     let [before, after] = [found.change.before, found.change.after];
@@ -151,7 +154,7 @@ fn course(found: &Unsteadiness) -> String {
             let each_s = (after.exp() - before.exp()).abs() / f64::from(found.lasted_s().max(1));
             let each_s = match found.measure {
                 Measure::Latency => time(each_s),
-                Measure::Rate => rate(each_s),
+                Measure::Rate => per_s(each_s),
             };
             format!(
                 "{verb} from {} to {} ({size}, {each_s} each second on average)",
@@ -169,10 +172,10 @@ fn course(found: &Unsteadiness) -> String {
             format!("changed its level {} times ({})", starts.len(), list(&steps.collect::<Vec<_>>()))
         }
         Shape::Swings { period } => format!(
-            "swung between {} and {} ({size}) every {} s",
+            "swung between {} and {} ({size}) every {}",
             figure(before),
             figure(after),
-            digits(*period)
+            time(*period * 1e9)
         ),
     }
 }
@@ -223,8 +226,8 @@ mod tests {
         });
         // Seconds 2 to 21 of about 0.66 ms: 1.5 times to 6.25 times.
         let claim = &finding.claim;
-        assert!(claim.starts_with("Latency grew from ") && claim.contains(" us each second"), "{claim}");
-        assert!(claim.contains("(4.") || claim.contains("(3.9"), "{claim}");
+        assert!(claim.starts_with("Latency grew from ") && claim.contains(" µs each second"), "{claim}");
+        assert!(claim.contains("(×4.") || claim.contains("(×3.9"), "{claim}");
     }
 
     #[test]

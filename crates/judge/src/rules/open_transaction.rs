@@ -1,9 +1,9 @@
 //! Records behind the first record of a transaction that is open: consumers that read committed records alone are not given them.
 
-use crate::figure::{count, percent};
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::figure::{self, counted, percent};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
@@ -47,13 +47,13 @@ fn held_back(setup: &Setup) -> Option<Finding> {
     let claim = format!(
         "an open transaction of another producer holds {} back from consumers that read committed records alone; nothing of that is \
          lost or slow, but {} of the messages were not to be read within the run, and the end-to-end figures are of the others only",
-        count(held_back, "record"),
+        counted(held_back, "record"),
         percent(share)
     );
     Some(
         about_step(RULE.row.id, severity, setup.name(), claim)
-            .seen_against("high watermark minus last stable offset, at the end", count(held_back, "record"), "0")
-            .seen("counts.received", counts.received.to_string())
+            .seen_against("high watermark minus last stable offset, at the end", counted(held_back, "record"), "0")
+            .seen("counts.received", figure::count(counts.received))
             .advise("Find the producer: kafka-transactions.sh --bootstrap-server HOST find-hanging, or describe-producers for the topic; \
                  the broker ends its transaction after its transaction.timeout.ms.")
             .advise("Measure on a topic without transactions of others, or with consumers that read all records (-X consumer.isolation.level=read_uncommitted)."),

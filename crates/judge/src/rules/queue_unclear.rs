@@ -44,8 +44,11 @@ fn finding(queue: &QueueResult) -> Option<Finding> {
             "Raise load.duration: the blocks share it.",
         ),
     };
-    let growths: Vec<String> =
-        queue.growth_of_blocks_per_s.iter().map(|growth| crate::figure::digits(*growth)).collect();
+    let growths: Vec<String> = queue
+        .growth_of_blocks_per_s
+        .iter()
+        .map(|growth| plumb_model::figure::significant(*growth, 3))
+        .collect();
     let seen = if growths.is_empty() { "none".to_owned() } else { growths.join(", ") };
     Some(
         about_step(RULE.row.id, RULE.row.severity, &queue.step, claim)

@@ -1,8 +1,8 @@
 //! Consumer group rebalances inside the measured part.
 
-use crate::figure::count;
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
+use plumb_model::figure::counted;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
@@ -26,7 +26,7 @@ fn check(case: &Case) -> Vec<Finding> {
     let finding = |name: &str, rebalances: u64| {
         let claim = format!(
             "{} of the consumer group fell into the measured part: messages waited for the new assignment",
-            count(rebalances, "rebalance")
+            counted(rebalances, "rebalance")
         );
         about_step(RULE.row.id, Severity::Suspect, name, claim)
             .seen_against("consumer_statistics.rebalances", rebalances.to_string(), "0")

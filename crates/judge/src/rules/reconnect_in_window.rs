@@ -3,6 +3,7 @@
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::figure;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
@@ -42,7 +43,7 @@ fn disturbance(setup: &Setup) -> Option<Finding> {
             ("repeated sends", statistics.retries),
         ];
         for (what, count) in events.into_iter().filter(|(_, count)| *count > 0) {
-            finding = finding.seen_against(format!("{role} {what}"), count.to_string(), "0");
+            finding = finding.seen_against(format!("{role} {what}"), figure::count(count), "0");
         }
     }
     let finding = finding

@@ -1,9 +1,9 @@
 //! Records that the logs no longer had when consumers came to them: retention, deletion on request, compaction.
 
-use crate::figure::{count, percent};
 use crate::row::{Family, FlipRow, Row, SettingRow};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::figure::{self, counted, percent};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 
 pub(super) const RULE: Rule = Rule {
@@ -51,12 +51,12 @@ fn removed(setup: &Setup) -> Option<Finding> {
     let claim = format!(
         "{} ({}) {were} removed from the logs before consumers were given them; nothing of that is lost by the path, and the figures \
          of receiving are those of the others only",
-        count(removed, "message"),
+        counted(removed, "message"),
         percent(share)
     );
     let mut finding = about_step(RULE.row.id, severity, setup.name(), claim)
-        .seen_against("counts.removed", removed.to_string(), "0")
-        .seen("counts.received", counts.received.to_string());
+        .seen_against("counts.removed", figure::count(removed), "0")
+        .seen("counts.received", figure::count(counts.received));
     for name in CONFIGS {
         if let Some(value) = setup.result.effective.topic.get(name) {
             finding = finding.seen(name, value);

@@ -1,11 +1,12 @@
 //! Followers that have not copied what the leaders appended: acknowledged (acks=1, acks=0) and not to be read yet.
 
-use crate::figure::{count, percent, rate, sentence, time};
 use crate::replication::FollowerWait;
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::figure::{counted, per_s, percent, time};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
+use plumb_model::prose::sentence;
 
 pub(super) const RULE: Rule = Rule {
     row: Row {
@@ -41,8 +42,9 @@ fn check(case: &Case) -> Vec<Finding> {
     each.collect()
 }
 
-/// Whether the wait for followers is part of what the step is to show: the producers' queue is what nobody has acknowledged yet, and
-/// with acks=all nothing is acknowledged before all in-sync followers have it. With acks=1 the queue leaves it out.
+/// True if the wait for followers is part of the figure that the step is to show: the producers' queue holds every message
+/// without an acknowledgement, and with acks=all none comes before all in-sync followers have it. With acks=1 the queue leaves it
+/// out.
 fn shows_it(setup: &Setup) -> bool {
     setup.shows_queue() && matches!(setup.result.durability.acks.as_deref(), Some("all" | "-1"))
 }
@@ -83,7 +85,7 @@ fn seen_wait(finding: Finding, wait: FollowerWait) -> Finding {
     };
     finding
         .seen_against("longest wait of one record, at least", time(wait.longest_ns as f64), "below 1.00 s")
-        .seen("most records that waited at one time", count(wait.records_highest, "record"))
+        .seen("most records that waited at one time", counted(wait.records_highest, "record"))
         .seen("mean wait of all records", format!("{} ({asked})", time(wait.mean_ns)))
 }
 
@@ -98,7 +100,7 @@ fn behind(setup: &Setup) -> Option<Finding> {
     let waits = if waiting == 1 { "waits" } else { "wait" };
     let mut claim = format!(
         "{} appended at the leaders {waits} for followers to copy them; nothing of that is lost",
-        count(waiting, "record")
+        counted(waiting, "record")
     );
     if hides {
         claim = format!(
@@ -108,13 +110,13 @@ fn behind(setup: &Setup) -> Option<Finding> {
     }
     let mut finding = about_step(RULE.row.id, severity, setup.name(), claim).seen_against(
         "log end minus high watermark, at the end",
-        count(waiting, "record"),
+        counted(waiting, "record"),
         "0",
     );
     if let Some((growth, seconds)) = accounting.unreplicated_growth.zip(setup.sending_s()) {
         finding = finding.seen("its growth within the blocks", format!("{growth} records"));
         if growth > 0 && seconds > 0.0 {
-            finding = finding.seen("the same, for each second of sending", rate(growth as f64 / seconds));
+            finding = finding.seen("the same, for each second of sending", per_s(growth as f64 / seconds));
         }
     }
     Some(match long_wait(setup) {

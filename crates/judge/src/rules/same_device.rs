@@ -1,11 +1,11 @@
-//! Whether log directories that are held against each other lie on the same hardware.
+//! Log directories that are compared and lie on the same hardware.
 
-use crate::figure::{list, quoted};
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::facts::LogDirectory;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::plan::{ClusterPlan, LogDirLayout};
+use plumb_model::prose::{list, quoted};
 
 pub(super) const RULE: Rule = Rule {
     row: Row {

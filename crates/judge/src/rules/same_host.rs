@@ -1,4 +1,4 @@
-//! Whether generator and broker are on one machine.
+//! Generator and broker on one machine.
 
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};

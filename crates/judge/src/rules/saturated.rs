@@ -1,15 +1,16 @@
-//! Whether the path kept up: the rate reached, and backlogs that grow.
+//! Paths that did not keep up: the rate reached, and backlogs that grow.
 
 use super::{broker_unreachable, noisy_host};
-use crate::figure::{percent, percents, rates, time};
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::{Setup, by_block};
 use plumb_model::document::BlockResult;
+use plumb_model::figure::{percent, percents, rates, time, whole};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::observation::SecondRow;
 use plumb_stats::median::median;
 use plumb_stats::trend::trend;
+use std::cmp::Ordering;
 
 pub(super) const RULE: Rule = Rule {
     row: Row {
@@ -110,12 +111,12 @@ fn saturation(setup: &Setup) -> Option<Finding> {
     let backlogs = [
         Backlog {
             what: "sent and not yet acknowledged",
-            flows: |row| (row.sent, row.acked),
+            net: |row| row.sent as f64 - row.acked as f64,
             never: counts.failed.saturating_add(few_unknown),
         },
         Backlog {
             what: "acknowledged and not yet received",
-            flows: |row| (row.acked, row.received),
+            net: |row| row.acked as f64 - row.received as f64,
             // What an open transaction holds back is another rule's, and no slowness.
             never: counts
                 .lost
@@ -126,15 +127,15 @@ fn saturation(setup: &Setup) -> Option<Finding> {
     // Where the plan has a backlog built, what is acknowledged waits to be received by plan.
     let received = if setup.consumes() && !setup.drains_a_backlog() { backlogs.len() } else { 1 };
     for backlog in &backlogs[..received] {
-        if let Some((early, late)) = growing_backlog(setup, backlog, asked) {
+        if let Some(Growth { early, late }) = growing_backlog(setup, backlog, asked) {
             finding = finding.seen_against(
                 backlog.what,
-                format!("{late:.0} messages in the last third of a block"),
-                format!("{early:.0}, as in the first third"),
+                format!("{} messages in the last third of a block", whole(late)),
+                format!("{}, as in the first third", whole(early)),
             );
         }
     }
-    if let Some((early, late)) = growing_slip(setup) {
+    if let Some(Growth { early, late }) = growing_slip(setup) {
         finding = finding.seen_against(
             "schedule slip",
             format!("{} in the last third of a block", time(late)),
@@ -188,7 +189,7 @@ fn timed_out(setup: &Setup) -> u64 {
     waited.fold(0, |sum, error| sum.saturating_add(error.count))
 }
 
-/// What a random schedule may be longer by chance.
+/// The time by which a random schedule may be longer by chance, in seconds.
 fn stray_s(setup: &Setup, asked: f64) -> f64 {
     if setup.is_random() { RANDOM_SIGMAS * (setup.result.counts.sent as f64).sqrt() / asked } else { 0.0 }
 }
@@ -204,19 +205,26 @@ fn least_latency_s(setup: &Setup) -> f64 {
     least.unwrap_or(0.0) / 1e9
 }
 
-/// Whether the blocks, too few to outvote one of them, served their load up to their last seconds: one stall there is no path that
-/// cannot keep up. A block of a few seconds cannot tell.
+/// Messages of one second.
+struct Sends {
+    sent: u64,
+    acked: u64,
+}
+
+/// True if the blocks, too few to outvote one of them, served their load up to their last seconds: one stall there is no path
+/// that cannot keep up. A block of a few seconds cannot tell.
 fn kept_up_until_the_end(setup: &Setup, asked: f64) -> bool {
     if !setup.holds_its_rate() || setup.result.blocks.len() >= BLOCKS_MIN {
         return false;
     }
     let under_way = asked * (END_LATENCIES * least_latency_s(setup) + stray_s(setup, asked)) + 1.0;
-    let blocks = by_block(setup.result, |row| (!row.warm_up).then_some((row.sent, row.acked)));
+    let blocks =
+        by_block(setup.result, |row| (!row.warm_up).then_some(Sends { sent: row.sent, acked: row.acked }));
     !blocks.is_empty()
         && blocks.into_values().all(|rows| {
-            let last = rows.iter().rfind(|(_, (sent, _))| *sent > 0).map(|(second, _)| *second);
+            let last = rows.iter().rfind(|row| row.value.sent > 0).map(|row| row.second);
             // The first second may begin in the warm-up, and the last is cut short.
-            let first = rows.first().map(|(second, _)| second.saturating_add(1));
+            let first = rows.first().map(|row| row.second.saturating_add(1));
             let (Some(first), Some(last)) = (first, last) else { return false };
             let seconds = last.saturating_sub(first) as usize;
             let end = END_SECONDS_MIN.max((END_PART * seconds as f64).ceil() as usize);
@@ -224,11 +232,8 @@ fn kept_up_until_the_end(setup: &Setup, asked: f64) -> bool {
                 return false;
             }
             let before = first..last - end as u32;
-            let acked: f64 = rows
-                .iter()
-                .filter(|(second, _)| before.contains(second))
-                .map(|(_, (_, acked))| *acked as f64)
-                .sum();
+            let in_time = rows.iter().filter(|row| before.contains(&row.second));
+            let acked: f64 = in_time.map(|row| row.value.acked as f64).sum();
             acked + under_way >= ACHIEVED_MIN * asked * before.len() as f64
         })
 }
@@ -258,48 +263,69 @@ fn early_latency_s(setup: &Setup, block: &BlockResult) -> f64 {
     early.iter().flatten().max().map_or(0.0, |ns| *ns as f64 / 1e9)
 }
 
+/// The messages of one second that change a backlog.
+struct Flow {
+    sent: u64,
+    /// Messages that came in less those that went out.
+    net: f64,
+}
+
 /// Messages between two places.
 struct Backlog {
     what: &'static str,
-    /// In a second: messages that came in, and that went out.
-    flows: fn(&SecondRow) -> (u64, u64),
+    /// In a second: messages that came in less those that went out.
+    net: fn(&SecondRow) -> f64,
     /// Messages of the step that never go out, so that they are no sign of slowness.
     never: u64,
 }
 
-/// Backlog in the first and in the last third of the block where it grew most.
-fn growing_backlog(setup: &Setup, backlog: &Backlog, asked: f64) -> Option<(f64, f64)> {
+/// Medians of a series that grows.
+#[derive(Debug, PartialEq)]
+struct Growth {
+    /// Of its first third.
+    early: f64,
+    /// Of its last third.
+    late: f64,
+}
+
+/// The larger of two growths.
+fn by_size(a: &Growth, b: &Growth) -> Ordering {
+    (a.late - a.early).total_cmp(&(b.late - b.early))
+}
+
+/// The backlog of the block where it grew most, in messages.
+fn growing_backlog(setup: &Setup, backlog: &Backlog, asked: f64) -> Option<Growth> {
     if !setup.holds_its_rate() {
         return None;
     }
     let least = BACKLOG_GROWTH_MIN.max(BACKLOG_GROWTH_MIN_S * asked) + backlog.never as f64;
-    let blocks = by_block(setup.result, |row| Some((row.sent, (backlog.flows)(row))));
+    let blocks = by_block(setup.result, |row| Some(Flow { sent: row.sent, net: (backlog.net)(row) }));
     let grown = blocks.into_values().filter_map(|rows| {
         // Seconds after the last send only drain, and the one with the last send is cut short.
-        let last = rows.iter().rfind(|(_, (sent, _))| *sent > 0)?.0;
+        let last = rows.iter().rfind(|row| row.value.sent > 0)?.second;
         let mut level = 0.0;
-        let seconds = rows.chunk_by(|a, b| a.0 == b.0).take_while(|rows| rows[0].0 < last);
+        let seconds = rows.chunk_by(|a, b| a.second == b.second).take_while(|rows| rows[0].second < last);
         let levels = seconds.map(|rows| {
-            level += rows.iter().map(|(_, (_, (entered, left)))| *entered as f64 - *left as f64).sum::<f64>();
+            level += rows.iter().map(|row| row.value.net).sum::<f64>();
             level
         });
         growing(&levels.collect::<Vec<f64>>(), least)
     });
-    grown.max_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)))
+    grown.max_by(by_size)
 }
 
-/// Slip in the first and in the last third of the block where it grew most.
-fn growing_slip(setup: &Setup) -> Option<(f64, f64)> {
+/// The slip of the block where it grew most, in nanoseconds.
+fn growing_slip(setup: &Setup) -> Option<Growth> {
     let measured = by_block(setup.result, |row| row.slip_max_ns.filter(|_| !row.warm_up && row.sent > 0));
     let grown = measured.into_values().filter_map(|rows| {
-        let slips: Vec<f64> = rows.iter().map(|(_, slip)| *slip as f64).collect();
+        let slips: Vec<f64> = rows.iter().map(|row| row.value as f64).collect();
         growing(&slips, BACKLOG_GROWTH_MIN_S * 1e9)
     });
-    grown.max_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)))
+    grown.max_by(by_size)
 }
 
 /// Medians of the first and of the last third, if the series rises by at least `least` and not by chance.
-fn growing(levels: &[f64], least: f64) -> Option<(f64, f64)> {
+fn growing(levels: &[f64], least: f64) -> Option<Growth> {
     if levels.len() < SECONDS_MIN {
         return None;
     }
@@ -307,7 +333,7 @@ fn growing(levels: &[f64], least: f64) -> Option<(f64, f64)> {
     let early = median(levels[..third].iter().copied())?;
     let late = median(levels[levels.len() - third..].iter().copied())?;
     let rising = trend(levels).is_some_and(|trend| trend.s > 0 && trend.p < TREND_P);
-    (rising && late - early >= least).then_some((early, late))
+    (rising && late - early >= least).then_some(Growth { early, late })
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Coordinated omission: how much of the tail the service time would have hidden.
+//! Coordinated omission: the part of the tail that the service time would have hidden.
 
-use crate::figure::{digits, time};
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::figure::{self, time};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::observation::Distribution;
 
@@ -49,7 +49,7 @@ fn hidden_wait(setup: &Setup) -> Option<Finding> {
             finding = finding.seen_against(
                 format!("{measure} p99 from the intended time"),
                 time(response as f64),
-                format!("service time p99 {} (1/{} of it)", time(service as f64), digits(ratio)),
+                format!("service time p99 {} ({} of it)", time(service as f64), figure::ratio(1.0 / ratio)),
             );
         }
     }

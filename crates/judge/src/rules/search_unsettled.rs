@@ -1,10 +1,11 @@
 //! A search for the highest rate that holds a goal whose tried rates contradict each other, or in which the generator could not keep
 //! times that it kept at higher rates.
 
-use crate::figure::{count, list, messages_per_s, rate};
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
+use plumb_model::figure::{counted, messages_per_s, per_s};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
+use plumb_model::prose::list;
 use plumb_model::search::{SearchResult, Try, TryOutcome};
 
 pub(super) const RULE: Rule = Rule {
@@ -52,7 +53,7 @@ fn contradiction(step: &str, search: &SearchResult) -> Option<Finding> {
             }
             let claim = format!(
                 "{} of the search failed at or below {}, the rate that was confirmed to hold",
-                count(failed.len() as u64, "tried rate"),
+                counted(failed.len() as u64, "tried rate"),
                 messages_per_s(low)
             );
             (claim, failed)
@@ -66,12 +67,12 @@ fn contradiction(step: &str, search: &SearchResult) -> Option<Finding> {
             }
             let claim = format!(
                 "{} of the search held and no rate was confirmed to: what was seen at one moment was not seen again",
-                count(held.len() as u64, "tried rate")
+                counted(held.len() as u64, "tried rate")
             );
             (claim, held)
         }
     };
-    let rates: Vec<String> = seen.iter().map(|tried| rate(tried.rate_per_s)).collect();
+    let rates: Vec<String> = seen.iter().map(|tried| per_s(tried.rate_per_s)).collect();
     Some(
         about_step(RULE.row.id, RULE.row.severity, step, claim)
             .seen("these rates", list(&rates))
@@ -86,13 +87,13 @@ fn hindered(step: &str, search: &SearchResult) -> Option<Finding> {
     let bound = |tried: &&Try| {
         tried.outcome == TryOutcome::GeneratorBound && tried.rate_per_s <= highest * (1.0 + 1e-9)
     };
-    let bound: Vec<String> = search.tries.iter().filter(bound).map(|tried| rate(tried.rate_per_s)).collect();
+    let bound: Vec<String> = search.tries.iter().filter(bound).map(|tried| per_s(tried.rate_per_s)).collect();
     if bound.is_empty() {
         return None;
     }
     let claim = format!(
         "In {} of the search the generator could not keep its times at a rate that is no higher than others at which it did",
-        count(bound.len() as u64, "tried rate")
+        counted(bound.len() as u64, "tried rate")
     );
     Some(
         about_step(RULE.row.id, RULE.row.severity, step, claim).seen("these rates", list(&bound)).advise(

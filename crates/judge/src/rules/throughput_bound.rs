@@ -1,13 +1,14 @@
-//! What was at its limit while messages went as fast as possible.
+//! The resource at its limit while messages went as fast as possible.
 
-use crate::figure::{digits, list, megabytes_per_s, percent};
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::RunDocument;
 use plumb_model::facts::{DiskDelta, HostDelta};
+use plumb_model::figure::{bytes_per_s, percent, significant};
 use plumb_model::finding::{Confidence, Expect, Finding, Severity};
 use plumb_model::plan::ClusterPlan;
+use plumb_model::prose::list;
 
 pub(super) const RULE: Rule = Rule {
     row: Row {
@@ -94,9 +95,9 @@ fn processors(setup: &Setup, document: &RunDocument) -> Option<Limit> {
             let (brokers, generator) = (brokers / time, generator / time);
             format!(
                 "; on average the brokers used {} CPUs, the generator {}, other programs and the kernel {}",
-                digits(brokers),
-                digits(generator),
-                digits((busy - brokers - generator).max(0.0))
+                significant(brokers, 3),
+                significant(generator, 3),
+                significant((busy - brokers - generator).max(0.0), 3)
             )
         }
         _ => String::new(),
@@ -145,7 +146,7 @@ fn disk(setup: &Setup) -> Option<Limit> {
         name: format!(
             "the disk {name} (under way {} of the time, {})",
             percent(busy.min(1.0)),
-            megabytes_per_s(rate)
+            bytes_per_s(rate)
         ),
         share: busy,
         evidence: (format!("time in which disk {name} had requests under way"), percent(busy.min(1.0))),

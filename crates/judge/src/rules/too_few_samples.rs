@@ -1,10 +1,10 @@
 //! Headline quantiles that the number of messages does not allow.
 
-use crate::figure::list;
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
+use plumb_model::prose::list;
 use plumb_stats::distribution::samples_needed;
 
 pub(super) const RULE: Rule = Rule {

@@ -1,9 +1,9 @@
-//! Writes that nobody confirms.
+//! Writes that no broker confirms.
 
-use crate::figure::{list, quoted};
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
+use plumb_model::prose::{list, quoted};
 
 pub(super) const RULE: Rule = Rule {
     row: Row {

@@ -1,9 +1,9 @@
 //! Comparisons between steps whose writes were not equally safe.
 
-use crate::figure::quoted;
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
+use plumb_model::prose::quoted;
 use std::collections::BTreeSet;
 
 pub(super) const RULE: Rule = Rule {

@@ -1,11 +1,12 @@
 //! Comparisons between steps whose records were not alike: keys, payload, headers, or how they lay on the partitions.
 
-use crate::figure::{digits, quoted};
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use crate::rules::uneven_partitions::told;
 use crate::setup::Setup;
+use plumb_model::figure::significant;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
+use plumb_model::prose::quoted;
 
 pub(super) const RULE: Rule = Rule {
     row: Row {
@@ -25,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// Spreads that are this far apart fill batches differently (ours, as for `uneven-partitions`).
 const SPREADS_APART: f64 = 1.10;
-/// What records are made of, as a scenario has it.
+/// The settings of a scenario that make the records' content.
 const CONTENT: [&str; 3] = ["keys:", "payload:", "headers:"];
 
 fn check(case: &Case) -> Vec<Finding> {
@@ -68,7 +69,7 @@ fn differences(a: &Setup, b: &Setup) -> Vec<String> {
     }
     let batches = [a, b].map(|setup| setup.result.producer_statistics.batch_messages_mean);
     if let [Some(of_a), Some(of_b)] = batches {
-        differences.push(format!("messages per batch: {} / {}", digits(of_a), digits(of_b)));
+        differences.push(format!("messages per batch: {} / {}", significant(of_a, 3), significant(of_b, 3)));
     }
     differences
 }

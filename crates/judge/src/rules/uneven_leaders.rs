@@ -1,9 +1,9 @@
 //! Brokers led unequal numbers of the topic's partitions.
 
-use crate::figure::count;
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::figure::counted;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::plan::TopicPlan;
 
@@ -51,8 +51,8 @@ fn finding(setup: &Setup, case: &Case) -> Option<Finding> {
     } else if setup.saturates() && !partitions.is_multiple_of(brokers) {
         let claim = format!(
             "{} cannot lie evenly on {}: the rate is that of the broker that leads most",
-            count(partitions.into(), "partition"),
-            count(brokers.into(), "broker")
+            counted(partitions, "partition"),
+            counted(brokers, "broker")
         );
         (Severity::Note, claim)
     } else {

@@ -1,9 +1,9 @@
 //! Partitions of one topic got unequal shares of its records.
 
-use crate::figure::{digits, percent};
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::Setup;
+use plumb_model::figure::{self, count, percent, significant};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::plan::{Driver, Keys};
 
@@ -63,10 +63,10 @@ fn finding(setup: &Setup) -> Option<Finding> {
     let (least, fullest) = (records.iter().min()?, records.iter().max()?);
     Some(
         about_step(RULE.row.id, severity, setup.name(), claim)
-            .seen_against("fullest partition to the mean", digits(ratio), format!("at most {}", digits(most)))
-            .seen("records of the fullest and the emptiest", format!("{fullest} and {least}"))
+            .seen_against("fullest partition to the mean", figure::ratio(ratio), format!("at most {}", figure::ratio(most)))
+            .seen("records of the fullest and the emptiest", format!("{} and {}", count(*fullest), count(*least)))
             .seen("partitions that got nothing", format!("{empty} of {}", records.len()))
-            .seen("messages per batch", setup.result.producer_statistics.batch_messages_mean.map_or("not known".to_owned(), digits))
+            .seen("messages per batch", setup.result.producer_statistics.batch_messages_mean.map_or("not known".to_owned(), |it| significant(it, 3)))
             .advise("Read it beside production's spread; with keys, give as many and as skewed ones as there are.")
             .advise("More partitions do not help where few keys carry most of the records."),
     )
@@ -80,7 +80,7 @@ fn most(setup: &Setup, records: &[u64], keyed: bool) -> f64 {
     1.0 + ABOVE_MEAN_MAX + DEVIATIONS * deviation
 }
 
-/// How often a partition was chosen for messages without keys.
+/// The number of times that a partition was chosen for messages without keys.
 fn runs(setup: &Setup, records: f64) -> f64 {
     let batch = setup.result.producer_statistics.batch_messages_mean.filter(|messages| *messages >= 1.0);
     let batches = records / batch.unwrap_or(1.0);
@@ -95,7 +95,7 @@ fn runs(setup: &Setup, records: f64) -> f64 {
     }
 }
 
-/// How uneven, for a sentence about a step.
+/// The unevenness, for a sentence about a step.
 pub(super) fn told(setup: &Setup) -> String {
     match setup.result.spread.partitions_max_to_mean() {
         Some(ratio) => format!("fullest partition {} above the mean", percent(ratio - 1.0)),

@@ -1,10 +1,11 @@
 //! Runs that were stopped, failed or killed, and runs that measured nothing.
 
-use crate::figure::{count, list, quoted};
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use plumb_model::document::{RunState, StepResult};
+use plumb_model::figure::counted;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
+use plumb_model::prose::{list, quoted};
 
 pub(super) const RULE: Rule = Rule {
     row: Row {
@@ -49,7 +50,7 @@ fn check(case: &Case) -> Vec<Finding> {
     let severity = if measured == 0 { Severity::Invalid } else { severity };
     let blocks: usize = document.steps.iter().map(|step| step.blocks.len()).sum();
     let planned_blocks = document.plan.steps.len() as u64 * u64::from(document.plan.blocks);
-    let planned = count(document.plan.steps.len() as u64, "step");
+    let planned = counted(document.plan.steps.len() as u64, "step");
     vec![
         about_run(RULE.row.id, severity, claim)
             .seen_against(

@@ -1,10 +1,11 @@
-//! Where a rate begins to vary more from block to block as clients are added.
+//! The number of clients from which a rate varies more from block to block.
 
-use crate::figure::{percent, quoted};
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_run};
 use crate::sweep::clients_of;
+use plumb_model::figure::percent;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
+use plumb_model::prose::quoted;
 use plumb_model::sweep::SweepResult;
 
 pub(super) const RULE: Rule = Rule {
@@ -51,7 +52,7 @@ fn finding(line: &SweepResult) -> Option<Finding> {
                 percent(onset.variation_after),
                 percent(onset.variation_before),
             )
-            .seen("chance of such a rise where there is none", format!("{:.4}", onset.p))
+            .seen("chance of such a rise where there is none", plumb_model::figure::probability(onset.p))
             .advise("Stay below it where a steady rate matters more than the highest one.")
             .advise("Look at the device's and the brokers' queues there: a resource that is full serves unevenly."),
     )

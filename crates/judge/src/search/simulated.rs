@@ -9,7 +9,7 @@ const SEEDS: u64 = 300;
 const BOUNDS: SearchBounds =
     SearchBounds { start_per_s: 1_000.0, least_per_s: 1.0, most_per_s: 1e7, confirming: 3, limit_ns: 20e6 };
 
-/// What a run shows: whether it held, and the latency where there is one, as a share of the limit.
+/// The result of a run: its outcome, and its latency as a share of the limit, where there is one.
 type Shown = (TryOutcome, Option<f64>);
 
 /// A path: what a run at a rate shows.

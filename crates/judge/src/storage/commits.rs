@@ -1,8 +1,9 @@
-//! What speaks against the figures of one way to commit.
+//! The findings against the figures of one way to commit.
 
 use super::rows::*;
 use super::{hardware, warning};
 use plumb_model::facts::{Device, DeviceClass, Layer, Medium, Storage, StorageRisk};
+use plumb_model::figure::{per_s, whole};
 use plumb_model::finding::Finding;
 use plumb_model::probe::storage::{CommitMethod, CommitResult, Placement};
 
@@ -36,7 +37,7 @@ fn by_design(commit: &CommitResult) -> Option<Finding> {
     (!commit.case.method.promises_durability()).then(|| warning(&NOT_DURABLE_BY_DESIGN, text))
 }
 
-/// What is known to lose synced data, whatever the way to sync.
+/// The known risks to synced data, whatever the way to sync.
 fn risks(storage: &Storage) -> Vec<Finding> {
     let hardware = hardware(storage);
     let nothing_to_flush = !hardware.is_empty()
@@ -116,8 +117,10 @@ fn too_fast(storage: &Storage, commit: &CommitResult) -> Option<Finding> {
     let rotates = alone && !hardware.is_empty() && hardware.iter().all(|device| turns(device));
     (rotates && rate > ROTATIONS_PER_S * at_once(commit)).then(|| {
         let text = format!(
-            "{rate:.0}/s from a device that says that it rotates, and no disk turns more than {ROTATIONS_PER_S:.0} times a \
-             second: a cache answers for it. That is durable only where the cache outlives a loss of power (a battery)"
+            "{} from a device that says that it rotates, and no disk turns more than {} times a \
+             second: a cache answers for it. That is durable only where the cache outlives a loss of power (a battery)",
+            per_s(rate),
+            whole(ROTATIONS_PER_S)
         );
         warning(&TOO_FAST, text)
     })
@@ -133,8 +136,9 @@ fn faster_than_published(storage: &Storage, commit: &CommitResult) -> Option<Fin
     let block = hardware(storage).iter().any(|device| device.dax != Some(true));
     (block && rate > PUBLISHED_MAX_PER_S * at_once(commit)).then(|| {
         let text = format!(
-            "{rate:.0}/s is more than twice what the fastest device of those below was published with: something may answer \
-             before the medium has it. A disk whose cache outlives a loss of power may be as fast"
+            "{} is more than twice what the fastest device of those below was published with: something may answer \
+             before the medium has it. A disk whose cache outlives a loss of power may be as fast",
+            per_s(rate)
         );
         warning(&FASTER_THAN_PUBLISHED, text)
     })

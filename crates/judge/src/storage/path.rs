@@ -1,8 +1,9 @@
-//! What speaks against the figures of a path as a whole: the file system before the device, and caches before it.
+//! The findings against the figures of a path as a whole: the file system before the device, and caches before it.
 
 use super::rows::{FILE_SYSTEM_LIMITS, PASSED_BY_DEVICE};
 use super::warning;
 use crate::rules::memory_absorbed;
+use plumb_model::figure::{self, bytes, bytes_per_s, decimals, interval, per_s, ratio_digits};
 use plumb_model::finding::{Finding, Severity};
 use plumb_model::probe::storage::{
     CommitMethod, CommitResult, PageCache, Placement, SequentialResult, StorageTarget, StreamDirection,
@@ -50,32 +51,31 @@ pub(super) fn file_system_limits(target: &StorageTarget) -> Option<Finding> {
     if ratio.high >= FILE_SYSTEM_SHARE {
         return None;
     }
-    let requests = |commit: &CommitResult| match (
-        commit.device_writes_per_commit,
-        commit.device_flushes_per_commit,
-    ) {
-        (Some(writes), Some(flushes)) => {
-            format!(
-                " (each with at least {writes:.1} writes and {flushes:.1} flushes of the device, other programs' included)"
-            )
-        }
-        _ => String::new(),
-    };
+    let requests =
+        |commit: &CommitResult| match (commit.device_writes_per_commit, commit.device_flushes_per_commit) {
+            (Some(writes), Some(flushes)) => {
+                format!(
+                    " (each with at least {} writes and {} flushes of the device, other programs' included)",
+                    decimals(writes, 1),
+                    decimals(flushes, 1)
+                )
+            }
+            _ => String::new(),
+        };
     let text = format!(
-        "the file system's work for a growing file costs more than the write: fsync came to {:.0}/s appending{}, and to {:.0}/s \
-         overwriting blocks that are there already{} (x{:.2}, {:.2}..{:.2}). Preallocated files would spare it",
-        appended.rate_per_s?,
+        "the file system's work for a growing file costs more than the write: fsync came to {} appending{}, and to {} \
+         overwriting blocks that are there already{} ({}, {}). Preallocated files would spare it",
+        per_s(appended.rate_per_s?),
         requests(appended),
-        overwritten.rate_per_s?,
+        per_s(overwritten.rate_per_s?),
         requests(overwritten),
-        ratio.ratio,
-        ratio.low,
-        ratio.high
+        figure::ratio(ratio.ratio),
+        interval(ratio.low, ratio.high, ratio_digits)
     );
     Some(warning(&FILE_SYSTEM_LIMITS, text))
 }
 
-/// What the page cache takes is no rate of a log that goes on.
+/// The finding that memory took the writes, which is no rate of a log that goes on.
 fn memory_absorbed(target: &StorageTarget) -> Option<Finding> {
     let buffered = target.sequential.iter().find(|stream| stream.accepted_bytes_per_s.is_some())?;
     let (accepted, through) = (buffered.accepted_bytes_per_s?, buffered.bytes_per_s?);
@@ -83,11 +83,11 @@ fn memory_absorbed(target: &StorageTarget) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "the page cache took {:.0} MB/s of a buffered write; with the sync that followed it came to {:.0} MB/s. Memory hides the \
+        "the page cache took {} of a buffered write; with the sync that followed it came to {}. Memory hides the \
          device until the dirty pages reach their limit; a log that goes on writes and syncs at the same time, so that its rate \
          is neither of the two",
-        accepted / 1e6,
-        through / 1e6
+        bytes_per_s(accepted),
+        bytes_per_s(through)
     );
     // Of a probe it is no more than how to read one figure.
     Some(memory_absorbed::RULE.row.finding(Severity::Note, format!("{text}.")))
@@ -116,10 +116,10 @@ pub(super) fn passed_by_device(target: &StorageTarget) -> Option<Finding> {
         PageCache::Direct => "with O_DIRECT",
     };
     let text = format!(
-        "a stream {direction} {:.0} MB {how}, and the device {direction} {:.0} MB meanwhile: a cache on this host served the rest, \
+        "a stream {direction} {} {how}, and the device {direction} {} meanwhile: a cache on this host served the rest, \
          or the file system packs what it writes. That rate is not the device's",
-        moved as f64 / 1e6,
-        device_bytes as f64 / 1e6
+        bytes(moved as f64),
+        bytes(device_bytes as f64)
     );
     Some(warning(&PASSED_BY_DEVICE, text))
 }

@@ -1,4 +1,4 @@
-//! The rows of what can be said against a storage probe's figures. Those of severity `Invalid` make the exit code 1.
+//! The rows of the findings against a storage probe's figures. Those of severity `Invalid` make the exit code 1.
 
 use crate::row::{Family, FlipRow, Row};
 use plumb_model::finding::{Confidence, Expect, PathStage, Severity};

@@ -86,7 +86,7 @@ fn ids(storage: &Storage, commit: &CommitResult) -> Vec<String> {
     commit_warnings(storage, commit, true).iter().map(|finding| finding.id.clone()).collect()
 }
 
-/// What is said of a commit, and whether it is durable.
+/// The sentences about a commit, and true if it is durable.
 fn judged(storage: &Storage, mut commit: CommitResult) -> (Vec<String>, Option<bool>) {
     commit.findings = commit_warnings(storage, &commit, true);
     (ids(storage, &commit), durable(storage, &commit))
@@ -200,7 +200,7 @@ fn appending_at_a_third_of_overwriting_is_the_file_systems_work() {
     let found = file_system_limits(&target(&[12.8, 12.7, 12.9], &[36.0, 36.4, 35.8])).unwrap();
     assert_eq!(found.id, "file-system-limits");
     assert!(found.claim.contains("at least 3.0 writes and 2.0 flushes"), "{}", found.claim);
-    assert!(found.claim.contains("(x0.35, "), "{}", found.claim);
+    assert!(found.claim.contains("(×0.355, "), "{}", found.claim);
 }
 
 #[test]

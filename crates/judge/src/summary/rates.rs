@@ -1,13 +1,14 @@
-//! The sentences of a run in which messages went as fast as possible: what was reached and how sure it is, how the setups
-//! or lines differ, and what bounds them.
+//! The sentences of a run in which messages went as fast as possible: the rates with their uncertainty, the differences between
+//! setups or lines, and the bound.
 
 use super::{VOID_RATES, voided};
-use crate::figure::{count, list, megabytes_per_s, messages_per_s, percent, quoted, times};
 use crate::rule::Case;
 use crate::setup::Setup;
 use crate::sweep::clients_of;
+use plumb_model::figure::{self, counted, messages_per_s, percent, ratio_digits};
 use plumb_model::finding::{Finding, Validity};
 use plumb_model::observation::Interval;
+use plumb_model::prose::{list, quoted};
 use plumb_model::sweep::{LineRatio, SweepResult};
 
 /// The rule that says what bounds a rate.
@@ -15,7 +16,7 @@ const BOUND: &str = "throughput-bound";
 /// Id of the finding that other work took processors.
 const NOISY: &str = "noisy-host";
 
-/// What was reached: by the only setup, by the fastest and the slowest, or by the best and the worst line.
+/// The rates that were reached: by the only setup, by the fastest and the slowest, or by the best and the worst line.
 pub(super) fn figures(case: &Case, validity: &Validity) -> Option<String> {
     let told = |setup: &Setup| setup.saturates() && !voided(validity, &VOID_RATES, setup.name());
     let saturating: Vec<Setup> = case.setups().filter(told).collect();
@@ -38,7 +39,7 @@ pub(super) fn figures(case: &Case, validity: &Validity) -> Option<String> {
     }
     Some(format!(
         "As fast as possible (so without a latency), of {}, {} moved most with {}, {} least with {}.",
-        count(rates.len() as u64, "setup"),
+        counted(rates.len() as u64, "setup"),
         quoted(best.name()),
         moved(best)?,
         quoted(worst.name()),
@@ -69,7 +70,7 @@ fn figure(rate: f64, interval: Option<Interval>, value_bytes: f64) -> String {
         }
         _ => " (no interval: too few blocks)".to_owned(),
     };
-    format!("{}{sure}, {}", messages_per_s(rate), megabytes_per_s(rate * value_bytes))
+    format!("{}{sure}, {}", messages_per_s(rate), figure::bytes_per_s(rate * value_bytes))
 }
 
 /// The best point of the best line and of the worst.
@@ -89,7 +90,7 @@ fn lines(sweeps: &[SweepResult]) -> Option<String> {
         1 => format!("As fast as possible (so without a latency), at most {} were moved.", best.2),
         several => format!(
             "As fast as possible (so without a latency), of {}, {} moved most, {}; {} least, {}.",
-            count(several as u64, "line"),
+            counted(several as u64, "line"),
             quoted(&best.0.line),
             best.2,
             quoted(&worst.0.line),
@@ -98,7 +99,7 @@ fn lines(sweeps: &[SweepResult]) -> Option<String> {
     })
 }
 
-/// How lines differ from the first, and where their clients stop helping.
+/// The differences of lines from the first, and the numbers of clients from which more stop helping.
 pub(super) fn differences(sweeps: &[SweepResult]) -> Option<String> {
     let mut ratios: Vec<(&SweepResult, &LineRatio)> =
         sweeps.iter().filter_map(|line| Some((line, line.against_first.as_ref()?))).collect();
@@ -108,25 +109,25 @@ pub(super) fn differences(sweeps: &[SweepResult]) -> Option<String> {
     let knees: Vec<String> = sweeps.iter().filter_map(knee).take(3).collect();
     let knees = (!knees.is_empty()).then(|| format!("more clients stop helping at {}", list(&knees)));
     let parts: Vec<String> = said.into_iter().chain(knees).collect();
-    (!parts.is_empty()).then(|| crate::figure::sentence(&parts.join("; ")))
+    (!parts.is_empty()).then(|| plumb_model::prose::sentence(&parts.join("; ")))
 }
 
-/// `"nvme" moves 5.10 times (4.92 to 5.31) as much as "sata"`.
+/// `"nvme" moves ×5.10 (4.92 to 5.31) of what "sata" does`.
 fn against(line: &SweepResult, ratio: &LineRatio) -> String {
-    let span = format!("({} to {})", times(ratio.ratio_low), times(ratio.ratio_high));
+    let span = format!("({})", figure::interval(ratio.ratio_low, ratio.ratio_high, ratio_digits));
     let all = if ratio.points > 1 { ", over all points" } else { "" };
     if ratio.ratio_low <= 1.0 && ratio.ratio_high >= 1.0 {
         return format!(
-            "{} cannot be told from {}{all}: {} times {span}",
+            "{} cannot be told from {}{all}: {} {span}",
             quoted(&line.line),
             quoted(&ratio.first),
-            times(ratio.ratio)
+            figure::ratio(ratio.ratio)
         );
     }
     format!(
-        "{} moves {} times {span} as much as {}{all}",
+        "{} moves {} {span} what {} does{all}",
         quoted(&line.line),
-        times(ratio.ratio),
+        figure::ratio(ratio.ratio),
         quoted(&ratio.first)
     )
 }
@@ -139,7 +140,7 @@ fn knee(line: &SweepResult) -> Option<String> {
     Some(format!("{} ({} {high}){of}", clients_of(line, knee.clients), knee.clients_low))
 }
 
-/// What bounds the rate, or that nothing was seen to.
+/// The bound of the rate, or the statement that none was seen.
 pub(super) fn bound(case: &Case, validity: &Validity, findings: &[Finding]) -> Option<String> {
     let asked = case.setups().any(|setup| setup.saturates());
     if !asked {

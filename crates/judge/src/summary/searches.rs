@@ -1,18 +1,26 @@
 //! The sentence of a run that searched for the highest rate that holds a goal.
 
-use crate::figure::{count, messages_per_s, quoted, time};
 use crate::rule::Case;
+use plumb_model::figure::{counted, messages_per_s, time};
 use plumb_model::plan::{Goal, GoalLatency};
+use plumb_model::prose::quoted;
 use plumb_model::search::{SearchResult, TryOutcome};
+
+/// A step with its search.
+struct Searched<'d> {
+    step: &'d str,
+    search: &'d SearchResult,
+}
 
 /// The rates that the searches found, or that they found none; none where no search is over.
 pub(super) fn sentence(case: &Case) -> Option<String> {
     let steps = case.document.steps.iter();
-    let over = steps.filter_map(|step| Some((step.name.as_str(), step.search.as_ref()?)));
-    let over: Vec<(&str, &SearchResult)> = over.filter(|(_, search)| search.bounded_by.is_some()).collect();
+    let searched =
+        steps.filter_map(|step| Some(Searched { step: &step.name, search: step.search.as_ref()? }));
+    let over: Vec<Searched> = searched.filter(|of| of.search.bounded_by.is_some()).collect();
     match over.as_slice() {
         [] => None,
-        [(_, search)] => Some(single(search)),
+        [one] => Some(single(one.search)),
         several => Some(of_several(several)),
     }
 }
@@ -31,18 +39,18 @@ fn single(search: &SearchResult) -> String {
             0 => format!("No rate that was tried holds {goal}."),
             held => format!(
                 "No rate was confirmed to hold {goal}; {held} of {} held.",
-                count(search.tries.len() as u64, "tried rate")
+                counted(search.tries.len() as u64, "tried rate")
             ),
         },
     }
 }
 
-fn of_several(searches: &[(&str, &SearchResult)]) -> String {
-    let found = searches.iter().filter_map(|(name, search)| Some((*name, search.rate_low_per_s?)));
+fn of_several(searches: &[Searched]) -> String {
+    let found = searches.iter().filter_map(|of| Some((of.step, of.search.rate_low_per_s?)));
     let mut found: Vec<(&str, f64)> = found.collect();
     found.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let goal = searches.first().map(|(_, search)| goal(&search.goal)).unwrap_or_default();
-    let setups = count(searches.len() as u64, "setup");
+    let goal = searches.first().map(|of| goal(&of.search.goal)).unwrap_or_default();
+    let setups = counted(searches.len() as u64, "setup");
     let none = searches.len() - found.len();
     let none = if none > 0 { format!("; of {none} no rate was confirmed") } else { String::new() };
     match found.as_slice() {

@@ -1,13 +1,14 @@
-//! Whether an arm does something to the block that runs after it: dirty pages, a queue, a hot cache that it leaves behind.
+//! The effect of an arm on the block that runs after it: dirty pages, a queue, a hot cache that it leaves behind.
 //!
-//! Its opponents run after it more often than it does itself, so it looks better than it is by what it costs them. The random
-//! order tells: of one arm's blocks, some ran after this arm and some after another, and nothing else is different between
-//! them. What is compared is each block's logarithm less its round's mean and its arm's, by ranks.
+//! Its opponents run after it more often than it does itself, so it looks better than it is by their loss. The random order
+//! tells: of one arm's blocks, some ran after this arm and some after another, and nothing else is different between them. The
+//! comparison is of each block's logarithm less its round's mean and its arm's, by ranks.
 
 use super::metric::Metric;
 use super::{Arm, Trial};
-use crate::figure::{change, quoted};
 use plumb_model::document::BlockResult;
+use plumb_model::figure::{change, p_value};
+use plumb_model::prose::quoted;
 use plumb_model::trial::Good;
 use plumb_stats::rank_sum::{rank_sum, shift};
 use std::collections::BTreeMap;
@@ -15,19 +16,22 @@ use std::collections::BTreeMap;
 /// Fewest blocks after an arm, and after others, that say anything (ours).
 const BLOCKS_MIN: usize = 4;
 
-/// Of what an arm does to the block after it, so much at most is in a pair's ratio (ours): of three steps in random order the opponent
-/// runs right after it in four rounds of nine and it runs after itself in one, a third more often.
+/// Largest share of an arm's effect on the block after it that is in a pair's ratio (ours): of three steps in random order the
+/// opponent runs right after the arm in four rounds of nine, and the arm after itself in one, a third more often.
 const SHARE_IN_RATIO: f64 = 0.5;
 
-/// What an arm does to the blocks after it, where they are worse than others, as a sentence: told on that side alone, as
-/// this is what makes the arm look better than it is. `alpha`: chance of it where no arm does anything. `size`: by how much a
-/// ratio has to be wrong for it to matter, as a logarithm.
-pub(super) fn harm(
-    all: &Trial,
-    metric: &'static Metric,
-    arm: &Arm,
-    (alpha, size): (f64, f64),
-) -> Option<String> {
+/// The limits beyond which a carry-over is told.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// The chance of it where no arm does anything, 0..1.
+    pub(super) alpha: f64,
+    /// The error of a ratio that matters, as a logarithm.
+    pub(super) size_log: f64,
+}
+
+/// The harm that an arm does to the blocks after it, as a sentence. An advantage of those blocks is not told: harm alone makes the
+/// arm look better than it is.
+pub(super) fn harm(all: &Trial, metric: &'static Metric, arm: &Arm, limits: Limits) -> Option<String> {
     let sign = if metric.good == Good::Lower { 1.0 } else { -1.0 };
     let blocks = blocks(all, metric);
     let part = |after: bool| -> Vec<f64> {
@@ -39,20 +43,21 @@ pub(super) fn harm(
         return None;
     }
     let p = rank_sum(&after_others, &after_it)?.p_greater;
-    if p > alpha {
+    if p > limits.alpha {
         return None;
     }
     let shift = shift(&after_others, &after_it, all.level)?;
-    if SHARE_IN_RATIO * shift.high < size {
+    if SHARE_IN_RATIO * shift.high < limits.size_log {
         return None;
     }
     let by = sign * shift.estimate;
     Some(format!(
-        "the {} of blocks that ran right after one of {} differs by {} from that of blocks after another (p = {p:.4}), to their harm: \
+        "the {} of blocks that ran right after one of {} differs by {} from that of blocks after another ({}), to their harm: \
          what an arm leaves behind for its opponents makes it look better than it is; a longer warm-up keeps blocks apart",
         metric.words,
         quoted(arm.name),
-        change(by.exp())
+        change(by.exp()),
+        p_value(p)
     ))
 }
 

@@ -1,14 +1,16 @@
-//! What a reader must know before relying on a trial, each a finding of one sentence.
+//! The findings that a reader must know before relying on a trial, each one sentence.
 
-use super::pairs::{Compared, log_ratios};
+use super::pairs::Compared;
+use super::values::log_ratios;
 use super::verdicts::Judged;
-use super::{Arm, Trial, doubts, effective, rows};
-use crate::figure::{count, list, quoted, round_percent, sentence};
+use super::{Arm, Opponents, Trial, doubts, effective, rows};
 use crate::row::Row;
 use plumb_model::document::{BlockResult, RunState};
 use plumb_model::facts::Limit;
+use plumb_model::figure::{self, counted, decimals, p_value, percent, whole};
 use plumb_model::finding::{Finding, Severity, Validity};
 use plumb_model::plan::ClusterPlan;
+use plumb_model::prose::{list, quoted, sentence};
 use plumb_model::trial::MetricRole;
 use plumb_model::verdict::Verdict;
 use plumb_stats::autocorrelation::{lag_1, lag_1_limit};
@@ -20,18 +22,26 @@ const SATURATED: &str = "saturated";
 /// Fewest pairs for which a correlation of neighbours says anything (ours).
 const CORRELATION_PAIRS_MIN: usize = 12;
 
+/// The difference between equal arms.
+pub(super) struct NoiseFloor<'t> {
+    /// The metrics of the reference against itself, the one that decides first.
+    pub(super) metrics: &'t [Compared],
+    /// The largest ratio above 1 by which equal arms may differ, or the reason why that is not known.
+    pub(super) ratio: Result<f64, String>,
+}
+
 pub(super) fn findings(
     trial: &Trial,
     validity: &Validity,
     judged: &Judged,
-    (floor, floor_ratio): (&[Compared], Result<f64, String>),
+    floor: NoiseFloor,
 ) -> Vec<Finding> {
     let mut all: Vec<Finding> = Vec::new();
     all.extend(said(&rows::TRIAL_NOT_WHOLE, not_whole(trial)));
     all.extend(said(&rows::NOT_IN_EFFECT, not_in_effect(trial)));
     all.extend(said(&rows::UNEQUAL_LOAD, unequal_load(trial)));
     all.extend(said(&rows::NO_FIXED_SIZE, no_fixed_size(trial, validity, judged)));
-    all.extend(noise(judged, (floor, floor_ratio)));
+    all.extend(noise(judged, floor));
     all.extend(primaries(judged).flat_map(|compared| of_pairs(trial, compared)));
     all.extend(said(&rows::HARM_NOT_SHOWN, alarms(judged)));
     all.extend(said(&rows::HOST_NEVER_QUIET, trial.rounds.always.iter().cloned()));
@@ -67,7 +77,7 @@ fn alarms(judged: &Judged) -> impl Iterator<Item = String> {
 /// A trial that ended before its plan did.
 fn not_whole(trial: &Trial) -> Option<String> {
     let (whole, planned) = (trial.rounds.whole.len(), trial.document.plan.blocks);
-    let of = format!("{whole} of {} were run", count(planned.into(), "planned pair"));
+    let of = format!("{whole} of {} were run", counted(planned, "planned pair"));
     match &trial.document.run.state {
         RunState::Interrupted if trial.plan.until_decided => Some(format!("The trial was stopped: {of}")),
         RunState::Interrupted => Some(format!(
@@ -98,9 +108,9 @@ fn not_in_effect(trial: &Trial) -> Vec<String> {
 
 fn unequal_load(trial: &Trial) -> Vec<String> {
     let pairs = trial.opponents();
-    let unequal = pairs.iter().filter(|(arm, against)| !arm.setup.same_load(&against.setup));
+    let unequal = pairs.iter().filter(|of| !of.arm.setup.same_load(&of.against.setup));
     let mut alike: BTreeMap<(&str, Vec<String>), Vec<String>> = BTreeMap::new();
-    for (arm, against) in unequal {
+    for Opponents { arm, against } in unequal {
         let differing = against.setup.load_differences(&arm.setup);
         alike.entry((against.name, differing)).or_default().push(quoted(arm.name));
     }
@@ -142,19 +152,19 @@ fn no_fixed_size(trial: &Trial, validity: &Validity, judged: &Judged) -> Vec<Str
     each.collect()
 }
 
-fn noise(judged: &Judged, (floor, floor_ratio): (&[Compared], Result<f64, String>)) -> Vec<Finding> {
+fn noise(judged: &Judged, floor: NoiseFloor) -> Vec<Finding> {
     let mut all = Vec::new();
-    let Some(primary) = floor.first() else { return all };
+    let Some(primary) = floor.metrics.first() else { return all };
     let (result, words) = (&primary.result, primary.words);
     if matches!(result.verdict, Verdict::Better | Verdict::Worse) {
         all.extend(said(&rows::REFERENCE_DIFFERS, [format!(
-            "The reference differs from itself by the {words} (p = {:.3}): by chance that is so in one of {:.0} trials, else \
+            "The reference differs from itself by the {words} ({}): by chance that is so in one of {} trials, else \
              something acts on the blocks that is no arm's",
-            result.p.unwrap_or(1.0),
-            1.0 / (1.0 - result.level)
+            p_value(result.p.unwrap_or(1.0)),
+            whole(1.0 / (1.0 - result.level))
         )]));
     }
-    let floor_ratio = match floor_ratio {
+    let floor_ratio = match floor.ratio {
         Ok(ratio) => ratio,
         Err(why) => {
             all.extend(said(
@@ -183,12 +193,12 @@ fn noise(judged: &Judged, (floor, floor_ratio): (&[Compared], Result<f64, String
 /// `up to 4.2 %`.
 pub(super) fn up_to(ratio: f64) -> String {
     match ratio {
-        ratio if ratio < 2.0 => format!("up to {}", round_percent(ratio - 1.0)),
-        ratio => format!("up to {ratio:.1} times"),
+        ratio if ratio < 2.0 => format!("up to {}", percent(ratio - 1.0)),
+        ratio => format!("up to {}", figure::ratio(ratio)),
     }
 }
 
-/// What the pairs of the metric that decides say of themselves.
+/// The findings about the pairs of the metric that decides.
 fn of_pairs(trial: &Trial, compared: &Compared) -> Vec<Finding> {
     let result = &compared.result;
     let mut all = Vec::new();
@@ -199,10 +209,12 @@ fn of_pairs(trial: &Trial, compared: &Compared) -> Vec<Finding> {
         let limit = lag_1_limit(logs.len());
         if r1.abs() > limit {
             all.extend(said(&rows::PAIRS_CORRELATED, [format!(
-                "Neighbouring pairs of {} and {} are not independent (correlation {r1:.2}, expected within {limit:.2}): the \
+                "Neighbouring pairs of {} and {} are not independent (correlation {}, expected within {}): the \
                  interval may be too narrow",
                 quoted(&result.arm),
-                quoted(&result.against)
+                quoted(&result.against),
+                decimals(r1, 2),
+                decimals(limit, 2)
             )]));
         }
     }
@@ -213,7 +225,7 @@ fn of_pairs(trial: &Trial, compared: &Compared) -> Vec<Finding> {
             &rows::PAIRS_LACK_METRIC,
             [format!(
                 "{} of {} and {} lack the {}: what is left may not be like what is missing",
-                count(missing as u64, "pair"),
+                counted(missing as u64, "pair"),
                 quoted(&result.arm),
                 quoted(&result.against),
                 compared.words
@@ -223,7 +235,7 @@ fn of_pairs(trial: &Trial, compared: &Compared) -> Vec<Finding> {
     all
 }
 
-/// How many rounds are left out, and whether that changes the verdict.
+/// The number of rounds that are left out, and their effect on the verdict, as a sentence.
 fn excluded(trial: &Trial) -> Option<String> {
     let rounds = &trial.rounds;
     if rounds.excluded.is_empty() {
@@ -233,15 +245,15 @@ fn excluded(trial: &Trial) -> Option<String> {
         "{} of {} left out by the rules on noise",
         rounds.excluded.len(),
         if rounds.excluded.len() == 1 {
-            format!("{} is", count(rounds.whole.len() as u64, "pair"))
+            format!("{} is", counted(rounds.whole.len() as u64, "pair"))
         } else {
-            format!("{} are", count(rounds.whole.len() as u64, "pair"))
+            format!("{} are", counted(rounds.whole.len() as u64, "pair"))
         }
     );
     let opponents = trial.opponents();
-    let changed = opponents.iter().filter_map(|(arm, against)| {
-        let with = doubts::changed_by_exclusion(trial, (arm, against))?;
-        Some(format!("{} {}", quoted(arm.name), with.word()))
+    let changed = opponents.iter().filter_map(|of| {
+        let with = doubts::changed_by_exclusion(trial, *of)?;
+        Some(format!("{} {}", quoted(of.arm.name), with.word()))
     });
     let changed: Vec<String> = changed.collect();
     Some(match changed.is_empty() {
@@ -293,7 +305,8 @@ fn other_broker(trial: &Trial) -> Vec<String> {
     arms.iter().filter(elsewhere).map(said).collect()
 }
 
-/// What still holds a warm-up that was cut: it is taken out of blocks, not of what is gathered over a whole step.
+/// A sentence about the figures that still hold a warm-up that was cut: it is taken out of blocks, not of figures over a whole
+/// step.
 fn cut_as_warm_up(trial: &Trial) -> Option<String> {
     let blocks: Vec<&BlockResult> = trial.document.steps.iter().flat_map(|step| &step.blocks).collect();
     let cut = blocks.iter().filter(|block| block.after_warm_up.is_some()).count();
@@ -301,7 +314,7 @@ fn cut_as_warm_up(trial: &Trial) -> Option<String> {
         format!(
             "The beginning of {cut} of {} was cut as warm-up and is in none of the trial's metrics; in a step's own rates, stages, \
              clients' statistics and what rests on them (as findings of linger.ms do) it is",
-            count(blocks.len() as u64, "block")
+            counted(blocks.len() as u64, "block")
         )
     })
 }
@@ -320,15 +333,14 @@ fn little_memory(trial: &Trial) -> Option<String> {
 fn beside(labs: &[&ClusterPlan], free: u64) -> Option<String> {
     let needed: u64 = labs.iter().map(|lab| lab.memory_bytes()).sum::<Option<u64>>()?;
     let brokers: u64 = labs.iter().map(|lab| u64::from(lab.brokers().unwrap_or(0))).sum();
-    let mb = |bytes: u64| bytes / 1_000_000;
     (brokers > 0 && free < needed + brokers * PAGE_CACHE_BYTES).then(|| {
         format!(
-            "{} of {} took about {} of the {} MB of memory that were free: with so little page cache left, reads and \
+            "{} of {} took about {} of the {} of memory that were free: with so little page cache left, reads and \
              write-back of one arm's logs disturb the others'",
-            count(brokers, "broker"),
-            count(labs.len() as u64, "lab"),
-            mb(needed),
-            mb(free)
+            counted(brokers, "broker"),
+            counted(labs.len() as u64, "lab"),
+            figure::binary_bytes(needed as f64),
+            figure::binary_bytes(free as f64)
         )
     })
 }
@@ -343,7 +355,7 @@ mod tests {
         let labs = plan.labs();
         // One broker with a heap of 512 MiB, 256 MiB beside it, and 256 MiB of page cache.
         assert_eq!(beside(&labs, 1_024 << 20), None);
-        let said = "1 broker of 1 lab took about 805 of the 1072 MB of memory that were free";
+        let said = "1 broker of 1 lab took about 768 MiB of the 1,023 MiB of memory that were free";
         assert!(beside(&labs, 1_023 << 20).unwrap().starts_with(said));
         assert_eq!(beside(&[], 0), None);
     }

@@ -1,19 +1,20 @@
 //! Guardrails on counts: messages that failed, were lost or came twice.
 //!
-//! They are mostly 0 and have no ratio. What is compared is the share of the messages sent, in each pair, or on each start of
-//! the brokers where that is the unit; ranks of the differences say whether the arm's is higher more often than the order of
-//! the blocks explains. No law of counts is used: messages fail in bursts, and a Poisson's interval would take a burst of a
-//! thousand for a thousand witnesses.
+//! They are mostly 0 and have no ratio. The comparison is of the share of the messages sent, in each pair, or on each start of
+//! the brokers where that is the unit; ranks of the differences say if the arm's is higher more often than the order of the
+//! blocks explains. No law of counts is used: messages fail in bursts, and a Poisson's interval would take a burst of a thousand
+//! for a thousand witnesses.
 //!
-//! A burst in one block is therefore never shown to be the arm's doing. It is harm all the same, and an arm that had it and
-//! whose opponent had none is not called better: that is an alarm, which vetoes and claims nothing.
+//! A burst in one block is therefore never shown to be the arm's doing. It is harm all the same, and an arm that had it and whose
+//! opponent had none is not called better: that is an alarm, which vetoes and claims nothing.
 
 use super::pairs::{Compared, samples};
-use super::{Arm, Trial, anytime};
-use crate::figure::{count, percent};
+use super::values::of_rounds;
+use super::{Arm, Opponents, Trial, anytime};
 use crate::setup::Setup;
+use plumb_model::figure::{counted, percent};
 use plumb_model::observation::Counts;
-use plumb_model::trial::{Good, MetricResult, MetricRole, TrialMethod};
+use plumb_model::trial::{Good, MetricResult, MetricRole, PairValues, TrialMethod};
 use plumb_model::verdict::Verdict;
 use plumb_stats::median::median;
 use plumb_stats::signed_rank::signed_rank;
@@ -32,7 +33,7 @@ pub(crate) struct Guard {
     pub(crate) words: &'static str,
     count: fn(&Counts) -> u64,
     applies: fn(&Setup) -> bool,
-    /// Whether one message is harm enough where the other arm has none.
+    /// True if one message is harm enough where the other arm has none.
     one_is_harm: bool,
 }
 
@@ -62,33 +63,33 @@ pub(crate) const GUARDS: [Guard; 3] = [
 ];
 
 /// Every guardrail that applies, with its verdict.
-pub(super) fn compared(trial: &Trial, (arm, against): (&Arm, &Arm)) -> Vec<Compared> {
-    let guards = GUARDS.iter().filter(|guard| (guard.applies)(&arm.setup) && (guard.applies)(&against.setup));
-    guards.map(|guard| compare(trial, guard, (arm, against))).collect()
+pub(super) fn compared(trial: &Trial, of: Opponents) -> Vec<Compared> {
+    let applies = |guard: &&Guard| (guard.applies)(&of.arm.setup) && (guard.applies)(&of.against.setup);
+    GUARDS.iter().filter(applies).map(|guard| compare(trial, guard, of)).collect()
 }
 
-/// How much larger the arm's share is in each round that counts.
-pub(super) fn differences(trial: &Trial, guard: &Guard, (arm, against): (&Arm, &Arm)) -> Vec<f64> {
-    differences_of(&values(trial, guard, (arm, against)))
+/// The arm's share less the other's in each round that counts.
+pub(super) fn differences(trial: &Trial, guard: &Guard, of: Opponents) -> Vec<f64> {
+    differences_of(&values(trial, guard, of))
 }
 
-fn differences_of(values: &[(u32, f64, f64)]) -> Vec<f64> {
-    values.iter().map(|(_, under, over)| over - under).collect()
+fn differences_of(values: &[PairValues]) -> Vec<f64> {
+    values.iter().map(|pair| pair.arm - pair.against).collect()
 }
 
-/// Shares of the messages in each round that counts: (round, against, arm).
-fn values(trial: &Trial, guard: &Guard, (arm, against): (&Arm, &Arm)) -> Vec<(u32, f64, f64)> {
+/// Shares of the messages in each round that counts.
+fn values(trial: &Trial, guard: &Guard, of: Opponents) -> Vec<PairValues> {
     let share = |arm: &Arm, round: u32| {
         let counts = &arm.blocks.get(&round)?.counts;
         let of = counts.sent.max(counts.received);
         (of > 0).then(|| (guard.count)(counts) as f64 / of as f64)
     };
-    let rounds = trial.rounds.kept.iter();
-    rounds.filter_map(|&round| Some((round, share(against, round)?, share(arm, round)?))).collect()
+    of_rounds(trial, of, share)
 }
 
-fn compare(trial: &Trial, guard: &Guard, (arm, against): (&Arm, &Arm)) -> Compared {
-    let values = values(trial, guard, (arm, against));
+fn compare(trial: &Trial, guard: &Guard, of: Opponents) -> Compared {
+    let Opponents { arm, against } = of;
+    let values = values(trial, guard, of);
     let samples = samples(trial.unit(), arm, &values, &differences_of(&values));
     let [under, over] = [against, arm].map(|arm| Total::of(trial, guard, arm));
     let ranks = signed_rank(&samples);
@@ -133,8 +134,8 @@ fn compare(trial: &Trial, guard: &Guard, (arm, against): (&Arm, &Arm)) -> Compar
         method: TrialMethod::Counts,
         pairs: values.len() as u32,
         starts: trial.unit().starts(samples.len()),
-        against_median: median(values.iter().map(|(_, under, _)| *under)),
-        arm_median: median(values.iter().map(|(.., over)| *over)),
+        against_median: median(values.iter().map(|pair| pair.against)),
+        arm_median: median(values.iter().map(|pair| pair.arm)),
         values,
         absent: Some(said),
     };
@@ -149,7 +150,7 @@ fn compare(trial: &Trial, guard: &Guard, (arm, against): (&Arm, &Arm)) -> Compar
     }
 }
 
-/// How many of how many, in the rounds that count.
+/// Messages that count, of all, in the rounds that count.
 #[derive(Debug, Clone, Copy)]
 struct Total {
     count: u64,
@@ -175,7 +176,7 @@ impl Total {
         self.count as f64 / self.of.max(1) as f64
     }
 
-    /// Whether it is harm beside another's, shown or not.
+    /// True if it is harm beside another's, shown or not.
     fn alarms(&self, other: &Total, one_is_harm: bool) -> bool {
         let one = one_is_harm && self.count > 0 && other.count == 0;
         one || (self.share() >= ALARM_SHARE && self.share() >= ALARM_TIMES * other.share())
@@ -186,7 +187,12 @@ impl Total {
         match self.count {
             0 => format!("none of {}", self.of),
             n => {
-                format!("{n} of {} ({}, in {})", self.of, percent(self.share()), count(self.blocks, "block"))
+                format!(
+                    "{n} of {} ({}, in {})",
+                    self.of,
+                    percent(self.share()),
+                    counted(self.blocks, "block")
+                )
             }
         }
     }

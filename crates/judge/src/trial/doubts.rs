@@ -1,34 +1,37 @@
-//! What takes a verdict back that the ranks of the pairs alone would give: how rounds were left out, what single blocks did, what
-//! an arm did to the block after it.
+//! Doubts that take back a verdict of the ranks alone: rounds that were left out, stalls of single blocks, an arm's effect on the
+//! block after it.
 //!
-//! Nothing here shows anything; a doubt makes a verdict undecided and says why. Not here: harm that is shown or counted (guardrails
-//! in `verdicts`, `counts`), what makes a run unfit for use (findings).
+//! Nothing here shows a difference; a doubt makes a verdict undecided and says why. Not here: harm that is shown or counted
+//! (guardrails in `verdicts`, `counts`), faults that make the run unfit for use (findings).
 
+use super::metric::TrialMetric;
 use super::pairs::compare;
-use super::verdicts::alone;
-use super::{Arm, Trial, carry_over, stalls};
-use crate::figure::quoted;
+use super::verdict::with_verdict;
+use super::{Arm, Opponents, Trial, carry_over, stalls};
+use carry_over::Limits;
+use plumb_model::prose::quoted;
 use plumb_model::trial::MetricRole;
 use plumb_model::verdict::Verdict;
+use plumb_stats::ends::Ends;
 
-/// What the ranks alone would say.
+/// The verdict of the ranks alone.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Claim {
     verdict: Verdict,
-    /// By how much the interval of the metric that decides stays away from a ratio of 1, as a logarithm.
+    /// The distance of the interval of the metric that decides from a ratio of 1, as a logarithm.
     distance: f64,
 }
 
 impl Claim {
     /// A verdict with the interval of its ratio, where that has ends.
-    pub(super) fn of(verdict: Verdict, interval: Option<(f64, f64)>) -> Claim {
-        let distance = interval.map_or(0.0, |(low, high)| low.ln().max(-high.ln()));
+    pub(super) fn of(verdict: Verdict, interval: Option<Ends>) -> Claim {
+        let distance = interval.map_or(0.0, |ends| ends.low.ln().max(-ends.high.ln()));
         Claim { verdict, distance: distance.max(0.0) }
     }
 }
 
 /// Every doubt in the verdict of the metric that decides between two arms, each as a sentence.
-pub(super) fn doubts(trial: &Trial, of: (&Arm, &Arm), claim: Claim) -> Vec<String> {
+pub(super) fn doubts(trial: &Trial, of: Opponents, claim: Claim) -> Vec<String> {
     let Claim { verdict, distance } = claim;
     let Some(primary) = trial.primary().filter(|_| verdict != Verdict::Undecided) else {
         return Vec::new();
@@ -36,37 +39,34 @@ pub(super) fn doubts(trial: &Trial, of: (&Arm, &Arm), claim: Claim) -> Vec<Strin
     let all = trial.with_all_rounds();
     let alpha = 1.0 - trial.level;
     let mut found: Vec<String> = exclusions(trial, of).into_iter().collect();
-    let (arm, against) = of;
-    let guarded = trial.metrics(arm, against).into_iter().filter(|(_, role)| *role != MetricRole::Secondary);
-    let stalled = |of: (&Arm, &Arm)| {
+    let Opponents { arm, against } = of;
+    let guarded = trial.metrics(of).into_iter().filter(|metric| metric.role != MetricRole::Secondary);
+    let stalled = |of: Opponents| {
         let metrics = guarded.clone();
         // What was seen in an arm's blocks alone may be its doing, so it is not left out here.
-        let rounds = if seen_in_one(trial, of.0) { &all } else { trial };
-        metrics.filter_map(|(metric, _)| stalls::alarm(rounds, metric, of)).collect::<Vec<_>>()
+        let rounds = if seen_in_one(trial, of.arm) { &all } else { trial };
+        metrics.filter_map(|metric| stalls::alarm(rounds, metric.metric, of)).collect::<Vec<_>>()
     };
     if matches!(verdict, Verdict::Better | Verdict::Equivalent) {
-        found.extend(stalled((arm, against)));
+        found.extend(stalled(of));
     }
     if verdict == Verdict::Equivalent {
-        found.extend(stalled((against, arm)));
+        found.extend(stalled(of.exchanged()));
     }
     let margin = (1.0 + trial.plan.margin).ln();
-    let flattered = match verdict {
-        Verdict::Better => &[(arm, alpha, distance)][..],
-        Verdict::Worse => &[(against, alpha, distance)],
-        Verdict::Equivalent | Verdict::Undecided => {
-            &[(arm, alpha / 2.0, margin), (against, alpha / 2.0, margin)]
-        }
+    let one = Limits { alpha, size_log: distance };
+    let each = Limits { alpha: alpha / 2.0, size_log: margin };
+    let (flattered, limits) = match verdict {
+        Verdict::Better => (&[arm][..], one),
+        Verdict::Worse => (&[against][..], one),
+        Verdict::Equivalent | Verdict::Undecided => (&[arm, against][..], each),
     };
-    let carried = flattered.iter();
-    found.extend(
-        carried.filter_map(|(arm, alpha, size)| carry_over::harm(&all, primary, arm, (*alpha, *size))),
-    );
+    found.extend(flattered.iter().filter_map(|arm| carry_over::harm(&all, primary, arm, limits)));
     found
 }
 
 /// Rounds that are left out, where that decides.
-fn exclusions(trial: &Trial, of: (&Arm, &Arm)) -> Option<String> {
+fn exclusions(trial: &Trial, of: Opponents) -> Option<String> {
     let changed = changed_by_exclusion(trial, of).map(|with| {
         format!(
             "{} left out by the rules on noise, and with them the verdict would be {}",
@@ -83,39 +83,39 @@ fn left_out(trial: &Trial) -> String {
 }
 
 /// The verdict with the rounds that are left out, where that is another.
-pub(super) fn changed_by_exclusion(trial: &Trial, of: (&Arm, &Arm)) -> Option<Verdict> {
+pub(super) fn changed_by_exclusion(trial: &Trial, of: Opponents) -> Option<Verdict> {
     if trial.rounds.excluded.is_empty() {
         return None;
     }
     let primary = trial.primary()?;
     let family = trial.opponents().len();
     let verdict = |trial: &Trial| {
-        let compared = compare(trial, (primary, MetricRole::Primary), of, family)?;
-        Some(alone(trial, compared).result.verdict)
+        let compared = compare(trial, TrialMetric::primary(primary), of, family)?;
+        Some(with_verdict(trial, compared).result.verdict)
     };
     let (without, with) = (verdict(trial)?, verdict(&trial.with_all_rounds())?);
     (without != with).then_some(with)
 }
 
 /// All that is left out was seen in the blocks of one of these arms alone, more often than chance has it: the arm causes it.
-fn excluded_for_one(trial: &Trial, (arm, against): (&Arm, &Arm)) -> Option<String> {
+fn excluded_for_one(trial: &Trial, of: Opponents) -> Option<String> {
     let excluded = &trial.rounds.excluded;
     let steps = trial.steps().count() as f64;
-    let one = [arm, against].into_iter().find(|arm| seen_in_one(trial, arm))?;
+    let one = [of.arm, of.against].into_iter().find(|arm| seen_in_one(trial, arm))?;
     // Were each as likely to be any step's, they would all be one's with this chance.
     let chance = steps.powi(1 - i32::try_from(excluded.len()).unwrap_or(i32::MAX));
     (chance <= 1.0 - trial.level).then(|| {
         format!(
-            "{} left out by the rules on noise, each for what was seen in the blocks of {} (by chance so in one of {:.0} trials): what \
+            "{} left out by the rules on noise, each for what was seen in the blocks of {} (by chance so in one of {} trials): what \
              an arm causes itself must not choose its pairs",
             left_out(trial),
             quoted(one.name),
-            1.0 / chance
+            plumb_model::figure::whole(1.0 / chance)
         )
     })
 }
 
-/// Whether some rounds are left out, each for what was seen in this arm's blocks alone.
+/// True if some rounds are left out, each for what was seen in this arm's blocks alone.
 fn seen_in_one(trial: &Trial, arm: &Arm) -> bool {
     let excluded = &trial.rounds.excluded;
     !excluded.is_empty() && excluded.iter().all(|pair| pair.seen_in == [arm.name.to_owned()])

@@ -1,5 +1,5 @@
-//! What an arm really has that the reference has not: settings as read back from client, topic and broker, never from
-//! its name.
+//! The settings in force that differ between an arm and the reference, as read back from client, topic and broker, never from its
+//! name.
 
 use super::Arm;
 use crate::setup::Setup;
@@ -94,13 +94,13 @@ pub(super) fn not_in_effect(reference: &Arm, arm: &Arm) -> Vec<String> {
     let (a, b) = (&reference.setup.result.effective, &arm.setup.result.effective);
     let asked = plan.differences.iter();
     // What the arm leaves out it asks nothing for: the default may well be what the reference sets.
-    let asked = asked.filter(|(path, value)| *value != NOT_SET && same_where_told((path, value), a, b));
+    let asked = asked.filter(|(path, value)| *value != NOT_SET && same_where_told(path, value, a, b));
     asked.map(|(path, value)| format!("{path}: {value}")).collect()
 }
 
-/// Whether both tell the setting of a path, and tell the same, which is not what was asked for. A value that is asked for in other
-/// words than the reference's is in effect.
-fn same_where_told((path, asked): (&str, &str), a: &Effective, b: &Effective) -> bool {
+/// True if both tell the setting of a path, and tell the same value, which is not the one asked for. A value that is asked for in
+/// other words than the reference's is in effect.
+fn same_where_told(path: &str, asked: &str, a: &Effective, b: &Effective) -> bool {
     const PLACES: [(&str, &str); 5] = [
         ("producer.", "producer"),
         ("consumer.", "consumer"),

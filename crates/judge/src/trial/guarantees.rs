@@ -1,9 +1,10 @@
-//! Where arms do not promise the same: durability of a write, and security of the path. Said before any figure.
+//! The differences of arms in durability of a write and security of the path. They are told before any figure.
 
 mod devices;
 
 use super::{Arm, Trial};
 use crate::durability;
+use devices::ArmLogs;
 use plumb_model::document::{Effective, RunDocument};
 use plumb_model::plan::Properties;
 use std::fmt;
@@ -60,8 +61,8 @@ fn unequal(document: &RunDocument, reference: &Arm, arm: &Arm) -> Option<String>
     let mut durability = durability::differences(&a.durability, &b.durability);
     durability.extend(devices::differences(
         document,
-        (reference.name, &a.effective.log_dirs),
-        (arm.name, &b.effective.log_dirs),
+        ArmLogs { arm: reference.name, log_dirs: &a.effective.log_dirs },
+        ArmLogs { arm: arm.name, log_dirs: &b.effective.log_dirs },
     ));
     let settings = settings(&a.effective, &b.effective);
     let mut security: Vec<String> = settings.iter().map(Differing::to_string).collect();
@@ -90,7 +91,7 @@ fn unequal(document: &RunDocument, reference: &Arm, arm: &Arm) -> Option<String>
 /// A setting of security or durability that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Differing {
-    /// Whose it is: `producer`, `broker` ...
+    /// Its owner: `producer`, `broker` ...
     pub(crate) role: &'static str,
     pub(crate) key: &'static str,
     pub(crate) a: String,

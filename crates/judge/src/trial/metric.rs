@@ -1,13 +1,13 @@
-//! What a trial compares: one row a metric, with how a block tells it.
+//! The metrics that a trial compares: one row each, with its value in a block.
 //!
 //! Counts of messages that failed or were lost are not here: they are mostly 0 and have no ratio (see `counts`).
 
-use crate::figure::{digits, percent, rate, time};
 use crate::setup::Setup;
 use plumb_model::document::{AfterWarmUp, BlockResult};
+use plumb_model::figure::{per_s, percent, significant, time};
 use plumb_model::metric::metric_silent;
 use plumb_model::observation::Distribution;
-use plumb_model::trial::Good;
+use plumb_model::trial::{Good, MetricRole};
 use plumb_stats::distribution::samples_needed;
 
 /// A metric of a block.
@@ -17,85 +17,105 @@ pub(crate) struct Metric {
     pub(crate) name: &'static str,
     /// Within a sentence.
     pub(crate) words: &'static str,
-    /// Of its values.
+    /// The unit of its values.
     pub(crate) unit: &'static str,
     pub(crate) good: Good,
-    of: Of,
+    of: Source,
 }
 
-/// Where a metric comes from.
+/// A metric with its role in a trial.
 #[derive(Debug, Clone, Copy)]
-enum Of {
-    EndToEnd(Part),
-    Acknowledge(Part),
+pub(crate) struct TrialMetric {
+    pub(crate) metric: &'static Metric,
+    pub(crate) role: MetricRole,
+}
+
+impl TrialMetric {
+    /// The metric that decides.
+    pub(crate) fn primary(metric: &'static Metric) -> Self {
+        TrialMetric { metric, role: MetricRole::Primary }
+    }
+}
+
+/// The source of a metric.
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    EndToEnd(Statistic),
+    Acknowledge(Statistic),
     Block(fn(&BlockResult) -> Option<f64>),
 }
 
 /// A figure of a distribution.
 #[derive(Debug, Clone, Copy)]
-enum Part {
+enum Statistic {
     Mean,
     Quantile(f64),
 }
 
-const MEAN: Part = Part::Mean;
-const P50: Part = Part::Quantile(0.5);
-const P95: Part = Part::Quantile(0.95);
-const P99: Part = Part::Quantile(0.99);
-const P999: Part = Part::Quantile(0.999);
+const MEAN: Statistic = Statistic::Mean;
+const P50: Statistic = Statistic::Quantile(0.5);
+const P95: Statistic = Statistic::Quantile(0.95);
+const P99: Statistic = Statistic::Quantile(0.99);
+const P999: Statistic = Statistic::Quantile(0.999);
 
-const fn latency(name: &'static str, words: &'static str, of: Of) -> Metric {
+const fn latency(name: &'static str, words: &'static str, of: Source) -> Metric {
     Metric { name, words, unit: "ns", good: Good::Lower, of }
 }
 
-const fn block(
+const fn rate(name: &'static str, words: &'static str, of: fn(&BlockResult) -> Option<f64>) -> Metric {
+    Metric { name, words, unit: "1/s", good: Good::Higher, of: Source::Block(of) }
+}
+
+const fn cpu_per_message(
     name: &'static str,
     words: &'static str,
-    (unit, good): (&'static str, Good),
     of: fn(&BlockResult) -> Option<f64>,
 ) -> Metric {
-    Metric { name, words, unit, good, of: Of::Block(of) }
+    Metric { name, words, unit: "us", good: Good::Lower, of: Source::Block(of) }
 }
 
 /// Every metric, in the order in which they are shown.
 pub(crate) const METRICS: [Metric; 15] = [
-    latency("end_to_end.mean", "mean of end-to-end latency", Of::EndToEnd(MEAN)),
-    latency("end_to_end.p50", "p50 of end-to-end latency", Of::EndToEnd(P50)),
-    latency("end_to_end.p95", "p95 of end-to-end latency", Of::EndToEnd(P95)),
-    latency("end_to_end.p99", "p99 of end-to-end latency", Of::EndToEnd(P99)),
-    latency("end_to_end.p999", "p99.9 of end-to-end latency", Of::EndToEnd(P999)),
-    latency("acknowledge.mean", "mean of acknowledge latency", Of::Acknowledge(MEAN)),
-    latency("acknowledge.p50", "p50 of acknowledge latency", Of::Acknowledge(P50)),
-    latency("acknowledge.p95", "p95 of acknowledge latency", Of::Acknowledge(P95)),
-    latency("acknowledge.p99", "p99 of acknowledge latency", Of::Acknowledge(P99)),
-    latency("acknowledge.p999", "p99.9 of acknowledge latency", Of::Acknowledge(P999)),
-    block("throughput.produced_per_s", "messages acknowledged per second", ("1/s", Good::Higher), |block| {
-        block.achieved_per_s
+    latency("end_to_end.mean", "mean of end-to-end latency", Source::EndToEnd(MEAN)),
+    latency("end_to_end.p50", "p50 of end-to-end latency", Source::EndToEnd(P50)),
+    latency("end_to_end.p95", "p95 of end-to-end latency", Source::EndToEnd(P95)),
+    latency("end_to_end.p99", "p99 of end-to-end latency", Source::EndToEnd(P99)),
+    latency("end_to_end.p999", "p99.9 of end-to-end latency", Source::EndToEnd(P999)),
+    latency("acknowledge.mean", "mean of acknowledge latency", Source::Acknowledge(MEAN)),
+    latency("acknowledge.p50", "p50 of acknowledge latency", Source::Acknowledge(P50)),
+    latency("acknowledge.p95", "p95 of acknowledge latency", Source::Acknowledge(P95)),
+    latency("acknowledge.p99", "p99 of acknowledge latency", Source::Acknowledge(P99)),
+    latency("acknowledge.p999", "p99.9 of acknowledge latency", Source::Acknowledge(P999)),
+    rate("throughput.produced_per_s", "messages acknowledged per second", |block| block.achieved_per_s),
+    rate("throughput.received_per_s", "messages received per second", |block| block.received_per_s),
+    Metric {
+        name: "drain_s",
+        words: "time to drain the backlog",
+        unit: "s",
+        good: Good::Lower,
+        of: Source::Block(|block| block.drain_s),
+    },
+    cpu_per_message("cpu.client_per_message", "the client's CPU time per message", |block| {
+        per_message_us(block, block.client_cpu_s, |after| after.client_cpu_s)
     }),
-    block("throughput.received_per_s", "messages received per second", ("1/s", Good::Higher), |block| {
-        block.received_per_s
-    }),
-    block("drain_s", "time to drain the backlog", ("s", Good::Lower), |block| block.drain_s),
-    block("cpu.client_per_message", "the client's CPU time per message", ("us", Good::Lower), |block| {
-        per_message_us(block, (block.client_cpu_s, |after| after.client_cpu_s))
-    }),
-    block("cpu.broker_per_message", "the brokers' CPU time per message", ("us", Good::Lower), |block| {
-        per_message_us(block, (block.broker_cpu_s, |after| after.broker_cpu_s))
+    cpu_per_message("cpu.broker_per_message", "the brokers' CPU time per message", |block| {
+        per_message_us(block, block.broker_cpu_s, |after| after.broker_cpu_s)
     }),
 ];
 
-/// CPU time of what is left of a block.
-type Left = fn(&AfterWarmUp) -> Option<f64>;
-
-/// Microseconds of CPU per message that was acknowledged, or received where nobody sends: both of the seconds that the
-/// block's other figures are of. `cpu_s`: of the whole measured part, and of what is left of it.
-fn per_message_us(block: &BlockResult, (whole, left): (Option<f64>, Left)) -> Option<f64> {
+/// Microseconds of CPU per message that was acknowledged, or received where nobody sends. Both are of the seconds that the
+/// block's other figures are of: `whole_cpu_s` of the whole measured part, `left_cpu_s` of what a cut warm-up leaves of it.
+fn per_message_us(
+    block: &BlockResult,
+    whole_cpu_s: Option<f64>,
+    left_cpu_s: fn(&AfterWarmUp) -> Option<f64>,
+) -> Option<f64> {
     let counts = &block.counts;
     let (cpu_s, messages) = match &block.after_warm_up {
-        Some(after) => (left(after)?, after.messages),
+        Some(after) => (left_cpu_s(after)?, after.messages),
         // A document of a version that did not note it.
         None if block.warm_up_cut_s > 0.0 => return None,
-        None => (whole?, if counts.acked > 0 { counts.acked } else { counts.received }),
+        None => (whole_cpu_s?, if counts.acked > 0 { counts.acked } else { counts.received }),
     };
     (messages > 0).then(|| cpu_s * 1e6 / messages as f64)
 }
@@ -109,32 +129,32 @@ impl Metric {
     /// Its value in a block: above 0, or absent.
     pub(crate) fn value(&self, block: &BlockResult) -> Option<f64> {
         let value = match self.of {
-            Of::EndToEnd(part) => part.of(&block.end_to_end),
-            Of::Acknowledge(part) => part.of(&block.acknowledge),
-            Of::Block(value) => value(block),
+            Source::EndToEnd(part) => part.of(&block.end_to_end),
+            Source::Acknowledge(part) => part.of(&block.acknowledge),
+            Source::Block(value) => value(block),
         };
         value.filter(|value| value.is_finite() && *value > 0.0)
     }
 
-    /// Why a block that ran may lack it: too few messages for its quantile.
+    /// The reason why a block that ran may lack it, as a sentence: too few messages for its quantile.
     pub(crate) fn shortage(&self, block: &BlockResult) -> Option<String> {
         let (part, distribution) = match self.of {
-            Of::EndToEnd(part) => (part, &block.end_to_end),
-            Of::Acknowledge(part) => (part, &block.acknowledge),
-            Of::Block(_) => return None,
+            Source::EndToEnd(part) => (part, &block.end_to_end),
+            Source::Acknowledge(part) => (part, &block.acknowledge),
+            Source::Block(_) => return None,
         };
-        let Part::Quantile(quantile) = part else { return None };
+        let Statistic::Quantile(quantile) = part else { return None };
         let needed = samples_needed(quantile);
         (distribution.samples < needed)
             .then(|| format!("needs {needed} messages a block, and a block has {}", distribution.samples))
     }
 
-    /// Whether it is a time that messages took.
+    /// True if it is a latency.
     pub(crate) fn is_latency(&self) -> bool {
-        matches!(self.of, Of::EndToEnd(_) | Of::Acknowledge(_))
+        matches!(self.of, Source::EndToEnd(_) | Source::Acknowledge(_))
     }
 
-    /// Whether it says anything of a setup; of one without a plan, what a load at a fixed rate tells.
+    /// True if it says anything of a setup; of one without a plan, if a load at a fixed rate tells it.
     pub(crate) fn applies(&self, setup: &Setup) -> bool {
         match setup.load() {
             Some(load) => metric_silent(self.name, load).is_none(),
@@ -142,13 +162,13 @@ impl Metric {
         }
     }
 
-    /// Whether it vetoes by its nature: the far tail of the latency that the setup is for, which is p99.9, and p99 where blocks are too
-    /// short to tell that. The rate that was asked for is none: what keeps an arm from it is told by counts and by findings, and a
-    /// rate would veto by the last messages' latency.
+    /// True if it vetoes by its nature: it is the far tail of the latency that the setup is for, which is p99.9, and p99 where
+    /// blocks are too short to tell that. The rate that was asked for never vetoes: counts and findings tell what keeps an arm
+    /// from it, and a rate would veto by the last messages' latency.
     pub(crate) fn guards(&self, setup: &Setup) -> bool {
         let quantile = match self.of {
-            Of::EndToEnd(Part::Quantile(quantile)) if setup.consumes() => quantile,
-            Of::Acknowledge(Part::Quantile(quantile)) if !setup.consumes() => quantile,
+            Source::EndToEnd(Statistic::Quantile(quantile)) if setup.consumes() => quantile,
+            Source::Acknowledge(Statistic::Quantile(quantile)) if !setup.consumes() => quantile,
             _ => return false,
         };
         let short = || setup.result.blocks.iter().any(|block| setup.headline_of(block).p999_ns.is_none());
@@ -156,14 +176,14 @@ impl Metric {
     }
 }
 
-impl Part {
+impl Statistic {
     fn of(self, distribution: &Distribution) -> Option<f64> {
         let quantile = match self {
-            Part::Mean => return distribution.mean_ns,
-            Part::Quantile(0.5) => distribution.p50_ns,
-            Part::Quantile(0.95) => distribution.p95_ns,
-            Part::Quantile(0.99) => distribution.p99_ns,
-            Part::Quantile(_) => distribution.p999_ns,
+            Statistic::Mean => return distribution.mean_ns,
+            Statistic::Quantile(0.5) => distribution.p50_ns,
+            Statistic::Quantile(0.95) => distribution.p95_ns,
+            Statistic::Quantile(0.99) => distribution.p99_ns,
+            Statistic::Quantile(_) => distribution.p999_ns,
         };
         quantile.map(|ns| ns as f64)
     }
@@ -175,9 +195,9 @@ pub(crate) fn shown(unit: &str, value: f64) -> String {
         "ns" => time(value),
         "us" => time(value * 1e3),
         "s" => time(value * 1e9),
-        "1/s" => rate(value),
+        "1/s" => per_s(value),
         "share" => percent(value),
-        unit => format!("{} {unit}", digits(value)),
+        unit => format!("{} {unit}", significant(value, 3)),
     }
 }
 

@@ -1,14 +1,17 @@
-//! One metric of one arm against another over the pairs: estimate, interval, p, and what the design could have seen.
+//! One metric of one arm against another over the pairs: estimate, interval, p, and the smallest detectable ratio.
 //!
-//! What is averaged is the logarithm of the ratio of two blocks of one round; `unit` says what of it is one sample. Verdicts are
-//! made in `verdicts`, where it is known how many comparisons there are.
+//! The samples are logarithms of the ratio of two blocks of one round; `unit` says what of them is one sample. Verdicts are made
+//! in `verdicts`, where the number of comparisons is known.
 
-use super::metric::Metric;
+use super::estimate::{Estimate, Levels};
+use super::metric::{Metric, TrialMetric};
 use super::unit::{STARTS_MIN, Unit, deciding_level};
-use super::{Arm, Trial, anytime, starts};
-use crate::figure::percent;
-use plumb_model::trial::{MetricResult, MetricRole, TrialMethod};
+use super::values::{log_ratios, values};
+use super::{Arm, Opponents, Trial, anytime, starts};
+use plumb_model::figure::percent;
+use plumb_model::trial::{MetricResult, MetricRole, PairValues, TrialMethod};
 use plumb_model::verdict::Verdict;
+use plumb_stats::ends::Ends;
 use plumb_stats::median::median;
 use plumb_stats::paired::{Pair, rank_ratio, standard_deviation};
 use plumb_stats::signed_rank::{pairs_min, rank_spread};
@@ -19,7 +22,7 @@ pub(crate) struct Compared {
     pub(crate) result: MetricResult,
     pub(crate) words: &'static str,
     /// Interval for equivalence: each end alone is beyond the truth with a chance of 1 - level (two one-sided tests).
-    pub(crate) equivalence: Option<(f64, f64)>,
+    pub(crate) equivalence: Option<Ends>,
     /// Samples behind it, in the trial's unit.
     pub(crate) units: usize,
     /// Standard deviation of the samples' log ratios; none of fewer than two, and of counts.
@@ -30,41 +33,22 @@ pub(crate) struct Compared {
     pub(crate) alarm: Option<String>,
 }
 
-/// What an estimator gives.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Estimate {
-    pub(super) method: TrialMethod,
-    pub(super) ratio: f64,
-    /// Interval at the trial's level.
-    pub(super) interval: Option<(f64, f64)>,
-    /// The one for equivalence.
-    pub(super) equivalence: Option<(f64, f64)>,
-    pub(super) p: f64,
-}
-
-/// Levels of the two intervals.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Levels {
-    pub(super) interval: f64,
-    pub(super) equivalence: f64,
-}
-
 /// The comparison; none where no block of either has the metric and it does not have to be told. `family`: comparisons
 /// among which equivalence is claimed.
 pub(super) fn compare(
     trial: &Trial,
-    (metric, role): (&'static Metric, MetricRole),
-    (arm, against): (&Arm, &Arm),
+    TrialMetric { metric, role }: TrialMetric,
+    of: Opponents,
     family: usize,
 ) -> Option<Compared> {
-    let values = values(trial, metric, (arm, against));
+    let values = values(trial, metric, of);
     if values.is_empty() && role == MetricRole::Secondary {
         return None;
     }
     let alpha = 1.0 - trial.level;
     let levels = Levels { interval: trial.level, equivalence: 1.0 - 2.0 * alpha / family.max(1) as f64 };
     let unit = trial.unit();
-    let samples = samples(unit, arm, &values, &log_ratios(&values));
+    let samples = samples(unit, of.arm, &values, &log_ratios(&values));
     let shortage = match unit {
         Unit::Start { .. } => starts_shortage(trial, samples.len()),
         Unit::Pair | Unit::PairLookedAt => pairs_shortage(trial, samples.len()),
@@ -81,7 +65,7 @@ pub(super) fn compare(
         .filter(|_| estimate.is_some())
         .and_then(|sd_log| unit.detectable_ratio(sd_log, samples.len(), deciding_level(trial.level, family)));
     let absent = match shortage {
-        Some(shortage) => Some(absence(trial, metric, (arm, against)).unwrap_or(shortage)),
+        Some(shortage) => Some(absence(trial, metric, of).unwrap_or(shortage)),
         None => estimate.is_none().then(|| "it cannot be worked out from these pairs".to_owned()),
     };
     let interval = estimate.and_then(|estimate| estimate.interval);
@@ -90,11 +74,11 @@ pub(super) fn compare(
         unit: metric.unit.to_owned(),
         role,
         good: metric.good,
-        arm: arm.name.to_owned(),
-        against: against.name.to_owned(),
+        arm: of.arm.name.to_owned(),
+        against: of.against.name.to_owned(),
         estimate_ratio: estimate.map(|estimate| estimate.ratio),
-        interval_low: interval.map(|(low, _)| low),
-        interval_high: interval.map(|(_, high)| high),
+        interval_low: interval.map(|interval| interval.low),
+        interval_high: interval.map(|interval| interval.high),
         level: trial.level,
         verdict: Verdict::Undecided,
         smallest_detectable_ratio: detectable,
@@ -103,8 +87,8 @@ pub(super) fn compare(
         method: estimate.map(|estimate| estimate.method).unwrap_or_default(),
         pairs: values.len() as u32,
         starts: unit.starts(samples.len()),
-        against_median: median(values.iter().map(|(_, under, _)| *under)),
-        arm_median: median(values.iter().map(|(.., over)| *over)),
+        against_median: median(values.iter().map(|pair| pair.against)),
+        arm_median: median(values.iter().map(|pair| pair.arm)),
         values,
         absent,
     };
@@ -121,45 +105,33 @@ pub(super) fn compare(
 }
 
 /// The fixed number of pairs: Hodges and Lehmann over log ratios, with the exact signed-rank interval.
-fn over_pairs(values: &[(u32, f64, f64)], levels: Levels) -> Option<Estimate> {
-    let pairs: Vec<Pair> = values.iter().map(|(_, under, over)| Pair { a: *under, b: *over }).collect();
+fn over_pairs(values: &[PairValues], levels: Levels) -> Option<Estimate> {
+    let pairs: Vec<Pair> = values.iter().map(|pair| Pair { a: pair.against, b: pair.arm }).collect();
     let found = rank_ratio(&pairs, levels.interval)?;
-    let equivalence = rank_ratio(&pairs, levels.equivalence).map(|found| (found.low, found.high));
+    let equivalence = rank_ratio(&pairs, levels.equivalence);
     Some(Estimate {
         method: TrialMethod::SignedRank,
         ratio: found.ratio,
-        interval: Some((found.low, found.high)),
-        equivalence,
+        interval: Some(Ends { low: found.low, high: found.high }),
+        equivalence: equivalence.map(|found| Ends { low: found.low, high: found.high }),
         p: found.p,
     })
 }
 
-/// What each pair says, as samples of the trial's unit: itself, or the mean of those on its start.
-pub(super) fn samples(unit: Unit, arm: &Arm, values: &[(u32, f64, f64)], each: &[f64]) -> Vec<f64> {
+/// One figure a pair, as samples of the trial's unit: the figures themselves, or the mean of those on each start.
+pub(super) fn samples(unit: Unit, arm: &Arm, values: &[PairValues], each: &[f64]) -> Vec<f64> {
     match unit {
         Unit::Pair | Unit::PairLookedAt => each.to_vec(),
         Unit::Start { .. } => {
-            let start = |(round, ..): &(u32, f64, f64)| Some(arm.blocks.get(round)?.broker_start);
+            let start = |pair: &PairValues| Some(arm.blocks.get(&pair.round)?.broker_start);
             let on: Vec<u32> = values.iter().filter_map(start).collect();
             starts::means(each, &on)
         }
     }
 }
 
-/// The logarithm of each pair's ratio.
-pub(super) fn log_ratios(values: &[(u32, f64, f64)]) -> Vec<f64> {
-    values.iter().map(|(_, under, over)| (over / under).ln()).collect()
-}
-
-/// The metric in each round that counts and in which both have it: (round, against, arm).
-pub(super) fn values(trial: &Trial, metric: &Metric, (arm, against): (&Arm, &Arm)) -> Vec<(u32, f64, f64)> {
-    let of = |arm: &Arm, round: u32| metric.value(arm.blocks.get(&round)?);
-    let rounds = trial.rounds.kept.iter();
-    rounds.filter_map(|&round| Some((round, of(against, round)?, of(arm, round)?))).collect()
-}
-
-/// Why no block has the metric, where blocks say so.
-fn absence(trial: &Trial, metric: &Metric, (arm, against): (&Arm, &Arm)) -> Option<String> {
+/// The reason why no block has the metric, where blocks tell one.
+fn absence(trial: &Trial, metric: &Metric, Opponents { arm, against }: Opponents) -> Option<String> {
     let blocks =
         trial.rounds.kept.iter().flat_map(|round| [against.blocks.get(round), arm.blocks.get(round)]);
     blocks.flatten().find_map(|block| metric.shortage(block))

@@ -1,18 +1,18 @@
-//! What a trial on a setup could show, from how far the reference came out apart from itself there.
+//! The differences that a trial on a setup could show, by the spread of the reference against itself there.
 //!
 //! Everything is in the unit that the trial's verdict uses ([`Unit`]): pairs, or starts of the brokers that several pairs share.
-//! Few of them know their own spread badly: beside the spread that was seen stands the one that it is truly at most with a
-//! chance of 80 %, and a careful design uses that. `summary` says it in sentences.
+//! A few samples know their own spread badly: beside the spread that was seen stands the one that it is truly at most with a
+//! chance of 80 %, and a careful design uses that. `summary` has the sentences.
 
 mod summary;
 
 use super::pairs::Compared;
-use super::unit::{Unit, deciding_level, spread_at_least};
+use super::unit::{Unit, deciding_level};
 use super::{Trial, metric};
-use crate::figure::quoted;
 use plumb_model::document::RunDocument;
 use plumb_model::finding::Severity;
 use plumb_model::power::{Design, MetricPower, POWER_SCHEMA_VERSION, PowerResult};
+use plumb_model::prose::quoted;
 use plumb_stats::law::chi_squared_quantile;
 use plumb_stats::paired::POWER;
 use thiserror::Error;
@@ -29,9 +29,9 @@ const HOPELESS_MARGINS: i32 = 10;
 /// The trial that is planned, and what is asked of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Question {
-    /// What its verdicts take as one sample.
+    /// One sample of its verdicts.
     pub unit: Unit,
-    /// How many comparisons they allow for.
+    /// The number of comparisons that they allow for.
     pub comparisons: usize,
     /// Confidence level.
     pub level: f64,
@@ -63,12 +63,12 @@ pub enum PowerError {
     TooFew {
         /// The metric.
         metric: String,
-        /// How many samples there are, such as `1 start`.
+        /// The number of samples, such as `1 start`.
         got: String,
     },
 }
 
-/// What the equal arms of a document say a trial could show.
+/// The differences that a trial could show, by the equal arms of a document.
 ///
 /// # Errors
 /// [`PowerError`] where the document is no trial, or has fewer than two samples of the metric that decides.
@@ -85,7 +85,8 @@ pub fn power(document: &RunDocument, question: Question) -> Result<PowerResult, 
         return Err(PowerError::TooFew { metric: trial.plan.primary.clone(), got });
     };
     let fewer = by_ranks(decides, question);
-    let summary = summary::summary(first, (decides.words, fewer), question);
+    let summary =
+        summary::Summary { first, words: decides.words, pairs_by_ranks: fewer, question }.sentences();
     Ok(PowerResult {
         schema_version: POWER_SCHEMA_VERSION,
         run_id: document.run.id.clone(),
@@ -124,7 +125,7 @@ fn by_ranks(compared: &Compared, question: Question) -> Option<usize> {
     question.unit.needed(high, wanted, question.deciding_level())
 }
 
-/// What speaks against the pilot: of the whole run, and of its equal arms.
+/// The findings against the pilot, as sentences: those of the whole run, and of its equal arms.
 fn cautions(document: &RunDocument, trial: &Trial) -> Vec<String> {
     let equal = [trial.arms.first(), trial.again.as_ref()];
     let concerned = |step: &str| equal.iter().flatten().any(|arm| arm.setup.name() == step);
@@ -192,26 +193,29 @@ fn limit(sd: f64, samples: usize, chance: f64) -> Option<f64> {
     Some(sd * (freedom / chi_squared_quantile(chance, freedom)?).sqrt())
 }
 
-/// How far equal arms came out apart in one metric.
+/// The spread between equal arms in one metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spread {
     /// The metric's name.
     pub metric: &'static str,
     /// Standard deviation of the log ratios of the trial's units, or their spread by ranks where that is smaller.
     pub sd_log: f64,
-    /// How many there were.
+    /// The number of samples.
     pub units: usize,
+    /// One of the samples.
+    pub unit: Unit,
 }
 
 /// The spreads of a document's equal arms, of each metric that has two samples; none where it is no trial.
 pub fn spreads(document: &RunDocument) -> Vec<Spread> {
-    let floor = Trial::of(document).map(|trial| trial.floor()).unwrap_or_default();
+    let Some(trial) = Trial::of(document) else { return Vec::new() };
+    let (floor, unit) = (trial.floor(), trial.unit());
     let known = floor.iter().filter_map(|compared| {
         let metric = metric::find(&compared.result.name)?.name;
         let sd_log = compared.sd_log?;
         // One stall must not refuse a trial whose ranks it hardly moves.
         let sd_log = compared.rank_sd_log.map_or(sd_log, |ranks| ranks.min(sd_log));
-        Some(Spread { metric, sd_log, units: compared.units })
+        Some(Spread { metric, sd_log, units: compared.units, unit })
     });
     known.collect()
 }
@@ -227,12 +231,12 @@ pub struct Hopeless {
     pub units_needed: Option<usize>,
 }
 
-/// Whether a trial of so many pairs leaves unseen even what is many margins large, and that by the least spread that equal arms
-/// leave possible which an earlier trial saw, in the unit of that one.
-pub fn hopeless((seen, in_unit): (&Spread, Unit), pairs: u32, question: Question) -> Option<Hopeless> {
+/// A trial of so many pairs that leaves unseen even a difference of many margins; none where it would show one. The spread is
+/// that of an earlier trial's equal arms, and counts with the least value that it leaves possible.
+pub fn hopeless(seen: &Spread, pairs: u32, question: Question) -> Option<Hopeless> {
     let low = spread_low(seen.sd_log, seen.units)?;
     let (unit, level) = (question.unit, question.deciding_level());
-    let least = spread_at_least(low, (in_unit, unit));
+    let least = unit.spread_at_least(low, seen.unit);
     let limit_ratio = (1.0 + question.margin).powi(HOPELESS_MARGINS);
     let detectable_ratio = unit.detectable_ratio(least, unit.in_pairs(pairs), level)?;
     (detectable_ratio > limit_ratio).then(|| Hopeless {

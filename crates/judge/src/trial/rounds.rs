@@ -1,12 +1,14 @@
-//! Which rounds count: those in which every arm has a whole block, less those in which something else than the arms was at
-//! work. The rules stand here before any result is known, never look at how an arm's block came out, and leave out whole rounds,
-//! never one arm's block: leaving out single blocks would choose the answer. An arm can cause what a rule sees all the same, so each
-//! round that is left out names the steps in whose blocks it was seen, and `doubts` weighs that. What a generator's lateness is held against is one
-//! figure for all arms, the reference's usual latency: held against each block's own, it would leave out the faster arms first.
+//! The rounds that count: those in which every arm has a whole block, less those with a disturbance that is no arm's.
+//!
+//! The rules are fixed before any result is known, never look at an arm's figures in a block, and leave out whole rounds, never
+//! one arm's block: leaving out single blocks would choose the answer. An arm can cause a disturbance all the same, so each round
+//! that is left out names the steps in whose blocks it was seen, and `doubts` weighs that. A generator's lateness is compared
+//! with one figure for all arms, the reference's usual latency: compared with each block's own, the rule would leave out the
+//! faster arms first.
 
 use super::Arm;
-use crate::figure::{percent, time};
 use plumb_model::document::BlockResult;
+use plumb_model::figure::{percent, time};
 use plumb_model::trial::ExcludedPair;
 use plumb_stats::median::median;
 use std::collections::BTreeMap;
@@ -39,15 +41,15 @@ pub(crate) struct Rounds {
     pub(crate) always: Vec<String>,
 }
 
-/// Who is measured, and where.
+/// The arms that are measured, with their place.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measured<'a> {
     /// Arms that belong together, the reference first.
     pub(super) arms: &'a [&'a Arm<'a>],
-    /// Whether the brokers are on this host; none where it is not known.
+    /// True if the brokers are on this host; none where it is not known.
     pub(super) local: Option<bool>,
-    /// Whether the trial looks at its result after every round. Each round is then held against those up to it alone: what was kept
-    /// once stays so, as a bet on a pair that is taken back later was none.
+    /// True if the trial looks at its result after every round. Each round is then compared with those up to it alone: one that
+    /// was kept stays so, as a bet on a pair that is taken back later was none.
     pub(super) looked_at: bool,
 }
 
@@ -69,7 +71,7 @@ pub(super) fn rounds(measured: Measured) -> Rounds {
     Rounds { whole, ..rounds }
 }
 
-/// What a round is held against: what is usual in these.
+/// The usual noise and latency that a round is compared with.
 struct Rules {
     noises: Vec<Noise>,
     usual_ns: Option<f64>,
@@ -90,7 +92,7 @@ impl Rules {
         Some(ExcludedPair { round, reason, seen_in })
     }
 
-    /// Why a round is left out for its generator's lateness, and the steps that were late.
+    /// The exclusion of a round for its generator's lateness, with the steps that were late.
     fn late(&self, arms: &[&Arm], round: u32) -> Option<(String, Vec<String>)> {
         let late = arms
             .iter()
@@ -148,7 +150,7 @@ impl Noise {
         self.kind.share_max.max(UNUSUAL_TIMES * self.usual)
     }
 
-    /// Why a round is left out, and the steps in whose blocks it was so noisy.
+    /// The exclusion of a round, with the steps in whose blocks the noise was.
     fn unusual(&self, round: u32) -> Option<(String, Vec<String>)> {
         let noisy = self.shares.get(&round)?.iter().filter(|(share, _)| *share > self.limit());
         let noisy: Vec<&(f64, String)> = noisy.collect();
@@ -163,7 +165,7 @@ impl Noise {
         Some((reason, noisy.iter().map(|(_, name)| name.clone()).collect()))
     }
 
-    /// Where it was above its rule in most rounds.
+    /// A sentence about noise that was above its rule in most rounds; none where it was not.
     fn always(&self) -> Option<String> {
         (self.usual > self.kind.share_max).then(|| {
             format!(

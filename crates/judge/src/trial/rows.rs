@@ -1,4 +1,4 @@
-//! The rows of what a reader must know before relying on a trial.
+//! The rows of the findings that a reader must know before relying on a trial.
 
 use crate::row::{Family, FlipRow, Row};
 use plumb_model::finding::{Confidence, Expect, PathStage, Severity};

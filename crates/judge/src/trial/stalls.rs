@@ -1,13 +1,13 @@
-//! Single blocks that are far off the others of their arm: what ranks pass over by design.
+//! Single blocks that are far off the others of their arm: ranks pass over them by design.
 //!
-//! The middle of the pairs says nothing of one block in ten that takes five times as long, and an interval by ranks hardly more. So few
-//! blocks are never shown to be the arm's doing: any block could have met the host's moment. It is an alarm, as a burst
-//! of lost messages is (see `counts`): an arm whose blocks stall where nobody else's do is not called better or equivalent.
+//! The median of the pairs says nothing of one block in ten that takes five times as long, and an interval by ranks hardly more.
+//! So few blocks are never shown to be the arm's doing: any block could have met the host's moment. They are an alarm, as a burst
+//! of lost messages is (see `counts`): an arm whose blocks stall where no other's do is not called better or equivalent.
 
 use super::metric::{Metric, shown};
-use super::pairs::{log_ratios, values};
-use super::{Arm, Trial};
-use crate::figure::{count, digits};
+use super::values::{log_ratios, values};
+use super::{Opponents, Trial};
+use plumb_model::figure::{counted, ratio};
 use plumb_model::trial::Good;
 use plumb_stats::median::median;
 
@@ -26,10 +26,12 @@ const ALARM_LEAST: usize = 3;
 
 /// The stalls of an arm held against another, where they are an alarm, as a sentence: pairs in which its block is worse than its
 /// partner by more than the margin and far off the other pairs.
-pub(super) fn alarm(trial: &Trial, metric: &'static Metric, (arm, against): (&Arm, &Arm)) -> Option<String> {
-    let harm = harms(trial, metric, (arm, against));
-    let (here, there) = (stalled(&harm, trial.plan.margin), stalled(&turned(&harm), trial.plan.margin));
-    let elsewhere = there.len().max(equal_arms(trial, metric));
+pub(super) fn alarm(trial: &Trial, metric: &'static Metric, of: Opponents) -> Option<String> {
+    let Opponents { arm, against } = of;
+    let harm = harms(trial, metric, of);
+    let here = stalled(&harm, trial.plan.margin);
+    let turned: Vec<f64> = harm.iter().map(|harm| -harm).collect();
+    let elsewhere = stalled(&turned, trial.plan.margin).len().max(equal_arms(trial, metric));
     let alarming = match elsewhere {
         0 => !here.is_empty(),
         elsewhere => here.len() >= ALARM_LEAST && here.len() >= ALARM_TIMES * elsewhere,
@@ -37,7 +39,7 @@ pub(super) fn alarm(trial: &Trial, metric: &'static Metric, (arm, against): (&Ar
     if !alarming {
         return None;
     }
-    let worst = here.iter().map(|(_, harm)| *harm).fold(0.0, f64::max);
+    let worst = here.iter().copied().fold(0.0, f64::max);
     let medians =
         [against, arm].map(|arm| median(arm.blocks.values().filter_map(|block| metric.value(block))));
     let usual = match medians {
@@ -47,14 +49,14 @@ pub(super) fn alarm(trial: &Trial, metric: &'static Metric, (arm, against): (&Ar
         _ => String::new(),
     };
     Some(format!(
-        "in {} of {} the {} of \"{}\" is far worse than that of \"{}\" beside it, up to {} times{usual}, and {}: that is not shown to be \
+        "in {} of {} the {} of \"{}\" is far worse than that of \"{}\" beside it, up to {}{usual}, and {}: that is not shown to be \
          its doing, and too much to be passed over",
         here.len(),
-        count(harm.len() as u64, "pair"),
+        counted(harm.len() as u64, "pair"),
         metric.words,
         arm.name,
         against.name,
-        digits(worst.exp()),
+        ratio(worst.exp()),
         match elsewhere {
             0 => "in none the other way round".to_owned(),
             elsewhere => format!("in {elsewhere} the other way round or between equal arms"),
@@ -65,28 +67,22 @@ pub(super) fn alarm(trial: &Trial, metric: &'static Metric, (arm, against): (&Ar
 /// Stalls between the reference and its repetition, of the one that has more: what the host does to equal arms.
 fn equal_arms(trial: &Trial, metric: &'static Metric) -> usize {
     let Some(again) = &trial.again else { return 0 };
-    let harm = harms(trial, metric, (again, &trial.arms[0]));
+    let harm = harms(trial, metric, Opponents { arm: again, against: &trial.arms[0] });
     // A stall of the reference itself is in its pair with the arm, too.
     stalled(&harm, trial.plan.margin).len()
 }
 
-/// How much worse the arm is in each round, as a logarithm.
-fn harms(trial: &Trial, metric: &Metric, of: (&Arm, &Arm)) -> Vec<(u32, f64)> {
-    let values = values(trial, metric, of);
+/// The logarithm of the ratio of each pair, above 0 where the arm is worse.
+fn harms(trial: &Trial, metric: &Metric, of: Opponents) -> Vec<f64> {
     let sign = if metric.good == Good::Lower { 1.0 } else { -1.0 };
-    let logs = log_ratios(&values);
-    values.iter().zip(logs).map(|((round, ..), log)| (*round, sign * log)).collect()
+    log_ratios(&values(trial, metric, of)).into_iter().map(|log| sign * log).collect()
 }
 
-fn turned(harm: &[(u32, f64)]) -> Vec<(u32, f64)> {
-    harm.iter().map(|(round, harm)| (*round, -harm)).collect()
-}
-
-/// Those that are worse by more than the margin and far out.
-fn stalled(harm: &[(u32, f64)], margin: f64) -> Vec<(u32, f64)> {
-    let Some(middle) = median(harm.iter().map(|(_, harm)| *harm)) else { return Vec::new() };
-    let deviation = median(harm.iter().map(|(_, harm)| (harm - middle).abs())).unwrap_or(0.0);
+/// The harms that are above the margin and far out.
+fn stalled(harm: &[f64], margin: f64) -> Vec<f64> {
+    let Some(middle) = median(harm.iter().copied()) else { return Vec::new() };
+    let deviation = median(harm.iter().map(|harm| (harm - middle).abs())).unwrap_or(0.0);
     let least = (1.0 + margin).ln();
     let fence = middle + (FAR_OUT_SD * SD_OF_MAD * deviation).max(least);
-    harm.iter().filter(|(_, harm)| *harm > least && *harm > fence).copied().collect()
+    harm.iter().filter(|harm| **harm > least && **harm > fence).copied().collect()
 }

@@ -1,12 +1,13 @@
-//! A trial in at most three sentences: what is not promised alike and the verdict, the noise, what else got worse.
+//! The summary of a trial in at most three sentences: unequal guarantees and the verdict, the noise, other metrics that got
+//! worse.
 
 use super::Trial;
 use super::caveats::up_to;
 use super::metric::{Metric, find, shown};
 use super::pairs::Compared;
 use super::verdicts::Judged;
-use crate::figure::{count, digits, list, percent, quoted, round_percent, sentence};
-use plumb_model::finding::Finding;
+use plumb_model::figure::{self, counted, percent};
+use plumb_model::prose::{list, quoted, sentence};
 use plumb_model::trial::{ArmVerdict, MetricRole};
 use plumb_model::verdict::Verdict;
 use std::collections::BTreeMap;
@@ -14,32 +15,48 @@ use std::collections::BTreeMap;
 /// Up to so many verdicts are told one by one.
 const ONE_BY_ONE: usize = 2;
 
-pub(super) fn summary(
-    trial: &Trial,
-    judged: &Judged,
-    (unequal, floor_ratio, findings): (&[String], Option<f64>, &[Finding]),
-) -> Vec<String> {
-    let verdicts = match judged.verdicts.len() {
+/// The input of the sentences.
+pub(super) struct Summary<'t> {
+    pub(super) trial: &'t Trial<'t>,
+    pub(super) judged: &'t Judged,
+    /// Differences of durability or security between arms, each as a sentence.
+    pub(super) unequal_guarantees: &'t [String],
+    /// The largest ratio above 1 by which equal arms may differ; none where it is not known.
+    pub(super) noise_floor_ratio: Option<f64>,
+    /// The number of findings of the result.
+    pub(super) findings: usize,
+}
+
+impl Summary<'_> {
+    pub(super) fn sentences(&self) -> Vec<String> {
+        let verdicts = verdicts(self.trial, self.judged);
+        let first = match self.unequal_guarantees {
+            [] => verdicts,
+            unequal => format!("{}; {verdicts}", unequal.join("; ")),
+        };
+        let noise = match self.noise_floor_ratio {
+            Some(ratio) => format!("Equal arms may differ by {} here", up_to(ratio)),
+            None => "How much equal arms differ here is not known".to_owned(),
+        };
+        let others = others(self.judged);
+        let last = match self.findings {
+            0 => others,
+            n => format!("{others}; {} below", counted(n as u64, "finding")),
+        };
+        [first, noise, last].iter().map(|text| sentence(text)).collect()
+    }
+}
+
+/// The verdicts one by one, or counted where they are many.
+fn verdicts(trial: &Trial, judged: &Judged) -> String {
+    match judged.verdicts.len() {
         0 => "There is nothing to hold against the reference".to_owned(),
         n if n <= ONE_BY_ONE => {
             let each = judged.verdicts.iter().map(|verdict| one(trial, judged, verdict));
             each.collect::<Vec<_>>().join("; ")
         }
-        _ => counted(judged),
-    };
-    let first = match unequal {
-        [] => verdicts,
-        unequal => format!("{}; {verdicts}", unequal.join("; ")),
-    };
-    let noise = match floor_ratio {
-        Some(ratio) => format!("Equal arms may differ by {} here", up_to(ratio)),
-        None => "How much equal arms differ here is not known".to_owned(),
-    };
-    let last = match findings.len() {
-        0 => others(judged),
-        n => format!("{}; {} below", others(judged), count(n as u64, "finding")),
-    };
-    [first, noise, last].iter().map(|text| sentence(text)).collect()
+        _ => pairs_counted(judged),
+    }
 }
 
 /// The verdict on one arm with its figures.
@@ -50,10 +67,7 @@ fn one(trial: &Trial, judged: &Judged, verdict: &ArmVerdict) -> String {
         Verdict::Better => format!("{arm} is better than {against}: {figures}"),
         Verdict::Worse => format!("{arm} is worse than {against}: {figures}"),
         Verdict::Equivalent => {
-            format!(
-                "{arm} and {against} are equivalent within {}: {figures}",
-                round_percent(trial.plan.margin)
-            )
+            format!("{arm} and {against} are equivalent within {}: {figures}", percent(trial.plan.margin))
         }
         Verdict::Undecided => {
             let reason = verdict.reason.as_ref().map(|reason| format!("; {reason}")).unwrap_or_default();
@@ -70,7 +84,7 @@ fn primary<'j>(judged: &'j Judged, verdict: &ArmVerdict) -> Option<&'j Compared>
     })
 }
 
-/// `p99 of end-to-end latency 4.90 ms -> 1.20 ms (medians of blocks), ratio of typical pairs 0.25 (95 % 0.22 to 0.29), 12 pairs`: it is not
+/// `p99 of end-to-end latency 4.90 ms -> 1.20 ms (medians of blocks), ratio of typical pairs ×0.250 (95 % 0.220 to 0.290), 12 pairs`: it is not
 /// the quotient of the two medians before it.
 fn figures(compared: &Compared) -> String {
     let result = &compared.result;
@@ -78,23 +92,24 @@ fn figures(compared: &Compared) -> String {
     let [against, arm] = [against, arm].map(|value| shown(&result.unit, value));
     let ratio = result.estimate_ratio.map(|ratio| {
         let interval = result.interval_low.zip(result.interval_high);
-        let interval = interval
-            .map(|(low, high)| format!(" ({} {} to {})", percent(result.level), digits(low), digits(high)));
+        let interval = interval.map(|(low, high)| {
+            format!(" ({} {})", percent(result.level), figure::interval(low, high, figure::ratio_digits))
+        });
         let of = if result.starts.is_some() { "starts" } else { "pairs" };
-        format!(", ratio of typical {of} {}{}", digits(ratio), interval.unwrap_or_default())
+        format!(", ratio of typical {of} {}{}", figure::ratio(ratio), interval.unwrap_or_default())
     });
-    let starts = result.starts.map(|starts| format!(" on {}", count(starts.into(), "start")));
+    let starts = result.starts.map(|starts| format!(" on {}", counted(starts, "start")));
     format!(
         "{} {against} -> {arm} (medians of blocks){}, {}{}",
         compared.words,
         ratio.unwrap_or_default(),
-        count(result.pairs.into(), "pair"),
+        counted(result.pairs, "pair"),
         starts.unwrap_or_default()
     )
 }
 
 /// Many arms: how many of each, and the one that is farthest away.
-fn counted(judged: &Judged) -> String {
+fn pairs_counted(judged: &Judged) -> String {
     let mut by_verdict: BTreeMap<Verdict, u64> = BTreeMap::new();
     for verdict in &judged.verdicts {
         *by_verdict.entry(verdict.verdict).or_default() += 1;
@@ -118,13 +133,13 @@ fn counted(judged: &Judged) -> String {
     });
     format!(
         "Of {} of arms, {}{}",
-        count(judged.verdicts.len() as u64, "pair"),
+        counted(judged.verdicts.len() as u64, "pair"),
         list(&counts),
         most.unwrap_or_default()
     )
 }
 
-/// What got worse besides the metric that decides, and what of another kind got better.
+/// The metrics that got worse besides the one that decides, and those of another kind that got better, as a sentence.
 fn others(judged: &Judged) -> String {
     let told = |verdict: Verdict| {
         let others = judged.metrics.iter().filter(|compared| compared.result.role != MetricRole::Primary);
@@ -140,7 +155,7 @@ fn others(judged: &Judged) -> String {
     let worse = match worse.len() {
         0 => "Nothing else is shown to be worse".to_owned(),
         n if n <= 3 => format!("Worse: {}", list(&worse)),
-        n => format!("Worse: {} and {}", list(&worse[..2]), count(n as u64 - 2, "other figure")),
+        n => format!("Worse: {} and {}", list(&worse[..2]), counted(n as u64 - 2, "other figure")),
     };
     // That a faster arm is faster in the other latencies too says little; that it costs less is another advantage.
     let kind = |compared: &Compared| find(&compared.result.name).map(Metric::is_latency);
@@ -149,7 +164,8 @@ fn others(judged: &Judged) -> String {
     let better: Vec<String> = told(Verdict::Better)
         .filter(|compared| decides.is_some_and(|decides| decides != kind(compared)))
         .map(|compared| {
-            let ratio = compared.result.estimate_ratio.map(|ratio| format!(", ratio {}", digits(ratio)));
+            let ratio =
+                compared.result.estimate_ratio.map(|ratio| format!(", ratio {}", figure::ratio(ratio)));
             format!("{}{}", of_arm(compared), ratio.unwrap_or_default())
         })
         .collect();
@@ -157,7 +173,11 @@ fn others(judged: &Judged) -> String {
         0 => worse,
         n if n <= 3 => format!("{worse}; better: {}", better.join("; ")),
         n => {
-            format!("{worse}; better: {} and {}", better[..2].join("; "), count(n as u64 - 2, "other figure"))
+            format!(
+                "{worse}; better: {} and {}",
+                better[..2].join("; "),
+                counted(n as u64 - 2, "other figure")
+            )
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What counts as one sample of a trial: the pair of blocks, or the start of the brokers that several pairs share.
+//! One sample of a trial: the pair of blocks, or the start of the brokers that several pairs share.
 //!
-//! What a trial can show, how many samples it takes and how many it has are said here for before the trial and for after it,
-//! so that no plan counts in another unit than its verdict will.
+//! The differences that a trial can show, and the samples that it takes and has, are computed here for before the trial and for
+//! after it, so that no plan counts in another unit than its verdict will.
 
 use super::Trial;
-use crate::figure::count;
+use plumb_model::figure::counted;
 use plumb_model::plan::{LoadPlan, Plan};
 use plumb_model::trial::{Against, TrialPlan};
 use plumb_stats::paired::POWER;
@@ -59,7 +59,7 @@ impl Unit {
         }
     }
 
-    /// How many of it so many pairs are on; the last may have fewer pairs than the others.
+    /// The number of units that so many pairs are on; the last may have fewer pairs than the others.
     pub fn in_pairs(self, pairs: u32) -> usize {
         pairs.div_ceil(self.pairs_each()) as usize
     }
@@ -105,6 +105,12 @@ impl Unit {
         }
     }
 
+    /// The least spread of a mean of this unit, where that of `seen` is at least `sd_log`: means of more pairs vary less, by no
+    /// more than if their pairs shared nothing.
+    pub(super) fn spread_at_least(self, sd_log: f64, seen: Unit) -> f64 {
+        sd_log * (f64::from(seen.pairs_each()) / f64::from(self.pairs_each())).min(1.0).sqrt()
+    }
+
     /// Numbers of it that are worth showing, up to so many pairs.
     pub(crate) fn shown(self, pairs_max: u32) -> Vec<usize> {
         let all = match self {
@@ -120,12 +126,12 @@ impl Unit {
 
     /// A number of it within a sentence: `12 pairs`, `6 starts`.
     pub fn counted(self, units: usize) -> String {
-        count(units as u64, if self.starts(units).is_some() { "start" } else { "pair" })
+        counted(units as u64, if self.starts(units).is_some() { "start" } else { "pair" })
     }
 
     /// The same with what it means for the plan: `40 pairs`, `20 starts of 2 pairs`.
     pub fn planned(self, units: usize) -> String {
-        let pairs = self.starts(units).map(|_| format!(" of {}", count(self.pairs_each().into(), "pair")));
+        let pairs = self.starts(units).map(|_| format!(" of {}", counted(self.pairs_each(), "pair")));
         format!("{}{}", self.counted(units), pairs.unwrap_or_default())
     }
 }
@@ -141,7 +147,7 @@ pub fn deciding_level(level: f64, comparisons: usize) -> f64 {
     1.0 - (1.0 - level) / comparisons.max(1) as f64
 }
 
-/// How many comparisons of its primary metric a plan makes; 0 of a plan without a trial.
+/// The number of comparisons of its primary metric that a plan makes; 0 of a plan without a trial.
 pub fn comparisons(plan: &Plan) -> usize {
     let Some(trial) = &plan.trial else { return 0 };
     let loads: Vec<&LoadPlan> =
@@ -155,12 +161,6 @@ pub fn comparisons(plan: &Plan) -> usize {
             loads.iter().enumerate().map(earlier).sum()
         }
     }
-}
-
-/// The spread of a mean of one unit at the least, where that of another is at least `sd_log`: means of more pairs vary less, by no
-/// more than if their pairs shared nothing.
-pub(super) fn spread_at_least(sd_log: f64, (seen, asked): (Unit, Unit)) -> f64 {
-    sd_log * (f64::from(seen.pairs_each()) / f64::from(asked.pairs_each())).min(1.0).sqrt()
 }
 
 impl Trial<'_> {
@@ -221,8 +221,8 @@ mod tests {
     #[test]
     fn a_mean_of_more_pairs_varies_less_by_no_more_than_if_they_shared_nothing() {
         let of_four = Unit::Start { pairs: 4 };
-        assert!((spread_at_least(0.2, (Unit::Pair, of_four)) - 0.1).abs() < 1e-12);
-        assert!((spread_at_least(0.2, (of_four, OF_TWO)) - 0.2).abs() < 1e-12, "of fewer it varies more");
+        assert!((of_four.spread_at_least(0.2, Unit::Pair) - 0.1).abs() < 1e-12);
+        assert!((OF_TWO.spread_at_least(0.2, of_four) - 0.2).abs() < 1e-12, "of fewer it varies more");
     }
 
     #[test]

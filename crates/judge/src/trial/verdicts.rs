@@ -1,26 +1,25 @@
-//! From estimates to verdicts: allowing for how many comparisons there are, and letting guardrails veto.
+//! From estimates to verdicts: an allowance for the number of comparisons, and guardrails that veto.
 //!
-//! Equivalent: two one-sided tests, the interval of level 1 - 2 alpha lies within the margin. Else better or worse where the
-//! adjusted p is at most alpha, less what `doubts` takes back. Else undecided: "not significant" is never "no change".
+//! The verdict of one comparison by itself is in `verdict`; here all of them get their adjusted p, and guardrails and `doubts`
+//! take verdicts away.
 
 use super::doubts::{self, Claim};
 use super::metric::shown;
 use super::pairs::{Compared, compare};
 use super::unit::deciding_level;
-use super::{Arm, Trial, counts};
-use crate::figure::{change, round_percent};
+use super::verdict::with_verdict;
+use super::{Arm, Opponents, Trial, counts};
+use plumb_model::figure::{change, percent, probability};
 use plumb_model::finding::{Severity, Validity};
-use plumb_model::trial::{ArmVerdict, Good, MetricResult, MetricRole, TrialMethod};
+use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole};
 use plumb_model::verdict::Verdict;
+use plumb_stats::ends::Ends;
 use plumb_stats::multiple::{benjamini_hochberg, holm};
 
-/// What an arm does to its own messages: lost and failed ones have no latency, and of an arm that does not keep up the latency
-/// is only that of so short a block, so it flatters the arm and speaks against it alone. Every other finding that makes a
-/// run unfit for use leaves nothing to be said of the arms that it is about.
+/// Findings about an arm's harm to its own messages: lost and failed ones have no latency, and an arm that does not keep up has
+/// only the latency of so short a block, so it flatters the arm and speaks against it alone. Every other finding that makes a run
+/// unfit for use leaves no verdict on the arms that it is about.
 const OWN_HARM: [&str; 3] = ["messages-lost", "messages-failed", "saturated"];
-
-/// Rounding of an exact p.
-const P_ROUNDING: f64 = 1e-12;
 
 /// All comparisons with their verdicts, and the verdicts on the arms.
 #[derive(Debug)]
@@ -34,51 +33,25 @@ pub(crate) struct Judged {
 pub(super) fn judged(trial: &Trial, validity: &Validity) -> Judged {
     let opponents = trial.opponents();
     let mut metrics: Vec<Compared> = Vec::new();
-    for (arm, against) in &opponents {
-        let roles = trial.metrics(arm, against).into_iter();
-        metrics.extend(roles.filter_map(|(metric, role)| {
-            let family = if role == MetricRole::Primary { opponents.len() } else { 1 };
-            compare(trial, (metric, role), (arm, against), family)
+    for of in &opponents {
+        metrics.extend(trial.metrics(*of).into_iter().filter_map(|metric| {
+            let family = if metric.role == MetricRole::Primary { opponents.len() } else { 1 };
+            compare(trial, metric, *of, family)
         }));
-        metrics.extend(counts::compared(trial, (arm, against)));
+        metrics.extend(counts::compared(trial, *of));
     }
     adjust(&mut metrics, MetricRole::Primary, holm);
     adjust(&mut metrics, MetricRole::Secondary, benjamini_hochberg);
-    let metrics: Vec<Compared> = metrics.into_iter().map(|compared| alone(trial, compared)).collect();
-    let verdicts = opponents.iter().map(|(arm, against)| {
-        let of =
-            |compared: &&Compared| compared.result.arm == arm.name && compared.result.against == against.name;
-        let metrics: Vec<&Compared> = metrics.iter().filter(of).collect();
-        arm_verdict(trial, (arm, against), &metrics, validity)
+    let metrics: Vec<Compared> = metrics.into_iter().map(|compared| with_verdict(trial, compared)).collect();
+    let verdicts = opponents.iter().map(|of| {
+        let own = |compared: &&Compared| {
+            compared.result.arm == of.arm.name && compared.result.against == of.against.name
+        };
+        let metrics: Vec<&Compared> = metrics.iter().filter(own).collect();
+        arm_verdict(trial, *of, &metrics, validity)
     });
     let verdicts = verdicts.collect();
     Judged { metrics, verdicts }
-}
-
-/// The verdict of a comparison whose adjusted p is known. Counts have theirs.
-pub(super) fn alone(trial: &Trial, mut compared: Compared) -> Compared {
-    if compared.result.method != TrialMethod::Counts {
-        compared.result.verdict = verdict(trial, &compared);
-    }
-    compared
-}
-
-fn verdict(trial: &Trial, compared: &Compared) -> Verdict {
-    let most = 1.0 + trial.plan.margin;
-    if compared.equivalence.is_some_and(|(low, high)| low >= 1.0 / most && high <= most) {
-        return Verdict::Equivalent;
-    }
-    let result = &compared.result;
-    let (Some(ratio), Some(p)) = (result.estimate_ratio, result.p_adjusted) else {
-        return Verdict::Undecided;
-    };
-    if p > 1.0 - trial.level + P_ROUNDING || ratio == 1.0 {
-        return Verdict::Undecided;
-    }
-    match (ratio < 1.0) == (result.good == Good::Lower) {
-        true => Verdict::Better,
-        false => Verdict::Worse,
-    }
 }
 
 fn adjust(metrics: &mut [Compared], role: MetricRole, adjusted: fn(&[f64]) -> Vec<f64>) {
@@ -91,12 +64,8 @@ fn adjust(metrics: &mut [Compared], role: MetricRole, adjusted: fn(&[f64]) -> Ve
     }
 }
 
-fn arm_verdict(
-    trial: &Trial,
-    (arm, against): (&Arm, &Arm),
-    metrics: &[&Compared],
-    validity: &Validity,
-) -> ArmVerdict {
+fn arm_verdict(trial: &Trial, of: Opponents, metrics: &[&Compared], validity: &Validity) -> ArmVerdict {
+    let Opponents { arm, against } = of;
     let primary = metrics.iter().find(|compared| compared.result.role == MetricRole::Primary);
     let by_primary = primary.map_or(Verdict::Undecided, |compared| compared.result.verdict);
     let good = matches!(by_primary, Verdict::Better | Verdict::Equivalent);
@@ -117,9 +86,10 @@ fn arm_verdict(
         vetoes.extend(faults(&[arm, against], flattered, validity));
         let interval = primary.and_then(|compared| {
             let result = &compared.result;
-            result.interval_low.zip(result.interval_high)
+            let ends = result.interval_low.zip(result.interval_high);
+            ends.map(|(low, high)| Ends { low, high })
         });
-        vetoes.extend(doubts::doubts(trial, (arm, against), Claim::of(by_primary, interval)));
+        vetoes.extend(doubts::doubts(trial, of, Claim::of(by_primary, interval)));
     }
     let verdict = if vetoes.is_empty() { by_primary } else { Verdict::Undecided };
     let reason = (verdict == Verdict::Undecided).then(|| match vetoes.first() {
@@ -155,8 +125,8 @@ fn veto(compared: &Compared) -> String {
     }
 }
 
-/// What makes the run, or any of these arms, unfit for use, each as a sentence; harm that an arm does to its own messages only of
-/// the flattered ones.
+/// The faults that make the run, or any of these arms, unfit for use, each as a sentence; an arm's harm to its own messages
+/// counts only of the flattered ones.
 pub(super) fn faults(arms: &[&Arm], flattered: &[&Arm], validity: &Validity) -> Vec<String> {
     let faults = validity.reasons.iter().filter(|reason| {
         let concerned = if OWN_HARM.contains(&reason.id.as_str()) { flattered } else { arms };
@@ -176,7 +146,7 @@ fn no_such_metric(trial: &Trial) -> String {
     format!("the metric that was to decide, {}, says nothing of these arms", trial.plan.primary)
 }
 
-/// Why a comparison is undecided, and what would decide it.
+/// The reason why a comparison is undecided, and what would decide it, as a sentence.
 fn undecided(trial: &Trial, compared: &Compared) -> String {
     let result = &compared.result;
     if let Some(absent) = &result.absent {
@@ -185,9 +155,9 @@ fn undecided(trial: &Trial, compared: &Compared) -> String {
     let (unit, alpha) = (trial.unit(), 1.0 - trial.level);
     if result.p.is_some_and(|p| p <= alpha) {
         return format!(
-            "its p of {:.3} is {:.3} when all comparisons of the trial are allowed for: fewer arms or more {} would decide it",
-            result.p.unwrap_or(1.0),
-            result.p_adjusted.unwrap_or(1.0),
+            "its p of {} is {} when all comparisons of the trial are allowed for: fewer arms or more {} would decide it",
+            probability(result.p.unwrap_or(1.0)),
+            probability(result.p_adjusted.unwrap_or(1.0)),
             if compared.result.starts.is_some() { "starts of the brokers" } else { "pairs" }
         );
     }
@@ -195,7 +165,7 @@ fn undecided(trial: &Trial, compared: &Compared) -> String {
     let margin = 1.0 + trial.plan.margin;
     let needed = compared.sd_log.and_then(|sd_log| unit.needed(sd_log, margin, level));
     let more = needed.filter(|needed| *needed > compared.units).map(|needed| {
-        let margin = round_percent(trial.plan.margin);
+        let margin = percent(trial.plan.margin);
         format!("; one of the margin of {margin} needs about {}", unit.planned(needed))
     });
     match result.smallest_detectable_ratio {
@@ -216,9 +186,11 @@ fn undecided(trial: &Trial, compared: &Compared) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trial::metric::TrialMetric;
     use crate::trial::tests::trials::trial_of;
     use plumb_model::document::RunDocument;
     use plumb_model::finding::{Finding, ValidityVerdict};
+    use plumb_model::trial::{Good, TrialMethod};
 
     const MARGIN: f64 = 0.03;
 
@@ -227,21 +199,42 @@ mod tests {
         trial_of(&[("arm", 0.5)], 12, 1)
     }
 
+    /// A figure that decides or guards, made up.
+    #[derive(Clone, Copy)]
+    struct Figure {
+        good: Good,
+        ratio: f64,
+        /// The adjusted p.
+        p: f64,
+    }
+
+    fn less_is_better(ratio: f64, p: f64) -> Figure {
+        Figure { good: Good::Lower, ratio, p }
+    }
+
+    fn more_is_better(ratio: f64, p: f64) -> Figure {
+        Figure { good: Good::Higher, ratio, p }
+    }
+
+    fn opponents<'t>(trial: &'t Trial) -> Opponents<'t> {
+        Opponents { arm: &trial.arms[1], against: &trial.arms[0] }
+    }
+
     /// A comparison of this ratio and adjusted p.
-    fn compared(trial: &Trial, role: MetricRole, (good, ratio, p): (Good, f64, f64)) -> Compared {
-        let pairs = (&trial.arms[1], &trial.arms[0]);
-        let mut compared = compare(trial, (trial.primary().unwrap(), role), pairs, 1).unwrap();
+    fn compared(trial: &Trial, role: MetricRole, Figure { good, ratio, p }: Figure) -> Compared {
+        let metric = TrialMetric { metric: trial.primary().unwrap(), role };
+        let mut compared = compare(trial, metric, opponents(trial), 1).unwrap();
         let result = &mut compared.result;
         (result.good, result.estimate_ratio, result.p, result.p_adjusted) =
             (good, Some(ratio), Some(p), Some(p));
         compared.equivalence = None;
-        alone(trial, compared)
+        with_verdict(trial, compared)
     }
 
     fn verdict_of(good: Good, ratio: f64, p: f64) -> Verdict {
         let document = document();
         let trial = Trial::of(&document).unwrap();
-        compared(&trial, MetricRole::Primary, (good, ratio, p)).result.verdict
+        compared(&trial, MetricRole::Primary, Figure { good, ratio, p }).result.verdict
     }
 
     #[test]
@@ -265,14 +258,14 @@ mod tests {
         let trial = Trial::of(&document).unwrap();
         assert_eq!(trial.plan.margin, MARGIN);
         let verdict = |interval| {
-            let mut compared = compared(&trial, MetricRole::Primary, (Good::Lower, 0.99, 0.01));
+            let mut compared = compared(&trial, MetricRole::Primary, less_is_better(0.99, 0.01));
             compared.equivalence = interval;
-            alone(&trial, compared).result.verdict
+            with_verdict(&trial, compared).result.verdict
         };
         let (low, high) = (1.0 / (1.0 + MARGIN), 1.0 + MARGIN);
-        assert_eq!(verdict(Some((low, high))), Verdict::Equivalent);
-        assert_eq!(verdict(Some((low - 1e-6, high))), Verdict::Better);
-        assert_eq!(verdict(Some((low, high + 1e-6))), Verdict::Better);
+        assert_eq!(verdict(Some(Ends { low, high })), Verdict::Equivalent);
+        assert_eq!(verdict(Some(Ends { low: low - 1e-6, high })), Verdict::Better);
+        assert_eq!(verdict(Some(Ends { low, high: high + 1e-6 })), Verdict::Better);
         assert_eq!(verdict(None), Verdict::Better);
     }
 
@@ -280,9 +273,9 @@ mod tests {
     fn a_comparison_of_counts_keeps_its_own_verdict() {
         let document = document();
         let trial = Trial::of(&document).unwrap();
-        let mut counts = compared(&trial, MetricRole::Guardrail, (Good::Lower, 0.8, 0.01));
+        let mut counts = compared(&trial, MetricRole::Guardrail, less_is_better(0.8, 0.01));
         (counts.result.method, counts.result.verdict) = (TrialMethod::Counts, Verdict::Worse);
-        assert_eq!(alone(&trial, counts).result.verdict, Verdict::Worse);
+        assert_eq!(with_verdict(&trial, counts).result.verdict, Verdict::Worse);
     }
 
     fn healthy() -> Validity {
@@ -290,13 +283,12 @@ mod tests {
     }
 
     /// The vetoes of an arm whose primary metric has this ratio, and whose guardrail is of this kind.
-    fn vetoes(primary: f64, guardrail: (Good, f64, f64)) -> Vec<String> {
+    fn vetoes(primary: f64, guardrail: Figure) -> Vec<String> {
         let document = document();
         let trial = Trial::of(&document).unwrap();
-        let primary = compared(&trial, MetricRole::Primary, (Good::Lower, primary, 0.001));
+        let primary = compared(&trial, MetricRole::Primary, less_is_better(primary, 0.001));
         let guardrail = compared(&trial, MetricRole::Guardrail, guardrail);
-        let arms = (&trial.arms[1], &trial.arms[0]);
-        let verdict = arm_verdict(&trial, arms, &[&primary, &guardrail], &healthy());
+        let verdict = arm_verdict(&trial, opponents(&trial), &[&primary, &guardrail], &healthy());
         assert_eq!(verdict.verdict == Verdict::Undecided, !verdict.vetoes.is_empty(), "{verdict:?}");
         assert_eq!(verdict.reason.as_ref(), verdict.vetoes.first());
         verdict.vetoes
@@ -304,43 +296,42 @@ mod tests {
 
     #[test]
     fn a_guardrail_of_which_more_is_better_vetoes_where_it_falls() {
-        let [veto] = &vetoes(0.5, (Good::Higher, 0.9, 0.001))[..] else { panic!() };
+        let [veto] = &vetoes(0.5, more_is_better(0.9, 0.001))[..] else { panic!() };
         assert!(veto.starts_with("\"arm\" is worse by the ") && veto.contains("-10"), "{veto}");
-        assert!(vetoes(0.5, (Good::Higher, 1.1, 0.001)).is_empty(), "more of it is no harm");
-        assert_eq!(vetoes(0.5, (Good::Lower, 1.1, 0.001)).len(), 1);
-        assert!(vetoes(0.5, (Good::Lower, 0.9, 0.001)).is_empty());
+        assert!(vetoes(0.5, more_is_better(1.1, 0.001)).is_empty(), "more of it is no harm");
+        assert_eq!(vetoes(0.5, less_is_better(1.1, 0.001)).len(), 1);
+        assert!(vetoes(0.5, less_is_better(0.9, 0.001)).is_empty());
     }
 
     #[test]
     fn a_guardrail_within_the_margin_or_by_chance_takes_nothing_away() {
         for good in [Good::Lower, Good::Higher] {
             let harm = |by: f64| if good == Good::Lower { 1.0 + by } else { 1.0 / (1.0 + by) };
-            assert!(vetoes(0.5, (good, harm(MARGIN - 0.001), 0.001)).is_empty());
-            assert_eq!(vetoes(0.5, (good, harm(MARGIN + 0.001), 0.001)).len(), 1);
-            assert!(vetoes(0.5, (good, harm(0.5), 0.2)).is_empty());
+            let vetoes = |by: f64, p: f64| vetoes(0.5, Figure { good, ratio: harm(by), p });
+            assert!(vetoes(MARGIN - 0.001, 0.001).is_empty());
+            assert_eq!(vetoes(MARGIN + 0.001, 0.001).len(), 1);
+            assert!(vetoes(0.5, 0.2).is_empty());
         }
     }
 
     #[test]
     fn an_arm_that_is_worse_stays_worse_whatever_its_guardrails_say() {
-        assert!(vetoes(2.0, (Good::Lower, 3.0, 0.001)).is_empty());
+        assert!(vetoes(2.0, less_is_better(3.0, 0.001)).is_empty());
     }
 
-    /// What is left of a verdict by this ratio or interval where a step has this reason against it.
-    fn left(of: Verdict, reason: (&str, Severity, Option<usize>)) -> Verdict {
+    /// The verdict that is left of this one where a step, or the whole run, has this reason against it.
+    fn left(of: Verdict, id: &str, severity: Severity, step: Option<usize>) -> Verdict {
         let document = document();
         let trial = Trial::of(&document).unwrap();
         let ratio = if of == Verdict::Worse { 2.0 } else { 0.5 };
-        let mut primary = compared(&trial, MetricRole::Primary, (Good::Lower, ratio, 0.001));
+        let mut primary = compared(&trial, MetricRole::Primary, less_is_better(ratio, 0.001));
         primary.result.verdict = of;
-        let (id, severity, step) = reason;
         let reason = Finding {
             step: step.map(|step| document.steps[step].name.clone()),
             ..Finding::new(id, severity, "It is so.".to_owned())
         };
         let validity = Validity { verdict: ValidityVerdict::Invalid, reasons: vec![reason] };
-        let arms = (&trial.arms[1], &trial.arms[0]);
-        let verdict = arm_verdict(&trial, arms, &[&primary], &validity);
+        let verdict = arm_verdict(&trial, opponents(&trial), &[&primary], &validity);
         if let [veto] = &verdict.vetoes[..] {
             assert!(
                 veto.starts_with("the figures are not fit for use") && veto.ends_with(": It is so"),
@@ -354,7 +345,7 @@ mod tests {
     fn arms_are_not_equivalent_where_either_is_harmed_by_itself() {
         let (reference, arm, again) = (Some(0), Some(1), Some(2));
         for id in OWN_HARM {
-            let left = |of, step| left(of, (id, Severity::Invalid, step));
+            let left = |of, step| left(of, id, Severity::Invalid, step);
             assert_eq!(left(Verdict::Equivalent, reference), Verdict::Undecided);
             assert_eq!(left(Verdict::Equivalent, arm), Verdict::Undecided);
             assert_eq!(left(Verdict::Equivalent, again), Verdict::Equivalent);
@@ -370,10 +361,10 @@ mod tests {
     fn any_other_fault_of_an_arm_or_of_the_whole_run_leaves_nothing_and_a_doubt_leaves_all() {
         for of in [Verdict::Better, Verdict::Worse, Verdict::Equivalent] {
             for step in [Some(0), Some(1), None] {
-                assert_eq!(left(of, ("client-bound", Severity::Invalid, step)), Verdict::Undecided);
-                assert_eq!(left(of, ("client-bound", Severity::Suspect, step)), of);
+                assert_eq!(left(of, "client-bound", Severity::Invalid, step), Verdict::Undecided);
+                assert_eq!(left(of, "client-bound", Severity::Suspect, step), of);
             }
-            assert_eq!(left(of, ("client-bound", Severity::Invalid, Some(2))), of);
+            assert_eq!(left(of, "client-bound", Severity::Invalid, Some(2)), of);
         }
     }
 }

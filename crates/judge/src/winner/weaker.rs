@@ -1,6 +1,7 @@
-//! What a step promises less than another: durability of a write, and security of the path.
+//! The guarantees of a step that are weaker than another's: durability of a write, and security of the path.
 //!
-//! What cannot be told to be at least as strong counts as weaker: speed is never bought with a promise that nobody looked at.
+//! A guarantee that is not known to be at least as strong counts as weaker: speed is never bought with a promise that nobody
+//! checked.
 
 use crate::trial::guarantees::{self, Differing};
 use plumb_model::document::{Durability, RunDocument, StepResult};
@@ -79,7 +80,7 @@ fn strength(protocol: &str) -> Option<u8> {
     }
 }
 
-/// What may lose a synced write where this step's logs lie, and where the other's do not.
+/// The risks to a synced write where this step's logs lie that the other's do not have.
 fn devices(
     document: &RunDocument,
     own: &BTreeMap<String, u32>,

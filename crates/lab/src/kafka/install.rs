@@ -32,6 +32,15 @@ const STAMP: &str = "verified";
 /// The beginning of the name of a directory into which jars are fetched.
 const STAGING: &str = "fetching-";
 
+/// The profiler's jar in the cache, where a lab was started once.
+pub fn profiler_jar() -> Option<PathBuf> {
+    let cache = user_cache().ok()?.join("plumb");
+    let is_profiler = |jar: &PathBuf| file_name(jar).starts_with("async-profiler-");
+    let installations = std::fs::read_dir(cache).ok()?.flatten().map(|entry| entry.path());
+    let verified = installations.filter(|directory| directory.join(STAMP).exists());
+    verified.flat_map(|directory| jars_in(&directory.join("libs")).unwrap_or_default()).find(is_profiler)
+}
+
 /// Jars that a broker can be started from.
 #[derive(Debug, Clone)]
 pub struct Install {

@@ -17,7 +17,7 @@ use super::identity::{ProcessId, ProcessScope};
 use super::install::user_directory;
 use super::launch::Lifetime;
 use super::manifest::Manifest;
-use super::options::LabOptions;
+use super::options::{LabOptions, LabShape};
 use super::removal::clear;
 use super::startup;
 
@@ -50,6 +50,8 @@ pub struct LabStatus {
     pub client_properties_file: PathBuf,
     /// Seconds since the lab was started.
     pub uptime_s: u64,
+    /// What another lab needs to be like it; absent where an earlier version started it.
+    pub shape: Option<LabShape>,
     /// Each broker.
     pub brokers: Vec<BrokerStatus>,
 }
@@ -234,6 +236,7 @@ fn status_of(directory: &Path, manifest: &Manifest, here: &ProcessScope) -> LabS
         client_properties: manifest.client_properties.clone(),
         client_properties_file: startup::client_properties_file(directory),
         uptime_s: now.as_secs().saturating_sub(manifest.started_unix_s),
+        shape: manifest.shape.clone(),
         brokers: brokers.collect(),
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::configuration::BrokerPlan;
 use super::identity::{ProcessId, ProcessScope};
+use super::options::LabShape;
 
 /// First field of every manifest. One with another mark is not ours, or of a version that we do not know: hands off.
 const MARK: &str = "plumb-lab/1";
@@ -32,6 +33,9 @@ pub(super) struct Manifest {
     pub(super) client_properties: Vec<(String, String)>,
     /// Directories that the lab made elsewhere.
     pub(super) data_elsewhere: Vec<PathBuf>,
+    /// Absent in manifests of earlier versions.
+    #[serde(default)]
+    pub(super) shape: Option<LabShape>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -56,6 +60,7 @@ impl Manifest {
             brokers: Vec::new(),
             client_properties: Vec::new(),
             data_elsewhere: Vec::new(),
+            shape: None,
         }
     }
 

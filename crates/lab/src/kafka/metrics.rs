@@ -19,12 +19,23 @@ includeObjectNames:
   - kafka.network:type=RequestMetrics,name=RequestsPerSec,request=FetchConsumer,*
   - kafka.network:type=SocketServer,name=NetworkProcessorAvgIdlePercent
   - kafka.network:type=Processor,name=IdlePercent,*
+  - kafka.network:type=Acceptor,*
+  - kafka.network:type=RequestChannel,*
   - kafka.server:type=socket-server-metrics,listener=*,networkProcessor=*
   - kafka.server:type=KafkaRequestHandlerPool,*
+  - kafka.server:type=socket-server-metrics
+  - kafka.server:type=group-coordinator-metrics
   - kafka.server:type=BrokerTopicMetrics,*
+  - kafka.server:type=ReplicaManager,*
+  - kafka.server:type=ReplicaFetcherManager,name=MaxLag,*
+  - kafka.server:type=FetcherLagMetrics,*
+  - kafka.server:type=DelayedOperationPurgatory,name=PurgatorySize,delayedOperation=Produce
+  - kafka.server:type=DelayedProduceMetrics,*
+  - kafka.server:type=Produce,*
+  - kafka.server:type=Fetch,*
   - kafka.log:type=LogFlushStats,*
 rules:
-  - pattern: '<>(Count|Mean|Value|OneMinuteRate|io-wait-time-ns-total): '
+  - pattern: '<>(Count|Mean|Value|OneMinuteRate|io-wait-time-ns-total|connection-creation-total|connection-count|MemoryPoolDepletedTimeTotal|[a-z-]*rebalance-count|throttle-time): '
 "#;
 
 /// The number of ports to try: the agent does not say that a port was taken, only that it did not start.

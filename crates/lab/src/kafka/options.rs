@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use plumb_model::plan::{InterBroker, LogDirLayout};
+use plumb_model::secret::is_secret;
+use serde::{Deserialize, Serialize};
 
 use super::error::{LabError, Result};
 use super::log_dirs;
@@ -137,6 +139,39 @@ pub enum ScramMechanism {
     Sha256,
     /// SCRAM-SHA-512.
     Sha512,
+}
+
+/// What another lab needs to be like this one: its options without directories, users and what is secret.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LabShape {
+    /// The number of brokers.
+    pub brokers: u32,
+    /// True if clients use TLS.
+    pub tls: bool,
+    /// The protocol by which the brokers replicate.
+    pub inter_broker: InterBroker,
+    /// Broker properties on top of the lab's, those with a secret's name left out.
+    pub broker_properties: Vec<(String, String)>,
+    /// Flags of the brokers' JVMs, after the lab's.
+    pub jvm_flags: Vec<String>,
+    /// Heap of each broker, in MiB.
+    pub heap_mib: u32,
+}
+
+impl LabShape {
+    /// The shape of a lab with these options.
+    pub(super) fn of(options: &LabOptions) -> Self {
+        let open = options.broker_properties.iter().filter(|(key, _)| !is_secret(key));
+        LabShape {
+            brokers: options.brokers,
+            tls: options.tls != Tls::Off,
+            inter_broker: options.inter_broker,
+            broker_properties: open.cloned().collect(),
+            jvm_flags: options.jvm_flags.clone(),
+            heap_mib: options.heap_mib,
+        }
+    }
 }
 
 impl LabOptions {

@@ -22,7 +22,7 @@ use super::jvm::Jvm;
 use super::launch::{Launcher, Lifetime};
 use super::log_dirs;
 use super::manifest::{BrokerEntry, Manifest};
-use super::options::{LabOptions, Step};
+use super::options::{LabOptions, LabShape, Step};
 use super::ports::Reservation;
 use super::readiness;
 use super::security::{Security, write_private};
@@ -100,6 +100,7 @@ fn prepare(root: &Path, options: &LabOptions, install: Install, lifetime: Lifeti
     let directory = fs::canonicalize(root)?.join(&id);
     let mut manifest = Manifest::new(id.clone());
     manifest.kafka_version = install.kafka_version();
+    manifest.shape = Some(LabShape::of(&options));
     manifest.data_elsewhere = options.log_dirs.iter().map(|parent| log_dirs::below(parent, &id)).collect();
     fs::create_dir(&directory)?;
     manifest.write(&directory)?;

@@ -1,6 +1,7 @@
 //! The begin and the end of each partition's log, from its leader.
 
 use super::connect::Cluster;
+use super::ffi::Watermarks;
 use crate::clock::now_ns;
 use crate::error::LoadError;
 use std::time::Duration;
@@ -22,26 +23,26 @@ const PASSING: &[&str] = &[
 impl Cluster {
     /// First offset of each partition that is still there.
     pub(crate) fn begin_offsets(&self, topic: &str, partitions: usize) -> Result<Vec<i64>, LoadError> {
-        self.of_each(topic, partitions, |(low, _)| low)
+        self.of_each(topic, partitions, |watermarks| watermarks.low)
     }
 
     /// End offset of each partition.
     pub(crate) fn end_offsets(&self, topic: &str, partitions: usize) -> Result<Vec<i64>, LoadError> {
-        self.of_each(topic, partitions, |(_, high)| high)
+        self.of_each(topic, partitions, |watermarks| watermarks.high)
     }
 
     fn of_each(
         &self,
         topic: &str,
         partitions: usize,
-        which: fn((i64, i64)) -> i64,
+        which: fn(Watermarks) -> i64,
     ) -> Result<Vec<i64>, LoadError> {
         let watermarks = |at| self.watermarks(topic, i32::try_from(at).unwrap_or(i32::MAX));
         (0..partitions).map(|at| watermarks(at).map(which)).collect()
     }
 
     /// A broker may be told later than everyone else that it leads a new partition; that passes.
-    fn watermarks(&self, topic: &str, partition: i32) -> Result<(i64, i64), LoadError> {
+    fn watermarks(&self, topic: &str, partition: i32) -> Result<Watermarks, LoadError> {
         let started = now_ns();
         loop {
             let ask = |timeout| self.client.watermarks(topic, partition, timeout);

@@ -23,15 +23,22 @@ pub(super) struct Leaders {
     pub(super) version: u64,
     /// Node id of each partition's leader; none while it has none.
     pub(super) of_partition: Vec<Option<i32>>,
-    /// Host and port of each broker.
-    pub(super) brokers: BTreeMap<i32, (String, u16)>,
+    /// The address of each broker, by its id.
+    pub(super) brokers: BTreeMap<i32, BrokerAddress>,
+}
+
+/// The address of a broker's listener.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct BrokerAddress {
+    pub(super) host: String,
+    pub(super) port: u16,
 }
 
 /// The cluster as the clients of one block see it.
 #[derive(Debug)]
 pub(super) struct ClusterView {
     transport: Transport,
-    bootstrap: Vec<(String, u16)>,
+    bootstrap: Vec<BrokerAddress>,
     /// Longest wait for a connection, and for one answer.
     answer: Duration,
     topic: String,
@@ -48,7 +55,7 @@ impl ClusterView {
     /// Asks the cluster for the first time; `bootstrap` is tried in order.
     pub(super) fn new(
         transport: Transport,
-        bootstrap: Vec<(String, u16)>,
+        bootstrap: Vec<BrokerAddress>,
         topic: &str,
         partitions: usize,
         answer: Duration,
@@ -65,7 +72,7 @@ impl ClusterView {
     /// The same before anybody was asked: no partition has a leader.
     fn unasked(
         transport: Transport,
-        bootstrap: Vec<(String, u16)>,
+        bootstrap: Vec<BrokerAddress>,
         topic: &str,
         partitions: usize,
         answer: Duration,
@@ -158,7 +165,7 @@ impl ClusterView {
         let address = self.leaders().brokers.get(&broker).cloned();
         let transport = self.transport.clone();
         let (tell, told) = std::sync::mpsc::channel();
-        let Some((host, port)) = address else { return Opening { told } };
+        let Some(BrokerAddress { host, port }) = address else { return Opening { told } };
         // The thread ends with its attempt, which has a deadline; nobody has to wait for it.
         let _ = std::thread::Builder::new().name("plumb-open".to_owned()).spawn(move || {
             let _ = tell.send(transport.open(&host, port));
@@ -172,7 +179,8 @@ impl ClusterView {
         let (tell, told) = std::sync::mpsc::channel();
         let leaders = self.leaders();
         let leader = usize::try_from(partition).ok().and_then(|at| *leaders.of_partition.get(at)?);
-        let Some((host, port)) = leader.and_then(|id| leaders.brokers.get(&id)).cloned() else { return told };
+        let address = leader.and_then(|id| leaders.brokers.get(&id)).cloned();
+        let Some(BrokerAddress { host, port }) = address else { return told };
         let (transport, topic, answer) = (self.transport.clone(), self.topic.clone(), self.answer);
         // As for a connection: the thread ends with its attempt.
         let _ = std::thread::Builder::new().name("plumb-start".to_owned()).spawn(move || {
@@ -202,7 +210,7 @@ impl ClusterView {
     fn connect(&self) -> Result<Connection, WireError> {
         let known = self.leaders().brokers.values().cloned().collect::<Vec<_>>();
         let mut last = None;
-        for (host, port) in known.iter().chain(&self.bootstrap) {
+        for BrokerAddress { host, port } in known.iter().chain(&self.bootstrap) {
             match self.transport.open_within(host, *port, self.answer) {
                 Ok(connection) => return Ok(connection),
                 Err(error) => last = Some(error),
@@ -224,7 +232,8 @@ impl ClusterView {
                 *place = partition.leader;
             }
         }
-        let brokers = answer.brokers.into_iter().map(|broker| (broker.id, (broker.host, broker.port)));
+        let brokers = answer.brokers.into_iter();
+        let brokers = brokers.map(|it| (it.id, BrokerAddress { host: it.host, port: it.port }));
         let complete = of_partition.iter().all(Option::is_some);
         let mut leaders = self.leaders.lock().unwrap_or_else(PoisonError::into_inner);
         let version = leaders.version + 1;

@@ -5,7 +5,7 @@
 //! consumers may read. The leader's own end is told to replicas. Kafka lets anyone ask as a replica that is there for
 //! debugging (id -2), with the right to describe the topic and no other.
 
-use super::cluster::ClusterView;
+use super::cluster::{BrokerAddress, ClusterView};
 use super::settings::SocketSettings;
 use super::{addresses, security};
 use crate::librdkafka::connect::Cluster;
@@ -55,7 +55,7 @@ impl<'a> Leaders<'a> {
             led.entry((*leader)?).or_default().push(i32::try_from(index).ok()?);
         }
         let open = |(broker, partitions)| {
-            let (host, port) = known.brokers.get(&broker)?;
+            let BrokerAddress { host, port } = known.brokers.get(&broker)?;
             let open = |timeout| Transport::open_within(&transport, host, *port, timeout);
             let connection = cluster.patience.ask(patience, open).ok()?;
             Some(Leader { connection, partitions })

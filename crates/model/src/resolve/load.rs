@@ -1,5 +1,6 @@
 //! The load of a step: what is sent, how fast, for how long, by whom.
 
+use super::length::LENGTH_DEFAULT;
 use super::trail::Trail;
 use super::{ResolveError, pace, sweep};
 use crate::plan::{Keys, Length, LoadPlan, Mode, Payload, Purpose, Schedule, SizePlan};
@@ -16,7 +17,7 @@ pub(super) fn load(
     variant: &sweep::Variant,
 ) -> Result<LoadPlan, ResolveError> {
     let path = |name: &str| format!("{at}.load.{name}");
-    let mode = trail.step((path("mode"), "load.mode"), variant, words.mode, Mode::default);
+    let mode = trail.step(path("mode"), "load.mode", variant, words.mode, Mode::default);
     let count = words.count.as_ref().map(|count| count.values()[0]);
     let duration = words.duration.as_ref().map(|duration| duration.values()[0]);
     let (length_source, length) = match (count, duration) {
@@ -32,7 +33,7 @@ pub(super) fn load(
         (None, Some(duration)) => ("load.duration", Some(Length::Duration(duration))),
         (None, None) => ("load.duration", None),
     };
-    let length = trail.step((path("length"), length_source), variant, length, || LENGTH_DEFAULT);
+    let length = trail.step(path("length"), length_source, variant, length, || LENGTH_DEFAULT);
     let (rate, schedule) = pace::pace(words, mode, searched, at, trail, variant)?;
     if mode == Mode::Consume && words.until_device == Some(true) {
         return Err(ResolveError::Conflict {
@@ -55,7 +56,7 @@ pub(super) fn load(
             reason: "nobody consumes in mode produce, and somebody must in consume and backlog",
         });
     }
-    let purpose = trail.step((path("purpose"), "load.purpose"), variant, words.purpose, Purpose::default);
+    let purpose = trail.step(path("purpose"), "load.purpose", variant, words.purpose, Purpose::default);
     check_purpose(purpose, mode, &schedule, searched, trail.place(variant, "load.purpose"))?;
     Ok(LoadPlan {
         purpose,
@@ -63,36 +64,25 @@ pub(super) fn load(
         mode,
         schedule,
         length,
-        warm_up: trail
-            .step((path("warm_up"), "load.warm_up"), variant, words.warm_up, || Nanos::from_secs(2)),
-        drain: trail.step((path("drain"), "load.drain"), variant, words.drain, || Nanos::from_secs(10)),
-        producers: trail.step((path("producers"), "load.producers"), variant, producers, || 1),
+        warm_up: trail.step(path("warm_up"), "load.warm_up", variant, words.warm_up, || Nanos::from_secs(2)),
+        drain: trail.step(path("drain"), "load.drain", variant, words.drain, || Nanos::from_secs(10)),
+        producers: trail.step(path("producers"), "load.producers", variant, producers, || 1),
         consumers: trail
-            .step((path("consumers"), "load.consumers"), variant, consumers, || u32::from(consuming)),
-        size: trail.step((path("size"), "load.size"), variant, size, || SizePlan::Fixed(Bytes(1024))),
-        keys: trail.step((path("keys"), "load.keys"), variant, words.keys, || Keys::None),
+            .step(path("consumers"), "load.consumers", variant, consumers, || u32::from(consuming)),
+        size: trail.step(path("size"), "load.size", variant, size, || SizePlan::Fixed(Bytes(1024))),
+        keys: trail.step(path("keys"), "load.keys", variant, words.keys, || Keys::None),
         headers: headers(words, at, trail, variant)?,
-        payload: trail.step((path("payload"), "load.payload"), variant, words.payload.clone(), || {
-            Payload::Entropy(1.0)
-        }),
-        in_flight: trail.step((path("in_flight"), "load.in_flight"), variant, in_flight.map(Some), || None),
+        payload: trail
+            .step(path("payload"), "load.payload", variant, words.payload.clone(), || Payload::Entropy(1.0)),
+        in_flight: trail.step(path("in_flight"), "load.in_flight", variant, in_flight.map(Some), || None),
         until_device: trail.step(
-            (path("until_device"), "load.until_device"),
+            path("until_device"),
+            "load.until_device",
             variant,
             words.until_device,
             || false,
         ),
     })
-}
-
-/// The length where nobody says one.
-const LENGTH_DEFAULT: Length = Length::Duration(Nanos::from_secs(30));
-
-/// The length as it is written, or the default.
-pub(super) fn written_length(words: &LoadWords) -> Length {
-    let count = words.count.as_ref().map(|count| Length::Count(count.values()[0]));
-    let duration = words.duration.as_ref().map(|duration| Length::Duration(duration.values()[0]));
-    count.or(duration).unwrap_or(LENGTH_DEFAULT)
 }
 
 /// A queue is what is due and not acknowledged: there has to be a rate, held, and somebody who sends.
@@ -129,7 +119,7 @@ fn headers(
     variant: &sweep::Variant,
 ) -> Result<BTreeMap<String, String>, ResolveError> {
     let path = format!("{at}.load.headers");
-    let headers = trail.step((path, "load.headers"), variant, words.headers.clone(), BTreeMap::new);
+    let headers = trail.step(path, "load.headers", variant, words.headers.clone(), BTreeMap::new);
     let place = trail.place(variant, "load.headers");
     if headers.contains_key(STAMP_HEADER) {
         let reason = "that header carries Plumb's own stamp";

@@ -56,6 +56,6 @@ pub(super) fn own_lab(
     }
     log_dirs.truncate(used);
     let origin = trail.sources.get(PATH).cloned().unwrap_or(Origin::Default);
-    trail.own_lab_origins(step, vec![("log_dirs".to_owned(), origin)]);
+    trail.own_lab_origins(step, [("log_dirs".to_owned(), origin)].into());
     Some(own)
 }

@@ -1,6 +1,6 @@
 //! At which rate messages are due: as written, as the schedule says, as fast as possible, or found by a search.
 
-use super::load::written_length;
+use super::length::written_length;
 use super::{ResolveError, Trail, sweep};
 use crate::plan::{Mode, Origin, Schedule};
 use crate::scenario::{LoadWords, RateWords};
@@ -50,7 +50,7 @@ pub(super) fn pace(
         }
         (Some(RateWords::Max), None) => {
             derived(&schedule_path, "load.rate is max");
-            Ok((trail.step((rate_path, "load.rate"), variant, Some(None), || None), Schedule::Saturating))
+            Ok((trail.step(rate_path, "load.rate", variant, Some(None), || None), Schedule::Saturating))
         }
         (None, None) if saturating || mode == Mode::Consume => {
             let reason = if saturating { "load.schedule is saturating" } else { "load.mode is consume" };
@@ -76,13 +76,16 @@ pub(super) fn pace(
                     });
                 }
             };
-            let place = (schedule_path, "load.schedule");
-            Ok((rate, trail.step(place, variant, words.schedule.clone(), schedule)))
+            let schedule =
+                trail.step(schedule_path, "load.schedule", variant, words.schedule.clone(), schedule);
+            Ok((rate, schedule))
         }
         (Some(RateWords::PerSecond(rate)), None) => {
-            let rate = trail.step((rate_path, "load.rate"), variant, Some(Some(rate)), || None);
-            let place = (schedule_path, "load.schedule");
-            Ok((rate, trail.step(place, variant, words.schedule.clone(), || Schedule::Constant)))
+            let rate = trail.step(rate_path, "load.rate", variant, Some(Some(rate)), || None);
+            let constant = || Schedule::Constant;
+            let schedule =
+                trail.step(schedule_path, "load.schedule", variant, words.schedule.clone(), constant);
+            Ok((rate, schedule))
         }
     }
 }

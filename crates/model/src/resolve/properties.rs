@@ -55,8 +55,7 @@ pub(super) fn properties(
                 reason: "brokers refuse every other number of acknowledgements",
             });
         }
-        let value =
-            trail.step((format!("{at}.{words_path}"), &words_path), variant, Some(value), String::new);
+        let value = trail.step(format!("{at}.{words_path}"), &words_path, variant, Some(value), String::new);
         properties.insert(key.clone(), value);
     }
     Ok(properties)

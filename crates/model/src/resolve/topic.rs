@@ -30,7 +30,7 @@ pub(super) fn topic(
                 });
             }
         }
-        let name = trail.step((path("name"), "topic.name"), variant, Some(name.clone()), String::new);
+        let name = trail.step(path("name"), "topic.name", variant, Some(name.clone()), String::new);
         trail.same_origin(&path("kind"), &path("name"));
         return Ok(TopicPlan::Existing { name });
     }
@@ -42,23 +42,25 @@ pub(super) fn topic(
         let words_path = format!("topic.configs.{key}");
         let value = value.values()[0].0.clone();
         let value =
-            trail.step((path(&format!("configs.{key}")), &words_path), variant, Some(value), String::new);
+            trail.step(path(&format!("configs.{key}")), &words_path, variant, Some(value), String::new);
         configs.insert(key.clone(), value);
     }
     Ok(TopicPlan::Own {
         partitions: trail.step(
-            (path("partitions"), "topic.partitions"),
+            path("partitions"),
+            "topic.partitions",
             variant,
             first(&words.partitions),
             || 1,
         ),
         replication: trail.step(
-            (path("replication"), "topic.replication"),
+            path("replication"),
+            "topic.replication",
             variant,
             first(&words.replication),
             || 1,
         ),
         configs,
-        log_dir: trail.step((path("log_dir"), "topic.log_dir"), variant, log_dir, || None),
+        log_dir: trail.step(path("log_dir"), "topic.log_dir", variant, log_dir, || None),
     })
 }

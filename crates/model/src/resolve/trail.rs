@@ -27,10 +27,12 @@ impl Trail<'_> {
         self.origins.insert(path.to_owned(), found.cloned().unwrap_or(Origin::Default));
     }
 
-    /// A value of a step: written in the setup, or for all setups, or a default.
+    /// A value of a step: written in the setup, or for all setups, or a default. `plan_path` is its path in the plan, `words_path` in
+    /// the scenario.
     pub(super) fn step<T>(
         &mut self,
-        (plan_path, words_path): (String, &str),
+        plan_path: String,
+        words_path: &str,
         variant: &sweep::Variant,
         written: Option<T>,
         default: impl FnOnce() -> T,
@@ -63,7 +65,7 @@ impl Trail<'_> {
 
     /// The same of a step's own lab: by their paths within it, where those values come from in which it differs from the
     /// scenario's.
-    pub(super) fn own_lab_origins(&mut self, step: usize, said: Vec<(String, Origin)>) {
+    pub(super) fn own_lab_origins(&mut self, step: usize, said: BTreeMap<String, Origin>) {
         let of_all = self
             .origins
             .iter()

@@ -13,7 +13,7 @@ pub(super) struct TcpCounters {
 
 /// One interface's traffic since boot.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct InterfaceCounters {
+pub(crate) struct InterfaceCounters {
     name: String,
     received_bytes: u64,
     received_packets: u64,
@@ -36,7 +36,7 @@ pub(super) fn parse_tcp(text: &str) -> TcpCounters {
     TcpCounters { sent_segments: column("OutSegs"), retransmitted_segments: column("RetransSegs") }
 }
 
-pub(super) fn parse_interfaces(text: &str) -> Vec<InterfaceCounters> {
+pub(crate) fn parse_interfaces(text: &str) -> Vec<InterfaceCounters> {
     text.lines().filter_map(parse_interface).collect()
 }
 
@@ -77,6 +77,10 @@ fn parse_interface(line: &str) -> Option<InterfaceCounters> {
 }
 
 impl InterfaceCounters {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// True if a counter went back since `before`: another interface of the same name, so no counter can be compared.
     fn is_anew(&self, before: &InterfaceCounters) -> bool {
         self.received_bytes < before.received_bytes
@@ -87,7 +91,7 @@ impl InterfaceCounters {
 }
 
 /// Deltas of the interfaces that had traffic since boot.
-pub(super) fn deltas(before: &[InterfaceCounters], after: &[InterfaceCounters]) -> Vec<InterfaceDelta> {
+pub(crate) fn deltas(before: &[InterfaceCounters], after: &[InterfaceCounters]) -> Vec<InterfaceDelta> {
     let of = |after: &InterfaceCounters| {
         let before = before.iter().find(|before| before.name == after.name && !after.is_anew(before));
         let grown =

@@ -10,6 +10,7 @@ mod memory;
 use plumb_model::facts::{Fact, Limit};
 
 use crate::HostRoot;
+pub(crate) use io::device_limits;
 pub(super) use io::limits as io_limits;
 pub(super) use memory::left as memory_left;
 
@@ -43,7 +44,7 @@ pub(super) fn pids_limit(root: &HostRoot) -> Fact<Limit<u64>> {
 }
 
 /// `max 100000` or `250000 100000`: microseconds of processor time in each period of so many.
-fn parse_quota(text: &str) -> Option<Limit<f64>> {
+pub(crate) fn parse_quota(text: &str) -> Option<Limit<f64>> {
     let (quota, period) = text.trim().split_once(' ')?;
     if quota == "max" {
         return Some(Limit::Unlimited);

@@ -50,7 +50,7 @@ fn count_cpu_list(text: &str) -> Option<u32> {
 }
 
 /// The processors themselves.
-pub(super) fn cpu_list(text: &str) -> Option<Vec<u32>> {
+pub(crate) fn cpu_list(text: &str) -> Option<Vec<u32>> {
     /// The kernel is built for at most 8,192 (CONFIG_NR_CPUS).
     const CPUS_MAX: u32 = 1 << 16;
     let mut cpus = Vec::new();
@@ -112,7 +112,7 @@ pub(super) fn governors(root: &HostRoot) -> Fact<Vec<String>> {
     Fact::known(governors.into_iter().collect(), format!("{CPUS}/cpu*/cpufreq/scaling_governor"))
 }
 
-pub(super) fn numa_nodes(root: &HostRoot) -> Fact<Vec<NumaNode>> {
+pub(crate) fn numa_nodes(root: &HostRoot) -> Fact<Vec<NumaNode>> {
     let names = match root.list(NODES) {
         Ok(names) => names,
         Err(error) => return Fact::unknown(error.reason()),

@@ -35,6 +35,11 @@ pub fn free_memory(root: &HostRoot) -> Option<FreeMemory> {
     })
 }
 
+/// Memory that nothing uses, the page cache neither. None where the machine does not say.
+pub fn unused_memory_bytes(root: &HostRoot) -> Option<u64> {
+    root.parsed(MEMINFO, "MemFree in kB", |text| meminfo_bytes(text, "MemFree")).ok()
+}
+
 pub(super) fn swap_total(root: &HostRoot) -> Fact<u64> {
     root.fact(MEMINFO, "SwapTotal in kB", |text| meminfo_bytes(text, "SwapTotal"))
 }

@@ -33,7 +33,25 @@ fn serve(answer: Vec<u8>) -> (String, JoinHandle<String>) {
 
 fn fetch(url: &str, limit_bytes: u64) -> Result<Vec<u8>, HttpError> {
     let target = Target::parse(url)?;
-    Fetch { target, login: None, roots: Vec::new(), timeout: PATIENT, limit_bytes }.body()
+    body(&Fetch { target, login: None, roots: Vec::new(), timeout: PATIENT, limit_bytes })
+}
+
+fn body(fetch: &Fetch<'_>) -> Result<Vec<u8>, HttpError> {
+    let mut body = Vec::new();
+    fetch.read(&mut |bytes| {
+        body.extend_from_slice(bytes);
+        ControlFlow::Continue(())
+    })?;
+    Ok(body)
+}
+
+fn get(url: &str, login: Option<&Login>) -> Result<Vec<u8>, HttpError> {
+    let mut body = Vec::new();
+    read(&Question { url, login, timeout: PATIENT, limit_bytes: 100 }, &mut |bytes| {
+        body.extend_from_slice(bytes);
+        ControlFlow::Continue(())
+    })?;
+    Ok(body)
 }
 
 fn answer(text: &str) -> Result<String, HttpError> {
@@ -78,6 +96,19 @@ fn a_body_above_the_limit_is_refused_in_every_form() {
 }
 
 #[test]
+fn who_wants_no_more_is_given_no_more() {
+    let (url, server) = serve(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nabc".to_vec());
+    let mut pieces = Vec::new();
+    let ended = read(&Question { url: &url, login: None, timeout: PATIENT, limit_bytes: 20 }, &mut |bytes| {
+        pieces.push(bytes.to_vec());
+        if bytes.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    assert!(ended.is_ok());
+    assert_eq!(pieces, [b"".to_vec(), b"abc".to_vec()]);
+    server.join().unwrap();
+}
+
+#[test]
 fn headers_without_end_are_refused() {
     let endless = format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(HEAD_LIMIT_BYTES));
     assert!(answer(&endless).is_err());
@@ -95,7 +126,7 @@ fn a_status_other_than_200_and_another_protocol_are_named_and_a_redirect_is_not_
 fn a_login_is_sent_and_no_message_or_debug_text_has_it() {
     let login = Login { user: "me".to_owned(), password: "open sesame".to_owned() };
     let (url, server) = serve(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n".to_vec());
-    let error = get(&url, Some(&login), PATIENT).unwrap_err();
+    let error = get(&url, Some(&login)).unwrap_err();
     // RFC 7617: base64 of "me:open sesame".
     let sent = server.join().unwrap().to_lowercase();
     assert!(sent.contains("authorization: basic bwu6b3blbibzzxnhbwu="), "{sent}");
@@ -104,7 +135,7 @@ fn a_login_is_sent_and_no_message_or_debug_text_has_it() {
     let echoed = "# Authorization: Basic bWU6b3BlbiBzZXNhbWU= open sesame";
     assert_eq!(login.removed_from(echoed), "# Authorization: Basic [redacted] [redacted]");
     let (url, server) = serve(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\na 1\n".to_vec());
-    assert_eq!(get(&url, None, PATIENT).unwrap(), "a 1\n");
+    assert_eq!(get(&url, None).unwrap(), b"a 1\n");
     assert!(!server.join().unwrap().to_lowercase().contains("authorization"));
 }
 
@@ -132,7 +163,7 @@ fn over_tls(name: &str, is_known: bool) -> Result<Vec<u8>, HttpError> {
         let _ = tls.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\na 1\n");
     });
     let target = Target::parse(&url)?;
-    let body = Fetch { target, login: None, roots, timeout: PATIENT, limit_bytes: 100 }.body();
+    let body = body(&Fetch { target, login: None, roots, timeout: PATIENT, limit_bytes: 100 });
     thread.join().unwrap();
     body
 }
@@ -199,4 +230,11 @@ proptest! {
     fn any_url_is_a_target_or_an_error(url in "(http://)?.{0,40}") {
         let _ = Target::parse(&url);
     }
+}
+
+#[test]
+fn an_address_has_a_port_also_where_it_is_the_usual_one() {
+    assert_eq!(host_and_port("http://kafka-1:9404/metrics").as_deref(), Some("kafka-1:9404"));
+    assert_eq!(host_and_port("https://[::1]/metrics").as_deref(), Some("[::1]:443"));
+    assert_eq!(host_and_port("ftp://kafka-1/"), None);
 }

@@ -41,6 +41,8 @@ pub struct Directory {
     handle: Arc<OwnedFd>,
     /// True if files without names are synced as others are.
     may_be_unnamed: bool,
+    /// True if a file may have a name where it cannot be without one.
+    may_be_named: bool,
     stop: Arc<AtomicBool>,
 }
 
@@ -50,6 +52,19 @@ impl Directory {
     /// # Errors
     /// When it is none, or no file can be made in it.
     pub fn open(path: &Path) -> Result<Self, StorageError> {
+        Self::open_with(path, true)
+    }
+
+    /// The same for a directory in which nothing of ours may ever be seen: files have no names there, so that the kernel removes them however this
+    /// process ends.
+    ///
+    /// # Errors
+    /// As [`Directory::open`], and on file systems whose files need names, or whose commits differ with them.
+    pub fn open_unnamed(path: &Path) -> Result<Self, StorageError> {
+        Self::open_with(path, false)
+    }
+
+    fn open_with(path: &Path, may_be_named: bool) -> Result<Self, StorageError> {
         let missing = || StorageError::NoSuchPath { path: path.to_owned() };
         let look = |errno| match errno {
             Errno::NOENT => missing(),
@@ -79,6 +94,7 @@ impl Directory {
             resolved,
             handle: Arc::new(handle),
             may_be_unnamed: UNNAMED_ALIKE.contains(&kind),
+            may_be_named,
             stop: Arc::default(),
         };
         left_over::remove(&directory.handle);
@@ -139,6 +155,9 @@ impl Directory {
         let made = match made {
             // open(2): the answers of kernels and file systems that know no files without names.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
+                if !self.may_be_named {
+                    return Err(StorageError::NamesNeeded { path: self.path.clone() });
+                }
                 left_over::named_file(&self.handle, flags, mode)
             }
             made => made,

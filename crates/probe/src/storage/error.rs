@@ -33,6 +33,14 @@ pub enum StorageError {
         /// As given.
         path: PathBuf,
     },
+    /// A file system on which a file needs a name, where none may be left.
+    #[error(
+        "files of {path} need names; expected ext4, xfs, btrfs or tmpfs, where the kernel removes a file whatever happens"
+    )]
+    NamesNeeded {
+        /// As given.
+        path: PathBuf,
+    },
     /// This user may not.
     #[error("{path}: this user may not {doing}")]
     NotAllowed {
@@ -164,6 +172,9 @@ impl HasFault for StorageError {
                 "plumb writes only into files of its own: mount a file system on the device and give a directory of it"
             }
             StorageError::NoFiles { .. } => "give a directory of a file system on the storage to be probed",
+            StorageError::NamesNeeded { .. } => {
+                "plumb probe storage makes files with names, which it removes"
+            }
             StorageError::NotADirectory { .. } => "give the directory that the file is in",
             StorageError::NotAllowed { .. } => {
                 "run it as a user who may write there, or give another directory"

@@ -12,11 +12,12 @@ pub fn render(document: &RunDocument) -> String {
     let mut out = line(HEADS.into_iter().map(str::to_owned));
     let Some(trial) = &document.trial else { return out };
     for metric in trial.metrics.iter().chain(&trial.noise_floor) {
-        for (round, against, arm) in &metric.values {
+        for pair in &metric.values {
             let start: [&str; 6] =
                 [&trial.run_id, &metric.name, &metric.unit, role(metric), &metric.arm, &metric.against];
             let cells = start.into_iter().map(str::to_owned);
-            out += &line(cells.chain([(round + 1).to_string(), against.to_string(), arm.to_string()]));
+            let values = [(pair.round + 1).to_string(), pair.against.to_string(), pair.arm.to_string()];
+            out += &line(cells.chain(values));
         }
     }
     out

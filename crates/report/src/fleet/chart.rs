@@ -1,7 +1,7 @@
 //! The days of both groups as a line each: the change marked, a surge shaded.
 
 use crate::html::scale::{linear_ticks, percent};
-use crate::number::{count, significant};
+use plumb_model::figure::{count, significant};
 use plumb_model::fleet::{FleetDay, FleetGroup, FleetResult};
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ pub(super) struct Chart {
     pub(super) lines: Vec<Line>,
     pub(super) y_ticks: Vec<(String, String)>,
     pub(super) x_ticks: Vec<(String, String)>,
-    /// Where the change came.
+    /// The place of the change.
     pub(super) change_x: String,
     /// Place and width of a surge.
     pub(super) surge: Option<(String, String)>,
@@ -141,7 +141,7 @@ fn description(result: &FleetResult, of: Of) -> String {
         let side = days.iter().filter(|day| (day.start >= result.changed_at) == after);
         let values: Vec<f64> = side.filter_map(|day| of(day)).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        if mean.is_finite() { figure(mean.round()) } else { crate::number::ABSENT.to_owned() }
+        if mean.is_finite() { figure(mean.round()) } else { plumb_model::figure::ABSENT.to_owned() }
     };
     let words = [FleetGroup::Control, FleetGroup::Test].map(|group| {
         format!(

@@ -2,9 +2,10 @@
 
 use super::chart::{Chart, chart};
 use super::{figures, outcome, p, ratio, span};
-use crate::number::{ABSENT, counted, percent};
-use crate::{ReportError, number};
+use crate::ReportError;
 use askama::Template;
+use plumb_model::figure;
+use plumb_model::figure::{ABSENT, counted, percent};
 use plumb_model::finding::CheckOutcome;
 use plumb_model::fleet::{FleetGroup, FleetResult, FleetUnit};
 use plumb_model::verdict::Verdict;
@@ -57,14 +58,14 @@ pub fn render(result: &FleetResult) -> Result<String, ReportError> {
             .needed
             .iter()
             .map(|it| {
-                (ratio(it.ratio), it.servers.map_or_else(|| "more than a million".to_owned(), number::count))
+                (ratio(it.ratio), it.servers.map_or_else(|| "more than a million".to_owned(), figure::count))
             })
             .collect(),
         rollout: rollout(result),
         exclusions: result
             .exclusions
             .iter()
-            .map(|it| (number::count(it.count), it.what.as_str(), it.done.as_str(), it.example.as_str()))
+            .map(|it| (figure::count(it.count), it.what.as_str(), it.done.as_str(), it.example.as_str()))
             .collect(),
         schema_version: result.schema_version,
         plumb_version: &result.plumb_version,
@@ -105,7 +106,7 @@ struct CheckRow<'r> {
     statement: &'r str,
 }
 
-/// What a surge did.
+/// The effect of a surge.
 struct SurgeView {
     when: String,
     /// Group, times its load, times its metric.

@@ -2,9 +2,9 @@
 //! verdict, too.
 
 use super::{figures, group, outcome, p, ratio, span};
-use crate::number::{ABSENT, count, counted, percent};
 use crate::sheet::{self, Body, Column, Section, Sheet};
 use crate::text::TextStyle;
+use plumb_model::figure::{ABSENT, count, counted, percent};
 use plumb_model::fleet::{FleetDay, FleetGroup, FleetResult, Surge};
 
 /// Heights of a spark line.

@@ -12,16 +12,16 @@ pub(super) struct Card {
     /// `#6 name` of the setup that the first of them is about.
     pub(super) place: Option<String>,
     pub(super) claim: String,
-    /// What was observed for the first of them.
+    /// The observations of the first of them.
     pub(super) evidence: EvidenceTable,
     /// The other setups, with what was found there.
     pub(super) likewise: Vec<Likewise>,
     /// `#2, #4`; empty when there are none.
     pub(super) likewise_setups: String,
     pub(super) advice: Vec<String>,
-    /// How sure the first of them is; empty where its document does not say.
+    /// The confidence of the first of them; empty where its document does not say.
     pub(super) confidence: &'static str,
-    /// What would prove it.
+    /// The change that would prove it.
     pub(super) proof: Option<String>,
 }
 
@@ -32,9 +32,9 @@ pub(super) struct Likewise {
     pub(super) evidence: EvidenceTable,
 }
 
-/// What was observed, its value, and what was expected.
+/// Observations, each with its value and the expected one.
 pub(super) struct EvidenceTable {
-    /// What it is the evidence of, not twice on a page: screen readers list the regions of a page by their names.
+    /// The finding that it is the evidence of, not twice on a page: screen readers list the regions of a page by their names.
     pub(super) name: String,
     pub(super) rows: Vec<(String, String, String)>,
 }

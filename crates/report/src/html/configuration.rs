@@ -2,8 +2,8 @@
 
 use super::grid::Grid;
 use crate::figures::Pick;
-use crate::number::ABSENT;
 use plumb_model::document::StepResult;
+use plumb_model::figure::ABSENT;
 use plumb_model::plan::Properties;
 use plumb_model::property::readable;
 use std::collections::BTreeSet;

@@ -3,8 +3,8 @@
 use super::Key;
 use super::scale::{LogScale, percent, time_tick};
 use crate::figures::Pick;
-use crate::number::time;
 use plumb_model::document::StepResult;
+use plumb_model::figure::time;
 use plumb_model::observation::Distribution;
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ pub(super) struct Curves {
 pub(super) struct QuantileTick {
     pub(super) x: String,
     pub(super) label: &'static str,
-    /// Whether it gives way where the chart is narrow.
+    /// True if it gives way where the chart is narrow.
     pub(super) minor: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Curve {
     /// Points in a square of 1000 by 1000.
     pub(super) points: String,
     pub(super) markers: Vec<Marker>,
-    /// Where its number stands: at its end, apart from the other numbers.
+    /// The place of its number: at its end, apart from the other numbers.
     pub(super) label_x: String,
     pub(super) label_y: String,
 }
@@ -142,7 +142,7 @@ pub(super) struct Place {
     pub(super) y: f64,
 }
 
-/// Where a line ends, and its number stands.
+/// The end of a line, with the place of its number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct End {
     /// The line's index.

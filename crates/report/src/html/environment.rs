@@ -3,16 +3,16 @@
 use super::grid::Grid;
 use super::walk::{self, Leaf};
 use crate::ReportError;
-use crate::number::ABSENT;
 use crate::wording;
 use plumb_model::document::{KeyFate, RunDocument};
+use plumb_model::figure::ABSENT;
 
 /// The environment.
 pub(super) struct EnvironmentView {
     pub(super) cluster: Vec<(&'static str, String)>,
-    /// What the host said of itself.
+    /// The facts of the host.
     pub(super) host: Vec<Leaf>,
-    /// What was done with each key of a client properties file.
+    /// The fate of each key of a client properties file.
     pub(super) config_keys: Grid,
 }
 

@@ -4,9 +4,9 @@
 use super::Key;
 use super::scale::{linear_ticks, percent};
 use super::seconds::{self, BlockCourse, Second};
-use crate::number::{counted, plain, rate, significant};
 use crate::rates::{self, Row};
 use plumb_model::document::RunDocument;
+use plumb_model::figure::{self, counted, plain, rate};
 use plumb_model::observation::SecondRow;
 use plumb_model::plan::Mode;
 use std::fmt::Write;
@@ -98,7 +98,7 @@ fn sending(series: &[SecondRow], end_s: impl Fn(u32) -> Option<f64>) -> Vec<Send
     each.collect()
 }
 
-/// By how much the sum of two lengths in seconds may miss a whole one.
+/// Largest rounding error of the sum of two lengths, in seconds.
 const ROUNDING_S: f64 = 1e-6;
 
 /// Messages acknowledged and not yet received at the end of each second.
@@ -115,7 +115,7 @@ fn backlog_chart(row: &Row) -> Option<Flow> {
     });
     let levels = levels.collect();
     let drain = row.step.throughput.drain_s;
-    let note = drain.map(|s| format!("drained in {} s", significant(s, 3))).unwrap_or_default();
+    let note = drain.map(|s| format!("drained in {}", figure::time(s * 1e9))).unwrap_or_default();
     chart(Key::new(row.index, row.step), &blocks, levels, None, note)
 }
 

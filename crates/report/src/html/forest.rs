@@ -1,9 +1,9 @@
 //! Comparisons as a forest plot: each ratio with its interval, on one log scale around 1.
 
 use super::scale::percent;
-use crate::number::{ABSENT, p_value, ratio, significant};
 use crate::wording;
 use plumb_model::document::RunDocument;
+use plumb_model::figure::{self, ABSENT, p_value, ratio, ratio_digits};
 use plumb_model::finding::{Comparison, ComparisonVerdict};
 
 /// The plot.
@@ -12,13 +12,13 @@ pub(super) struct Forest {
     /// What stands where none differs.
     pub(super) none_differs: &'static str,
     pub(super) differing: Vec<ForestRow>,
-    /// What does not, or could not be told.
+    /// The pairs that do not, or could not be told.
     pub(super) others: Vec<ForestRow>,
     pub(super) ticks: Vec<(String, String)>,
-    /// Where a ratio of 1 lies.
+    /// The place of a ratio of 1.
     pub(super) one: String,
     pub(super) level: String,
-    /// Which way is faster.
+    /// The direction that is faster.
     pub(super) reading: &'static str,
     /// Pairs that do not guarantee the same, to be said first.
     pub(super) durability: Vec<String>,
@@ -67,7 +67,7 @@ pub(super) fn view(document: &RunDocument) -> Option<Forest> {
         others: rows(others),
         ticks: axis.ticks().into_iter().map(|tick| (axis.place(tick), format!("×{tick}"))).collect(),
         one: axis.place(1.0),
-        level: crate::number::percent(first.level),
+        level: plumb_model::figure::percent(first.level),
         reading: reading(comparisons),
         durability: durability(document),
     })
@@ -104,7 +104,7 @@ fn row(document: &RunDocument, comparison: &Comparison, axis: &Axis) -> ForestRo
         mark,
         ratio: comparison.ratio.map_or_else(|| ABSENT.to_owned(), ratio),
         interval: match (comparison.ratio_low, comparison.ratio_high) {
-            (Some(low), Some(high)) => format!("{}..{}", significant(low, 3), significant(high, 3)),
+            (Some(low), Some(high)) => figure::interval(low, high, ratio_digits),
             _ => String::new(),
         },
         p: comparison.p_adjusted.map(p_value).unwrap_or_default(),

@@ -4,8 +4,8 @@ use super::grid::Grid;
 use super::walk::{self, Leaf};
 use crate::ReportError;
 use crate::figures::Pick;
-use crate::number::{ABSENT, count, percent, plain, significant, time};
 use plumb_model::document::{RunDocument, StepResult};
+use plumb_model::figure::{ABSENT, count, percent, plain, significant, time};
 use plumb_model::observation::ClientStatistics;
 
 /// The instrument.

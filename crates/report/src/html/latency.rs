@@ -5,9 +5,9 @@ use super::grid::Grid;
 use crate::absence::{self, Footnotes};
 use crate::figures::{COLUMNS, Figure, MAX, MEAN, P99, Pick, interval_ms, interval_notes};
 use crate::headline::{self, Headline};
-use crate::number::{ABSENT, count, milliseconds, percent, plain, rate, significant};
 use crate::{fastest, figures, ledger, pairing};
 use plumb_model::document::{ReferenceRow, RunDocument, StepResult};
+use plumb_model::figure::{ABSENT, count, milliseconds, percent, plain, rate, significant};
 use plumb_model::observation::Distribution;
 
 /// The main table.
@@ -27,7 +27,7 @@ pub(super) struct Head {
     pub(super) heading: &'static str,
     /// The level of the interval under each figure, `95 %`; empty where figures have none.
     pub(super) interval: String,
-    /// Whether it is shown only where all figures are asked for.
+    /// True if it is shown only where all figures are asked for.
     pub(super) further: bool,
 }
 
@@ -38,15 +38,15 @@ pub(super) struct LatencyRow {
     pub(super) asked: String,
     pub(super) achieved: String,
     pub(super) published: Vec<PublishedRow>,
-    /// Whether its counts do not add up.
+    /// True if its counts do not add up.
     pub(super) doubtful: bool,
-    /// Whether it is faster than each other setup of equal load.
+    /// True if it is faster than each other setup of equal load.
     pub(super) fastest: bool,
 }
 
 /// A figure, with its interval where it has one, and the reason where it is absent.
 pub(super) struct Cell {
-    /// Whether it is shown only where all figures are asked for.
+    /// True if it is shown only where all figures are asked for.
     pub(super) further: bool,
     pub(super) figure: String,
     pub(super) interval: String,
@@ -60,7 +60,7 @@ pub(super) struct PublishedRow {
     pub(super) rate: String,
 }
 
-/// What the published rows are.
+/// The meaning of the published rows.
 pub(super) struct ReferenceNote {
     pub(super) title: String,
     pub(super) source: String,
@@ -238,7 +238,7 @@ pub(super) struct LedgerView {
     pub(super) grid: Grid,
     /// Setup number, and what is wrong with it.
     pub(super) wrong: Vec<(usize, String)>,
-    /// What holds of all steps' own messages; absent where not all of these are accounted for.
+    /// The sentence about all steps' own messages; absent where not all of these are accounted for.
     pub(super) balance: Option<String>,
 }
 

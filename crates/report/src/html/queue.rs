@@ -3,9 +3,9 @@
 use super::Key;
 use super::grid::Grid;
 use super::scale::{linear_ticks, percent};
-use crate::number::{count, counted, plain};
 use crate::queues::{self, StepQueue};
 use plumb_model::document::RunDocument;
+use plumb_model::figure::{count, counted, plain};
 use plumb_model::queue::{QueueLevel, QueueResult};
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ pub(super) struct QueueView {
     pub(super) heading: &'static str,
     pub(super) meaning: &'static str,
     pub(super) grid: Grid,
-    /// When those that grow would be full: setup and sentence.
+    /// The times after which those that grow would be full: setup and sentence.
     pub(super) full: Vec<(usize, String)>,
     pub(super) charts: Vec<QueueChart>,
     pub(super) y_ticks: Vec<(String, String)>,

@@ -2,10 +2,10 @@
 
 use super::Key;
 use super::scale::percent;
-use crate::number::{rate, significant};
+use crate::ledger;
 use crate::rates::{self, MEANING, Row};
-use crate::{ledger, number};
 use plumb_model::document::RunDocument;
+use plumb_model::figure;
 use plumb_model::finding::Comparison;
 use plumb_model::observation::Interval;
 use plumb_model::sweep::SweepResult;
@@ -26,7 +26,7 @@ pub(super) struct RateRow {
     pub(super) key: Key,
     pub(super) cells: Vec<Cell>,
     pub(super) blocks: usize,
-    /// Whether its counts do not add up.
+    /// True if its counts do not add up.
     pub(super) doubtful: bool,
 }
 
@@ -70,9 +70,9 @@ pub(super) fn table(document: &RunDocument) -> Option<RateTable> {
 pub(super) struct Bars {
     pub(super) bars: Vec<Bar>,
     pub(super) ticks: Vec<(String, String)>,
-    /// What a bar stands for.
+    /// The meaning of a bar.
     pub(super) meaning: &'static str,
-    /// Whether they are lines, which have letters.
+    /// True if they are lines, which have letters.
     pub(super) of_lines: bool,
 }
 
@@ -80,10 +80,10 @@ pub(super) struct Bars {
 pub(super) struct Bar {
     pub(super) key: Key,
     pub(super) width: String,
-    /// Where its end may truly lie.
+    /// The band in which its end may truly lie.
     pub(super) band: Option<(String, String)>,
     pub(super) figure: String,
-    /// How many times the first, with its interval; empty for the first.
+    /// The ratio to the first, with its interval; empty for the first.
     pub(super) ratio: String,
 }
 
@@ -118,13 +118,13 @@ pub(super) fn bars(document: &RunDocument) -> Option<Bars> {
             let end = |rate: f64| percent((rate * amount.value_bytes / most).clamp(0.0, 1.0));
             (end(it.low), end(it.high))
         }),
-        figure: format!("{} MB/s", rates::megabytes(amount.bytes_per_s)),
+        figure: figure::bytes_per_s(amount.bytes_per_s),
         ratio: amount.ratio,
         key: amount.key,
     };
     let ticks = super::scale::linear_ticks(most / 1e6, 5.0);
     Some(Bars {
-        ticks: ticks.into_iter().map(|tick| (percent(tick * 1e6 / most), number::plain(tick))).collect(),
+        ticks: ticks.into_iter().map(|tick| (percent(tick * 1e6 / most), figure::plain(tick))).collect(),
         bars: amounts.into_iter().map(bar).collect(),
         meaning,
         of_lines: !document.sweeps.is_empty(),
@@ -159,7 +159,7 @@ fn written(pair: &Comparison) -> String {
 }
 
 fn times(ratio: f64, low: f64, high: f64) -> String {
-    format!("×{} ({}..{})", significant(ratio, 3), significant(low, 3), significant(high, 3))
+    format!("{} ({})", figure::ratio(ratio), figure::interval(low, high, figure::ratio_digits))
 }
 
 fn lines(sweeps: &[SweepResult]) -> Vec<Amount> {
@@ -182,5 +182,5 @@ fn lines(sweeps: &[SweepResult]) -> Vec<Amount> {
 
 /// A rate with its unit, for those who cannot see the chart.
 pub(super) fn messages(per_s: f64) -> String {
-    format!("{} messages/s", rate(per_s))
+    figure::messages_per_s(per_s)
 }

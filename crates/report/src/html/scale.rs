@@ -1,6 +1,6 @@
 //! Logarithmic scales with round ticks, and places on them as percentages of the plot.
 
-use crate::number::plain;
+use plumb_model::figure::plain;
 
 /// A logarithmic scale over positive values.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,7 +21,7 @@ impl LogScale {
         })
     }
 
-    /// Where the value lies between the ends, 0..1; values outside lie at the nearer end.
+    /// The place of the value between the ends, 0..1; values outside lie at the nearer end.
     pub(crate) fn share(self, value: f64) -> f64 {
         let share = (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln();
         share.clamp(0.0, 1.0)

@@ -3,9 +3,9 @@
 
 use super::Key;
 use super::scale::{LogScale, linear_ticks, percent, time_tick};
-use crate::number::{plain, rate, time};
 use crate::searches;
 use plumb_model::document::StepResult;
+use plumb_model::figure::{plain, rate, time};
 use plumb_model::search::{SearchResult, Try, TryOutcome};
 
 /// The chart of one step's search.
@@ -30,7 +30,7 @@ pub(super) struct Mark {
     pub(super) y: String,
     /// `holds`, `fails` or `other`.
     pub(super) class: &'static str,
-    /// Whether it was at full length.
+    /// True if it was at full length.
     pub(super) confirms: bool,
     pub(super) title: String,
 }
@@ -83,8 +83,8 @@ fn chart(key: Key, search: &SearchResult) -> Option<SearchChart> {
             format!("{}", index + 1),
             searches::purpose(tried.purpose).to_owned(),
             rate(tried.rate_per_s),
-            tried.achieved_per_s.map_or_else(|| crate::number::ABSENT.to_owned(), rate),
-            tried.quantile_ns.map_or_else(|| crate::number::ABSENT.to_owned(), |ns| time(ns as f64)),
+            tried.achieved_per_s.map_or_else(|| plumb_model::figure::ABSENT.to_owned(), rate),
+            tried.quantile_ns.map_or_else(|| plumb_model::figure::ABSENT.to_owned(), |ns| time(ns as f64)),
             searches::tried(tried),
         ]
     });

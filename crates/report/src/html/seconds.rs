@@ -16,7 +16,7 @@ pub(super) struct BlockCourse<'d> {
 pub(super) struct Second<'d> {
     measured: Vec<&'d SecondRow>,
     warm_up: Vec<&'d SecondRow>,
-    /// Whether it lies before the first measured message.
+    /// True if it lies before the first measured message.
     before_measured: bool,
 }
 
@@ -48,7 +48,7 @@ impl<'d> Second<'d> {
         if self.measured.is_empty() { &self.warm_up } else { &self.measured }
     }
 
-    /// Whether it shows nothing that was measured: it lies before the measured part, or only late messages of the warm-up came.
+    /// True if it shows nothing that was measured: it lies before the measured part, or only late messages of the warm-up came.
     pub(super) fn is_warm_up(&self) -> bool {
         self.before_measured || self.measured.is_empty() && !self.warm_up.is_empty()
     }

@@ -3,9 +3,9 @@
 use super::Key;
 use super::grid::Grid;
 use super::scale::{linear_ticks, percent, time_tick};
-use crate::number::{ABSENT, milliseconds, span_ms, time};
 use crate::wording;
 use plumb_model::document::StepResult;
+use plumb_model::figure::{ABSENT, interval, milliseconds, time};
 use plumb_model::observation::{Stage, StageName};
 
 /// The chart.
@@ -34,7 +34,7 @@ pub(super) struct Segment {
     pub(super) label: String,
     pub(super) label_x: String,
     pub(super) title: String,
-    /// Where its end may truly lie.
+    /// The band in which its end may truly lie.
     pub(super) band: Option<(String, String)>,
 }
 
@@ -63,7 +63,7 @@ fn tick_label(ns: f64) -> String {
     if ns == 0.0 { "0".to_owned() } else { time_tick(ns) }
 }
 
-/// How far a bar or one of its bands reaches.
+/// The farthest end of a bar or one of its bands.
 fn extent(stages: &[Stage]) -> f64 {
     let mut start = 0.0;
     let mut furthest: f64 = 0.0;
@@ -118,7 +118,7 @@ fn grid(steps: &[StepResult]) -> Grid {
     for (index, step) in steps.iter().enumerate() {
         for stage in &step.stages {
             let span = match (stage.low_ns, stage.high_ns) {
-                (Some(low), Some(high)) => span_ms(low, high),
+                (Some(low), Some(high)) => interval(low, high, milliseconds),
                 _ => ABSENT.to_owned(),
             };
             rows.push(vec![

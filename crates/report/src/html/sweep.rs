@@ -5,8 +5,8 @@ use super::Key;
 use super::curves::{End, Place, apart};
 use super::rates::messages;
 use super::scale::{linear_ticks, percent};
-use crate::number::plain;
 use crate::rates;
+use plumb_model::figure::plain;
 use plumb_model::sweep::{SweepPoint, SweepResult};
 use std::fmt::Write;
 
@@ -14,9 +14,9 @@ use std::fmt::Write;
 pub(super) struct SweepChart {
     /// `producers` or `consumers`.
     pub(super) clients: &'static str,
-    /// What the y axis is in.
+    /// The unit of the y axis.
     pub(super) unit: &'static str,
-    /// What became of the messages.
+    /// The name of the rate.
     pub(super) rate_name: &'static str,
     pub(super) x_ticks: Vec<(String, String)>,
     pub(super) y_ticks: Vec<(String, String)>,
@@ -34,7 +34,7 @@ pub(super) struct Line {
     pub(super) blocks: Vec<(String, String)>,
     pub(super) label_x: String,
     pub(super) label_y: String,
-    /// What is marked under the plot, each in a row of its own.
+    /// The marks under the plot, each in a row of its own.
     pub(super) marks: Vec<Mark>,
     pub(super) marks_height: usize,
     /// The same in words.
@@ -207,7 +207,7 @@ fn words(line: &SweepResult) -> String {
         .unwrap_or_default();
     let onset = line.variability.map(|it| {
         let place = rates::place(it.clients, it.clients_low, Some(it.clients_high));
-        let [before, after] = [it.variation_before, it.variation_after].map(crate::number::percent);
+        let [before, after] = [it.variation_before, it.variation_after].map(plumb_model::figure::percent);
         format!(", blocks vary by {after} instead of {before} from {place}")
     });
     format!("{}: {knee}{fall}{}", rates::line_name(line), onset.unwrap_or_default())

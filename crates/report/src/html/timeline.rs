@@ -4,8 +4,8 @@ use super::Key;
 use super::scale::{LogScale, percent, time_tick};
 use super::seconds::{self, BlockCourse, Second};
 use crate::headline;
-use crate::number::{counted, time};
 use plumb_model::document::RunDocument;
+use plumb_model::figure::{counted, time};
 use plumb_model::observation::{SecondLatency, SecondRow};
 use plumb_stats::median::median;
 use std::fmt::Write;
@@ -14,7 +14,7 @@ use std::fmt::Write;
 pub(super) struct Timelines {
     pub(super) charts: Vec<Timeline>,
     pub(super) y_ticks: Vec<(String, String)>,
-    /// What the thick line is: `p50`, or `mean` where seconds have too few samples for a median.
+    /// The quantity of the thick line: `p50`, or `mean` where seconds have too few samples for a median.
     pub(super) middle: &'static str,
     /// Seconds behind one point of the longest chart.
     pub(super) seconds_per_point: usize,
@@ -70,7 +70,7 @@ fn length(blocks: &[BlockCourse]) -> usize {
     blocks.iter().map(|block| block.seconds.len()).sum()
 }
 
-/// What is read from a second: its median, or its mean where no second of the run has samples enough for a median.
+/// The figure that is read from a second: its median, or its mean where no second of the run has samples enough for a median.
 #[derive(Clone, Copy)]
 struct Reading {
     of: fn(&SecondRow) -> &SecondLatency,

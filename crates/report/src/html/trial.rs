@@ -4,9 +4,9 @@
 use super::grid::Grid;
 use super::scale::{LogScale, percent, time_tick};
 use crate::findings;
-use crate::number::{ABSENT, counted, p_value, percent as share, ratio};
 use crate::trials::{self, RatioAxis};
 use plumb_model::document::RunDocument;
+use plumb_model::figure::{ABSENT, counted, p_value, percent as share, ratio};
 use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, TrialResult};
 use plumb_model::verdict::Verdict;
 
@@ -34,9 +34,9 @@ pub(super) struct TrialView {
     pub(super) rows: Vec<Row>,
     pub(super) ticks: Vec<(String, String)>,
     pub(super) one: String,
-    /// Where differences count as none, from and width.
+    /// The band in which differences count as none: its start and its width.
     pub(super) margin: (String, String),
-    /// Where equal arms may lie by chance.
+    /// The band in which equal arms may lie by chance.
     pub(super) floor: Option<(String, String)>,
     pub(super) charts: Vec<PairChart>,
     pub(super) others: Grid,
@@ -53,7 +53,7 @@ pub(super) struct VerdictView {
     pub(super) class: &'static str,
     pub(super) arms: String,
     pub(super) figures: String,
-    /// What it rests on and what that could have shown.
+    /// Its basis, and the smallest difference that it could have shown.
     pub(super) basis: Option<String>,
     pub(super) reasons: Vec<String>,
 }
@@ -229,7 +229,7 @@ fn row(metric: &MetricResult, axis: RatioAxis, is_floor: bool) -> Row {
             trials::known(&metric.unit, metric.against_median),
             trials::known(&metric.unit, metric.arm_median)
         ),
-        dots: trials::ratios(metric).map(|(_, ratio)| place(ratio)).collect(),
+        dots: trials::ratios(metric).map(place).collect(),
         mark,
         ratio: metric.estimate_ratio.map_or_else(|| ABSENT.to_owned(), ratio),
         interval: trials::interval(metric),
@@ -248,7 +248,7 @@ struct Bands {
 }
 
 fn chart(id: usize, metric: &MetricResult, bands: Bands) -> Option<PairChart> {
-    let values = metric.values.iter().flat_map(|(_, under, over)| [*under, *over]);
+    let values = metric.values.iter().flat_map(|pair| [pair.against, pair.arm]);
     let scale = LogScale::around(values)?;
     let axis = trials::axis(&[metric], &[bands.margin, 1.0 / bands.margin]);
     let count = metric.values.len();
@@ -256,17 +256,17 @@ fn chart(id: usize, metric: &MetricResult, bands: Bands) -> Option<PairChart> {
     let value_y = |value: f64| percent(1.0 - scale.share(value));
     let ratio_y = |ratio: f64| percent(1.0 - axis.share(ratio));
     let band = |ratio: f64| (ratio_y(ratio), percent(axis.share(ratio) - axis.share(1.0 / ratio)));
-    let pairs = metric.values.iter().enumerate().map(|(index, (round, under, over))| Pair {
+    let pairs = metric.values.iter().enumerate().map(|(index, pair)| Pair {
         x: x(index),
-        against_y: value_y(*under),
-        arm_y: value_y(*over),
-        ratio_y: ratio_y(over / under),
+        against_y: value_y(pair.against),
+        arm_y: value_y(pair.arm),
+        ratio_y: ratio_y(pair.ratio()),
         title: format!(
             "pair {}: {} → {}, {}",
-            round + 1,
-            trials::value(&metric.unit, *under),
-            trials::value(&metric.unit, *over),
-            ratio(over / under)
+            pair.round + 1,
+            trials::value(&metric.unit, pair.against),
+            trials::value(&metric.unit, pair.arm),
+            ratio(pair.ratio())
         ),
     });
     let tick = |value: f64| match metric.unit.as_str() {
@@ -303,8 +303,8 @@ fn chart(id: usize, metric: &MetricResult, bands: Bands) -> Option<PairChart> {
         floor: bands.floor.map(band),
         interval,
         estimate: metric.estimate_ratio.map(ratio_y),
-        first: metric.values.first().map(|(round, ..)| (round + 1).to_string()).unwrap_or_default(),
-        last: metric.values.last().map(|(round, ..)| (round + 1).to_string()).unwrap_or_default(),
+        first: metric.values.first().map(|pair| (pair.round + 1).to_string()).unwrap_or_default(),
+        last: metric.values.last().map(|pair| (pair.round + 1).to_string()).unwrap_or_default(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! Data without a renderer of its own, as rows of name and value: host facts, client statistics. A field that the model
 //! gains shows up here by itself.
 
-use crate::number::{self, ABSENT, plain};
+use plumb_model::figure::{self, ABSENT, plain};
 use serde_json::Value;
 
 /// One leaf of a structure.
@@ -11,7 +11,7 @@ pub(super) struct Leaf {
     pub(super) name: String,
     /// With its unit; [`ABSENT`] when there is none.
     pub(super) value: String,
-    /// Where the value was read, or why it is absent; empty when neither is known.
+    /// The place where the value was read, or the reason why it is absent; empty when neither is known.
     pub(super) source: String,
     pub(super) known: bool,
 }
@@ -83,22 +83,13 @@ fn written(value: &Value, path: &[String]) -> String {
         Value::Array(items) if items.is_empty() => "none".to_owned(),
         Value::Array(items) => items.iter().map(|item| written(item, path)).collect::<Vec<_>>().join(", "),
         Value::Number(number) => match number.as_f64() {
-            Some(ns) if unit.ends_with("_ns") => number::time(ns),
-            Some(bytes) if unit.ends_with("_bytes") => binary_bytes(bytes),
+            Some(ns) if unit.ends_with("_ns") => figure::time(ns),
+            Some(bytes) if unit.ends_with("_bytes") => figure::binary_bytes(bytes),
             Some(percent) if unit.ends_with("_percent") => format!("{} %", plain(percent)),
             Some(value) => plain(value),
             None => number.to_string(),
         },
         Value::Object(_) => value.to_string(),
-    }
-}
-
-fn binary_bytes(bytes: f64) -> String {
-    match bytes {
-        n if n < 1024.0 => format!("{} B", plain(n)),
-        n if n < 1024.0 * 1024.0 => format!("{:.1} KiB", n / 1024.0),
-        n if n < 1024.0 * 1024.0 * 1024.0 => format!("{:.1} MiB", n / (1024.0 * 1024.0)),
-        n => format!("{:.1} GiB", n / (1024.0 * 1024.0 * 1024.0)),
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Handed, InstallFile, comment};
 use plumb_model::change::{Change, Owner};
 use plumb_model::plan::{Driver, Properties};
 
-/// What stands in a document for a secret.
+/// The text that stands in a document for a secret.
 const REDACTED: &str = "[redacted]";
 
 /// Settings that the two clients have by other defaults, so that Java's file says what the winner really had.
@@ -19,8 +19,8 @@ const DEFAULTS_DIFFER: [(Role, &str); 6] = [
     (Role::Consumer, "fetch.wait.max.ms"),
 ];
 
-/// What a producer is promised of a write. A file never takes of it what the client has by default: both setups of an experiment may
-/// have done without, and yours may not.
+/// True if a value weakens the guarantee that a producer has of a write. A file never takes of it what the client has by default:
+/// both setups of an experiment may have done without, and yours may not.
 fn promises_less(key: &str, value: &str) -> bool {
     match key {
         "acks" | "request.required.acks" => !["all", "-1"].contains(&value),
@@ -105,7 +105,7 @@ fn for_java(handed: &Handed, role: Role, differing: &[&Change]) -> String {
     text + &connection(handed)
 }
 
-/// What the setting was, above the ones that differ.
+/// The former value of the setting, above the ones that differ.
 fn was(differing: &[&Change], key: &str) -> String {
     let of_key = differing.iter().find(|change| change.target.key == key);
     of_key.map_or_else(String::new, |change| match &change.before {
@@ -139,7 +139,7 @@ fn line(key: &str, value: &str) -> String {
     }
 }
 
-/// How to connect is the reader's: no value of it is kept.
+/// The connection settings, which are the reader's: no value of them is kept.
 fn connection(handed: &Handed) -> String {
     let keys = &handed.document.environment.config_keys;
     if keys.is_empty() {

@@ -58,7 +58,7 @@ fn file_name(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).collect()
 }
 
-/// What was seen, a line each.
+/// The layers that were seen, a line each.
 fn layers(storage: &Storage) -> String {
     let lines = storage.layers.iter().map(|layer| {
         let indent = "  ".repeat(layer.depth as usize);
@@ -67,7 +67,7 @@ fn layers(storage: &Storage) -> String {
     lines.collect()
 }
 
-/// What is under the file system, as far as the script has to make it.
+/// The layer under the file system, as far as the script has to make it.
 enum Under<'s> {
     Memory { mode: NamespaceMode },
     Disk,

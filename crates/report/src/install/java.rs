@@ -2,7 +2,7 @@
 //!
 //! Sources: librdkafka's CONFIGURATION.md, and Kafka's documentation of producer and consumer configs.
 
-/// Which client a property is of.
+/// The client that a property is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Producer,
@@ -18,7 +18,7 @@ impl Role {
     }
 }
 
-/// What Java has for it.
+/// The Java client's counterpart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Java {
     /// Name and value.
@@ -89,7 +89,7 @@ pub(super) fn translate(role: Role, key: &str, value: &str) -> Java {
     if let Some(name) = renamed.or_else(|| SAME.iter().find(|same| **same == key).copied()) {
         if WHOLE_MS.contains(&name) {
             return match value.parse::<f64>() {
-                Ok(ms) if ms.fract() == 0.0 => Java::Key(name.to_owned(), format!("{ms:.0}")),
+                Ok(ms) if ms.fract() == 0.0 => Java::Key(name.to_owned(), (ms as i64).to_string()),
                 _ => Java::None("the Java client takes whole milliseconds"),
             };
         }

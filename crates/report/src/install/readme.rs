@@ -1,25 +1,26 @@
 //! The page beside the files: what won, by how much, what to install and how to go back.
 
 use super::{Handed, InstallFile};
-use crate::{number, trials};
+use crate::trials;
 use plumb_model::change::{Change, Owner};
+use plumb_model::figure;
 use plumb_model::winner::Winner;
 
-/// By how much a winner was better, in words: `an end-to-end mean ×0.512 that of "default" (×0.480 to ×0.550, 95 % confidence)`.
+/// The gain of a winner, in words: `an end-to-end mean ×0.512 that of "default" (×0.480 to ×0.550, 95 % confidence)`.
 pub(crate) fn gain(winner: &Winner) -> String {
     let interval = match (winner.ratio_low, winner.ratio_high) {
         (Some(low), Some(high)) => format!(
             " ({} to {}, {} confidence)",
-            number::ratio(low),
-            number::ratio(high),
-            number::percent(winner.level)
+            figure::ratio(low),
+            figure::ratio(high),
+            figure::percent(winner.level)
         ),
         _ => String::new(),
     };
     format!(
         "{} {} that of \"{}\"{interval}",
         trials::metric(&winner.metric),
-        number::ratio(winner.ratio),
+        figure::ratio(winner.ratio),
         winner.against
     )
 }
@@ -72,7 +73,7 @@ pub(super) fn text(handed: &Handed, settings: &[Change], files: &[InstallFile]) 
     text
 }
 
-/// What a file is for, and how to go back.
+/// The purpose of a file, and the way back.
 fn purpose(path: &str) -> &'static str {
     match path {
         "librdkafka/producer.properties" | "librdkafka/consumer.properties" => {

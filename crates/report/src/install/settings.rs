@@ -53,10 +53,10 @@ fn of(owner: Owner, key: &str) -> Target {
     Target { owner, key: key.to_owned() }
 }
 
-/// What a setup has of one owner's properties.
+/// The properties of one owner in a setup.
 struct Values<'a> {
     asked: &'a Properties,
-    /// What was read back.
+    /// The properties that were read back.
     read: &'a Properties,
 }
 

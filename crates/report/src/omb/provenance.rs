@@ -50,7 +50,7 @@ fn milliseconds(distribution: &Distribution) -> Value {
     })
 }
 
-/// What a reader must know of the arrays.
+/// The notes that a reader of the arrays must know.
 fn notes(step: &StepResult, saturating: bool, seconds: SecondHistograms<'_>) -> Vec<String> {
     let mut notes = vec![
         "latencies count from the actual send, as the benchmark's do; from_intended_send_ms has those that count waiting too"

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// Length of a window: the benchmark's, and what its chart script takes for granted.
 pub(super) const WINDOW_S: u32 = 10;
 
-/// What happened in one window.
+/// The events of one window.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     pub(super) publish_per_s: f64,

@@ -1,9 +1,9 @@
 //! Clocks and timers: what they mean for the latencies that Plumb prints first, then the figures.
 
 use super::{DISTRIBUTION, cautions, conditions, distribution, median, or_absent, span, time, title};
-use crate::number;
 use crate::sheet::{Column, Section, Sheet};
 use plumb_model::facts::Fact;
+use plumb_model::figure;
 use plumb_model::observation::Distribution;
 use plumb_model::probe::{AcrossCpus, ClockProbe, ClockRead};
 
@@ -33,16 +33,16 @@ fn backward(document: &ClockProbe) -> Vec<String> {
             "{} goes back between processors: {} of {} readings were smaller than one made before, by up to {}. \
              Latencies measured on this host are off by as much.",
             across.clock,
-            number::count(across.backward),
-            number::count(across.handed_over),
-            number::time(across.backward_most_ns as f64)
+            figure::count(across.backward),
+            figure::count(across.handed_over),
+            figure::time(across.backward_most_ns as f64)
         )
     });
     let alone = document.clocks.iter().filter(|clock| clock.went_back()).map(|clock| {
         format!(
             "{} went back {} on one processor.",
             clock.clock,
-            number::counted(clock.backward as usize, "time")
+            figure::counted(clock.backward as usize, "time")
         )
     });
     across.into_iter().chain(alone).collect()
@@ -55,14 +55,14 @@ fn meaning(document: &ClockProbe) -> Section {
         lines.push(format!(
             "Two moments on this host that are closer than {} are not told apart (the larger of the clock's step and \
              the cost of a reading).",
-            number::time(ns)
+            figure::time(ns)
         ));
     }
     lines.push(late_sends(document));
     lines.push(match smallest.wall_clock_error_ns {
         Some(ns) => format!(
             "Against another host's clock: this one may be off by {}, and the other's error adds to it.",
-            number::time(ns as f64)
+            figure::time(ns as f64)
         ),
         None => "Against another host's clock: unknown, as nothing says how far off this one is. Latencies between two \
                  hosts would be worth nothing; Plumb takes both ends of a latency from one clock."
@@ -77,7 +77,7 @@ fn late_sends(document: &ClockProbe) -> String {
     let worst = |quantile: fn(&Distribution) -> Option<u64>| {
         let late = document.pacing.iter().filter_map(|row| Some((quantile(&row.late)?, row.rate_per_s)));
         let (ns, rate_per_s) = late.max_by_key(|(ns, _)| *ns)?;
-        Some(format!("{} late at {} sends/s", number::time(ns as f64), number::plain(rate_per_s)))
+        Some(format!("{} late at {} sends/s", figure::time(ns as f64), figure::plain(rate_per_s)))
     };
     let (Some(p50), p99) = (worst(|late| late.p50_ns), worst(|late| late.p99_ns)) else {
         return "How late sends go out was not measured for long enough.".to_owned();
@@ -102,9 +102,9 @@ fn clocks(document: &ClockProbe) -> Section {
     let row = |clock: &ClockRead| {
         vec![
             clock.clock.clone(),
-            median(clock.read_ns.as_ref(), tenths),
-            span(clock.read_ns.as_ref(), tenths),
-            median(clock.system_call_ns.as_ref(), tenths),
+            median(clock.read_ns.as_ref(), figure::time),
+            span(clock.read_ns.as_ref(), figure::time),
+            median(clock.system_call_ns.as_ref(), figure::time),
             time(clock.step_ns),
             time(clock.stated_step_ns),
             or_absent(clock.vdso, |vdso| if vdso { "yes" } else { "no" }.to_owned()),
@@ -118,11 +118,6 @@ fn clocks(document: &ClockProbe) -> Section {
     )
 }
 
-/// Nanoseconds of a reading: the tenth matters at 20 of them.
-fn tenths(ns: f64) -> String {
-    if ns < 99.95 { format!("{ns:.1} ns") } else { number::time(ns) }
-}
-
 fn timers(document: &ClockProbe) -> Section {
     let mut columns = vec![Column::number("period"), Column::number("slack")];
     columns.extend(DISTRIBUTION);
@@ -130,7 +125,7 @@ fn timers(document: &ClockProbe) -> Section {
     let rows = document.timers.iter().map(|row| {
         let mut cells = vec![period(row.period_ns), time(row.slack_ns)];
         cells.extend(distribution(&row.late));
-        cells.push(number::count(row.missed));
+        cells.push(figure::count(row.missed));
         cells
     });
     Section::table(
@@ -155,7 +150,7 @@ fn pacing(document: &ClockProbe) -> Section {
     let mut columns = vec![Column::number("sends/s"), Column::number("spin")];
     columns.extend(DISTRIBUTION);
     let rows = document.pacing.iter().map(|row| {
-        let mut cells = vec![number::plain(row.rate_per_s), number::time(row.spin_ns as f64)];
+        let mut cells = vec![figure::plain(row.rate_per_s), figure::time(row.spin_ns as f64)];
         cells.extend(distribution(&row.late));
         cells
     });
@@ -185,16 +180,16 @@ fn wall_clock(document: &ClockProbe) -> Section {
             "Time service: {}{}{} ({source}).",
             if value.synchronised { "follows a source" } else { "follows no source" },
             value.stratum.map_or(String::new(), |stratum| format!(", stratum {stratum}")),
-            value.offset_ns.map_or(String::new(), |ns| format!(", offset {}", number::time(ns as f64))),
+            value.offset_ns.map_or(String::new(), |ns| format!(", offset {}", figure::time(ns as f64))),
         ),
         Fact::Unknown { reason } => format!("Time service: none answers ({reason})."),
     });
     lines.push(match &document.kernel_sync {
         Fact::Known { value, source } if value.synchronised => format!(
-            "The kernel's account: kept by a time service, largest error {}, estimated {}, rate corrected by {:.1} ppm ({source}).",
-            number::time(value.max_error_ns as f64),
-            number::time(value.estimated_error_ns as f64),
-            value.frequency_ppm
+            "The kernel's account: kept by a time service, largest error {}, estimated {}, rate corrected by {} ppm ({source}).",
+            figure::time(value.max_error_ns as f64),
+            figure::time(value.estimated_error_ns as f64),
+            figure::short(value.frequency_ppm)
         ),
         Fact::Known { source, .. } => {
             format!("The kernel's account: nobody has told it that the wall clock is right ({source}).")
@@ -204,7 +199,7 @@ fn wall_clock(document: &ClockProbe) -> Section {
     Section::sentences("Where the time comes from", "", lines)
 }
 
-/// Why nothing is known of the agreement.
+/// The reason why nothing is known of the agreement.
 fn not_compared(document: &ClockProbe) -> String {
     let allowed = document.conditions.host.cpus_allowed.value();
     let why = match () {
@@ -222,9 +217,9 @@ fn agreement(across: &AcrossCpus) -> String {
         "{} of {}, {} readings handed over: {}, the processors agree within {}.",
         across.clock,
         pairs(across.pairs),
-        number::count(across.handed_over),
+        figure::count(across.handed_over),
         if across.backward == 0 { "none went back" } else { "some went back" },
-        number::time(across.agree_within_ns as f64)
+        figure::time(across.agree_within_ns as f64)
     )
 }
 
@@ -279,7 +274,7 @@ mod tests {
         let text = plain(&sheet(&document(0)));
         assert!(text.contains("was not measured for long enough"), "{text}");
         assert!(text.contains("nothing says how far off this one is"), "{text}");
-        assert!(text.contains("closer than 40 ns"), "{text}");
+        assert!(text.contains("closer than 40.0 ns"), "{text}");
     }
 
     #[test]
@@ -293,7 +288,7 @@ mod tests {
         let text = plain(&sheet(&ClockProbe { pacing, ..document(0) })).replace("\n  ", " ");
         assert!(
             text.contains(
-                "worst median is 0.10 ms late at 100 sends/s; the worst p99 is 66.4 µs late at 1,000 sends/s"
+                "worst median is 100 µs late at 100 sends/s; the worst p99 is 66.4 µs late at 1,000 sends/s"
             ),
             "{text}"
         );

@@ -4,8 +4,8 @@ mod beside;
 
 use super::{cautions, conditions, or_absent, title};
 use crate::findings;
-use crate::number;
 use crate::sheet::{Body, Column, Section, Sheet};
+use plumb_model::figure;
 use plumb_model::finding::{Finding, Severity};
 use plumb_model::observation::Interval;
 use plumb_model::probe::crypto::{
@@ -62,7 +62,7 @@ fn samples(document: &CryptoProbe) -> Option<String> {
     Some(format!(
         "Each figure is the median of {number} samples of {}, all libraries, algorithms and sizes in random order; with fewer \
          than 20 samples there is none. ± is half of the median's 95 % interval, of a line with several sizes the widest.",
-        number::time(document.plan.sample_ns as f64)
+        figure::time(document.plan.sample_ns as f64)
     ))
 }
 
@@ -142,7 +142,7 @@ fn rates(engine: &CryptoEngine, cores: u32) -> Section {
 /// Heading of the figures of all CPUs; how many is in the section's meaning.
 const ALL_CORES: &str = "all CPUs";
 
-/// What was measured with blocks of this size.
+/// The measurements with blocks of this size.
 struct AtSize<'a> {
     block_bytes: u32,
     figure: &'a Throughput,
@@ -157,7 +157,7 @@ fn line(name: String, figures: &[AtSize<'_>]) -> Vec<String> {
     );
     let widths =
         figures.iter().filter_map(|at| half_width(at.figure.bytes_per_s?, at.figure.interval.as_ref()?));
-    cells.push(or_absent(widths.max_by(f64::total_cmp), number::percent));
+    cells.push(or_absent(widths.max_by(f64::total_cmp), figure::percent));
     cells
 }
 
@@ -167,7 +167,7 @@ fn half_width(value: f64, interval: &Interval) -> Option<f64> {
 }
 
 fn megabytes(bytes_per_s: f64) -> String {
-    number::significant(bytes_per_s / 1e6, 3)
+    figure::megabytes(bytes_per_s)
 }
 
 fn form(form: Form) -> &'static str {
@@ -204,8 +204,8 @@ fn operations(document: &CryptoProbe) -> Option<Section> {
         for row in &found {
             let per_s = row.as_ref().and_then(|row| row.per_s);
             let width = row.as_ref().and_then(|row| half_width(row.per_s?, row.interval.as_ref()?));
-            cells.push(or_absent(per_s, |per_s| number::significant(per_s, 3)));
-            cells.push(or_absent(width, number::percent));
+            cells.push(or_absent(per_s, |per_s| figure::significant(per_s, 3)));
+            cells.push(or_absent(width, figure::percent));
         }
         Some(cells)
     });
@@ -214,7 +214,7 @@ fn operations(document: &CryptoProbe) -> Option<Section> {
     Some(Section::table("Signatures and handshakes", meaning, columns, rows))
 }
 
-/// What has no figure, and why.
+/// The section on figures that are absent, with the reasons.
 fn absent(document: &CryptoProbe) -> Option<Section> {
     let engines = document.engines.iter().flat_map(|engine| {
         engine

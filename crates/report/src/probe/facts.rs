@@ -4,9 +4,9 @@
 
 mod words;
 
-use crate::number;
 use crate::sheet::{Column, Section, Sheet};
 use plumb_model::facts::{Fact, HostFacts};
+use plumb_model::figure;
 use plumb_model::probe::FactsProbe;
 
 /// Characters of the facts' names, so that the facts of all parts stand under each other.
@@ -16,7 +16,7 @@ const NAME: usize = 21;
 pub fn sheet(document: &FactsProbe, sources: bool) -> Sheet {
     let title = format!(
         "This host, read in {} on {} by plumb {}",
-        number::time(document.elapsed_ns as f64),
+        figure::time(document.elapsed_ns as f64),
         document.started_at.replace('T', " ").replace('Z', " UTC"),
         document.plumb_version
     );
@@ -95,7 +95,7 @@ fn parts(host: &HostFacts) -> Vec<(&'static str, Vec<FactWords>)> {
                 one("model", &host.cpu_model, same),
                 one("identity", &host.cpu_identity, words::identity),
                 one("microcode", &host.cpu_microcode, |revisions| revisions.join(", ")),
-                one("processors", &host.logical_cpus, |cpus| number::count(u64::from(*cpus))),
+                one("processors", &host.logical_cpus, |cpus| figure::count(u64::from(*cpus))),
                 one("of them allowed here", &host.cpus_allowed, same),
                 one("topology", &host.cpu_topology, words::topology),
                 many("caches", &host.cpu_topology, words::caches),
@@ -125,12 +125,12 @@ fn parts(host: &HostFacts) -> Vec<(&'static str, Vec<FactWords>)> {
             "Control group",
             vec![
                 one("processors", &host.cgroup_cpu_limit_cpus, |limit| {
-                    words::limit(limit, |cpus| number::plain(*cpus))
+                    words::limit(limit, |cpus| figure::plain(*cpus))
                 }),
                 one("memory", &host.cgroup_memory_limit_bytes, |limit| {
                     words::limit(limit, |bytes| words::binary(*bytes))
                 }),
-                one("processes", &host.cgroup_pids_limit, |limit| words::limit(limit, |n| number::count(*n))),
+                one("processes", &host.cgroup_pids_limit, |limit| words::limit(limit, |n| figure::count(*n))),
                 many("devices held back", &host.cgroup_io_limits, |all| {
                     all.iter().map(words::io_limit).collect()
                 }),

@@ -1,13 +1,12 @@
 //! Memory: bandwidth first, then what is worth setting against each other, then the time of a load by working set.
 
 use super::{cautions, conditions, median, or_absent, range, span, title};
-use crate::number;
 use crate::sheet::{Column, Section, Sheet};
 use plumb_model::facts::Fact;
+use plumb_model::figure;
 use plumb_model::probe::{
     Bandwidth, Cache, Figure, Knee, LatencyCurve, MemoryKernel, MemoryProbe, MemoryRatio, Pages, Stores,
 };
-use plumb_model::units::Bytes;
 
 /// A rise over more than this factor is not said to be where a cache ends (ours).
 const BROAD: u64 = 4;
@@ -42,7 +41,7 @@ pub fn sheet(document: &MemoryProbe) -> Sheet {
     Sheet { title, findings: Vec::new(), cautions, sections, ..Sheet::default() }
 }
 
-/// How the processors and the memory of a row lie to each other.
+/// The distance between the processors and the memory of a row, in words.
 fn place(document: &MemoryProbe, cpu_node: u32, memory_node: u32) -> String {
     match (document.nodes.len(), cpu_node == memory_node) {
         (1, _) => String::new(),
@@ -70,7 +69,7 @@ fn bandwidth(document: &MemoryProbe) -> Section {
             };
             document.bandwidth.iter().find(same).and_then(|row| row.bytes_per_s.as_ref())
         };
-        let threads = number::counted(row.threads as usize, "CPU");
+        let threads = figure::counted(row.threads as usize, "CPU");
         let place = place(document, row.cpu_node, row.memory_node);
         let cpus = if place.is_empty() { threads } else { format!("{threads}, {place}") };
         let mut cells = vec![cpus, row.stores.name().to_owned()];
@@ -78,7 +77,7 @@ fn bandwidth(document: &MemoryProbe) -> Section {
         cells.push(span(of(MemoryKernel::Triad), gigabytes));
         rows.push(cells);
     }
-    let huge = or_absent(document.array_huge_share, number::percent);
+    let huge = or_absent(document.array_huge_share, figure::percent);
     let meaning = format!(
         "GB/s, bytes counted as STREAM does; three arrays of {}, {huge} of them on huge pages",
         size(document.array_bytes)
@@ -87,14 +86,14 @@ fn bandwidth(document: &MemoryProbe) -> Section {
 }
 
 fn gigabytes(bytes_per_s: f64) -> String {
-    number::significant(bytes_per_s / 1e9, 3)
+    figure::significant(bytes_per_s / 1e9, 3)
 }
 
 fn ratios(document: &MemoryProbe) -> Section {
     let columns = [Column::number("ratio"), Column::number("interval"), Column::text("what over what")];
     let row = |row: &MemoryRatio| {
         let ratio = row.ratio.as_ref();
-        vec![median(ratio, number::ratio), span(ratio, number::ratio), row.what.clone()]
+        vec![median(ratio, figure::ratio), span(ratio, figure::ratio), row.what.clone()]
     };
     Section::table("Ratios", "", columns, document.ratios.iter().map(row).collect())
 }
@@ -149,7 +148,7 @@ fn bar(figure: Option<Figure>) -> String {
 }
 
 fn nanoseconds(ns: f64) -> String {
-    format!("{} ns", number::significant(ns, 3))
+    figure::time(ns)
 }
 
 /// The largest working set from each node to each other.
@@ -216,13 +215,7 @@ fn caches(caches: &Fact<Vec<Cache>>) -> String {
 
 /// `32 KiB`, `1.5 MiB`.
 fn size(bytes: u64) -> String {
-    let scaled = |unit: u64, name: &str| format!("{} {name}", number::plain(bytes as f64 / unit as f64));
-    match bytes {
-        n if n >= 1 << 30 => scaled(1 << 30, "GiB"),
-        n if n >= 1 << 20 => scaled(1 << 20, "MiB"),
-        n if n >= 1 << 10 => scaled(1 << 10, "KiB"),
-        n => Bytes(n).to_string(),
-    }
+    figure::binary_bytes(bytes as f64)
 }
 
 #[cfg(test)]

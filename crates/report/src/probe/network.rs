@@ -1,8 +1,8 @@
 //! TCP: round trips, what Nagle's algorithm does to two writes, throughput, new connections.
 
 use super::{DISTRIBUTION, cautions, conditions, distribution, median, or_absent, time, title};
-use crate::number;
 use crate::sheet::{Column, Section, Sheet};
+use plumb_model::figure;
 use plumb_model::observation::Distribution;
 use plumb_model::probe::{NetworkProbe, StreamRate, WritePattern};
 
@@ -50,9 +50,9 @@ fn lost(document: &NetworkProbe) -> Vec<String> {
     let say = |rate: &StreamRate| {
         format!(
             "With {} {} bytes were written and {} arrived: something on the way changes streams.",
-            number::counted(rate.streams as usize, "stream"),
-            number::count(rate.sent_bytes),
-            number::count(rate.received_bytes)
+            figure::counted(rate.streams as usize, "stream"),
+            figure::count(rate.sent_bytes),
+            figure::count(rate.received_bytes)
         )
     };
     document.throughput.iter().filter(differs).map(say).collect()
@@ -62,7 +62,7 @@ fn round_trips(document: &NetworkProbe) -> Section {
     let mut columns = vec![Column::number("bytes")];
     columns.extend(DISTRIBUTION);
     let rows = document.round_trips.iter().map(|row| {
-        let mut cells = vec![number::count(u64::from(row.message_bytes))];
+        let mut cells = vec![figure::count(u64::from(row.message_bytes))];
         cells.extend(distribution(&row.round_trip));
         cells
     });
@@ -74,11 +74,11 @@ fn round_trips(document: &NetworkProbe) -> Section {
     )
 }
 
-/// How the time was shared.
+/// The sharing of the time, in words.
 fn turns(document: &NetworkProbe) -> String {
     format!(
         "everything takes turns in {} of random order",
-        number::counted(document.plan.rounds as usize, "round")
+        figure::counted(document.plan.rounds as usize, "round")
     )
 }
 
@@ -87,8 +87,8 @@ fn writes(document: &NetworkProbe) -> Section {
     columns.extend(DISTRIBUTION);
     let rows = document.writes.iter().map(|row| {
         let nagle = if row.nodelay { "off (TCP_NODELAY)" } else { "on" };
-        let mean = or_absent(row.round_trip.mean_ns, number::time);
-        let mut cells = vec![number::counted(row.writes as usize, "write"), nagle.to_owned(), mean];
+        let mean = or_absent(row.round_trip.mean_ns, figure::time);
+        let mut cells = vec![figure::counted(row.writes as usize, "write"), nagle.to_owned(), mean];
         cells.extend(distribution(&row.round_trip));
         cells
     });
@@ -97,7 +97,7 @@ fn writes(document: &NetworkProbe) -> Section {
     Section::table("Nagle and delayed acknowledgements", meaning, columns, rows.collect())
 }
 
-/// What the two writes cost, in words.
+/// The cost of the two writes, in words.
 fn nagle(document: &NetworkProbe) -> Option<Section> {
     let find = |writes: u32, nodelay: bool| {
         let same = |row: &&WritePattern| row.writes == writes && row.nodelay == nodelay;
@@ -117,25 +117,25 @@ fn nagle(document: &NetworkProbe) -> Option<Section> {
              other side acknowledges the first, and that waits for data to go along with (40 ms on Linux at first). \
              TCP_NODELAY brings it to {}, and so does one write. librdkafka: socket.nagle.disable; the Java client and \
              brokers have it off.",
-            number::time(slow),
-            number::time(one),
-            number::time(fast)
+            figure::time(slow),
+            figure::time(one),
+            figure::time(fast)
         )
     } else if slow_ratio.max(fast_ratio) < SAME_RATIO {
         format!(
             "Two writes cost no more{middle} than one here: {} of it with Nagle's algorithm, {} without.",
-            number::ratio(slow_ratio),
-            number::ratio(fast_ratio)
+            figure::ratio(slow_ratio),
+            figure::ratio(fast_ratio)
         )
     } else {
         format!(
             "Two writes take{middle} {} of one write with Nagle's algorithm and {} without ({}, {} and {} for one). On a path with a \
              long round trip a delayed acknowledgement (40 ms on Linux at first) is a small multiple of it.",
-            number::ratio(slow_ratio),
-            number::ratio(fast_ratio),
-            number::time(slow),
-            number::time(fast),
-            number::time(one)
+            figure::ratio(slow_ratio),
+            figure::ratio(fast_ratio),
+            figure::time(slow),
+            figure::time(fast),
+            figure::time(one)
         )
     };
     Some(Section::sentences("In words", "", vec![line]))
@@ -150,14 +150,14 @@ fn throughput(document: &NetworkProbe) -> Section {
         Column::number("lowest"),
         Column::number("highest"),
     ];
-    let gigabits = |bytes_per_s: f64| number::significant(bytes_per_s * 8.0 / 1e9, 3);
+    let gigabits = |bytes_per_s: f64| figure::significant(bytes_per_s * 8.0 / 1e9, 3);
     let row = |row: &StreamRate| {
         let figure = row.bytes_per_s.as_ref();
         vec![
-            number::count(u64::from(row.streams)),
+            figure::count(u64::from(row.streams)),
             median(figure, gigabits),
-            median(figure, |bytes| number::significant(bytes / 1e6, 3)),
-            or_absent(figure, |figure| number::count(u64::from(figure.blocks))),
+            median(figure, |bytes| figure::significant(bytes / 1e6, 3)),
+            or_absent(figure, |figure| figure::count(u64::from(figure.blocks))),
             or_absent(figure, |figure| gigabits(figure.lowest)),
             or_absent(figure, |figure| gigabits(figure.highest)),
         ]
@@ -181,15 +181,15 @@ fn tcp(document: &NetworkProbe) -> Section {
     let row = |row: &StreamRate| {
         let tcp = &row.tcp;
         vec![
-            number::count(u64::from(row.streams)),
-            or_absent(tcp.retransmitted_segments, number::count),
+            figure::count(u64::from(row.streams)),
+            or_absent(tcp.retransmitted_segments, figure::count),
             time(tcp.rtt_ns),
             time(tcp.min_rtt_ns),
-            or_absent(tcp.congestion_window_segments, number::count),
-            or_absent(tcp.segment_bytes, |bytes| format!("{} B", number::count(u64::from(bytes)))),
-            or_absent(tcp.receiver_limited_share, number::percent),
-            or_absent(tcp.send_buffer_limited_share, number::percent),
-            tcp.congestion_control.clone().unwrap_or_else(|| number::ABSENT.to_owned()),
+            or_absent(tcp.congestion_window_segments, figure::count),
+            or_absent(tcp.segment_bytes, |bytes| format!("{} B", figure::count(u64::from(bytes)))),
+            or_absent(tcp.receiver_limited_share, figure::percent),
+            or_absent(tcp.send_buffer_limited_share, figure::percent),
+            tcp.congestion_control.clone().unwrap_or_else(|| figure::ABSENT.to_owned()),
         ]
     };
     let meaning = "TCP_INFO at the end of each: segments sent again and window of all streams; round trip under the load";
@@ -211,7 +211,7 @@ fn connections(document: &NetworkProbe) -> Option<Section> {
         cells
     };
     let rows = vec![row("connected", &seen.connect), row("first answer", &seen.first_answer)];
-    let meaning = format!("one after the other, {} a second", number::rate(seen.rate_per_s));
+    let meaning = format!("one after the other, {} a second", figure::rate(seen.rate_per_s));
     Some(Section::table("New connections", &meaning, columns, rows))
 }
 

@@ -9,8 +9,8 @@ mod warned;
 mod way;
 
 use super::{cautions, conditions, title};
-use crate::number;
 use crate::sheet::{Section, Sheet};
+use plumb_model::figure;
 use plumb_model::observation::Interval;
 use plumb_model::probe::storage::{CommitResult, SequentialResult, StorageProbe, StorageTarget};
 
@@ -27,7 +27,7 @@ pub fn sheet(document: &StorageProbe) -> Sheet {
     sections.extend(compared::compared(document));
     sections.push(compared::published(document));
     sections.push(conditions(&document.conditions));
-    let what = format!("Storage of {}", number::counted(document.targets.len(), "path"));
+    let what = format!("Storage of {}", figure::counted(document.targets.len(), "path"));
     Sheet {
         title: title(&what, &document.conditions),
         findings: warned::findings(document),
@@ -37,7 +37,7 @@ pub fn sheet(document: &StorageProbe) -> Sheet {
     }
 }
 
-/// What was not measured, each with the reason.
+/// The section on cases that were not measured, each with the reason.
 fn refused(target: &StorageTarget) -> Option<Section> {
     let commit =
         |commit: &CommitResult| Some(format!("{}: {}", way::way(&commit.case), commit.unavailable.as_ref()?));
@@ -50,16 +50,16 @@ fn refused(target: &StorageTarget) -> Option<Section> {
 }
 
 fn rate(per_s: f64) -> String {
-    number::significant(per_s, 3)
+    figure::short(per_s)
 }
 
 fn megabytes(bytes_per_s: f64) -> String {
-    number::significant(bytes_per_s / 1e6, 3)
+    figure::megabytes(bytes_per_s)
 }
 
 /// Both ends: blocks that differ much have an interval that reaches to 0 on one side and far out on the other.
 fn between(interval: &Interval, written: fn(f64) -> String) -> String {
-    format!("{}..{}", written(interval.low), written(interval.high))
+    figure::interval(interval.low, interval.high, written)
 }
 
 #[cfg(test)]

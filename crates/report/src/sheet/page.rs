@@ -10,13 +10,12 @@ use askama::Template;
 /// # Errors
 /// [`ReportError`] when the template fails, which no sheet should cause.
 pub fn render(sheet: &Sheet, command: &str) -> Result<String, ReportError> {
-    let sections = sheet.answer.iter().chain(&sheet.sections);
     let page = Page {
         command,
         title: printable(&sheet.title),
         findings: sheet.findings.iter().map(|finding| printable(finding)).collect(),
         cautions: sheet.cautions.iter().map(|caution| printable(caution)).collect(),
-        parts: sections.enumerate().map(|(index, section)| Part::new(index, section)).collect(),
+        parts: SheetPart::of(sheet),
     };
     Ok(page.render()?)
 }
@@ -28,30 +27,36 @@ struct Page<'s> {
     title: String,
     findings: Vec<String>,
     cautions: Vec<String>,
-    parts: Vec<Part>,
+    parts: Vec<SheetPart>,
 }
 
 /// A section with what the template needs of it.
-struct Part {
-    id: String,
-    heading: String,
-    meaning: String,
-    sentences: Vec<String>,
-    table: Option<Grid>,
+pub(crate) struct SheetPart {
+    pub(crate) id: String,
+    pub(crate) heading: String,
+    pub(crate) meaning: String,
+    pub(crate) sentences: Vec<String>,
+    pub(crate) table: Option<Grid>,
 }
 
-struct Grid {
+pub(crate) struct Grid {
     /// Empty where no column has a heading.
-    headings: Vec<Cell>,
-    rows: Vec<Vec<Cell>>,
+    pub(crate) headings: Vec<Cell>,
+    pub(crate) rows: Vec<Vec<Cell>>,
 }
 
-struct Cell {
-    text: String,
-    class: &'static str,
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    pub(crate) class: &'static str,
 }
 
-impl Part {
+impl SheetPart {
+    /// The answer, and what it rests on.
+    pub(crate) fn of(sheet: &Sheet) -> Vec<Self> {
+        let sections = sheet.answer.iter().chain(&sheet.sections);
+        sections.enumerate().map(|(index, section)| SheetPart::new(index, section)).collect()
+    }
+
     fn new(index: usize, section: &Section) -> Self {
         let (sentences, table) = match &section.body {
             Body::Sentences(sentences) => {
@@ -59,7 +64,7 @@ impl Part {
             }
             Body::Table { columns, rows } => (Vec::new(), Some(Grid::new(columns, rows))),
         };
-        Part {
+        SheetPart {
             id: format!("part-{}", index + 1),
             heading: printable(&section.heading),
             meaning: printable(&section.meaning),

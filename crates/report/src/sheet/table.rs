@@ -65,7 +65,7 @@ pub(crate) struct Table {
     rows: Vec<Row>,
 }
 
-/// Where the names of a table's rows stand.
+/// The place of the names of a table's rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Names {
     Beside,

@@ -6,7 +6,7 @@ use crate::paint::{Paint, Tone, printable, wrapped};
 use crate::text::TextStyle;
 
 /// Narrower than this, lines run over.
-const NARROWEST: usize = 60;
+pub(crate) const NARROWEST: usize = 60;
 
 /// The whole text.
 pub fn render(sheet: &Sheet, style: TextStyle) -> String {
@@ -56,7 +56,7 @@ fn heading(section: &Section, width: usize, paint: Paint) -> Vec<String> {
 }
 
 /// Wrapped, with `lead` before the first line and blanks of its width before the others.
-fn hanging(lead: &str, text: &str, width: usize) -> Vec<String> {
+pub(crate) fn hanging(lead: &str, text: &str, width: usize) -> Vec<String> {
     let indent = lead.chars().count();
     let lines = wrapped(&printable(text), width.saturating_sub(indent));
     let place = |(index, line): (usize, &String)| {

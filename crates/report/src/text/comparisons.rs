@@ -1,11 +1,11 @@
 //! Which setups differ by more than the noise, and which do not: one line a pair, one column a metric.
 
 use super::Page;
-use crate::number::{ABSENT, counted, percent, ratio, significant};
 use crate::paint::Tone;
 use crate::sheet::table::{Column, Table};
 use crate::wording;
 use plumb_model::document::RunDocument;
+use plumb_model::figure::{self, ABSENT, counted, percent, ratio, ratio_digits};
 use plumb_model::finding::{Comparison, ComparisonVerdict};
 
 /// Lines shown of pairs without a difference; the rest is counted.
@@ -23,7 +23,7 @@ impl Pair<'_> {
     }
 }
 
-/// What differs first, then what does not. Durability differences stand before everything.
+/// Writes the comparisons: those that differ first, then the others. Durability differences stand before everything.
 pub(super) fn write(page: &mut Page, document: &RunDocument) {
     let comparisons = &document.comparisons;
     let Some(first) = comparisons.first() else { return };
@@ -108,13 +108,13 @@ fn cell(comparison: &Comparison) -> [String; 2] {
         ComparisonVerdict::WithinNoise | ComparisonVerdict::TooFewBlocks => "",
     };
     let interval = match (comparison.ratio_low, comparison.ratio_high) {
-        (Some(low), Some(high)) => format!("{}..{}", significant(low, 3), significant(high, 3)),
+        (Some(low), Some(high)) => figure::interval(low, high, ratio_digits),
         _ => String::new(),
     };
     [comparison.ratio.map_or_else(|| ABSENT.to_owned(), ratio), format!("{interval}{star}")]
 }
 
-/// What the comparisons without a result could not have shown.
+/// Writes the smallest differences that comparisons without a result could have shown.
 fn write_limits(page: &mut Page, comparisons: &[Comparison]) {
     if comparisons.iter().any(|comparison| comparison.verdict == ComparisonVerdict::TooFewBlocks) {
         page.prose("  - ", "too few blocks to compare", Tone::Dim);

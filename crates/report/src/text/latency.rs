@@ -3,11 +3,11 @@
 use super::{Figures, Page};
 use crate::absence::{self, Footnotes};
 use crate::figures::{COLUMNS, Figure, MAX, MEAN, P99, Pick, interval_ms, interval_notes};
-use crate::number::{ABSENT, count, milliseconds, percent, plain, rate, significant};
 use crate::paint::Tone;
 use crate::sheet::table::{Column, Table};
 use crate::{fastest, figures, headline, ledger, pairing};
 use plumb_model::document::{ReferenceRow, RunDocument, StepResult};
+use plumb_model::figure::{ABSENT, count, milliseconds, percent, plain, rate, significant};
 use plumb_model::observation::Distribution;
 
 /// One row a setup: quantiles, maximum, mean and the rate; published rows under ours.

@@ -1,11 +1,11 @@
 //! Whether the producers' queues grew: a row a setup, and its course.
 
 use super::Page;
-use crate::number;
 use crate::paint::Tone;
 use crate::queues::{self, StepQueue};
 use crate::sheet::table::{Column, Table};
 use plumb_model::document::RunDocument;
+use plumb_model::figure;
 use plumb_model::queue::{QueueCourse, QueueLevel, QueueResult};
 
 /// Most columns of a course.
@@ -65,7 +65,7 @@ fn course(queue: &QueueResult, width: usize) -> String {
         bars.collect::<String>(),
         index + 1,
         blocks.len(),
-        number::counted(levels.len(), "second"),
-        number::count(most.round() as u64)
+        figure::counted(levels.len(), "second"),
+        figure::count(most.round() as u64)
     )
 }

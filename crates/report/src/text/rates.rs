@@ -1,12 +1,12 @@
 //! Steps that went as fast as possible: the table of their rates, the lines over clients, and searches for a goal.
 
 use super::Page;
-use crate::number::{ABSENT, counted, milliseconds, rate, significant};
 use crate::paint::Tone;
 use crate::rates::{self, Row};
 use crate::sheet::table::{Column, Table};
 use crate::{ledger, searches};
 use plumb_model::document::RunDocument;
+use plumb_model::figure::{ABSENT, counted, interval, milliseconds, rate, ratio_digits};
 use plumb_model::sweep::SweepResult;
 
 /// Rates, lines and searches; nothing of what the run does not have.
@@ -91,10 +91,7 @@ fn line_cells(line: &SweepResult) -> Vec<String> {
     let top = line.points.iter().max_by(|a, b| a.per_s.total_cmp(&b.per_s));
     let absent = || ABSENT.to_owned();
     let (ratio, span) = match &line.against_first {
-        Some(found) => (
-            significant(found.ratio, 3),
-            format!("{}..{}", significant(found.ratio_low, 3), significant(found.ratio_high, 3)),
-        ),
+        Some(found) => (ratio_digits(found.ratio), interval(found.ratio_low, found.ratio_high, ratio_digits)),
         None => (String::new(), String::new()),
     };
     vec![
@@ -111,14 +108,14 @@ fn line_cells(line: &SweepResult) -> Vec<String> {
     ]
 }
 
-/// What the lines' columns are, and what must be said before a ratio.
+/// Notes on the lines' columns, and on the ratio.
 fn line_notes(lines: &[SweepResult]) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(margin) = lines.iter().find_map(|line| line.knee).map(|knee| knee.margin) {
         notes.push(format!(
             "knee: from there on more {} add less than {}; - means not seen",
             rates::clients(&lines[0]),
-            crate::number::percent(margin)
+            plumb_model::figure::percent(margin)
         ));
     }
     for line in lines {
@@ -132,11 +129,10 @@ fn line_notes(lines: &[SweepResult]) -> Vec<String> {
             ));
         }
         notes.push(format!(
-            "{} over {}: {} to {} times at single points, mean over {} and {}",
+            "{} over {}: ×{} at single points, mean over {} and {}",
             line.line,
             ratio.first,
-            significant(ratio.ratio_least, 3),
-            significant(ratio.ratio_most, 3),
+            interval(ratio.ratio_least, ratio.ratio_most, ratio_digits),
             counted(ratio.points as usize, "point"),
             counted(ratio.blocks as usize, "round"),
         ));

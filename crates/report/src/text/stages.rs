@@ -2,11 +2,11 @@
 
 use super::Page;
 use crate::absence::Footnotes;
-use crate::number::{ABSENT, milliseconds, plus_minus_ms};
 use crate::paint::Tone;
 use crate::sheet::table::{Column, Table};
 use crate::wording;
 use plumb_model::document::StepResult;
+use plumb_model::figure::{ABSENT, interval, milliseconds, plus_minus};
 use plumb_model::observation::{Stage, StageName};
 
 /// Slip, produce, publish, commit, catch-up, fetch and the unexplained rest. Nothing when no step has stages.
@@ -37,7 +37,7 @@ pub(super) fn write(page: &mut Page, steps: &[StepResult]) {
                     }
                 }
                 Some((Stage { low_ns: Some(low), high_ns: Some(high), .. }, None)) => {
-                    cells.push(format!("{}..{}", milliseconds(*low), milliseconds(*high)));
+                    cells.push(interval(*low, *high, milliseconds));
                 }
                 absent => {
                     let reason =
@@ -64,8 +64,8 @@ fn band(stage: &Stage, mean_ns: f64) -> String {
     if below.max(above) <= 0.0 {
         String::new()
     } else if below.max(above) <= 2.0 * below.min(above) {
-        format!(" {}", plus_minus_ms(below.max(above)))
+        format!(" {}", plus_minus(below.max(above) / 1e6))
     } else {
-        format!(" ({}..{})", milliseconds(low), milliseconds(high))
+        format!(" ({})", interval(low, high, milliseconds))
     }
 }

@@ -3,11 +3,11 @@
 
 use super::Page;
 use crate::findings;
-use crate::number::{ABSENT, counted, percent, ratio};
 use crate::paint::Tone;
 use crate::sheet::table::{Column, Table};
 use crate::trials::{self, RatioAxis};
 use plumb_model::document::RunDocument;
+use plumb_model::figure::{ABSENT, counted, percent, ratio};
 use plumb_model::trial::{ArmResult, ArmVerdict, MetricResult, MetricRole, TrialResult};
 use plumb_model::verdict::Verdict;
 
@@ -40,7 +40,7 @@ pub(super) fn write(page: &mut Page, document: &RunDocument) {
     write_cautions(page, trial);
 }
 
-/// What each arm has that the reference has not, as read back.
+/// Writes the settings in which each arm differs from the reference, as read back.
 fn write_arms(page: &mut Page, trial: &TrialResult) {
     let Some((reference, arms)) = trial.arms.split_first() else { return };
     page.prose("  ", &format!("Reference: {}", reference.name), Tone::Dim);
@@ -193,7 +193,7 @@ fn axis_line(axis: RatioAxis, width: usize) -> String {
 /// Dots of the pairs; a number where several fall together.
 fn dots(metric: &MetricResult, axis: RatioAxis, width: usize) -> String {
     let mut counts = vec![0u32; width];
-    for (_, ratio) in trials::ratios(metric) {
+    for ratio in trials::ratios(metric) {
         counts[column(axis, ratio, width)] += 1;
     }
     let one = column(axis, 1.0, width);

@@ -4,6 +4,7 @@
 
 mod environment;
 mod measured;
+pub(crate) mod path;
 pub(crate) mod throughput;
 pub(crate) mod trial;
 mod verdicts;

@@ -4,7 +4,7 @@ use super::{full, properties};
 use plumb_model::document::RunDocument;
 use plumb_model::finding::{Finding, Severity};
 use plumb_model::trial::{
-    Against, ArmPlan, ArmResult, ArmVerdict, ExcludedPair, Good, MetricResult, MetricRole,
+    Against, ArmPlan, ArmResult, ArmVerdict, ExcludedPair, Good, MetricResult, MetricRole, PairValues,
     TRIAL_SCHEMA_VERSION, TrialMethod, TrialPlan, TrialResult,
 };
 use plumb_model::verdict::Verdict;
@@ -35,7 +35,7 @@ pub(crate) fn one_arm() -> RunDocument {
     }
     metrics[4].absent = Some("none of 12000 -> none of 12000".to_owned());
     let failed = &mut metrics[5];
-    failed.values[3].2 = 0.002;
+    failed.values[3].arm = 0.002;
     failed.p = Some(1.0);
     failed.absent = Some("none of 12000 -> 2 of 12000 (0.02 %)".to_owned());
     let result = TrialResult {
@@ -192,11 +192,15 @@ fn metric(
 ) -> MetricResult {
     // Fixed scatter: what is looked at is the rendering.
     let scatter = |round: u32, of: u32| 1.0 + 0.03 * f64::from((round * 7 + of * 5) % 11) / 5.0 - 0.03;
-    let values: Vec<(u32, f64, f64)> = (0..PAIRS)
+    let values: Vec<PairValues> = (0..PAIRS)
         .filter(|round| *round != 4)
         .map(|round| {
             let moment = 1.0 + 0.25 * f64::from((round * 5) % 7) / 6.0;
-            (round, level * moment * scatter(round, 1), level * ratio * moment * scatter(round, 2))
+            PairValues {
+                round,
+                against: level * moment * scatter(round, 1),
+                arm: level * ratio * moment * scatter(round, 2),
+            }
         })
         .collect();
     let differs = (ratio - 1.0).abs() > 0.04;

@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// From being asked to end until it is made to.
 const GRACE: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// How much of its output a message repeats, from the end.
+/// Most bytes of its output that a message repeats, from the end.
 const TAIL_BYTES: usize = 2_000;
 /// Secrets shorter than this are not looked for: they would be found in every other word.
 const SECRET_LEAST: usize = 4;

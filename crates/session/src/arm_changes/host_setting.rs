@@ -1,6 +1,5 @@
 //! A kernel setting of this host: found by its name, read, written, and read back.
 
-use super::inverse;
 use plumb_model::fault::{Fault, HasFault};
 use std::borrow::Cow;
 use std::io;
@@ -137,18 +136,17 @@ impl Setting {
         &self.path
     }
 
-    /// Whether it is there, may be written and can be put back. Writes what it is now, and nothing else.
-    pub(super) fn check(&self, files: &HostFiles, value: &str) -> Result<(), HostSettingError> {
+    /// Refuses a setting that is not there or may not be written, and a value that none can be. Writes nothing.
+    pub(super) fn check_written(&self, files: &HostFiles, value: &str) -> Result<(), HostSettingError> {
         if value.trim().is_empty() || value.chars().any(|c| c.is_control() && c != '\t') {
             return Err(HostSettingError::Value { name: self.name.clone(), value: value.to_owned() });
         }
         self.read(files)?;
         let opened = fs_err::OpenOptions::new().write(true).open(files.locate(&self.path));
-        opened.map_err(|source| self.permission(source))?;
-        inverse::check(self, files)
+        opened.map(drop).map_err(|source| self.permission(source))
     }
 
-    /// What it is now: of a file that lists the choices, the one in brackets.
+    /// Its present value: of a file that lists the choices, the one in brackets.
     pub(super) fn read(&self, files: &HostFiles) -> Result<String, HostSettingError> {
         let text = fs_err::read_to_string(files.locate(&self.path)).map_err(|source| {
             HostSettingError::Unknown { name: self.name.clone(), path: self.path.clone(), source }
@@ -171,7 +169,7 @@ impl Setting {
         self.in_effect(files, value)
     }
 
-    /// Whether it reads so.
+    /// Refuses a value that does not read back.
     pub(super) fn in_effect(&self, files: &HostFiles, value: &str) -> Result<(), HostSettingError> {
         let (expected, got) = (plain(value), self.read(files)?);
         match expected == got {
@@ -180,7 +178,7 @@ impl Setting {
         }
     }
 
-    /// What a person would type to set it.
+    /// The command with which a person sets it.
     pub(super) fn by_hand(&self, value: &str) -> String {
         format!("echo '{value}' > {}", self.path.display())
     }
@@ -251,7 +249,7 @@ mod tests {
     #[test]
     fn a_setting_that_this_kernel_has_not_is_named_with_its_place() {
         let (_root, files) = host("proc/sys/vm/swappiness", "60\n");
-        let error = Setting::new("vm.swapiness").unwrap().check(&files, "1").unwrap_err();
+        let error = Setting::new("vm.swapiness").unwrap().check_written(&files, "1").unwrap_err();
         let text = error.to_string();
         assert_eq!(
             text,
@@ -262,7 +260,7 @@ mod tests {
     #[test]
     fn a_value_of_several_lines_is_refused() {
         let (_root, files) = host("proc/sys/vm/swappiness", "60\n");
-        let error = Setting::new("vm.swappiness").unwrap().check(&files, "1\n2").unwrap_err();
+        let error = Setting::new("vm.swappiness").unwrap().check_written(&files, "1\n2").unwrap_err();
         assert_eq!(error.fault(), Fault::User, "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! What puts a kernel setting of this host back: mostly its own former value, but some settings are halves of one, and
+//! The values that put a kernel setting of this host back: mostly its own former value, but some settings are halves of one, and
 //! changing some resets others.
 
 use super::host_setting::{HostFiles, HostSettingError, Setting};
@@ -15,7 +15,7 @@ const HALVES: [[&str; 2]; 3] = [
 /// A disk's scheduler: the next one begins with its own queue length and tunables.
 const SCHEDULER: &str = "queue/scheduler";
 
-/// What to write, in this order, to have a setting as it is now.
+/// The settings and values that put a setting back to its present value, in this order.
 pub(super) fn inverse(
     setting: &Setting,
     files: &HostFiles,
@@ -33,8 +33,18 @@ pub(super) fn inverse(
     Ok(back)
 }
 
+/// Refuses a change that cannot be made or put back. Writes what the setting is now, and nothing else.
+pub(super) fn check_change(
+    setting: &Setting,
+    files: &HostFiles,
+    value: &str,
+) -> Result<(), HostSettingError> {
+    setting.check_written(files, value)?;
+    check(setting, files)
+}
+
 /// Refuses a setting that could not be put back: what is to be written then is written now, where it changes nothing.
-pub(super) fn check(setting: &Setting, files: &HostFiles) -> Result<(), HostSettingError> {
+fn check(setting: &Setting, files: &HostFiles) -> Result<(), HostSettingError> {
     for (part, value) in inverse(setting, files)? {
         // A share of 0 that is in force is no way back: the kernel takes it for no change and leaves the amount.
         let stays = halves(setting)?.is_some() && value == "0";
@@ -60,7 +70,7 @@ pub(super) fn check_together(settings: &[Setting]) -> Result<(), HostSettingErro
     Ok(())
 }
 
-/// Whether changing it changes others, so that it has to be changed before them.
+/// True if a change of it changes others, so that it has to be changed before them.
 pub(super) fn resets_others(setting: &Setting) -> bool {
     setting.path().ends_with(SCHEDULER)
 }
@@ -76,7 +86,7 @@ fn halves(setting: &Setting) -> Result<Option<[Setting; 2]>, HostSettingError> {
     Ok(None)
 }
 
-/// What a change of the setting resets, as far as this host has it.
+/// The settings that a change of the setting resets, as far as this host has them.
 fn reset_by(setting: &Setting, files: &HostFiles) -> Result<Vec<Setting>, HostSettingError> {
     let Some(queue) = setting.path().parent().filter(|_| resets_others(setting)) else {
         return Ok(Vec::new());

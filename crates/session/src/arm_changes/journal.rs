@@ -4,72 +4,27 @@
 //! that no other trial takes an arm's value for what the host had. Kernel settings do not outlive the machine, and neither does
 //! this file. A trial that is alive holds a lock on it, which ends with its process however that ends.
 
+use super::journal_error::{JournalError, VARIABLE};
 use crate::lock::Lock;
 use crate::run_dir::RunDir;
-use plumb_model::fault::{Fault, HasFault};
 use plumb_model::plan::Properties;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use thiserror::Error;
 
-/// Another trial's change to this host, or no place to write down one's own.
-#[derive(Debug, Error)]
-#[expect(missing_docs, reason = "each variant's message says what it is")]
-pub enum JournalError {
-    #[error("another trial changes this host now: {run}")]
-    Busy { run: String },
-    #[error(
-        "a trial that was killed may have left settings of this host changed, or its commands not undone: {run}; {left}"
-    )]
-    Left { run: String, left: String, gone: bool, journal: PathBuf },
-    #[error("cannot write down in {place} that this host is changed")]
-    Write {
-        place: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-}
-
-impl HasFault for JournalError {
-    fn fault(&self) -> Fault {
-        Fault::Environment
-    }
-
-    fn hint(&self) -> Option<Cow<'static, str>> {
-        let hint = match self {
-            JournalError::Busy { .. } => "wait until it ends, or stop it".to_owned(),
-            JournalError::Left { run, gone: false, .. } => {
-                format!("plumb trial run --resume {run} puts them back and goes on with it")
-            }
-            JournalError::Left { journal, .. } => {
-                format!("its directory is gone: put them back by hand, then remove {}", journal.display())
-            }
-            JournalError::Write { .. } => format!(
-                "run the trial as root. A user who may change these settings needs a place that is theirs: a login sets \
-                 XDG_RUNTIME_DIR, and {VARIABLE} can name a directory that every trial on this host may write"
-            ),
-        };
-        Some(hint.into())
-    }
-}
-
-/// Says where, for all trials of a host alike.
-const VARIABLE: &str = "PLUMB_RUNTIME_DIR";
 /// Root's, which every trial on the host sees.
 const PLACE: &str = "/run/plumb";
-/// Where a user has such a place (XDG Base Directory Specification). Only that user's trials see it.
+/// The environment's name of a user's runtime directory (XDG Base Directory Specification). Only that user's trials see it.
 const USER_VARIABLE: &str = "XDG_RUNTIME_DIR";
 const FILE: &str = "host-settings.json";
 
-/// Where this host's journal is.
+/// The places of this host's journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Places {
-    /// Where this trial writes.
+    /// The directory of this trial's journal.
     own: PathBuf,
-    /// Where others may have written.
+    /// The directories of others' journals.
     others: Vec<PathBuf>,
 }
 
@@ -90,7 +45,7 @@ impl Places {
         }
     }
 
-    /// Whether only this user's trials will see what is written here.
+    /// True if only this user's trials will see this journal.
     pub(super) fn is_one_users(&self) -> bool {
         !self.others.is_empty()
     }
@@ -103,10 +58,10 @@ struct Entry {
     left: Left,
 }
 
-/// What a trial leaves behind that is killed.
+/// The changes that a trial which is killed leaves behind.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Left {
-    /// What to write to have every setting that it changes as it was at its start.
+    /// The values that put every setting that it changes back to that at its start.
     pub(super) before: Properties,
     /// Arms with a command that is to run after each block.
     pub(super) commands: Vec<String>,
@@ -201,7 +156,7 @@ fn locked(file: fs_err::File) -> Result<Lock, JournalError> {
     Err(JournalError::Left { run: run.display().to_string(), left: left.words(), gone, journal })
 }
 
-/// What the journal says, nothing where it is empty or half written.
+/// The entry of the journal; none where it is empty or half written.
 fn told(file: &mut fs_err::File) -> Result<Option<Entry>, JournalError> {
     let mut text = String::new();
     let read = file.read_to_string(&mut text).and_then(|_| io::Seek::rewind(file));
@@ -213,6 +168,7 @@ fn told(file: &mut fs_err::File) -> Result<Option<Entry>, JournalError> {
 mod tests {
     use super::*;
     use jiff::Timestamp;
+    use plumb_model::fault::HasFault;
 
     struct Host {
         root: tempfile::TempDir,

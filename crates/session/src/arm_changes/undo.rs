@@ -1,10 +1,10 @@
-//! What has to be undone after a block, on disk before anything is done.
+//! The undo of a block's changes, on disk before anything is done.
 
 use super::hook::{Hook, Secrets};
 use super::host_setting::{HostFiles, HostSettingError, Setting};
 use super::inverse::{self, inverse};
 use crate::error::{Result, SessionError};
-use crate::resume::ResumeError;
+use crate::resumable::ResumeError;
 use crate::run_dir::{RunDir, RunDirError};
 use crate::watcher::{Event, Watcher};
 use plumb_model::change::{Assignment, Change, Owner, Target, way_back};
@@ -56,7 +56,7 @@ impl From<Kept> for Undo {
 }
 
 impl Undo {
-    /// What an arm will have to undo, with settings as they are now; none where it has nothing to undo.
+    /// The undo of an arm, with settings as they are now; none where it has nothing to undo.
     pub(super) fn of(arm: &ArmPlan, round: u32, bootstrap: &str, files: &HostFiles) -> Result<Option<Self>> {
         if arm.after.is_none() && arm.host.is_empty() {
             return Ok(None);
@@ -88,7 +88,7 @@ impl Undo {
         Ok(dir.write_state(FILE, &json)?)
     }
 
-    /// What a run that was killed has kept; none where nothing is left to undo.
+    /// The undo that a run which was killed has kept; none where nothing is left to undo.
     pub(super) fn read(directory: &Path) -> Result<Option<Self>> {
         let text = match fs_err::read(directory.join(FILE)) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -98,7 +98,7 @@ impl Undo {
         Ok(Some(serde_json::from_slice::<Kept>(&text).map_err(damaged)?.into()))
     }
 
-    /// What will be done, for people.
+    /// The undo in words.
     pub(super) fn summary(&self) -> String {
         let settings =
             way_back(&self.changes).into_iter().map(|to| format!("{} back to {}", to.key, to.value));
@@ -155,7 +155,7 @@ pub(super) fn changes(arm: &ArmPlan) -> Result<Vec<(Setting, &str)>, HostSetting
     Ok(changes)
 }
 
-/// Whether something is left to undo in a run's directory.
+/// True if something is left to undo in a run's directory.
 pub(super) fn is_left(directory: &Path) -> bool {
     directory.join(FILE).exists()
 }
@@ -209,7 +209,7 @@ mod tests {
             std::fs::read_to_string(self.root.path().join(path)).unwrap()
         }
 
-        /// What is undone of an arm in its fifth pair, kept as a later process finds it.
+        /// The undo of an arm in its fifth pair, kept as a later process finds it.
         fn undo(&self, after: Option<String>, settings: &[(&str, &str)]) -> Undo {
             let host = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             let differences = BTreeMap::new();

@@ -1,16 +1,16 @@
-//! The beginning of a block of a trial, held back second by second until the block is over: what turns out to be warm-up,
-//! beyond the planned one, is then left out.
+//! The beginning of a block of a trial, held back second by second until the block is over: seconds that turn out to be warm-up,
+//! beyond the planned one, are then left out.
 //!
 //! Each second is kept as its buckets that are not empty, so that what is held stays small beside whole histograms.
 
-use super::SecondRow;
 use super::times::{Recorded, Times, TimesState};
+use plumb_model::observation::SecondRow;
 use plumb_stats::histogram::HistogramError;
 use plumb_stats::warm_up::warm_up;
 use std::collections::BTreeMap;
 
 /// Most seconds that are held back, and so the longest warm-up that can be found (ours: a JIT is done with its work).
-pub(in super::super) const SECONDS_MOST: usize = 240;
+pub(crate) const SECONDS_MOST: usize = 240;
 
 /// The seconds held back, by their number.
 #[derive(Debug, Default)]

@@ -1,4 +1,4 @@
-//! What the blocks of a step differ by in their medians and tails: the intervals of the step's quantiles hold it.
+//! The differences between the blocks of a step in their medians and tails: the intervals of the step's quantiles hold them.
 
 use plumb_model::observation::{Distribution, Interval};
 use plumb_stats::histogram::Histogram;

@@ -13,17 +13,17 @@ use std::time::{Duration, SystemTime};
 pub(super) struct Logs {
     /// Start of their names.
     stem: String,
-    /// What each is called, by measure.
+    /// The name of each, by measure.
     names: BTreeMap<String, String>,
     when: When,
 }
 
-/// When lines go into the logs.
+/// The moment at which lines go into the logs.
 #[derive(Debug)]
 enum When {
     Never,
     AtOnce,
-    /// When the block is over, from those that wait.
+    /// At the end of the block, with the lines that wait.
     AfterBlock(Vec<Line>),
 }
 
@@ -65,7 +65,7 @@ impl Logs {
         &self.stem
     }
 
-    /// What the logs are called, by measure.
+    /// The names of the logs, by measure.
     pub(super) fn names(&self) -> &BTreeMap<String, String> {
         &self.names
     }

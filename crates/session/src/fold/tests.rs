@@ -1,5 +1,6 @@
 //! What a block's seconds come to, with and without a warm-up to leave out.
 
+use super::beginning::SECONDS_MOST;
 use super::*;
 use jiff::Timestamp;
 use plumb_model::observation::{Accounting, ClientStatistics, Counts};
@@ -37,7 +38,7 @@ fn a_long_block_keeps_only_a_few_seconds_open_and_loses_no_sample() {
     assert_eq!(log.lines().filter(|line| !line.starts_with('#')).count(), 100);
 }
 
-/// What a load of 100 messages a second amounts to, whose block is measured from its begin.
+/// The outcome of a load of 100 messages a second, whose block is measured from its beginning.
 fn outcome(seconds: u64) -> BlockOutcome {
     let counts = Counts { sent: 100 * seconds, acked: 100 * seconds, ..Counts::default() };
     BlockOutcome {

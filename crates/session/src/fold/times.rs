@@ -34,7 +34,7 @@ pub(super) struct TimesState {
     slip: CompactHistogram,
 }
 
-/// How many times were recorded, whatever they were.
+/// The numbers of times that were recorded, whatever their values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Recorded {
     pub(super) end_to_end: u64,
@@ -81,7 +81,7 @@ impl Times {
 }
 
 impl TimesState {
-    /// How many times were recorded, end to end and to the acknowledgement.
+    /// The numbers of times that were recorded, end to end and to the acknowledgement.
     pub(super) fn recorded(&self) -> Recorded {
         Recorded { end_to_end: self.end_to_end[0].recorded(), acknowledge: self.acknowledge[0].recorded() }
     }

@@ -1,4 +1,4 @@
-//! Clocks and timers of this host: what they can tell, and what that means for latencies.
+//! Clocks and timers of this host: their error and resolution, and the consequences for latencies.
 
 use super::{LEVEL, Probed, distribution, window::Window};
 use crate::context::RunContext;
@@ -120,7 +120,7 @@ fn smallest(clocks: &[ClockRead], pacing: &[PacingRow], wall_clock_error_ns: Opt
     }
 }
 
-/// What the time service says (RFC 5905, root distance and the offset that is left), else the kernel.
+/// The error of the wall clock by the time service (RFC 5905, root distance and the offset that is left), else by the kernel.
 fn wall_clock_error_ns(host: &HostFacts, kernel: &Fact<KernelSync>) -> Option<u64> {
     let distance = |sync: &ClockSync| {
         let parts = [sync.offset_ns?, sync.root_dispersion_ns?, sync.root_delay_ns? / 2];

@@ -1,4 +1,5 @@
-//! How fast the libraries of this host encrypt, hash and sign, and what hides the processor's instructions from them.
+//! The rates at which the libraries of this host encrypt, hash and sign, and the settings that hide the processor's instructions
+//! from them.
 
 mod engines;
 mod fold;
@@ -9,6 +10,9 @@ use super::{Probed, window::Window};
 use crate::context::RunContext;
 use crate::error::Result;
 use crate::watcher::{Event, Watcher};
+pub(crate) use engines::launcher_of;
+pub(crate) use rounds::WARM_UP_LEAST;
+
 use engines::Engines;
 use plumb_model::facts::HostFacts;
 use plumb_model::finding::Severity;
@@ -29,7 +33,7 @@ const JAVA_OPTIONS: [&str; 2] = ["JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS"];
 /// A Java's start, and reading the host.
 const AROUND_S: f64 = 2.0;
 
-/// What is measured of the libraries.
+/// The settings of a crypto probe.
 #[derive(Debug, Clone)]
 pub struct CryptoSettings {
     /// The libraries that have to be here. Empty: all that are.
@@ -45,9 +49,9 @@ pub struct CryptoSettings {
 /// The result of another host.
 #[derive(Debug, Clone)]
 pub struct NamedProbe {
-    /// What it is called.
+    /// The name of the other host.
     pub name: String,
-    /// What was measured there.
+    /// The document of that host.
     pub document: CryptoProbe,
 }
 
@@ -117,7 +121,8 @@ fn processor(host: &HostFacts) -> CryptoCpu {
     plumb_judge::crypto::hidden(CryptoCpu { masks: masks(), ..shown })
 }
 
-/// What the surroundings hide from a library. Of options for a Java, only those about instructions: others may be secret.
+/// The variables of the environment that hide instructions from a library. Of options for a Java, only those about instructions:
+/// others may be secret.
 fn masks() -> BTreeMap<String, String> {
     let value = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let plain = MASKS.iter().filter_map(|name| Some(((*name).to_owned(), value(name)?)));

@@ -1,4 +1,4 @@
-//! What this host says of itself; nothing is loaded.
+//! The facts of this host; nothing is loaded.
 
 use jiff::Timestamp;
 use plumb_model::probe::{FactsProbe, ProbeKind, SCHEMA_VERSION};

@@ -14,20 +14,22 @@ use plumb_model::probe::{
     ProbeKind, Stores,
 };
 use plumb_model::units::Bytes;
+use plumb_observe::{HostRoot, unused_memory_bytes};
 use plumb_probe::memory::{Arrays, MedianLoad, MemoryError, knees};
 use plumb_stats::figure::{consecutive, figure, ratio};
 use rounds::BandwidthRounds;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What is measured of memory.
+/// The settings of a memory probe.
 #[derive(Debug, Clone)]
 pub struct MemorySettings {
     /// Size of each array. Absent: as large as STREAM's rule asks for and the memory allows.
     pub array: Option<Bytes>,
     /// The largest working set. Absent: far beyond the largest cache.
     pub largest: Option<Bytes>,
-    /// How often each bandwidth is measured; at least 1.
+    /// The number of times that each bandwidth is measured; at least 1.
     pub rounds: u32,
 }
 
@@ -66,6 +68,35 @@ pub fn probe(
     };
     Ok(Probed { complete: document.conditions.complete, found: false, error: None, document })
 }
+
+/// Bytes a second that all processors together copy in memory, each byte counted once: the best of a few blocks of each kind of stores. None where
+/// not enough memory lies idle: what a broker has in its page cache must stay there.
+///
+/// # Errors
+/// When memory or processors cannot be had.
+pub(crate) fn copied_per_s(context: &RunContext) -> Result<Option<f64>> {
+    let mut plan = Plan::new(&MemorySettings { array: None, largest: None, rounds: COPY_ROUNDS })?;
+    let needed_bytes = 3 * plan.array_bytes * plan.nodes.len() as u64;
+    let unused_bytes = unused_memory_bytes(&HostRoot::default()).unwrap_or(0);
+    if needed_bytes > unused_bytes / 2 || plan.beyond_caches() == Some(false) {
+        return Ok(None);
+    }
+    plan.only_copies();
+    let mut arrays = arrays(&mut plan)?;
+    // Where nodes were given up for one, its cells are all there again.
+    plan.only_copies();
+    let rates = BandwidthRounds::new(&plan, &mut arrays).rates(context)?;
+    let mut best: BTreeMap<u32, f64> = BTreeMap::new();
+    for (placed, rates) in plan.cells.iter().zip(&rates) {
+        let node = best.entry(placed.cpu_node).or_default();
+        *node = rates.iter().copied().fold(*node, f64::max);
+    }
+    // A copy reads and writes each byte.
+    Ok(Some(best.values().sum::<f64>() / 2.0).filter(|rate| *rate > 0.0))
+}
+
+/// Blocks of each case of a short calibration, after one that warms up.
+const COPY_ROUNDS: u32 = 3;
 
 /// The arrays of every node, or of all together where the kernel does not put memory where it is told.
 fn arrays(plan: &mut Plan) -> Result<Vec<Arrays>, MemoryError> {

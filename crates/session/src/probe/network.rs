@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// What is measured of a network, and against whom.
+/// The settings of a network probe, with its peer.
 #[derive(Debug, Clone)]
 pub struct NetworkSettings {
     /// Addresses of the listener, of which the first that answers is taken. Empty: one in this process, on loopback.

@@ -1,7 +1,7 @@
-//! The rounds of a probe: in each, every case has its turn once, in a random order that the seed determines.
+//! The rounds of a probe: in each, every case has its turn once, in a random order by the seed.
 //!
-//! A disturbance that comes and goes meets all cases alike then, and widens their intervals. Not here: what a turn measures,
-//! which is each probe's own, and what its turns come to.
+//! A disturbance that comes and goes meets all cases alike then, and widens their intervals. Not here: the measurement of a turn,
+//! which is each probe's own, and the results of its turns.
 
 use crate::context::RunContext;
 use crate::watcher::Event;
@@ -30,9 +30,9 @@ pub(super) fn order(random: &mut Random, cases: &[usize], rounds: u32) -> Vec<Tu
     (0..rounds).flat_map(round).collect()
 }
 
-/// What has turns.
+/// An experiment whose cases have turns.
 pub(super) trait Experiment {
-    /// What can end it before its time.
+    /// The error that can end it before its time.
     type Error;
 
     /// A case, for people.
@@ -88,7 +88,7 @@ pub(super) fn planned_s(experiment: &impl Experiment, turns: &[Turn]) -> f64 {
     turns.iter().map(|turn| experiment.planned_s(turn.case)).sum()
 }
 
-/// How long the rest takes: as planned at first, then as long as such turns took.
+/// The estimate of the rest: as planned at first, then by the time of such turns.
 #[derive(Debug, Default)]
 struct Forecast {
     /// Seconds of the last turn of each case. The last one, since the first may have had to wake a device.

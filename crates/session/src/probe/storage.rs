@@ -1,4 +1,4 @@
-//! What is behind directories, how fast they commit and stream, and what makes these figures doubtful.
+//! The storage behind directories, its rates of commits and streams, and the doubts about these figures.
 
 mod fold;
 mod plan;
@@ -23,14 +23,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What is measured of directories.
+/// The settings of a storage probe.
 #[derive(Debug, Clone)]
 pub struct StorageSettings {
     /// The directories, the first of which the others are compared with.
     pub paths: Vec<PathBuf>,
     /// Ways to commit. Empty: all.
     pub methods: Vec<CommitMethod>,
-    /// Whether files are overwritten only, and not appended to.
+    /// True if files are overwritten only, and not appended to.
     pub overwrite: bool,
     /// Bytes of a commit.
     pub blocks: Vec<Bytes>,
@@ -40,11 +40,11 @@ pub struct StorageSettings {
     pub queue_depths: Vec<u32>,
     /// Size of a file that is overwritten.
     pub file: Bytes,
-    /// Whether sequential reads and writes are measured as well.
+    /// True if sequential reads and writes are measured as well.
     pub streams: bool,
     /// Measured time of each case on each path, all rounds together.
     pub duration: Nanos,
-    /// How often each case has its turn; at least 1.
+    /// The number of turns of each case; at least 1.
     pub rounds: u32,
     /// Of the order.
     pub seed: u64,
@@ -92,7 +92,7 @@ pub fn probe(
     })
 }
 
-/// Whether none of the ways to commit that were asked for could be measured.
+/// True if none of the ways to commit that were asked for could be measured.
 fn is_bare(target: &StorageTarget) -> bool {
     target.commits.iter().all(|commit| commit.rate_per_s.is_none())
 }
@@ -109,7 +109,7 @@ fn nothing_measured(target: &StorageTarget) -> StorageError {
     StorageError::NothingMeasured { path: (&target.path).into(), reasons: reasons.join("; ") }
 }
 
-/// Whether a figure is not what its name promises.
+/// True if a figure is not what its name promises.
 fn contradicts(target: &StorageTarget) -> bool {
     let commits = target.commits.iter().flat_map(|commit| &commit.findings);
     commits.chain(&target.findings).any(|finding| finding.severity > Severity::Note)

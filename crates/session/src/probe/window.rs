@@ -1,4 +1,4 @@
-//! The time in which a probe ran: what the host did meanwhile becomes the document's conditions.
+//! The time in which a probe ran: the host's work in the meantime becomes the document's conditions.
 
 use jiff::Timestamp;
 use plumb_model::probe::{Conditions, Noise, ProbeKind, SCHEMA_VERSION};

@@ -1,9 +1,10 @@
-//! One try of a search for a rate: how long it is, and what it showed.
+//! One try of a search for a rate: its length, and its result.
 
 use crate::fold::StepFold;
 use plumb_judge::judge;
 use plumb_model::document::RunDocument;
 use plumb_model::facts::HostDelta;
+use plumb_model::figure::{count, counted, time, whole};
 use plumb_model::finding::Severity;
 use plumb_model::plan::{Goal, GoalLatency, StepPlan};
 use plumb_model::search::{Try, TryOutcome, TryPurpose};
@@ -47,7 +48,7 @@ impl RateTry {
         Nanos((planned_s.max(needed_s) * 1e9) as u64)
     }
 
-    /// What came of the block that was run last.
+    /// The result of the block that was run last.
     pub(super) fn told(&self, document: &RunDocument, fold: &StepFold) -> Try {
         let view = last_block(document);
         let (step, block) = (&view.steps[0], &view.steps[0].blocks[0]);
@@ -56,7 +57,7 @@ impl RateTry {
         let quantile_ns = histogram.at_quantile(self.goal.quantile).filter(|_| enough);
         let mut reasons = Vec::new();
         if let Some(quantile_ns) = quantile_ns.filter(|ns| *ns > self.goal.limit.0) {
-            reasons.push(format!("{} is {:.2} ms", quantile_name(self.goal), quantile_ns as f64 / 1e6));
+            reasons.push(format!("{} is {}", quantile_name(self.goal), time(quantile_ns as f64)));
         }
         let counts = &block.counts;
         for (what, number) in [
@@ -66,7 +67,7 @@ impl RateTry {
             ("removed from the logs before they were read", counts.removed.unwrap_or(0)),
         ] {
             if number > 0 {
-                reasons.push(format!("{number} messages {what}"));
+                reasons.push(format!("{} {what}", counted(number, "message")));
             }
         }
         let judgement = judge(&view);
@@ -100,8 +101,8 @@ impl RateTry {
             reasons.push("the generator could not keep its times".to_owned());
         }
         if outcome == TryOutcome::TooFew {
-            let needed = samples_needed(self.goal).ceil();
-            reasons.push(format!("{} samples; the quantile needs {needed:.0}", histogram.samples()));
+            let needed = whole(samples_needed(self.goal).ceil());
+            reasons.push(format!("{} samples; the quantile needs {needed}", count(histogram.samples())));
         }
         Try {
             rate_per_s: self.rate_per_s,
@@ -145,9 +146,9 @@ fn quantile_name(goal: Goal) -> String {
     format!("{of} p{}", (goal.quantile * 1e8).round() / 1e6)
 }
 
-/// What a try showed, in a line.
+/// The result of a try, in a line.
 pub(super) fn in_a_line(tried: &Try, goal: Goal) -> String {
-    let latency = tried.quantile_ns.map(|ns| format!("{} {:.2} ms", quantile_name(goal), ns as f64 / 1e6));
+    let latency = tried.quantile_ns.map(|ns| format!("{} {}", quantile_name(goal), time(ns as f64)));
     let latency = latency.unwrap_or_else(|| "too few samples".to_owned());
     match tried.outcome {
         TryOutcome::Holds => format!("holds, {latency}"),

@@ -3,6 +3,7 @@
 //! know how few servers one group has.
 
 use super::design::{Design, Effect, Groups};
+use crate::ends::Ends;
 use crate::law::student_quantile;
 use plumb_model::random::Random;
 
@@ -56,10 +57,8 @@ fn shares(fleet: Fleet, trials: u32, seed: u64) -> Shares {
         let groups = Groups { test: &test, stratum: &stratum, load: fleet.load.then_some(load.as_slice()) };
         let design = Design::new(&groups).unwrap();
         let effect = design.effect(if fleet.load { &outcome } else { &without_load }).unwrap();
-        let covers =
-            |interval: Option<(f64, f64)>| interval.is_none_or(|(low, high)| (low..=high).contains(&margin));
-        let within =
-            |interval: Option<(f64, f64)>| interval.is_some_and(|(low, high)| low > -margin && high < margin);
+        let covers = |interval: Option<Ends>| interval.is_none_or(|interval| interval.contains(margin));
+        let within = |interval: Option<Ends>| interval.is_some_and(|interval| interval.within(margin));
         let count = |share: &mut f64, holds: bool| *share += if holds { one } else { 0.0 };
         count(&mut shares.covered, covers(effect.interval(LEVEL)));
         count(&mut shares.plain, covers(plain(&design, &effect, LEVEL)));
@@ -72,11 +71,11 @@ fn shares(fleet: Fleet, trials: u32, seed: u64) -> Shares {
 
 /// The sum of the squared leave-one-out shifts of the estimate, which is HC3's variance; a single server of its group adds
 /// nothing to it.
-fn plain(design: &Design, effect: &Effect, level: f64) -> Option<(f64, f64)> {
+fn plain(design: &Design, effect: &Effect, level: f64) -> Option<Ends> {
     let moved = effect.without.iter().filter(|it| it.is_finite());
     let reach =
         student_quantile(0.5 + level / 2.0, design.freedom)? * moved.map(|it| it * it).sum::<f64>().sqrt();
-    Some((effect.log_ratio - reach, effect.log_ratio + reach))
+    Some(Ends::around(effect.log_ratio, reach))
 }
 
 fn fleet(control: usize, test: usize, sites: usize) -> Fleet {

@@ -6,6 +6,7 @@
 //! Lovell 1963), so that an outcome costs two dot products.
 
 use super::degrees_of_freedom::{Columns, LEVERAGE_MAX};
+use crate::ends::Ends;
 use crate::law::{student_quantile, student_two_sided};
 use std::ops::Range;
 
@@ -76,9 +77,9 @@ pub struct Effect {
 
 impl Effect {
     /// log_ratio +- t x error at a confidence level; none for a level outside 0..1, or without degrees of freedom.
-    pub fn interval(&self, level: f64) -> Option<(f64, f64)> {
+    pub fn interval(&self, level: f64) -> Option<Ends> {
         let reach = student_quantile(0.5 + level / 2.0, self.freedom)? * self.error;
-        Some((self.log_ratio - reach, self.log_ratio + reach))
+        Some(Ends::around(self.log_ratio, reach))
     }
 
     /// Two-sided p of t.
@@ -246,9 +247,18 @@ impl Design {
     }
 }
 
-/// The slope of an outcome over the load within strata, whatever the groups, and the share of its variance that is left at equal load.
-/// None where either is the same in all servers of each stratum, or of another length.
-pub fn explained(stratum: &[u32], load: &[f64], outcome: &[f64]) -> Option<(f64, f64)> {
+/// The part of an outcome that the load explains.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Explained {
+    /// The slope of the outcome over the load within strata.
+    pub slope: f64,
+    /// The share of the outcome's variance that is left at equal load, 0..1.
+    pub share_left: f64,
+}
+
+/// The part of an outcome that the load explains within strata, whatever the groups. None where either is the same in all servers of
+/// each stratum, or of another length.
+pub fn explained(stratum: &[u32], load: &[f64], outcome: &[f64]) -> Option<Explained> {
     let mut order: Vec<usize> = (0..stratum.len()).collect();
     order.sort_by_key(|&place| stratum[place]);
     let centred = |values: &[f64]| -> Option<Vec<f64>> {
@@ -264,8 +274,8 @@ pub fn explained(stratum: &[u32], load: &[f64], outcome: &[f64]) -> Option<(f64,
     let (load, outcome) = (centred(load)?, centred(outcome)?);
     let slope = dot(&load, &outcome) / squares(&load);
     let left: f64 = load.iter().zip(&outcome).map(|(x, y)| (y - slope * x).powi(2)).sum();
-    let share = left / squares(&outcome);
-    (slope.is_finite() && share.is_finite()).then_some((slope, share))
+    let share_left = left / squares(&outcome);
+    (slope.is_finite() && share_left.is_finite()).then_some(Explained { slope, share_left })
 }
 
 /// The columns of a design at length 1.
@@ -348,7 +358,7 @@ mod tests {
         close(elasticity.value, 1.7097515477574416);
         close(elasticity.error, 0.2925934783780867);
         close(elasticity.freedom, 5.314564151708304);
-        let (low, high) = adjusted.interval(0.95).unwrap();
+        let Ends { low, high } = adjusted.interval(0.95).unwrap();
         close(low, -0.6798096259462525);
         close(high, -0.1301980339886833);
         close(adjusted.p().unwrap(), 0.0089969668764526);

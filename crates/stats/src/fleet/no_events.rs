@@ -6,6 +6,7 @@
 
 use super::design::Groups;
 use super::totals::Counted;
+use crate::ends::Ends;
 use crate::law::{chi_squared_quantile, normal_quantile};
 use std::collections::BTreeMap;
 
@@ -24,7 +25,7 @@ struct SideCounts {
 
 /// The interval of the logarithm of the ratio at a confidence level, one of whose ends is infinite. None where all groups have events on
 /// both sides, where more than one has none, and where the other group's do not say what was to be expected.
-pub fn bound(groups: &Groups, counted: &[Counted], level: f64) -> Option<(f64, f64)> {
+pub fn bound(groups: &Groups, counted: &[Counted], level: f64) -> Option<Ends> {
     let mut strata = BTreeMap::<u32, [[SideCounts; 2]; 2]>::new();
     let mut servers = [[0; 2]; 2];
     for ((test, stratum), counted) in groups.test.iter().zip(groups.stratum).zip(counted) {
@@ -63,8 +64,8 @@ pub fn bound(groups: &Groups, counted: &[Counted], level: f64) -> Option<(f64, f
     let log_bound = (most / at_least).ln();
     // Fewer than expected after the change in the test group, or before it in the control group, is a ratio below 1.
     log_bound.is_finite().then(|| match group == side {
-        true => (f64::NEG_INFINITY, log_bound),
-        false => (-log_bound, f64::INFINITY),
+        true => Ends { low: f64::NEG_INFINITY, high: log_bound },
+        false => Ends { low: -log_bound, high: f64::INFINITY },
     })
 }
 
@@ -117,7 +118,7 @@ mod tests {
             .collect()
     }
 
-    fn bound_of_groups(test: Vec<Counted>, control: Vec<Counted>) -> Option<(f64, f64)> {
+    fn bound_of_groups(test: Vec<Counted>, control: Vec<Counted>) -> Option<Ends> {
         let is_test: Vec<bool> = (0..test.len() + control.len()).map(|place| place < test.len()).collect();
         let stratum = vec![0; is_test.len()];
         let groups = Groups { test: &is_test, stratum: &stratum, load: None };
@@ -127,19 +128,19 @@ mod tests {
     #[test]
     fn a_change_that_takes_all_of_a_hundred_a_day_leaves_a_ratio_far_below_one() {
         let mut random = Random::new(1);
-        let (low, high) = bound_of_groups(
+        let Ends { low, high } = bound_of_groups(
             counted(6, [112.0, 0.0], 4.0, &mut random),
             counted(6, [112.0, 112.0], 4.0, &mut random),
         )
         .unwrap();
         assert!(low == f64::NEG_INFINITY && (0.001..0.02).contains(&high.exp()), "{high}");
-        let (low, high) = bound_of_groups(
+        let Ends { low, high } = bound_of_groups(
             counted(6, [0.0, 112.0], 4.0, &mut random),
             counted(6, [112.0, 112.0], 4.0, &mut random),
         )
         .unwrap();
         assert!(high == f64::INFINITY && (50.0..1000.0).contains(&low.exp()), "{low}");
-        let (low, high) = bound_of_groups(
+        let Ends { low, high } = bound_of_groups(
             counted(6, [112.0, 112.0], 4.0, &mut random),
             counted(6, [112.0, 0.0], 4.0, &mut random),
         )
@@ -155,7 +156,8 @@ mod tests {
             let (mut wrong, mut told) = (0, 0);
             for _ in 0..600 {
                 let test = counted(8, [2.0, 2.0 * truth], size, &mut random);
-                let Some((low, high)) = bound_of_groups(test, counted(8, [2.0, 2.0], size, &mut random))
+                let Some(Ends { low, high }) =
+                    bound_of_groups(test, counted(8, [2.0, 2.0], size, &mut random))
                 else {
                     continue;
                 };

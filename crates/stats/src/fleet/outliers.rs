@@ -229,7 +229,7 @@ mod tests {
         }
 
         fn shows(&self, effect: Option<Effect>) -> bool {
-            effect.and_then(|it| it.interval(0.95)).is_some_and(|(low, high)| low > 0.0 || high < 0.0)
+            effect.and_then(|it| it.interval(0.95)).is_some_and(|ends| ends.excludes(0.0))
         }
 
         fn all(&self) -> Option<Effect> {

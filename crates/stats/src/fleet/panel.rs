@@ -11,6 +11,7 @@
 //! changes, exactly.
 
 use super::design::{dot, squares};
+use crate::ends::Ends;
 use crate::law::student_quantile;
 use std::collections::BTreeMap;
 
@@ -63,9 +64,9 @@ pub struct PanelEffect {
 
 impl PanelEffect {
     /// log_ratio +- t x error at a confidence level; none for a level outside 0..1.
-    pub fn interval(&self, level: f64) -> Option<(f64, f64)> {
+    pub fn interval(&self, level: f64) -> Option<Ends> {
         let reach = student_quantile(0.5 + level / 2.0, self.freedom)? * self.error;
-        Some((self.log_ratio - reach, self.log_ratio + reach))
+        Some(Ends::around(self.log_ratio, reach))
     }
 }
 
@@ -261,8 +262,7 @@ mod tests {
             let held = (0..400)
                 .filter(|seed| {
                     let effect = made(servers, -0.3, surge, *seed).panel().effect().unwrap();
-                    let (low, high) = effect.interval(0.95).unwrap();
-                    (low..=high).contains(&-0.3)
+                    effect.interval(0.95).unwrap().contains(-0.3)
                 })
                 .count();
             assert!((least..=0.985).contains(&(held as f64 / 400.0)), "{servers} servers: {held} of 400");

@@ -45,15 +45,15 @@ fn tally(recipe: Recipe, fleets: u64, first_seed: u64) -> Tally {
             drawn(&Design::new(groups).unwrap(), outcome, false, ROUNDS, seed).p
         };
         let effect = Design::new(&adjusted).unwrap().effect(&drops).unwrap();
-        let (low, high) = effect.interval(1.0 - ALPHA).unwrap();
+        let interval = effect.interval(1.0 - ALPHA).unwrap();
         let rate: Vec<f64> = drops.iter().zip(&load).map(|(drops, load)| drops - load).collect();
         count(&mut tally.adjusted, p(&adjusted, &drops) <= ALPHA);
-        count(&mut tally.by_interval, !(low..=high).contains(&0.0));
-        count(&mut tally.covered, (low..=high).contains(&recipe.effect));
+        count(&mut tally.by_interval, !interval.contains(0.0));
+        count(&mut tally.covered, interval.contains(recipe.effect));
         let totals =
             totals_effect(&adjusted, &fleet.counted()).and_then(|totals| totals.interval(0.99)).unwrap();
-        count(&mut tally.totals_covered, (totals.0..=totals.1).contains(&recipe.effect));
-        count(&mut tally.totals_apart, !(totals.0..=totals.1).contains(&effect.log_ratio));
+        count(&mut tally.totals_covered, totals.contains(recipe.effect));
+        count(&mut tally.totals_apart, !totals.contains(effect.log_ratio));
         count(&mut tally.log_count, p(&plain, &drops) <= ALPHA);
         count(&mut tally.log_rate, p(&plain, &rate) <= ALPHA);
         tally.bias += (effect.log_ratio - recipe.effect) * one;

@@ -10,6 +10,7 @@
 
 use super::degrees_of_freedom::Columns;
 use super::design::{Groups, dot};
+use crate::ends::Ends;
 use crate::law::student_quantile;
 use std::collections::BTreeMap;
 
@@ -48,20 +49,29 @@ pub struct TotalsEffect {
 
 impl TotalsEffect {
     /// log_ratio +- t x error at a confidence level; none for a level outside 0..1.
-    pub fn interval(&self, level: f64) -> Option<(f64, f64)> {
+    pub fn interval(&self, level: f64) -> Option<Ends> {
         let reach = student_quantile(0.5 + level / 2.0, self.freedom)? * self.error;
-        Some((self.log_ratio - reach, self.log_ratio + reach))
+        Some(Ends::around(self.log_ratio, reach))
     }
 }
 
 /// The effect by totals; none where the groups cannot be told apart by what was counted: nothing in a group before or after the
 /// change, or too few servers with any count, such as a single one of a group.
 pub fn totals_effect(groups: &Groups, counted: &[Counted]) -> Option<TotalsEffect> {
-    totals_fit(groups, counted).map(|(effect, _)| effect)
+    totals_fit(groups, counted).map(|fit| fit.effect)
 }
 
-/// The same, with how much the estimate would rise without each server, in the order in which they were given.
-pub fn totals_fit(groups: &Groups, counted: &[Counted]) -> Option<(TotalsEffect, Vec<f64>)> {
+/// The effect by totals, server by server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TotalsFit {
+    /// The effect.
+    pub effect: TotalsEffect,
+    /// The amount by which the estimate would rise without each server, in the order in which they were given.
+    pub without: Vec<f64>,
+}
+
+/// The same as [`totals_effect`], server by server.
+pub fn totals_fit(groups: &Groups, counted: &[Counted]) -> Option<TotalsFit> {
     // A server that counted nothing says nothing of a ratio.
     let kept: Vec<usize> =
         (0..counted.len()).filter(|&at| counted[at].before + counted[at].after > 0.0).collect();
@@ -80,7 +90,7 @@ pub fn totals_fit(groups: &Groups, counted: &[Counted]) -> Option<(TotalsEffect,
     let (effect, moved) = fit.effect()?;
     let mut without = vec![0.0; counted.len()];
     kept.iter().zip(moved).for_each(|(at, moved)| without[*at] = -moved);
-    Some((effect, without))
+    Some(TotalsFit { effect, without })
 }
 
 /// Strata numbered from 0, without holes.

@@ -1,6 +1,6 @@
 //! The words of `plumb probe crypto`.
 
-use super::ProbeResultArgs;
+use crate::args::result::ResultArgs;
 use clap::{Args, ValueEnum};
 use plumb_model::probe::crypto::EngineName;
 use plumb_model::units::Nanos;
@@ -23,7 +23,7 @@ pub(crate) struct CryptoArgs {
     pub(crate) seed: u64,
     /// Where the result goes.
     #[command(flatten)]
-    pub(crate) result: ProbeResultArgs,
+    pub(crate) result: ResultArgs,
 }
 
 /// A library.

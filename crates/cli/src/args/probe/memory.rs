@@ -1,6 +1,6 @@
 //! The words of `plumb probe memory`.
 
-use super::ProbeResultArgs;
+use crate::args::result::ResultArgs;
 use clap::Args;
 use plumb_model::units::Bytes;
 
@@ -18,7 +18,7 @@ pub(crate) struct MemoryArgs {
     pub(crate) rounds: u32,
     /// Where the result goes.
     #[command(flatten)]
-    pub(crate) result: ProbeResultArgs,
+    pub(crate) result: ResultArgs,
 }
 
 fn size(text: &str) -> Result<Bytes, String> {

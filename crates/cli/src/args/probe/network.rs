@@ -1,6 +1,6 @@
 //! The words of `plumb probe network`.
 
-use super::ProbeResultArgs;
+use crate::args::result::ResultArgs;
 use clap::Args;
 use plumb_model::units::Nanos;
 use plumb_probe::network::{MESSAGE_BYTES_MAX, STREAMS_MAX};
@@ -31,7 +31,7 @@ pub(crate) struct NetworkArgs {
     pub(crate) duration: Nanos,
     /// Where the result goes.
     #[command(flatten)]
-    pub(crate) result: ProbeResultArgs,
+    pub(crate) result: ResultArgs,
 }
 
 fn message(text: &str) -> Result<u32, String> {

@@ -1,6 +1,6 @@
 //! The words of `plumb probe storage`.
 
-use super::ProbeResultArgs;
+use crate::args::result::ResultArgs;
 use clap::Args;
 use plumb_model::probe::storage::CommitMethod;
 use plumb_model::units::{Bytes, Nanos};
@@ -53,7 +53,7 @@ pub(crate) struct StorageArgs {
     pub(crate) seed: u64,
     /// Where the result goes.
     #[command(flatten)]
-    pub(crate) result: ProbeResultArgs,
+    pub(crate) result: ResultArgs,
 }
 
 /// One method, or all.

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often it is asked whether the user stops it.
+/// Time between two looks if the user stops it.
 const LOOKED_EVERY: Duration = Duration::from_millis(50);
 
 pub(super) fn sink(arguments: &LabSinkArgs) -> Result<End> {

@@ -1,7 +1,7 @@
-//! What is known of the machine: the table, then a run over it, then the flags over both.
+//! The known figures of the machine: the table, then a run over it, then the flags over both.
 
 use super::LIST;
-use crate::args::size::{Said, SizeArgs, SizeOutput};
+use crate::args::size::{Quantity, SizeArgs, SizeOutput};
 use crate::errors::UsageError;
 use crate::printer;
 use anyhow::Result;
@@ -9,10 +9,10 @@ use plumb_judge::capacity::{CpuCost, Figure, Machine, Measured, PublishedMachine
 use plumb_model::finding::ValidityVerdict;
 use plumb_report::sheet::{self, Body, Column, Section, Sheet};
 
-/// What is known of the machine.
+/// The known figures of the machine.
 pub(super) struct Known {
     pub(super) machine: Machine,
-    /// What to know of where it is from.
+    /// Cautions about the source of the figures, each as a sentence.
     pub(super) cautions: Vec<String>,
     /// The run's, where one is used.
     pub(super) verdict: Option<ValidityVerdict>,
@@ -81,8 +81,8 @@ fn say(machine: &mut Machine, arguments: &SizeArgs) {
         (&mut machine.append_time_s, &arguments.append_time, "--append-time"),
         (&mut machine.fetch_round_trip_s, &arguments.fetch_round_trip, "--fetch-round-trip"),
     ];
-    for (figure, said, flag) in quantities {
-        if let Some(Said { value, text }) = said {
+    for (figure, given, flag) in quantities {
+        if let Some(Quantity { value, text }) = given {
             *figure = Some(Figure::given(*value, text, flag));
         }
     }
@@ -91,8 +91,8 @@ fn say(machine: &mut Machine, arguments: &SizeArgs) {
         (&mut machine.replicas, arguments.replicas, "--replicas"),
         (&mut machine.planned_utilisation, arguments.utilisation, "--utilisation"),
     ];
-    for (figure, said, flag) in numbers {
-        if let Some(value) = said {
+    for (figure, given, flag) in numbers {
+        if let Some(value) = given {
             *figure = Some(Figure::given(value, &value.to_string(), flag));
         }
     }
@@ -156,7 +156,7 @@ fn row(published: &PublishedMachine) -> Vec<String> {
     let machine = &published.machine;
     let number = |figure: &Option<Figure>| {
         let shown = figure.as_ref().and_then(|figure| figure.shown.split(' ').next());
-        shown.unwrap_or(plumb_report::number::ABSENT).to_owned()
+        shown.unwrap_or(plumb_model::figure::ABSENT).to_owned()
     };
     let mut cells = vec![published.name.clone()];
     cells.extend(

@@ -3,12 +3,12 @@
 use crate::args::size::SizeOutput;
 use crate::printer;
 use anyhow::Result;
-use plumb_judge::capacity::words::{bytes, count, rate, three};
 use plumb_judge::capacity::{
     Assumptions, Bound, BoundName, Capacity, Clusters, Count, CrossZone, FailureMode, Flush, Input, Known,
     Need, RAISE, Reading, Sizing, Source, Standing, Target, Tls, Unit,
 };
-use plumb_report::number::{self, ABSENT};
+use plumb_model::figure::{self, ABSENT};
+use plumb_model::figure::{bytes, bytes_per_s, short};
 use plumb_report::sheet::{self, Body, Column, Section, Sheet};
 
 /// The whole sizing, the answer apart.
@@ -18,7 +18,7 @@ pub(crate) fn sheet(sizing: &Sizing) -> Sheet {
     let mut answer = Vec::new();
     for reading in &sizing.readings {
         let of = if several {
-            format!("of {}, {}", rate(reading.ingress.peak_bytes_per_s), reading.name)
+            format!("of {}, {}", bytes_per_s(reading.ingress.peak_bytes_per_s), reading.name)
         } else {
             String::new()
         };
@@ -57,34 +57,34 @@ fn section(heading: &str, meaning: &str, body: Body) -> Section {
 fn title(sizing: &Sizing) -> String {
     let target = &sizing.target;
     let load = match (target.load.messages_per_s, target.load.message_bytes, target.load.bytes_per_s) {
-        (Some(messages), Some(size), _) => format!("{} messages/s x {}", count(messages), bytes(size)),
-        (_, _, stated) => rate(stated.unwrap_or_default()),
+        (Some(messages), Some(size), _) => format!("{} messages/s × {}", short(messages), bytes(size)),
+        (_, _, stated) => bytes_per_s(stated.unwrap_or_default()),
     };
     let mut parts = vec![format!("Brokers for {load}")];
     let usual = |name: &str, text: String| {
         if target.defaulted.iter().any(|field| field == name) { format!("{text} (default)") } else { text }
     };
     if target.compression_ratio != 1.0 {
-        parts.push(format!("compressed {} times", three(target.compression_ratio)));
+        parts.push(format!("compressed {} times", short(target.compression_ratio)));
     }
-    parts.push(usual("peak_factor", format!("peak x{} of the mean", three(target.peak_factor))));
+    parts.push(usual("peak_factor", format!("peak ×{} of the mean", short(target.peak_factor))));
     let copies = if target.replication == 1 { "copy" } else { "copies" };
     parts.push(usual("replication", format!("{} {copies}", target.replication)));
     parts.push(usual("groups", plural(target.groups, "consumer group")));
     parts.push(usual("zones", plural(f64::from(target.zones), "zone")));
     parts.push(encryption_and_syncs(target));
     if let Some(retention_s) = target.retention_s {
-        parts.push(format!("kept for {} h", three(retention_s / 3_600.0)));
+        parts.push(format!("kept for {} h", short(retention_s / 3_600.0)));
     }
     if let Some(local_s) = target.tiered.and_then(|tiering| tiering.local_retention_s) {
-        parts.push(format!("{} h of it at the brokers", three(local_s / 3_600.0)));
+        parts.push(format!("{} h of it at the brokers", short(local_s / 3_600.0)));
     }
     parts.join(", ")
 }
 
 fn plural(number: f64, noun: &str) -> String {
     let s = if number == 1.0 { "" } else { "s" };
-    format!("{} {noun}{s}", three(number))
+    format!("{} {noun}{s}", short(number))
 }
 
 fn encryption_and_syncs(target: &Target) -> String {
@@ -102,7 +102,7 @@ fn encryption_and_syncs(target: &Target) -> String {
 
 fn tiered(reading: &Reading) -> Option<String> {
     let kept = bytes(reading.capacity.tiered_bytes?);
-    let sent = rate(reading.ingress.mean_bytes_per_s);
+    let sent = bytes_per_s(reading.ingress.mean_bytes_per_s);
     Some(format!(
         "Tiered storage keeps {kept}: one copy of the {sent} that producers send, for all of the retention."
     ))
@@ -114,7 +114,7 @@ fn counts(capacity: &Capacity, of: &str, target: &Target) -> Section {
     let row = |name: &str, brokers: String, why: String| vec![name.to_owned(), brokers, why];
     let lower_bound = !capacity.physics.unknown_bounds.is_empty();
     let at_least = |brokers: u64| {
-        let brokers = number::count(brokers);
+        let brokers = figure::count(brokers);
         if lower_bound { format!(">= {brokers}") } else { brokers }
     };
     let mut rows = vec![
@@ -124,12 +124,12 @@ fn counts(capacity: &Capacity, of: &str, target: &Target) -> Section {
     if let Some(Clusters { clusters, brokers_each, brokers }) = capacity.clusters {
         let s = if clusters == 1 { "" } else { "s" };
         let why =
-            format!("{} cluster{s} of {} brokers", number::count(clusters), number::count(brokers_each));
+            format!("{} cluster{s} of {} brokers", figure::count(clusters), figure::count(brokers_each));
         rows.push(row("in clusters", at_least(brokers), why));
     }
     if let Some(proven) = capacity.proven_brokers {
         let why = "each then bears what the run already put on one broker: no bound, but proof".to_owned();
-        rows.push(row("proven", number::count(proven), why));
+        rows.push(row("proven", figure::count(proven), why));
     }
     if let Some(stated) = &capacity.stated {
         let why = match (stated.fullest, stated.fullest_share) {
@@ -138,7 +138,7 @@ fn counts(capacity: &Capacity, of: &str, target: &Target) -> Section {
             }
             _ => "stated; no rate is known".to_owned(),
         };
-        rows.push(row("stated", number::count(stated.brokers), why));
+        rows.push(row("stated", figure::count(stated.brokers), why));
     }
     for mode in &capacity.failure_modes {
         let fullest = mode
@@ -147,7 +147,7 @@ fn counts(capacity: &Capacity, of: &str, target: &Target) -> Section {
             .map(|(name, share)| format!(", {} at {}", name.words(), share_words(share)));
         let why = format!(
             "by physics; of the plan's brokers {} are left{}{}",
-            number::count(mode.plan_brokers_left),
+            figure::count(mode.plan_brokers_left),
             survivors(capacity, mode, target),
             fullest.unwrap_or_default()
         );
@@ -157,7 +157,7 @@ fn counts(capacity: &Capacity, of: &str, target: &Target) -> Section {
     section("Brokers", of, Body::Table { columns, rows })
 }
 
-/// What those that are left can do. Nothing is said of a load that no number of brokers carries.
+/// The end of the sentence about the survivors: if they carry the load. Empty for a load that no number of brokers carries.
 fn survivors(capacity: &Capacity, mode: &FailureMode, target: &Target) -> &'static str {
     match (capacity.unreachable.is_empty(), mode.plan_carries) {
         (false, _) => "",
@@ -215,7 +215,7 @@ fn bounds(capacity: &Capacity, of: &str) -> Section {
 }
 
 fn bound_row(bound: &Bound, known: &Known) -> Vec<String> {
-    let times = |slack: Option<f64>| slack.map_or(ABSENT.to_owned(), |slack| format!("x{}", short(slack)));
+    let times = |slack: Option<f64>| slack.map_or(ABSENT.to_owned(), figure::ratio);
     let things = match known.unit {
         Unit::Brokers => "",
         Unit::Partitions => " partitions",
@@ -241,9 +241,10 @@ fn bound_row(bound: &Bound, known: &Known) -> Vec<String> {
 fn limit(known: &Known) -> String {
     let limit = &known.limit;
     if let Some(what) = limit.unit.strip_prefix("bytes/s") {
-        return format!("{}{what}", rate(limit.value));
+        return format!("{}{what}", bytes_per_s(limit.value));
     }
     match limit.unit.strip_prefix("bytes") {
+        Some(what) if what.contains("memory") => format!("{}{what}", figure::binary_bytes(limit.value)),
         Some(what) => format!("{}{what}", bytes(limit.value)),
         None => format!("{} {}", short(limit.value), limit.unit),
     }
@@ -262,10 +263,10 @@ fn flows(capacity: &Capacity) -> Section {
         let flows = &count.flows;
         vec![
             name.to_owned(),
-            number::count(count.brokers),
-            rate(flows.ingress_bytes_per_s),
-            rate(flows.written_bytes_per_s),
-            rate(flows.sent_bytes_per_s),
+            figure::count(count.brokers),
+            bytes_per_s(flows.ingress_bytes_per_s),
+            bytes_per_s(flows.written_bytes_per_s),
+            bytes_per_s(flows.sent_bytes_per_s),
             flows.stored_bytes.map_or(ABSENT.to_owned(), bytes),
         ]
     };
@@ -282,12 +283,12 @@ fn cross_zone(cross: CrossZone) -> Section {
         Column::text("per byte from producers"),
     ];
     let row = |name: &str, share: f64, why: &str| {
-        let moved = |produced: f64| rate(produced * share);
+        let moved = |produced: f64| bytes_per_s(produced * share);
         vec![
             name.to_owned(),
             moved(cross.mean_bytes_per_s),
             moved(cross.peak_bytes_per_s),
-            format!("{} ({why})", three(share)),
+            format!("{} ({why})", short(share)),
         ]
     };
     let rows = vec![
@@ -388,9 +389,9 @@ fn flip_tests(sizing: &Sizing) -> Section {
              below {}.{next}",
             flip.resource.words(),
             share_words(RAISE - 1.0),
-            number::count(reading.capacity.physics.brokers),
-            rate(flip.capacity_bytes_per_s),
-            rate(flip.raised_bytes_per_s),
+            figure::count(reading.capacity.physics.brokers),
+            bytes_per_s(flip.capacity_bytes_per_s),
+            bytes_per_s(flip.raised_bytes_per_s),
             share_words(flip.gain_expected),
             share_words(flip.others_below),
         ));
@@ -419,7 +420,7 @@ pub(super) fn assumptions(output: SizeOutput) -> Result<String> {
     }
     let columns = vec![Column::text("name"), Column::number("value"), Column::text("what, and whose")];
     let row = |row: &plumb_judge::capacity::assumptions::Row| {
-        vec![row.name.to_owned(), three(row.value), format!("{} [{}]", row.meaning, row.whose)]
+        vec![row.name.to_owned(), short(row.value), format!("{} [{}]", row.meaning, row.whose)]
     };
     let rows = Assumptions::rows().iter().map(row).collect();
     let sheet = Sheet {
@@ -430,11 +431,6 @@ pub(super) fn assumptions(output: SizeOutput) -> Result<String> {
     Ok(sheet::text::render(&sheet, printer::style()))
 }
 
-/// Three digits, thousands apart.
-fn short(value: f64) -> String {
-    if value >= 1_000.0 { number::count(value.round() as u64) } else { three(value) }
-}
-
 fn share_words(share: f64) -> String {
-    format!("{} %", three(share * 100.0))
+    figure::percent(share)
 }

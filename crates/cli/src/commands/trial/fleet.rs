@@ -1,5 +1,5 @@
-//! `plumb trial fleet`: recorded figures of two groups of servers, from words to verdict. `fleet/request.rs` says what is read,
-//! `fleet/assign.rs` makes groups for a trial to come.
+//! `plumb trial fleet`: recorded figures of two groups of servers, from words to verdict. `fleet/request.rs` makes the request
+//! and the question, `fleet/assign.rs` the groups of a trial to come.
 
 mod assign;
 mod request;
@@ -7,12 +7,13 @@ mod request;
 use super::super::End;
 use crate::args::trial::{FleetArgs, FleetFailWord, FleetOutput, VerdictWord};
 use crate::errors::UsageError;
-use crate::progress::{self, steps::Steps};
+use crate::progress::steps::Steps;
 use crate::result_dir::{self, ResultKind, Shown};
 use crate::{printer, stop};
 use anyhow::Result;
 use plumb_fleet::{FleetInputError, FleetProgress, FleetRequest};
 use plumb_judge::fleet::FleetError;
+use plumb_model::figure::{counted, estimate};
 use plumb_model::fleet::{Exclusion, FleetTable};
 use plumb_model::verdict::Verdict;
 use std::ops::ControlFlow;
@@ -20,8 +21,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// From when on reading is foreseen by how far it is.
-const FORESEEN_AFTER: Duration = Duration::from_millis(500);
+/// Time of reading after which its end is estimated from its progress.
+const ESTIMATE_AFTER: Duration = Duration::from_millis(500);
 
 /// Seconds for a server: ten thousand permutations, and the checks (one core of a 2.x GHz server).
 const SERVER_S: f64 = 2e-4;
@@ -68,7 +69,8 @@ fn refuse_taken(directory: &Path) -> Result<(), UsageError> {
     result_dir::refuse_taken(directory, &[GROUPS])
 }
 
-/// What was left out on the way to an error may be why; a step that is not the samples' own surely is.
+/// The error with its likely cause. Samples that were left out on the way to it are told; where too few of them filled an
+/// interval, the step given is the cause.
 fn explained(error: FleetError, arguments: &FleetArgs, exclusions: &[Exclusion]) -> anyhow::Error {
     for Exclusion { what, count, example, done } in exclusions {
         printer::note(&format!("{count} {what}, such as {example}: {done}"));
@@ -106,12 +108,16 @@ fn read(request: &FleetRequest, stop: &AtomicBool) -> Result<Read> {
     let mut shown: Option<Steps> = None;
     let mut watch = |at: FleetProgress| {
         let elapsed = began.elapsed();
-        if shown.is_none() && elapsed >= FORESEEN_AFTER && at.share > 0.0 {
+        if shown.is_none() && elapsed >= ESTIMATE_AFTER && at.share > 0.0 {
             shown = Some(Steps::begin("reading", elapsed.as_secs_f64() / at.share));
         }
         if let Some(steps) = &shown {
             let left_s = elapsed.as_secs_f64() * (1.0 / at.share.max(0.001) - 1.0);
-            steps.now(&format!("reading: {} samples, about {} left", at.samples, progress::duration(left_s)));
+            steps.now(&format!(
+                "reading: {}, about {} left",
+                counted(at.samples, "sample"),
+                estimate(left_s)
+            ));
         }
         if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };

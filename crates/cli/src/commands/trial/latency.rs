@@ -1,4 +1,4 @@
-//! `plumb trial latency`: settings of the clients held against each other at a rate, from flags alone.
+//! `plumb trial latency`: settings of the clients compared with each other at a rate, from flags alone.
 
 use super::super::End;
 use super::super::latency::scenario as of_flags;
@@ -72,7 +72,7 @@ fn scenario(arguments: &TrialLatencyArgs) -> Result<(Scenario, Sources), UsageEr
     Ok((scenario, sources))
 }
 
-/// Where the only setup's words come from, by what follows its place.
+/// The origins of the only setup's values, by their paths within it.
 fn take_origins(sources: &mut Sources) -> Sources {
     const SETUP: &str = "setups.0.";
     let of = |path: &String| path.strip_prefix(SETUP).map(str::to_owned);
@@ -91,7 +91,7 @@ fn arm(setup: &SetupWords) -> ArmWords {
     ArmWords { producer: setup.producer.clone(), consumer: setup.consumer.clone(), ..ArmWords::default() }
 }
 
-/// What the reference has of that which differs, as it was said.
+/// The name of the reference: its values of the settings that differ, as they were given.
 fn reference_name(flags: &LatencyArgs, vs: &[String]) -> String {
     let key = |property: &str| property.split_once('=').map_or(property, |(key, _)| key).to_owned();
     let differing: Vec<String> = vs.iter().flat_map(|vs| vs.split_whitespace()).map(key).collect();

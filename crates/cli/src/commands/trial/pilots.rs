@@ -1,19 +1,19 @@
-//! How far equal arms came out apart on a setup, kept from one trial to the next, so that one that cannot show anything is
+//! The spread between equal arms on a setup, kept from one trial to the next, so that a trial that cannot show anything is
 //! refused before it begins.
 //!
-//! A setup is what the reference is: its settings and load, the length of a block, the cluster, this host's processor, and whether
-//! its brokers are started anew within a trial. A spread is kept in the unit of the trial that saw it.
+//! A setup is the reference: its settings and load, the length of a block, the cluster, this host's processor, and restarts of
+//! its brokers within a trial. A spread is kept in the unit of the trial that saw it.
 
 use crate::errors::UsageError;
 use plumb_judge::trial::power::{Hopeless, Question, Spread, hopeless, spreads};
 use plumb_judge::trial::{Unit, comparisons};
 use plumb_model::document::{RunDocument, RunState};
+use plumb_model::figure::ratio;
 use plumb_model::finding::ValidityVerdict;
 use plumb_model::metric::METRIC_NAMES;
 use plumb_model::plan::{Length, Plan};
 use plumb_model::units::Nanos;
 use plumb_observe::{HostRoot, SystemCommands, host_facts};
-use plumb_report::number::ratio;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ struct Pilot {
     plumb_version: String,
     setup: String,
     measured_at: String,
-    /// Whether the host was noisy or the run invalid.
+    /// True if the host was noisy or the run invalid.
     #[serde(default)]
     disturbed: bool,
     /// Pairs that shared a start of the brokers; with 2 or more, spreads are of starts.
@@ -102,22 +102,20 @@ pub(super) fn refuse_hopeless(plan: &Plan) -> Result<(), UsageError> {
         pairs_max: plan.blocks,
         pair_s: None,
     };
-    let (seen, seen_in) = (Spread { metric, sd_log, units }, Unit::over(pilot.restart_every, false));
+    let spread = Spread { metric, sd_log, units, unit: Unit::over(pilot.restart_every, false) };
     // Few samples know their spread badly: refused is only what would be hopeless with the least that it may be.
-    match hopeless((&seen, seen_in), plan.blocks, question) {
+    match hopeless(&spread, plan.blocks, question) {
         Some(hopeless) => {
-            Err(refusal(plan.blocks, question, &EqualArms { pilot, spread: &seen, unit: seen_in }, hopeless))
+            Err(refusal(plan.blocks, question, &EqualArms { pilot, spread: &spread }, hopeless))
         }
         None => Ok(()),
     }
 }
 
-/// What equal arms showed on this setup.
+/// The equal arms of an earlier trial on this setup.
 struct EqualArms<'a> {
     pilot: &'a Pilot,
     spread: &'a Spread,
-    /// What the spread is over.
-    unit: Unit,
 }
 
 fn refusal(pairs: u32, question: Question, seen: &EqualArms<'_>, hopeless: Hopeless) -> UsageError {
@@ -131,7 +129,7 @@ fn refusal(pairs: u32, question: Question, seen: &EqualArms<'_>, hopeless: Hopel
          that no difference below {} would be seen",
         seen.spread.metric,
         seen.pilot.measured_at,
-        seen.unit.counted(seen.spread.units),
+        seen.spread.unit.counted(seen.spread.units),
         ratio(hopeless.detectable_ratio)
     );
     let flags = |units: usize| match unit {
@@ -152,7 +150,7 @@ fn refusal(pairs: u32, question: Question, seen: &EqualArms<'_>, hopeless: Hopel
     UsageError::new(message, format!("{enough}{}; --anyway runs it as it is", others.trim_start()))
 }
 
-/// What the reference is, as text; none of a plan without a trial.
+/// The reference with its host, as text; none of a plan without a trial.
 fn setup(plan: &Plan, cpu_model: Option<&str>) -> Option<String> {
     let trial = plan.trial.as_ref()?;
     let (reference, restarted) = (trial.arms.first()?.step, trial.restart_every > 0);
@@ -190,9 +188,9 @@ mod tests {
             restart_every: unit.pairs_each(),
             spreads: BTreeMap::new(),
         };
-        let seen = Spread { metric: "end_to_end.p99", sd_log: 1.0, units: 6 };
-        let found = hopeless((&seen, unit), 12, question).unwrap();
-        let error = refusal(12, question, &EqualArms { pilot: &pilot, spread: &seen, unit }, found);
+        let seen = Spread { metric: "end_to_end.p99", sd_log: 1.0, units: 6, unit };
+        let found = hopeless(&seen, 12, question).unwrap();
+        let error = refusal(12, question, &EqualArms { pilot: &pilot, spread: &seen }, found);
         (error.message, error.hint.unwrap())
     }
 

@@ -1,4 +1,4 @@
-//! `plumb trial power`: what a trial on this setup could show, from the reference held against itself.
+//! `plumb trial power`: the differences that a trial on this setup could show, from the reference compared with itself.
 
 use super::super::End;
 use super::{pilots, seed};

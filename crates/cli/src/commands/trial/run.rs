@@ -1,4 +1,4 @@
-//! `plumb trial run`: the arms of a scenario held against each other, from words to exit code.
+//! `plumb trial run`: the arms of a scenario compared with each other, from words to exit code.
 
 use super::super::{End, dry_run, run as plain};
 use super::{pilots, seed};

@@ -27,7 +27,7 @@ impl Dialect {
         }
     }
 
-    /// Whether only the other dialect has this key.
+    /// True if only the other dialect has this key.
     pub(super) fn lacks(self, key: &str) -> bool {
         match self {
             Dialect::Upstream => REDPANDA_ONLY.contains(&key),

@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// A scenario in the making.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
-    /// What stands above it, without the comment signs.
+    /// The lines above it, without the comment signs.
     pub(super) heading: Vec<String>,
     /// Keys of the scenario itself.
     pub(super) top: Vec<Setting>,
@@ -28,7 +28,7 @@ pub(super) struct Setting {
     pub(super) key: String,
     /// As YAML.
     pub(super) value: String,
-    /// Where it comes from; none: it is the import's own.
+    /// Its place in the foreign file; none: it is the import's own.
     pub(super) place: Option<Place>,
     /// Stands behind it.
     pub(super) comment: String,
@@ -75,7 +75,7 @@ impl Draft {
         out
     }
 
-    /// Where each value stood in the foreign files, by its path in the scenario.
+    /// The place of each value in the foreign files, by its path in the scenario.
     pub(super) fn sources(&self) -> Sources {
         let sections = [
             ("", &self.top),

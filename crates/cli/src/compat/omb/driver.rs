@@ -1,4 +1,4 @@
-//! What each key of a driver file becomes.
+//! The fate of each key of a driver file.
 
 use super::draft::{Draft, Setting, quoted};
 use super::file::{Entry, Value};
@@ -56,7 +56,7 @@ const CONSUMER_ONLY_STARTS: &[&str] = &[
     "partition.assignment.",
 ];
 
-/// How the user names the cluster and its client properties file.
+/// The cluster and its client properties file, as the user names them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reach<'a> {
     pub(super) bootstrap: Option<&'a str>,
@@ -107,9 +107,9 @@ struct Driver<'a> {
     draft: &'a mut Draft,
     fates: &'a mut Fates,
     connection: Vec<Property>,
-    /// Whether an address is known.
+    /// True if an address is known.
     bootstrap: bool,
-    /// Whether the keys of a driver file were listed.
+    /// True if the keys of a driver file were listed.
     listed: bool,
 }
 
@@ -351,7 +351,7 @@ impl Driver<'_> {
         }
     }
 
-    /// What no single key says.
+    /// Adds the settings that no single key decides, and returns the lines of the connection.
     fn close(mut self, entries: &[Entry]) -> Result<Vec<String>, UsageError> {
         let file = entries.first().map_or("the driver file", |entry| entry.place.file.as_str());
         match self.reach.bootstrap {
@@ -379,7 +379,7 @@ impl Driver<'_> {
         Ok(self.connection_lines())
     }
 
-    /// What the Java client does by default and librdkafka does not is written out, so that the load is the same.
+    /// Writes out the defaults of the Java client that librdkafka does not have, so that the load is the same.
     fn defaults(&mut self) {
         let written = self.draft.producer.clone();
         let given = |name: &str| {
@@ -391,7 +391,7 @@ impl Driver<'_> {
         }
     }
 
-    /// How to connect goes into a file of its own, because it may hold secrets.
+    /// The lines of the connection, for a file of its own, because it may hold secrets.
     fn connection_lines(&mut self) -> Vec<String> {
         let plain =
             |property: &Property| property.name == "security.protocol" && property.value == "PLAINTEXT";
@@ -443,7 +443,7 @@ fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t")
 }
 
-/// Whether a value has a part that somebody was to fill in.
+/// True if a value has a part that somebody was to fill in.
 fn is_placeholder(value: &str) -> bool {
     value.split_once("${").is_some_and(|(_, rest)| rest.contains('}'))
 }

@@ -15,7 +15,7 @@ pub(super) struct Entry {
     pub(super) value: Value,
 }
 
-/// What stands behind a key. Numbers are kept as text: which kind is wanted, the key decides.
+/// The value of a key. Numbers are kept as text: the key decides which kind is wanted.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
     Nothing,

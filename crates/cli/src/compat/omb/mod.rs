@@ -19,7 +19,7 @@ use plumb_model::plan::Driver as Client;
 use plumb_model::resolve::Sources;
 use std::path::Path;
 
-/// What to import, and what the user says about it.
+/// The files to import, with the user's wishes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
     pub(crate) workload: &'a Path,
@@ -33,7 +33,7 @@ pub(crate) struct Request<'a> {
     pub(crate) bootstrap: Option<&'a str>,
     /// The client properties file that says how to connect.
     pub(crate) config: Option<&'a str>,
-    /// What drives the load.
+    /// The client that drives the load.
     pub(crate) client: Client,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Request<'a> {
 pub(crate) struct Import {
     /// The scenario, as YAML that a person can read and keep.
     pub(crate) text: String,
-    /// Where its values stood in the benchmark's files.
+    /// The places of its values in the benchmark's files.
     pub(crate) sources: Sources,
     /// Content for the client properties file; empty when the driver says nothing of it.
     pub(crate) connection: String,

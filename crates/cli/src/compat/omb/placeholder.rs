@@ -24,7 +24,7 @@ pub(super) fn filled(entries: &[Entry]) -> (Vec<Entry>, Placeholders) {
     (filled, placeholders)
 }
 
-/// What stands behind `:-`, where a whole value is such a place.
+/// The text behind `:-`, where a whole value is such a placeholder.
 fn default(text: &str) -> Option<&str> {
     let (name, default) = text.strip_prefix("${")?.strip_suffix('}')?.split_once(":-")?;
     let plain = |text: &str| !text.is_empty() && !text.contains(['$', '{', '}']);

@@ -1,4 +1,4 @@
-//! What each key of a workload file becomes: here clients, rates and times, in [`topic`] and [`values`] the rest.
+//! The fate of each key of a workload file: here clients, rates and times, in [`topic`] and [`values`] the rest.
 
 mod topic;
 mod values;
@@ -53,7 +53,7 @@ const KNOWN: &[&str] = &[
 /// Keys of workloads by which others of the benchmark's forks let a rate rise.
 const RISING_RATE: &[&str] = &["producerStartRate", "producerIncrementRate", "producerIncrementSeconds"];
 
-/// What the user says about the import.
+/// The user's wishes about the import.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wishes<'a> {
     pub(super) goal: Option<&'a str>,

@@ -9,6 +9,7 @@ use crate::errors::UsageError;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use plumb_model::document::StepResult;
+use plumb_model::figure::{counted, time};
 use plumb_model::plan::{Driver, Mode};
 use plumb_model::scenario::{ClusterWords, LoadWords, OneOrMany, Scalar, Scenario, SetupWords, TopicWords};
 use plumb_model::units::Nanos;
@@ -88,7 +89,7 @@ fn refuse(given: &ConsumerPerfRefused) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// What is taken and has no effect, each in a sentence.
+/// The flags that are taken and have no effect, each in a sentence.
 fn without_effect(arguments: &ConsumerPerfArgs) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(group) = &arguments.group {
@@ -156,7 +157,7 @@ pub(crate) fn without_rate(received: u64, arguments: &ConsumerPerfArgs) -> Usage
     }
 }
 
-/// What the tool prints of a run, and what to know of it; none when nothing was received, or in no time.
+/// The tool's output for a run, with notes on it; none when nothing was received, or in no time.
 pub(crate) fn output(step: &StepResult, arguments: &ConsumerPerfArgs) -> Option<(String, Vec<String>)> {
     let reading = Reading::of(step)?;
     let format = strftime(&arguments.date_format)?;
@@ -183,10 +184,10 @@ pub(crate) fn output(step: &StepResult, arguments: &ConsumerPerfArgs) -> Option<
     Some((format!("{header}{rows}"), notes))
 }
 
-/// When what was read.
+/// The messages that were read, by time.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
-    /// When the block's seconds begin.
+    /// The beginning of the block's seconds.
     seconds_from: Timestamp,
     /// From there to the release of the consumer, and to its last record.
     begun_s: f64,
@@ -230,7 +231,7 @@ fn detailed(step: &StepResult, reading: &Reading, interval_ms: u64, time: impl F
     out
 }
 
-/// What to know of a reading.
+/// Notes on a reading, each a sentence.
 fn notes(step: &StepResult, reading: &Reading, arguments: &ConsumerPerfArgs) -> Vec<String> {
     let (records, counts) = (reading.records, &step.counts);
     let missing = step.accounting.offset_delta.map(|delta| delta.saturating_sub(records));
@@ -239,9 +240,10 @@ fn notes(step: &StepResult, reading: &Reading, arguments: &ConsumerPerfArgs) -> 
     let elapsed_s = reading.ended_s - reading.begun_s;
     if elapsed_s < RATE_FROM_S {
         notes.push(format!(
-            "all {records} records came within {:.1} ms: rates of less than a second are more of the client's first fetches than \
+            "all {} came within {}: rates of less than a second are more of the client's first fetches than \
              of the path; read a topic with more in it",
-            elapsed_s * 1e3
+            counted(records, "record"),
+            time(elapsed_s * 1e9)
         ));
     }
     let asked = arguments.num_records;
@@ -403,7 +405,7 @@ mod tests {
     #[test]
     fn rates_of_less_than_a_second_are_told_to_be() {
         let notes = |records| output(&read(records, &[]), &arguments(NEW)).unwrap().1.join("\n");
-        assert!(notes(100).contains("all 100 records came within 500.0 ms"));
+        assert!(notes(100).contains("all 100 records came within 500 ms"));
         assert!(!notes(400).contains("came within"));
     }
 }

@@ -42,7 +42,7 @@ pub(crate) const CONSUMER_HEADER: &str = "start.time, end.time, data.consumed.in
 pub(crate) const DETAILED_HEADER: &str = "time, threadId, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, \
                                           rebalance.time.ms, fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec\n";
 
-/// What came in one interval of the consumer's tool.
+/// The messages of one interval of the consumer's tool.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Interval {
     /// Until its end.

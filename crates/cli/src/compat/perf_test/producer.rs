@@ -8,6 +8,7 @@ use crate::compat::java_client::{Generation, Role, producer_defaults};
 use crate::compat::seconds::Seconds;
 use crate::errors::UsageError;
 use plumb_model::document::StepResult;
+use plumb_model::figure::{percent, time, time_interval};
 use plumb_model::plan::{Driver, Mode, Payload, SizePlan, WeightedSize};
 use plumb_model::scenario::{
     ClusterWords, LoadWords, OneOrMany, RateWords, Scalar, Scenario, SetupWords, SizeWords, TopicWords,
@@ -15,16 +16,16 @@ use plumb_model::scenario::{
 use plumb_model::units::{Bytes, Nanos};
 use plumb_stats::histogram::Histogram;
 
-/// How long the tool's client tries to deliver a record (delivery.timeout.ms).
+/// The time for which the tool's client tries to deliver a record (delivery.timeout.ms).
 const DRAIN: Nanos = Nanos(120_000_000_000);
-/// What codecs that code letters by their frequency make of the tool's random capital letters, as a share of random bytes.
-/// The others find nothing to take away.
+/// Compressed size of the tool's random capital letters by codecs that code letters by their frequency, as a share of random
+/// bytes. The others find nothing to take away.
 const LETTERS: f64 = 0.61;
 
 /// Share of the time to the acknowledgement from which on the queue makes it (ours: half).
 const QUEUE_MOSTLY: f64 = 0.5;
 
-/// What is in the files that the flags name.
+/// The contents of the files that the flags name.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Files<'a> {
     /// Of --command-config.
@@ -171,7 +172,7 @@ fn refuse(given: &ProducerPerfRefused) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// What the tool prints of a run: progress lines and the last line.
+/// The tool's output for a run: progress lines and the last line.
 pub(crate) fn output(step: &StepResult, seconds: &Seconds, interval_ms: u64) -> String {
     let bytes = step.value_bytes_mean;
     let most_ms = ms(step.latency.acknowledge_service.max_ns.map(|ns| ns as f64));
@@ -214,7 +215,7 @@ fn reached_per_s(step: &StepResult) -> Option<f64> {
     reached.or(step.achieved_per_s)
 }
 
-/// What the tool's lines leave out.
+/// Sentences on what the tool's lines leave out.
 pub(crate) fn corrections(step: &StepResult) -> Vec<String> {
     let mut notes = Vec::new();
     if step.asked_per_s.is_none() {
@@ -222,12 +223,11 @@ pub(crate) fn corrections(step: &StepResult) -> Vec<String> {
     } else {
         let corrected = &step.latency.acknowledge;
         let interval = corrected.mean_interval.map_or(String::new(), |interval| {
-            let (low, high) = (interval.low / 1e6, interval.high / 1e6);
-            format!(" ({:.0} % interval {low:.2} to {high:.2})", interval.level * 100.0)
+            format!(" ({} interval {})", percent(interval.level), time_interval(interval.low, interval.high))
         });
         notes.push(format!(
             "from the intended send time, which the line leaves out: mean {}{interval}, p50 {}, p95 {}, p99 {}, p99.9 {}, max {}",
-            shown(ms(corrected.mean_ns)),
+            shown(corrected.mean_ns),
             shown_ns(corrected.p50_ns),
             shown_ns(corrected.p95_ns),
             shown_ns(corrected.p99_ns),
@@ -254,12 +254,11 @@ pub(crate) fn corrections(step: &StepResult) -> Vec<String> {
     notes
 }
 
-/// What the line's latency is where nothing paces the records.
+/// A sentence on the meaning of the line's latency where nothing paces the records.
 fn at_full_load(step: &StepResult) -> String {
     let service = step.latency.acknowledge_service.mean_ns;
     let queue = step.producer_statistics.queue_mean_ns;
-    let times =
-        format!("mean {}, mean time in the client's own queue {}", shown(ms(service)), shown(ms(queue)));
+    let times = format!("mean {}, mean time in the client's own queue {}", shown(service), shown(queue));
     let what = match service.zip(queue) {
         None => "the latency of the line is that at full load, with whatever waits in the client's own queue",
         Some((service, queue)) if queue >= QUEUE_MOSTLY * service => {
@@ -279,12 +278,12 @@ fn ms(ns: Option<f64>) -> Option<f64> {
     ns.map(|ns| ns / 1e6)
 }
 
-fn shown(ms: Option<f64>) -> String {
-    ms.map_or("not known".to_owned(), |ms| format!("{ms:.2} ms"))
+fn shown(ns: Option<f64>) -> String {
+    ns.map_or("not known".to_owned(), time)
 }
 
 fn shown_ns(ns: Option<u64>) -> String {
-    shown(ms(ns.map(|ns| ns as f64)))
+    shown(ns.map(|ns| ns as f64))
 }
 
 #[cfg(test)]
@@ -483,10 +482,7 @@ mod tests {
         };
         let queued = note(Some(337.71), Some(349.11));
         assert!(queued.contains("mostly how long the client's own queue is"), "{queued}");
-        assert!(
-            queued.contains("(mean 337.71 ms, mean time in the client's own queue 349.11 ms)"),
-            "{queued}"
-        );
+        assert!(queued.contains("(mean 338 ms, mean time in the client's own queue 349 ms)"), "{queued}");
         let in_flight = note(Some(0.72), Some(0.02));
         assert!(in_flight.contains("as many requests under way as the client allows"), "{in_flight}");
         assert!(!in_flight.contains("mostly"), "{in_flight}");

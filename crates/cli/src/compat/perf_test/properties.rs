@@ -5,7 +5,7 @@ use crate::errors::UsageError;
 use plumb_load::librdkafka::java;
 use std::collections::BTreeMap;
 
-/// What properties of flags and file amount to.
+/// The properties of flags and file together.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ToolProperties {
     pub(super) bootstrap: Option<String>,
@@ -13,7 +13,7 @@ pub(super) struct ToolProperties {
     pub(super) config: Option<String>,
     /// By librdkafka's names.
     pub(super) client: BTreeMap<String, String>,
-    /// What to know of single properties.
+    /// Notes on single properties.
     pub(super) notes: Vec<String>,
 }
 

@@ -6,7 +6,7 @@
 use plumb_model::observation::SecondRow;
 use std::ops::Range;
 
-/// What becomes of the interval in which the rows end.
+/// The fate of the interval in which the rows end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Last {
     /// It is left out, because it is not known to be a whole one.
@@ -21,7 +21,7 @@ pub(crate) struct Window {
     /// Seconds since the block's begin: the first, and the one after the last.
     pub(crate) from: u32,
     pub(crate) to: u32,
-    /// Which rows are of it.
+    /// Its rows.
     pub(crate) rows: Range<usize>,
 }
 

@@ -1,11 +1,12 @@
-//! Bytes through devices and networks (AWS's Equation 1: the sustained rate of each, never the burst), and what vendors publish
-//! that a broker takes.
+//! Bytes through devices and networks (AWS's Equation 1: the sustained rate of each, never the burst), and published rates of a
+//! vendor's broker.
 
+use super::super::Case;
 use super::super::assumptions::Assumed;
-use super::super::bound::{Growth, Need};
+use super::super::bound::{Growth, Limit, Need};
 use super::super::flows::sent_share;
-use super::super::machine::Figure;
-use super::super::{Case, headroom};
+use super::super::headroom::{self, Headroom};
+use super::super::input::Figure;
 use super::{Gap, Outcome, brokers, not_asked};
 
 pub(super) fn disk(case: &Case) -> Outcome {
@@ -19,9 +20,10 @@ pub(super) fn storage_network(case: &Case) -> Outcome {
 fn written(case: &Case, figure: &Option<Figure>, name: &'static str, flag: &str) -> Outcome {
     let figure = known(case, figure, flag)?;
     let physics = through(case, f64::from(case.target.replication), figure.value);
-    let (plan, share) = headroom::by_terms(case, headroom::written_share(case.target), figure.value);
+    let Headroom { plan, share } =
+        headroom::by_terms(case, headroom::written_share(case.target), figure.value);
     brokers(
-        (figure.value, "bytes/s written by a broker"),
+        Limit::of(figure.value, "bytes/s written by a broker"),
         Some(physics),
         Some(plan),
         vec![figure.input(name), share],
@@ -32,9 +34,9 @@ pub(super) fn nic_in(case: &Case) -> Outcome {
     let figure = known(case, &case.machine.nic_bytes_per_s, "--nic")?;
     let physics = through(case, f64::from(case.target.replication), figure.value);
     // AWS has no term for what is received. What it writes beside the load is received too, but for what consumers read.
-    let (plan, share) = headroom::of_physics(case, physics, Assumed::Utilisation);
+    let Headroom { plan, share } = headroom::of_physics(case, physics, Assumed::Utilisation);
     brokers(
-        (figure.value, "bytes/s received by a broker"),
+        Limit::of(figure.value, "bytes/s received by a broker"),
         Some(physics),
         Some(plan),
         vec![figure.input("NIC"), share],
@@ -45,16 +47,21 @@ pub(super) fn nic_out(case: &Case) -> Outcome {
     let figure = known(case, &case.machine.nic_bytes_per_s, "--nic")?;
     let sent = sent_share(case.target);
     let physics = (sent > 0.0).then(|| through(case, sent, figure.value));
-    let (plan, share) = headroom::by_terms(case, headroom::sent_share(case.target), figure.value);
-    brokers((figure.value, "bytes/s sent by a broker"), physics, Some(plan), vec![figure.input("NIC"), share])
+    let Headroom { plan, share } = headroom::by_terms(case, headroom::sent_share(case.target), figure.value);
+    brokers(
+        Limit::of(figure.value, "bytes/s sent by a broker"),
+        physics,
+        Some(plan),
+        vec![figure.input("NIC"), share],
+    )
 }
 
 pub(super) fn vendor_ingress(case: &Case) -> Outcome {
     let Some(figure) = &case.machine.ingress_bytes_per_s else { return Err(not_published("--ingress")) };
     let physics = through(case, 1.0, figure.value);
-    let (plan, share) = headroom::of_vendor_limit(case, physics);
+    let Headroom { plan, share } = headroom::of_vendor_limit(case, physics);
     brokers(
-        (figure.value, "bytes/s from producers to a broker"),
+        Limit::of(figure.value, "bytes/s from producers to a broker"),
         Some(physics),
         Some(plan),
         vec![figure.input("ingress"), share],
@@ -67,9 +74,9 @@ pub(super) fn vendor_egress(case: &Case) -> Outcome {
         return Err(not_asked("nobody reads"));
     }
     let physics = through(case, case.target.groups, figure.value);
-    let (plan, share) = headroom::of_vendor_limit(case, physics);
+    let Headroom { plan, share } = headroom::of_vendor_limit(case, physics);
     brokers(
-        (figure.value, "bytes/s from a broker to consumers"),
+        Limit::of(figure.value, "bytes/s from a broker to consumers"),
         Some(physics),
         Some(plan),
         vec![figure.input("egress"), share],

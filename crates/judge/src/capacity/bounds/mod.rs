@@ -1,6 +1,6 @@
 //! The registry of bounds: one row each, one function each.
 //!
-//! A function has what is known of target and machine, and says what its resource asks for, or which figure is missing.
+//! A function reads the known figures of target and machine, and returns its resource's need, or the figures that are missing.
 
 mod flow;
 mod processor;
@@ -9,13 +9,13 @@ mod space;
 mod sync;
 
 use super::Case;
-use super::bound::{Bound, BoundName, Input, Known, Limit, Need, Planned, Resource, Standing, Unit};
-use super::machine::Figure;
+use super::bound::{Bound, BoundName, Known, Limit, Need, Planned, Resource, Standing, Unit};
+use super::input::{Figure, Input};
 
-/// What there is of a bound.
+/// The result of a bound.
 type Outcome = Result<Known, Gap>;
 
-/// Why a bound could not be worked out.
+/// The reason why a bound could not be worked out.
 enum Gap {
     /// Figures are missing; these flags would give them.
     Unknown { missing: Vec<String> },
@@ -156,34 +156,15 @@ pub(super) fn all(case: &Case) -> Vec<Bound> {
 }
 
 /// A bound on the number of brokers, before it is known what is left of it.
-fn brokers(
-    limit: (f64, &'static str),
-    physics: Option<Need>,
-    plan: Option<Planned>,
-    inputs: Vec<Input>,
-) -> Outcome {
-    Ok(Known {
-        unit: Unit::Brokers,
-        limit: Limit { value: limit.0, unit: limit.1.into() },
-        physics,
-        plan,
-        have: None,
-        slack: None,
-        inputs,
-    })
+fn brokers(limit: Limit, physics: Option<Need>, plan: Option<Planned>, inputs: Vec<Input>) -> Outcome {
+    Ok(Known { unit: Unit::Brokers, limit, physics, plan, have: None, slack: None, inputs })
 }
 
 /// A bound that more brokers do not move.
-fn parallel(
-    unit: Unit,
-    limit: (f64, &'static str),
-    need: Need,
-    have: Option<u64>,
-    inputs: Vec<Input>,
-) -> Outcome {
+fn parallel(unit: Unit, limit: Limit, need: Need, have: Option<u64>, inputs: Vec<Input>) -> Outcome {
     Ok(Known {
         unit,
-        limit: Limit { value: limit.0, unit: limit.1.into() },
+        limit,
         physics: Some(need),
         plan: None,
         have: have.map(|have| have as f64),
@@ -196,17 +177,28 @@ fn not_asked(why: &str) -> Gap {
     Gap::NotAsked { why: why.to_owned() }
 }
 
-/// The figures that a bound needs, each with the flag that would give it; else what is missing.
-fn figures<'a, const N: usize>(
-    asked: [(&'a Option<Figure>, &'static str); N],
-) -> Result<[&'a Figure; N], Gap> {
-    let missing: Vec<String> =
-        asked.iter().filter(|(figure, _)| figure.is_none()).map(|(_, flag)| (*flag).to_owned()).collect();
+/// A figure that a bound needs.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    /// None where it is missing.
+    figure: Option<&'a Figure>,
+    /// The flag that would give it.
+    flag: &'static str,
+}
+
+fn wanted<'a>(figure: &'a Option<Figure>, flag: &'static str) -> Wanted<'a> {
+    Wanted { figure: figure.as_ref(), flag }
+}
+
+/// The figures that a bound needs; an error names the flags of those that are missing.
+fn figures<const N: usize>(wanted: [Wanted<'_>; N]) -> Result<[&Figure; N], Gap> {
+    let missing = wanted.iter().filter(|wanted| wanted.figure.is_none());
+    let missing: Vec<String> = missing.map(|wanted| wanted.flag.to_owned()).collect();
     if !missing.is_empty() {
         return Err(Gap::Unknown { missing });
     }
     // Every one is there: the first is only named to have a value for what cannot be.
-    let mut found = asked.iter().filter_map(|(figure, _)| figure.as_ref());
+    let mut found = wanted.iter().filter_map(|wanted| wanted.figure);
     let first = found.next().ok_or(Gap::Unknown { missing: Vec::new() })?;
     let mut figures = [first; N];
     for (place, figure) in figures.iter_mut().skip(1).zip(found) {

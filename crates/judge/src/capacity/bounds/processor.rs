@@ -2,11 +2,12 @@
 
 use super::super::Case;
 use super::super::assumptions::Assumed;
-use super::super::bound::{Growth, Input, Need};
-use super::super::headroom;
-use super::super::machine::{CpuCost, Source};
+use super::super::bound::{Growth, Limit, Need};
+use super::super::headroom::{self, Headroom};
+use super::super::input::{Input, Source};
+use super::super::machine::CpuCost;
 use super::super::target::Tls;
-use super::{Gap, Outcome, brokers, figures, not_asked};
+use super::{Gap, Outcome, brokers, figures, not_asked, wanted};
 
 /// Bytes that pass through encryption, cluster-wide, for each from producers.
 pub(crate) fn encrypted_share(case: &Case) -> f64 {
@@ -23,13 +24,14 @@ pub(super) fn tls(case: &Case) -> Outcome {
         return Err(not_asked("nothing is encrypted (--tls off)"));
     }
     let machine = case.machine;
-    let [aes, cores] = figures([(&machine.aes_bytes_per_s_per_core, "--aes"), (&machine.cores, "--cores")])?;
+    let [aes, cores] =
+        figures([wanted(&machine.aes_bytes_per_s_per_core, "--aes"), wanted(&machine.cores, "--cores")])?;
     let busy = case.ingress.peak_bytes_per_s * encrypted_share(case) / aes.value;
     let physics = Need::of(busy / cores.value, Growth::Load);
-    let (plan, share) = headroom::of_physics(case, physics, Assumed::CpuUtilisation);
+    let Headroom { plan, share } = headroom::of_physics(case, physics, Assumed::CpuUtilisation);
     let inputs = vec![aes.input("AES-GCM rate of a core"), cores.input("cores"), share];
     brokers(
-        (aes.value * cores.value, "bytes/s en- or decrypted by a broker"),
+        Limit::of(aes.value * cores.value, "bytes/s en- or decrypted by a broker"),
         Some(physics),
         Some(plan),
         inputs,
@@ -40,7 +42,7 @@ pub(super) fn tls(case: &Case) -> Outcome {
 pub(super) fn cpu(case: &Case) -> Outcome {
     let machine = case.machine;
     let cost = machine.cpu.as_ref().map(|cpu| cpu.s_per_gb.clone());
-    let [cost, cores] = figures([(&cost, "--cpu-per-gb"), (&machine.cores, "--cores")])?;
+    let [cost, cores] = figures([wanted(&cost, "--cpu-per-gb"), wanted(&machine.cores, "--cores")])?;
     let Some(measured) = &machine.cpu else { return Err(Gap::Unknown { missing: Vec::new() }) };
     let copies_and_groups = weight(case, case.target.follower_copies(), case.target.groups)
         / weight(case, f64::from(measured.replication) - 1.0, measured.groups);
@@ -54,14 +56,14 @@ pub(super) fn cpu(case: &Case) -> Outcome {
         inputs.push(aes.input("AES-GCM rate of a core"));
     }
     let physics = Need::of(case.ingress.peak_bytes_per_s * cpu_s_per_byte / cores.value, Growth::Load);
-    let (plan, share) = headroom::of_physics(case, physics, Assumed::CpuUtilisation);
+    let Headroom { plan, share } = headroom::of_physics(case, physics, Assumed::CpuUtilisation);
     inputs.push(share);
     if (copies_and_groups - 1.0).abs() > 1e-9 {
         for assumed in [Assumed::CpuWeightIn, Assumed::CpuWeightReplica, Assumed::CpuWeightOut] {
             inputs.push(case.assumptions.input(assumed));
         }
     }
-    brokers((cores.value, "CPU seconds a second of a broker"), Some(physics), Some(plan), inputs)
+    brokers(Limit::of(cores.value, "CPU seconds a second of a broker"), Some(physics), Some(plan), inputs)
 }
 
 /// Weight of one byte from producers with all that follows from it.
@@ -88,7 +90,7 @@ fn load_of(cost: &CpuCost) -> Input {
 }
 
 pub(super) fn memory_bandwidth(case: &Case) -> Outcome {
-    let [bandwidth] = figures([(&case.machine.memory_bandwidth_bytes_per_s, "--memory-bandwidth")])?;
+    let [bandwidth] = figures([wanted(&case.machine.memory_bandwidth_bytes_per_s, "--memory-bandwidth")])?;
     let target = case.target;
     let (followers, consumers) = match target.tls {
         Tls::Off => (Assumed::MemoryTouchesSent, Assumed::MemoryTouchesSent),
@@ -100,7 +102,7 @@ pub(super) fn memory_bandwidth(case: &Case) -> Outcome {
         + get(followers) * target.follower_copies()
         + get(consumers) * target.groups;
     let physics = Need::of(case.ingress.peak_bytes_per_s * touched / bandwidth.value, Growth::Load);
-    let (plan, share) = headroom::of_physics(case, physics, Assumed::Utilisation);
+    let Headroom { plan, share } = headroom::of_physics(case, physics, Assumed::Utilisation);
     let mut inputs =
         vec![bandwidth.input("memory bandwidth"), case.assumptions.input(Assumed::MemoryTouchesWritten)];
     inputs.push(case.assumptions.input(followers));
@@ -108,5 +110,5 @@ pub(super) fn memory_bandwidth(case: &Case) -> Outcome {
         inputs.push(case.assumptions.input(consumers));
     }
     inputs.push(share);
-    brokers((bandwidth.value, "bytes/s of memory of a broker"), Some(physics), Some(plan), inputs)
+    brokers(Limit::of(bandwidth.value, "bytes/s of memory of a broker"), Some(physics), Some(plan), inputs)
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a fleet shows of which only the last `before` days before the change are known.
+/// The result of a fleet of which only the last `before` days before the change are known.
 fn known_from(before: usize, fleet: &Fleet) -> FleetResult {
     let mut table = fleet.table();
     let out = BEFORE - before;

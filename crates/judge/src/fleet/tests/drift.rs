@@ -22,7 +22,7 @@ pub(super) fn lasting(servers: usize, daily: f64, change: f64, seed: u64) -> Fle
     table
 }
 
-/// What is said of so many fleets: (a difference, the same were it not for the check of drift).
+/// The numbers of fleets in which a difference is shown, and in which it were without the check of drift.
 fn called_different(fleets: u64, servers: usize, daily: f64, change: f64) -> (u64, u64) {
     let (mut now, mut otherwise) = (0, 0);
     for seed in 0..fleets {

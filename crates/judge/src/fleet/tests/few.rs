@@ -51,8 +51,7 @@ fn one_server_far_out_is_named_with_what_the_others_show() {
     let found = check(&result, "leave-one-out");
     assert_eq!(found.outcome, CheckOutcome::Warning);
     assert!(
-        found.statement.starts_with("edge-006 (x ")
-            && found.statement.contains(" Without it the ratio is 0."),
+        found.statement.starts_with("edge-006 (×") && found.statement.contains(" Without it the ratio is 0."),
         "{found:?}"
     );
     assert!(result.reason.unwrap().contains("changed unlike the others of the group"));

@@ -45,7 +45,11 @@ fn what_is_hidden_in_one_group_is_not_taken_for_the_effect() {
             restarts as fn(&mut FleetServer, usize, &mut Random),
             " in the test group after the change (0 before), 0 in",
         ),
-        ("coverage", gaps, "samples cover 88 % in the test group after the change (100 % before), 100 % in"),
+        (
+            "coverage",
+            gaps,
+            "samples cover 87.5 % in the test group after the change (100 % before), 100 % in",
+        ),
     ] {
         for seed in 0..8 {
             let result = result(&table(&Fleet { seed, ..USUAL }, happens), &question()).unwrap();

@@ -150,7 +150,7 @@ fn servers_of_strata_with_one_group_only_are_left_out_and_told_by_group() {
     assert_eq!(rows, [("control", 2, "left out"), ("test", 1, "left out")]);
     let found = check(&result, "balance");
     assert_eq!(found.outcome, CheckOutcome::Warning);
-    assert!(found.statement.contains("3 of 80 servers (3.8 %: 1 test, 2 control)"), "{found:?}");
+    assert!(found.statement.contains("3 of 80 servers (3.75 %: 1 test, 2 control)"), "{found:?}");
     assert_eq!((result.strata, result.verdict), (2, Verdict::Better));
     assert_eq!(result.servers, [(FleetGroup::Control, 38), (FleetGroup::Test, 39)].into());
 }

@@ -5,7 +5,7 @@ use super::few::rare;
 use super::stamps::{hourly, nine_hours_late};
 use super::*;
 
-/// What befalls a fleet, and what is asked of it.
+/// A disturbance of a fleet, with the question.
 struct Fault {
     name: &'static str,
     table: fn(u64) -> FleetTable,
@@ -88,7 +88,7 @@ const DAILY: [Fault; 11] = [
 
 const LATE: Fault = Fault { name: "stamps nine hours late", table: nine_hours_late, question: hourly };
 
-/// How many of so many fleets are called better or worse.
+/// The number of fleets that are called better or worse.
 fn called_different(fault: &Fault, fleets: u64) -> u64 {
     let question = (fault.question)();
     let different = |seed: &u64| {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a fleet is like.
+/// A fleet.
 #[derive(Clone)]
 struct Case {
     /// Sites in each group, each of one group; else every site has servers of both.
@@ -15,9 +15,9 @@ struct Case {
     physics: fn(f64) -> f64,
     /// Logarithm of the surge of the load at the typical site.
     surge_ln: f64,
-    /// How unlike the sites' surges are, as a standard deviation of logarithms.
+    /// The spread of the sites' surges, as a standard deviation of logarithms.
     spread: f64,
-    /// How many times harder it hits the test group.
+    /// The factor by which it hits the test group harder.
     harder: f64,
     /// Days with the surge.
     surge: std::ops::Range<usize>,

@@ -1,6 +1,7 @@
 //! Stages of a roll-out, and how often they are stopped without harm.
 
-use super::super::rollout::{FALSE_STOP, Limits, Noise, Stage, limits};
+use super::super::estimate::LogRatio;
+use super::super::rollout::{FALSE_STOP, Furthest, Limits, Noise, Stage, limits};
 use super::*;
 
 #[test]
@@ -33,7 +34,7 @@ fn a_stage_has_the_limits_that_it_can_have() {
     );
 }
 
-/// What servers do by themselves, and what the change does.
+/// The changes of servers by themselves, and by the change.
 #[derive(Clone, Copy)]
 struct Truth {
     spread: f64,
@@ -50,7 +51,7 @@ impl Truth {
     }
 }
 
-/// Whether a stage stops, of servers whose change is `effect` and noise: by its mean, by a single server, by silent ones.
+/// True if a stage stops, of servers whose change is `effect` and noise: by its mean, by a single server, by silent ones.
 fn stops(limits: &Limits, stage: &Stage, random: &mut Random, truth: Truth) -> bool {
     // The whole fleet moves by itself, too.
     let common = 0.05 * random.normal();
@@ -69,7 +70,7 @@ fn stops(limits: &Limits, stage: &Stage, random: &mut Random, truth: Truth) -> b
     });
     limits.harm.is_some_and(|limit| apart > limit)
         || limits.less.is_some_and(|limit| apart > limit)
-        || limits.far.is_some_and(|(limit, most)| beyond(limit) > most as usize)
+        || limits.far.is_some_and(|far| beyond(far.log) > far.servers_most as usize)
         || silent
 }
 
@@ -83,8 +84,14 @@ fn trial(random: &mut Random, truth: Truth) -> Noise {
     Noise {
         spread,
         freedom: 34.0,
-        furthest: Some((rest.iter().fold(0.0f64, |most, it| most.max(*it)) * (36.0f64 / 34.0).sqrt(), 36)),
-        shown: Some((means[1] - means[0] + truth.effect, spread * (2.0f64 / 18.0).sqrt())),
+        furthest: Some(Furthest {
+            log: rest.iter().fold(0.0f64, |most, it| most.max(*it)) * (36.0f64 / 34.0).sqrt(),
+            servers: 36,
+        }),
+        shown: Some(LogRatio {
+            value: means[1] - means[0] + truth.effect,
+            error: spread * (2.0f64 / 18.0).sqrt(),
+        }),
         sign: 1.0,
         silent: 0.003,
     }
@@ -142,13 +149,13 @@ fn a_fifth_of_a_stage_that_is_harmed_stops_it_without_a_control_group() {
     let mut random = Random::new(9);
     let truth = Truth { spread: 0.05, effect: 0.0, tails: None };
     for _ in 0..20 {
-        let (far, most) = limits(&trial(&mut random, truth), &stage).far.unwrap();
-        assert!((20..150).contains(&most), "{most}");
+        let far = limits(&trial(&mut random, truth), &stage).far.unwrap();
+        assert!((20..150).contains(&far.servers_most), "{far:?}");
         // A fifth of them has 30 % more.
         let harmed = (0..750).filter(|at| {
             let more = if at % 5 == 0 { 1.3f64.ln() } else { 0.0 };
-            more + truth.server(&mut random) > far
+            more + truth.server(&mut random) > far.log
         });
-        assert!(harmed.count() > most as usize);
+        assert!(harmed.count() > far.servers_most as usize);
     }
 }

@@ -75,7 +75,7 @@ fn five_pairs_are_told_that_six_would_do_or_that_they_need_not_be_pairs() {
     assert_eq!(found.verdict, Verdict::Undecided);
     assert_eq!(
         check(&found, "servers").statement,
-        "So few servers cannot show any difference: however large it is, chance alone does as much with p = 0.06. It takes 6 such \
+        "So few servers cannot show any difference: however large it is, chance alone does as much with p = 0.062. It takes 6 such \
          pairs at 95 %, or a comparison that leaves the site out (--strata), whose smallest p is 0.008."
     );
     assert_eq!(result(&table, &question()).unwrap().verdict, Verdict::Better);

@@ -85,7 +85,7 @@ fn two_sites_against_two_prove_nothing_and_are_told_how_many_would() {
     assert_eq!(
         result.reason.as_deref(),
         Some(
-            "So few sites cannot show any difference: however large it is, chance alone does as much with p = 0.33. It takes 4 sites in \
+            "So few sites cannot show any difference: however large it is, chance alone does as much with p = 0.333. It takes 4 sites in \
              each group."
         )
     );

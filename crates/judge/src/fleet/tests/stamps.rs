@@ -5,7 +5,7 @@ use super::*;
 const HOURS: usize = 24 * DAYS;
 const HOUR_S: i64 = 3_600;
 
-/// What a fleet is like.
+/// A fleet.
 #[derive(Clone, Copy)]
 struct Hourly {
     servers: usize,
@@ -15,7 +15,7 @@ struct Hourly {
     power: f64,
     /// Standard deviation of what befalls a whole site in an hour, for the load and, apart from it, for the drops.
     of_sites: f64,
-    /// What is left after an hour of what befell a server or site.
+    /// The share of a disturbance of a server or site that is left after an hour.
     lasting: f64,
 }
 

@@ -37,8 +37,8 @@ fn a_failover_is_a_ratio_of_ratios_with_an_interval_only_where_servers_are_known
 
 #[test]
 fn a_surge_may_be_told_instead_of_found() {
-    let told =
-        FleetQuestion { surge_s: Some((FIRST_S + 3 * DAY_S, Some(FIRST_S + 5 * DAY_S))), ..question() };
+    let surge = SurgeTime { from_s: FIRST_S + 3 * DAY_S, until_s: Some(FIRST_S + 5 * DAY_S) };
+    let told = FleetQuestion { surge: Some(surge), ..question() };
     let result = result(&USUAL.table(), &told).unwrap();
     assert_eq!(result.surge.unwrap().from, "2026-01-04T00:00:00Z");
     assert!(check(&of(&USUAL), "surge").statement.contains("no surge"));
@@ -47,8 +47,9 @@ fn a_surge_may_be_told_instead_of_found() {
 #[test]
 fn a_surge_that_is_told_and_not_in_the_data_is_an_error_with_the_span_that_there_is() {
     let told = |from_day: i64, until_day: i64| {
-        let surge = (FIRST_S + from_day * DAY_S, Some(FIRST_S + until_day * DAY_S));
-        result(&USUAL.table(), &FleetQuestion { surge_s: Some(surge), ..question() }).unwrap_err()
+        let surge =
+            SurgeTime { from_s: FIRST_S + from_day * DAY_S, until_s: Some(FIRST_S + until_day * DAY_S) };
+        result(&USUAL.table(), &FleetQuestion { surge: Some(surge), ..question() }).unwrap_err()
     };
     assert_eq!(
         told(59, 60).to_string(),

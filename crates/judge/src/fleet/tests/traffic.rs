@@ -13,7 +13,7 @@ fn loads_that_are_surely_but_hardly_apart_are_not_called_chance() {
         found.statement.contains(": more apart than chance makes it (p = 0.001), but only by "),
         "{found:?}"
     );
-    assert!(found.statement.ends_with(", below the 5.0 % from which it matters."), "{found:?}");
+    assert!(found.statement.ends_with(", below the 5 % from which it matters."), "{found:?}");
     let alike = of(&USUAL);
     assert!(check(&alike, "interference").statement.contains("; chance alone makes as much in "));
 }

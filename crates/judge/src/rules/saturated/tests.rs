@@ -159,7 +159,7 @@ fn a_slower_path_is_not_excused_by_its_own_latency() {
         let step = &mut document.steps[0];
         step.latency.acknowledge.mean_ns = Some(mean_ms * 1e6);
         let finding = crate::healthy::one(&document, RULE.row.id);
-        assert_eq!(finding.evidence[0].value, "98/s of 100/s (98.0 %)", "{finding:#?}");
+        assert_eq!(finding.evidence[0].value, "98/s of 100/s (98 %)", "{finding:#?}");
         assert_eq!(finding.evidence[0].expected.as_deref(), Some("at least 99.5 %"));
     }
 }
@@ -202,8 +202,8 @@ fn a_backlog_that_grows_by_plan_is_no_saturation() {
 #[test]
 fn a_rise_counts_from_the_least_that_is_asked_on() {
     let levels: Vec<f64> = (0..30).map(f64::from).collect();
-    let (early, late) = growing(&levels, 1.0).unwrap();
-    assert_eq!(growing(&levels, late - early), Some((early, late)));
+    let Growth { early, late } = growing(&levels, 1.0).unwrap();
+    assert_eq!(growing(&levels, late - early), Some(Growth { early, late }));
     assert_eq!(growing(&levels, late - early + 0.1), None);
     assert_eq!(growing(&levels.into_iter().rev().collect::<Vec<f64>>(), 1.0), None);
 }
@@ -366,7 +366,7 @@ fn a_majority_of_blocks_that_kept_up_outvotes_the_rest_and_half_of_them_do_not()
 #[test]
 fn a_rise_must_be_large_and_steady_to_be_a_growth() {
     let ramp = |step: f64| (0..9).map(|second| f64::from(second) * step).collect::<Vec<_>>();
-    assert_eq!(growing(&ramp(2.0), 12.0), Some((2.0, 14.0)));
+    assert_eq!(growing(&ramp(2.0), 12.0), Some(Growth { early: 2.0, late: 14.0 }));
     assert_eq!(growing(&ramp(2.0), 12.1), None, "too small");
     assert_eq!(growing(&ramp(-2.0), -100.0), None, "it falls");
     assert_eq!(growing(&ramp(2.0)[..5], 1.0), None, "too short");

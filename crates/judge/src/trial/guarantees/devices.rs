@@ -1,24 +1,27 @@
-//! Where the devices behind two arms' logs do not make the same of a synced write: their write caches, and what is known to
-//! lose it.
+//! Differences of the devices behind two arms' logs in a synced write: their write caches, and known risks to lose it.
 //!
-//! A volatile cache that the kernel flushes at every sync loses nothing, but what a sync costs, and what a power failure
-//! takes of writes that were not synced, depends on it. Kafka syncs seldom, so this is part of what an acknowledgement means.
+//! A volatile cache that the kernel flushes at every sync loses nothing, but the cost of a sync, and the loss of unsynced writes
+//! in a power failure, depend on it. Kafka syncs seldom, so this is part of what an acknowledgement means.
 
 use plumb_model::document::RunDocument;
 use plumb_model::facts::{Layer, Storage, StorageRisk};
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 
-/// The differences between the devices behind two arms' logs; none where either is not known. An arm by its name and the
-/// names of the log directories that its topic's partitions were found in.
-pub(super) fn differences(
-    document: &RunDocument,
-    (name_a, logs_a): (&str, &BTreeMap<String, u32>),
-    (name_b, logs_b): (&str, &BTreeMap<String, u32>),
-) -> Vec<String> {
-    let behind = |logs: &BTreeMap<String, u32>| -> Vec<&Storage> {
+/// The logs of one arm's topic.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ArmLogs<'a> {
+    /// The arm's name.
+    pub(super) arm: &'a str,
+    /// The number of partitions in each log directory, by the directory's name.
+    pub(super) log_dirs: &'a BTreeMap<String, u32>,
+}
+
+/// The differences between the devices behind two arms' logs, each as a sentence; none where either's are not known.
+pub(super) fn differences(document: &RunDocument, logs_a: ArmLogs, logs_b: ArmLogs) -> Vec<String> {
+    let behind = |logs: ArmLogs| -> Vec<&Storage> {
         let all = document.environment.log_directories.iter();
-        all.filter(|directory| logs.contains_key(&directory.name))
+        all.filter(|directory| logs.log_dirs.contains_key(&directory.name))
             .map(|directory| &directory.storage)
             .collect()
     };
@@ -32,8 +35,8 @@ pub(super) fn differences(
         let shown = |caches: &BTreeMap<_, String>| caches.values().cloned().collect::<Vec<_>>().join(" and ");
         found.push(format!("write cache of the log's devices: {} / {}", shown(&caches_a), shown(&caches_b)));
     }
-    found.extend(only(&a, &b).map(|risk| format!("where the logs of {name_a:?} lie, {risk}")));
-    found.extend(only(&b, &a).map(|risk| format!("where the logs of {name_b:?} lie, {risk}")));
+    found.extend(only(&a, &b).map(|risk| format!("where the logs of {:?} lie, {risk}", logs_a.arm)));
+    found.extend(only(&b, &a).map(|risk| format!("where the logs of {:?} lie, {risk}", logs_b.arm)));
     found
 }
 
@@ -64,7 +67,7 @@ fn way_down(storage: &Storage) -> (Vec<String>, String) {
     (way.into_iter().map(|(mode, _)| mode).collect(), words)
 }
 
-/// What may lose a synced write on one side and has nothing of its kind on the other.
+/// The risks to a synced write on one side that have nothing of their kind on the other.
 fn only<'s>(of: &[&'s Storage], other: &[&Storage]) -> impl Iterator<Item = StorageRisk> + use<'s> {
     let theirs: Vec<StorageRisk> = other.iter().flat_map(|storage| storage.risks()).collect();
     let mut own: Vec<StorageRisk> = of.iter().flat_map(|storage| storage.risks()).collect();
@@ -120,7 +123,8 @@ mod tests {
         let (logs_a, logs_b) = (logs(&a), logs(&b));
         let mut document = crate::healthy::healthy();
         document.environment.log_directories = vec![a, b];
-        differences(&document, ("A", &logs_a), ("B", &logs_b))
+        let (a, b) = (ArmLogs { arm: "A", log_dirs: &logs_a }, ArmLogs { arm: "B", log_dirs: &logs_b });
+        differences(&document, a, b)
     }
 
     #[test]
@@ -164,6 +168,7 @@ mod tests {
     fn brokers_whose_log_directories_are_not_known_have_no_difference() {
         let document = crate::healthy::healthy();
         let none = BTreeMap::new();
-        assert!(differences(&document, ("A", &none), ("B", &none)).is_empty());
+        let logs = |arm| ArmLogs { arm, log_dirs: &none };
+        assert!(differences(&document, logs("A"), logs("B")).is_empty());
     }
 }

@@ -7,8 +7,8 @@ fn question(unit: Unit) -> Question {
     Question { unit, comparisons: 1, level: 0.95, margin: 0.03, detect: None, pairs_max: 100, pair_s: None }
 }
 
-fn spread(sd_log: f64, units: usize) -> Spread {
-    Spread { metric: "end_to_end.p99", sd_log, units }
+fn spread(sd_log: f64, units: usize, unit: Unit) -> Spread {
+    Spread { metric: "end_to_end.p99", sd_log, units, unit }
 }
 
 const OF_TWO: Unit = Unit::Start { pairs: 2 };
@@ -133,24 +133,24 @@ fn fewer_than_two_samples_of_the_metric_that_decides_are_refused_in_its_unit() {
 #[test]
 fn a_trial_that_leaves_a_third_unseen_is_hopeless_and_one_that_does_not_is_none() {
     for (unit, pairs) in [(Unit::Pair, 8), (OF_TWO, 12)] {
-        let (quiet, noisy) = (spread(0.05, 12), spread(1.2, 12));
-        assert_eq!(hopeless((&quiet, unit), pairs, question(unit)), None);
-        let found = hopeless((&noisy, unit), pairs, question(unit)).unwrap();
+        let (quiet, noisy) = (spread(0.05, 12, unit), spread(1.2, 12, unit));
+        assert_eq!(hopeless(&quiet, pairs, question(unit)), None);
+        let found = hopeless(&noisy, pairs, question(unit)).unwrap();
         assert!(found.detectable_ratio > 1.35 && found.limit_ratio < 1.35, "{found:?}");
         let enough = unit.pairs_in(found.units_needed.unwrap()) as u32;
-        assert_eq!(hopeless((&noisy, unit), enough, question(unit)), None);
-        assert!(hopeless((&noisy, unit), enough - unit.pairs_each(), question(unit)).is_some());
+        assert_eq!(hopeless(&noisy, enough, question(unit)), None);
+        assert!(hopeless(&noisy, enough - unit.pairs_each(), question(unit)).is_some());
     }
 }
 
 /// 0.31 over 12 starts: six starts do not show a third by it, and the 12 pairs on them would, were they samples.
 #[test]
 fn a_trial_that_is_hopeless_by_its_starts_is_not_saved_by_their_pairs() {
-    let seen = spread(0.27, 12);
-    assert!(hopeless((&seen, OF_TWO), 12, question(OF_TWO)).is_none(), "the least that it may be is 0.20");
-    let seen = spread(0.31, 12);
-    assert!(hopeless((&seen, OF_TWO), 12, question(OF_TWO)).is_some());
-    assert!(hopeless((&seen, Unit::Pair), 12, question(Unit::Pair)).is_none());
+    let seen = spread(0.27, 12, OF_TWO);
+    assert!(hopeless(&seen, 12, question(OF_TWO)).is_none(), "the least that it may be is 0.20");
+    let seen = spread(0.31, 12, OF_TWO);
+    assert!(hopeless(&seen, 12, question(OF_TWO)).is_some());
+    assert!(hopeless(&spread(0.31, 12, Unit::Pair), 12, question(Unit::Pair)).is_none());
     // Four pairs on a start may average out all of what two do not share.
-    assert!(hopeless((&seen, OF_TWO), 24, question(Unit::Start { pairs: 4 })).is_none());
+    assert!(hopeless(&seen, 24, question(Unit::Start { pairs: 4 })).is_none());
 }

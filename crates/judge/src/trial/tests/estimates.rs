@@ -1,7 +1,7 @@
 //! What was put in is what comes out: estimates, intervals and the four verdicts.
 
 use super::trials::{caveat, primary, result, trial_of, verdict};
-use crate::trial::pairs::log_ratios;
+use crate::trial::values::log_ratios;
 use plumb_model::plan::{Payload, Schedule};
 use plumb_model::trial::{Against, MetricResult, MetricRole, TrialMethod};
 use plumb_model::verdict::Verdict;
@@ -28,7 +28,7 @@ fn an_injected_ratio_comes_out_within_its_interval_and_the_arm_is_better() {
 fn the_summary_says_that_figures_are_medians_of_blocks_and_what_else_the_arm_saves() {
     let mut document = trial_of(&[("low", 0.25)], 12, 1);
     let summary = result(&document).summary;
-    assert!(summary[0].contains(" ms (medians of blocks), ratio of typical pairs 0.2"), "{summary:?}");
+    assert!(summary[0].contains(" ms (medians of blocks), ratio of typical pairs ×0.2"), "{summary:?}");
     assert!(!summary[2].contains("better: "), "the other latencies say nothing new: {summary:?}");
     for block in &mut document.steps[1].blocks {
         block.client_cpu_s = block.client_cpu_s.map(|cpu_s| cpu_s * 0.25);
@@ -36,7 +36,7 @@ fn the_summary_says_that_figures_are_medians_of_blocks_and_what_else_the_arm_sav
     let summary = result(&document).summary;
     assert!(
         summary[2].starts_with(
-            "Nothing else is shown to be worse; better: the client's CPU time per message, ratio 0.25"
+            "Nothing else is shown to be worse; better: the client's CPU time per message, ratio ×0.250"
         ),
         "{summary:?}"
     );

@@ -50,7 +50,7 @@ fn a_burst_in_one_block_is_no_proof_against_its_arm_and_better_is_not_said_of_it
     assert_eq!((primary(&result).verdict, verdict(&result)), (Verdict::Better, Verdict::Undecided));
     let veto = &result.verdicts[0].vetoes[0];
     for part in [
-        "none of 24000 -> 500 of 24000 (2.08 %, in 1 block)",
+        "none of 24000 -> 500 of 24000 (2.1 %, in 1 block)",
         "over 12 pairs that is not shown to be its doing",
     ] {
         assert!(veto.contains(part), "{part}: {veto}");

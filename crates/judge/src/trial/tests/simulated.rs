@@ -14,7 +14,7 @@ const USUAL: f64 = 0.16;
 /// Place of the arm that does harm; the reference is 0 and its repetition the last.
 const ARM: usize = 1;
 
-/// What becomes of so many trials.
+/// The shares of trials by their outcome.
 #[derive(Debug, Default, PartialEq)]
 struct Shares {
     /// Called so by the ranks of the pairs that are not left out, nothing else.
@@ -157,7 +157,7 @@ fn check(trials: u64) {
     assert!(carried.by_ranks >= 0.12 && carried.by_verdict <= 0.05 + chance / 2.0, "{carried:?}");
 }
 
-/// What a verdict that is right loses by it.
+/// The price of the checks for a verdict that is right.
 fn check_price(trials: u64) {
     let chance = 1.0 / (trials as f64).sqrt();
     let told = shares((trials, 14, USUAL), quiet, told_apart);

@@ -1,8 +1,8 @@
 //! Trials that stop as soon as it is decided.
 
 use super::trials::{primary, result, trial_of};
-use crate::trial::pairs::{log_ratios, values};
-use crate::trial::{Trial, anytime, decided};
+use crate::trial::values::{log_ratios, values};
+use crate::trial::{Opponents, Trial, anytime, decided};
 use plumb_model::facts::{CpuTime, HostDelta};
 use plumb_model::trial::TrialMethod;
 use plumb_model::verdict::Verdict;
@@ -37,7 +37,8 @@ fn looking_after_every_pair_does_not_find_what_is_not_there() {
         let mut document = trial_of(&[("same", 1.0)], 40, 9_000 + seed);
         document.plan.trial.as_mut().unwrap().until_decided = true;
         let trial = Trial::of(&document).unwrap();
-        let values = values(&trial, trial.primary().unwrap(), (&trial.arms[1], &trial.arms[0]));
+        let of = Opponents { arm: &trial.arms[1], against: &trial.arms[0] };
+        let values = values(&trial, trial.primary().unwrap(), of);
         anytime::p(&log_ratios(&values)) <= 0.05
     });
     assert!(found.count() <= 4);

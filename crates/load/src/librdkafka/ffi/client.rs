@@ -35,6 +35,15 @@ unsafe impl Send for Client {}
 // SAFETY: as above.
 unsafe impl Sync for Client {}
 
+/// The ends of a partition's log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Watermarks {
+    /// The offset of the first record that is still there.
+    pub(crate) low: i64,
+    /// The high watermark: the offset after the last record that consumers can read.
+    pub(crate) high: i64,
+}
+
 impl Client {
     /// Makes a client. Its errors, logs, statistics, deliveries and rebalances come as events.
     pub(crate) fn new(role: Role, properties: &Properties) -> Result<Self, LoadError> {
@@ -135,13 +144,13 @@ impl Client {
         }
     }
 
-    /// The partition's low and high offsets, as the broker says.
+    /// The ends of a partition's log, as the broker says.
     pub(crate) fn watermarks(
         &self,
         topic: &str,
         partition: i32,
         timeout: Duration,
-    ) -> Result<(i64, i64), String> {
+    ) -> Result<Watermarks, String> {
         let topic = c_string(topic);
         let (mut low, mut high) = (0, 0);
         let milliseconds = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
@@ -157,7 +166,7 @@ impl Client {
             )
         };
         if code == sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR {
-            Ok((low, high))
+            Ok(Watermarks { low, high })
         } else {
             Err(format!("{}: {}", error_name(code), error_text(code)))
         }

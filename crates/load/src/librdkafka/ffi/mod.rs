@@ -11,6 +11,6 @@ mod strings;
 
 pub use admin::Replicas;
 pub(crate) use admin::{AdminError, ConfigOf, MetadataOf};
-pub(crate) use client::{Client, ProduceError, Role, Topic};
+pub(crate) use client::{Client, ProduceError, Role, Topic, Watermarks};
 pub(crate) use event::{Delivery, EventView, Message};
 pub(crate) use strings::library_version;

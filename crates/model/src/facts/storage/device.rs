@@ -1,5 +1,6 @@
 //! A block device among the layers behind a directory: what it is, what it is there for, and what it says of itself.
 
+use crate::figure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -174,7 +175,7 @@ impl Device {
             self.cache_mode.clone(),
             self.detail.clone(),
             self.model.clone(),
-            self.size_bytes.map(size),
+            self.size_bytes.map(|bytes| figure::bytes(bytes as f64)),
             self.backing_file.as_ref().map(|file| format!("file {file}")),
             self.direct_io.and_then(|direct| {
                 words(if direct { "direct I/O below" } else { "through the page cache below" })
@@ -274,33 +275,5 @@ impl DeviceRole {
             DeviceRole::Special => "metadata and small blocks",
             DeviceRole::Spare => "spare",
         }
-    }
-}
-
-/// `960 GB`, as makers of disks count; three digits that matter.
-fn size(bytes: u64) -> String {
-    let (unit, name) = match bytes {
-        999_500_000_000.. => (1e12, "TB"),
-        999_500_000.. => (1e9, "GB"),
-        _ => (1e6, "MB"),
-    };
-    let value = bytes as f64 / unit;
-    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    let text = format!("{value:.decimals$}");
-    let text = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    format!("{text} {name}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_have_the_digits_that_matter() {
-        assert_eq!(size(268_435_456), "268 MB");
-        assert_eq!(size(960_197_124_096), "960 GB");
-        assert_eq!(size(1_920_383_410_176), "1.92 TB");
-        assert_eq!(size(16_000_000_000_000), "16 TB");
-        assert_eq!(size(500_000_000_000), "500 GB");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use plumb_model::facts::{Fact, IoLimit};
 
-use super::{Folder, folders};
+use super::folders;
 use crate::HostRoot;
 
 /// Files of version 1 with the key that version 2 has for it.
@@ -25,12 +25,9 @@ pub(crate) fn limits(root: &HostRoot) -> Fact<Vec<IoLimit>> {
     let mut found: BTreeMap<String, IoLimit> = BTreeMap::new();
     let mut readable = folder.version == 2 && folder.path == "/";
     for path in paths {
-        let lines = match read(root, &folder, &path) {
-            Some(lines) => lines,
-            None => continue,
-        };
+        let Some(lines) = device_limits(root, folder.version, &path) else { continue };
         readable = true;
-        for (device, key, value) in lines {
+        for DeviceLimit { device, key, value } in lines {
             let limit = found.entry(device).or_default();
             let held = match key.as_str() {
                 "rbps" => &mut limit.read_bytes_per_s,
@@ -50,8 +47,20 @@ pub(crate) fn limits(root: &HostRoot) -> Fact<Vec<IoLimit>> {
     Fact::known(named.collect(), source)
 }
 
-fn read(root: &HostRoot, folder: &Folder, path: &str) -> Option<Vec<(String, String, u64)>> {
-    if folder.version == 2 {
+/// One limit of one device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DeviceLimit {
+    /// Its number, `8:16`.
+    pub(crate) device: String,
+    /// What is limited, by version 2's name: `rbps`, `wbps`, `riops`, `wiops`.
+    pub(crate) key: String,
+    /// Bytes or operations a second.
+    pub(crate) value: u64,
+}
+
+/// The limits of one group, at its folder; none where it has no such files.
+pub(crate) fn device_limits(root: &HostRoot, version: u8, path: &str) -> Option<Vec<DeviceLimit>> {
+    if version == 2 {
         return Some(parse(&root.read(&format!("{path}/io.max")).ok()?));
     }
     let mut lines = Vec::new();
@@ -61,7 +70,8 @@ fn read(root: &HostRoot, folder: &Folder, path: &str) -> Option<Vec<(String, Str
         readable = true;
         let limit = |line: &str| {
             let (device, value) = line.trim().split_once(' ')?;
-            Some((device.to_owned(), key.to_owned(), value.parse().ok()?))
+            let value = value.parse().ok()?;
+            Some(DeviceLimit { device: device.to_owned(), key: key.to_owned(), value })
         };
         lines.extend(text.lines().filter_map(limit));
     }
@@ -69,14 +79,14 @@ fn read(root: &HostRoot, folder: &Folder, path: &str) -> Option<Vec<(String, Str
 }
 
 /// `8:16 rbps=2097152 wbps=max riops=max wiops=120`
-fn parse(text: &str) -> Vec<(String, String, u64)> {
+fn parse(text: &str) -> Vec<DeviceLimit> {
     let mut found = Vec::new();
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();
         let Some(device) = words.next() else { continue };
         for (key, value) in words.filter_map(|word| word.split_once('=')) {
             if let Ok(value) = value.parse() {
-                found.push((device.to_owned(), key.to_owned(), value));
+                found.push(DeviceLimit { device: device.to_owned(), key: key.to_owned(), value });
             }
         }
     }
@@ -96,8 +106,11 @@ mod tests {
     #[test]
     fn only_what_is_held_back_is_a_limit() {
         let found = parse("8:16 rbps=2097152 wbps=max riops=max wiops=120\n");
-        let expected = [("rbps", 2_097_152), ("wiops", 120)]
-            .map(|(key, value)| ("8:16".to_owned(), key.to_owned(), value));
+        let expected = [("rbps", 2_097_152), ("wiops", 120)].map(|(key, value)| DeviceLimit {
+            device: "8:16".to_owned(),
+            key: key.to_owned(),
+            value,
+        });
         assert_eq!(found, expected);
     }
 }

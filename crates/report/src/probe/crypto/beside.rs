@@ -1,8 +1,8 @@
 //! Other hosts beside this one: ratios at each size, and what they come to in a sentence.
 
 use super::{SIZES, form};
-use crate::number::{self, ABSENT};
 use crate::sheet::{Column, Section};
+use plumb_model::figure::{self, ABSENT};
 use plumb_model::probe::crypto::{
     Algorithm, BLOCKS_BYTES, CryptoPeer, CryptoProbe, EngineName, Form, PeerRatio,
 };
@@ -19,7 +19,7 @@ pub(super) fn sections(document: &CryptoProbe) -> Vec<Section> {
     sections
 }
 
-/// What two figures have in common.
+/// The kind that two figures have in common.
 type Kind = (EngineName, Algorithm, Form);
 
 fn kinds(ratios: &[PeerRatio]) -> Vec<Kind> {
@@ -81,20 +81,20 @@ fn sentence(peer: &CryptoPeer) -> Option<String> {
         .iter()
         .find(|ratio| ratio.algorithm == Algorithm::Aes256Gcm && ratio.block_bytes == *largest)?;
     let interval = match (ratio.ratio_low, ratio.ratio_high) {
-        (Some(low), Some(high)) => format!(" ({}..{})", share(low), share(high)),
+        (Some(low), Some(high)) => format!(" ({})", figure::interval(low, high, share)),
         _ => String::new(),
     };
     Some(format!(
-        "Full TLS records with AES-256-GCM ({}): this host runs at {}{interval} of the rate of {}: {} against {} MB/s a CPU.",
+        "Full TLS records with AES-256-GCM ({}): this host runs at {}{interval} of the rate of {}: {} against {} a CPU.",
         ratio.engine,
         share(ratio.ratio),
         peer.name,
-        number::significant(ratio.here_bytes_per_s / 1e6, 3),
-        number::significant(ratio.there_bytes_per_s / 1e6, 3),
+        figure::bytes_per_s(ratio.here_bytes_per_s),
+        figure::bytes_per_s(ratio.there_bytes_per_s),
     ))
 }
 
-/// A ratio without a sign before it: `0.033`, `1.02`, `26.4`.
+/// A ratio without a sign before it: `0.0331`, `1.02`, `26.4`.
 fn share(ratio: f64) -> String {
-    number::significant(ratio, if ratio < 0.1 { 2 } else { 3 })
+    figure::ratio_digits(ratio)
 }

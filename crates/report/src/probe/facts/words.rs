@@ -1,22 +1,16 @@
 //! Each fact of a host in words. Only wording: nothing is judged here.
 
-use crate::number;
 use plumb_model::facts::{
     ClockSync, Container, CpuIdentity, CpuTopology, Device, DirtyLimits, ErrorCorrection, IoLimit,
     JavaRuntime, KernelOptions, Layer, Limit, MemoryModules, NetworkInterface, NumaNode, PersistentMemoryUse,
     ProcessLimits, SoftHard, Virtualisation,
 };
+use plumb_model::figure;
 use std::collections::BTreeMap;
 
 /// Bytes as memory is counted: `93.1 GiB`.
 pub(super) fn binary(bytes: u64) -> String {
-    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    match units.into_iter().find(|(_, shift)| bytes >= 1 << shift) {
-        Some((unit, shift)) => {
-            format!("{} {unit}", number::significant(bytes as f64 / (1_u64 << shift) as f64, 3))
-        }
-        None => format!("{bytes} B"),
-    }
+    figure::binary_bytes(bytes as f64)
 }
 
 pub(super) fn virtualisation(below: &Virtualisation) -> String {
@@ -46,8 +40,8 @@ pub(super) fn kernel_options(options: &KernelOptions) -> String {
 }
 
 pub(super) fn load(averages: &[f64; 3]) -> String {
-    let [one, five, fifteen] = averages;
-    format!("{one:.2} over 1 minute, {five:.2} over 5, {fifteen:.2} over 15")
+    let [one, five, fifteen] = averages.map(|average| figure::decimals(average, 2));
+    format!("{one} over 1 minute, {five} over 5, {fifteen} over 15")
 }
 
 pub(super) fn identity(identity: &CpuIdentity) -> String {
@@ -66,9 +60,9 @@ pub(super) fn topology(topology: &CpuTopology) -> String {
     let smt = topology.smt.as_deref().map_or(String::new(), |smt| format!(", {}", smt_words(smt)));
     format!(
         "{}, {}, {} a core{smt}",
-        number::counted(topology.sockets as usize, "socket"),
-        number::counted(topology.cores as usize, "core"),
-        number::counted(topology.threads_per_core as usize, "thread"),
+        figure::counted(topology.sockets as usize, "socket"),
+        figure::counted(topology.cores as usize, "core"),
+        figure::counted(topology.threads_per_core as usize, "thread"),
     )
 }
 
@@ -131,7 +125,7 @@ pub(super) fn vulnerabilities(all: &BTreeMap<String, String>) -> Vec<String> {
 pub(super) fn correction(correction: &ErrorCorrection) -> String {
     let modes = correction.modes.join(", ");
     let count = |count: Option<u64>, what: &str| {
-        count.map_or(String::new(), |count| format!(", {} {what} since boot", number::count(count)))
+        count.map_or(String::new(), |count| format!(", {} {what} since boot", figure::count(count)))
     };
     format!(
         "{} ({modes}){}{}",
@@ -155,9 +149,9 @@ pub(super) fn persistent(used: &PersistentMemoryUse) -> Vec<String> {
     let mut lines = Vec::new();
     let modes = used.modes();
     if !modes.is_empty() {
-        lines.push(format!("{}: {}", number::counted(used.modules as usize, "module"), modes.join(" and ")));
+        lines.push(format!("{}: {}", figure::counted(used.modules as usize, "module"), modes.join(" and ")));
     } else if used.modules > 0 {
-        lines.push(format!("{}, unused as far as is seen", number::counted(used.modules as usize, "module")));
+        lines.push(format!("{}, unused as far as is seen", figure::counted(used.modules as usize, "module")));
     }
     lines.extend(
         used.memory_side_cache_bytes
@@ -197,7 +191,7 @@ pub(super) fn dirty(limits: &DirtyLimits) -> String {
         "written back from {}, writers wait from {}; at the latest after {} s",
         at(limits.background_bytes, limits.background_ratio_percent),
         at(limits.bytes, limits.ratio_percent),
-        number::plain(limits.expire_centisecs as f64 / 100.0)
+        figure::plain(limits.expire_centisecs as f64 / 100.0)
     )
 }
 
@@ -212,8 +206,8 @@ pub(super) fn io_limit(held: &IoLimit) -> String {
     let figures = [
         held.read_bytes_per_s.map(|n| format!("reads {}/s", binary(n))),
         held.write_bytes_per_s.map(|n| format!("writes {}/s", binary(n))),
-        held.reads_per_s.map(|n| format!("{} reads/s", number::count(n))),
-        held.writes_per_s.map(|n| format!("{} writes/s", number::count(n))),
+        held.reads_per_s.map(|n| format!("{} reads/s", figure::count(n))),
+        held.writes_per_s.map(|n| format!("{} writes/s", figure::count(n))),
     ];
     let figures: Vec<String> = figures.into_iter().flatten().collect();
     format!("{}: at most {}", held.device, figures.join(", "))
@@ -245,14 +239,14 @@ fn interface(one: &NetworkInterface) -> String {
     let parts = [
         one.driver.clone(),
         one.speed_mbit_per_s.map(|mbit| match mbit {
-            1_000.. => format!("{} Gbit/s", number::plain(mbit as f64 / 1e3)),
+            1_000.. => format!("{} Gbit/s", figure::plain(mbit as f64 / 1e3)),
             mbit => format!("{mbit} Mbit/s"),
         }),
         one.state.as_ref().filter(|state| *state != "up").cloned(),
-        one.mtu_bytes.map(|bytes| format!("MTU {}", number::count(bytes))),
+        one.mtu_bytes.map(|bytes| format!("MTU {}", figure::count(bytes))),
         Some(format!(
             "{} in and {} out",
-            number::counted(one.receive_queues as usize, "queue"),
+            figure::counted(one.receive_queues as usize, "queue"),
             one.transmit_queues
         )),
         one.numa_node.map(|node| format!("node {node}")),
@@ -270,7 +264,7 @@ pub(super) fn sync(sync: &ClockSync) -> String {
         (Some(offset), Some(dispersion), Some(delay)) => {
             format!(
                 ", the clock is off by at most {}",
-                number::time((offset + dispersion + delay / 2) as f64)
+                figure::time((offset + dispersion + delay / 2) as f64)
             )
         }
         _ => ", how far the clock is off is not said".to_owned(),
@@ -298,9 +292,9 @@ pub(super) fn process_limits(limits: &ProcessLimits) -> Vec<String> {
         format!("{name}: {}, may be raised to {}", write(&both.soft), write(&both.hard))
     };
     vec![
-        line("open files", &limits.open_files, &number::count),
+        line("open files", &limits.open_files, &figure::count),
         line("locked memory", &limits.locked_memory_bytes, &binary),
-        line("processes", &limits.processes, &number::count),
+        line("processes", &limits.processes, &figure::count),
         line("size of a file", &limits.file_size_bytes, &binary),
     ]
 }

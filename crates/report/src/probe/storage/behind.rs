@@ -1,7 +1,7 @@
 //! What lies behind a path, as a tree.
 
-use crate::number;
 use crate::sheet::{Column, Section};
+use plumb_model::figure;
 use plumb_model::probe::storage::{StorageTarget, TargetLayer};
 
 /// The layers, each under the one that it lies on.
@@ -17,7 +17,7 @@ pub(super) fn behind(target: &StorageTarget) -> Section {
     };
     let unknown = |missing: &String| vec!["?".to_owned(), "not known".to_owned(), missing.clone()];
     let rows = target.layers.iter().map(line).chain(target.storage.missing.iter().map(unknown));
-    let free = format!("{} GB free", number::significant(target.available_bytes as f64 / 1e9, 3));
+    let free = format!("{} free", figure::bytes(target.available_bytes as f64));
     Section::table(
         &target.path,
         &free,

@@ -4,9 +4,9 @@
 
 use super::way::{bytes, load};
 use super::{between, rate};
-use crate::number;
 use crate::probe::or_absent;
 use crate::sheet::{Column, Section};
+use plumb_model::figure;
 use plumb_model::probe::storage::{CommitResult, Placement, StoragePlan, StorageTarget};
 
 /// Commits below which no median is shown.
@@ -38,7 +38,7 @@ pub(super) fn commits(target: &StorageTarget, plan: &StoragePlan) -> Vec<Section
 
 fn meaning(measured: &[&CommitResult], plan: &StoragePlan) -> String {
     let length_ns = plan.duration_ns as f64 / f64::from(plan.rounds.max(1));
-    let blocks = format!("{} of {}", number::counted(plan.rounds as usize, "block"), number::time(length_ns));
+    let blocks = format!("{} of {}", figure::counted(plan.rounds as usize, "block"), figure::time(length_ns));
     let size = one_size(measured).map_or(String::new(), |size| format!("of {}, ", bytes(size)));
     let several = |commit: &&CommitResult| commit.case.committers > 1;
     let threads =
@@ -91,18 +91,18 @@ fn row(commit: &CommitResult, unit: Unit) -> Vec<String> {
     let time = |ns: Option<u64>| or_absent(ns, |ns| unit.write(ns as f64));
     vec![
         load(&commit.case),
-        number::count(latency.samples),
+        figure::count(latency.samples),
         or_absent(commit.rate_per_s, rate),
         or_absent(commit.rate_interval, |interval| between(&interval, rate)),
         time(latency.p50_ns),
         time(latency.p99_ns),
         time(latency.max_ns),
-        or_absent(commit.cpu_ns_per_commit, |ns| number::significant(ns / 1e3, 3)),
+        or_absent(commit.cpu_ns_per_commit, |ns| figure::significant(ns / 1e3, 3)),
         durable(commit).to_owned(),
     ]
 }
 
-/// Whether what was committed lasts, in a word.
+/// The durability of a commit, in a word.
 pub(super) fn durable(commit: &CommitResult) -> &'static str {
     match commit.durable {
         Some(true) => "yes",
@@ -137,7 +137,7 @@ impl Unit {
             Unit::Microseconds => 1e3,
             Unit::Milliseconds => MILLISECOND_NS,
         };
-        number::significant(ns / unit_ns, 3)
+        figure::significant(ns / unit_ns, 3)
     }
 }
 
@@ -205,7 +205,7 @@ mod tests {
             let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
             assert!(widest <= 100, "{widest} columns:\n{text}");
         }
-        assert!(text(&all(136e3)).contains("4,485..10,221"), "{}", text(&all(136e3)));
+        assert!(text(&all(136e3)).contains("4,485 to 10,221"), "{}", text(&all(136e3)));
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use super::commits::durable;
 use super::way::way;
 use super::{rate, streams};
-use crate::number;
 use crate::probe::{or_absent, time};
 use crate::sheet::{Column, Section};
+use plumb_model::figure;
 use plumb_model::probe::storage::{
     CommitMethod, CommitResult, Placement, RatioToFirst, ReferenceDevice, StorageProbe, StorageTarget,
 };
@@ -39,7 +39,7 @@ pub(super) fn compared(document: &StorageProbe) -> Option<Section> {
             .iter()
             .filter_map(|stream| Some((streams::words(stream).to_owned(), stream.ratio_to_first?)));
         for (way, found) in commits.chain(streams) {
-            rows.push(vec![target.path.clone(), way, number::ratio(found.ratio), span(&found)]);
+            rows.push(vec![target.path.clone(), way, figure::ratio(found.ratio), span(&found)]);
         }
     }
     let columns = [Column::text("path"), Column::text("way"), Column::number("ratio"), Column::text("95 %")];
@@ -49,9 +49,7 @@ pub(super) fn compared(document: &StorageProbe) -> Option<Section> {
 }
 
 fn span(ratio: &RatioToFirst) -> String {
-    or_absent(ratio.low.zip(ratio.high), |(low, high)| {
-        format!("{}..{}", number::significant(low, 3), number::significant(high, 3))
-    })
+    or_absent(ratio.low.zip(ratio.high), |(low, high)| figure::interval(low, high, figure::ratio_digits))
 }
 
 /// Bytes of a commit that may be held against the published ones, whose block size is not stated: a database's page.
@@ -75,7 +73,7 @@ pub(super) fn published(document: &StorageProbe) -> Section {
             device.name.clone(),
             rate(device.rate_per_s),
             time(device.latency_ns),
-            or_absent(ours, |(_, rate)| number::ratio(rate / device.rate_per_s)),
+            or_absent(ours, |(_, rate)| figure::ratio(rate / device.rate_per_s)),
         ]
     };
     let beside = match ours {

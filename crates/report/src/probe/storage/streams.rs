@@ -2,12 +2,12 @@
 
 use super::way::bytes;
 use super::{between, megabytes};
-use crate::number;
 use crate::probe::or_absent;
 use crate::sheet::{Column, Section};
+use plumb_model::figure;
 use plumb_model::probe::storage::{PageCache, SequentialResult, StorageTarget, StreamDirection};
 
-/// What was streamed; nothing where nothing was.
+/// The section on streams; none where nothing was streamed.
 pub(super) fn streams(target: &StorageTarget) -> Option<Section> {
     let measured: Vec<_> =
         target.sequential.iter().filter(|stream| stream.bytes_per_s.is_some()).map(row).collect();
@@ -35,8 +35,10 @@ fn row(stream: &SequentialResult) -> Vec<String> {
         or_absent(stream.bytes_per_s, megabytes),
         or_absent(stream.bytes_interval, |interval| between(&interval, megabytes)),
         megabytes(moved as f64),
-        number::significant(took_ns as f64 / 1e9, 3),
-        or_absent(stream.accepted_bytes_per_s, |rate| format!("page cache took {} MB/s", megabytes(rate))),
+        figure::significant(took_ns as f64 / 1e9, 3),
+        or_absent(stream.accepted_bytes_per_s, |rate| {
+            format!("page cache took {}", figure::bytes_per_s(rate))
+        }),
     ]
 }
 

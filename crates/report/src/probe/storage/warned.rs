@@ -1,12 +1,12 @@
 //! What speaks against figures: findings that make the exit code 1, and what else has to be known.
 
 use crate::findings::{explain, without_stop};
-use crate::number;
 use crate::sheet::Section;
+use plumb_model::figure;
 use plumb_model::finding::{Finding, Severity};
 use plumb_model::probe::storage::{StorageProbe, StorageTarget};
 
-/// What makes figures of a path other than what their names promise.
+/// The findings by which figures of a path are not what their names promise.
 pub(super) fn findings(document: &StorageProbe) -> Vec<String> {
     let of = |target: &StorageTarget| {
         let grave = said(target).into_iter().filter(|said| said.first.severity > Severity::Note);
@@ -15,7 +15,7 @@ pub(super) fn findings(document: &StorageProbe) -> Vec<String> {
     document.targets.iter().flat_map(of).collect()
 }
 
-/// What else has to be known of them.
+/// The section of other notes on them.
 pub(super) fn notes(target: &StorageTarget) -> Option<Section> {
     let light = said(target).into_iter().filter(|said| said.first.severity == Severity::Note);
     let light: Vec<String> = light.map(|said| said.line()).collect();
@@ -25,7 +25,7 @@ pub(super) fn notes(target: &StorageTarget) -> Option<Section> {
 /// A finding about ways to commit, with the evidence of the first of them.
 struct Said<'t> {
     first: &'t Finding,
-    /// How many other ways it is said of with other evidence.
+    /// The number of other ways that it is said of with other evidence.
     others: usize,
 }
 
@@ -34,7 +34,7 @@ impl Said<'_> {
         let claim = without_stop(&self.first.claim);
         let more = match self.others {
             0 => String::new(),
-            others => format!(" (and so of {} more)", number::counted(others, "way")),
+            others => format!(" (and so of {} more)", figure::counted(others, "way")),
         };
         format!("{claim}{more} {}", explain(&self.first.id))
     }

@@ -67,7 +67,12 @@ fn reading(process: u32) -> Option<ThreadsSample> {
 
 /// The running broker's if it may be run here, else the one that Kafka's scripts would start.
 fn launcher() -> Result<Launcher, CryptoError> {
-    let Some(broker) = broker_java(&HostRoot::default()) else { return Launcher::of_environment() };
+    launcher_of(broker_java(&HostRoot::default()))
+}
+
+/// A broker's Java if it may be run here, else the one that Kafka's scripts would start.
+pub(crate) fn launcher_of(broker: Option<BrokerJava>) -> Result<Launcher, CryptoError> {
+    let Some(broker) = broker else { return Launcher::of_environment() };
     chosen(broker, Launcher::of_environment)
 }
 

@@ -1,4 +1,4 @@
-//! What is measured of the libraries: in each round, every figure of every library has one sample.
+//! The rounds of a crypto probe: in each round, every figure of every library has one sample.
 
 use super::CryptoSettings;
 use super::engines::Engines;
@@ -19,8 +19,8 @@ const SAMPLE_MIN: Duration = Duration::from_micros(200);
 /// and 2 s were not.
 const WARM_UP_SHARE: f64 = 0.2;
 /// However short the measured time is: a Java measured cold is another Java.
-const WARM_UP_LEAST: Duration = Duration::from_secs(5);
-/// What a sample takes beside its time: the lead and, on several threads, starting them.
+pub(crate) const WARM_UP_LEAST: Duration = Duration::from_secs(5);
+/// The share of a sample's time that it takes beside it: the lead and, on several threads, starting them.
 const SAMPLE_OVERHEAD: f64 = 0.2;
 
 /// One figure to be.

@@ -1,4 +1,4 @@
-//! What a memory probe will do on this host: which nodes, how large the arrays and working sets, which cells.
+//! The plan of a memory probe on this host: nodes, sizes of arrays and working sets, cells.
 
 use super::MemorySettings;
 use crate::error::Result;
@@ -15,7 +15,7 @@ use plumb_probe::memory::{
 const ARRAY_OVER_CACHES: u64 = 4;
 /// Largest working set over the largest cache: less than an eighth of the loads can then come from it.
 const WORKING_SET_OVER_CACHE: u64 = 8;
-/// Where no cache is known, and at least.
+/// The size of an array where no cache is known, and the least, in bytes.
 const ARRAY_LEAST: u64 = 64 << 20;
 const ARRAY_UNKNOWN: u64 = 256 << 20;
 const WORKING_SET_LEAST: u64 = 64 << 20;
@@ -45,7 +45,7 @@ pub(super) struct PlacedLatency {
     pub(super) case: LatencyCase,
 }
 
-/// What will be done.
+/// The plan of a memory probe.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) nodes: Vec<ProbedNode>,
@@ -157,6 +157,17 @@ impl Plan {
             }
         }
         cells
+    }
+
+    /// Leaves copies within each node by all of its processors.
+    pub(super) fn only_copies(&mut self) {
+        let nodes = &self.nodes;
+        let all = |node: u32| nodes.iter().find(|known| known.node == node).map_or(0, |node| node.cpus.len());
+        self.cells.retain(|placed| {
+            placed.cpu_node == placed.memory_node
+                && placed.cell.kernel == MemoryKernel::Copy
+                && placed.cell.cpus.len() == all(placed.cpu_node)
+        });
     }
 
     /// The arrays of every node.

@@ -1,4 +1,4 @@
-//! What is measured of a network: every size, way to write and number of streams, each turn on connections of its own.
+//! The rounds of a network probe: every size, way to write and number of streams, each turn on connections of its own.
 
 use super::NetworkSettings;
 use crate::probe::distribution;
@@ -29,7 +29,7 @@ enum Phase {
     Connections(Vec<Connected>),
 }
 
-/// What was measured, each absent when nothing of it was.
+/// The measurements, each absent when nothing of it was measured.
 #[derive(Default)]
 pub(super) struct Measured {
     pub(super) round_trips: Vec<RoundTrips>,
@@ -69,7 +69,7 @@ impl<'a> NetworkRounds<'a> {
         rounds::order(&mut Random::new(SEED), &cases, ROUNDS)
     }
 
-    /// What was measured so far.
+    /// The measurements so far.
     pub(super) fn measured(self) -> Measured {
         folded(self.phases)
     }

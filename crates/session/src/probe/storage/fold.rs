@@ -1,4 +1,4 @@
-//! Blocks into results: rates with intervals over the blocks, latencies over all commits, what the device did meanwhile.
+//! Blocks into results: rates with intervals over the blocks, latencies over all commits, the device's work in the meantime.
 
 use super::rate::{Timed, interval, overall};
 use plumb_model::probe::storage::{
@@ -9,7 +9,7 @@ use plumb_probe::storage::{CommitSample, StreamSample};
 use plumb_stats::distribution::supported;
 use plumb_stats::histogram::Histogram;
 
-/// Why a case has no figures when nothing is wrong with it.
+/// The reason why a case has no figures when nothing is wrong with it.
 const STOPPED: &str = "the probe ended before its first block";
 
 /// Blocks of one way to commit on one path, as they come.
@@ -25,7 +25,7 @@ pub(super) struct CommitFold {
     unavailable: Option<String>,
 }
 
-/// What the hardware did meanwhile.
+/// The work of the hardware in the meantime.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct DeviceWork {
     pub(super) writes: u64,
@@ -40,7 +40,7 @@ impl DeviceWork {
     }
 }
 
-/// Where in the probe a block was.
+/// The place of a block in the probe.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct At {
     pub(super) round: u32,
@@ -172,13 +172,13 @@ impl StreamFold {
     }
 }
 
-/// What a block of a stream came to, its sync included.
+/// The rate of a block of a stream, its sync included.
 pub(super) fn stream_rate(block: &StreamBlock) -> Timed {
     let time_ns = (block.transfer_ns + block.sync_ns).max(1);
     Timed { rate: block.bytes as f64 * 1e9 / time_ns as f64, time_ns }
 }
 
-/// What a block of commits came to.
+/// The rate of a block of commits.
 pub(super) fn commit_rate(block: &CommitBlock) -> Timed {
     Timed { rate: block.rate_per_s, time_ns: block.elapsed_ns }
 }

@@ -131,7 +131,7 @@ impl Plan {
         }
     }
 
-    /// Where the rounds' case is.
+    /// The place of the rounds' case.
     pub(super) fn place(&self, case: usize) -> Place {
         Place { target: case / self.cases.len(), case: case % self.cases.len() }
     }
@@ -190,7 +190,7 @@ fn loads(method: CommitMethod, settings: &StorageSettings) -> Vec<(u32, u32)> {
     committers.iter().flat_map(each).collect()
 }
 
-/// What a log's writing and reading comes to at most.
+/// The cases that bound the writing and reading of a log.
 fn streams() -> Vec<Case> {
     let mut cases = Vec::new();
     for direction in [StreamDirection::Write, StreamDirection::Read] {
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
     use plumb_model::units::{Bytes, Nanos};
 
-    /// What is measured when nothing is asked for.
+    /// The settings when nothing is asked for.
     fn settings() -> StorageSettings {
         StorageSettings {
             paths: vec!["/x".into()],

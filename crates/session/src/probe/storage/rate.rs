@@ -1,4 +1,4 @@
-//! Rates of blocks together: all that was done over all the time, with an interval over blocks or, between paths, over rounds.
+//! Rates of blocks together: all work over all the time, with an interval over blocks or, between paths, over rounds.
 
 use crate::probe::LEVEL;
 use plumb_model::observation::Interval;
@@ -34,7 +34,7 @@ pub(super) fn interval(blocks: &[Timed]) -> Option<Interval> {
     mean_interval(&Spread { level: LEVEL, block_means_ns: &around, batches: &[] })
 }
 
-/// How one path's rate compares with the first one's: each is all that it did over all its time, in the rounds of both.
+/// The ratio of one path's rate to the first one's: each is all of its work over all its time, in the rounds of both.
 pub(super) fn ratio(first: &[RoundBlock], other: &[RoundBlock]) -> Option<RatioToFirst> {
     let partner = |round: u32| first.iter().find(|of| of.round == round).map(|of| of.block);
     let rounds: Vec<(Timed, Timed)> =

@@ -1,4 +1,4 @@
-//! What is measured of directories: files made, every case on every path in turn, each block folded into its result.
+//! The rounds of a storage probe: files made, every case on every path in turn, each block folded into its result.
 
 use super::fold::{At, CommitFold, DeviceWork, StreamFold, commit_rate, stream_rate};
 use super::plan::{Case, Place, Plan};
@@ -68,7 +68,7 @@ impl<'a> StorageRounds<'a> {
         Ok(StorageRounds { plan, targets, began, context })
     }
 
-    /// What every path came to.
+    /// The results of every path.
     pub(super) fn results(self) -> Vec<StorageTarget> {
         let mut results: Vec<StorageTarget> = self.targets.into_iter().map(Target::result).collect();
         compare(&mut results);
@@ -272,7 +272,7 @@ fn device_bytes(storage: &Storage, host: &HostDelta, case: &StreamCase) -> Optio
     disks.iter().map(moved).sum()
 }
 
-/// What the hardware behind a path did.
+/// The work of the hardware behind a path.
 fn device_work(storage: &Storage, host: &HostDelta) -> Option<DeviceWork> {
     let disks = hardware(storage, host)?;
     Some(DeviceWork {

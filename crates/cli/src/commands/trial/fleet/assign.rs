@@ -7,7 +7,7 @@ use crate::errors::UsageError;
 use crate::{printer, stop, whole_file};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use plumb_judge::fleet::assign::{AssignError, Assignment, assign as draw};
+use plumb_judge::fleet::assign::{AssignError, Assignment, BaselineMeans, assign as draw};
 use plumb_model::fleet::{FleetGroup, FleetServer};
 use plumb_report::fleet::groups::{Row, render};
 use plumb_report::sheet::{self, Body, Column, Section, Sheet};
@@ -157,7 +157,7 @@ fn baselines(arguments: &FleetArgs, inventory: &[FleetServer]) -> Result<Option<
     Ok(Some(found))
 }
 
-/// How alike the groups are.
+/// The sheet that shows how alike the groups are.
 fn sheet(drawn: &Assignment, arguments: &FleetArgs) -> Sheet {
     let each = drawn.servers.len() / 2;
     let how = if drawn.paired {
@@ -184,13 +184,13 @@ fn sheet(drawn: &Assignment, arguments: &FleetArgs) -> Sheet {
             rows: kinds.collect(),
         },
     }];
-    if let (Some((control, test)), Some(metric)) = (drawn.baseline_means, &arguments.metric) {
-        let three = |value| plumb_report::number::significant(value, 3);
+    if let (Some(BaselineMeans { control, test }), Some(metric)) = (drawn.baseline_means, &arguments.metric) {
+        let mean = plumb_model::figure::short;
         let sentence = format!(
             "{} so far, mean of a server and interval: control {}, test {}.",
             metric.name,
-            three(control),
-            three(test)
+            mean(control),
+            mean(test)
         );
         let body = Body::Sentences(vec![sentence]);
         sections.push(Section { heading: "Metric before".to_owned(), meaning: String::new(), body });
@@ -215,7 +215,7 @@ fn json(drawn: &Assignment) -> serde_json::Value {
         "seed": drawn.seed,
         "paired": drawn.paired,
         "weakness": drawn.weakness,
-        "baseline_mean": drawn.baseline_means.map(|(control, test)| serde_json::json!({"control": control, "test": test})),
+        "baseline_mean": drawn.baseline_means.map(|means| serde_json::json!({"control": means.control, "test": means.test})),
         "servers": drawn.servers.iter().map(|it| serde_json::json!({
             "server": it.name, "group": group(it.group), "site": it.site, "hardware": it.hardware, "pair": it.pair,
         })).collect::<Vec<_>>(),

@@ -1,4 +1,4 @@
-//! The flags of `plumb trial fleet` as what is read and what is asked.
+//! The flags of `plumb trial fleet` as a request for figures and a question to them.
 
 use crate::args::trial::{FleetArgs, GoodWord, IntervalWord, Sampled, StratumWord};
 use crate::errors::UsageError;
@@ -8,7 +8,7 @@ use plumb_fleet::{
     FleetColumns, FleetFiles, FleetGroups, FleetInterval, FleetRequest, FleetSource, FleetWindow, GroupNames,
     PrometheusSource, Sampling,
 };
-use plumb_judge::fleet::{FleetQuestion, Stratum};
+use plumb_judge::fleet::{FleetQuestion, Stratum, SurgeTime};
 use plumb_model::fleet::{FleetTable, SampleKind};
 use plumb_model::trial::Good;
 
@@ -38,7 +38,7 @@ fn optional(flag: &str, text: Option<&str>, zone: &TimeZone) -> Result<Option<Ti
     text.map(|text| moment(flag, text, zone)).transpose()
 }
 
-/// What is asked of the table.
+/// The question to the table.
 pub(super) fn question(arguments: &FleetArgs, zone: &TimeZone) -> Result<FleetQuestion, UsageError> {
     let change = arguments.change.as_deref().unwrap_or_default();
     let metric = metric(arguments)?;
@@ -70,7 +70,7 @@ pub(super) fn question(arguments: &FleetArgs, zone: &TimeZone) -> Result<FleetQu
                 StratumWord::Hardware => Stratum::Hardware,
             })
             .collect(),
-        surge_s: surge(arguments, zone)?,
+        surge: surge(arguments, zone)?,
         fleet_servers: arguments.fleet_size,
         seed: arguments.seed.unwrap_or(SEED),
         plumb_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -86,13 +86,13 @@ fn metric(arguments: &FleetArgs) -> Result<&Sampled, UsageError> {
     })
 }
 
-/// What a sample is where nothing is said: files have what happened, servers what was counted.
+/// The kind of a sample where no flag gives it: events since the last one in files, counters on servers.
 fn sampling(arguments: &FleetArgs, of: &Sampled) -> Sampling {
     let usual = if arguments.prometheus.is_some() { SampleKind::Counter } else { SampleKind::Increments };
     of.kind.map_or(Sampling::Usual(usual), Sampling::Stated)
 }
 
-fn surge(arguments: &FleetArgs, zone: &TimeZone) -> Result<Option<(i64, Option<i64>)>, UsageError> {
+fn surge(arguments: &FleetArgs, zone: &TimeZone) -> Result<Option<SurgeTime>, UsageError> {
     let Some(text) = &arguments.surge else { return Ok(None) };
     let Some((from, until)) = text.split_once('/') else {
         let message = format!("--surge {text:?} has no end");
@@ -105,10 +105,10 @@ fn surge(arguments: &FleetArgs, zone: &TimeZone) -> Result<Option<(i64, Option<i
         let message = format!("--surge {text:?} ends before it begins");
         return Err(UsageError::new(message, "write FROM/UNTIL, the earlier time first"));
     }
-    Ok(Some((from_s, until_s)))
+    Ok(Some(SurgeTime { from_s, until_s }))
 }
 
-/// What is read.
+/// The request for the table's figures.
 pub(super) fn request(arguments: &FleetArgs, zone: &TimeZone) -> Result<FleetRequest, UsageError> {
     let names = GroupNames { control: arguments.control.clone(), test: arguments.test.clone() };
     let named = arguments.group_column.as_ref().or(arguments.group_label.as_ref());

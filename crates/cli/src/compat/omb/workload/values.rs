@@ -130,8 +130,8 @@ impl Workload<'_> {
         self.load("payload", &value, &entry.place, &entry.key);
     }
 
-    /// Where the file is: as it is named, as for the benchmark in its own directory, or seen from the workload, which lies in one
-    /// of that directory's own.
+    /// The path of the file: as it is named, as for the benchmark in its own directory, or seen from the workload, which lies in
+    /// one of that directory's own.
     fn find(path: &str, workload: &str) -> Option<String> {
         let beside = Path::new(workload).parent().unwrap_or(Path::new(""));
         let places = [PathBuf::from(path), beside.join(path), beside.join("..").join(path)];

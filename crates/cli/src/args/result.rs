@@ -1,0 +1,27 @@
+//! Where the result of a command goes that makes no run: a probe's, a watched path's.
+
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// How a result prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ResultOutput {
+    /// For people.
+    Text,
+    /// The whole result, for programs and for `--compare`.
+    Json,
+}
+
+/// Where a result goes.
+#[derive(Debug, Args)]
+pub(crate) struct ResultArgs {
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) output: ResultOutput,
+    /// Also keep the result and its page in this directory; `plumb report DIR` shows it again
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Also write the page to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}

@@ -1,0 +1,81 @@
+//! Other programs on this host take the processors from the broker.
+
+use super::super::case::Case;
+use super::super::cause::{CauseRow, Claim};
+use super::super::measure::{count, known, most, ratio, sum};
+use super::super::stages::Stage;
+use crate::row::{Family, FlipRow, Row};
+use plumb_model::figure::percent;
+use plumb_model::finding::{Confidence, Expect, PathStage, Severity};
+#[cfg(test)]
+use plumb_model::observed::ObservedPath;
+use plumb_model::observed::ThreadClass;
+
+pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
+    row: Row {
+        id: "noisy-neighbour",
+        summary: "Other programs on this host take the processors from the broker.",
+        page: include_str!("../../../../../docs/findings/noisy-neighbour.md"),
+        family: Family::Diagnosis,
+        severity: Severity::Note,
+        confidence: Confidence::Supported,
+        because: "the broker's threads wait for processors for as long as they use them, and others use them",
+        stage: Some(PathStage::Host),
+        flip: Some(FlipRow {
+            change: "stop the other programs, or give the broker processors of its own",
+            setting: None,
+            observe: "time that its threads wait for a processor",
+            expect: Expect::Falls,
+        }),
+    },
+    consequence_of: &[],
+    rivals: &["cpu-stolen", "cpu-quota", "handlers-saturated"],
+    advice: &[
+        "Move the other programs, or give the broker processors of its own (cpusets).",
+        "Give the broker's control group a higher weight (cpu.weight).",
+    ],
+    check,
+};
+
+/// Wait for a processor over the time in which one is wanted from which it is more than sharing: on a small machine some wait is
+/// normal at a high load (ours).
+const DELAYED_MIN: f64 = 0.5;
+/// Share of the host's processors that others use from which they are the reason (ours).
+const OTHERS_MIN: f64 = 0.3;
+
+fn check(case: &Case) -> Option<Claim> {
+    let classes = [ThreadClass::Handler, ThreadClass::Network, ThreadClass::Reactor];
+    let delayed = most(classes.into_iter().map(|class| case.threads(class, |threads| threads.delayed())))
+        .filter(|delayed| *delayed >= DELAYED_MIN)?;
+    // A control group that used up its quota waits too, with processors to spare.
+    let quota = case.broker_processes().filter_map(|process| process.cgroup.as_ref()).any(|group| {
+        ratio(count(group.throttled_periods), count(group.periods)).is_some_and(|share| share >= 0.05)
+    });
+    let seconds = case.host_seconds()?;
+    let watched_ns =
+        sum(case.path.processes.iter().map(|process| count(process.usage.cpu_ns))).unwrap_or(0.0);
+    let own_ns = count(case.path.cost.own_cpu_ns).unwrap_or(0.0);
+    let busy = case.cpu_busy()?;
+    let others = known(Some(busy - (watched_ns + own_ns) / (case.cpus()? * seconds * 1e9))).unwrap_or(0.0);
+    let stages = [Stage::RequestQueue, Stage::ResponseQueue, Stage::Unexplained, Stage::Local, Stage::Remote];
+    if quota || busy < 0.8 || !case.any_matters(&stages) {
+        return None;
+    }
+    Some(
+        Claim::new(others >= OTHERS_MIN, case.share(&stages), format!("The broker's threads wait for a processor for {} of the time in which they want one, and other programs use {} of the host", percent(delayed), percent(others)))
+            .seen("wait for a processor, of the time in which one is wanted", Some(delayed), percent, "below 50 %")
+            .seen("processors used by programs that were not watched", Some(others), percent, "below 30 %")
+            .seen("all processors busy", Some(busy), percent, ""),
+    )
+}
+
+/// A path that has it.
+#[cfg(test)]
+pub(in crate::diagnosis) fn inject(path: &mut ObservedPath) {
+    use crate::diagnosis::tests::build::*;
+    cpu_busy(path, 0.99);
+    states(path, ThreadClass::Handler, [0.25, 0.55, 0.0, 0.15]);
+    states(path, ThreadClass::Network, [0.2, 0.5, 0.0, 0.0]);
+    idle(path, 0.3, 0.18);
+    wait(path, |waits| (waits.unexplained, waits.request_queue, waits.local) = (15.0, 22.0, 8.0));
+}

@@ -1,0 +1,240 @@
+//! Puts causes into order, says how the diagnosis came out, what to collect, and the one paragraph that a reader needs.
+
+use super::bounds::used;
+use super::case::Case;
+use super::cause::{CauseRow, Claim};
+use super::stages::Stage;
+use plumb_model::diagnosis::{Cause, DiagnosisVerdict, PathBound};
+use plumb_model::figure::{messages_per_s, percent, time};
+use plumb_model::finding::Confidence;
+use plumb_model::observed::ThreadClass;
+use plumb_model::prose::list;
+use std::cmp::Reverse;
+
+/// A limit of which this share is used is near (ours).
+const NEAR: f64 = 0.9;
+
+/// The causes that were found: those that evidence supports first, a root before its consequences, then by the share that each
+/// explains. A cause is a consequence only of one that is at least as sure.
+pub(super) fn ranked(claims: Vec<(&CauseRow, Claim)>) -> Vec<Cause> {
+    let roots = |cause: &CauseRow, claim: &Claim| -> Vec<&str> {
+        let found = claims.iter().filter(|(root, of_root)| {
+            cause.consequence_of.contains(&root.row.id) && of_root.confidence >= claim.confidence
+        });
+        found.map(|(root, _)| root.row.id).collect()
+    };
+    let roots: Vec<Vec<&str>> = claims.iter().map(|(cause, claim)| roots(cause, claim)).collect();
+    let ids: Vec<&str> = claims.iter().map(|(cause, _)| cause.row.id).collect();
+    let mut causes: Vec<(usize, Cause)> = Vec::new();
+    for (place, (cause, claim)) in claims.iter().enumerate() {
+        let consequence_of = roots[place].iter().map(|id| (*id).to_owned()).collect();
+        causes
+            .push((depth(place, &roots, &ids, claims.len()), claim.clone().complete(cause, consequence_of)));
+    }
+    causes.sort_by(|(a_depth, a), (b_depth, b)| {
+        let key = |depth: usize, cause: &Cause| (Reverse(cause.finding.confidence), depth);
+        let by_share = |cause: &Cause| cause.share_of_gap.unwrap_or(0.0);
+        key(*a_depth, a).cmp(&key(*b_depth, b)).then(by_share(b).total_cmp(&by_share(a)))
+    });
+    causes.into_iter().map(|(_, cause)| cause).collect()
+}
+
+/// Steps from a root; `steps` bounds the walk.
+fn depth(place: usize, roots: &[Vec<&str>], ids: &[&str], steps: usize) -> usize {
+    if steps == 0 {
+        return 0;
+    }
+    let places = roots[place].iter().filter_map(|id| ids.iter().position(|found| found == id));
+    places.map(|root| 1 + depth(root, roots, ids, steps - 1)).max().unwrap_or(0)
+}
+
+/// How the diagnosis came out.
+pub(super) fn verdict(case: &Case, findings: &[Cause], bounds: &[PathBound]) -> DiagnosisVerdict {
+    let supported = findings.iter().any(|cause| cause.finding.confidence >= Some(Confidence::Supported));
+    // Busy processors hold nobody back whom nothing keeps waiting.
+    let near = bounds
+        .iter()
+        .any(|bound| !["cpu", "cpu_per_byte"].contains(&bound.name.as_str()) && used(bound) >= NEAR);
+    // Brokers do not see what waits before they count it: one request that is held back for seconds, with all that comes behind it on its
+    // connection, hardly moves their means.
+    let seen = case.stages.rtt_ns.is_some() || case.acknowledge_ns().is_some();
+    match () {
+        () if supported => DiagnosisVerdict::Bound,
+        () if seen && !near && !case.slow() => DiagnosisVerdict::Healthy,
+        () => DiagnosisVerdict::NotEnoughEvidence,
+    }
+}
+
+/// What to collect where there is not enough evidence: what would tell more first.
+pub(super) fn collect(case: &Case, verdict: DiagnosisVerdict) -> Vec<String> {
+    if verdict != DiagnosisVerdict::NotEnoughEvidence {
+        return Vec::new();
+    }
+    let path = case.path;
+    let wanted = [
+        (
+            case.stages.broker_ns.is_none(),
+            "the brokers' metrics (--broker-metrics): the time of a request by stage",
+        ),
+        (
+            case.producers().next().is_none(),
+            "what a producer waits for, in its queue and for the round trip: --probe-load sends a small load of its own on a topic of its own",
+        ),
+        (
+            case.producers().next().is_some()
+                && case.linger_ns().is_none()
+                && case.any_matters(&[Stage::ClientQueue]),
+            "the producers' linger.ms and batch.size, which their statistics do not tell (--client-properties FILE): look whether the wait in their queue is as long as linger.ms",
+        ),
+        (
+            case.consumers().next().is_none()
+                && !case.matters(Stage::Fetch)
+                && case.stages.sum_ns().is_none(),
+            "what a consumer waits for: its lag, and how long it waits for its application, by its own metrics",
+        ),
+        (
+            case.broker_processes().next().is_none(),
+            "the broker's process on its own host (--pid): what its threads wait for, its control group and its JVM",
+        ),
+        (
+            path.processes.iter().all(|process| process.profile.is_none()),
+            "a CPU profile of the broker: the share of TLS, compression, copies and locks",
+        ),
+        (
+            path.kernel.is_none() && case.any_matters(&[Stage::Local, Stage::Remote]),
+            "the kernel's trace points: times of fsync, of the journal and of the device",
+        ),
+        (path.settings.brokers.is_empty(), "the cluster's settings: threads, quotas, compression of topics"),
+        (path.host_window.is_none(), "the counters of the broker's host: processors, disks, TCP"),
+    ];
+    wanted.into_iter().filter(|(missing, _)| *missing).map(|(_, what)| what.to_owned()).collect()
+}
+
+/// One paragraph: where the time goes, what bounds it, how near the limit is, what to do first.
+pub(super) fn summary(
+    case: &Case,
+    verdict: DiagnosisVerdict,
+    findings: &[Cause],
+    bounds: &[PathBound],
+    collect: &[String],
+) -> String {
+    let mut sentences: Vec<String> = Vec::new();
+    match verdict {
+        DiagnosisVerdict::Bound => {
+            sentences.extend(waits(case));
+            sentences.extend(causes(findings));
+            sentences.extend(nearest(bounds));
+            let first = findings.first().and_then(|cause| cause.finding.advice.first());
+            sentences.extend(first.map(|advice| format!("First: {}", lower_first(advice))));
+        }
+        DiagnosisVerdict::Healthy => {
+            sentences.push("Nothing that was seen holds this path back at this load.".to_owned());
+            sentences.extend(load(case));
+            sentences.extend(waits(case));
+            sentences.extend(nearest(bounds));
+        }
+        DiagnosisVerdict::NotEnoughEvidence => {
+            sentences.extend(waits(case));
+            sentences.push(match case.slow() {
+                true => "It is slow, and what was seen does not show why.".to_owned(),
+                false => "What was seen does not show what bounds the path.".to_owned(),
+            });
+            let suspects: Vec<String> =
+                findings.iter().take(3).map(|cause| format!("`{}`", cause.finding.id)).collect();
+            if !suspects.is_empty() {
+                sentences.push(format!("Suspected: {}.", list(&suspects)));
+            }
+            sentences.extend(nearest(bounds));
+            sentences.extend(collect.first().map(|what| format!("First: collect {what}.")));
+        }
+    }
+    sentences.join(" ")
+}
+
+/// Where the time goes: the longest stages, until they are three quarters of all.
+fn waits(case: &Case) -> Option<String> {
+    let sum_ns = case.stages.sum_ns()?;
+    let mut parts = Vec::new();
+    let mut told_ns = 0.0;
+    for (stage, mean_ns) in case.stages.longest().into_iter().take(3) {
+        if told_ns >= 0.75 * sum_ns || mean_ns <= 0.0 {
+            break;
+        }
+        told_ns += mean_ns;
+        parts.push(format!("{} ({}) {}", time(mean_ns), percent(mean_ns / sum_ns), stage.words()));
+    }
+    if let Some(throttle_ns) = case.stages.throttle_ns.filter(|throttle_ns| *throttle_ns >= 0.1 * sum_ns) {
+        parts.push(format!("{} held back by a quota", time(throttle_ns)));
+    }
+    let who =
+        if case.stages.rtt_ns.is_some() { "A message waits" } else { "A request waits in the broker for" };
+    let total = time(sum_ns);
+    match parts.is_empty() {
+        true => Some(format!("{who} {total} on average.")),
+        false => Some(format!("{who} {total} on average: {}.", list(&parts))),
+    }
+}
+
+/// What was found: the first root, what follows from it, and another root, if there is one.
+fn causes(findings: &[Cause]) -> Vec<String> {
+    let supported = |cause: &&Cause| cause.finding.confidence >= Some(Confidence::Supported);
+    let mut roots = findings.iter().filter(supported).filter(|cause| cause.consequence_of.is_empty());
+    let Some(first) = roots.next() else { return Vec::new() };
+    let mut told = vec![first.finding.claim.clone()];
+    let followers = findings.iter().filter(supported).filter(|cause| !cause.consequence_of.is_empty());
+    let followers: Vec<String> = followers.map(|cause| format!("`{}`", cause.finding.id)).collect();
+    match followers.as_slice() {
+        [] => {}
+        [one] => told.push(format!("{one} is a consequence.")),
+        many => told.push(format!("{} are consequences.", list(many))),
+    }
+    if let Some(second) = roots.next() {
+        let share = second.share_of_gap.map(|share| format!(" ({} of the wait)", percent(share)));
+        told.push(format!(
+            "Beside it: {}{}.",
+            second.finding.claim.trim_end_matches('.'),
+            share.unwrap_or_default()
+        ));
+    }
+    told
+}
+
+/// The nearest limit and how much of it is in use.
+fn nearest(bounds: &[PathBound]) -> Option<String> {
+    let bound = bounds.first()?;
+    let name = match bound.name.as_str() {
+        "aes" => "encryption with AES",
+        "device_write" => "writing to the device",
+        "fsync" => "commits to the device",
+        "network" => "the network interface",
+        "memory" => "copies in memory",
+        "network_threads" => "the busiest network thread",
+        "handlers" => "the request handlers",
+        "cpu" => "the processors",
+        "cpu_per_byte" => "the processors, at this cost of a byte",
+        "connection" => "one connection, which serves one request at a time",
+        other => other,
+    };
+    Some(format!("The nearest limit is {name}: {} of it is in use.", percent(used(bound))))
+}
+
+/// The load at which nothing was found.
+fn load(case: &Case) -> Option<String> {
+    let per_s = case
+        .broker_sum(|broker| broker.messages_in_per_s)
+        .or_else(|| super::measure::sum(case.producers().map(|client| client.messages_per_s)))?;
+    let handlers = case.threads(ThreadClass::Handler, |threads| threads.executing);
+    let busy =
+        handlers.map(|share| format!("; the handlers are on a processor for {} of the time", percent(share)));
+    Some(format!("It takes {}{}.", messages_per_s(per_s), busy.unwrap_or_default()))
+}
+
+fn lower_first(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_lowercase).collect();
+    // An abbreviation stays as it is: "TLS ...".
+    match text.chars().nth(1).is_some_and(char::is_uppercase) {
+        true => text.to_owned(),
+        false => first + letters.as_str(),
+    }
+}

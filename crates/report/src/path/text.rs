@@ -1,0 +1,401 @@
+//! A watched path for the terminal, about two screens of it: the paragraph first, then causes by rank, where the time goes, how near the
+//! limits are, threads, processor time, and what was not seen. The page has the rest.
+
+use super::words;
+use crate::findings;
+use crate::paint::{Paint, Tone, printable, wrapped};
+use crate::sheet::table::Table;
+use crate::sheet::text::hanging;
+use crate::sheet::{Column, text::NARROWEST};
+use crate::text::TextStyle;
+use plumb_model::diagnosis::{Cause, Confirmation, Diagnosis, DiagnosisVerdict, PathBound, PathStageTime};
+use plumb_model::facts::WindowMean;
+use plumb_model::figure::{ABSENT, bytes_per_s, count, interval, milliseconds, percent, rate, ratio, time};
+use plumb_model::finding::{Confidence, Evidence};
+use plumb_model::observed::{BrokerWindow, CpuClass, ObservedPath, ProcessWindow, Profile, ThreadGroup};
+use std::collections::BTreeMap;
+
+/// Width of a bar of a whole, in characters.
+const BAR: f64 = 24.0;
+/// The same where words stand behind it.
+const SHORT_BAR: f64 = 12.0;
+/// Causes that are told in full; of the others the claim alone.
+const FULL: usize = 3;
+/// Suspected causes that are named.
+const SUSPECTED: usize = 6;
+/// Observations of a cause that are shown.
+const EVIDENCE: usize = 5;
+/// Classes of processor time that are shown: what is less than this has a row of its own on the page (ours).
+const CPU_LEAST: f64 = 0.005;
+/// Things that were not seen which are told one by one.
+const UNSEEN: usize = 8;
+
+/// The whole text.
+pub fn render(path: &ObservedPath, style: TextStyle) -> String {
+    let width = style.width.max(NARROWEST);
+    let mut text = Text { lines: Vec::new(), paint: Paint(style.color), width };
+    text.head(path);
+    if let Some(diagnosis) = &path.diagnosis {
+        text.causes(diagnosis);
+        text.stages(&diagnosis.stages);
+        text.limits(&diagnosis.bounds);
+    }
+    // Where nobody looked for causes, the brokers' own figures are the answer.
+    for broker in path.brokers.iter().filter(|_| path.diagnosis.is_none()) {
+        text.broker(broker);
+    }
+    for process in &path.processes {
+        text.threads(process);
+        if let Some(profile) = &process.profile {
+            text.processor_time(process, profile);
+        }
+    }
+    text.kernel(path);
+    text.unseen(path);
+    text.cost(path);
+    text.lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+struct Text {
+    lines: Vec<String>,
+    paint: Paint,
+    width: usize,
+}
+
+impl Text {
+    fn heading(&mut self, heading: &str, meaning: &str) {
+        let (heading, meaning) = (printable(heading), printable(meaning));
+        self.lines.push(String::new());
+        let fits = heading.chars().count() + 2 + meaning.chars().count() <= self.width;
+        let strong = self.paint.tone(&heading, Tone::Strong);
+        if fits {
+            self.lines.push(format!("{strong}  {}", self.paint.tone(&meaning, Tone::Dim)));
+            return;
+        }
+        self.lines.push(strong);
+        let dim = wrapped(&meaning, self.width).into_iter().map(|line| self.paint.tone(&line, Tone::Dim));
+        self.lines.extend(dim);
+    }
+
+    fn hanging(&mut self, lead: &str, words: &str) {
+        self.lines.extend(hanging(lead, words, self.width));
+    }
+
+    fn table(&mut self, columns: &[Column], rows: &[Vec<String>]) {
+        if let Some(table) = Table::from_rows(columns, rows) {
+            self.lines.extend(table.lines(self.width, self.paint));
+        }
+    }
+
+    /// What it is, how it came out, and the paragraph.
+    fn head(&mut self, path: &ObservedPath) {
+        self.lines.push(self.paint.tone(&super::title(path), Tone::Dim));
+        let Some(diagnosis) = &path.diagnosis else {
+            let words = "Nobody has looked for causes in this yet: `plumb judge` finds them, on any machine.";
+            self.lines.extend(wrapped(words, self.width));
+            return;
+        };
+        let (word, tone) = match diagnosis.verdict {
+            DiagnosisVerdict::Bound => ("BOUND", Tone::Warning),
+            DiagnosisVerdict::Healthy => ("HEALTHY", Tone::Good),
+            DiagnosisVerdict::NotEnoughEvidence => ("NOT ENOUGH EVIDENCE", Tone::Strong),
+        };
+        self.lines.push(String::new());
+        let meaning = words::verdict_meaning(diagnosis.verdict);
+        self.lines.push(format!("{}  {meaning}", self.paint.tone(word, tone)));
+        self.lines.extend(wrapped(&printable(&diagnosis.summary), self.width));
+        if !diagnosis.collect.is_empty() {
+            self.lines.push("To know more, collect".to_owned());
+        }
+        for what in &diagnosis.collect {
+            self.hanging("- ", what);
+        }
+    }
+
+    fn causes(&mut self, diagnosis: &Diagnosis) {
+        let is_sure = |cause: &&Cause| cause.finding.confidence >= Some(Confidence::Supported);
+        let sure: Vec<&Cause> = diagnosis.findings.iter().filter(is_sure).collect();
+        let suspected: Vec<&Cause> = diagnosis.findings.iter().filter(|cause| !is_sure(cause)).collect();
+        if !sure.is_empty() {
+            self.heading("Causes", "with what distinguishes them, most of the wait first");
+        }
+        for (index, cause) in sure.iter().enumerate() {
+            self.cause(index, cause);
+        }
+        if suspected.is_empty() {
+            return;
+        }
+        self.heading("Suspected", "a symptom is there; it may well have another cause");
+        for cause in suspected.iter().take(SUSPECTED) {
+            let tried = cause.confirmation.as_ref().map(|it| format!(" Tried: {}.", tried(it)));
+            let tried = tried.unwrap_or_default();
+            self.hanging(
+                "- ",
+                &format!(
+                    "{id}: {}{tried} (plumb explain {id})",
+                    cause.finding.claim,
+                    id = printable(&cause.finding.id)
+                ),
+            );
+        }
+        if let Some(more) = suspected.len().checked_sub(SUSPECTED).filter(|more| *more > 0) {
+            self.lines.push(format!("  and {} more, on the page", count(more as u64)));
+        }
+    }
+
+    fn cause(&mut self, index: usize, cause: &Cause) {
+        let finding = &cause.finding;
+        let lead = format!("{}. ", index + 1);
+        let confidence = finding.confidence.map_or("suspected", findings::confidence);
+        let share = cause.share_of_gap.map(|share| format!(", {} of the wait", percent(share)));
+        let place = finding.stage.map(|stage| format!(", {}", words::place(stage))).unwrap_or_default();
+        let head = format!("{}  {confidence}{}{place}", printable(&finding.id), share.unwrap_or_default());
+        self.lines.push(self.paint.tone(&format!("{lead}{head}"), Tone::Warning));
+        let indent = " ".repeat(lead.chars().count());
+        self.hanging(&indent, &finding.claim);
+        if !cause.consequence_of.is_empty() {
+            self.hanging(&indent, &format!("A consequence of {}.", cause.consequence_of.join(", ")));
+        }
+        if index >= FULL {
+            return;
+        }
+        if !finding.evidence.is_empty() {
+            self.hanging(&format!("{indent}seen:  "), &evidence(&finding.evidence));
+        }
+        for advice in finding.advice.iter().take(2) {
+            self.hanging(&format!("{indent}do:    "), advice);
+        }
+        match (&cause.confirmation, &finding.flip) {
+            (Some(confirmation), _) => self.hanging(&format!("{indent}tried: "), &tried(confirmation)),
+            (None, Some(flip)) => {
+                let proof = findings::proof(flip);
+                let order = proof.strip_prefix("To prove it, ").unwrap_or(&proof);
+                self.hanging(&format!("{indent}prove: "), order);
+            }
+            (None, None) => {}
+        }
+        self.lines.push(
+            self.paint.tone(&format!("{indent}more:  plumb explain {}", printable(&finding.id)), Tone::Dim),
+        );
+    }
+
+    fn stages(&mut self, stages: &[PathStageTime]) {
+        let known: Vec<&PathStageTime> = stages.iter().filter(|stage| stage.mean_ns.is_some()).collect();
+        let mut unknown: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for stage in stages.iter().filter(|stage| stage.mean_ns.is_none()) {
+            unknown.entry(&stage.source).or_default().push(words::plain(&stage.name));
+        }
+        if stages.is_empty() {
+            return;
+        }
+        self.heading("Stages", "the mean time of a produce request, in the order of the path");
+        let row = |stage: &&PathStageTime| {
+            vec![
+                words::plain(&stage.name),
+                stage.mean_ns.map_or(ABSENT.to_owned(), time),
+                stage.share.map_or(String::new(), percent),
+                bar(stage.share.unwrap_or(0.0), BAR),
+            ]
+        };
+        let columns = [Column::text(""), Column::number("mean"), Column::number("share"), Column::text("")];
+        if !known.is_empty() {
+            self.table(&columns, &known.iter().map(row).collect::<Vec<_>>());
+        }
+        for (why, names) in unknown {
+            let why = why.trim_start_matches("absent: ");
+            self.hanging("not known: ", &format!("{} ({why})", names.join(", ")));
+        }
+    }
+
+    fn limits(&mut self, bounds: &[PathBound]) {
+        let row = |bound: &PathBound| {
+            let share = bound.measured / bound.limit;
+            vec![
+                words::bound(&bound.name),
+                percent(share),
+                bar(share, SHORT_BAR),
+                format!(
+                    "{}, {}",
+                    words::measured_of_limit(bound.measured, bound.limit, &bound.unit),
+                    bound.source
+                ),
+            ]
+        };
+        let rows: Vec<_> = bounds.iter().filter(|bound| bound.limit > 0.0).map(row).collect();
+        if rows.is_empty() {
+            return;
+        }
+        self.heading("Limits", "how near each is, the nearest first");
+        let columns = [
+            Column::text(""),
+            Column::number("used"),
+            Column::text(""),
+            Column::text("measured of limit, and of what"),
+        ];
+        self.table(&columns, &rows);
+    }
+
+    fn broker(&mut self, broker: &BrokerWindow) {
+        let mean =
+            |mean: Option<WindowMean>| mean.map_or(ABSENT.to_owned(), |mean| milliseconds(mean.mean_ns));
+        let row = |kind: &str| {
+            let requests = broker.requests.get(kind).filter(|requests| requests.stages.total.is_some())?;
+            let stages = &requests.stages;
+            Some(vec![
+                kind.to_owned(),
+                requests.per_s.map_or(ABSENT.to_owned(), rate),
+                mean(stages.request_queue),
+                mean(stages.local),
+                mean(stages.remote),
+                mean(stages.response_queue),
+                mean(stages.response_send),
+                mean(stages.total),
+            ])
+        };
+        let rows: Vec<_> =
+            ["Produce", "FetchConsumer", "FetchFollower"].into_iter().filter_map(row).collect();
+        let bytes = |bytes: Option<f64>| bytes.map_or(ABSENT.to_owned(), bytes_per_s);
+        let meaning = format!(
+            "in {}, out {}; mean times in ms",
+            bytes(broker.bytes_in_per_s),
+            bytes(broker.bytes_out_per_s)
+        );
+        self.heading(&format!("Broker {}", broker.source), &meaning);
+        let columns = [
+            Column::text("requests"),
+            Column::number("per s"),
+            Column::number("queue"),
+            Column::number("local"),
+            Column::number("remote"),
+            Column::number("resp. queue"),
+            Column::number("send"),
+            Column::number("total"),
+        ];
+        self.table(&columns, &rows);
+    }
+
+    fn threads(&mut self, process: &ProcessWindow) {
+        let elapsed_ns = process.usage.elapsed_ns as f64;
+        let row = |group: &ThreadGroup| {
+            let whole = elapsed_ns * f64::from(group.threads);
+            let share =
+                |ns: Option<u64>| ns.map_or(ABSENT.to_owned(), |ns| percent(ns as f64 / whole.max(1.0)));
+            let states = &group.states;
+            vec![
+                words::threads(group.class).to_owned(),
+                count(u64::from(group.threads)),
+                share(states.executing_ns),
+                share(states.runnable_ns),
+                share(states.disk_ns),
+                share(states.lock_ns),
+                share(states.sleeping_ns),
+                group.busiest_share.map_or(ABSENT.to_owned(), percent),
+            ]
+        };
+        let rows: Vec<_> = process.groups.iter().map(row).collect();
+        if rows.is_empty() {
+            return;
+        }
+        let heading = format!("Threads of process {} ({})", process.pid, process.command);
+        self.heading(&heading, "where their time went; idle threads of a pool wait in a lock");
+        let columns = [
+            Column::text(""),
+            Column::number("threads"),
+            Column::number("on CPU"),
+            Column::number("ready"),
+            Column::number("disk"),
+            Column::number("lock"),
+            Column::number("asleep"),
+            Column::number("busiest on CPU"),
+        ];
+        self.table(&columns, &rows);
+    }
+
+    fn processor_time(&mut self, process: &ProcessWindow, profile: &Profile) {
+        let is_work = |class: CpuClass| !matches!(class, CpuClass::Gc | CpuClass::Jit);
+        let whole = profile.shares.iter().filter(|share| share.threads.is_none() && is_work(share.class));
+        let shown = whole.filter(|share| share.share >= CPU_LEAST);
+        let row = |share: &plumb_model::observed::ProfileShare| {
+            vec![words::cpu(share.class).to_owned(), percent(share.share), bar(share.share, BAR)]
+        };
+        let rows: Vec<_> = shown.map(row).collect();
+        self.heading(&format!("CPU of process {}", process.pid), &super::profiled(profile));
+        self.table(&[Column::text(""), Column::number("share"), Column::text("")], &rows);
+    }
+
+    fn kernel(&mut self, path: &ObservedPath) {
+        let Some(kernel) = &path.kernel else { return };
+        let named = [
+            ("ready, until on a processor".to_owned(), kernel.run_delay.as_ref()),
+            ("fsync".to_owned(), kernel.fsync.as_ref()),
+            ("journal commit".to_owned(), kernel.journal_commit.as_ref()),
+        ];
+        let devices =
+            kernel.devices.iter().map(|device| (format!("I/O of {}", device.device), Some(&device.times)));
+        let mut rows: Vec<Vec<String>> = Vec::new();
+        for (name, histogram) in named.into_iter().chain(devices) {
+            let Some(histogram) = histogram else { continue };
+            let mean = histogram.mean_ns().map_or(ABSENT.to_owned(), time);
+            // Without values there is no longest, either.
+            let longest = histogram.mean_ns().map_or(ABSENT.to_owned(), |_| time(histogram.max_ns as f64));
+            rows.push(vec![name, count(histogram.count), mean, longest]);
+        }
+        if rows.is_empty() {
+            return;
+        }
+        self.heading("Kernel", "by its trace points");
+        let columns =
+            [Column::text(""), Column::number("times"), Column::number("mean"), Column::number("longest")];
+        self.table(&columns, &rows);
+    }
+
+    fn unseen(&mut self, path: &ObservedPath) {
+        if path.unseen.is_empty() {
+            return;
+        }
+        self.heading("Not seen", "");
+        for unseen in path.unseen.iter().take(UNSEEN) {
+            let hint = unseen.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+            self.hanging("- ", &format!("{}: {}{hint}", unseen.what, unseen.reason));
+        }
+        if let Some(more) = path.unseen.len().checked_sub(UNSEEN).filter(|more| *more > 0) {
+            self.lines.push(format!("  and {} more, on the page", count(more as u64)));
+        }
+    }
+
+    fn cost(&mut self, path: &ObservedPath) {
+        let own = path.cost.own_cpu_ns.map(|ns| percent(ns as f64 / path.elapsed_ns.max(1) as f64));
+        let own = own.map_or_else(|| "unknown".to_owned(), |share| format!("{share} of one processor"));
+        let words = format!("Watching cost {own}, without what a profiler and programs in the kernel took.");
+        self.lines.push(String::new());
+        let lines = wrapped(&words, self.width).into_iter().map(|line| self.paint.tone(&line, Tone::Dim));
+        self.lines.extend(lines);
+    }
+}
+
+/// The first observations, each with what it was held against.
+fn evidence(all: &[Evidence]) -> String {
+    let seen = all.iter().take(EVIDENCE).map(|seen| match &seen.expected {
+        Some(expected) => format!("{} {} (expected {expected})", seen.what, seen.value),
+        None => format!("{} {}", seen.what, seen.value),
+    });
+    seen.collect::<Vec<_>>().join("; ")
+}
+
+/// `it holds: with producer.linger.ms: 0 acknowledge.mean was 4.00 ms and not 104 ms, ×0.0350 to ×0.0420`.
+fn tried(confirmation: &Confirmation) -> String {
+    format!(
+        "{}: with {} {} was {} and not {}, {}",
+        words::outcome(confirmation.outcome),
+        confirmation.change,
+        confirmation.metric,
+        time(confirmation.after_ns),
+        time(confirmation.before_ns),
+        interval(confirmation.ratio_low, confirmation.ratio_high, ratio),
+    )
+}
+
+/// A bar of a share, of so many characters at most.
+fn bar(share: f64, whole: f64) -> String {
+    "█".repeat((share.clamp(0.0, 1.0) * whole).round() as usize)
+}

@@ -1,0 +1,240 @@
+//! Processes of this host over the window: their threads, and, where they are JVMs that may be attached to, flags and CPU profile.
+
+use super::brokers::Collections;
+use super::{ObserveSettings, unseen};
+use plumb_lab::kafka::profiler_jar;
+use plumb_model::observed::{JvmFacts, JvmWindow, ProcessWindow, Profile, Unseen, profile_file};
+use plumb_observe::{
+    CpuProfiler, GcCounters, GcLog, HostRoot, ProcessDetails, ProcessNames, StateReadings, ThreadsSample,
+    gc_counters, jvm_facts, jvm_thread_names, process_names, process_window, profile, remote_memory,
+    sample_threads, untold_states,
+};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Time in which each thread's state is read once (ours): 120 readings of a thread in 30 s.
+const TURN: Duration = Duration::from_millis(250);
+/// Readings at a time, at most (ours): what they cost stays the same however many threads there are.
+const READINGS_MAX: f64 = 24.0;
+
+/// The processes that are watched.
+pub(super) struct Processes {
+    watched: Vec<Watched>,
+    /// The profiler's jar, where a JVM is watched.
+    profiler: Option<PathBuf>,
+}
+
+struct Watched {
+    pid: u32,
+    names: ProcessNames,
+    jvm: Option<JvmWindow>,
+    before: ThreadsSample,
+    readings: StateReadings,
+    details: ProcessDetails,
+    /// Readings of threads that are due.
+    due: f64,
+    profiler: Option<(CpuProfiler, Instant)>,
+    profile: Option<Profile>,
+    gc_before: Option<GcCounters>,
+    gc_log: Option<GcLog>,
+}
+
+/// A process at the window's end.
+pub(super) struct End {
+    threads: Option<ThreadsSample>,
+    gc: Option<GcCounters>,
+    longest_pause_ns: Option<u64>,
+}
+
+impl Processes {
+    /// Reads what does not change; a number that no process has is unseen.
+    pub(super) fn open(pids: &[u32], settings: &ObserveSettings, missing: &mut Vec<Unseen>) -> Self {
+        let root = HostRoot::default();
+        let mut watched = Vec::new();
+        for pid in pids {
+            let mut names = process_names(&root, *pid);
+            let mut jvm = None;
+            if settings.attach && (names.command == "java" || names.is_broker) {
+                match jvm_facts(*pid).and_then(|facts| Ok((facts, jvm_thread_names(*pid)?))) {
+                    Ok((facts, threads)) => {
+                        names.threads = threads;
+                        jvm = Some(JvmWindow { facts, ..JvmWindow::default() });
+                    }
+                    Err(error) => missing.push(unseen(&format!("the JVM of process {pid}"), &error)),
+                }
+            }
+            match sample_threads(&root, *pid) {
+                Ok(before) => watched.push(Watched {
+                    pid: *pid,
+                    names,
+                    jvm,
+                    before,
+                    readings: StateReadings::new(*pid),
+                    details: ProcessDetails::open(&root, *pid),
+                    due: 1.0,
+                    profiler: None,
+                    profile: None,
+                    gc_before: None,
+                    gc_log: None,
+                }),
+                Err(error) => missing.push(unseen(&format!("process {pid}"), &error)),
+            }
+        }
+        let any_jvm = watched.iter().any(|process| process.jvm.is_some());
+        let profiler = any_jvm.then(profiler_jar).flatten();
+        if any_jvm && profiler.is_none() {
+            missing.push(Unseen {
+                what: "CPU profiles".to_owned(),
+                reason: "async-profiler is not in Plumb's cache".to_owned(),
+                hint: Some("plumb lab up fetches the profiler once, with Kafka".to_owned()),
+            });
+        }
+        Processes { watched, profiler }
+    }
+
+    /// The process whose network namespace counts: the first broker, else the first process.
+    pub(super) fn network_of(&self) -> Option<u32> {
+        let broker = self.watched.iter().find(|process| process.names.is_broker);
+        Some(broker.or(self.watched.first())?.pid)
+    }
+
+    /// The brokers that can be attached to.
+    pub(super) fn attached_brokers(&self) -> Vec<u32> {
+        let attached = self.watched.iter().filter(|process| process.names.is_broker && process.jvm.is_some());
+        attached.map(|process| process.pid).collect()
+    }
+
+    /// The window begins: threads are read, profiles start.
+    pub(super) fn begin(&mut self, window: Duration, missing: &mut Vec<Unseen>) {
+        for process in &mut self.watched {
+            if let Ok(before) = sample_threads(&HostRoot::default(), process.pid) {
+                process.before = before;
+            }
+            process.details.begin(&HostRoot::default());
+            process.gc_before = gc_counters(process.pid);
+            process.gc_log = GcLog::open(process.pid);
+            let Some(jar) = self.profiler.as_ref().filter(|_| process.jvm.is_some()) else { continue };
+            match CpuProfiler::start(process.pid, jar, window) {
+                Ok(profiler) => process.profiler = Some((profiler, Instant::now())),
+                Err(error) => {
+                    missing.push(unseen(&format!("CPU profile of process {}", process.pid), &error))
+                }
+            }
+        }
+    }
+
+    /// Reads what some threads wait in, in turn, and what is due beside: called every [`super::PACE`] on average.
+    pub(super) fn read(&mut self) {
+        let root = HostRoot::default();
+        let threads: usize = self.watched.iter().map(|process| process.readings.threads()).sum();
+        let wanted = threads as f64 / TURN.div_duration_f64(super::PACE);
+        // With very many threads each is read more seldom, and no more of them at a time.
+        let share = (READINGS_MAX / wanted.max(1.0)).min(1.0);
+        for process in &mut self.watched {
+            process.due +=
+                process.readings.threads().max(1) as f64 / TURN.div_duration_f64(super::PACE) * share;
+            process.readings.read(&root, process.due as usize);
+            process.due = process.due.fract();
+            process.details.read(&root);
+        }
+    }
+
+    /// Ends the profiles; all stacks go into files of the directory, if there is one.
+    pub(super) fn stop_profiles(&mut self, directory: Option<&Path>, missing: &mut Vec<Unseen>) {
+        let watched = self.watched.len();
+        for process in &mut self.watched {
+            let Some((profiler, began)) = process.profiler.take() else { continue };
+            let (event, elapsed) = (profiler.event, began.elapsed());
+            match profiler.stop() {
+                Ok(stacks) => {
+                    let source = format!("async-profiler 4.1, {event}, 1 ms");
+                    let mut taken = profile(&stacks, source, elapsed.as_nanos() as u64);
+                    if let Some(directory) = directory {
+                        let name = profile_file("profile", process.pid, watched, "collapsed");
+                        match keep(directory, &name, &stacks) {
+                            Ok(()) => taken.file = Some(name),
+                            Err(error) => {
+                                missing.push(unseen(&format!("all stacks of the profile, in {name}"), &error))
+                            }
+                        }
+                    }
+                    process.profile = Some(taken);
+                }
+                Err(error) => {
+                    missing.push(unseen(&format!("CPU profile of process {}", process.pid), &error))
+                }
+            }
+        }
+    }
+
+    /// Threads and collections at the window's end, of each process; none of one that has ended.
+    pub(super) fn read_end(&mut self) -> Vec<End> {
+        let root = HostRoot::default();
+        let end = |process: &mut Watched| {
+            process.details.end(&root);
+            End {
+                threads: sample_threads(&root, process.pid).ok(),
+                gc: gc_counters(process.pid),
+                longest_pause_ns: process.gc_log.take().and_then(GcLog::longest_pause_ns),
+            }
+        };
+        self.watched.iter_mut().map(end).collect()
+    }
+
+    /// What was seen of each process until then; `collections` are those of metrics, for JVMs that show no counters of their own.
+    pub(super) fn close(
+        self,
+        ends: Vec<End>,
+        collections: &BTreeMap<u32, Collections>,
+        missing: &mut Vec<Unseen>,
+    ) -> Vec<ProcessWindow> {
+        let window = |(process, end): (Watched, End)| {
+            if end.threads.is_none() {
+                missing.push(Unseen {
+                    what: format!("process {}", process.pid),
+                    reason: "it ended within the window".to_owned(),
+                    hint: None,
+                });
+            }
+            let jvm = jvm_window(&process, &end, collections.get(&process.pid));
+            let mut window =
+                process_window(&process.before, end.threads.as_ref(), &process.readings, process.names);
+            missing.extend(process.details.add_to(&mut window));
+            missing.extend(untold_states(&process.readings));
+            let both = end.threads.as_ref().map(|after| (&process.before, after));
+            window.remote_memory_share = both
+                .and_then(|(before, after)| remote_memory(&HostRoot::default(), process.pid, before, after));
+            window.jvm = jvm;
+            window.profile = process.profile;
+            window
+        };
+        self.watched.into_iter().zip(ends).map(window).collect()
+    }
+}
+
+/// Writes a file into a directory, which is made if it is not there.
+fn keep(directory: &Path, name: &str, text: &str) -> std::io::Result<()> {
+    fs_err::create_dir_all(directory)?;
+    fs_err::write(directory.join(name), text)
+}
+
+/// The JVM with its collections; one that is not attached to may show its counters all the same.
+fn jvm_window(process: &Watched, end: &End, beans: Option<&Collections>) -> Option<JvmWindow> {
+    let counters = process.gc_before.as_ref().zip(end.gc.as_ref());
+    let mut window = match (&process.jvm, counters) {
+        (Some(jvm), _) => jvm.clone(),
+        (None, Some((_, after))) => {
+            let version = after.version.as_ref().map(|version| format!("JDK {version}"));
+            JvmWindow { facts: JvmFacts { version, ..JvmFacts::default() }, ..JvmWindow::default() }
+        }
+        (None, None) => return None,
+    };
+    match (counters, beans) {
+        (Some((before, after)), _) => after.fill(before, &mut window),
+        (None, Some(beans)) => beans.after.fill(&beans.before, &mut window),
+        (None, None) => {}
+    }
+    window.longest_pause_ns = end.longest_pause_ns;
+    Some(window)
+}
