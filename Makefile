@@ -147,11 +147,11 @@ RESULTS ?= $(TARGET)/diagnose-matrix
 
 .PHONY: diagnose-matrix diagnose-matrix-quick
 diagnose-matrix: build ## what plumb diagnose names first when a known fault is injected, on real brokers (needs root, an hour; MATRIX_ARGS="--repeat 3")
-	scripts/bootstrap-diagnose-matrix
+	PLUMB="$(abspath $(TARGET))/release/plumb" scripts/bootstrap-diagnose-matrix
 	$(MATRIX) run --results $(RESULTS) $(MATRIX_ARGS)
 	$(MATRIX) score --results $(RESULTS) --markdown docs/diagnosis-matrix.md
 
 diagnose-matrix-quick: build ## five faults and three healthy paths of it (needs root, less than 5 minutes)
-	scripts/bootstrap-diagnose-matrix
+	PLUMB="$(abspath $(TARGET))/release/plumb" scripts/bootstrap-diagnose-matrix
 	$(MATRIX) run --quick --results $(RESULTS)-quick $(MATRIX_ARGS)
 	$(MATRIX) score --results $(RESULTS)-quick

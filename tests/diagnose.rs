@@ -108,7 +108,7 @@ fn what_cannot_be_seen_is_said_and_the_rest_goes_on() {
     let ended = Program::new(["observe", "--duration", "2s", "--output", "json", "--out", "watched"])
         .args(["--pid", "4194305", "--broker-metrics", "http://127.0.0.1:1/metrics"])
         .run();
-    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    assert_eq!(ended.code(), Some(4), "nothing of what was named was there: {}", ended.stderr);
     let document: Value = serde_json::from_str(&ended.stdout).unwrap();
     let unseen: Vec<&str> = document["unseen"]
         .as_array()
@@ -119,6 +119,12 @@ fn what_cannot_be_seen_is_said_and_the_rest_goes_on() {
     assert!(unseen.contains(&"process 4194305"), "{unseen:?}");
     assert!(unseen.iter().any(|what| what.contains("127.0.0.1:1")), "{unseen:?}");
     assert!(document["host_window"]["counters"].is_object());
+
+    let own = std::process::id().to_string();
+    let in_part = Program::new(["observe", "--duration", "2s", "--output", "json"])
+        .args(["--pid", &own, "--broker-metrics", "http://127.0.0.1:1/metrics"])
+        .run();
+    assert_eq!(in_part.code(), Some(0), "{}", in_part.stderr);
 
     let judged = Program::new(["judge"]).args([ended.path("watched")]).run();
     assert_eq!(judged.code(), Some(0), "{}", judged.stderr);

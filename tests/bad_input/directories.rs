@@ -115,7 +115,7 @@ fn a_document_that_is_none() {
     exit 2
     error: notes.json is not a document of plumb
       cause: invalid type: string "one", expected u32
-    hint: give a run's directory or its run.json, such as runs/2026-11-20T15-04-05Z-latency
+    hint: give the directory of a result, such as runs/2026-11-20T15-04-05Z-latency, or the document in it (run.json, path.json)
     "#);
 }
 
@@ -123,9 +123,9 @@ fn a_document_that_is_none() {
 fn a_run_that_is_not_there() {
     assert_says!(complaint(&crate::program::Program::new(["report", "runs/nowhere"]).run()), @r"
     exit 2
-    error: cannot read the run
+    error: cannot read the result
       cause: failed to open file `runs/nowhere`: No such file or directory (os error 2)
-    hint: give a run's directory or its run.json, such as runs/2026-11-20T15-04-05Z-latency
+    hint: give the directory of a result, such as runs/2026-11-20T15-04-05Z-latency, or the document in it (run.json, path.json)
     ");
 }
 

@@ -13,10 +13,9 @@ AGENTS = ("async-profiler-", "jmx_prometheus_javaagent-")
 
 
 def jars():
-    """The jars of a lab's Kafka, or those that the bootstrap fetched."""
-    installed = [stamp.parent / "libs" for stamp in CACHE.glob("kafka-*/verified")]
-    for libs in [*installed, OWN / "libs"]:
-        found = sorted(libs.glob("*.jar"))
+    """The jars of a lab's Kafka."""
+    for stamp in CACHE.glob("kafka-*/verified"):
+        found = sorted((stamp.parent / "libs").glob("*.jar"))
         if any(jar.name.startswith("kafka-clients-") for jar in found):
             return found
     raise SystemExit("there is no Kafka: run scripts/bootstrap-diagnose-matrix")

@@ -131,8 +131,9 @@ def score(runs):
 
 
 def halves(runs):
-    """Odd numbers, on which thresholds may be set, and even ones, on which they are scored."""
-    return [run for run in runs if run.truth["number"] % 2], [run for run in runs if run.truth["number"] % 2 == 0]
+    """The first run of each case, on which rules and thresholds may be set, and the later ones, on which they are scored."""
+    is_first = lambda run: run.truth["run"].endswith(".1")
+    return [run for run in runs if is_first(run)], [run for run in runs if not is_first(run)]
 
 
 def confusion(runs):

@@ -26,9 +26,9 @@ def lines_of(counts):
 
 
 def text(runs):
-    odd, even = halves(runs)
+    first, later = halves(runs)
     out = []
-    for title, part in (("all runs", runs), ("odd runs (thresholds may be set on these)", odd), ("even runs (scored on these)", even)):
+    for title, part in (("all runs", runs), ("first run of each case (rules and thresholds may be set on these)", first), ("later runs (scored on these)", later)):
         out += [f"{title}: {len(part)}", *(f"  {line}" for line in lines_of(score(part))), ""]
     out.append("expected -> named first")
     matrix = confusion(runs)
@@ -66,18 +66,19 @@ Made by `make diagnose-matrix` (bench/diagnose-matrix) and written by its `score
 
 Each run starts real brokers and real clients, does one real harm to them, has a measurement of its own that the harm binds, and lets
 `plumb diagnose` watch. A fault counts as *right* when the first cause that is named with confidence is the one that was injected, or one that
-the case accepts as equally right with a reason. Thresholds of rules may be set on runs of odd number only.
+the case accepts as equally right with a reason. Rules and thresholds may be set on the first run of each case only;
+the later ones score them.
 """
 
 
 def markdown(runs):
     if not runs:
         return INTRODUCTION + "\nNo runs yet.\n"
-    odd, even = halves(runs)
+    first, later = halves(runs)
     programs = sorted({run.truth["program"] or "?" for run in runs})
     out = [INTRODUCTION, f"{len(runs)} runs of {', '.join(programs)} on a machine of two processors.", ""]
-    out += ["| | all | odd | even |", "|---|---|---|---|"]
-    columns = [score(part) for part in (runs, odd, even)]
+    out += ["| | all | first run of each case | later runs |", "|---|---|---|---|"]
+    columns = [score(part) for part in (runs, first, later)]
     rows = [
         ("faults: named first and right", lambda c: share(c.right, c.faults)),
         ("faults: not enough evidence", lambda c: share(c.not_enough, c.faults)),

@@ -64,10 +64,10 @@ def fetch(topic, size, partition):
     return _framed(1, 4, body + struct.pack(">iiqi", 1, partition, 0, size))
 
 
-def offset_commit(topic, _size, partition):
-    """OffsetCommit of a group without members, version 2."""
+def offset_commit(topic, size, _partition):
+    """OffsetCommit of a group without members for so many partitions, version 2."""
     body = _string(f"raw-{topic}") + struct.pack(">i", -1) + _string("") + struct.pack(">qi", -1, 1) + _string(topic)
-    body += struct.pack(">iiq", 1, partition, 1) + _string("")
+    body += struct.pack(">i", size) + b"".join(struct.pack(">iq", partition, 1) + _string("") for partition in range(size))
     return _framed(8, 2, body)
 
 

@@ -40,6 +40,8 @@ pub(crate) enum End {
     Done,
     /// A finding, or a run that is invalid.
     Found,
+    /// Nothing of what was named could be seen.
+    Unseen,
     /// Stopped by the user.
     Interrupted,
 }
@@ -57,6 +59,7 @@ impl End {
         ExitCode::from(match self {
             End::Done => 0,
             End::Found => 1,
+            End::Unseen => 4,
             End::Interrupted => 130,
         })
     }

@@ -14,14 +14,24 @@ pub(crate) fn near<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> 
     let mut found: Vec<&str> = names.iter().filter(has_part).copied().collect();
     found.sort_by_key(|name| !name.starts_with(&word));
     if found.is_empty() {
-        let mut alike: Vec<(f64, &str)> =
-            names.iter().map(|name| (strsim::jaro(&word, name), *name)).collect();
+        let similarity = |name: &str| {
+            let as_written = strsim::jaro(&word, name);
+            as_written.max(strsim::jaro(&in_order(&word), &in_order(name)))
+        };
+        let mut alike: Vec<(f64, &str)> = names.iter().map(|name| (similarity(name), *name)).collect();
         alike.retain(|(similarity, _)| *similarity >= SIMILAR);
         alike.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         found = alike.into_iter().map(|(_, name)| name).collect();
     }
     found.truncate(MOST);
     found
+}
+
+/// The parts of a name in one order, whichever they were written in: `slow-consumer` is like `consumer-slow`.
+fn in_order(name: &str) -> String {
+    let mut parts: Vec<&str> = name.split(['.', '-', '_']).collect();
+    parts.sort_unstable();
+    parts.join("-")
 }
 
 /// `did you mean a, or b?`, or nothing.
@@ -41,6 +51,7 @@ mod tests {
         assert_eq!(near("lingr.ms", NAMES), ["linger.ms"]);
         assert_eq!(near("Linger.ms", NAMES), ["linger.ms"]);
         assert_eq!(near("fetch.wiat.max.ms", NAMES), ["fetch.wait.max.ms"]);
+        assert_eq!(near("slow-consumer", ["consumer-slow", "slow-follower"]), ["consumer-slow"]);
     }
 
     #[test]

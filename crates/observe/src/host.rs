@@ -8,7 +8,10 @@ mod ethtool;
 mod interrupts;
 mod losses;
 mod namespace;
+mod programs;
 mod softnet;
+
+pub use programs::{ProgramsSample, programs, sample_programs};
 
 use crate::counters::{InterfaceCounters, interface_deltas, parse_interfaces};
 use crate::{HostRoot, HostSample, ObserveError, growth, host_delta, sample_host};
@@ -134,6 +137,7 @@ pub fn host_window(before: &HostWindowSample, after: &HostWindowSample) -> HostW
         growth(network_before.tcp.get(name).copied(), network.tcp.get(name).copied()).filter(|_| same)
     };
     let mut window = HostWindow {
+        programs: Vec::new(),
         counters: host_delta(&before.host, &after.host),
         softnet: softnet::delta(&before.softnet, &after.softnet),
         interrupts: interrupts::delta(&before.interrupts, &after.interrupts),

@@ -50,6 +50,7 @@ mod kernel;
 mod lines;
 mod listeners;
 mod own_cost;
+mod perf;
 mod process;
 mod profile;
 mod prometheus;
@@ -71,7 +72,7 @@ pub use cpu_clock::process_cpu_ns;
 pub use crypto_cpu::crypto_cpu;
 pub use error::ObserveError;
 pub use facts::{FreeMemory, clock_sources, free_memory, host_facts, unused_memory_bytes};
-pub use host::{host_window, sample_host_window};
+pub use host::{ProgramsSample, host_window, programs, sample_host_window, sample_programs};
 pub use http::{HttpError, Login, host_and_port};
 pub use jvm::{
     AttachError, CpuProfiler, GcCounters, GcLog, JvmBeans, gc_counters, jvm_beans, jvm_facts,
@@ -79,13 +80,14 @@ pub use jvm::{
 };
 pub use kernel::KernelTrace;
 pub use listeners::listening_process;
+pub use perf::{PerfError, PerfProfiler};
 pub use process::{
     ProcessDetails, ProcessNames, StateReadings, find_brokers, process_names, process_window, remote_memory,
     untold_states,
 };
 pub use profile::profile;
 pub use prometheus::{MetricSample, MetricsPage, PageError};
-pub use requests::{BrokerStart, PageOf, Scrape, request_times, scrape};
+pub use requests::{PageOf, ProcessStart, Scrape, request_times, scrape};
 pub use root::HostRoot;
 pub use storage::storage;
 pub use threads::{ThreadsSample, process_usage, read_io, sample_threads};

@@ -159,7 +159,9 @@ impl Group {
     /// A thread without scheduler statistics of its own never ran.
     fn add(&mut self, seen: &Seen<'_>, elapsed_ns: u64) {
         let thread = seen.thread;
-        let (on_cpu_ns, run_delay_ns) = (thread.on_cpu_ns.unwrap_or(0), thread.run_delay_ns.unwrap_or(0));
+        let on_cpu_ns = thread.on_cpu_ns.unwrap_or(0);
+        // The kernel counts a wait for a processor when it ends, with the part that lay before the window.
+        let run_delay_ns = thread.run_delay_ns.unwrap_or(0).min(elapsed_ns.saturating_sub(on_cpu_ns));
         self.threads += 1;
         self.executing_ns += on_cpu_ns;
         self.runnable_ns += run_delay_ns;

@@ -19,7 +19,7 @@ use plumb_model::facts::{RequestStages, RequestTimes, WindowMean};
 
 use crate::broker::naming::{self, Figures};
 use crate::http::Question;
-use crate::prometheus::{Label, PageReader};
+use crate::prometheus::{Label, MetricSample, PageReader};
 use crate::{Login, MetricsPage, ObserveError, PageError, client, http, idle};
 
 const MEAN: &str = "kafka_network_RequestMetrics_Mean";
@@ -33,13 +33,39 @@ const ROUNDING_NS: f64 = 0.5e6;
 /// `kafka.server:type=app-info,id=N`, attribute `StartTimeMs`, without underscores and in lower case.
 const APP_INFO_START: &str = "kafkaserverappinfostarttimems";
 
-/// Which broker a page is of: two pages with the same are of one process.
+/// The start of the JVM in seconds, as Prometheus' Java client tells it of every program.
+pub(crate) const PROCESS_START_S: &str = "process_start_time_seconds";
+/// `java.lang:type=Runtime`, attribute `StartTime`, without underscores and in lower case: the same moment in milliseconds.
+const RUNTIME_START: &str = "javalangruntimestarttime";
+
+/// Which process a page is of: two pages that have one of these in common are of one.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ProcessStart {
+    /// The broker's id and the moment of its start, in milliseconds of the Unix epoch.
+    broker: Option<BrokerStart>,
+    /// The moment of the JVM's start, in milliseconds of the Unix epoch.
+    jvm_ms: Option<u64>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BrokerStart {
-    /// The broker's id.
-    pub id: i32,
-    /// The moment of its start, in milliseconds of the Unix epoch.
-    pub at_ms: f64,
+struct BrokerStart {
+    id: i32,
+    at_ms: f64,
+}
+
+impl ProcessStart {
+    /// True if the page tells of which process it is.
+    pub fn is_told(&self) -> bool {
+        self.broker.is_some() || self.jvm_ms.is_some()
+    }
+
+    /// True if both are known to be of one process.
+    pub fn is_same(&self, other: &ProcessStart) -> bool {
+        match (self.broker, other.broker) {
+            (Some(own), Some(others)) => own == others,
+            _ => self.jvm_ms.is_some() && self.jvm_ms == other.jvm_ms,
+        }
+    }
 }
 
 /// One reading of a broker's metrics.
@@ -56,22 +82,43 @@ impl Scrape {
         Scrape { taken_at, page }
     }
 
-    /// The start that the page is of; none where it does not tell, or tells of several.
-    pub fn broker_start(&self) -> Option<BrokerStart> {
-        let is_start = |name: &str| name.to_ascii_lowercase().replace('_', "") == APP_INFO_START;
-        let mut starts =
-            self.page.samples.iter().filter(|sample| is_start(&sample.name)).filter_map(|sample| {
-                let (_, id) = sample.labels.iter().find(|(name, _)| name.eq_ignore_ascii_case("id"))?;
-                Some(BrokerStart { id: id.parse().ok()?, at_ms: sample.value })
-            });
-        let first = starts.next()?;
-        starts.all(|other| other == first).then_some(first)
+    /// The process that the page is of, by the moments of its start.
+    pub fn process_start(&self) -> ProcessStart {
+        ProcessStart { broker: self.broker_start(), jvm_ms: self.jvm_start_ms() }
+    }
+
+    /// None where the page does not tell, or tells of several.
+    fn broker_start(&self) -> Option<BrokerStart> {
+        let starts = self.starts(APP_INFO_START).filter_map(|sample| {
+            let (_, id) = sample.labels.iter().find(|(name, _)| name.eq_ignore_ascii_case("id"))?;
+            Some(BrokerStart { id: id.parse().ok()?, at_ms: sample.value })
+        });
+        the_only(starts)
+    }
+
+    fn jvm_start_ms(&self) -> Option<u64> {
+        let by_client = self.page.samples.iter().filter(|sample| sample.name == PROCESS_START_S);
+        let by_bean = self.starts(RUNTIME_START).map(|sample| sample.value);
+        let moments = by_client.map(|sample| sample.value * 1e3).chain(by_bean);
+        the_only(moments.filter(|at_ms| *at_ms > 0.0).map(|at_ms| at_ms.round() as u64))
+    }
+
+    fn starts(&self, name: &'static str) -> impl Iterator<Item = &MetricSample> {
+        let is_start =
+            move |sample: &&MetricSample| sample.name.to_ascii_lowercase().replace('_', "") == name;
+        self.page.samples.iter().filter(is_start)
     }
 
     /// The time from an earlier reading to this one.
     pub(crate) fn since(&self, earlier: &Scrape) -> Duration {
         self.taken_at.saturating_duration_since(earlier.taken_at)
     }
+}
+
+/// The value that all of these are; none without any.
+fn the_only<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
+    let first = values.next()?;
+    values.all(|other| other == first).then_some(first)
 }
 
 /// Whose metrics a page has: those of others on it are read over.
@@ -211,6 +258,17 @@ mod tests {
         assert_eq!(page(&[line("3", 1.7e12).to_lowercase()]).broker_start(), one.broker_start());
         assert_eq!(page(&[line("3", 1.7e12), line("4", 1.7e12)]).broker_start(), None);
         assert_eq!(page(&[local_time(1.0, 1)[0].clone()]).broker_start(), None);
+    }
+
+    #[test]
+    fn two_pages_are_of_one_process_where_they_have_a_start_in_common() {
+        let by_exporter = page(&["process_start_time_seconds 1.795646033046E9".to_owned()]).process_start();
+        let by_bean = page(&["java_lang_Runtime_StartTime 1.795646033046E12".to_owned()]).process_start();
+        assert!(by_exporter.is_told() && by_exporter.is_same(&by_bean));
+        let other = page(&["java_lang_Runtime_StartTime 1.795646033047E12".to_owned()]).process_start();
+        assert!(!by_exporter.is_same(&other));
+        let untold = page(&local_time(1.0, 1)).process_start();
+        assert!(!untold.is_told() && !untold.is_same(&untold));
     }
 
     #[test]

@@ -137,7 +137,7 @@ fn nothing_of_a_hostile_path_breaks_out_of_the_page_the_picture_or_the_terminal(
 #[test]
 fn what_is_not_there_leaves_no_part_and_no_zero() {
     let page = page(&sample::path::empty());
-    assert!(page.contains("Nobody has looked for causes in this yet."), "{page}");
+    assert!(page.contains("Observations without a search for causes."), "{page}");
     for part in [
         "id=\"stages\"",
         "id=\"limits\"",
@@ -275,7 +275,7 @@ mod compared {
             "×0.0854",
             "JVM: UseAES",
             "aes-not-accelerated",
-            "Figures that are near each other",
+            "Other figures",
             "Known of one alone",
             "Not compared",
             "What this cannot show",

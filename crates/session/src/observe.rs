@@ -20,7 +20,8 @@ use jiff::Timestamp;
 use plumb_model::fault::{HasFault, chain};
 use plumb_model::observed::{ObservedPath, ObserverCost, PathKind, SCHEMA_VERSION, Unseen};
 use plumb_observe::{
-    HostRoot, KernelTrace, SystemCommands, find_brokers, host_facts, host_window, sample_host_window,
+    HostRoot, KernelTrace, SystemCommands, find_brokers, host_facts, host_window, programs,
+    sample_host_window, sample_programs,
 };
 use processes::Processes;
 use rustix::time::{ClockId, clock_gettime};
@@ -116,9 +117,11 @@ impl Watch<'_> {
         let began = Instant::now();
         let network_of = processes.network_of();
         let host_before = sample_host_window(&root, network_of);
+        let programs_before = sample_programs(&root);
         self.context.phase("watching");
         self.wait(began, &mut processes);
         let host_after = sample_host_window(&root, network_of);
+        let programs_after = sample_programs(&root);
         let elapsed_ns = began.elapsed().as_nanos() as u64;
         let mut clients = clients.close(&mut self.unseen);
         clients::give_properties(&self.settings.client_properties, &mut clients, &mut self.unseen);
@@ -127,7 +130,10 @@ impl Watch<'_> {
         let brokers = brokers.close(&self.metrics, &mut self.unseen);
         let host_window = match (host_before, host_after) {
             (Ok(before), Ok(after)) => {
-                let window = host_window(&before, &after);
+                let mut window = host_window(&before, &after);
+                let known: Vec<u32> = pids.iter().copied().chain([std::process::id()]).collect();
+                window.programs =
+                    programs(&root, &programs_before, &programs_after, &processes.brokers(), &known);
                 self.unseen.extend(window.counters.missing.iter().map(|reason| Unseen {
                     what: "counters of this host".to_owned(),
                     reason: reason.clone(),

@@ -28,7 +28,7 @@ pub enum RunDirError {
     Exists(PathBuf),
     #[error("{0} is not empty, and what is in it is no run's")]
     NotEmpty(PathBuf),
-    #[error("cannot read the run")]
+    #[error("cannot read the result")]
     Read(#[source] std::io::Error),
     #[error("{path} is not a document of plumb")]
     NotADocument {
@@ -68,7 +68,7 @@ impl HasFault for RunDirError {
                 "name a directory of its own, such as --out runs/NAME: it is made if it is not there"
             }
             RunDirError::Read(_) | RunDirError::NotADocument { .. } => {
-                "give a run's directory or its run.json, such as runs/2026-11-20T15-04-05Z-latency"
+                "give the directory of a result, such as runs/2026-11-20T15-04-05Z-latency, or the document in it (run.json, path.json)"
             }
             RunDirError::Busy(_) => "wait until it ends, or stop it: a run has its directory alone",
             RunDirError::Shortened { .. } => "files of the run were lost, so it cannot go on: start it anew",

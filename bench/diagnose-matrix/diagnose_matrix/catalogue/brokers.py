@@ -94,9 +94,10 @@ CASES = [
     ),
     fault(
         "coordinator-load",
-        is_="other clients commit offsets as fast as they can",
+        is_="other clients commit the offsets of 100 partitions as fast as they can",
         cluster=Cluster(properties=(("num.io.threads", "1"), ("group.coordinator.threads", "1")), shared=False),
-        clients=(VICTIM, Client(role="raw", request="commit", rate=None, processes=2, connections=16, in_flight=16, watched=False)),
+        topic=Topic(partitions=100),
+        clients=(VICTIM, Client(role="raw", request="commit", size=100, rate=None, processes=1, connections=16, in_flight=4, watched=False)),
         without={"cluster": ONE, "clients": (VICTIM,)},
         shows=(Shows("acknowledge_ms", times_min=1.5),),
         accepted={"handlers-saturated": "the handler's time goes to the coordinator's requests"},

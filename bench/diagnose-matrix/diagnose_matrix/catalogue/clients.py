@@ -69,7 +69,7 @@ CASES = [
         "retries",
         is_="a producer waits 4 ms for its acknowledgement by three brokers, and sends again",
         cluster=THREE,
-        clients=(Client(rate=500, size=500, config={"linger.ms": 5, "acks": "all", "request.timeout.ms": 4, "retry.backoff.ms": 100}),),
+        clients=(Client(rate=500, size=500, config={"linger.ms": 5, "acks": "all", "request.timeout.ms": 4, "retry.backoff.ms": 400, "retry.backoff.max.ms": 400}),),
         without={"clients": (Client(rate=500, size=500, config={"linger.ms": 5, "acks": "all"}),)},
         shows=(Shows("acknowledge_ms", times_min=3),),
         not_first=("slow-follower", "linger-too-long"),

@@ -20,8 +20,8 @@ CASES = [
     ),
     fault(
         "packet-loss",
-        is_="3 % of all packets are lost on a path of 5 ms each way",
-        cluster=Cluster(far=far(delay_ms=5.0, loss=0.03), shared=False),
+        is_="5 % of all packets are lost on a path of 5 ms each way",
+        cluster=Cluster(far=far(delay_ms=5.0, loss=0.05), shared=False),
         clients=(Client(rate=500, size=2_000, payload="random", config={"linger.ms": 5, "acks": "1"}),),
         without={"cluster": Cluster(far=far(delay_ms=5.0), shared=False)},
         shows=(Shows("acknowledge_ms", times_min=2),),

@@ -68,6 +68,7 @@ CASES = [
         inject=stopping_follower,
         shows=(Shows("acknowledge_ms", times_min=3),),
         without={"cluster": THREE},
+        accepted={"process-stopped": "the follower's process is stopped again and again, which is why it is slow"},
         not_first=("linger-too-long", "batches-too-small", "serial-connection", "in-flight-limit"),
     ),
     fault(

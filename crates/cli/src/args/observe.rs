@@ -11,7 +11,7 @@ pub(crate) struct WatchArgs {
     /// How long to watch
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub(crate) duration: Nanos,
-    /// The cluster, for its settings: host:port,...
+    /// The cluster (host:port,...): its settings are read, and of the brokers on this host only its own are watched
     #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
     pub(crate) bootstrap: Option<String>,
     /// Client properties (security) for --bootstrap
@@ -31,7 +31,7 @@ pub(crate) struct WatchArgs {
     /// A process of this host to look into: its threads, its JVM, its CPU profile; may be repeated [default: the brokers of this host]
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Vec<u32>,
-    /// Do not attach to JVMs and take no CPU profile
+    /// Do not attach to JVMs, and take no CPU profile of any process
     #[arg(long)]
     pub(crate) no_attach: bool,
     /// Trace the kernel's scheduler, fsync, journal, block devices and network drops as well (root)
@@ -60,7 +60,7 @@ pub(crate) struct DiagnoseArgs {
     /// What is watched.
     #[command(flatten)]
     pub(crate) watch: WatchArgs,
-    /// Send a load of Plumb's own meanwhile, on a topic of its own, to see what a client waits for
+    /// Send a load of Plumb's own meanwhile, on a topic of its own, to see what a client waits for (needs --bootstrap)
     #[arg(long, requires = "bootstrap")]
     pub(crate) probe_load: bool,
     /// Messages per second of --probe-load
@@ -69,7 +69,8 @@ pub(crate) struct DiagnoseArgs {
     /// Bytes of a message of --probe-load
     #[arg(long, value_name = "SIZE", default_value = "1KB", requires = "probe_load")]
     pub(crate) size: Bytes,
-    /// Prove what was found: change the one setting on topics of Plumb's own, in turns with the setting as it is
+    /// Prove what was found: change the one setting on topics of Plumb's own, in turns with the setting as it is; where the cluster is a lab, a
+    /// broker's setting on two more labs (needs --bootstrap)
     #[arg(long, requires = "bootstrap")]
     pub(crate) confirm: bool,
     /// Do what --confirm lists without asking first

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub(crate) enum ResultOutput {
     /// For people.
     Text,
-    /// The whole result, for programs and for `--compare`.
+    /// The whole result, for programs.
     Json,
 }
 

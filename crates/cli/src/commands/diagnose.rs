@@ -1,7 +1,7 @@
 //! `plumb diagnose`: watches a running path, names what bounds it, and proves it where asked.
 
 use super::End;
-use super::watched::{settings, show};
+use super::watched::{settings, show_watched};
 use crate::args::observe::DiagnoseArgs;
 use crate::errors::UsageError;
 use crate::{printer, progress, stop};
@@ -26,14 +26,16 @@ pub(super) fn diagnose(arguments: &DiagnoseArgs) -> Result<End> {
         let message = "--confirm asks before it does anything, and there is no terminal to ask";
         return Err(UsageError::new(message, "add --yes where nobody can be asked").into());
     }
-    let observe = ObserveSettings { calibrate: true, ..settings(&arguments.watch, &arguments.result)? };
+    // The flags with which a broker's Java encrypts are known by attaching to it.
+    let calibrate = !arguments.watch.no_attach;
+    let observe = ObserveSettings { calibrate, ..settings(&arguments.watch, &arguments.result)? };
     let probe_load = arguments.probe_load.then(|| probe_load(arguments)).transpose()?;
     let stop = stop::flag()?;
     let mut path = watch(&DiagnoseSettings { observe, probe_load }, &stop, &progress::watcher())?;
     if arguments.confirm && path.complete {
         confirm_causes(&mut path, arguments, &stop)?;
     }
-    show(&path, &arguments.result)
+    show_watched(&path, &arguments.watch, &arguments.result)
 }
 
 /// A load on a topic of Plumb's own for as long as the path is watched.

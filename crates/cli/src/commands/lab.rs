@@ -19,7 +19,9 @@ pub(super) fn lab(command: &LabCommand) -> Result<End> {
         }
         LabCommand::Status(arguments) => show(&labs.status()?, arguments.output, state),
         LabCommand::Down(arguments) => {
-            show(&labs.down(&arguments.names)?, arguments.output, |_| "taken down")
+            let mut labs = labs.down(&arguments.names)?;
+            labs.iter_mut().flat_map(|lab| &mut lab.brokers).for_each(|broker| broker.alive = false);
+            show(&labs, arguments.output, |_| "taken down")
         }
         LabCommand::Sink(arguments) => sink::sink(arguments),
     }

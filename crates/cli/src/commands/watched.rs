@@ -38,6 +38,22 @@ pub(super) fn settings(watch: &WatchArgs, result: &ResultArgs) -> Result<Observe
     })
 }
 
+/// Shows and keeps a path that was watched just now: where nothing of what was named could be seen, that is the end.
+pub(super) fn show_watched(path: &ObservedPath, watch: &WatchArgs, result: &ResultArgs) -> Result<End> {
+    let is_named = watch.bootstrap.is_some()
+        || !watch.broker_metrics.is_empty()
+        || !watch.client_statistics.is_empty()
+        || !watch.pid.is_empty();
+    let is_seen = !path.brokers.is_empty()
+        || !path.clients.is_empty()
+        || !path.processes.is_empty()
+        || !path.settings.brokers.is_empty();
+    match show(path, result)? {
+        End::Done if is_named && !is_seen => Ok(End::Unseen),
+        end => Ok(end),
+    }
+}
+
 /// Shows a watched path and keeps it.
 pub(super) fn show(path: &ObservedPath, result: &ResultArgs) -> Result<End> {
     let shown = Shown::path(path)?;

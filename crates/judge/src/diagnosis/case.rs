@@ -1,7 +1,7 @@
 //! What causes look at: the document, its stages, and questions that several causes ask. Not here: any judgement about a cause.
 
 use super::measure::{count, known, least, mean, most, number, ratio, share, sum};
-use super::stages::{Stage, Stages};
+use super::stages::{LAG_GROWS, Stage, Stages};
 use super::threads::{Threads, waits_in};
 use plumb_model::facts::{DiskDelta, InterfaceDelta, WindowMean};
 use plumb_model::observed::{
@@ -54,28 +54,66 @@ impl<'a> Case<'a> {
         (self.path.elapsed_ns > 0).then(|| self.path.elapsed_ns as f64 / 1e9)
     }
 
-    /// Share of stages in what a message waits for. Where a connection is full, the waits for its turn are those of the broker's stages, each by
-    /// its part: the shorter they are, the shorter is the queue before them.
+    /// Share of stages in what a message waits for. A wait for one's turn is as long as what is waited for: where a connection is full, the time
+    /// before the broker belongs to the broker's stages, and where the producers' queue is longer than their linger, it belongs to the stages
+    /// behind it, to each by its part.
     pub(super) fn share(&self, stages: &[Stage]) -> Option<f64> {
         let alone = self.stages.share(stages)?;
-        if !self.connection_is_full() || stages.iter().any(|stage| BEFORE_BROKER.contains(stage)) {
-            return Some(alone);
+        let has = |waits: &[Stage]| stages.iter().any(|stage| waits.contains(stage));
+        if self.connection_is_full() && !has(&BEFORE_BROKER) {
+            let waits = self.stages.share(&BEFORE_BROKER).unwrap_or(0.0);
+            return Some((alone + waits * self.stages.share_of_broker(stages).unwrap_or(0.0)).min(1.0));
         }
-        let waits = self.stages.share(&BEFORE_BROKER).unwrap_or(0.0);
-        Some((alone + waits * self.stages.share_of_broker(stages).unwrap_or(0.0)).min(1.0))
+        if self.queue_matters() && !has(&[Stage::ClientQueue, Stage::Fetch]) {
+            let fetch = self.stages.share(&[Stage::Fetch]).unwrap_or(0.0);
+            return Some(self.share_behind_queue(stages)? * (1.0 - fetch));
+        }
+        Some(alone)
     }
 
-    /// Whether a producer's connection has a request in the broker nearly all the time.
+    /// Whether a producer's connection has a request in the broker nearly all the time, or all the time while there are bursts.
     pub(super) fn connection_is_full(&self) -> bool {
         super::bounds::serial_use(self).is_some_and(|used| used >= CONNECTION_FULL)
+            || self.requests_wait_in_turn()
+    }
+
+    /// Whether a round trip is as long as the broker takes for the requests in flight one after another, while a single one is answered as fast as
+    /// the broker takes it: then requests wait for each other, and the way is short.
+    fn requests_wait_in_turn(&self) -> bool {
+        let turns = || {
+            let broker_ns =
+                self.stages.broker_ns.filter(|broker_ns| *broker_ns >= MATTERS_NS && self.is_kafka())?;
+            let in_flight = self.producers_most(|client| client.in_flight_max).filter(|most| *most > 1.0)?;
+            let way_is_short = self.producers_most(|client| client.rtt_min_ns)? <= 1.5 * broker_ns;
+            let rtt_ns = self.stages.rtt_ns?;
+            Some(way_is_short && (1.5 * broker_ns..=1.2 * in_flight * broker_ns).contains(&rtt_ns))
+        };
+        turns().unwrap_or(false)
     }
 
     /// Whether a wait in this stage is long enough, in itself and beside the others, to be looked into.
     pub(super) fn matters(&self, stage: Stage) -> bool {
         let long = self.stages.mean_ns(stage).is_some_and(|mean_ns| mean_ns >= MATTERS_NS);
-        let of_wait = self.stages.share(&[stage]).is_some_and(|share| share >= MATTERS_SHARE);
+        let share = match stage {
+            Stage::ClientQueue => self.share_of_produce(&[stage]),
+            Stage::Fetch => self.stages.share(&[stage]),
+            _ => self.share_behind_queue(&[stage]),
+        };
+        let of_wait = share.is_some_and(|share| share >= MATTERS_SHARE);
         let of_broker = || self.stages.share_of_broker(&[stage]).is_some_and(|share| share >= MATTERS_SHARE);
         long && (of_wait || self.connection_is_full() && of_broker())
+    }
+
+    /// Share of stages in what a message waits for until its acknowledgement: a consumer's backlog makes none of these waits shorter.
+    pub(super) fn share_of_produce(&self, stages: &[Stage]) -> Option<f64> {
+        let fetch = self.stages.share(&[Stage::Fetch]).unwrap_or(0.0);
+        share(ratio(self.stages.share(stages), Some(1.0 - fetch)))
+    }
+
+    /// The same behind the producers' queue: that is their own choice (linger), or a wait for what is behind.
+    fn share_behind_queue(&self, stages: &[Stage]) -> Option<f64> {
+        let queue = self.share_of_produce(&[Stage::ClientQueue]).unwrap_or(0.0);
+        share(ratio(self.share_of_produce(stages), Some(1.0 - queue)))
     }
 
     /// Whether any of these stages matters.
@@ -93,7 +131,7 @@ impl<'a> Case<'a> {
 
     /// Whether consumers fall behind by 1 % of their messages or more (ours).
     pub(super) fn lag_grows(&self) -> bool {
-        self.lag_growth().is_some_and(|growth| growth >= 0.01)
+        self.lag_growth().is_some_and(|growth| growth >= LAG_GROWS)
     }
 
     /// Growth of the consumers' lag over the messages that they take, the worst of them.
@@ -133,7 +171,9 @@ impl<'a> Case<'a> {
 
     /// The first of these settings that any consumer told, as a number.
     pub(super) fn consumer_number(&self, keys: &[&str]) -> Option<f64> {
-        self.consumers().find_map(|client| setting(client, keys)).and_then(number)
+        // Plumb's own load has its producer and its consumer in one row.
+        let own = self.path.clients.iter().filter(|client| client.kind == ClientKind::Probe);
+        self.consumers().chain(own).find_map(|client| setting(client, keys)).and_then(number)
     }
 
     /// The linger of the producers; absent where no client told it.
@@ -191,6 +231,18 @@ impl<'a> Case<'a> {
     /// Requests a second of one kind, of all brokers.
     pub(super) fn requests_per_s(&self, kind: &str) -> Option<f64> {
         sum(self.path.brokers.iter().map(|broker| broker.requests.get(kind)?.per_s))
+    }
+
+    /// Share of one kind in all requests that the brokers took.
+    pub(super) fn share_of_requests(&self, kind: &str) -> Option<f64> {
+        let is_counted_twice = |name: &str, broker: &BrokerWindow| {
+            name == "Fetch" && broker.requests.keys().any(|kind| kind.starts_with("Fetch") && kind != "Fetch")
+        };
+        let each = self.path.brokers.iter().flat_map(|broker| {
+            let kinds = broker.requests.iter().filter(|(name, _)| !is_counted_twice(name, broker));
+            kinds.map(|(_, kind)| kind.per_s)
+        });
+        share(ratio(self.requests_per_s(kind), sum(each)))
     }
 
     /// Mean of a stage of one kind of request, by the requests of each broker.

@@ -264,7 +264,59 @@ fn fetch(path: &ObservedPath, parts_ns: [Option<f64>; 3]) -> Time {
             Some(end_to_end_ns - acknowledge_ns),
             "mean from send to reception less that to the acknowledgement",
         ),
-        (None, _) => time(None, "absent: no client told the time from send to reception"),
+        (None, _) => match (behind_ns(path), held_for_bytes_ns(path)) {
+            (Some(behind_ns), _) => time(
+                Some(behind_ns),
+                "the consumers' lag at the end over what their application takes a second: it grows",
+            ),
+            (None, Some(held_ns)) => time(
+                Some(0.5 * held_ns),
+                "half of what a consumer's fetch waits in the broker for fetch.min.bytes: a message comes at any moment of it",
+            ),
+            (None, None) => time(None, "absent: no client told the time from send to reception"),
+        },
         (_, None) => time(None, "absent: no producer told the time to its acknowledgement"),
     }
+}
+
+/// Growth of a lag over the messages taken from which it is a backlog, and not what is on the way (ours).
+pub(super) const LAG_GROWS: f64 = 0.01;
+
+/// Longest time by which an application is behind, of the consumers that fall behind.
+fn behind_ns(path: &ObservedPath) -> Option<f64> {
+    let consumers = path.clients.iter().filter(|client| !client.is_producer);
+    let behind = consumers.map(|client| {
+        ratio(client.lag_growth_per_s, client.messages_per_s).filter(|growth| *growth >= LAG_GROWS)?;
+        ratio(client.lag.map(|lag| lag * 1e9), client.taken_per_s)
+    });
+    super::measure::most(behind)
+}
+
+/// Wait of a fetch in the broker from which it is no pause between two messages (ours).
+const HELD_NS_MIN: f64 = 50e6;
+/// Appends for each fetch from which the fetch did not return at the first of them (ours).
+const APPENDS_MIN: f64 = 3.0;
+
+/// Mean wait of consumers' fetches in the brokers, where a consumer is set to wait for bytes and the fetches do: a fetch that returned at the first
+/// append would have one.
+fn held_for_bytes_ns(path: &ObservedPath) -> Option<f64> {
+    let consumers = path.clients.iter().filter(|client| !client.is_producer);
+    let least =
+        consumers.filter_map(|client| super::measure::number(client.settings.get("fetch.min.bytes")?));
+    let is_set = least.into_iter().any(|bytes| bytes > 1.0);
+    fetch_held_ns(path)
+        .filter(|held_ns| is_set && *held_ns >= HELD_NS_MIN && appends_of_fetch(path) >= Some(APPENDS_MIN))
+}
+
+/// Mean wait of consumers' fetches in the brokers.
+pub(super) fn fetch_held_ns(path: &ObservedPath) -> Option<f64> {
+    let kinds = path.brokers.iter().filter_map(|broker| broker.requests.get("FetchConsumer"));
+    mean(kinds.filter_map(|kind| kind.stages.remote).map(|held| (Some(held.mean_ns), held.samples as f64)))
+}
+
+/// Produce requests for each fetch of a consumer.
+pub(super) fn appends_of_fetch(path: &ObservedPath) -> Option<f64> {
+    let per_s =
+        |kind: &str| super::measure::sum(path.brokers.iter().map(|broker| broker.requests.get(kind)?.per_s));
+    ratio(per_s("Produce"), per_s("FetchConsumer"))
 }

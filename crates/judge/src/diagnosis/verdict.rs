@@ -7,7 +7,7 @@ use super::stages::Stage;
 use plumb_model::diagnosis::{Cause, DiagnosisVerdict, PathBound};
 use plumb_model::figure::{messages_per_s, percent, time};
 use plumb_model::finding::Confidence;
-use plumb_model::observed::ThreadClass;
+use plumb_model::observed::{ObservedPath, ThreadClass};
 use plumb_model::prose::list;
 use std::cmp::Reverse;
 
@@ -73,8 +73,16 @@ pub(super) fn collect(case: &Case, verdict: DiagnosisVerdict) -> Vec<String> {
     let path = case.path;
     let wanted = [
         (
-            case.stages.broker_ns.is_none(),
+            path.brokers.is_empty() && !untold_metrics(path),
             "the brokers' metrics (--broker-metrics): the time of a request by stage",
+        ),
+        (
+            path.brokers.is_empty() && untold_metrics(path),
+            "the brokers' metrics, which could not be read (the reason is under `Not seen`): the time of a request by stage",
+        ),
+        (
+            !path.brokers.is_empty() && case.stages.broker_ns.is_none(),
+            "the times of Produce requests: watch while somebody sends, or send a small load with --probe-load",
         ),
         (
             case.producers().next().is_none(),
@@ -110,6 +118,13 @@ pub(super) fn collect(case: &Case, verdict: DiagnosisVerdict) -> Vec<String> {
     wanted.into_iter().filter(|(missing, _)| *missing).map(|(_, what)| what.to_owned()).collect()
 }
 
+/// Whether metrics of a broker were looked for and could not be read.
+fn untold_metrics(path: &ObservedPath) -> bool {
+    path.unseen
+        .iter()
+        .any(|unseen| unseen.what.starts_with("metrics of ") && unseen.what != "metrics of the brokers")
+}
+
 /// One paragraph: where the time goes, what bounds it, how near the limit is, what to do first.
 pub(super) fn summary(
     case: &Case,
@@ -118,7 +133,7 @@ pub(super) fn summary(
     bounds: &[PathBound],
     collect: &[String],
 ) -> String {
-    let mut sentences: Vec<String> = Vec::new();
+    let mut sentences: Vec<String> = broken_off(case);
     match verdict {
         DiagnosisVerdict::Bound => {
             sentences.extend(waits(case));
@@ -151,6 +166,19 @@ pub(super) fn summary(
     sentences.join(" ")
 }
 
+/// What ended or began anew within the window, so that the figures are of a part of it.
+fn broken_off(case: &Case) -> Vec<String> {
+    let ended = case.path.processes.iter().filter(|process| process.ended).map(|process| {
+        let of_broker = if process.is_broker { "The broker's process" } else { "Process" };
+        format!("{of_broker} {} ended within the window.", process.pid)
+    });
+    let restarted = case.brokers().iter().filter(|broker| broker.restarted).map(|broker| {
+        let name = broker.id.map_or_else(|| broker.source.clone(), |id| id.to_string());
+        format!("Broker {name} started anew within the window: its figures are of the time since.")
+    });
+    ended.chain(restarted).collect()
+}
+
 /// Where the time goes: the longest stages, until they are three quarters of all.
 fn waits(case: &Case) -> Option<String> {
     let sum_ns = case.stages.sum_ns()?;
@@ -166,8 +194,11 @@ fn waits(case: &Case) -> Option<String> {
     if let Some(throttle_ns) = case.stages.throttle_ns.filter(|throttle_ns| *throttle_ns >= 0.1 * sum_ns) {
         parts.push(format!("{} held back by a quota", time(throttle_ns)));
     }
-    let who =
-        if case.stages.rtt_ns.is_some() { "A message waits" } else { "A request waits in the broker for" };
+    let of_clients = [Stage::ClientQueue, Stage::ClientSend, Stage::Unexplained, Stage::Fetch];
+    let who = match of_clients.iter().any(|stage| case.stages.mean_ns(*stage).is_some()) {
+        true => "A message waits",
+        false => "A request waits in the broker for",
+    };
     let total = time(sum_ns);
     match parts.is_empty() {
         true => Some(format!("{who} {total} on average.")),

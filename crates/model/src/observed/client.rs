@@ -94,6 +94,8 @@ pub struct ClientWindow {
     pub lag: Option<f64>,
     /// Messages that the consumer has fetched and the application has not taken, at the end.
     pub fetch_queue: Option<f64>,
+    /// Messages a second that the application took: received, less the growth of what waits for it.
+    pub taken_per_s: Option<f64>,
     /// Share of the time in which the application waits in poll(), 0 to 1.
     pub poll_idle_share: Option<f64>,
     /// Commits a second.

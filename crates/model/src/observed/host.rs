@@ -24,8 +24,24 @@ pub struct HostWindow {
     pub nic_drops: BTreeMap<String, u64>,
     /// Bytes a second that an interface carries in one direction, as its driver says; only devices, and bonds of them.
     pub links: BTreeMap<String, u64>,
+    /// Programs that used most of the processors, without those that have figures of their own and without Plumb.
+    pub programs: Vec<ProgramWindow>,
     /// Settings in force: `net.ipv4.tcp_rmem`, `net.core.rmem_max`, `vm.dirty_ratio` ...
     pub settings: BTreeMap<String, String>,
+}
+
+/// A program of this host.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ProgramWindow {
+    /// The process.
+    pub pid: u32,
+    /// Its name, as the kernel cuts it.
+    pub command: String,
+    /// Its processor time.
+    pub cpu_ns: u64,
+    /// True if it has a connection to a watched broker of this host; absent where its sockets cannot be read.
+    pub is_client: Option<bool>,
 }
 
 /// Receive work of one CPU.

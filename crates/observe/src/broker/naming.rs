@@ -106,6 +106,7 @@ pub(crate) fn is_known(metric: &str) -> bool {
         || redpanda::has(&metric)
         || open_telemetry::has(&metric)
         || metric.starts_with("java_lang_")
+        || metric == crate::requests::PROCESS_START_S
 }
 
 /// The figures of a page by Plumb's own names, and where they are from.

@@ -6,6 +6,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 /// Openings of an object that are tried in a line: those of a prefix come first (ours).
 const OPENINGS_MOST: usize = 16;
@@ -97,7 +98,8 @@ pub(super) struct Group {
     pub(super) rebalance_cnt: Option<f64>,
 }
 
-/// Values since the emission before. Percentiles are not read: they cannot be put together, and are cut off where values were out of range.
+/// Values since the emission before. Percentiles cannot be put together, and are cut off where values were out of range: they say how many values
+/// of this one emission lie in a range, and no more.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Window {
@@ -107,6 +109,32 @@ pub(super) struct Window {
     pub(super) sum: Option<f64>,
     pub(super) cnt: f64,
     pub(super) outofrange: f64,
+    p50: Option<f64>,
+    p75: Option<f64>,
+    p90: Option<f64>,
+    p95: Option<f64>,
+    p99: Option<f64>,
+}
+
+impl Window {
+    /// Share of its values that is known to lie in a range, 0 to 1: between two percentiles that both do. Absent where there are no values, or
+    /// percentiles that hold.
+    pub(super) fn least_share_in(&self, range: &RangeInclusive<f64>) -> Option<f64> {
+        if self.cnt <= 0.0 || self.outofrange > 0.0 {
+            return None;
+        }
+        let points = [
+            (0.0, self.min),
+            (0.5, self.p50?),
+            (0.75, self.p75?),
+            (0.9, self.p90?),
+            (0.95, self.p95?),
+            (0.99, self.p99?),
+            (1.0, self.max),
+        ];
+        let inside = points.windows(2).filter(|ends| ends.iter().all(|(_, value)| range.contains(value)));
+        Some(inside.map(|ends| ends[1].0 - ends[0].0).sum())
+    }
 }
 
 impl Emission {

@@ -2,12 +2,13 @@
 //!
 //! Counters are the difference between the first and the last emission of the window. The values that an emission carries are
 //! of the time since the one before, so those of the first began before the window and are left out; those of the others are put together
-//! by sum and count, which is exact. Nothing else is: percentiles are rolling and cut off, and are not read.
+//! by sum and count, which is exact. Nothing else is: percentiles are rolling and cut off, and only say how many round trips of one emission lie in a range.
 
 use super::emission::{Broker, Emission, Kind, Partition, Topic, Window};
 use plumb_model::figure::whole;
 use plumb_model::observed::{ClientKind, ClientWindow};
 use std::collections::{BTreeMap, HashMap};
+use std::ops::RangeInclusive;
 
 /// A client's name is cut at so many characters.
 pub(super) const NAME_MOST: usize = 200;
@@ -18,6 +19,9 @@ const GROWING_LEAST: u32 = 4;
 const BATCHES_LEAST: f64 = 10.0;
 /// Share of a producer's answers that must be of Produce requests for its round trips to be theirs (ours).
 const PRODUCE_LEAST: f64 = 0.9;
+
+/// Round trips in microseconds that are a delayed acknowledgement of TCP (40 ms at least on Linux) and little more.
+const NEAR_40_MS: RangeInclusive<f64> = 35e3..=50e3;
 
 const NS_PER_US: f64 = 1e3;
 const NS_PER_MS: f64 = 1e6;
@@ -33,6 +37,7 @@ pub(super) struct Follower {
     queue: Sum,
     outbuf: Sum,
     rtt: Sum,
+    near_40_ms: Near,
     throttle_ms: Sum,
     out_of_range: f64,
     topics: HashMap<String, Batches>,
@@ -40,6 +45,13 @@ pub(super) struct Follower {
     in_flight_max: Option<f64>,
     /// Whether the reply queue grew with each emission so far.
     replies_grow: bool,
+}
+
+/// Round trips that are known to take about 40 ms, of all whose distribution is known.
+#[derive(Debug, Clone, Copy, Default)]
+struct Near {
+    within: f64,
+    values: f64,
 }
 
 /// What a close look at a client gives.
@@ -135,6 +147,7 @@ impl Follower {
             queue: Sum::default(),
             outbuf: Sum::default(),
             rtt: Sum::default(),
+            near_40_ms: Near::default(),
             throttle_ms: Sum::default(),
             out_of_range: 0.0,
             topics: HashMap::new(),
@@ -164,6 +177,10 @@ impl Follower {
             self.queue.add(&broker.int_latency);
             self.outbuf.add(&broker.outbuf_latency);
             self.rtt.add(&broker.rtt);
+            if let Some(share) = broker.rtt.least_share_in(&NEAR_40_MS) {
+                self.near_40_ms.within += share * broker.rtt.cnt;
+                self.near_40_ms.values += broker.rtt.cnt;
+            }
             self.throttle_ms.add(&broker.throttle);
             for window in [&broker.int_latency, &broker.outbuf_latency, &broker.rtt] {
                 self.out_of_range += window.outofrange.max(0.0);
@@ -253,7 +270,15 @@ impl Follower {
         // Each is counted twice, when partitions are taken away and when they are given.
         window.rebalances = grown(|reading| reading.rebalances).map(|changes| (changes / 2.0).ceil() as u64);
         window.lag_growth_per_s = self.last.lag_beyond(&self.first).map(|messages| messages / elapsed_s);
+        window.taken_per_s =
+            self.taken().filter(|_| !window.is_producer).map(|messages| messages / elapsed_s);
         window.partition_skew = self.skew(window.is_producer);
+    }
+
+    /// Messages that the application took: those that came, less those that have come to wait for it.
+    fn taken(&self) -> Option<f64> {
+        let waits = self.last.fetch_queue? - self.first.fetch_queue?;
+        Some((grown(self.first.messages, self.last.messages)? - waits).max(0.0))
     }
 
     fn means(&self, window: &mut ClientWindow, doubts: &mut Vec<String>) {
@@ -313,6 +338,7 @@ impl Follower {
         }
         window.rtt_mean_ns = self.rtt.mean().map(|mean_us| mean_us * NS_PER_US);
         window.rtt_max_ns = self.rtt.max.map(|max_us| max_us * NS_PER_US);
+        window.rtt_near_40_ms_share = share(self.near_40_ms.within, self.near_40_ms.values);
     }
 
     /// Of the topic with most messages: its largest partition over the mean of its partitions.

@@ -33,7 +33,7 @@ pub(super) fn sheet(result: &PathCompareResult) -> Sheet {
             Section::sentences("Figures that differ", "", vec!["None is far from the other's.".to_owned()])
         }
         false => {
-            figures("Figures that differ", "the most different first; ratio: second over first", &differ)
+            figures("Figures that differ", "ratio: second over first; the most different first, where large figures count for more than small ones", &differ)
         }
     });
     sections.push(match result.settings.is_empty() {
@@ -46,7 +46,11 @@ pub(super) fn sheet(result: &PathCompareResult) -> Sheet {
     });
     sections.extend(causes(&result.findings));
     if !both.is_empty() {
-        sections.push(figures("Figures that are near each other", "in the order of the path", &both));
+        sections.push(figures(
+            "Other figures",
+            "near each other, or both so small that their ratio says nothing; in the order of the path",
+            &both,
+        ));
     }
     if !alone.is_empty() {
         sections.push(figures("Known of one alone", "so that nothing can be said", &alone));

@@ -10,9 +10,13 @@ use crate::sheet::{Column, text::NARROWEST};
 use crate::text::TextStyle;
 use plumb_model::diagnosis::{Cause, Confirmation, Diagnosis, DiagnosisVerdict, PathBound, PathStageTime};
 use plumb_model::facts::WindowMean;
-use plumb_model::figure::{ABSENT, bytes_per_s, count, interval, milliseconds, percent, rate, ratio, time};
+use plumb_model::figure::{
+    ABSENT, bytes_per_s, count, interval, milliseconds, percent, rate, ratio, short, time,
+};
 use plumb_model::finding::{Confidence, Evidence};
-use plumb_model::observed::{BrokerWindow, CpuClass, ObservedPath, ProcessWindow, Profile, ThreadGroup};
+use plumb_model::observed::{
+    BrokerWindow, ClientWindow, CpuClass, ObservedPath, ProcessWindow, Profile, ThreadGroup,
+};
 use std::collections::BTreeMap;
 
 /// Width of a bar of a whole, in characters.
@@ -27,6 +31,8 @@ const SUSPECTED: usize = 6;
 const EVIDENCE: usize = 5;
 /// Classes of processor time that are shown: what is less than this has a row of its own on the page (ours).
 const CPU_LEAST: f64 = 0.005;
+/// Clients that have a row.
+const CLIENTS: usize = 8;
 /// Things that were not seen which are told one by one.
 const UNSEEN: usize = 8;
 
@@ -44,6 +50,7 @@ pub fn render(path: &ObservedPath, style: TextStyle) -> String {
     for broker in path.brokers.iter().filter(|_| path.diagnosis.is_none()) {
         text.broker(broker);
     }
+    text.clients(&path.clients);
     for process in &path.processes {
         text.threads(process);
         if let Some(profile) = &process.profile {
@@ -91,7 +98,7 @@ impl Text {
     fn head(&mut self, path: &ObservedPath) {
         self.lines.push(self.paint.tone(&super::title(path), Tone::Dim));
         let Some(diagnosis) = &path.diagnosis else {
-            let words = "Nobody has looked for causes in this yet: `plumb judge` finds them, on any machine.";
+            let words = "Observations without a search for causes: `plumb judge` does that, on any machine.";
             self.lines.extend(wrapped(words, self.width));
             return;
         };
@@ -117,7 +124,10 @@ impl Text {
         let sure: Vec<&Cause> = diagnosis.findings.iter().filter(is_sure).collect();
         let suspected: Vec<&Cause> = diagnosis.findings.iter().filter(|cause| !is_sure(cause)).collect();
         if !sure.is_empty() {
-            self.heading("Causes", "with what distinguishes them, most of the wait first");
+            self.heading(
+                "Causes",
+                "most of the wait first; shares overlap where several explain the same wait",
+            );
         }
         for (index, cause) in sure.iter().enumerate() {
             self.cause(index, cause);
@@ -188,7 +198,7 @@ impl Text {
         if stages.is_empty() {
             return;
         }
-        self.heading("Stages", "the mean time of a produce request, in the order of the path");
+        self.heading("Stages", "what a message waits for on average, in the order of the path");
         let row = |stage: &&PathStageTime| {
             vec![
                 words::plain(&stage.name),
@@ -230,7 +240,7 @@ impl Text {
             Column::text(""),
             Column::number("used"),
             Column::text(""),
-            Column::text("measured of limit, and of what"),
+            Column::text("measured, of the limit"),
         ];
         self.table(&columns, &rows);
     }
@@ -261,6 +271,10 @@ impl Text {
             bytes(broker.bytes_out_per_s)
         );
         self.heading(&format!("Broker {}", broker.source), &meaning);
+        if rows.is_empty() {
+            self.lines.push("It took no request of producers, consumers or followers.".to_owned());
+            return;
+        }
         let columns = [
             Column::text("requests"),
             Column::number("per s"),
@@ -272,6 +286,40 @@ impl Text {
             Column::number("total"),
         ];
         self.table(&columns, &rows);
+    }
+
+    fn clients(&mut self, clients: &[ClientWindow]) {
+        if clients.is_empty() {
+            return;
+        }
+        let known = |figure: Option<f64>, words: fn(f64) -> String| figure.map_or(ABSENT.to_owned(), words);
+        let row = |client: &ClientWindow| {
+            vec![
+                printable(&client.name),
+                if client.is_producer { "producer" } else { "consumer" }.to_owned(),
+                known(client.messages_per_s, rate),
+                known(client.queue_mean_ns, time),
+                known(client.rtt_mean_ns, time),
+                known(client.batch_bytes_mean, short),
+                known(client.lag, short),
+                known(client.lag_growth_per_s, short),
+            ]
+        };
+        self.heading("Clients", "by their own statistics: means, and the lag at the end");
+        let columns = [
+            Column::text(""),
+            Column::text(""),
+            Column::number("messages/s"),
+            Column::number("queue"),
+            Column::number("round trip"),
+            Column::number("batch bytes"),
+            Column::number("lag"),
+            Column::number("growth/s"),
+        ];
+        self.table(&columns, &clients.iter().take(CLIENTS).map(row).collect::<Vec<_>>());
+        if let Some(more) = clients.len().checked_sub(CLIENTS).filter(|more| *more > 0) {
+            self.lines.push(format!("  and {} more, on the page", count(more as u64)));
+        }
     }
 
     fn threads(&mut self, process: &ProcessWindow) {

@@ -137,8 +137,8 @@ impl BrokerReadings {
         match jvm_beans(pid) {
             Ok(JvmBeans { scrape, cpu_ns }) => {
                 self.cpu_ns.add(cpu_ns);
-                let start = scrape.broker_start();
-                let same = |reading: &&mut Reading| start.is_some() && reading.before.broker_start() == start;
+                let start = scrape.process_start();
+                let same = |reading: &&mut Reading| reading.before.process_start().is_same(&start);
                 match self.readings.iter_mut().find(same) {
                     // A page that was named is of this broker: it is not counted twice.
                     Some(reading) => reading.pid = Some(pid),
@@ -184,7 +184,7 @@ impl Reading {
     /// The address of a page that is served on this host by nobody known and does not say of which broker it is.
     fn may_be_of_any(&self) -> Option<&str> {
         match &self.source {
-            Source::Page(url) if self.pid.is_none() && self.before.broker_start().is_none() => {
+            Source::Page(url) if self.pid.is_none() && !self.before.process_start().is_told() => {
                 process_behind(url).is_some().then_some(url)
             }
             _ => None,

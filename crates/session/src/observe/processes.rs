@@ -3,12 +3,14 @@
 use super::brokers::Collections;
 use super::{ObserveSettings, unseen};
 use plumb_lab::kafka::profiler_jar;
+use plumb_model::fault::{HasFault, chain};
 use plumb_model::observed::{JvmFacts, JvmWindow, ProcessWindow, Profile, Unseen, profile_file};
 use plumb_observe::{
-    CpuProfiler, GcCounters, GcLog, HostRoot, ProcessDetails, ProcessNames, StateReadings, ThreadsSample,
-    gc_counters, jvm_facts, jvm_thread_names, process_names, process_window, profile, remote_memory,
-    sample_threads, untold_states,
+    CpuProfiler, GcCounters, GcLog, HostRoot, PerfProfiler, ProcessDetails, ProcessNames, StateReadings,
+    ThreadsSample, gc_counters, jvm_facts, jvm_thread_names, process_names, process_window, profile,
+    remote_memory, sample_threads, untold_states,
 };
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -23,6 +25,8 @@ pub(super) struct Processes {
     watched: Vec<Watched>,
     /// The profiler's jar, where a JVM is watched.
     profiler: Option<PathBuf>,
+    /// Whether processes may be profiled at all.
+    attach: bool,
 }
 
 struct Watched {
@@ -34,10 +38,34 @@ struct Watched {
     details: ProcessDetails,
     /// Readings of threads that are due.
     due: f64,
-    profiler: Option<(CpuProfiler, Instant)>,
+    profiler: Option<(Profiler, Instant)>,
     profile: Option<Profile>,
     gc_before: Option<GcCounters>,
     gc_log: Option<GcLog>,
+}
+
+/// A CPU profile under way.
+enum Profiler {
+    Jvm(CpuProfiler),
+    Native(PerfProfiler),
+}
+
+impl Profiler {
+    /// Ends it: the profile, and its collapsed stacks.
+    fn stop(self, began: Instant) -> Result<(Profile, String), Box<dyn HasFault>> {
+        let elapsed_ns = began.elapsed().as_nanos() as u64;
+        let (source, stacks) = match self {
+            Profiler::Jvm(profiler) => {
+                (format!("async-profiler 4.1, {}, 1 ms", profiler.event), profiler.stop().map_err(boxed)?)
+            }
+            Profiler::Native(profiler) => (PerfProfiler::SOURCE.to_owned(), profiler.stop().map_err(boxed)?),
+        };
+        Ok((profile(&stacks, source, elapsed_ns), stacks))
+    }
+}
+
+fn boxed(error: impl HasFault + 'static) -> Box<dyn HasFault> {
+    Box::new(error)
 }
 
 /// A process at the window's end.
@@ -90,13 +118,19 @@ impl Processes {
                 hint: Some("plumb lab up fetches the profiler once, with Kafka".to_owned()),
             });
         }
-        Processes { watched, profiler }
+        Processes { watched, profiler, attach: settings.attach }
     }
 
     /// The process whose network namespace counts: the first broker, else the first process.
     pub(super) fn network_of(&self) -> Option<u32> {
         let broker = self.watched.iter().find(|process| process.names.is_broker);
         Some(broker.or(self.watched.first())?.pid)
+    }
+
+    /// The watched brokers.
+    pub(super) fn brokers(&self) -> Vec<u32> {
+        let brokers = self.watched.iter().filter(|process| process.names.is_broker);
+        brokers.map(|process| process.pid).collect()
     }
 
     /// The brokers that can be attached to.
@@ -114,12 +148,15 @@ impl Processes {
             process.details.begin(&HostRoot::default());
             process.gc_before = gc_counters(process.pid);
             process.gc_log = GcLog::open(process.pid);
-            let Some(jar) = self.profiler.as_ref().filter(|_| process.jvm.is_some()) else { continue };
-            match CpuProfiler::start(process.pid, jar, window) {
+            let is_native = self.attach && process.jvm.is_none() && process.names.command != "java";
+            let started = match self.profiler.as_ref().filter(|_| process.jvm.is_some()) {
+                Some(jar) => CpuProfiler::start(process.pid, jar, window).map(Profiler::Jvm).map_err(boxed),
+                None if is_native => PerfProfiler::start(process.pid).map(Profiler::Native).map_err(boxed),
+                None => continue,
+            };
+            match started {
                 Ok(profiler) => process.profiler = Some((profiler, Instant::now())),
-                Err(error) => {
-                    missing.push(unseen(&format!("CPU profile of process {}", process.pid), &error))
-                }
+                Err(error) => missing.push(no_profile(process.pid, error.as_ref())),
             }
         }
     }
@@ -145,11 +182,8 @@ impl Processes {
         let watched = self.watched.len();
         for process in &mut self.watched {
             let Some((profiler, began)) = process.profiler.take() else { continue };
-            let (event, elapsed) = (profiler.event, began.elapsed());
-            match profiler.stop() {
-                Ok(stacks) => {
-                    let source = format!("async-profiler 4.1, {event}, 1 ms");
-                    let mut taken = profile(&stacks, source, elapsed.as_nanos() as u64);
+            match profiler.stop(began) {
+                Ok((mut taken, stacks)) => {
                     if let Some(directory) = directory {
                         let name = profile_file("profile", process.pid, watched, "collapsed");
                         match keep(directory, &name, &stacks) {
@@ -161,9 +195,7 @@ impl Processes {
                     }
                     process.profile = Some(taken);
                 }
-                Err(error) => {
-                    missing.push(unseen(&format!("CPU profile of process {}", process.pid), &error))
-                }
+                Err(error) => missing.push(no_profile(process.pid, error.as_ref())),
             }
         }
     }
@@ -210,6 +242,14 @@ impl Processes {
             window
         };
         self.watched.into_iter().zip(ends).map(window).collect()
+    }
+}
+
+fn no_profile(pid: u32, error: &(dyn HasFault + 'static)) -> Unseen {
+    Unseen {
+        what: format!("CPU profile of process {pid}"),
+        reason: chain(error).join(": "),
+        hint: error.hint().map(Cow::into_owned),
     }
 }
 

@@ -43,6 +43,8 @@ const MESSAGES_MAX: f64 = 2.0;
 const BYTES_SMALL: f64 = 1024.0;
 /// Requests a second from which they are the work, and not what they carry (ours).
 const REQUESTS_MANY: f64 = 1_000.0;
+/// Share of all requests from which they are the work (ours).
+const WORK_MIN: f64 = 0.3;
 /// A batch from here up is not small however few its messages (ours).
 const BYTES_LARGE: f64 = 16_384.0;
 
@@ -58,8 +60,15 @@ fn check(case: &Case) -> Option<Claim> {
     // A batch of one is no harm in itself: somebody must wait for the requests.
     let waits = case.matters(Stage::RequestQueue) || case.matters(Stage::ResponseQueue);
     // As many requests as that are work for a client, too: it may be bound by them before the brokers are.
-    let many = case.requests_per_s("Produce").is_some_and(|requests| requests >= REQUESTS_MANY);
+    let per_second = case.requests_per_s("Produce");
+    let many = per_second.is_some_and(|requests| requests >= REQUESTS_MANY);
     let overrun = case.slow() && case.queue_matters() && many;
+    // A few requests beside many of other kinds are not what the threads are busy with.
+    if per_second.is_some()
+        && !(many && case.share_of_requests("Produce").is_none_or(|share| share >= WORK_MIN))
+    {
+        return None;
+    }
     if !case.threads_busy() && !overrun {
         return None;
     }

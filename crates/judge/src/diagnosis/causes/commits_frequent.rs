@@ -47,9 +47,11 @@ fn check(case: &Case) -> Option<Claim> {
     let in_commits =
         |client: &ClientWindow| Some(known(client.commits_per_s)? * known(client.commit_mean_ns)? / 1e9);
     let share = share(most(case.consumers().map(in_commits))).filter(|share| *share >= SHARE_SEEN);
-    // What an application has done is what it fetched and is not behind with.
-    let done_per_s =
-        |client: &ClientWindow| known(Some(client.messages_per_s? - client.lag_growth_per_s.unwrap_or(0.0)));
+    // Where the client does not tell what its application took: what it fetched and is not behind with.
+    let done_per_s = |client: &ClientWindow| {
+        let not_behind = || known(Some(client.messages_per_s? - client.lag_growth_per_s.unwrap_or(0.0)));
+        known(client.taken_per_s).or_else(not_behind)
+    };
     let each = most(case.consumers().map(|client| {
         let commits_per_s = known(client.commits_per_s).filter(|per_s| *per_s >= PER_S_MIN)?;
         ratio(Some(commits_per_s), done_per_s(client))

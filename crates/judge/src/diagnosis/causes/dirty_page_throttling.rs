@@ -41,6 +41,9 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
 const NEAR: f64 = 0.8;
 /// Share of the handlers' time that is seen in the wait (ours).
 const WAIT_MIN: f64 = 0.05;
+/// The same of the time in which handlers are not idle, and the least that is seen at all (ours).
+const OF_WORK_MIN: f64 = 0.25;
+const SEEN_LEAST: f64 = 0.01;
 /// Where the kernel lets writers wait.
 const FUNCTIONS: [&str; 1] = ["balance_dirty_pages"];
 
@@ -50,11 +53,14 @@ fn check(case: &Case) -> Option<Claim> {
     let near = ratio(dirty, count(counters.dirty_threshold_bytes));
     let seen = case.waits(ThreadClass::Handler, &FUNCTIONS).max(case.off_cpu(&FUNCTIONS).min(1.0));
     let is_near = near.is_some_and(|near| near >= NEAR);
-    if !case.matters(Stage::Local) || !(is_near || seen >= WAIT_MIN) {
+    // One busy handler among many idle ones is seen in few of all readings.
+    let of_work = ratio(Some(seen), case.handler_idle().map(|idle| 1.0 - idle)).unwrap_or(0.0);
+    let is_seen = seen >= WAIT_MIN || seen >= SEEN_LEAST && of_work >= OF_WORK_MIN;
+    if !case.matters(Stage::Local) || !(is_near || is_seen) {
         return None;
     }
     let disk = case.threads(ThreadClass::Handler, |threads| threads.disk);
-    let waits = seen >= WAIT_MIN || is_near && disk.is_some_and(|disk| disk >= 0.1);
+    let waits = is_seen || is_near && disk.is_some_and(|disk| disk >= 0.1);
     Some(
         Claim::new(
             waits,

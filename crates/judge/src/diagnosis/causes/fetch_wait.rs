@@ -2,8 +2,8 @@
 
 use super::super::case::Case;
 use super::super::cause::{CauseRow, Claim};
-use super::super::measure::{ratio, share};
-use super::super::stages::Stage;
+use super::super::measure::ratio;
+use super::super::stages::{Stage, appends_of_fetch, fetch_held_ns};
 use crate::row::{Family, FlipRow, Row, SettingRow};
 use plumb_model::figure::{percent, ratio_digits, short, time};
 use plumb_model::finding::{Confidence, Expect, PathStage, Severity};
@@ -41,13 +41,8 @@ const WAIT_NS: f64 = 500e6;
 /// The time from acknowledgement to consumer over the longest wait of a fetch: a message comes at any moment of it (ours).
 const PART: std::ops::RangeInclusive<f64> = 0.1..=1.2;
 
-/// Wait of a fetch in the broker from which it is no pause between two messages (ours).
-const PURGATORY_NS_MIN: f64 = 50e6;
-/// Appends for each fetch from which the fetch did not return at the first of them (ours).
-const APPENDS_MIN: f64 = 3.0;
-
 fn check(case: &Case) -> Option<Claim> {
-    if case.lag_grows() {
+    if !case.matters(Stage::Fetch) || case.lag_grows() {
         return None;
     }
     let least_bytes = case.consumer_number(&["fetch.min.bytes"]);
@@ -58,39 +53,23 @@ fn check(case: &Case) -> Option<Claim> {
     let wait_ns = case
         .consumer_number(&["fetch.max.wait.ms", "fetch.wait.max.ms"])
         .map_or(WAIT_NS, |wait_ms| wait_ms * 1e6);
-    let appends = ratio(case.requests_per_s("Produce"), case.requests_per_s("FetchConsumer"));
-    let purgatory_ns = case.request_mean_ns("FetchConsumer", |kind| kind.stages.remote);
-    // A message comes at any moment of a fetch's wait.
-    let by_broker_ns = purgatory_ns
-        .filter(|purgatory_ns| *purgatory_ns >= PURGATORY_NS_MIN)
-        .filter(|_| appends.is_some_and(|appends| appends >= APPENDS_MIN))
-        .map(|purgatory_ns| 0.5 * purgatory_ns);
-    let by_clients_ns = case.stages.mean_ns(Stage::Fetch);
-    if by_clients_ns.is_some() && !case.matters(Stage::Fetch) {
-        return None;
-    }
-    let fetch_ns = by_clients_ns.or(by_broker_ns)?;
-    if !PART.contains(&(fetch_ns / wait_ns.max(1.0))) {
+    let fetch_ns = case.stages.mean_ns(Stage::Fetch)?;
+    if !ratio(Some(fetch_ns), Some(wait_ns)).is_some_and(|part| PART.contains(&part)) {
         return None;
     }
     let open = case.consumers_most(|client| client.stable_offset_lag).is_some_and(|lag| lag > 0.0);
-    let of_wait = || {
-        let others_ns = case.stages.sum_ns().unwrap_or(0.0);
-        share(ratio(Some(fetch_ns), Some(fetch_ns + others_ns)))
-    };
-    let share = if by_clients_ns.is_some() { case.share(&[Stage::Fetch]) } else { of_wait() };
     Some(
         Claim::new(
             set && !open,
-            share,
+            case.share(&[Stage::Fetch]),
             format!(
                 "Consumers wait for fetch.min.bytes: a message lies in the broker for {} after its acknowledgement",
                 time(fetch_ns)
             ),
         )
-        .seen("time from acknowledgement to consumer", by_clients_ns, time, "")
-        .seen("wait of a consumer's fetch in the broker", purgatory_ns, time, "until the next message")
-        .seen("appends for each fetch of a consumer", appends, ratio_digits, "1 where a fetch returns at the first")
+        .seen("time from acknowledgement to consumer", Some(fetch_ns), time, "")
+        .seen("wait of a consumer's fetch in the broker", fetch_held_ns(case.path), time, "until the next message")
+        .seen("appends for each fetch of a consumer", appends_of_fetch(case.path), ratio_digits, "1 where a fetch returns at the first")
         .seen("fetch.min.bytes", least_bytes, short, "1")
         .seen("longest wait of a fetch", Some(wait_ns), time, "")
         .seen("lag growth, of the messages", case.lag_growth(), percent, "0 %"),

@@ -52,10 +52,11 @@ const SHARE_MIN: f64 = 0.5;
 fn check(case: &Case) -> Option<Claim> {
     let bytes = case.producers_mean(|client| client.record_bytes_mean).filter(|bytes| *bytes >= LARGE)?;
     let rtt_ns = case.stages.rtt_ns.or(case.stages.broker_ns).filter(|rtt_ns| *rtt_ns >= RTT_NS_MIN)?;
-    let stages = [Stage::ClientSend, Stage::Unexplained, Stage::Local, Stage::Send];
-    let share = case.share(&stages).filter(|share| *share >= SHARE_MIN)?;
+    let stages = [Stage::ClientSend, Stage::Unexplained, Stage::Local, Stage::Remote, Stage::Send];
+    case.share_of_produce(&stages).filter(|share| *share >= SHARE_MIN)?;
+    let share = case.share(&stages)?;
     Some(
-        Claim::new(!case.threads_busy() && !case.disk_is_slow(), Some(share), format!("A message has {} on average; its way and its append take {} of the wait, and others wait behind it", bytes_text(bytes), percent(share)))
+        Claim::new(!case.threads_busy() && !case.disk_is_slow(), Some(share), format!("A message has {} on average; its way, its append and its replication take {} of the wait, and others wait behind it", bytes_text(bytes), percent(share)))
             .seen("bytes of a message", Some(bytes), bytes_text, "a few 100 KB at most")
             .seen("mean round trip", Some(rtt_ns), time, "")
             .seen("messages of a batch", case.producers_mean(|client| client.batch_messages_mean), short, "more than 1"),

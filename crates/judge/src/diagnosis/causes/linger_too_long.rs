@@ -40,12 +40,13 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
 const QUEUE_NS_MIN: f64 = 10e6;
 /// Round trips that a wait lasts which is none for answers (ours).
 const ROUND_TRIPS_MIN: f64 = 5.0;
-/// And at least this share of all waits (ours).
+/// And at least this share of all waits until the acknowledgement (ours).
 const SHARE_MIN: f64 = 0.5;
 
 fn check(case: &Case) -> Option<Claim> {
     let queue_ns = case.stages.mean_ns(Stage::ClientQueue).filter(|queue_ns| *queue_ns >= QUEUE_NS_MIN)?;
-    let share = case.share(&[Stage::ClientQueue]).filter(|share| *share >= SHARE_MIN)?;
+    case.share_of_produce(&[Stage::ClientQueue]).filter(|share| *share >= SHARE_MIN)?;
+    let share = case.share(&[Stage::ClientQueue])?;
     // Half the linger: every message of a batch but the first waits less. A little above it: the sender has to wake up.
     let is_linger = |linger_ns: f64| (0.5 * linger_ns..=1.2 * linger_ns + 0.3e6).contains(&queue_ns);
     let full = match (

@@ -2,6 +2,7 @@
 
 use super::super::case::{Case, setting};
 use super::super::cause::{CauseRow, Claim};
+use super::super::measure::count;
 use super::super::stages::Stage;
 use crate::row::{Family, FlipRow, Row, SettingRow};
 use plumb_model::figure::{percent, short, time};
@@ -46,12 +47,14 @@ fn check(case: &Case) -> Option<Claim> {
     }
     let rtt_ns = case.stages.rtt_ns.filter(|rtt_ns| *rtt_ns >= 5e6)?;
     let broker_is_fast = case.stages.broker_ns.is_some_and(|broker_ns| broker_ns < 0.5 * rtt_ns);
-    // On a path whose shortest round trip is that long, 40 ms are the way and not a timer.
-    let near = case.producers_most(|client| client.rtt_min_ns).is_none_or(|min_ns| min_ns < 20e6);
-    if !near {
+    let told = case.producers().find_map(|client| setting(client, &["socket.nagle.disable"]));
+    // On a path whose shortest round trip is that long, 40 ms may be the way and not a timer: unless packets are known to be held back.
+    let way_is_short = case.producers_most(|client| client.rtt_min_ns).is_none_or(|min_ns| min_ns < 20e6);
+    let is_on = told == Some("false");
+    if !way_is_short && !is_on {
         return None;
     }
-    let told = case.producers().find_map(|client| setting(client, &["socket.nagle.disable"]));
+    let delayed = case.host().and_then(|host| count(host.tcp.delayed_acks));
     let small = case.producers_mean(|client| client.batch_bytes_mean);
     Some(
         Claim::new(broker_is_fast && told != Some("true"), case.share(&[Stage::Unexplained]), format!("{} of the round trips take about 40 ms, the delay of TCP acknowledgements, while the broker's time is short", percent(share)))
@@ -59,6 +62,7 @@ fn check(case: &Case) -> Option<Claim> {
             .seen("mean round trip", Some(rtt_ns), time, "")
             .seen("broker's time of a Produce request", case.stages.broker_ns, time, "")
             .seen("bytes of a batch", small, short, "")
+            .seen("acknowledgements that TCP delayed on this host", delayed, short, "")
             .told("socket.nagle.disable", told.unwrap_or("not told"), "true"),
     )
 }

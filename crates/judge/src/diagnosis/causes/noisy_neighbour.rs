@@ -10,6 +10,7 @@ use plumb_model::finding::{Confidence, Expect, PathStage, Severity};
 #[cfg(test)]
 use plumb_model::observed::ObservedPath;
 use plumb_model::observed::ThreadClass;
+use plumb_model::prose::{list, quoted};
 
 pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
     row: Row {
@@ -56,7 +57,18 @@ fn check(case: &Case) -> Option<Claim> {
         sum(case.path.processes.iter().map(|process| count(process.usage.cpu_ns))).unwrap_or(0.0);
     let own_ns = count(case.path.cost.own_cpu_ns).unwrap_or(0.0);
     let busy = case.cpu_busy()?;
-    let others = known(Some(busy - (watched_ns + own_ns) / (case.cpus()? * seconds * 1e9))).unwrap_or(0.0);
+    // A client on the broker's own host is part of the path.
+    let programs = || case.host().into_iter().flat_map(|host| &host.programs);
+    let clients = programs().filter(|program| program.is_client == Some(true));
+    let clients_ns = sum(clients.map(|program| count(Some(program.cpu_ns)))).unwrap_or(0.0);
+    let of_host = |cpu_ns: f64| Some(cpu_ns / (case.cpus()? * seconds * 1e9));
+    let others = known(Some(busy - of_host(watched_ns + own_ns + clients_ns)?)).unwrap_or(0.0);
+    let largest =
+        programs().filter(|program| program.is_client != Some(true)).take(3).filter_map(|program| {
+            let used = percent(of_host(program.cpu_ns as f64)?);
+            Some(format!("{} ({}) {used}", quoted(&program.command), program.pid))
+        });
+    let largest: Vec<String> = largest.collect();
     let stages = [Stage::RequestQueue, Stage::ResponseQueue, Stage::Unexplained, Stage::Local, Stage::Remote];
     if quota || busy < 0.8 || !case.any_matters(&stages) {
         return None;
@@ -65,6 +77,8 @@ fn check(case: &Case) -> Option<Claim> {
         Claim::new(others >= OTHERS_MIN, case.share(&stages), format!("The broker's threads wait for a processor for {} of the time in which they want one, and other programs use {} of the host", percent(delayed), percent(others)))
             .seen("wait for a processor, of the time in which one is wanted", Some(delayed), percent, "below 50 %")
             .seen("processors used by programs that were not watched", Some(others), percent, "below 30 %")
+            .told("those that use most", if largest.is_empty() { "not told".to_owned() } else { list(&largest) }, "")
+            .seen("processors used by clients on this host", of_host(clients_ns), percent, "")
             .seen("all processors busy", Some(busy), percent, ""),
     )
 }

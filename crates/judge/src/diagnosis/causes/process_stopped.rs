@@ -29,8 +29,8 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
     consequence_of: &[],
     rivals: &["cpu-quota", "cpu-stolen", "gc-pauses"],
     advice: &[
-        "Find who stops it: a debugger or profiler that is attached, a checkpoint or snapshot, a frozen control group, kill -STOP in a script.",
-        "A broker that stands still for longer than its session time-out loses the partitions that it leads.",
+        "Find who stops it: a debugger or profiler that is attached, a checkpoint (CRIU), a frozen control group, kill -STOP in a script.",
+        "Keep such stops shorter than broker.session.timeout.ms: a broker that stands still for longer loses the partitions that it leads.",
     ],
     check,
 };

@@ -2,10 +2,12 @@
 
 use super::super::case::Case;
 use super::super::cause::{CauseRow, Claim};
-use super::super::measure::{count, ratio, sum};
+use super::super::measure::{count, known, most, ratio, share, sum};
+use super::super::stages::Stage;
 use crate::row::{Family, FlipRow, Row};
-use plumb_model::figure::{short, time};
+use plumb_model::figure::{percent, short, time};
 use plumb_model::finding::{Confidence, Expect, PathStage, Severity};
+use plumb_model::observed::ClientWindow;
 #[cfg(test)]
 use plumb_model::observed::ObservedPath;
 
@@ -40,15 +42,33 @@ const THROTTLE_NS_MIN: f64 = 2e6;
 /// And its share of all waits (ours).
 const SHARE_MIN: f64 = 0.25;
 
+/// Share of the time for which a connection is held back from which what waits before it waits for that (ours).
+const HELD_MIN: f64 = 0.5;
+
 fn check(case: &Case) -> Option<Claim> {
     let throttle_ns = case.stages.throttle_ns.filter(|throttle_ns| *throttle_ns >= THROTTLE_NS_MIN)?;
-    let share = ratio(Some(throttle_ns), case.stages.sum_ns()).filter(|share| *share >= SHARE_MIN)?;
+    let of_request = ratio(Some(throttle_ns), case.stages.sum_ns())?;
+    let held =
+        share(most(case.producers().map(|client| ratio(held_back(client), Some(case.taking_brokers())))));
+    // A connection that is held back nearly always makes its requests wait for each other, which no answer tells.
+    let waits = held.filter(|held| *held >= HELD_MIN).and_then(|held| {
+        let before_broker =
+            case.stages.share(&[Stage::ClientQueue, Stage::ClientSend, Stage::Unexplained])?;
+        Some(held * before_broker)
+    });
+    let share = share(Some(of_request + waits.unwrap_or(0.0))).filter(|share| *share >= SHARE_MIN)?;
     let throttled = sum(case.producers().map(|client| count(client.throttled)));
     let mut claim = Claim::new(
         true,
         Some(share),
-        format!("A quota holds requests back for {} on average", time(throttle_ns)),
+        match held.filter(|_| waits.is_some()) {
+            Some(held) => {
+                format!("A quota holds a producer's connection back for {} of the time", percent(held))
+            }
+            None => format!("A quota holds requests back for {} on average", time(throttle_ns)),
+        },
     )
+    .seen("time for which a producer's connection is held back", held, percent, "0 %")
     .seen("throttle time of a request", Some(throttle_ns), time, "0")
     .seen("answers that carried one", throttled, short, "0")
     .seen("throttle time by the brokers", case.broker_most(|broker| broker.throttle_mean_ns), time, "0")
@@ -57,6 +77,12 @@ fn check(case: &Case) -> Option<Claim> {
         claim = claim.told("quota", quota.as_str(), "");
     }
     Some(claim)
+}
+
+/// Share of the window for which the broker read nothing of a client: the throttle times of its answers together.
+fn held_back(client: &ClientWindow) -> Option<f64> {
+    let window_ns = client.window_ns as f64;
+    ratio(Some(count(client.throttled)? * known(client.throttle_mean_ns)?), Some(window_ns))
 }
 
 /// A path that has it.

@@ -2,7 +2,8 @@
 
 use super::super::case::{Case, requests_per_s};
 use super::super::cause::{CauseRow, Claim};
-use super::super::measure::{known, ratio, sum};
+use super::super::measure::{known, most, ratio, share, sum};
+use super::super::stages::Stage;
 use crate::row::{Family, FlipRow, Row};
 use plumb_model::figure::{per_s, percent};
 use plumb_model::finding::{Confidence, Expect, PathStage, Severity};
@@ -51,19 +52,30 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
 
 /// Share of requests sent again from which it is worth a look (ours).
 const SHARE_SEEN: f64 = 0.001;
+/// Answers to Produce requests alone, after which a client sends again.
+const REFUSED: [&str; 3] = ["REQUEST_TIMED_OUT", "NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"];
 /// From which it makes the mean wait longer (ours).
 const SHARE_MIN: f64 = 0.01;
 
 fn check(case: &Case) -> Option<Claim> {
     let again = sum(case.producers().map(|client| client.retries_per_s));
     let requests = sum(case.producers().map(requests_per_s)).or_else(|| case.requests_per_s("Produce"));
-    let share = ratio(again, requests).filter(|share| *share >= SHARE_SEEN)?;
+    // librdkafka counts no message that it sends again after the broker's refusal: the brokers' own answers tell these.
+    let refused = sum(case
+        .brokers()
+        .iter()
+        .flat_map(|broker| REFUSED.map(|code| broker.errors_per_s.get(code).copied())));
+    let of_brokers = ratio(refused, case.requests_per_s("Produce"));
+    let share =
+        share(most([ratio(again, requests), of_brokers].into_iter())).filter(|share| *share >= SHARE_SEEN)?;
     let failed = sum(case.producers().flat_map(|client| [client.timeouts_per_s, client.errors_per_s]));
     let by_brokers =
         sum(case.brokers().iter().flat_map(|broker| broker.errors_per_s.values().map(|per_s| Some(*per_s))));
     let with_errors = sum([failed, by_brokers].into_iter()).is_some_and(|failed| failed > 0.0);
     // A message that is sent again waits for the answer that failed, for the backoff, and for a second answer: twice the wait.
-    let explained = (2.0 * share).min(1.0);
+    // In a client that keeps it in its queue meanwhile, the backoff is part of the wait there.
+    let in_queue = case.share(&[Stage::ClientQueue]).filter(|_| case.queue_matters());
+    let explained = (2.0 * share).max(in_queue.unwrap_or(0.0)).min(1.0);
     let waits = case.stages.sum_ns().is_none_or(|sum_ns| sum_ns >= 10e6);
     let mut claim = Claim::new(
         share >= SHARE_MIN && with_errors && waits,
@@ -71,6 +83,7 @@ fn check(case: &Case) -> Option<Claim> {
         format!("{} of the producers' requests are sent again", percent(share)),
     )
     .seen("requests sent again", again, per_s, "0/s")
+    .seen("Produce requests that brokers refused for now", refused, per_s, "0/s")
     .seen("requests", requests, per_s, "")
     .seen("time-outs and errors at the clients", failed, per_s, "0/s");
     let mut errors: std::collections::BTreeMap<&str, f64> = std::collections::BTreeMap::new();

@@ -38,6 +38,8 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
 
 /// Rate times round trip over the buffer from which the buffer bounds the rate (the research on Kafka over long ways names 0.8).
 const USE_MIN: f64 = 0.8;
+/// More than this is not on the way in a buffer: the kernel gives twice what is set, and what is above waits elsewhere (tcp(7)).
+const USE_MAX: f64 = 2.5;
 /// Below this the buffer has room to spare (ours).
 const USE_EMPTY: f64 = 0.2;
 /// A way must be at least this long for buffers to bound it (ours).
@@ -64,21 +66,24 @@ fn check(case: &Case) -> Option<Claim> {
     // Behind the requests of a full connection the shortest round trip is a wait as well, and says nothing of the way.
     let is_way = |rtt_ns: f64| (RTT_NS_MIN..NETWORK_NS_MAX).contains(&rtt_ns);
     let long = rtt_ns.is_some_and(is_way) && !case.connection_is_full();
-    let bounds = long && used.is_some_and(|used| used >= USE_MIN);
+    let bounds = long && used.is_some_and(|used| (USE_MIN..=USE_MAX).contains(&used));
     let tcp = case.host().map(|host| &host.tcp);
     let zero = tcp.and_then(|tcp| ratio(count(tcp.zero_windows), count(tcp.sent_segments)));
     let full = zero.is_some_and(|zero| zero >= ZERO_WINDOWS_MIN);
     let lost = case.retransmitted().is_some_and(|lost| lost >= 0.01);
     // A receiver whose application is slow closes its window too: where the buffer is known to be almost empty, it is not too small.
     let empty = used.is_some_and(|used| used < USE_EMPTY);
-    if !bounds && (!full || empty) {
+    if !bounds && (!full || empty || used.is_some_and(|used| used > USE_MAX)) {
         return None;
     }
     Some(
         Claim::new(
             bounds && !lost,
             case.share(&stages),
-            "Socket buffers are smaller than what is on the way at this rate",
+            match bounds {
+                true => "Socket buffers are smaller than what is on the way at this rate".to_owned(),
+                false => format!("Receivers closed their window in {} of the segments: a buffer is too small, or who reads it is slow", percent(zero.unwrap_or(0.0))),
+            },
         )
         .seen("bytes on the way: rate of a connection times round trip", on_the_way, short, "")
         .seen("socket buffer", buffer, short, "more than twice that")

