@@ -6,6 +6,8 @@ const PARTS: &[&str] = &[
     "passwd",
     "secret",
     "key.pem",
+    "keystore.key",
+    "user.info",
     "jaas",
     "oauthbearer.config",
     "token",
@@ -41,6 +43,8 @@ mod tests {
             "X-Api-Key",
             "AWS_SECRET_ACCESS_KEY",
             "javax.net.ssl.keyStorePassword",
+            "ssl.keystore.key",
+            "schema.registry.basic.auth.user.info",
         ] {
             assert!(is_secret(secret), "{secret}");
         }

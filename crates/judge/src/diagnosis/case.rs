@@ -1,7 +1,7 @@
 //! What causes look at: the document, its stages, and questions that several causes ask. Not here: any judgement about a cause.
 
 use super::measure::{count, known, least, mean, most, number, ratio, share, sum};
-use super::stages::{LAG_GROWS, Stage, Stages};
+use super::stages::{APPENDS_MIN, HELD_NS_MIN, LAG_GROWS, Stage, Stages, appends_of_fetch, fetch_held_ns};
 use super::threads::{Threads, waits_in};
 use plumb_model::facts::{DiskDelta, InterfaceDelta, WindowMean};
 use plumb_model::observed::{
@@ -127,6 +127,23 @@ impl<'a> Case<'a> {
             || self.producers_most(|client| client.queue_share_max).is_some_and(|share| share >= 0.9)
             || self.producers_most(|client| client.buffer_wait_share).is_some_and(|share| share >= 0.05)
             || self.lag_grows()
+            || self.producers().any(|client| self.waits_long(client))
+    }
+
+    /// Whether a producer waits long by itself, beside a linger that it told: the mean of all hides one among many.
+    fn waits_long(&self, client: &ClientWindow) -> bool {
+        let linger = setting(client, &["linger.ms", "queue.buffering.max.ms"]).and_then(number);
+        let chosen_ns = 1.2 * linger.map_or(0.0, |linger_ms| linger_ms * 1e6);
+        let queue_ns = known(client.queue_mean_ns).unwrap_or(0.0);
+        let rest = [client.outbuf_mean_ns, client.rtt_mean_ns].into_iter();
+        let rest_ns = sum(rest).unwrap_or(0.0);
+        (queue_ns - chosen_ns).max(0.0) + rest_ns >= SLOW_NS
+    }
+
+    /// Whether consumers' fetches wait in the brokers though messages come: a fetch that returns at the first append has no more than one.
+    pub(super) fn fetches_wait(&self) -> bool {
+        fetch_held_ns(self.path).is_some_and(|held_ns| held_ns >= HELD_NS_MIN)
+            && appends_of_fetch(self.path).is_some_and(|appends| appends >= APPENDS_MIN)
     }
 
     /// Whether consumers fall behind by 1 % of their messages or more (ours).
@@ -235,14 +252,7 @@ impl<'a> Case<'a> {
 
     /// Share of one kind in all requests that the brokers took.
     pub(super) fn share_of_requests(&self, kind: &str) -> Option<f64> {
-        let is_counted_twice = |name: &str, broker: &BrokerWindow| {
-            name == "Fetch" && broker.requests.keys().any(|kind| kind.starts_with("Fetch") && kind != "Fetch")
-        };
-        let each = self.path.brokers.iter().flat_map(|broker| {
-            let kinds = broker.requests.iter().filter(|(name, _)| !is_counted_twice(name, broker));
-            kinds.map(|(_, kind)| kind.per_s)
-        });
-        share(ratio(self.requests_per_s(kind), sum(each)))
+        share(ratio(self.requests_per_s(kind), sum(self.path.brokers.iter().map(all_requests_per_s))))
     }
 
     /// Mean of a stage of one kind of request, by the requests of each broker.
@@ -483,6 +493,14 @@ impl<'a> Case<'a> {
         let slow_writes = self.disk_write_ns().is_some_and(|mean_ns| mean_ns >= 5e6);
         self.disk_busy().is_some_and(|busy| busy >= 0.9) && slow_writes
     }
+}
+
+/// Requests a second of all kinds that a broker took.
+pub(super) fn all_requests_per_s(broker: &BrokerWindow) -> Option<f64> {
+    // `Fetch` is the sum of its two kinds, where these are told.
+    let has_kinds = broker.requests.keys().any(|kind| kind.starts_with("Fetch") && kind != "Fetch");
+    let counted = broker.requests.iter().filter(|(name, _)| !(has_kinds && *name == "Fetch"));
+    sum(counted.map(|(_, kind)| kind.per_s))
 }
 
 /// Idle share of a broker's busiest network thread.

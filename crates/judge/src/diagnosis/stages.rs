@@ -62,7 +62,9 @@ impl Stage {
         match self {
             Stage::ClientQueue => "in the producers' queue",
             Stage::ClientSend => "between the producers' queue and their sockets",
-            Stage::Unexplained => "between client and broker (network, TLS, or a busy network thread)",
+            Stage::Unexplained => {
+                "between client and broker (network, TLS, a busy network thread, or the wait behind an earlier request)"
+            }
             Stage::RequestQueue => "in the broker's request queue",
             Stage::Local => "in the append to the leader's log",
             Stage::Remote => "waiting for followers",
@@ -222,7 +224,9 @@ fn unexplained(
             time(None, "absent: the producers' statistics have no round trip")
         }
         (None, _) => time(None, "absent: no producer's statistics were read"),
-        (_, None) => time(None, "absent: no broker told the whole time of its Produce requests"),
+        (Some(rtt_ns), None) => {
+            time(Some(rtt_ns), "the producers' whole round trip: no broker told its part of it")
+        }
     }
 }
 
@@ -265,15 +269,20 @@ fn fetch(path: &ObservedPath, parts_ns: [Option<f64>; 3]) -> Time {
             "mean from send to reception less that to the acknowledgement",
         ),
         (None, _) => match (behind_ns(path), held_for_bytes_ns(path)) {
-            (Some(behind_ns), _) => time(
-                Some(behind_ns),
-                "the consumers' lag at the end over what their application takes a second: it grows",
-            ),
+            (Some(behind_ns), _) => {
+                time(Some(behind_ns), "the consumers' mean lag over the messages that come a second")
+            }
             (None, Some(held_ns)) => time(
                 Some(0.5 * held_ns),
                 "half of what a consumer's fetch waits in the broker for fetch.min.bytes: a message comes at any moment of it",
             ),
-            (None, None) => time(None, "absent: no client told the time from send to reception"),
+            (None, None) => match wanted_ns(path).filter(|_| fetch_held_ns(path).is_none()) {
+                Some(wanted_ns) => time(
+                    Some(0.5 * wanted_ns),
+                    "half of the time in which fetch.min.bytes come to a consumer at its rate, or of its longest wait",
+                ),
+                None => time(None, "absent: no client told the time from send to reception"),
+            },
         },
         (_, None) => time(None, "absent: no producer told the time to its acknowledgement"),
     }
@@ -282,20 +291,40 @@ fn fetch(path: &ObservedPath, parts_ns: [Option<f64>; 3]) -> Time {
 /// Growth of a lag over the messages taken from which it is a backlog, and not what is on the way (ours).
 pub(super) const LAG_GROWS: f64 = 0.01;
 
-/// Longest time by which an application is behind, of the consumers that fall behind.
+/// Age of the messages that are read from which a lag is a backlog though it does not grow (ours).
+const BEHIND_NS_MIN: f64 = 1e9;
+
+/// Mean age of the messages that an application reads, of the consumer that is farthest behind: its mean lag of the window over the messages that
+/// come a second.
 fn behind_ns(path: &ObservedPath) -> Option<f64> {
     let consumers = path.clients.iter().filter(|client| !client.is_producer);
     let behind = consumers.map(|client| {
-        ratio(client.lag_growth_per_s, client.messages_per_s).filter(|growth| *growth >= LAG_GROWS)?;
-        ratio(client.lag.map(|lag| lag * 1e9), client.taken_per_s)
+        let (lag, growth, taken) = (known(client.lag)?, client.lag_growth_per_s?, known(client.taken_per_s)?);
+        let mean_lag = lag - growth * client.window_ns as f64 / 2e9;
+        let age_ns = ratio(Some(mean_lag.max(0.0) * 1e9), Some(taken + growth))?;
+        let grows = ratio(Some(growth), client.messages_per_s).is_some_and(|growth| growth >= LAG_GROWS);
+        (grows || age_ns >= BEHIND_NS_MIN).then_some(age_ns)
     });
     super::measure::most(behind)
 }
 
 /// Wait of a fetch in the broker from which it is no pause between two messages (ours).
-const HELD_NS_MIN: f64 = 50e6;
+pub(super) const HELD_NS_MIN: f64 = 50e6;
 /// Appends for each fetch from which the fetch did not return at the first of them (ours).
-const APPENDS_MIN: f64 = 3.0;
+pub(super) const APPENDS_MIN: f64 = 3.0;
+
+/// Longest wait for bytes of a consumer's fetch where no broker tells it: what its settings and its rate make it, without other partitions' bytes.
+fn wanted_ns(path: &ObservedPath) -> Option<f64> {
+    let brokers = path.settings.brokers.len().max(path.brokers.len()).max(1) as f64;
+    let consumers = path.clients.iter().filter(|client| !client.is_producer);
+    let wait = consumers.map(|client| {
+        let told = |keys: &[&str]| super::case::setting(client, keys).and_then(super::measure::number);
+        let bytes = told(&["fetch.min.bytes"]).filter(|bytes| *bytes > 1.0)?;
+        let most_ns = told(&["fetch.max.wait.ms", "fetch.wait.max.ms"]).unwrap_or(500.0) * 1e6;
+        Some(ratio(Some(bytes * brokers * 1e9), client.bytes_per_s)?.min(most_ns))
+    });
+    super::measure::most(wait).filter(|wait_ns| *wait_ns >= HELD_NS_MIN)
+}
 
 /// Mean wait of consumers' fetches in the brokers, where a consumer is set to wait for bytes and the fetches do: a fetch that returned at the first
 /// append would have one.

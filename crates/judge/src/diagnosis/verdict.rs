@@ -8,7 +8,7 @@ use plumb_model::diagnosis::{Cause, DiagnosisVerdict, PathBound};
 use plumb_model::figure::{messages_per_s, percent, time};
 use plumb_model::finding::Confidence;
 use plumb_model::observed::{ObservedPath, ThreadClass};
-use plumb_model::prose::list;
+use plumb_model::prose::{list, quoted};
 use std::cmp::Reverse;
 
 /// A limit of which this share is used is near (ours).
@@ -60,9 +60,24 @@ pub(super) fn verdict(case: &Case, findings: &[Cause], bounds: &[PathBound]) -> 
     let seen = case.stages.rtt_ns.is_some() || case.acknowledge_ns().is_some();
     match () {
         () if supported => DiagnosisVerdict::Bound,
-        () if seen && !near && !case.slow() => DiagnosisVerdict::Healthy,
+        () if seen && !near && !case.slow() && nothing_is_doubtful(case) => DiagnosisVerdict::Healthy,
         () => DiagnosisVerdict::NotEnoughEvidence,
     }
+}
+
+/// Whether nothing that was looked at is missing or incomplete: a client that tells nothing may be one that stands still, and partitions that lack
+/// replicas are no healthy path however fast it is.
+fn nothing_is_doubtful(case: &Case) -> bool {
+    let is_client = |what: &str| what.starts_with("client statistics of ");
+    let silent = case.path.unseen.iter().any(|unseen| is_client(&unseen.what));
+    let short = lacking_replicas(case) > 0.0;
+    let ended = case.broker_processes().any(|process| process.ended);
+    !silent && !short && !ended && !case.fetches_wait()
+}
+
+/// Partitions that lack replicas in sync.
+fn lacking_replicas(case: &Case) -> f64 {
+    case.broker_sum(|broker| broker.under_replicated).unwrap_or(0.0)
 }
 
 /// What to collect where there is not enough evidence: what would tell more first.
@@ -166,7 +181,10 @@ pub(super) fn summary(
     sentences.join(" ")
 }
 
-/// What ended or began anew within the window, so that the figures are of a part of it.
+/// A producer's own wait over the mean of all from which that mean says nothing of it (ours).
+const APART: f64 = 3.0;
+
+/// What ended, began anew, lacks replicas or differs from the others, so that the means are not of the whole or not of each.
 fn broken_off(case: &Case) -> Vec<String> {
     let ended = case.path.processes.iter().filter(|process| process.ended).map(|process| {
         let of_broker = if process.is_broker { "The broker's process" } else { "Process" };
@@ -176,7 +194,27 @@ fn broken_off(case: &Case) -> Vec<String> {
         let name = broker.id.map_or_else(|| broker.source.clone(), |id| id.to_string());
         format!("Broker {name} started anew within the window: its figures are of the time since.")
     });
-    ended.chain(restarted).collect()
+    let lacking = Some(lacking_replicas(case)).filter(|lacking| *lacking >= 1.0);
+    let short = lacking.map(|lacking| {
+        let partitions = plumb_model::figure::counted(lacking as u64, "partition");
+        format!("Of {partitions} not all replicas are in sync.")
+    });
+    let slowest = case.producers().filter(|_| case.producers().count() > 1).filter_map(|client| {
+        let wait_ns = client.queue_mean_ns? + client.rtt_mean_ns?;
+        Some((client, wait_ns)).filter(|(_, wait_ns)| wait_ns.is_finite())
+    });
+    let slowest = slowest.max_by(|a, b| a.1.total_cmp(&b.1));
+    let mean_ns =
+        case.stages.rtt_ns.map(|rtt_ns| rtt_ns + case.stages.mean_ns(Stage::ClientQueue).unwrap_or(0.0));
+    let apart = slowest.filter(|(_, wait_ns)| mean_ns.is_some_and(|mean_ns| *wait_ns >= APART * mean_ns));
+    let apart = apart.map(|(client, wait_ns)| {
+        format!(
+            "Producers differ: {} waits {} in its queue and for the answer.",
+            quoted(&client.name),
+            time(wait_ns)
+        )
+    });
+    ended.chain(restarted).chain(short).chain(apart).collect()
 }
 
 /// Where the time goes: the longest stages, until they are three quarters of all.

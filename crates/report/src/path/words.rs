@@ -42,7 +42,9 @@ pub(crate) fn stage_meaning(name: &str) -> &'static str {
     match name {
         "client_queue" => "from send() until the request is made: linger, batch, buffer",
         "client_send" => "from the request to its last byte written",
-        "unexplained" => "round trip less the brokers' own time: network, TLS, a busy network thread",
+        "unexplained" => {
+            "round trip less the brokers' own time: network, TLS, a busy network thread, the wait behind an earlier request"
+        }
         "request_queue" => "read by the broker, waiting for a request handler",
         "local" => "the leader appends to its log",
         "remote" => "followers fetch it (acks=all)",

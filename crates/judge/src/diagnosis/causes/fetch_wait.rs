@@ -42,7 +42,33 @@ const WAIT_NS: f64 = 500e6;
 const PART: std::ops::RangeInclusive<f64> = 0.1..=1.2;
 
 fn check(case: &Case) -> Option<Claim> {
-    if !case.matters(Stage::Fetch) || case.lag_grows() {
+    if case.lag_grows() {
+        return None;
+    }
+    // Nobody told the setting or the time to the consumers: that fetches wait while messages come is a sign all the same.
+    if case.stages.mean_ns(Stage::Fetch).is_none() && case.fetches_wait() {
+        let claim = format!(
+            "Fetches of consumers wait {} in the broker while messages come: some consumer may want more bytes than one message has",
+            time(fetch_held_ns(case.path)?)
+        );
+        return Some(
+            Claim::new(false, None, claim)
+                .seen(
+                    "wait of a consumer's fetch in the broker",
+                    fetch_held_ns(case.path),
+                    time,
+                    "until the next message",
+                )
+                .seen(
+                    "appends for each fetch of a consumer",
+                    appends_of_fetch(case.path),
+                    ratio_digits,
+                    "1 where a fetch returns at the first",
+                )
+                .told("fetch.min.bytes", "not told", "1"),
+        );
+    }
+    if !case.matters(Stage::Fetch) {
         return None;
     }
     let least_bytes = case.consumer_number(&["fetch.min.bytes"]);

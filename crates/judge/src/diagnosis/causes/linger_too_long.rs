@@ -29,7 +29,7 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
     consequence_of: &[],
     rivals: &["in-flight-limit", "serial-connection", "client-cpu-bound"],
     advice: &[
-        "Lower linger.ms: the latency falls by as many milliseconds; with 0 each message goes at once.",
+        "Lower linger.ms: the first message of a batch waits all of it, the mean about half; with 0 each message goes at once.",
         "At rates that fill batches sooner linger costs nothing: ask again at the rate that matters.",
         "Or lower batch.size so that batches are full before the time is over.",
     ],
@@ -68,13 +68,14 @@ fn check(case: &Case) -> Option<Claim> {
     if full || queued || (!supported && waits_for_answers) {
         return None;
     }
-    let setting =
-        case.linger_ns().map_or_else(String::new, |linger_ns| format!(" linger.ms is {},", linger_ns / 1e6));
+    let setting = case
+        .linger_ns()
+        .map_or_else(String::new, |linger_ns| format!(" linger.ms is {}, and", linger_ns / 1e6));
     Some(
         Claim::new(
             supported,
             Some(share),
-            format!("{} of the wait ({}) are the producers waiting for more messages:{setting} and batches leave unfilled", percent(share), time(queue_ns)),
+            format!("{} of the wait ({}) are the producers waiting for more messages:{setting} batches leave unfilled", percent(share), time(queue_ns)),
         )
         .seen("wait in the producers' queue", Some(queue_ns), time, "well below the linger")
         .seen("linger.ms in force", case.linger_ns().map(|linger_ns| linger_ns / 1e6), short, "")

@@ -57,7 +57,7 @@ fn check(case: &Case) -> Option<Claim> {
     let delayed = case.host().and_then(|host| count(host.tcp.delayed_acks));
     let small = case.producers_mean(|client| client.batch_bytes_mean);
     Some(
-        Claim::new(broker_is_fast && told != Some("true"), case.share(&[Stage::Unexplained]), format!("{} of the round trips take about 40 ms, the delay of TCP acknowledgements, while the broker's time is short", percent(share)))
+        Claim::new(broker_is_fast && told != Some("true") && !case.network_busy(), case.share(&[Stage::Unexplained]), format!("{} of the round trips take about 40 ms, the delay of TCP acknowledgements, while the broker's time is short", percent(share)))
             .seen("round trips between 35 and 50 ms", Some(share), percent, "below 20 %")
             .seen("mean round trip", Some(rtt_ns), time, "")
             .seen("broker's time of a Produce request", case.stages.broker_ns, time, "")

@@ -1,11 +1,11 @@
 //! Other programs on this host take the processors from the broker.
 
-use super::super::case::Case;
+use super::super::case::{Case, all_requests_per_s};
 use super::super::cause::{CauseRow, Claim};
-use super::super::measure::{count, known, most, ratio, sum};
+use super::super::measure::{count, known, most, ratio, share, sum};
 use super::super::stages::Stage;
 use crate::row::{Family, FlipRow, Row};
-use plumb_model::figure::percent;
+use plumb_model::figure::{percent, time};
 use plumb_model::finding::{Confidence, Expect, PathStage, Severity};
 #[cfg(test)]
 use plumb_model::observed::ObservedPath;
@@ -44,6 +44,9 @@ const DELAYED_MIN: f64 = 0.5;
 /// Share of the host's processors that others use from which they are the reason (ours).
 const OTHERS_MIN: f64 = 0.3;
 
+/// Share of what a message waits for that these waits must explain (ours).
+const SHARE_MIN: f64 = 0.25;
+
 fn check(case: &Case) -> Option<Claim> {
     let classes = [ThreadClass::Handler, ThreadClass::Network, ThreadClass::Reactor];
     let delayed = most(classes.into_iter().map(|class| case.threads(class, |threads| threads.delayed())))
@@ -73,14 +76,44 @@ fn check(case: &Case) -> Option<Claim> {
     if quota || busy < 0.8 || !case.any_matters(&stages) {
         return None;
     }
+    let delay_ns = delay_of_request_ns(case)?;
+    let share = explained(case, delay_ns)?;
+    let supported = others >= OTHERS_MIN && share >= SHARE_MIN;
     Some(
-        Claim::new(others >= OTHERS_MIN, case.share(&stages), format!("The broker's threads wait for a processor for {} of the time in which they want one, and other programs use {} of the host", percent(delayed), percent(others)))
+        Claim::new(supported, Some(share), format!("The broker's threads wait for a processor for {} of the time in which they want one, and other programs use {} of the host", percent(delayed), percent(others)))
             .seen("wait for a processor, of the time in which one is wanted", Some(delayed), percent, "below 50 %")
+            .seen("the broker's wait for a processor, for each request that it took", Some(delay_ns), time, "")
             .seen("processors used by programs that were not watched", Some(others), percent, "below 30 %")
             .told("those that use most", if largest.is_empty() { "not told".to_owned() } else { list(&largest) }, "")
             .seen("processors used by clients on this host", of_host(clients_ns), percent, "")
             .seen("all processors busy", Some(busy), percent, ""),
     )
+}
+
+/// What the brokers' threads of this host waited for a processor, for each request that the brokers took: of threads that are idle nearly always
+/// even a large part of the little that they want is nothing.
+fn delay_of_request_ns(case: &Case) -> Option<f64> {
+    let classes =
+        [ThreadClass::Handler, ThreadClass::Network, ThreadClass::Reactor, ThreadClass::ReplicaFetcher];
+    let groups = case.broker_processes().flat_map(|process| &process.groups);
+    let waited =
+        groups.filter(|group| classes.contains(&group.class)).map(|group| count(group.states.runnable_ns));
+    let here = case.brokers().iter().filter(|broker| broker.pid.is_some() || case.brokers().len() == 1);
+    let requests = sum(here.map(all_requests_per_s)).zip(case.seconds());
+    ratio(sum(waited), requests.map(|(per_s, seconds)| per_s * seconds))
+}
+
+/// The share of what a message waits for that such a delay explains: of the broker's stages no more than it, before them once more, and all that
+/// waits for its turn on a full connection by the same part as the broker's stages.
+fn explained(case: &Case, delay_ns: f64) -> Option<f64> {
+    let of = |stage| case.stages.mean_ns(stage).unwrap_or(0.0);
+    let broker_ns = case.stages.broker_ns?;
+    let part = (delay_ns / broker_ns.max(1.0)).min(1.0);
+    let before_ns = match case.connection_is_full() {
+        true => (of(Stage::Unexplained) + of(Stage::ClientQueue)) * part,
+        false => of(Stage::Unexplained).min(delay_ns),
+    };
+    share(ratio(Some(part * broker_ns + before_ns), case.stages.sum_ns()))
 }
 
 /// A path that has it.
@@ -90,6 +123,8 @@ pub(in crate::diagnosis) fn inject(path: &mut ObservedPath) {
     cpu_busy(path, 0.99);
     states(path, ThreadClass::Handler, [0.25, 0.55, 0.0, 0.15]);
     states(path, ThreadClass::Network, [0.2, 0.5, 0.0, 0.0]);
+    // Eleven milliseconds of waiting for a processor for each request.
+    brokers(path, |broker| broker.requests.values_mut().for_each(|kind| kind.per_s = Some(100.0)));
     idle(path, 0.3, 0.18);
     wait(path, |waits| (waits.unexplained, waits.request_queue, waits.local) = (15.0, 22.0, 8.0));
 }

@@ -10,6 +10,7 @@ use plumb_model::finding::{Confidence, Expect, PathStage, Severity};
 use plumb_model::observed::ClientWindow;
 #[cfg(test)]
 use plumb_model::observed::ObservedPath;
+use plumb_model::prose::quoted;
 
 pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
     row: Row {
@@ -62,10 +63,10 @@ fn check(case: &Case) -> Option<Claim> {
         true,
         Some(share),
         match held.filter(|_| waits.is_some()) {
-            Some(held) => {
-                format!("A quota holds a producer's connection back for {} of the time", percent(held))
+            Some(held) => format!("A quota holds {} back for {} of the time", whom(case), percent(held)),
+            None => {
+                format!("A quota holds requests of {} back for {} on average", whom(case), time(throttle_ns))
             }
-            None => format!("A quota holds requests back for {} on average", time(throttle_ns)),
         },
     )
     .seen("time for which a producer's connection is held back", held, percent, "0 %")
@@ -77,6 +78,13 @@ fn check(case: &Case) -> Option<Claim> {
         claim = claim.told("quota", quota.as_str(), "");
     }
     Some(claim)
+}
+
+/// The producer that is held back most.
+fn whom(case: &Case) -> String {
+    let held = case.producers().filter_map(|client| Some((client, held_back(client)?)));
+    let most = held.filter(|(_, held)| *held > 0.0).max_by(|a, b| a.1.total_cmp(&b.1));
+    most.map_or_else(|| "producers".to_owned(), |(client, _)| quoted(&client.name))
 }
 
 /// Share of the window for which the broker read nothing of a client: the throttle times of its answers together.

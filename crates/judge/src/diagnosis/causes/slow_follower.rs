@@ -93,8 +93,13 @@ fn check(case: &Case) -> Option<Claim> {
             one.is_some() || out,
             case.share(&[Stage::Remote]),
             format!(
-                "Acknowledgements wait {} for followers, and {name} is behind",
-                time(case.stages.mean_ns(Stage::Remote)?)
+                "Acknowledgements wait {} for followers, and {}",
+                time(case.stages.mean_ns(Stage::Remote)?),
+                match (one, out) {
+                    (Some((name, _)), _) => format!("{name} is behind"),
+                    (None, true) => "replicas have fallen out of sync".to_owned(),
+                    (None, false) => "no follower is known to be behind the others".to_owned(),
+                },
             ),
         )
         .seen("time waiting for followers", case.stages.mean_ns(Stage::Remote), time, "")

@@ -2,8 +2,9 @@
 
 use super::build::*;
 use super::{diagnose, supported};
-use plumb_model::diagnosis::DiagnosisVerdict;
-use plumb_model::observed::ObservedPath;
+use plumb_model::diagnosis::{Diagnosis, DiagnosisVerdict};
+use plumb_model::facts::WindowMean;
+use plumb_model::observed::{ObservedPath, ThreadClass, Unseen};
 
 fn assert_healthy(name: &str, change: impl FnOnce(&mut ObservedPath)) {
     let mut path = healthy_path();
@@ -131,4 +132,86 @@ fn a_slow_path_without_evidence_says_so() {
         diagnosis.summary
     );
     assert!(diagnosis.collect[0].contains("--pid"), "{:?}", diagnosis.collect);
+}
+
+/// The path with a change, which must not be called healthy; and what is said of it.
+fn not_healthy(change: impl FnOnce(&mut ObservedPath)) -> Diagnosis {
+    let mut path = healthy_path();
+    change(&mut path);
+    let diagnosis = diagnose(&path);
+    assert_eq!(diagnosis.verdict, DiagnosisVerdict::NotEnoughEvidence, "{}", diagnosis.summary);
+    diagnosis
+}
+
+#[test]
+fn one_slow_producer_among_many_fast_ones_is_no_healthy_path_and_is_named() {
+    let told = not_healthy(|path| {
+        let slow = path.clients.iter_mut().find(|client| client.is_producer).unwrap();
+        (slow.name, slow.messages_per_s) = ("orders".to_owned(), Some(20.0));
+        slow.queue_mean_ns = Some(162e6);
+    });
+    assert!(told.summary.contains("Producers differ: \"orders\" waits 16"), "{}", told.summary);
+}
+
+#[test]
+fn partitions_without_all_replicas_and_a_client_that_tells_nothing_are_no_healthy_path() {
+    let told = not_healthy(|path| path.brokers[0].under_replicated = Some(24.0));
+    assert!(told.summary.contains("Of 24 partitions not all replicas are in sync."), "{}", told.summary);
+    not_healthy(|path| {
+        path.unseen.push(Unseen {
+            what: "client statistics of billing.log".to_owned(),
+            reason: "no line came within the window".to_owned(),
+            hint: None,
+        });
+    });
+}
+
+#[test]
+fn fetches_that_wait_while_messages_come_are_suspected_though_nobody_told_the_setting() {
+    let told = not_healthy(|path| {
+        path.clients.iter_mut().for_each(|client| client.end_to_end_mean_ns = None);
+        for broker in &mut path.brokers {
+            let fetch = broker.requests.get_mut("FetchConsumer").unwrap();
+            fetch.per_s = Some(0.3);
+            fetch.stages.remote = Some(WindowMean { mean_ns: 3e9, low_ns: 3e9, high_ns: 3e9, samples: 9 });
+        }
+    });
+    let ids: Vec<&str> = told.findings.iter().map(|cause| cause.finding.id.as_str()).collect();
+    assert_eq!(ids, ["fetch-wait"]);
+}
+
+#[test]
+fn threads_that_want_a_processor_seldom_are_not_held_up_by_others_however_busy_the_host_is() {
+    let mut path = healthy_path();
+    cpu_busy(&mut path, 0.99);
+    // Ready for three times as long as they run, and idle for 98 % of the time.
+    states(&mut path, ThreadClass::Handler, [0.005, 0.015, 0.0, 0.97]);
+    states(&mut path, ThreadClass::Network, [0.005, 0.015, 0.0, 0.0]);
+    producers(&mut path, |client| (client.throttled, client.throttle_mean_ns) = (Some(13_000), Some(80e6)));
+    wait(&mut path, |waits| (waits.throttle, waits.unexplained) = (76.0, 900.0));
+    let named = supported(&diagnose(&path)).into_iter().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(named, ["quota-throttling"]);
+}
+
+#[test]
+fn a_backlog_is_the_mean_age_of_what_is_read_and_not_the_wait_of_what_comes_last() {
+    let mut path = healthy_path();
+    path.clients.iter_mut().for_each(|client| client.end_to_end_mean_ns = None);
+    consumers(&mut path, |client| {
+        client.window_ns = 10_000_000_000;
+        (client.lag, client.lag_growth_per_s) = (Some(440.0), Some(25.0));
+        (client.taken_per_s, client.messages_per_s) = (Some(25.0), Some(50.0));
+    });
+    let age = |path: &ObservedPath| {
+        let stages = diagnose(path).stages;
+        stages.into_iter().find(|stage| stage.name == "fetch").unwrap().mean_ns
+    };
+    // On average 315 messages behind a producer of 50 a second.
+    assert_eq!(age(&path), Some(6.3e9));
+    // One that catches up from far behind is behind all the same.
+    consumers(&mut path, |client| {
+        (client.lag, client.lag_growth_per_s, client.taken_per_s) =
+            (Some(19_716.0), Some(-247.0), Some(297.0));
+    });
+    assert!(age(&path).is_some_and(|age_ns| age_ns > 300e9), "{:?}", age(&path));
 }
