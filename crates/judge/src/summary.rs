@@ -78,11 +78,10 @@ fn joined(sentences: [Option<String>; 2]) -> Option<String> {
 
 /// The reason why the run is suspect or invalid.
 fn problem(validity: &Validity) -> Option<String> {
-    let word = match validity.verdict {
-        ValidityVerdict::Valid => return None,
-        ValidityVerdict::Suspect => "suspect",
-        ValidityVerdict::Invalid => "invalid",
-    };
+    if validity.verdict == ValidityVerdict::Valid {
+        return None;
+    }
+    let word = validity.verdict.word();
     let first = validity.reasons.first()?;
     let others = validity.reasons.iter().filter(|reason| reason.severity > Severity::Note).count() - 1;
     let step = first.step.as_ref().map(|step| format!(" ({})", quoted(step))).unwrap_or_default();

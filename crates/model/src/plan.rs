@@ -173,6 +173,16 @@ pub enum Driver {
     Wire,
 }
 
+impl Driver {
+    /// `librdkafka`, `wire`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Driver::Librdkafka => "librdkafka",
+            Driver::Wire => "wire",
+        }
+    }
+}
+
 /// A latency that must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Goal {

@@ -28,11 +28,7 @@ pub fn render(result: &CompareResult, style: TextStyle) -> String {
     for (which, run) in both {
         if run.validity != ValidityVerdict::Valid {
             let reasons: Vec<&str> = run.reasons.iter().map(|reason| reason.trim_end_matches('.')).collect();
-            cautions.push(format!(
-                "The {which} run is {}: {}",
-                wording::verdict(run.validity),
-                reasons.join("; ")
-            ));
+            cautions.push(format!("The {which} run is {}: {}", run.validity.word(), reasons.join("; ")));
         }
     }
     cautions.extend(result.steps.iter().filter(|steps| !steps.same_load).map(|steps| {
@@ -101,7 +97,7 @@ fn runs(result: &CompareResult) -> Section {
             which.to_owned(),
             run.name.clone(),
             wording::instant(&run.started_at),
-            wording::verdict(run.validity).to_owned(),
+            run.validity.word().to_owned(),
             run.run_id.clone(),
         ]
     };

@@ -33,13 +33,6 @@ fn outcome(outcome: CheckOutcome) -> &'static str {
     }
 }
 
-fn group(group: FleetGroup) -> &'static str {
-    match group {
-        FleetGroup::Control => "control",
-        FleetGroup::Test => "test",
-    }
-}
-
 /// The findings that no check says: each check has its row already.
 fn beside_checks(result: &FleetResult) -> Vec<String> {
     let of_check = |finding: &Finding| result.checks.iter().any(|check| check.id == finding.id);
@@ -89,7 +82,7 @@ fn units(unit: FleetUnit) -> &'static str {
 /// `16 control, 16 test`.
 fn by_group(counts: &BTreeMap<FleetGroup, u32>) -> String {
     let each: Vec<String> =
-        counts.iter().map(|(of, n)| format!("{} {}", count((*n).into()), group(*of))).collect();
+        counts.iter().map(|(of, n)| format!("{} {}", count((*n).into()), of.name())).collect();
     each.join(", ")
 }
 

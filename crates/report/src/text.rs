@@ -100,7 +100,7 @@ impl Page {
         if document.summary.is_empty() {
             return;
         }
-        let verdict = wording::verdict(document.validity.verdict);
+        let verdict = document.validity.verdict.word();
         self.heading("In short", &format!("of a run with the verdict {}", verdict.to_uppercase()));
         for (index, sentence) in document.summary.iter().enumerate() {
             self.prose(&format!("{}. ", index + 1), sentence, Tone::Plain);

@@ -7,7 +7,6 @@ use super::estimate::{Estimate, POWER};
 use super::question::FleetQuestion;
 use super::rows;
 use super::strata;
-use super::words::name;
 use plumb_model::figure::{self, change, decimals, p_value, percent, probability};
 use plumb_model::finding::{Check, CheckOutcome};
 use plumb_model::fleet::FleetGroup;
@@ -85,7 +84,7 @@ fn alone(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> 
     Some(format!(
         "One {} in the {} group: nothing tells its own spread from the effect. It takes {SPREAD_MIN} there at the least{shows}.",
         units.word(),
-        name(group)
+        group.name()
     ))
 }
 

@@ -1,7 +1,7 @@
 //! A fleet's result for the terminal: what it rests on, and the answer last, where the eye rests above the prompt. Its title has the
 //! verdict, too.
 
-use super::{figures, group, outcome, p, ratio, span};
+use super::{figures, outcome, p, ratio, span};
 use crate::sheet::{self, Body, Column, Section, Sheet};
 use crate::text::TextStyle;
 use plumb_model::figure::{ABSENT, count, counted, percent};
@@ -123,7 +123,7 @@ fn surge(result: &FleetResult, surge: &Surge) -> Body {
         .map(|at| {
             let (load_ratio, metric_ratio) = of(at);
             (
-                format!("{} servers", group(at)),
+                format!("{} servers", at.name()),
                 format!("{} {metric_ratio}, {load} {load_ratio}", result.metric),
             )
         })
@@ -159,7 +159,7 @@ fn days(result: &FleetResult) -> Body {
         let most = result.days.iter().filter_map(of).fold(0.0, f64::max);
         for at in [FleetGroup::Control, FleetGroup::Test] {
             let days: Vec<&FleetDay> = result.days.iter().filter(|day| day.group == at).collect();
-            rows.push(vec![format!("{name}, {}", group(at)), sparks(&days, of, most, &result.changed_at)]);
+            rows.push(vec![format!("{name}, {}", at.name()), sparks(&days, of, most, &result.changed_at)]);
         }
         rows.push(vec![String::new(), format!("full height is {}", count(most.round() as u64))]);
     }

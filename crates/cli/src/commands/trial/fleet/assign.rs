@@ -8,7 +8,7 @@ use crate::{printer, stop, whole_file};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use plumb_judge::fleet::assign::{AssignError, Assignment, BaselineMeans, assign as draw};
-use plumb_model::fleet::{FleetGroup, FleetServer};
+use plumb_model::fleet::FleetServer;
 use plumb_report::fleet::groups::{Row, render};
 use plumb_report::sheet::{self, Body, Column, Section, Sheet};
 use std::collections::HashMap;
@@ -207,17 +207,13 @@ fn sheet(drawn: &Assignment, arguments: &FleetArgs) -> Sheet {
 }
 
 fn json(drawn: &Assignment) -> serde_json::Value {
-    let group = |group: FleetGroup| match group {
-        FleetGroup::Control => "control",
-        FleetGroup::Test => "test",
-    };
     serde_json::json!({
         "seed": drawn.seed,
         "paired": drawn.paired,
         "weakness": drawn.weakness,
         "baseline_mean": drawn.baseline_means.map(|means| serde_json::json!({"control": means.control, "test": means.test})),
         "servers": drawn.servers.iter().map(|it| serde_json::json!({
-            "server": it.name, "group": group(it.group), "site": it.site, "hardware": it.hardware, "pair": it.pair,
+            "server": it.name, "group": it.group.name(), "site": it.site, "hardware": it.hardware, "pair": it.pair,
         })).collect::<Vec<_>>(),
         "kinds": drawn.kinds.iter().map(|kind| serde_json::json!({
             "site": kind.site, "hardware": kind.hardware, "inventory": kind.servers, "control": kind.each, "test": kind.each,
