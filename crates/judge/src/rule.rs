@@ -9,6 +9,9 @@ use plumb_model::prose::sentence;
 use plumb_model::queue::QueueResult;
 use plumb_model::sweep::SweepResult;
 
+/// With this share of messages without a latency (failed, lost or unread), a p99 can be that of another distribution (1 - 0.99).
+pub(crate) const SHARE_THAT_HIDES_P99: f64 = 0.01;
+
 /// A rule of judgement about a run.
 #[derive(Debug)]
 pub(crate) struct Rule {

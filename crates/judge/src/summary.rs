@@ -14,11 +14,9 @@ use plumb_model::figure::{self, counted, messages_per_s, time, time_interval};
 use plumb_model::finding::{Comparison, ComparisonVerdict, Finding, Severity, Validity, ValidityVerdict};
 use plumb_model::observation::Interval;
 use plumb_model::prose::quoted;
+use plumb_model::verdict::DETECTABLE_MAX;
 
 const SENTENCES_MAX: usize = 3;
-
-/// A ratio from which on what could have been seen is no difference that anybody looks for (ours).
-const DETECTABLE_MAX: f64 = 10.0;
 
 /// Reasons that qualify every figure and so come first.
 const CAVEATS: [&str; 2] = ["unequal-durability", "unconfirmed"];

@@ -38,7 +38,7 @@ pub enum Figures {
 }
 
 /// Narrower than this, lines are allowed to run over: a table cannot be folded for ever.
-const NARROWEST: usize = 60;
+pub(crate) const NARROWEST: usize = 60;
 
 /// The whole report.
 pub fn render(document: &RunDocument, style: TextStyle, figures: Figures) -> String {

@@ -4,7 +4,7 @@ use plumb_model::figure::{
     self, ABSENT, counted, p_value, per_s, ratio, ratio_digits, short, significant, time,
 };
 use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, PairValues, TrialMethod, TrialResult};
-use plumb_model::verdict::Verdict;
+use plumb_model::verdict::{DETECTABLE_MAX, Verdict};
 
 /// The method of estimate and interval.
 pub(crate) fn method(method: TrialMethod) -> &'static str {
@@ -111,9 +111,6 @@ pub(crate) fn samples(metric: &MetricResult) -> String {
         metric.starts.map(|starts| format!(" on {} of the brokers", counted(starts as usize, "start")));
     format!("{}{}", counted(metric.pairs as usize, "pair"), starts.unwrap_or_default())
 }
-
-/// A ratio from which on what a trial could show is no difference that anybody looks for (ours, as in the summary).
-const DETECTABLE_MAX: f64 = 10.0;
 
 /// The smallest ratio that is seen in 4 of 5 trials; absent where that is any size.
 pub(crate) fn shows_from(metric: &MetricResult) -> String {

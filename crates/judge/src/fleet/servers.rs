@@ -3,7 +3,7 @@
 
 use super::alarm::check;
 use super::compared::Compared;
-use super::estimate::{Estimate, POWER};
+use super::estimate::Estimate;
 use super::question::FleetQuestion;
 use super::rows;
 use super::strata;
@@ -11,6 +11,7 @@ use plumb_model::figure::{self, change, decimals, p_value, percent, probability}
 use plumb_model::finding::{Check, CheckOutcome};
 use plumb_model::fleet::FleetGroup;
 use plumb_stats::fleet::permutation::{servers_min, smallest_p, ways};
+use plumb_stats::paired::POWER;
 use plumb_stats::power::servers_needed;
 use std::collections::BTreeSet;
 

@@ -39,7 +39,7 @@ const PRESSURE_SHARE_MAX: f64 = 0.40;
 
 /// Share of the processors' time that other programs may use while the load itself may fill them (ours: the kernel's
 /// own work for the run is among it).
-const OTHERS_SHARE_MAX: f64 = 0.20;
+pub(super) const OTHERS_SHARE_MAX: f64 = 0.20;
 
 fn check(case: &Case) -> Vec<Finding> {
     let findings = case.setups().flat_map(|setup| {

@@ -2,7 +2,7 @@
 
 use crate::replication::FollowerWait;
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Complete, Rule, SHARE_THAT_HIDES_P99, about_step};
 use crate::setup::Setup;
 use plumb_model::figure::{counted, per_s, percent, time};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -29,8 +29,6 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// So many unread messages hide the p99 of those that were read.
-const SHARE_THAT_HIDES_P99: f64 = 0.01;
 /// A follower that keeps up copies within milliseconds; a record that waits so long waits for one that does not (ours).
 const LONG_WAIT_NS: u64 = 1_000_000_000;
 

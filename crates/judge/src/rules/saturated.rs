@@ -1,6 +1,7 @@
 //! Paths that did not keep up: the rate reached, and backlogs that grow.
 
 use super::{broker_unreachable, noisy_host};
+use crate::queue::{SECONDS_MIN, TREND_P};
 use crate::row::{Family, FlipRow, Row};
 use crate::rule::{About, Case, Complete, Rule, about_step};
 use crate::setup::{Setup, by_block};
@@ -57,12 +58,6 @@ const BACKLOG_GROWTH_MIN_S: f64 = 0.05;
 
 /// Fewest messages of growth (ours): below it, one batch more or less at a second's boundary.
 const BACKLOG_GROWTH_MIN: f64 = 10.0;
-
-/// Fewest seconds of a block to tell a growth from chance (ours).
-const SECONDS_MIN: usize = 6;
-
-/// Chance of seeing such a trend in a backlog that does not grow.
-const TREND_P: f64 = 0.01;
 
 fn check(case: &Case) -> Vec<Finding> {
     case.setups().filter_map(|setup| saturation(&setup)).collect()

@@ -4,10 +4,10 @@
 use super::words;
 use crate::findings;
 use crate::paint::{Paint, Tone, printable, wrapped};
+use crate::sheet::Column;
 use crate::sheet::table::Table;
 use crate::sheet::text::hanging;
-use crate::sheet::{Column, text::NARROWEST};
-use crate::text::TextStyle;
+use crate::text::{NARROWEST, TextStyle};
 use plumb_model::diagnosis::{Cause, Confirmation, Diagnosis, DiagnosisVerdict, PathBound, PathStageTime};
 use plumb_model::facts::WindowMean;
 use plumb_model::figure::{ABSENT, bytes_per_s, count, interval, milliseconds, percent, rate, ratio, time};
