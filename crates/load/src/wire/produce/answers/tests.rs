@@ -35,7 +35,7 @@ const LEADER_NOT_AVAILABLE: ErrorCode = ErrorCode(5);
 /// A producer without a connection, in the measured part.
 fn with(change: impl FnOnce(&mut ProducerSettings), test: impl FnOnce(&mut Producer<'_, '_>)) {
     let step = sample::step();
-    let (mut settings, ..) = settings::producer(&step).unwrap();
+    let mut settings = settings::producer(&step).unwrap().client;
     change(&mut settings);
     let stop = AtomicBool::new(false);
     let shared = Shared::new(RUN, &step.load, &stop, &[0, 0], false);
