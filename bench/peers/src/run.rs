@@ -109,7 +109,7 @@ fn on_topic(broker: &mut Broker, tool: &dyn Tool, order: &Order<'_>, topic: &str
     let command = tool.command(&job)?;
     broker.calm_down()?;
     let meter = Meter { broker_pid: broker.pid(), limit: LIMIT, good_codes: tool.good_codes() };
-    let (said, spent, flow) = watched(broker, &meter, command, scratch.path(), &job)?;
+    let Watched { said, spent, flow } = watched(broker, &meter, command, scratch.path(), &job)?;
     let claim = tool.claim(&job, &said);
     let (name, messages) = (tool.name(), flow.messages());
     match order.work {
@@ -140,6 +140,13 @@ fn on_topic(broker: &mut Broker, tool: &dyn Tool, order: &Order<'_>, topic: &str
     })
 }
 
+/// A run with what came to the broker meanwhile.
+struct Watched {
+    said: Said,
+    spent: Spent,
+    flow: Flow,
+}
+
 /// While a producer runs, the broker is asked all the time how much it has; of a topic that is only read, once is enough.
 fn watched(
     broker: &mut Broker,
@@ -147,7 +154,7 @@ fn watched(
     command: std::process::Command,
     scratch: &Path,
     job: &Job<'_>,
-) -> Result<(Said, Spent, Flow), BenchError> {
+) -> Result<Watched, BenchError> {
     let mut flow = Flow::default();
     let (said, spent) = meter.run(command, scratch, |at_s| {
         if matches!(job.work, Work::Produce(_)) || at_s == 0.0 {
@@ -155,5 +162,5 @@ fn watched(
         }
         Ok(())
     })?;
-    Ok((said, spent, flow))
+    Ok(Watched { said, spent, flow })
 }
