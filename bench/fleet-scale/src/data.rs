@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub(crate) const EFFECT: f64 = 0.7;
 
 /// 1 March 2026, UTC.
-pub(crate) const START_MS: i64 = 1_772_323_200_000;
+const START_MS: i64 = 1_772_323_200_000;
 
 const STEP_MS: i64 = 300_000;
 const SAMPLES_PER_DAY: u32 = 288;

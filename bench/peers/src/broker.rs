@@ -105,7 +105,7 @@ impl Broker {
     ///
     /// # Errors
     /// When its CPU time cannot be read.
-    pub fn calm_down(&self) -> Result<(), BenchError> {
+    pub(crate) fn calm_down(&self) -> Result<(), BenchError> {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             let before_s = machine::process_cpu_s(self.pid())?;

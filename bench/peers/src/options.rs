@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// Values that are compared, in bytes.
-pub const SIZES_BYTES: &[usize] = &[100, 1_000, 10_000, 240_000];
+const SIZES_BYTES: &[usize] = &[100, 1_000, 10_000, 240_000];
 
 /// What is printed for `--help`, below what the bench says of itself.
 pub const HELP: &str = "

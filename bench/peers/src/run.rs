@@ -46,23 +46,18 @@ pub struct Run {
 
 impl Run {
     /// CPU seconds of the client for a million messages.
-    pub fn client_cpu_s_per_million(&self) -> f64 {
+    pub(crate) fn client_cpu_s_per_million(&self) -> f64 {
         self.client_cpu_s * 1e6 / self.messages as f64
     }
 
     /// The same without what the tool needs to start and end.
-    pub fn moving_cpu_s_per_million(&self) -> Option<f64> {
+    pub(crate) fn moving_cpu_s_per_million(&self) -> Option<f64> {
         Some((self.client_cpu_s - self.start_up_cpu_s?) * 1e6 / self.messages as f64)
     }
 
     /// CPU seconds of the broker for a million messages.
-    pub fn broker_cpu_s_per_million(&self) -> f64 {
+    pub(crate) fn broker_cpu_s_per_million(&self) -> f64 {
         self.broker_cpu_s * 1e6 / self.messages as f64
-    }
-
-    /// Gigabytes (10^9 bytes) of values for a million messages.
-    pub fn gb_per_million(&self) -> f64 {
-        self.size_bytes as f64 / 1e3
     }
 }
 

@@ -71,7 +71,7 @@ fn thread_cpu_s() -> f64 {
 
 /// Bytes of a record without key and headers in a batch: Kafka's record format, version 2. `records` of a batch decide how
 /// long an offset delta is; those that fit into a megabyte are meant.
-pub(crate) fn record_bytes(size_bytes: usize) -> usize {
+fn record_bytes(size_bytes: usize) -> usize {
     let offset_delta = varint_bytes(WRITE_BYTES / size_bytes.max(1) / 2);
     // Attributes, timestamp delta, no key, no headers: a byte each.
     let body = 4 + offset_delta + varint_bytes(size_bytes) + size_bytes;
@@ -86,7 +86,7 @@ fn varint_bytes(number: usize) -> usize {
 
 impl Floor {
     /// CPU seconds of the bytes of a million messages.
-    pub(crate) fn cpu_s_per_million(&self, size_bytes: usize) -> f64 {
+    fn cpu_s_per_million(&self, size_bytes: usize) -> f64 {
         self.socket_cpu_s_per_gb * record_bytes(size_bytes) as f64 / 1e3
     }
 

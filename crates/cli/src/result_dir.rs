@@ -112,7 +112,7 @@ impl Shown {
 }
 
 /// Names of the files of a profile, before their endings.
-pub(crate) const PROFILE: &str = "profile";
+const PROFILE: &str = "profile";
 const FLAME: &str = "flame";
 
 /// The files beside a watched path's document; where several processes are watched, the names have their numbers.

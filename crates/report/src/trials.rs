@@ -173,7 +173,7 @@ pub(crate) fn others(trial: &TrialResult) -> (Vec<&MetricResult>, usize) {
 }
 
 /// True if the metric is a count, which has no ratio.
-pub(crate) fn is_count(metric: &MetricResult) -> bool {
+fn is_count(metric: &MetricResult) -> bool {
     metric.method == TrialMethod::Counts
 }
 

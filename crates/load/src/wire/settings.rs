@@ -291,7 +291,7 @@ pub(crate) fn consumer(step: &StepPlan) -> Result<ClientSettings<ConsumerSetting
 }
 
 /// Bytes that a batch of the largest record takes at most.
-pub(crate) fn largest_batch_of_one(load: &LoadPlan) -> usize {
+fn largest_batch_of_one(load: &LoadPlan) -> usize {
     let headers: usize = load.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
     let overhead = plumb_wire::batch::largest_record_overhead(load.headers.len() + 1);
     let stamp = crate::stamp::STAMP_HEADER.len() + crate::stamp::STAMP_BYTES;

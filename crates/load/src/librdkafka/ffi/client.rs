@@ -423,7 +423,7 @@ impl Topic<'_> {
 }
 
 /// Headers that one message may carry, the stamp's included.
-pub(crate) const MAX_HEADERS: usize = 11;
+const MAX_HEADERS: usize = 11;
 
 fn memory(bytes: &[u8]) -> sys::rd_kafka_vu_s__bindgen_ty_1 {
     let mem = sys::rd_kafka_vu_s__bindgen_ty_1__bindgen_ty_1 {
