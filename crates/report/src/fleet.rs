@@ -1,4 +1,4 @@
-//! What a trial on a fleet showed: [`text`] for the terminal, [`page`] as one HTML file, [`groups`] for groups that were drawn.
+//! The result of a trial on a fleet: [`text`] for the terminal, [`page`] as one HTML file, [`groups`] for groups that were drawn.
 //!
 //! Only the layout: what is said is in the result (`plumb_judge::fleet`).
 

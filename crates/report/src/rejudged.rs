@@ -1,4 +1,4 @@
-//! What is said of a run now and was not when it was measured: its verdicts, each that is another one as a clause.
+//! The verdicts of a run that differ from those of the time when it was measured, each as a clause.
 
 use plumb_model::document::RunDocument;
 use plumb_model::trial::ArmVerdict;

@@ -1,4 +1,4 @@
-//! How a trial is called in every renderer: verdicts, values by their unit, ratios, what is held against what.
+//! The words of a trial in every renderer: verdicts, values by their unit, ratios, what is held against what.
 
 use plumb_model::figure::{
     self, ABSENT, counted, p_value, per_s, ratio, ratio_digits, short, significant, time,

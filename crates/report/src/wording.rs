@@ -1,4 +1,4 @@
-//! How a run, its end, its stages and its verdicts are called, the same in every renderer.
+//! The words for a run, its end, its stages and its verdicts, the same in every renderer.
 
 use crate::absence;
 use plumb_model::document::{RunDocument, RunState};

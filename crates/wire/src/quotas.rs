@@ -14,7 +14,7 @@ const VERSIONS: RangeInclusive<i16> = 0..=0;
 /// The quotas of one kind of client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientQuota {
-    /// Whom they are for: all parts together.
+    /// The clients that they are for: all parts together.
     pub of: Vec<QuotaEntity>,
     /// The quotas.
     pub values: Vec<QuotaValue>,

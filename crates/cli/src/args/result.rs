@@ -1,4 +1,4 @@
-//! Where the result of a command goes that makes no run: a probe's, a watched path's.
+//! The place for the result of a command that makes no run: a probe's, a watched path's.
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;

@@ -141,7 +141,7 @@ pub enum ScramMechanism {
     Sha512,
 }
 
-/// What another lab needs to be like this one: its options without directories, users and what is secret.
+/// The shape that another lab needs to be like this one: its options without directories, users and what is secret.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LabShape {

@@ -1,4 +1,4 @@
-//! What the benchmark's format has no place for.
+//! The properties of a run for which the benchmark's format has no place.
 
 use super::SecondHistograms;
 use plumb_model::document::{RunDocument, StepResult};

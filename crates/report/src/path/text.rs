@@ -87,7 +87,7 @@ impl Text {
         }
     }
 
-    /// What it is, how it came out, and the paragraph.
+    /// Writes the title, the verdict and the paragraph.
     fn head(&mut self, path: &ObservedPath) {
         self.lines.push(self.paint.tone(&super::title(path), Tone::Dim));
         let Some(diagnosis) = &path.diagnosis else {

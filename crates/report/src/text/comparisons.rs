@@ -1,4 +1,4 @@
-//! Which setups differ by more than the noise, and which do not: one line a pair, one column a metric.
+//! The comparisons of setups, those beyond the noise and those within it: one line a pair, one column a metric.
 
 use super::Page;
 use crate::paint::Tone;

@@ -1,4 +1,4 @@
-//! What was judged of the sample run: validity, findings, comparisons, the three sentences.
+//! The judgement on the sample run: validity, findings, comparisons, the three sentences.
 
 use super::SETUPS;
 use plumb_model::finding::{

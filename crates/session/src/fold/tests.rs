@@ -1,4 +1,4 @@
-//! What a block's seconds come to, with and without a warm-up to leave out.
+//! The figures of a block's seconds, with and without a warm-up to leave out.
 
 use super::beginning::SECONDS_MOST;
 use super::*;
