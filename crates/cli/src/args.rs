@@ -129,6 +129,17 @@ pub(crate) struct ConditionArgs {
     pub(crate) junit: Option<PathBuf>,
 }
 
+/// The cluster that takes the place of the scenario's.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ClusterArgs {
+    /// The cluster to use instead of the scenario's: host:port,...
+    #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
+    pub(crate) bootstrap: Option<String>,
+    /// Client properties (security) for --bootstrap
+    #[arg(long, value_name = "FILE", requires = "bootstrap")]
+    pub(crate) config: Option<String>,
+}
+
 /// Where a run's document goes, and how it is shown.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OutputArgs {
@@ -170,12 +181,9 @@ pub(crate) struct RunArgs {
     /// A tenth of each count and duration
     #[arg(long)]
     pub(crate) quick: bool,
-    /// The cluster to use instead of the scenario's: host:port,...
-    #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
-    pub(crate) bootstrap: Option<String>,
-    /// Client properties (security) for --bootstrap
-    #[arg(long, value_name = "FILE", requires = "bootstrap")]
-    pub(crate) config: Option<String>,
+    /// The cluster.
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     /// Output.
     #[command(flatten)]
     pub(crate) output: OutputArgs,

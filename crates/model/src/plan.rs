@@ -5,7 +5,9 @@ mod load;
 mod own_rate;
 
 pub use labs::heap_mib;
-pub use load::{Keys, Length, LoadPlan, Mode, Payload, Purpose, RateStep, Schedule, SizePlan, WeightedSize};
+pub use load::{
+    Keys, Length, LoadPlan, Mode, Payload, Purpose, RateStep, STAMP_HEADER, Schedule, SizePlan, WeightedSize,
+};
 
 use crate::trial::TrialPlan;
 use crate::units::Nanos;

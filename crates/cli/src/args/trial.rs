@@ -4,7 +4,7 @@ mod fleet;
 
 pub(crate) use fleet::{FleetArgs, FleetFailWord, FleetOutput, GoodWord, IntervalWord, Sampled, StratumWord};
 
-use super::{CompareOutput, LatencyArgs, OutputArgs};
+use super::{ClusterArgs, CompareOutput, LatencyArgs, OutputArgs};
 use clap::{Args, Subcommand, ValueEnum};
 use plumb_model::scenario::MarginWords;
 use plumb_model::verdict::Verdict;
@@ -56,12 +56,9 @@ pub(crate) struct TrialRunArgs {
     /// A tenth of each block's count or duration, and 8 pairs unless --pairs says how many: a look, hardly a proof
     #[arg(long)]
     pub(crate) quick: bool,
-    /// The cluster to use instead of the scenario's: host:port,...
-    #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
-    pub(crate) bootstrap: Option<String>,
-    /// Client properties (security) for --bootstrap
-    #[arg(long, value_name = "FILE", requires = "bootstrap")]
-    pub(crate) config: Option<String>,
+    /// The cluster.
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     /// Output.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -141,12 +138,9 @@ pub(crate) struct TrialPowerArgs {
     /// Show no design with more pairs
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) pairs_max: u32,
-    /// The cluster to use instead of the scenario's: host:port,...
-    #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
-    pub(crate) bootstrap: Option<String>,
-    /// Client properties (security) for --bootstrap
-    #[arg(long, value_name = "FILE", requires = "bootstrap")]
-    pub(crate) config: Option<String>,
+    /// The cluster.
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) output: CompareOutput,
