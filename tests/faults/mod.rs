@@ -65,7 +65,7 @@ struct Fault {
     signal: Signal,
 }
 
-/// What a run through a fault left: its document's only step, and the topic's log.
+/// The result of a run through a fault: its document's only step, and the topic's log.
 struct Outcome {
     step: Value,
     log: Vec<Record>,
@@ -103,7 +103,7 @@ impl Outcome {
         self.step["counts"][name].as_u64().unwrap()
     }
 
-    /// How often each message lies in the log. A message that is sent again has the same bytes, its stamp among them.
+    /// The number of copies of each message in the log. A message that is sent again has the same bytes, its stamp among them.
     fn copies(&self) -> Vec<u64> {
         let mut copies: BTreeMap<&[u8], u64> = BTreeMap::new();
         for record in &self.log {

@@ -63,7 +63,7 @@ impl Broker {
         list.groups().iter().map(|group| group.name().to_owned()).collect()
     }
 
-    /// What is there of a run, by the id in all names that it gives.
+    /// The topics and groups that are left of a run, by the id in all names that it gives.
     pub(crate) fn left_of_run(&self, id: &str) -> Vec<String> {
         self.topics().into_iter().chain(self.groups()).filter(|name| name.contains(id)).collect()
     }

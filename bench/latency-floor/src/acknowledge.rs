@@ -13,7 +13,7 @@ use plumb_stats::paired::{Pair, paired_ratio};
 use plumb_stats::random::Random;
 use std::fmt::Write as _;
 
-/// Who takes part.
+/// The contestants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Contestant {
     Wire,

@@ -231,7 +231,7 @@ impl Client {
     }
 }
 
-/// What the library calls for each delivery report.
+/// The function that the library calls for each delivery report.
 type OnDelivery = unsafe extern "C" fn(*mut sys::rd_kafka_t, *const sys::rd_kafka_message_t, *mut c_void);
 
 fn configuration(

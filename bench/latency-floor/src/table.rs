@@ -1,4 +1,4 @@
-//! What is printed: a row for each round, then what the rounds say together.
+//! The table: a row for each round, then what the rounds say together.
 
 use crate::arguments::{Load, VALUE_BYTES};
 use crate::bench::{Contestant, Round};
@@ -43,7 +43,7 @@ fn letter(contestant: Contestant) -> char {
     }
 }
 
-/// What all rounds say.
+/// The text on all rounds.
 pub(crate) fn summary(rounds: &[Round], load: &Load) -> String {
     let mut text = format!(
         "\nmedians of {} rounds of {} messages of {VALUE_BYTES} B at {}/s\n\n\

@@ -1,10 +1,10 @@
-//! What this machine is, and CPU times as the kernel counts them, in ticks of usually 10 ms.
+//! The description of this machine, and CPU times as the kernel counts them, in ticks of usually 10 ms.
 
 use crate::error::BenchError;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What this machine is.
+/// The description of this machine.
 #[derive(Debug, Clone, Serialize)]
 pub struct Machine {
     /// Processors that this process may use.

@@ -13,12 +13,12 @@ use std::time::Duration;
 /// No run is longer: the slowest one seen took a fifth of it.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Run {
     /// The tool's name.
     pub tool: &'static str,
-    /// Which round, from 1.
+    /// The round, from 1.
     pub round: usize,
     /// Each value.
     pub size_bytes: usize,
@@ -30,7 +30,7 @@ pub struct Run {
     pub messages: u64,
     /// Messages a second: of a producer as the broker saw them come, of a consumer as it says.
     pub messages_per_s: Option<f64>,
-    /// What the tool says.
+    /// The tool's own figures.
     pub claim: Claim,
     /// From the start of its process to the end.
     pub wall_s: f64,
@@ -61,14 +61,14 @@ impl Run {
     }
 }
 
-/// What a tool has to do in a run.
+/// The task of a tool in a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Order<'a> {
-    /// Which round.
+    /// The round.
     pub round: usize,
     /// Each value.
     pub size_bytes: usize,
-    /// Which way.
+    /// The direction.
     pub work: Work,
     /// Messages.
     pub count: u64,

@@ -1,4 +1,4 @@
-//! What no client that writes its bytes to a socket can do without: the kernel's copy of them. A checksum is not in it: one of bytes
+//! The floor of any client that writes its bytes to a socket: the kernel's copy of them. A checksum is not in it: one of bytes
 //! that are sent again and again need not read them again.
 //!
 //! A thread writes prepared buffers into a loopback connection that another one drains; only the CPU time of the writing
@@ -27,7 +27,7 @@ const WRITES: usize = 2000;
 /// Measurements.
 const REPEATS: usize = 5;
 
-/// What the bytes alone cost.
+/// The cost of the bytes alone.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Floor {
     /// The sender's part of a copy through a loopback socket, in CPU seconds for 10^9 bytes.

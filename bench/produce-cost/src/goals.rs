@@ -1,4 +1,4 @@
-//! What the wire driver should cost beside the best of the others, and Plumb's librdkafka driver beside librdkafka's tool.
+//! The goals: the wire driver beside the best of the others, and Plumb's librdkafka driver beside librdkafka's tool.
 
 use plumb_bench_peers::report::{CLIENT_CPU, CellReport, CellRuns, MOVING_CPU, RATE};
 use plumb_bench_peers::tool::librdkafka;
