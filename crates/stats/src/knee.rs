@@ -18,8 +18,8 @@ pub const POINTS_MIN: usize = 4;
 /// Fewest blocks of a point: their spread is the noise (ours, as for an interval of a mean).
 pub const BLOCKS_MIN: usize = 3;
 
-/// Rebuilt curves.
-const REBUILDS: usize = 999;
+/// Series that are drawn anew for an interval.
+pub(crate) const REBUILDS: usize = 999;
 
 /// One number of clients and the rate of each of its blocks.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@
 //! nothing changes comes from the points' variances in random order, which are then as likely as any other order. Only a
 //! rise is looked for. Not for levels: that is [`crate::knee`].
 
-use crate::knee::{BLOCKS_MIN, ClientCount, Point, percentiles, residuals, variance};
+use crate::knee::{BLOCKS_MIN, ClientCount, Point, REBUILDS, percentiles, residuals, variance};
 use crate::random::Random;
 
 /// Fewest points for a test at [`ALPHA`] to have a chance: of six points' orders, 2 + 4 splits, one in fifteen is as clear.
@@ -21,7 +21,6 @@ const ALPHA: f64 = 0.05;
 const RATIO_MIN: f64 = 1.5;
 
 const SHUFFLES: u32 = 1_999;
-const REBUILDS: usize = 999;
 
 /// A rise of the variation.
 #[derive(Debug, Clone, Copy, PartialEq)]
