@@ -20,7 +20,26 @@ pub(crate) struct Rule {
     /// The subject of its findings.
     pub(crate) about: About,
     /// Finds what there is to find; silent where observations are missing.
-    pub(crate) check: fn(&Case) -> Vec<Finding>,
+    pub(crate) check: Check,
+}
+
+/// The function of a rule.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Check {
+    /// It looks at each step by itself.
+    Step(fn(&Setup) -> Option<Finding>),
+    /// It looks at the whole run.
+    Run(fn(&Case) -> Vec<Finding>),
+}
+
+impl Check {
+    /// The findings about a run.
+    pub(crate) fn findings(self, case: &Case) -> Vec<Finding> {
+        match self {
+            Check::Step(finding) => case.setups().filter_map(|setup| finding(&setup)).collect(),
+            Check::Run(check) => check(case),
+        }
+    }
 }
 
 /// The subject of a rule's findings.

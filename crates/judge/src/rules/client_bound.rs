@@ -1,7 +1,7 @@
 //! Figures that the instrument made and not the path: slip, CPU, waiting for a CPU, its own ceiling.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::{GeneratorCeiling, RunDocument};
 use plumb_model::figure::{messages_per_s, percent, percents, time};
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 /// Share of the mean latency that the schedule's mean slip may be (ours: it is the same in every setup, so it hides

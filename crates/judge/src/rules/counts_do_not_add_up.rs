@@ -1,7 +1,7 @@
 //! Messages that are not accounted for, by the client's counts, the histograms and the broker's offsets.
 
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::{AfterWarmUp, StepResult};
 use plumb_model::figure::{self, counted};
@@ -21,12 +21,8 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Step(disagreement),
 };
-
-fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| disagreement(&setup)).collect()
-}
 
 fn disagreement(setup: &Setup) -> Option<Finding> {
     let result = setup.result;

@@ -1,7 +1,7 @@
 //! Messages that were acknowledged and never came out at the other end.
 
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, SHARE_THAT_HIDES_P99, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, SHARE_THAT_HIDES_P99, about_step};
 use crate::setup::Setup;
 use plumb_model::document::RunState;
 use plumb_model::figure::{self, counted, percent};
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 fn check(case: &Case) -> Vec<Finding> {

@@ -1,7 +1,7 @@
 //! Latencies below zero: impossible on one clock.
 
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use plumb_model::figure;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::observation::Latencies;
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 fn check(case: &Case) -> Vec<Finding> {

@@ -1,7 +1,7 @@
 //! Processors that were given to other guests, or wanted by more threads than they could serve, while messages were measured.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::BlockResult;
 use plumb_model::facts::CpuTime;
@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 /// Share of the processors' time that may be stolen (ours: a few percent are usual in clouds).

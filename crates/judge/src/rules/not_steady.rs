@@ -2,7 +2,7 @@
 //! rest on a stall.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use crate::stall::{Stall, spoiled};
 use crate::steadiness::{Measure, Moment, Unsteadiness, unsteadiness};
@@ -29,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 fn check(case: &Case) -> Vec<Finding> {

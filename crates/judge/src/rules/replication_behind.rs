@@ -2,7 +2,7 @@
 
 use crate::replication::FollowerWait;
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, SHARE_THAT_HIDES_P99, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, SHARE_THAT_HIDES_P99, about_step};
 use crate::setup::Setup;
 use plumb_model::figure::{counted, per_s, percent, time};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 /// A follower that keeps up copies within milliseconds; a record that waits so long waits for one that does not (ours).

@@ -2,7 +2,7 @@
 
 use super::noisy_host::OTHERS_SHARE_MAX;
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::RunDocument;
 use plumb_model::facts::{DiskDelta, HostDelta};
@@ -29,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::System,
-    check,
+    check: Check::Run(check),
 };
 
 /// From this share on a processor, a thread or a disk counts as at its limit (ours; customary are 80 to 90 %).
