@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// How a result prints.
+/// The format of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ResultOutput {
     /// For people.
@@ -12,7 +12,7 @@ pub(crate) enum ResultOutput {
     Json,
 }
 
-/// Where a result goes.
+/// The place for a result.
 #[derive(Debug, Args)]
 pub(crate) struct ResultArgs {
     /// What to print on standard output

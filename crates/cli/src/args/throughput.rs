@@ -116,7 +116,7 @@ pub(crate) struct ThroughputArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Who is at work.
+/// The clients at work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModeWord {
     /// Producers only.

@@ -13,12 +13,12 @@ use std::path::PathBuf;
 /// `plumb trial`
 #[derive(Debug, Args)]
 pub(crate) struct TrialArgs {
-    /// What to do.
+    /// The kind of trial.
     #[command(subcommand)]
     pub(crate) command: TrialCommand,
 }
 
-/// What to prove, and on what.
+/// The kinds of trials.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrialCommand {
     /// Arms that differ in something, in interleaved pairs on one path; a verdict on each metric
@@ -47,7 +47,7 @@ pub(crate) struct TrialRunArgs {
         ]
     )]
     pub(crate) resume: Option<PathBuf>,
-    /// How the arms are held against each other.
+    /// The comparison of the arms.
     #[command(flatten)]
     pub(crate) judged: JudgedArgs,
     /// Seed of everything random, such as the order of blocks [default: drawn for each trial]
@@ -64,7 +64,7 @@ pub(crate) struct TrialRunArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// What holds for the arms of every trial on one path.
+/// The comparison of the arms, of every trial on one path.
 #[derive(Debug, Args)]
 pub(crate) struct JudgedArgs {
     /// Rounds in which every arm has a block [default: 12]
@@ -109,7 +109,7 @@ pub(crate) struct TrialLatencyArgs {
     /// What another arm has instead, KEY=VALUE, or several of them with spaces between; once for each arm
     #[arg(long, value_name = "KEY=VALUE", required = true)]
     pub(crate) vs: Vec<String>,
-    /// How the arms are held against each other.
+    /// The comparison of the arms.
     #[command(flatten)]
     pub(crate) judged: JudgedArgs,
 }
@@ -149,7 +149,7 @@ pub(crate) struct TrialPowerArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// What may end a trial with exit code 1.
+/// A result that may end a trial with exit code 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailWord {
     /// An arm is worse than what it is held against
