@@ -74,15 +74,7 @@ fn batch_of(load: &LoadPlan, first_offset: u64, records: u64) -> Vec<u8> {
 }
 
 fn fetched(records: &[u8], error_code: ErrorCode) -> FetchedPartition<'_> {
-    FetchedPartition {
-        topic: "topic",
-        index: i32::try_from(PARTITION).unwrap(),
-        error_code,
-        high_watermark: 0,
-        last_stable_offset: -1,
-        log_start_offset: 0,
-        records,
-    }
+    FetchedPartition { topic: "topic", index: i32::try_from(PARTITION).unwrap(), error_code, records }
 }
 
 fn read(reading: &mut Reading<'_, '_>, records: &[u8]) {
