@@ -47,10 +47,9 @@ fn columns(document: &RunDocument, step: &StepResult) -> Vec<(String, String)> {
     row.put("acks", step.durability.acks.as_ref());
     row.put("min_insync_replicas", step.durability.min_insync_replicas);
     row.put("replication", step.durability.replication);
-    row.distribution("end_to_end", &step.latency.end_to_end);
-    row.distribution("acknowledge", &step.latency.acknowledge);
-    row.distribution("end_to_end_service", &step.latency.end_to_end_service);
-    row.distribution("acknowledge_service", &step.latency.acknowledge_service);
+    for (name, times) in step.latency.named() {
+        row.distribution(name, times);
+    }
     row.distribution("slip", &step.slip);
     for name in wording::STAGES {
         row.stage(name, step);
