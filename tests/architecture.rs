@@ -70,7 +70,7 @@ fn name(package: &Value) -> &str {
     name.strip_prefix("plumb-").unwrap_or_else(|| panic!("{name} is not called plumb-..."))
 }
 
-/// What a package depends on in any way: to run, to build, to be tested.
+/// The dependencies of a package of any kind: to run, to build, to be tested.
 fn dependencies(package: &Value) -> BTreeSet<&str> {
     let dependencies = package["dependencies"].as_array().unwrap().iter();
     dependencies.map(|dependency| dependency["name"].as_str().unwrap()).collect()

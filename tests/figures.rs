@@ -1,4 +1,4 @@
-//! How figures are written: by one module of the model, so that a value reads alike wherever it stands.
+//! The writing of figures: by one module of the model, so that a value reads alike wherever it stands.
 
 use plumb_model::figure;
 use plumb_report::text::{Figures, TextStyle};

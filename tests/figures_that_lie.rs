@@ -31,7 +31,7 @@ fn rows() -> Vec<Row> {
     page.lines().filter_map(Row::of).collect()
 }
 
-/// What stands between back quotes.
+/// The texts between back quotes.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
@@ -90,7 +90,7 @@ fn all_tests() -> BTreeMap<String, BTreeSet<String>> {
     tests
 }
 
-/// Whether a test of this name is there; a name of fewer modules than it has is enough.
+/// True if a test of this name is there; a name of fewer modules than it has is enough.
 fn is_there(tests: &BTreeMap<String, BTreeSet<String>>, name: &str) -> bool {
     let Some((module, test)) = name.rsplit_once("::") else { return false };
     let module = module.replace("tests::", "").trim_end_matches("::tests").to_owned();

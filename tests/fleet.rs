@@ -106,7 +106,7 @@ fn the_text_says_it_in_three_sentences_and_the_page_stands_alone() {
     assert!(again.stderr.contains("exists already"), "{}", again.stderr);
 }
 
-/// What programs rely on; whatever else there is, is in the schema.
+/// The fields that programs rely on; whatever else there is, is in the schema.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the shape is what is tested")]

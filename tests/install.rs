@@ -1,4 +1,4 @@
-//! What an experiment hands over, read and carried out by those whom it is for: Kafka's own tools and librdkafka.
+//! The files that an experiment hands over, read and carried out by those whom they are for: Kafka's own tools and librdkafka.
 
 use crate::kafka::{Broker, lab};
 use crate::program::Program;

@@ -13,7 +13,7 @@ fn probe(words: &[&str]) -> Program {
     Program::new(["probe", "crypto", "--duration", "400ms"]).args(words)
 }
 
-/// Whether a mask can show anything here.
+/// True if a mask can show anything here.
 fn has_aes() -> bool {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap();
     let flags = cpu.lines().find(|line| line.starts_with("flags")).unwrap_or_default();

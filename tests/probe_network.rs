@@ -78,7 +78,7 @@ fn nobody_who_answers_is_an_error_and_no_document() {
     assert!(ended.stderr.contains("--listen"), "{}", ended.stderr);
 }
 
-/// What a connection says that is for messages there and back.
+/// The word of a connection that is for messages there and back.
 const ECHO: u8 = 2;
 
 /// A listener as the protocol has it, but for messages, with which it does as `role` says; for a test's whole life.

@@ -86,7 +86,7 @@ impl Program {
         self
     }
 
-    /// Where it will run; what is written there before it starts, it finds.
+    /// The directory in which it will run; it finds what is written there before it starts.
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
     }
@@ -129,12 +129,12 @@ impl Running {
         self.child.id()
     }
 
-    /// What it has printed on standard output so far.
+    /// Its standard output so far.
     pub(crate) fn said(&self) -> String {
         self.stdout.so_far()
     }
 
-    /// What it has printed on standard error so far.
+    /// Its standard error so far.
     pub(crate) fn complained(&self) -> String {
         self.stderr.so_far()
     }
@@ -249,13 +249,13 @@ impl Ended {
         self.directory.path().join(name)
     }
 
-    /// What it printed on standard output, read as JSON.
+    /// Its standard output, read as JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 
-/// What comes out of a pipe, as it comes.
+/// The bytes of a pipe, as they come.
 #[derive(Debug)]
 struct Pipe {
     text: Arc<Mutex<Vec<u8>>>,

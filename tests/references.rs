@@ -1,4 +1,4 @@
-//! What is generated, listed or shipped is what the program has. `PLUMB_BLESS=1` writes the generated files anew.
+//! The generated, listed and shipped files are what the program has. `PLUMB_BLESS=1` writes the generated files anew.
 
 use crate::program::Program;
 use serde_json::Value;

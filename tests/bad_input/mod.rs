@@ -1,7 +1,7 @@
-//! What a user gets wrong, or the machine, or the cluster: a clear error, the right exit code, nothing left behind.
+//! Mistakes of the user, the machine or the cluster: a clear error, the right exit code, nothing left behind.
 //!
-//! Each message is kept as a snapshot, because its words are what the user has. Read them aloud: whose fault is it, what
-//! was expected and what was there, and what to do next?
+//! Each message is kept as a snapshot, because its words are what the user has. Each says whose fault it is, what was expected,
+//! what was there, and what to do next.
 
 mod addresses;
 mod directories;
@@ -28,7 +28,7 @@ fn latency_with(bootstrap: &str, properties: &str) -> Program {
     program
 }
 
-/// How a refused program ended and what it said, without what differs from run to run. It printed no result and left
+/// The end of a refused program and its words, without what differs from run to run. It printed no result and left
 /// no run behind.
 fn complaint(ended: &Ended) -> String {
     assert_eq!(ended.stdout, "", "{}", ended.stderr);

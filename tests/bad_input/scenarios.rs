@@ -14,7 +14,7 @@ setups:
     producer: {linger.ms: 0}
 ";
 
-/// What `plumb run` says of the right scenario with one part replaced.
+/// The words of `plumb run` on the right scenario with one part replaced.
 fn with(part: &str, replacement: &str) -> String {
     assert!(RIGHT.contains(part));
     let program = Program::new(["run", "s.yaml"]);

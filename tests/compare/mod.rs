@@ -33,7 +33,7 @@ fn plumb(words: &[&str]) -> Ended {
     Program::new(words).run()
 }
 
-/// Whether a shape's fields are exactly those of a value that it was read from.
+/// True if a shape's fields are exactly those of a value that it was read from.
 fn is_whole<T: serde::de::DeserializeOwned + serde::Serialize>(value: &Value) {
     let read: T = serde_json::from_value(value.clone()).unwrap();
     assert_eq!(&serde_json::to_value(&read).unwrap(), value, "a field is unknown, or was lost");
@@ -84,7 +84,7 @@ fn if_invalid(run: &Path) -> i32 {
     i32::from(document["validity"]["verdict"] == "invalid")
 }
 
-/// What is said of a run that is not fit for use says so with its exit code, too.
+/// A comparison with a run that is not fit for use says so with its exit code, too.
 #[test]
 fn power_from_an_invalid_run_ends_with_1() {
     let (sink, cache) = (sink(), tempfile::tempdir().unwrap());

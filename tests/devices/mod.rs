@@ -7,9 +7,9 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Where `make devices` mounted a file system whose device takes 10 MB/s and which may keep 64 MiB in memory.
+/// The variable with the place where `make devices` mounted a file system whose device takes 10 MB/s and which may keep 64 MiB in memory.
 const SLOW: &str = "PLUMB_TEST_SLOW_DIR";
-/// Where it mounted one that takes what the machine's disk takes, with the same limit.
+/// The same for one that takes what the machine's disk takes, with the same limit.
 const FAST: &str = "PLUMB_TEST_FAST_DIR";
 
 /// `plumb run` on a lab with these log directories.

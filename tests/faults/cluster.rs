@@ -1,6 +1,6 @@
 //! Three real brokers, any of which can be killed and started again while the others go on.
 
-use crate::kafka::Broker;
+use crate::kafka::{Broker, Replicas};
 use plumb_lab::kafka::{LabCluster, LabOptions, Labs, PlainClient};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
@@ -111,7 +111,7 @@ impl Cluster {
             assert!(Instant::now() < deadline, "{error}");
             std::thread::sleep(Duration::from_millis(100));
         }
-        self.wait_until(topic, "all in sync", |_, in_sync| in_sync == BROKERS as usize);
+        self.wait_until(topic, "all in sync", |at| at.in_sync == BROKERS as usize);
     }
 
     /// Ends a broker with a signal, waits until others lead its partitions of the topic, starts it again, and waits
@@ -120,7 +120,7 @@ impl Cluster {
         let at = usize::try_from(broker - 1).unwrap();
         let pid = self.processes[at].pid;
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
-        self.wait_until(topic, "led by others", |(_, leader), _| leader >= 1 && leader != broker);
+        self.wait_until(topic, "led by others", |at| at.leader >= 1 && at.leader != broker);
         let deadline = Instant::now() + PATIENCE;
         while is_alive(pid) {
             assert!(Instant::now() < deadline, "broker {broker} does not end");
@@ -129,21 +129,18 @@ impl Cluster {
         let (reply, started) = channel();
         self.launcher.send((self.processes[at].again(), reply)).unwrap();
         self.processes[at].pid = started.recv().unwrap().id().cast_signed();
-        self.wait_until(topic, "in sync and led as before", |(partition, leader), in_sync| {
-            in_sync == BROKERS as usize && leader == partition % BROKERS + 1
+        self.wait_until(topic, "in sync and led as before", |at| {
+            at.in_sync == BROKERS as usize && at.leader == at.partition % BROKERS + 1
         });
     }
 
-    /// Waits until something holds for every partition with its leader, and for how many of its replicas are in sync.
-    fn wait_until(&self, topic: &str, what: &str, holds: impl Fn((i32, i32), usize) -> bool) {
+    /// Waits until something holds for the replicas of every partition.
+    fn wait_until(&self, topic: &str, what: &str, holds: impl Fn(&Replicas) -> bool) {
         let broker = Broker::at(&self.bootstrap());
         let deadline = Instant::now() + PATIENCE;
         loop {
             let replicas = broker.replicas(topic);
-            let all = replicas.len() == PARTITIONS as usize;
-            if all
-                && replicas.iter().all(|(partition, leader, in_sync)| holds((*partition, *leader), *in_sync))
-            {
+            if replicas.len() == PARTITIONS as usize && replicas.iter().all(&holds) {
                 return;
             }
             assert!(Instant::now() < deadline, "{topic} not {what}: {replicas:?}");

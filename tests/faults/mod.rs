@@ -58,7 +58,14 @@ mod librdkafka {
 /// Seconds of calm that a run goes on for, before the fault and after it.
 const CALM_S: usize = 3;
 
-/// What a run through a fault left: its document's only step, and the topic's log.
+/// A broker that leaves and returns.
+struct Fault {
+    name: &'static str,
+    broker: i32,
+    signal: Signal,
+}
+
+/// The result of a run through a fault: its document's only step, and the topic's log.
 struct Outcome {
     step: Value,
     log: Vec<Record>,
@@ -66,9 +73,9 @@ struct Outcome {
 
 impl Outcome {
     /// Runs a load on a topic of its own, through a fault of a broker.
-    fn of(driver: Driver, (name, broker, signal): (&str, i32, Signal), idempotent: bool) -> Self {
+    fn of(driver: Driver, fault: &Fault, idempotent: bool) -> Self {
         let mut cluster = Cluster::alone();
-        let topic = format!("{name}-{driver}");
+        let topic = format!("{}-{driver}", fault.name);
         cluster.create_topic(&topic);
         let bootstrap = cluster.bootstrap();
         let program = Program::new(["run", "s.yaml", "--out", "run", "--bootstrap", &bootstrap]);
@@ -82,7 +89,7 @@ impl Outcome {
         let mut running = program.start();
         running
             .wait_for("calm seconds before the fault", |running| (seconds(running) >= CALM_S).then_some(()));
-        cluster.leave_and_return(broker, signal, &topic);
+        cluster.leave_and_return(fault.broker, fault.signal, &topic);
         let until = seconds(&running) + CALM_S;
         running.wait_for("calm seconds after the fault", |running| (seconds(running) >= until).then_some(()));
         running.signal(Signal::INT);
@@ -96,7 +103,7 @@ impl Outcome {
         self.step["counts"][name].as_u64().unwrap()
     }
 
-    /// How often each message lies in the log. A message that is sent again has the same bytes, its stamp among them.
+    /// The number of copies of each message in the log. A message that is sent again has the same bytes, its stamp among them.
     fn copies(&self) -> Vec<u64> {
         let mut copies: BTreeMap<&[u8], u64> = BTreeMap::new();
         for record in &self.log {
@@ -147,11 +154,12 @@ fn seconds(running: &Running) -> usize {
 }
 
 fn a_killed_broker_costs_nothing_acknowledged_and_repeats_are_counted_exactly(driver: Driver) {
-    Outcome::of(driver, ("killed", 2, Signal::KILL), false).assert_true();
+    Outcome::of(driver, &Fault { name: "killed", broker: 2, signal: Signal::KILL }, false).assert_true();
 }
 
 fn an_idempotent_producer_repeats_and_swaps_nothing_when_a_broker_is_killed(driver: Driver) {
-    let outcome = Outcome::of(driver, ("killed-idempotent", 3, Signal::KILL), true);
+    let outcome =
+        Outcome::of(driver, &Fault { name: "killed-idempotent", broker: 3, signal: Signal::KILL }, true);
     outcome.assert_true();
     outcome.assert_exactly_once();
 }
@@ -159,7 +167,7 @@ fn an_idempotent_producer_repeats_and_swaps_nothing_when_a_broker_is_killed(driv
 fn a_broker_that_is_restarted_moves_its_leaders_twice_and_costs_an_idempotent_producer_nothing(
     driver: Driver,
 ) {
-    let outcome = Outcome::of(driver, ("restarted", 1, Signal::TERM), true);
+    let outcome = Outcome::of(driver, &Fault { name: "restarted", broker: 1, signal: Signal::TERM }, true);
     outcome.assert_true();
     outcome.assert_exactly_once();
 }

@@ -9,7 +9,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
-/// What it shows to whoever connects.
+/// The kind of certificate that it shows to whoever connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Certificate {
     Right,

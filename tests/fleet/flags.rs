@@ -5,7 +5,7 @@ use super::{COLUMNS, trial};
 use crate::program::{Ended, Program};
 use std::path::Path;
 
-/// What is refused, with exit code 2 and a hint, says all of this.
+/// Checks that a refusal, with exit code 2 and a hint, says all of this.
 fn refused(ended: &Ended, said: &[&str]) {
     assert_eq!(ended.code(), Some(2), "{}{}", ended.stdout, ended.stderr);
     for words in said.iter().chain(&["\nhint: "]) {

@@ -22,7 +22,7 @@ const BEFORE: i64 = 6;
 const STEP_S: i64 = 1_800;
 const A_DAY: i64 = DAY_S / STEP_S;
 
-/// What the change leaves of the drops.
+/// The share of the drops that the change leaves.
 const EFFECT: f64 = 0.3;
 
 /// Servers in each group, and one more that is in neither.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const DAYS: u32 = 21;
 const BEFORE: u32 = 14;
 
-/// What is put in.
+/// The recipe of a made-up fleet.
 pub(super) struct Fleet {
     /// Servers in each group.
     pub(super) servers: usize,

@@ -10,9 +10,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Where `make test-hardware` has the kernel and the tools.
+/// The variable with the place where `make test-hardware` has the kernel and the tools.
 const LAB: &str = "PLUMB_TEST_HARDWARE_LAB";
-/// What every scene may call.
+/// The functions that every scene may call.
 const FUNCTIONS: &str = include_str!("scene.sh");
 /// Longest that a scene takes; a guest that takes longer is stopped and its test fails.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -144,7 +144,7 @@ impl Drop for Machine {
     }
 }
 
-/// What a scene left behind.
+/// The files that a scene left behind.
 pub(super) struct Scene {
     folder: TempDir,
 }

@@ -24,7 +24,7 @@ fn kinds(target: &Value) -> Vec<&str> {
     target["layers"].as_array().unwrap().iter().map(|layer| layer["kind"].as_str().unwrap()).collect()
 }
 
-/// What is said of the layers in words, a line each.
+/// The words on the layers, a line each.
 fn details(target: &Value) -> String {
     let layers = target["layers"].as_array().unwrap();
     let line = |layer: &Value| format!("{} {} {}\n", layer["kind"], layer["name"], layer["detail"]);

@@ -15,7 +15,7 @@ fn json(arguments: &[&str]) -> Value {
     ended.json()
 }
 
-/// What every probe's document begins with.
+/// Checks the part that every probe's document begins with.
 fn headed(document: &Value, probe: &str) {
     let keys: Vec<&str> = document.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(

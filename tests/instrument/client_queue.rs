@@ -1,4 +1,4 @@
-//! What of a latency is the client's own queue: a sink that answers late leaves an idempotent librdkafka with five messages under
+//! The part of a latency that is the client's own queue: a sink that answers late leaves an idempotent librdkafka with five messages under
 //! way, and the rest waits in it.
 
 use super::{Document, Path, TOPIC};

@@ -1,4 +1,4 @@
-//! What `--output json` promises to other programs, written down by hand: not by the types that print it.
+//! The promises of `--output json` to other programs, written down by hand: not by the types that print it.
 
 use super::{Document, Path};
 use crate::drivers::{Driver, on_both_drivers};

@@ -10,13 +10,13 @@ use rustix::process::Signal;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// How long each run is looked at, in seconds.
+/// The variable with the length of each run, in seconds.
 const SECONDS: &str = "PLUMB_LONG_RUN_S";
 const DEFAULT_S: u64 = 180;
 /// Until buffers, histograms and sockets have their size.
 const SETTLED: Duration = Duration::from_secs(45);
 const LOOK: Duration = Duration::from_secs(1);
-/// What the rest of a run may add: rows of the series and what the allocator keeps, not messages. The smallest of these
+/// Most that the rest of a run may add: rows of the series and what the allocator keeps, not messages. The smallest of these
 /// runs moves a hundred times as much.
 const GROWTH_KIB_MAX: u64 = 8 * 1024;
 

@@ -113,7 +113,7 @@ impl Document {
         reasons.iter().map(|reason| reason["id"].as_str().unwrap()).collect()
     }
 
-    /// What the reason of this id alone makes of the run, whatever else a busy machine adds to it.
+    /// The severity that the reason of this id alone gives the run, whatever else a busy machine adds to it.
     fn severity(&self, id: &str) -> &str {
         let reasons = self.at("/validity/reasons").as_array().unwrap();
         let reason = reasons.iter().find(|reason| reason["id"] == id);

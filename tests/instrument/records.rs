@@ -1,4 +1,4 @@
-//! What records are made of, where they lie, and what consumers write back: each is told.
+//! The content of records, their place, and what consumers write back: each is told.
 
 use super::{Document, Path, TOPIC};
 use crate::drivers::{Driver, on_both_drivers};
@@ -28,7 +28,7 @@ fn run(path: &Path, topic: &str, lines: &str) -> Document {
     Document::of(&program.run())
 }
 
-/// What a reason rests on, by its name.
+/// An observation that a reason rests on, by its name.
 fn evidence<'d>(document: &'d Document, id: &str, what: &str) -> &'d str {
     let reasons = document.at("/validity/reasons").as_array().unwrap();
     let reason = reasons.iter().find(|reason| reason["id"] == id).unwrap_or_else(|| panic!("no {id}"));

@@ -65,7 +65,7 @@ fn five_hundred_messages_have_no_p99_and_the_run_says_why(driver: Driver) {
 }
 
 fn a_program_that_was_stopped_for_a_moment_says_that_the_maximum_is_its_own(driver: Driver) {
-    /// How long it is stopped: the fault, and not a wait for something.
+    /// The time for which it is stopped: the fault, and not a wait for something.
     const STOPPED: Duration = Duration::from_millis(150);
     let path = Path::new(driver);
     let mut running = path.latency(300, 1_200).start();

@@ -6,6 +6,7 @@ use rdkafka::client::DefaultClientContext;
 use rdkafka::config::FromClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::message::{Headers, Message};
+use rdkafka::metadata::MetadataPartition;
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -19,6 +20,16 @@ pub(crate) struct Record {
     pub(crate) key: Option<Vec<u8>>,
     pub(crate) value: Vec<u8>,
     pub(crate) headers: BTreeMap<String, Vec<u8>>,
+}
+
+/// The replicas of a partition.
+#[derive(Debug)]
+pub(crate) struct Replicas {
+    pub(crate) partition: i32,
+    /// The broker that leads it; 0 for none.
+    pub(crate) leader: i32,
+    /// Replicas in sync.
+    pub(crate) in_sync: usize,
 }
 
 pub(crate) struct Broker {
@@ -52,7 +63,7 @@ impl Broker {
         list.groups().iter().map(|group| group.name().to_owned()).collect()
     }
 
-    /// What is there of a run, by the id in all names that it gives.
+    /// The topics and groups that are left of a run, by the id in all names that it gives.
     pub(crate) fn left_of_run(&self, id: &str) -> Vec<String> {
         self.topics().into_iter().chain(self.groups()).filter(|name| name.contains(id)).collect()
     }
@@ -93,12 +104,17 @@ impl Broker {
         self.consumer.fetch_watermarks(topic, partition, PATIENCE).unwrap()
     }
 
-    /// Each partition of a topic, its leader (0 for none) and how many of its replicas are in sync.
-    pub(crate) fn replicas(&self, topic: &str) -> Vec<(i32, i32, usize)> {
+    /// The state of each partition of a topic.
+    pub(crate) fn replicas(&self, topic: &str) -> Vec<Replicas> {
         // While a broker is gone there may be no answer.
         let Ok(metadata) = self.consumer.fetch_metadata(Some(topic), PATIENCE) else { return Vec::new() };
         let partitions = metadata.topics().iter().flat_map(|topic| topic.partitions());
-        partitions.map(|part| (part.id(), part.leader().max(0), part.isr().len())).collect()
+        let replicas = |part: &MetadataPartition| Replicas {
+            partition: part.id(),
+            leader: part.leader().max(0),
+            in_sync: part.isr().len(),
+        };
+        partitions.map(replicas).collect()
     }
 
     /// All records of a topic, in the order of each partition.

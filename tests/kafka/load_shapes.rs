@@ -53,7 +53,7 @@ impl Shaped {
         messages
     }
 
-    /// How often each key lies in the log, most often first.
+    /// The number of records of each key in the log, largest first.
     fn key_counts(&self) -> Vec<usize> {
         let mut counts: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
         for (key, _) in self.keyed() {

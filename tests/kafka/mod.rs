@@ -13,7 +13,7 @@ mod not_lost;
 mod secured;
 mod stages;
 
-pub(crate) use broker::{Broker, Record};
+pub(crate) use broker::{Broker, Record, Replicas};
 
 use crate::drivers::Driver;
 use crate::program::{Ended, Program};

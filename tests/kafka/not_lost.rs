@@ -1,4 +1,4 @@
-//! What consumers are not given and what is no loss: records that retention deleted before they were read, and what others'
+//! Records that consumers are not given and that are not lost: those that retention deleted before they were read, and what others'
 //! transactions leave in the logs.
 
 use super::{document, lab, steps};

@@ -1,4 +1,4 @@
-//! Where the time goes: the broker's append times, and its own request metrics.
+//! The stages of the mean time: the broker's append times, and its own request metrics.
 
 use super::{assert_nothing_missing, document, run_scenario, steps};
 use crate::drivers::{Driver, on_both_drivers};

@@ -128,7 +128,7 @@ fn more_files_than_this_process_may_open_are_told_before_any_is_made() {
     ");
 }
 
-/// What a probe says in a name space of its own, in which this was done before. None where this user may make no namespace for
+/// The end of a probe in a name space of its own, in which this was done before. None where this user may make no namespace for
 /// it, or not do that there.
 fn in_namespace(before: &str, words: &str) -> Option<Ended> {
     let namespace = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"];
@@ -147,7 +147,7 @@ fn in_namespace(before: &str, words: &str) -> Option<Ended> {
     )
 }
 
-/// What a probe says of a file system of its own in memory, mounted with these options.
+/// The words of a probe on a file system of its own in memory, mounted with these options.
 fn in_small(options: &str) -> Option<String> {
     let mount = format!("mkdir small && mount -t tmpfs -o {options} none small");
     Some(refused(&in_namespace(&mount, "exec \"$0\" \"$@\"")?, Path::new("/nowhere")))

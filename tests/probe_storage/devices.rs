@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where `scripts/storage-devices` has mounted them.
+/// The variable with the place where `scripts/storage-devices` has mounted them.
 const PLACE: &str = "PLUMB_TEST_STORAGE_DIR";
 
 fn place(name: &str) -> PathBuf {

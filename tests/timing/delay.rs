@@ -24,7 +24,7 @@ const MESSAGES: u32 = 300;
 const TOLERANCE_MS: f64 = 0.1;
 /// Two runs of the same path may differ so much.
 const NOTHING_MS: f64 = 0.1 * APART_MS;
-/// What the path may take by itself.
+/// Longest time that the path may take by itself.
 const REST_MS_MAX: f64 = 0.75;
 
 /// A run with a constant delay, put where `set` puts it.

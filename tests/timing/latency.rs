@@ -55,7 +55,7 @@ fn the_five_milliseconds_between_the_default_and_the_low_latency_profile_are_lai
     }
 }
 
-/// Whether the profiles differ by linger's five milliseconds and the document says so; else what is wrong.
+/// Checks that the profiles differ by linger's five milliseconds and that the document says so.
 fn explained_by_linger(document: &Value) -> Result<(), String> {
     let p50_ms =
         |step: usize| steps(document)[step]["latency"]["end_to_end"]["p50_ns"].as_f64().unwrap() / 1e6;

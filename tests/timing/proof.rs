@@ -12,7 +12,7 @@ const LOOK: Duration = Duration::from_millis(300);
 /// From this share of idle CPU time on, a machine is calm.
 const CALM_IDLE: f64 = 0.8;
 
-/// Whether a figure is what it must be, and by how much it is not.
+/// Right, or the distance of a figure from what it must be.
 pub(super) type Verdict = Result<(), String>;
 
 /// Holds if one of a few attempts gives the exact answer.

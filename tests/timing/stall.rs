@@ -26,14 +26,14 @@ on_both_drivers!(
 );
 
 const STALL_MS: f64 = 500.0;
-/// When the stall begins. All answers that it delays come in the same second.
+/// The begin of the stall. All answers that it delays come in the same second.
 const STALL_AT_S: u32 = 5;
 const STALL_AT_MS: u32 = 5_200;
 const ONE_PERCENT: f64 = 0.01;
 const ONE_REQUEST: [&str; 2] = ["-X", "max.in.flight.requests.per.connection=1"];
 const ONE_MESSAGE: [&str; 2] = ["--in-flight", "1"];
 
-/// What is sent: the longer the gaps, the less the exact length of a cycle matters.
+/// The load: the longer the gaps, the less the exact length of a cycle matters.
 #[derive(Debug, Clone, Copy)]
 struct Load {
     rate_per_s: u32,
@@ -43,7 +43,7 @@ struct Load {
 const FAST: Load = Load { rate_per_s: 1_000, messages: 10_000 };
 const SLOW: Load = Load { rate_per_s: 50, messages: 1_000 };
 
-/// How the messages that the stall delays leave after it.
+/// The way in which the messages that the stall delays leave after it.
 #[derive(Debug, Clone, Copy)]
 enum Leave {
     /// In one request.

@@ -73,7 +73,7 @@ fn only_whole_rounds_were_kept(document: &Value) {
     assert!(kept > 0 && kept.is_multiple_of(3), "{kept} blocks were kept");
 }
 
-/// What was kept of each step when the run was killed, as the steps of a document. A kill between putting the state before aside
+/// The state of each step that was kept when the run was killed, as the steps of a document. A kill between putting the state before aside
 /// and writing the one after leaves the former alone.
 fn kept(run: &std::path::Path) -> Value {
     let names =

@@ -1,4 +1,4 @@
-//! What a trial prints and keeps: rounds in random order, blocks of equal length, a verdict with its figures.
+//! The output and the document of a trial: rounds in random order, blocks of equal length, a verdict with its figures.
 
 use super::{LINGER, apart, blocks, document, sink, trial};
 use crate::program::Program;

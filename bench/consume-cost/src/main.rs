@@ -1,4 +1,4 @@
-//! What does a consumed message cost? Plumb, which checks every batch and every record, beside Kafka's ConsumerPerformance,
+//! The cost of a consumed message: Plumb, which checks every batch and every record, beside Kafka's ConsumerPerformance,
 //! librdkafka's rdkafka_performance and franz-go, in turns on one broker and the same topics.
 //!
 //! Not a test: it ends with 0 whatever it finds. `docs/guide/benchmarks.md` says how to read it. The order of reading is

@@ -1,4 +1,4 @@
-//! What is compared. There is a goal for the librdkafka driver alone; what the wire driver does more than its peers, which
+//! The comparisons. There is a goal for the librdkafka driver alone; what the wire driver does more than its peers, which
 //! check no record and mostly no batch, has no price that could be said beforehand.
 
 use plumb_bench_peers::report::{CLIENT_CPU, CellReport, CellRuns, MOVING_CPU, RATE};

@@ -22,7 +22,7 @@ pub(crate) struct Prepared {
     pub(crate) size_bytes: usize,
     /// Messages, by the broker's count.
     pub(crate) messages: u64,
-    /// Who filled it.
+    /// The program that filled it.
     pub(crate) writer: &'static str,
 }
 

@@ -15,7 +15,7 @@ crypto-against-openssl [--rounds N] [--algorithm NAME]... [--bytes N]... [--only
 
 A round takes each size two seconds of openssl speed and two of Plumb, in turns. Rates are of processor time, as openssl speed's own are.";
 
-/// What is to be done.
+/// The work to do.
 pub(crate) enum Job {
     Help,
     /// One figure, in a process of its own, so that a mask in its environment counts.

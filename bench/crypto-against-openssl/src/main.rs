@@ -14,7 +14,7 @@ use plumb_bench_frame::say;
 use std::process::ExitCode;
 use thiserror::Error;
 
-/// Why there is no result.
+/// The reason why there is no result.
 #[derive(Debug, Error)]
 enum BenchError {
     /// The words.

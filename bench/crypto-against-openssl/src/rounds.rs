@@ -128,7 +128,7 @@ fn balanced(
     Ok((sums[0] / 2.0, sums[1] / 2.0))
 }
 
-/// How many times slower, over rounds.
+/// The factor by which it is slower, over rounds.
 fn slowdown(
     options: &Options,
     what: &str,

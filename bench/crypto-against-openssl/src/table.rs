@@ -44,7 +44,7 @@ fn ratio(of: &[f64], over: &[f64]) -> Option<RankRatio> {
     rank_ratio(&rounds, LEVEL)
 }
 
-/// How many times slower, over rounds.
+/// The factor by which it is slower, over rounds.
 pub(crate) fn slowdown(what: &str, with: &[f64], without: &[f64]) -> String {
     let times = ratio(with, without);
     format!(

@@ -1,4 +1,4 @@
-//! What `openssl speed -evp` says.
+//! The output of `openssl speed -evp`.
 
 use crate::BenchError;
 use plumb_model::probe::crypto::Algorithm;

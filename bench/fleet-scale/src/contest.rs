@@ -1,4 +1,4 @@
-//! Who runs, in which order, and what the runs give.
+//! The contestants, their order, and the results of their runs.
 
 use crate::meter::{self, Spent};
 use crate::{BenchError, Options, data, say};
@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-/// Who can run.
+/// A program that can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tool {
     /// The file decoded and forgotten.
@@ -67,7 +67,7 @@ pub(crate) struct Contestant {
     words: Vec<String>,
 }
 
-/// What a contestant prints.
+/// The output of a contestant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {
     Nothing,
@@ -170,7 +170,7 @@ pub(crate) fn rounds(contestants: &[Contestant], options: &Options) -> Result<Ru
     Ok(runs)
 }
 
-/// Whether the interval has the effect in it that the file was made with.
+/// Checks that the interval has the effect in it that the file was made with.
 fn right_effect(name: &str, said: &str) -> Result<(), BenchError> {
     let result: serde_json::Value = serde_json::from_str(said).unwrap_or_default();
     let figure = |name: &str| result[name].as_f64().unwrap_or(f64::NAN);

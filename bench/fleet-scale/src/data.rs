@@ -13,11 +13,11 @@ use parquet::schema::parser::parse_message_type;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the change does to the drops of the test group.
+/// The factor that the change puts on the drops of the test group.
 pub(crate) const EFFECT: f64 = 0.7;
 
 /// 1 March 2026, UTC.
-pub(crate) const START_MS: i64 = 1_772_323_200_000;
+const START_MS: i64 = 1_772_323_200_000;
 
 const STEP_MS: i64 = 300_000;
 const SAMPLES_PER_DAY: u32 = 288;
@@ -34,7 +34,7 @@ const SCHEMA: &str = "message samples {
     optional double sent;
 }";
 
-/// How big, and in which order.
+/// The size of the file and the order of its rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) servers: u32,
@@ -47,7 +47,7 @@ impl Shape {
         u64::from(self.servers) * u64::from(self.days * SAMPLES_PER_DAY)
     }
 
-    /// When the change comes: a midnight.
+    /// The time of the change: a midnight.
     pub(crate) fn changed_at_ms(&self) -> i64 {
         START_MS + i64::from(self.days / 2) * 86_400_000
     }

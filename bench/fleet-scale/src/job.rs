@@ -1,4 +1,4 @@
-//! What this program itself can be asked to do: Plumb's reader alone, and the least that any reader has to do.
+//! The jobs of this program itself: Plumb's reader alone, and the least that any reader has to do.
 
 use crate::BenchError;
 use parquet::column::reader::get_typed_column_reader;
@@ -54,7 +54,7 @@ pub(crate) fn read(path: &Path) -> Result<String, BenchError> {
     Ok(sums(days, drops, sent))
 }
 
-/// What every contestant says: the server-days that have a value, and the sums over them.
+/// The line of every contestant: the server-days that have a value, and the sums over them.
 pub(crate) fn sums(days: usize, drops: f64, sent: f64) -> String {
     format!("{days} server-days, {drops:.0} drops, {sent:.0} sent")
 }

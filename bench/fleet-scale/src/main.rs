@@ -1,4 +1,4 @@
-//! How long does Plumb take for a big fleet, and how much memory? Beside DuckDB, Polars and pandas, which work out the same sums.
+//! The time and the memory that Plumb needs for a big fleet, beside DuckDB, Polars and pandas, which work out the same sums.
 //!
 //! Not a test: it ends with 0 whatever it finds. The file is made once and kept. Every round runs each contestant once, in
 //! an order drawn anew; all of them have to come to the same sums. Read `data.rs` for what is in the file, `contest.rs` for
@@ -29,7 +29,7 @@ A big fleet from one Parquet file: Plumb beside DuckDB, Polars and pandas
   --python FILE   a Python with duckdb, polars, pandas and pyarrow [default: that of scripts/bootstrap-fleet-scale, if there]
   --plumb FILE    the program to measure [default: target/release/plumb]";
 
-/// What went wrong.
+/// The reason why there is no result.
 #[derive(Debug, Error)]
 pub(crate) enum BenchError {
     /// A word that is none of ours.
@@ -41,7 +41,7 @@ pub(crate) enum BenchError {
     /// The file could not be made or read.
     #[error(transparent)]
     Parquet(#[from] parquet::errors::ParquetError),
-    /// What Plumb says of the file.
+    /// Plumb's own error on the file.
     #[error(transparent)]
     Fleet(#[from] plumb_fleet::FleetInputError),
     /// Files and programs.
@@ -49,14 +49,14 @@ pub(crate) enum BenchError {
     Io(#[from] std::io::Error),
 }
 
-/// What to make and whom to run.
+/// The file to make, and the contestants to run.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     shape: data::Shape,
     rounds: u32,
     seed: u64,
     cache: PathBuf,
-    /// Whom the user named; all that there are, if nobody.
+    /// The contestants that the user named; all that there are, if none.
     tools: Option<Vec<Tool>>,
     python: Option<PathBuf>,
     plumb: PathBuf,

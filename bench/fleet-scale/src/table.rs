@@ -1,4 +1,4 @@
-//! What the runs cost, and how many times as much as Plumb's that is.
+//! The costs of the runs, and their ratios to Plumb's.
 
 use crate::contest::{Contestant, Runs, Tool};
 use crate::meter::Spent;

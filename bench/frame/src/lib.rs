@@ -1,4 +1,4 @@
-//! What every bench is as a program: results on standard output, what goes on and what went wrong on standard error, and an
+//! The frame of every bench as a program: results on standard output, progress and errors on standard error, and an
 //! exit code. What a bench measures is its own.
 
 use std::fmt::Display;

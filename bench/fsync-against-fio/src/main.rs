@@ -30,7 +30,7 @@ Plumb's commit rates beside those of fio and pg_test_fsync
   --only WHICH    append, overwrite: only files that grow, or only those that are there
   --plumb FILE    the program to measure [default: target/release/plumb]";
 
-/// What went wrong.
+/// The reason why there is no result.
 #[derive(Debug, Error)]
 pub(crate) enum BenchError {
     /// A word that is none of ours.
@@ -44,7 +44,7 @@ pub(crate) enum BenchError {
     Io(#[from] std::io::Error),
 }
 
-/// What to compare, and how long.
+/// The path to compare on, and the length of the comparison.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     pub(crate) path: PathBuf,
@@ -57,7 +57,7 @@ pub(crate) struct Options {
     pub(crate) plumb: PathBuf,
 }
 
-/// What is behind the path.
+/// The kind of device behind the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Device {
     Disk,

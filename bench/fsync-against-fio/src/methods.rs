@@ -1,17 +1,17 @@
-//! Which flags of the others are which method of ours.
+//! The flags of the others for each method of ours.
 
 /// A method with the one who does the same.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pair {
     /// As `plumb probe storage --method` names it.
     pub(crate) method: &'static str,
-    /// Whether a preallocated file is overwritten.
+    /// True if a preallocated file is overwritten.
     pub(crate) overwrite: bool,
     pub(crate) block_bytes: u64,
     pub(crate) rival: Rival,
 }
 
-/// Who does the same.
+/// The program that does the same.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Rival {
     /// fio with these flags.
@@ -21,7 +21,7 @@ pub(crate) enum Rival {
 }
 
 const PAGE: u64 = 4096;
-/// What pg_test_fsync writes.
+/// The size that pg_test_fsync writes.
 const PG_PAGE: u64 = 8192;
 
 /// All pairs. fio's engine for mapped files is none: it syncs the whole mapping each time, which it has read in pieces of up to

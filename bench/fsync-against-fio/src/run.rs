@@ -10,10 +10,10 @@ use std::process::{Command, Stdio};
 /// As plumb's: a preallocated file, and the most that a growing one takes.
 const OVERWRITTEN: &str = "16m";
 const APPENDED: &str = "512m";
-/// Where Debian and Ubuntu put PostgreSQL's programs.
+/// The directory in which Debian and Ubuntu put PostgreSQL's programs.
 const POSTGRESQL: &str = "/usr/lib/postgresql";
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Run {
     pub(crate) rate_per_s: f64,

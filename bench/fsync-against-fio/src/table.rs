@@ -62,7 +62,7 @@ impl Row {
     }
 }
 
-/// Whether the rates are within the goal of each other: only what the whole interval says is decided.
+/// The verdict on the distance of the rates: only what the whole interval says is decided.
 fn rate_verdict(found: &RankRatio) -> &'static str {
     match found {
         _ if found.low >= 1.0 - GOAL && found.high <= 1.0 + GOAL => "within 3 %",
@@ -73,7 +73,7 @@ fn rate_verdict(found: &RankRatio) -> &'static str {
     }
 }
 
-/// Whether a commit costs no more processor time.
+/// The verdict on the processor time of a commit, which should be no more.
 fn cpu_verdict(found: &RankRatio) -> &'static str {
     match found {
         _ if found.high <= 1.0 => "no more",
@@ -82,7 +82,7 @@ fn cpu_verdict(found: &RankRatio) -> &'static str {
     }
 }
 
-/// What the rates of such a device show.
+/// The meaning of the rates of such a device.
 fn reading(device: Device) -> &'static str {
     match device {
         Device::Disk => {

@@ -2,6 +2,7 @@
 //! a round, in an order drawn anew; nothing consumes, but with Plumb, which follows every message.
 
 use crate::arguments::{Measured, Options};
+use crate::bare::BarePath;
 use crate::bench::Bench;
 use crate::error::BenchError;
 use crate::figures::Run;
@@ -12,7 +13,7 @@ use plumb_stats::paired::{Pair, paired_ratio};
 use plumb_stats::random::Random;
 use std::fmt::Write as _;
 
-/// Who takes part.
+/// The contestants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Contestant {
     Wire,
@@ -45,8 +46,8 @@ impl Contestant {
             Contestant::Wire => ours("wire"),
             Contestant::Librdkafka => ours("librdkafka"),
             Contestant::Bare => bench.with_topic(&name, |topic| {
-                let of = (Measured::Acknowledge, bootstrap.as_str(), topic);
-                bare::run(of, load, meter, &keep.with_extension("samples"))
+                let path = BarePath { measured: Measured::Acknowledge, bootstrap: &bootstrap, topic };
+                bare::run(&path, load, meter, &keep.with_extension("samples"))
             }),
             Contestant::Java => bench.with_topic(&name, |topic| {
                 let pid = bench.lab.broker_pids().first().copied().unwrap_or_default();

@@ -4,7 +4,7 @@ use crate::error::BenchError;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What is printed for `--help`.
+/// The text for `--help`.
 pub(crate) const HELP: &str = "\
 Plumb's latencies beside those of a bare librdkafka loop and of Kafka's EndToEndLatency
 
@@ -20,7 +20,7 @@ Plumb's latencies beside those of a bare librdkafka loop and of Kafka's EndToEnd
   --plumb FILE   a program to measure; built from this workspace without it
   --keep DIR     keep plumb's documents and the bare loop's samples";
 
-/// What the process shall do.
+/// The work of the process.
 pub(crate) enum Job {
     Help,
     Bench(Options),
@@ -35,7 +35,7 @@ pub(crate) enum Job {
     Awake,
 }
 
-/// Which latency is compared.
+/// The latency that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Measured {
     EndToEnd,
@@ -43,7 +43,7 @@ pub(crate) enum Measured {
 }
 
 impl Measured {
-    /// What the bare loop is told.
+    /// The word for the bare loop.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Measured::EndToEnd => "end-to-end",
@@ -64,7 +64,7 @@ impl Measured {
     }
 }
 
-/// What to compare, and how long.
+/// The load to compare with, and the length of the comparison.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     pub(crate) what: Measured,
@@ -91,11 +91,11 @@ pub(crate) const VALUE_BYTES: usize = 1024;
 /// Warm-up of each run, the default of `plumb latency`.
 pub(crate) const WARM_UP_S: u64 = 2;
 
-/// What the producers under test are told: the profile for low latency.
+/// The properties of the producers under test: the profile for low latency.
 pub(crate) const PRODUCER: &[(&str, &str)] =
     &[("acks", "all"), ("linger.ms", "0"), ("socket.nagle.disable", "true")];
 
-/// What idempotent producers are told, where acknowledgements are compared.
+/// The properties of idempotent producers, where acknowledgements are compared.
 pub(crate) const IDEMPOTENT: &[(&str, &str)] = &[
     ("acks", "all"),
     ("linger.ms", "0"),

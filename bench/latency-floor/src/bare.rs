@@ -26,16 +26,23 @@ const DRAIN_S: u64 = 10;
 /// As Plumb: never spin longer before a send, nor longer than a fifth of the gap between sends.
 const SPIN_NS_MAX: u64 = 100_000;
 
+/// The path that the loop measures.
+pub(crate) struct BarePath<'a> {
+    pub(crate) measured: Measured,
+    pub(crate) bootstrap: &'a str,
+    pub(crate) topic: &'a str,
+}
+
 /// Runs the loop in a process of its own and works out the figures. `keep` takes the samples.
 pub(crate) fn run(
-    (what, bootstrap, topic): (Measured, &str, &str),
+    path: &BarePath<'_>,
     load: &Load,
     meter: &Meter,
     keep: &std::path::Path,
 ) -> Result<Run, BenchError> {
     let mut command = std::process::Command::new(std::env::current_exe()?);
     let numbers = [load.rate_per_s, load.warm_up_count, load.count].map(|number| number.to_string());
-    command.args(["bare", what.word(), bootstrap, topic]).args(numbers);
+    command.args(["bare", path.measured.word(), path.bootstrap, path.topic]).args(numbers);
     let (text, spent) = meter.run(command)?;
     fs_err::write(keep, &text)?;
     samples_of("bare", &text, load, spent)
@@ -224,7 +231,7 @@ impl Client {
     }
 }
 
-/// What the library calls for each delivery report.
+/// The function that the library calls for each delivery report.
 type OnDelivery = unsafe extern "C" fn(*mut sys::rd_kafka_t, *const sys::rd_kafka_message_t, *mut c_void);
 
 fn configuration(

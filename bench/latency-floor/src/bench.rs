@@ -1,6 +1,7 @@
 //! One round of the comparison: each contestant once, on the same broker.
 
 use crate::arguments::{Load, Measured};
+use crate::bare::BarePath;
 use crate::error::BenchError;
 use crate::figures::Run;
 use crate::machine::Meter;
@@ -59,7 +60,9 @@ impl Bench {
     pub(crate) fn bare(&self, name: &str, load: &Load) -> Result<Run, BenchError> {
         let keep = self.keep.join(name).with_extension("samples");
         self.with_topic(name, |topic| {
-            bare::run((Measured::EndToEnd, &self.lab.bootstrap(), topic), load, &self.meter, &keep)
+            let bootstrap = &self.lab.bootstrap();
+            let path = BarePath { measured: Measured::EndToEnd, bootstrap, topic };
+            bare::run(&path, load, &self.meter, &keep)
         })
     }
 

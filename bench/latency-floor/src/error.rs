@@ -1,8 +1,8 @@
-//! Why the comparison could not be made.
+//! The reasons why the comparison could not be made.
 
 use std::path::PathBuf;
 
-/// Why the comparison could not be made.
+/// The reason why the comparison could not be made.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BenchError {
     #[error("{got:?} is not understood here; expected {expected}")]

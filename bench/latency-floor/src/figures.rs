@@ -8,7 +8,7 @@ pub(crate) struct Figures {
     pub(crate) mean_us: f64,
 }
 
-/// What one run of a contestant that keeps a schedule gave.
+/// The result of one run of a contestant that keeps a schedule.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run {
     /// From the actual send.

@@ -15,7 +15,7 @@ use std::process::Command;
 
 const MAIN: &str = "org.apache.kafka.tools.EndToEndLatency";
 
-/// What it printed.
+/// Its output.
 #[derive(Debug, Clone)]
 pub(crate) struct Printed {
     pub(crate) mean_us: f64,

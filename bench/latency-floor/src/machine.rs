@@ -16,7 +16,7 @@ pub(crate) struct Meter {
     cpus: f64,
 }
 
-/// What a run took.
+/// The cost of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spent {
     /// The contestant's own CPU time.

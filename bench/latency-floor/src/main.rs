@@ -1,5 +1,5 @@
-//! How much does Plumb add to the latency that it measures? Plumb, the least code around librdkafka that can measure the
-//! same, and Kafka's own EndToEndLatency, in turns on one broker. Or how long idempotent producers wait for acknowledgements:
+//! The latency that Plumb adds to the one that it measures: Plumb, the least code around librdkafka that can measure the
+//! same, and Kafka's own EndToEndLatency, in turns on one broker. Beside it the time that idempotent producers wait for acknowledgements:
 //! Plumb's two drivers, and as little as can be put around librdkafka and around the Java client.
 //!
 //! Not a test: it ends with 0 whatever it finds. `docs/guide/benchmarks.md` says how to read it. The order of reading is

@@ -1,4 +1,4 @@
-//! What is printed: a row for each round, then what the rounds say together.
+//! The table: a row for each round, then what the rounds say together.
 
 use crate::arguments::{Load, VALUE_BYTES};
 use crate::bench::{Contestant, Round};
@@ -43,7 +43,7 @@ fn letter(contestant: Contestant) -> char {
     }
 }
 
-/// What all rounds say.
+/// The text on all rounds.
 pub(crate) fn summary(rounds: &[Round], load: &Load) -> String {
     let mut text = format!(
         "\nmedians of {} rounds of {} messages of {VALUE_BYTES} B at {}/s\n\n\
@@ -57,14 +57,14 @@ pub(crate) fn summary(rounds: &[Round], load: &Load) -> String {
         ""
     );
     let us = "us";
-    line(&mut text, ("service p50", us, rounds), |run| run.service.p50_us);
-    line(&mut text, ("service p99", us, rounds), |run| run.service.p99_us);
-    line(&mut text, ("service mean", us, rounds), |run| run.service.mean_us);
-    line(&mut text, ("response p50", us, rounds), |run| run.response.p50_us);
-    line(&mut text, ("response p99", us, rounds), |run| run.response.p99_us);
-    line(&mut text, ("response mean", us, rounds), |run| run.response.mean_us);
-    line(&mut text, ("CPU, measured part", "us/msg", rounds), |run| run.measured_cpu_us);
-    line(&mut text, ("CPU, whole process", "s", rounds), |run| run.whole_cpu_s);
+    line(&mut text, rounds, "service p50", us, |run| run.service.p50_us);
+    line(&mut text, rounds, "service p99", us, |run| run.service.p99_us);
+    line(&mut text, rounds, "service mean", us, |run| run.service.mean_us);
+    line(&mut text, rounds, "response p50", us, |run| run.response.p50_us);
+    line(&mut text, rounds, "response p99", us, |run| run.response.p99_us);
+    line(&mut text, rounds, "response mean", us, |run| run.response.mean_us);
+    line(&mut text, rounds, "CPU, measured part", "us/msg", |run| run.measured_cpu_us);
+    line(&mut text, rounds, "CPU, whole process", "s", |run| run.whole_cpu_s);
     let means: Vec<f64> = rounds.iter().filter_map(|round| Some(round.java.as_ref()?.mean_us)).collect();
     if let Some(mean) = median(means) {
         let _ = writeln!(
@@ -78,7 +78,7 @@ pub(crate) fn summary(rounds: &[Round], load: &Load) -> String {
     text
 }
 
-fn line(text: &mut String, (name, unit, rounds): (&str, &str, &[Round]), figure: impl Fn(&Run) -> f64) {
+fn line(text: &mut String, rounds: &[Round], name: &str, unit: &str, figure: impl Fn(&Run) -> f64) {
     let of = |pick: fn(&Round) -> &Run| rounds.iter().map(|round| figure(pick(round))).collect::<Vec<f64>>();
     let (plumb, bare) = (of(|round| &round.plumb), of(|round| &round.bare));
     let pairs: Vec<Pair> = bare.iter().zip(&plumb).map(|(a, b)| Pair { a: *a, b: *b }).collect();

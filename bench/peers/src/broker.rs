@@ -12,12 +12,12 @@ pub const PARTITIONS: i32 = 6;
 /// Heap of the broker. Kafka's own default.
 const HEAP_MIB: u32 = 1024;
 
-/// How every topic differs from the broker's defaults: batches of large messages fit, and what was deleted is gone soon,
+/// The settings in which every topic differs from the broker's defaults: batches of large messages fit, and what was deleted is gone soon,
 /// because the next run shall not find the disk busy with it.
 const TOPIC: &[(&str, &str)] =
     &[("max.message.bytes", "2097152"), ("segment.bytes", "268435456"), ("file.delete.delay.ms", "1000")];
 
-/// How long to wait for a topic to work, or the broker to calm down.
+/// Longest wait for a topic to work, or for the broker to calm down.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A calm broker uses less of one CPU than this. An idle one was seen to use 3 to 7 %.
@@ -44,12 +44,12 @@ impl Broker {
         Ok(Broker { lab, offsets, topics_made: 0 })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn bootstrap(&self) -> String {
         self.lab.plaintext_bootstrap()
     }
 
-    /// What runs, in words.
+    /// The broker with its version and settings, in words.
     pub fn about(&self) -> String {
         let version = self.lab.kafka_version();
         format!("Apache Kafka {version}, one broker, heap {HEAP_MIB} MiB, G1 with a pause goal of 20 ms")
@@ -60,7 +60,7 @@ impl Broker {
         self.lab.broker_pids().first().copied().unwrap_or_default()
     }
 
-    /// Whether its process is gone.
+    /// True if its process is gone.
     pub fn has_ended(&self) -> bool {
         machine::process_cpu_s(self.pid()).is_err()
     }
@@ -105,7 +105,7 @@ impl Broker {
     ///
     /// # Errors
     /// When its CPU time cannot be read.
-    pub fn calm_down(&self) -> Result<(), BenchError> {
+    pub(crate) fn calm_down(&self) -> Result<(), BenchError> {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             let before_s = machine::process_cpu_s(self.pid())?;

@@ -1,4 +1,4 @@
-//! Where the peers are kept between runs, and how each is built once.
+//! The place where the peers are kept between runs. Each is built once.
 
 use crate::error::BenchError;
 use std::ffi::OsStr;

@@ -16,21 +16,21 @@ use std::time::Instant;
 /// Messages of a run that shall show what starting costs: a few for every partition.
 pub const NEXT_TO_NOTHING: u64 = 60;
 
-/// What is compared at a time: tools that do the same with values of the same size.
+/// One comparison: tools that do the same with values of the same size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
     /// Each value.
     pub size_bytes: usize,
-    /// Which way, and how sure.
+    /// The direction, and the acknowledgements.
     pub work: Work,
 }
 
-/// How much a tool has to move in a cell, and where.
+/// The amount that a tool has to move in a cell, and the topic.
 #[derive(Debug, Clone, Copy)]
 pub struct Errand<'a> {
     /// Messages.
     pub count: u64,
-    /// What to read; none when it produces.
+    /// The topic to read; none when it produces.
     pub topic: Option<&'a str>,
     /// CPU time that the tool needs to start and end, where known.
     pub start_up_cpu_s: Option<f64>,
@@ -41,15 +41,15 @@ pub struct Errand<'a> {
 pub struct Failure {
     /// The tool's name.
     pub tool: &'static str,
-    /// Which round, from 1; 0 before the first.
+    /// The round, from 1; 0 before the first.
     pub round: usize,
     /// In which cell.
     pub cell: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// What all rounds gave.
+/// The results of all rounds.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Outcome {
     /// Runs in the order in which they were made.
@@ -75,7 +75,7 @@ impl Failure {
     }
 }
 
-/// Who takes part, and who could not.
+/// The tools that take part, and those that could not.
 #[derive(Default)]
 pub struct Roster {
     /// Those that can run.
@@ -87,9 +87,9 @@ pub struct Roster {
 /// A tool that could not be had.
 #[derive(Debug, Clone, Serialize)]
 pub struct Absent {
-    /// What it would be called.
+    /// The name that it would have.
     pub name: &'static str,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -119,7 +119,7 @@ impl Roster {
 pub struct Contest<'a> {
     /// All work on it.
     pub broker: &'a mut Broker,
-    /// Who takes part.
+    /// The tools that take part.
     pub tools: &'a [Box<dyn Tool>],
     /// Told of every run.
     pub tell: &'a dyn Fn(&str),
@@ -140,7 +140,7 @@ impl Contest<'_> {
         }
     }
 
-    /// How many messages a tool needs for a run of so many seconds, found by trying.
+    /// The number of messages that a tool needs for a run of so many seconds, found by trying.
     ///
     /// # Errors
     /// When it fails.

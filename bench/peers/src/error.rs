@@ -1,17 +1,17 @@
-//! Why a comparison, or a part of it, could not be made.
+//! The reasons why a comparison, or a part of it, could not be made.
 
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-/// Why a comparison, or a part of it, could not be made.
+/// The reason why a comparison, or a part of it, could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// A word of the command line.
     #[error("{got:?} is not understood here; expected {expected}")]
     Argument {
-        /// What could have stood there.
+        /// The values that it may have.
         expected: String,
-        /// What stood there.
+        /// The value that it has.
         got: String,
     },
     /// The lab did not start or stop.
@@ -31,7 +31,7 @@ pub enum BenchError {
     Offsets {
         /// Of which topic.
         topic: String,
-        /// What is wrong with the answer.
+        /// The fault of the answer.
         reason: String,
     },
     /// A program that this machine lacks.
@@ -39,9 +39,9 @@ pub enum BenchError {
     Missing {
         /// Its name.
         program: String,
-        /// What it is for.
+        /// The purpose of it.
         purpose: &'static str,
-        /// How to get it.
+        /// The way to get it.
         hint: &'static str,
     },
     /// A program ended in failure.
@@ -49,7 +49,7 @@ pub enum BenchError {
     Program {
         /// Its name.
         program: String,
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
         /// The end of what it wrote.
         said: String,
@@ -59,7 +59,7 @@ pub enum BenchError {
     Endless {
         /// Its name.
         program: String,
-        /// How long it was given.
+        /// The time that it was given.
         limit_s: u64,
         /// The end of what it wrote.
         said: String,
@@ -91,21 +91,21 @@ pub enum BenchError {
     Absent {
         /// The file.
         path: PathBuf,
-        /// What it should hold.
+        /// The content that it should have.
         expected: &'static str,
     },
     /// A condition that did not come about.
     #[error("after {waited_s} s there was still no {expected}")]
     Late {
-        /// What was waited for.
+        /// The thing that was waited for.
         expected: String,
-        /// How long.
+        /// The length of the wait.
         waited_s: u64,
     },
 }
 
 impl BenchError {
-    /// What it says, on one line: for lists.
+    /// Its message on one line: for lists.
     pub fn line(&self) -> String {
         self.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" | ")
     }

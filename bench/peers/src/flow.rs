@@ -1,4 +1,4 @@
-//! How fast messages came to the broker, from its own counts over time.
+//! The rate at which messages came to the broker, from its own counts over time.
 //!
 //! Every tool means something else by its rate: one begins before its first connection, another with its first message.
 //! So the broker's end offsets are read some forty times a second, and the rate is that of the middle 98 % of the
@@ -33,7 +33,7 @@ impl Flow {
         (between.count() > 0 && span_s > 0.0).then(|| total * (TO - FROM) / span_s)
     }
 
-    /// When that many were there, with a straight line drawn between looks.
+    /// The time at which that many were there, with a straight line drawn between looks.
     fn reached(&self, messages: f64) -> Option<f64> {
         let after = self.samples.iter().position(|(_, seen)| *seen as f64 >= messages && *seen > 0)?;
         let (t1, n1) = self.samples[after];

@@ -1,10 +1,10 @@
-//! What a tool is asked to do: the same for all of them.
+//! The job of a tool: the same for all of them.
 
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;
 
-/// How many replicas have to have a message before it is acknowledged. On one broker both are one.
+/// The number of replicas that have a message before it is acknowledged. On one broker both are one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Acks {
@@ -31,7 +31,7 @@ impl fmt::Display for Acks {
     }
 }
 
-/// Which way the messages go.
+/// The direction of the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
     /// Into the topic, as fast as possible.
@@ -47,7 +47,7 @@ pub struct Job<'a> {
     pub bootstrap: &'a str,
     /// A topic that is there.
     pub topic: &'a str,
-    /// What to do.
+    /// The work to do.
     pub work: Work,
     /// Messages.
     pub count: u64,

@@ -1,10 +1,10 @@
-//! What this machine is, and CPU times as the kernel counts them, in ticks of usually 10 ms.
+//! The description of this machine, and CPU times as the kernel counts them, in ticks of usually 10 ms.
 
 use crate::error::BenchError;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What this machine is.
+/// The description of this machine.
 #[derive(Debug, Clone, Serialize)]
 pub struct Machine {
     /// Processors that this process may use.
@@ -61,7 +61,7 @@ pub fn busy_s() -> Result<f64, BenchError> {
 ///
 /// # Errors
 /// When there is no such process.
-pub fn process_cpu_s(pid: i32) -> Result<f64, BenchError> {
+pub(crate) fn process_cpu_s(pid: i32) -> Result<f64, BenchError> {
     let path = PathBuf::from(format!("/proc/{pid}/stat"));
     let text = fs_err::read_to_string(&path)?;
     // proc_pid_stat(5): the name in brackets may hold anything; utime and stime are the 12th and 13th behind it.

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether the program has ended, and the watcher gets its turn.
+/// The interval at which the end of the program is looked for, and the watcher gets its turn.
 const LOOK: Duration = Duration::from_millis(25);
 
-/// What a run took.
+/// The cost of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Spent {
     /// From before its start to after its end, to 25 ms.
@@ -24,7 +24,7 @@ pub struct Spent {
     pub foreign_share: f64,
 }
 
-/// What a program wrote.
+/// The output of a program.
 #[derive(Debug, Clone, Default)]
 pub struct Said {
     /// To standard output.
@@ -112,7 +112,7 @@ struct Reading {
     own_s: f64,
 }
 
-/// How a program ended.
+/// The end of a program.
 struct Ended {
     status: ExitStatus,
     cpu_s: f64,
@@ -122,7 +122,7 @@ struct Ended {
 struct Guard(Option<Child>);
 
 impl Guard {
-    /// Whether it has ended; if so, its CPU time, which only the one call that takes the process away gives.
+    /// Its end, if it has come, with its CPU time, which only the one call that takes the process away gives.
     fn ended(&mut self) -> Result<Option<Ended>, BenchError> {
         let Some(child) = &self.0 else { return Ok(None) };
         let pid = i32::try_from(child.id()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How many messages a topic has, by the broker's own count.
+//! The number of messages of a topic, by the broker's own count.
 //!
 //! One connection and the smallest request there is for it, because it is sent forty times a second while others are measured.
 

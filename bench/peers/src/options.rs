@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// Values that are compared, in bytes.
-pub const SIZES_BYTES: &[usize] = &[100, 1_000, 10_000, 240_000];
+const SIZES_BYTES: &[usize] = &[100, 1_000, 10_000, 240_000];
 
-/// What is printed for `--help`, below what the bench says of itself.
+/// The text for `--help`, below what the bench says of itself.
 pub const HELP: &str = "
   --rounds N     every tool runs once a round, in an order drawn anew [default: 5]
   --seconds N    each run shall last about so long [default: 4]
@@ -20,14 +20,14 @@ pub const HELP: &str = "
   --plumb FILE   a program to measure; built from this workspace without it
   --json FILE    also write everything there, every run included";
 
-/// What to compare, and how long.
+/// The tools to compare, and the length of the comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// How often every tool runs.
+    /// The number of runs of every tool.
     pub rounds: usize,
-    /// How long each run shall last.
+    /// The length of each run.
     pub seconds: f64,
-    /// How long the broker is warmed up.
+    /// The length of the broker's warm-up.
     pub warm_up_s: f64,
     /// Decides every order.
     pub seed: u64,
@@ -41,11 +41,11 @@ pub struct Options {
     pub clients: u32,
     /// A program to measure.
     pub plumb: Option<PathBuf>,
-    /// Where the JSON goes.
+    /// The file for the JSON.
     pub json: Option<PathBuf>,
 }
 
-/// What the process shall do.
+/// The work of the process.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wish {
     /// Say what there is.
@@ -73,7 +73,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether a tool of this name takes part.
+    /// True if a tool of this name takes part.
     pub fn wants(&self, tool: &str) -> bool {
         self.tools.is_empty() || self.tools.iter().any(|word| tool.contains(word.as_str()))
     }

@@ -1,4 +1,4 @@
-//! What every comparison is as a program: words in, a table on standard output, what is going on on standard error.
+//! The frame of every comparison as a program: words in, a table on standard output, progress on standard error.
 
 use crate::error::BenchError;
 use crate::options::{self, Options, Wish};

@@ -1,4 +1,4 @@
-//! What the rounds say of one cell: a row for each tool, ratios, and what does not agree. Pure.
+//! The report on the rounds of one cell: a row for each tool, ratios, and what does not agree. Pure.
 
 use crate::contest::Cell;
 use crate::job::{Acks, Work};
@@ -53,9 +53,9 @@ pub struct CellReport {
     pub acks: Option<Acks>,
     /// Its tools, in the order in which they were given.
     pub tools: Vec<Row>,
-    /// What is compared.
+    /// The comparisons.
     pub ratios: Vec<Ratio>,
-    /// What a reader has to know besides.
+    /// The things that a reader has to know besides.
     pub notes: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ impl<'a> CellRuns<'a> {
         CellRuns { cell, runs: runs.iter().filter(ours).collect() }
     }
 
-    /// Which.
+    /// The cell.
     pub fn cell(&self) -> Cell {
         self.cell
     }
@@ -136,7 +136,7 @@ impl<'a> CellRuns<'a> {
         self.runs.iter().copied().filter(move |run| run.tool == tool)
     }
 
-    /// What tools want said of their runs, each once with the number of runs.
+    /// The remarks of tools on their runs, each once with the number of runs.
     fn remarks(&self) -> Vec<String> {
         let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for run in &self.runs {
@@ -170,7 +170,7 @@ impl<'a> CellRuns<'a> {
     }
 }
 
-/// Where a tool's own figures are not ours.
+/// The differences between a tool's own figures and ours.
 fn claims(row: &Row) -> Vec<String> {
     let differs = |ours: Option<f64>, theirs: Option<f64>| {
         let (ours, theirs) = ours.zip(theirs)?;

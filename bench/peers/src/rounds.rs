@@ -1,4 +1,4 @@
-//! Who runs when: every tool once a round, in an order drawn anew, so that what the machine and the broker go through in
+//! The order of the runs: every tool once a round, in an order drawn anew, so that what the machine and the broker go through in
 //! the meantime falls on all alike.
 
 use plumb_stats::random::Random;
@@ -15,9 +15,9 @@ pub fn round<C: Clone>(cells: &[C], tools: usize, random: &mut Random) -> Vec<(C
     cells.into_iter().map(|cell| (cell, order())).collect()
 }
 
-/// How many messages a run shall have after one of `count` took `span_s`; the second is whether that run was long enough
+/// The number of messages of a run after one of `count` took `span_s`; the second part is true if that run was long enough
 /// to rely on. A short one says little about a longer: clients have to get going.
-pub fn next_count(count: u64, span_s: f64, wanted_s: f64) -> (u64, bool) {
+pub(crate) fn next_count(count: u64, span_s: f64, wanted_s: f64) -> (u64, bool) {
     let factor = wanted_s / span_s.max(1e-3);
     let long_enough = factor <= 2.5;
     ((count as f64 * factor.clamp(0.05, 10.0)).ceil().max(1.0) as u64, long_enough)

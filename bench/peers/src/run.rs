@@ -13,12 +13,12 @@ use std::time::Duration;
 /// No run is longer: the slowest one seen took a fifth of it.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Run {
     /// The tool's name.
     pub tool: &'static str,
-    /// Which round, from 1.
+    /// The round, from 1.
     pub round: usize,
     /// Each value.
     pub size_bytes: usize,
@@ -30,7 +30,7 @@ pub struct Run {
     pub messages: u64,
     /// Messages a second: of a producer as the broker saw them come, of a consumer as it says.
     pub messages_per_s: Option<f64>,
-    /// What the tool says.
+    /// The tool's own figures.
     pub claim: Claim,
     /// From the start of its process to the end.
     pub wall_s: f64,
@@ -46,34 +46,29 @@ pub struct Run {
 
 impl Run {
     /// CPU seconds of the client for a million messages.
-    pub fn client_cpu_s_per_million(&self) -> f64 {
+    pub(crate) fn client_cpu_s_per_million(&self) -> f64 {
         self.client_cpu_s * 1e6 / self.messages as f64
     }
 
     /// The same without what the tool needs to start and end.
-    pub fn moving_cpu_s_per_million(&self) -> Option<f64> {
+    pub(crate) fn moving_cpu_s_per_million(&self) -> Option<f64> {
         Some((self.client_cpu_s - self.start_up_cpu_s?) * 1e6 / self.messages as f64)
     }
 
     /// CPU seconds of the broker for a million messages.
-    pub fn broker_cpu_s_per_million(&self) -> f64 {
+    pub(crate) fn broker_cpu_s_per_million(&self) -> f64 {
         self.broker_cpu_s * 1e6 / self.messages as f64
-    }
-
-    /// Gigabytes (10^9 bytes) of values for a million messages.
-    pub fn gb_per_million(&self) -> f64 {
-        self.size_bytes as f64 / 1e3
     }
 }
 
-/// What a tool has to do in a run.
+/// The task of a tool in a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Order<'a> {
-    /// Which round.
+    /// The round.
     pub round: usize,
     /// Each value.
     pub size_bytes: usize,
-    /// Which way.
+    /// The direction.
     pub work: Work,
     /// Messages.
     pub count: u64,
@@ -109,7 +104,7 @@ fn on_topic(broker: &mut Broker, tool: &dyn Tool, order: &Order<'_>, topic: &str
     let command = tool.command(&job)?;
     broker.calm_down()?;
     let meter = Meter { broker_pid: broker.pid(), limit: LIMIT, good_codes: tool.good_codes() };
-    let (said, spent, flow) = watched(broker, &meter, command, scratch.path(), &job)?;
+    let Watched { said, spent, flow } = watched(broker, &meter, command, scratch.path(), &job)?;
     let claim = tool.claim(&job, &said);
     let (name, messages) = (tool.name(), flow.messages());
     match order.work {
@@ -140,6 +135,13 @@ fn on_topic(broker: &mut Broker, tool: &dyn Tool, order: &Order<'_>, topic: &str
     })
 }
 
+/// A run with what came to the broker meanwhile.
+struct Watched {
+    said: Said,
+    spent: Spent,
+    flow: Flow,
+}
+
 /// While a producer runs, the broker is asked all the time how much it has; of a topic that is only read, once is enough.
 fn watched(
     broker: &mut Broker,
@@ -147,7 +149,7 @@ fn watched(
     command: std::process::Command,
     scratch: &Path,
     job: &Job<'_>,
-) -> Result<(Said, Spent, Flow), BenchError> {
+) -> Result<Watched, BenchError> {
     let mut flow = Flow::default();
     let (said, spent) = meter.run(command, scratch, |at_s| {
         if matches!(job.work, Work::Produce(_)) || at_s == 0.0 {
@@ -155,5 +157,5 @@ fn watched(
         }
         Ok(())
     })?;
-    Ok((said, spent, flow))
+    Ok(Watched { said, spent, flow })
 }

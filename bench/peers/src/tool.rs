@@ -15,13 +15,13 @@ use std::process::Command;
 
 /// Something that produces or consumes.
 pub trait Tool {
-    /// What it is called in every table.
+    /// Its name in every table.
     fn name(&self) -> &'static str;
 
     /// Version and settings for this work, where they are not the defaults.
     fn about(&self, work: Work) -> String;
 
-    /// How it is run for this job. Files that it needs are written to the job's scratch directory here, before it is measured.
+    /// The command that runs it for this job. Files that it needs are written to the job's scratch directory here, before it is measured.
     ///
     /// # Errors
     /// When those cannot be written.
@@ -32,11 +32,11 @@ pub trait Tool {
         &[0]
     }
 
-    /// What it says that it did.
+    /// Its own figures.
     fn claim(&self, job: &Job<'_>, said: &Said) -> Claim;
 }
 
-/// What a tool says of its own run. What it does not say, or not readably, is absent.
+/// A tool's own figures of its run. A figure that it does not print, or not readably, is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Claim {
     /// Messages delivered, or received; those that it sends to try the path are among them.
@@ -45,7 +45,7 @@ pub struct Claim {
     pub messages_per_s: Option<f64>,
     /// CPU time for a million messages, over the part that it takes for measured.
     pub cpu_s_per_million_messages: Option<f64>,
-    /// What it wants said of the run.
+    /// Its remark on the run.
     pub remark: Option<String>,
 }
 
@@ -55,9 +55,9 @@ pub enum Entry {
     Ready(Box<dyn Tool>),
     /// One that cannot.
     Absent {
-        /// What it would be called.
+        /// The name that it would have.
         name: &'static str,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -76,7 +76,7 @@ impl Entry {
         Entry::Absent { name, why: error.line() }
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> &'static str {
         match self {
             Entry::Ready(tool) => tool.name(),

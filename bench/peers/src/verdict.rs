@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Level of every interval.
 pub const LEVEL: f64 = 0.95;
 
-/// What a ratio should be.
+/// The goal of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Goal {
@@ -16,7 +16,7 @@ pub enum Goal {
     AtLeast(f64),
 }
 
-/// Whether it is.
+/// The verdict on a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -31,7 +31,7 @@ pub enum Verdict {
 /// A comparison of two tools.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ratio {
-    /// What is compared, in words.
+    /// The comparison, in words.
     pub what: String,
     /// Geometric mean over the rounds; absent with too few.
     pub ratio: Option<f64>,
@@ -41,9 +41,9 @@ pub struct Ratio {
     pub high: Option<f64>,
     /// Rounds in which both ran.
     pub rounds: usize,
-    /// What it should be, where there is a goal.
+    /// Its goal, where there is one.
     pub goal: Option<Goal>,
-    /// Whether it is.
+    /// The verdict on it.
     pub verdict: Option<Verdict>,
 }
 

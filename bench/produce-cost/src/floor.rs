@@ -1,4 +1,4 @@
-//! What no client that writes its bytes to a socket can do without: the kernel's copy of them. A checksum is not in it: one of bytes
+//! The floor of any client that writes its bytes to a socket: the kernel's copy of them. A checksum is not in it: one of bytes
 //! that are sent again and again need not read them again.
 //!
 //! A thread writes prepared buffers into a loopback connection that another one drains; only the CPU time of the writing
@@ -27,7 +27,7 @@ const WRITES: usize = 2000;
 /// Measurements.
 const REPEATS: usize = 5;
 
-/// What the bytes alone cost.
+/// The cost of the bytes alone.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Floor {
     /// The sender's part of a copy through a loopback socket, in CPU seconds for 10^9 bytes.
@@ -71,7 +71,7 @@ fn thread_cpu_s() -> f64 {
 
 /// Bytes of a record without key and headers in a batch: Kafka's record format, version 2. `records` of a batch decide how
 /// long an offset delta is; those that fit into a megabyte are meant.
-pub(crate) fn record_bytes(size_bytes: usize) -> usize {
+fn record_bytes(size_bytes: usize) -> usize {
     let offset_delta = varint_bytes(WRITE_BYTES / size_bytes.max(1) / 2);
     // Attributes, timestamp delta, no key, no headers: a byte each.
     let body = 4 + offset_delta + varint_bytes(size_bytes) + size_bytes;
@@ -86,7 +86,7 @@ fn varint_bytes(number: usize) -> usize {
 
 impl Floor {
     /// CPU seconds of the bytes of a million messages.
-    pub(crate) fn cpu_s_per_million(&self, size_bytes: usize) -> f64 {
+    fn cpu_s_per_million(&self, size_bytes: usize) -> f64 {
         self.socket_cpu_s_per_gb * record_bytes(size_bytes) as f64 / 1e3
     }
 

@@ -1,4 +1,4 @@
-//! What the wire driver should cost beside the best of the others, and Plumb's librdkafka driver beside librdkafka's tool.
+//! The goals: the wire driver beside the best of the others, and Plumb's librdkafka driver beside librdkafka's tool.
 
 use plumb_bench_peers::report::{CLIENT_CPU, CellReport, CellRuns, MOVING_CPU, RATE};
 use plumb_bench_peers::tool::librdkafka;
@@ -51,18 +51,28 @@ mod tests {
     use plumb_bench_peers::tool::Claim;
     use plumb_bench_peers::verdict::Verdict;
 
-    fn runs(costs: &[(&'static str, f64, f64)]) -> Vec<Run> {
-        let run = |(tool, cpu_s, rate): &(&'static str, f64, f64), round: usize| Run {
-            tool,
+    struct Cost {
+        tool: &'static str,
+        cpu_s: f64,
+        per_s: f64,
+    }
+
+    fn cost(tool: &'static str, cpu_s: f64, per_s: f64) -> Cost {
+        Cost { tool, cpu_s, per_s }
+    }
+
+    fn runs(costs: &[Cost]) -> Vec<Run> {
+        let run = |cost: &Cost, round: usize| Run {
+            tool: cost.tool,
             round,
             size_bytes: 100,
             acks: Some(Acks::One),
             asked: 1_000_000,
             messages: 1_000_000,
-            messages_per_s: Some(rate * (1.0 + round as f64 / 100.0)),
+            messages_per_s: Some(cost.per_s * (1.0 + round as f64 / 100.0)),
             claim: Claim::default(),
             wall_s: 4.0,
-            client_cpu_s: cpu_s * (1.0 + round as f64 / 100.0),
+            client_cpu_s: cost.cpu_s * (1.0 + round as f64 / 100.0),
             start_up_cpu_s: Some(0.01),
             broker_cpu_s: 1.0,
             foreign_share: 0.0,
@@ -73,8 +83,12 @@ mod tests {
     #[test]
     fn the_wire_driver_is_held_against_the_best_peer_of_each_figure() {
         let tools = ["plumb wire", "slow", "cheap", "fast"];
-        let runs =
-            runs(&[("plumb wire", 0.04, 6e6), ("slow", 5.0, 1e6), ("cheap", 0.5, 2e6), ("fast", 0.6, 3e6)]);
+        let runs = runs(&[
+            cost("plumb wire", 0.04, 6e6),
+            cost("slow", 5.0, 1e6),
+            cost("cheap", 0.5, 2e6),
+            cost("fast", 0.6, 3e6),
+        ]);
         let cell = Cell { size_bytes: 100, work: Work::Produce(Acks::One) };
         let report = judge(&CellRuns::of(cell, &runs), &tools);
         let verdicts: Vec<_> = report.ratios.iter().map(|r| (r.what.as_str(), r.verdict)).collect();
@@ -88,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_librdkafka_driver_is_held_against_librdkafkas_own_tool() {
-        let runs = runs(&[("plumb librdkafka", 0.7, 2e6), ("rdkafka_performance", 0.5, 2e6)]);
+        let runs = runs(&[cost("plumb librdkafka", 0.7, 2e6), cost("rdkafka_performance", 0.5, 2e6)]);
         let cell = Cell { size_bytes: 100, work: Work::Produce(Acks::One) };
         let report = judge(&CellRuns::of(cell, &runs), &["plumb librdkafka", "rdkafka_performance"]);
         assert_eq!(report.ratios[0].what, "client CPU, plumb librdkafka : rdkafka_performance");

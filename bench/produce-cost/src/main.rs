@@ -1,4 +1,4 @@
-//! What does a produced message cost? Plumb beside Kafka's ProducerPerformance, librdkafka's rdkafka_performance and
+//! The cost of a produced message: Plumb beside Kafka's ProducerPerformance, librdkafka's rdkafka_performance and
 //! franz-go, in turns on one broker: messages a second, CPU time of client and broker, and how far Plumb is from what the
 //! kernel and a checksum alone cost.
 //!

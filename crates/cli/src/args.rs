@@ -48,12 +48,12 @@ pub(crate) struct Arguments {
     /// Leave out progress and remarks on standard error; results, warnings and errors stay
     #[arg(long, short, global = true, help_heading = "Every command")]
     pub(crate) quiet: bool,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// When to colour.
+/// The use of colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum ColorWord {
     /// On a terminal, unless NO_COLOR, CLICOLOR_FORCE or CLICOLOR say something else
@@ -65,7 +65,7 @@ pub(crate) enum ColorWord {
     Never,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// A real broker on this machine, the latency experiment, a report.
@@ -106,7 +106,7 @@ pub(crate) enum Command {
     Man(ManArgs),
 }
 
-/// How to print.
+/// The format of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
     /// For people.
@@ -117,7 +117,7 @@ pub(crate) enum OutputFormat {
     Csv,
 }
 
-/// When a run counts as failed beyond its validity, and where continuous integration reads of it.
+/// The conditions on which a run counts as failed beyond its validity, and the file in which continuous integration reads of it.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConditionArgs {
     /// End with exit code 1 where this holds for any setup, or cannot be told: 'p99>20ms', 'acknowledge mean>=5ms',
@@ -129,7 +129,18 @@ pub(crate) struct ConditionArgs {
     pub(crate) junit: Option<PathBuf>,
 }
 
-/// Where a run's document goes, and how it is shown.
+/// The cluster that takes the place of the scenario's.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ClusterArgs {
+    /// The cluster to use instead of the scenario's: host:port,...
+    #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
+    pub(crate) bootstrap: Option<String>,
+    /// Client properties (security) for --bootstrap
+    #[arg(long, value_name = "FILE", requires = "bootstrap")]
+    pub(crate) config: Option<String>,
+}
+
+/// The place for a run's document, and its format.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OutputArgs {
     /// What to print on standard output; of a trial json is its result, and csv has every pair
@@ -141,7 +152,7 @@ pub(crate) struct OutputArgs {
     /// Print what would be done, each value with its origin, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// When the run fails.
+    /// The conditions on which the run fails.
     #[command(flatten)]
     pub(crate) conditions: ConditionArgs,
 }
@@ -170,12 +181,9 @@ pub(crate) struct RunArgs {
     /// A tenth of each count and duration
     #[arg(long)]
     pub(crate) quick: bool,
-    /// The cluster to use instead of the scenario's: host:port,...
-    #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
-    pub(crate) bootstrap: Option<String>,
-    /// Client properties (security) for --bootstrap
-    #[arg(long, value_name = "FILE", requires = "bootstrap")]
-    pub(crate) config: Option<String>,
+    /// The cluster.
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     /// Output.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -254,12 +262,12 @@ pub(crate) struct LatencyArgs {
 /// `plumb lab`
 #[derive(Debug, Args)]
 pub(crate) struct LabArgs {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: LabCommand,
 }
 
-/// What to do with labs.
+/// The commands on labs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
     /// Start brokers and leave them running
@@ -308,7 +316,7 @@ pub(crate) struct LabUpArgs {
     pub(crate) output: OutputFormat,
 }
 
-/// How the brokers of a lab speak to each other.
+/// The protocol between the brokers of a lab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum InterBrokerWord {
     /// In the clear
@@ -317,7 +325,7 @@ pub(crate) enum InterBrokerWord {
     Tls,
 }
 
-/// How clients of a lab log in.
+/// The mechanism by which clients of a lab log in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SaslMechanism {
     /// SCRAM-SHA-256
@@ -367,7 +375,7 @@ pub(crate) struct LabSinkArgs {
     pub(crate) output: OutputFormat,
 }
 
-/// What the sink is, and is not.
+/// The properties of the sink.
 const SINK: &str = "\
 A small broker in memory for other programs' clients: it counts what it gets, and misbehaves as told
 
@@ -382,7 +390,7 @@ pub(crate) struct LabStatusArgs {
     pub(crate) output: OutputFormat,
 }
 
-/// How `plumb report` prints.
+/// The format of `plumb report`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {
     /// For people.
@@ -415,7 +423,7 @@ pub(crate) struct ReportArgs {
     /// Also write the winner's settings into this directory, as files to install
     #[arg(long, value_name = "DIR")]
     pub(crate) install: Option<PathBuf>,
-    /// When the run fails.
+    /// The conditions on which the run fails.
     #[command(flatten)]
     pub(crate) conditions: ConditionArgs,
 }
@@ -437,7 +445,7 @@ pub(crate) struct CompareArgs {
     pub(crate) output: CompareOutput,
 }
 
-/// How `plumb compare` and `plumb trial power` print.
+/// The format of `plumb compare` and `plumb trial power`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CompareOutput {
     /// For people.

@@ -21,6 +21,7 @@ mod scenario_file;
 pub mod schema;
 mod stop;
 mod whole_file;
+mod yaml;
 
 use clap::FromArgMatches;
 use std::process::ExitCode;

@@ -112,7 +112,7 @@ impl Shown {
 }
 
 /// Names of the files of a profile, before their endings.
-pub(crate) const PROFILE: &str = "profile";
+const PROFILE: &str = "profile";
 const FLAME: &str = "flame";
 
 /// The files beside a watched path's document; where several processes are watched, the names have their numbers.
@@ -135,7 +135,7 @@ pub(crate) fn carry_profiles(path: &mut ObservedPath, from: &Path, to: Option<&P
     }
 }
 
-/// Whether a directory, or a document, is of a watched path.
+/// True if a directory, or a document, is of a watched path.
 pub(crate) fn is_path(path: &Path) -> bool {
     matches!(find(path), Some((ResultKind::Path, _)))
 }
@@ -239,7 +239,7 @@ fn find(path: &Path) -> Option<(ResultKind, PathBuf)> {
     Some((kind, path.to_owned()))
 }
 
-/// Whether a file of another name is the document of a watched path, such as what `--output json` printed.
+/// True if a file of another name is the document of a watched path, such as what `--output json` printed.
 fn says_path(path: &Path) -> bool {
     #[derive(serde::Deserialize)]
     struct Head {

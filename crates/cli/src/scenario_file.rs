@@ -1,13 +1,11 @@
 //! Reads a scenario file: strict, and with the place of every value for the plan's origins.
 
+use crate::yaml::Value;
 use plumb_model::fault::{Fault, HasFault};
 use plumb_model::plan::Origin;
 use plumb_model::resolve::Sources;
 use plumb_model::scenario::Scenario;
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_saphyr::Spanned;
 use std::borrow::Cow;
-use std::fmt;
 use std::path::Path;
 use thiserror::Error;
 
@@ -48,9 +46,9 @@ pub(crate) fn parse(path: &str, text: &str) -> Result<(Scenario, Sources), Scena
         message: reworded(path, &error.to_string()),
     };
     let scenario: Scenario = serde_saphyr::from_str(text).map_err(content)?;
-    let tree: Node = serde_saphyr::from_str(text).map_err(content)?;
+    let tree: Value = serde_saphyr::from_str(text).map_err(content)?;
     let mut sources = Sources::new();
-    tree.note("", path, &mut sources);
+    note(&tree, "", path, &mut sources);
     Ok((scenario, sources))
 }
 
@@ -92,30 +90,20 @@ const TYPES: &[(&str, &str)] = &[
     ("a string", "a text"),
 ];
 
-/// A YAML value of which only the places of the keys matter.
-enum Node {
-    Map(Vec<(Spanned<String>, Node)>),
-    List(Vec<Node>),
-    Leaf,
-}
-
-impl Node {
-    /// Notes where each key below `at` stands.
-    fn note(&self, at: &str, file: &str, sources: &mut Sources) {
-        match self {
-            Node::Leaf => {}
-            Node::List(items) => {
-                for (index, item) in items.iter().enumerate() {
-                    item.note(&join(at, &index.to_string()), file, sources);
-                }
+/// Notes the places of the keys below `at`.
+fn note(tree: &Value, at: &str, file: &str, sources: &mut Sources) {
+    match tree {
+        Value::Nothing | Value::Scalar(_) => {}
+        Value::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                note(item, &join(at, &index.to_string()), file, sources);
             }
-            Node::Map(entries) => {
-                for (key, value) in entries {
-                    let path = join(at, &key.value);
-                    let line = u32::try_from(key.referenced.line()).unwrap_or(u32::MAX);
-                    sources.insert(path.clone(), Origin::File { path: file.to_owned(), line });
-                    value.note(&path, file, sources);
-                }
+        }
+        Value::Map(entries) => {
+            for (key, value) in entries {
+                let path = join(at, &key.name);
+                sources.insert(path.clone(), Origin::File { path: file.to_owned(), line: key.line });
+                note(value, &path, file, sources);
             }
         }
     }
@@ -123,54 +111,6 @@ impl Node {
 
 fn join(at: &str, key: &str) -> String {
     if at.is_empty() { key.to_owned() } else { format!("{at}.{key}") }
-}
-
-impl<'de> Deserialize<'de> for Node {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Node;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any YAML")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(Node::Map(entries))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Node, A::Error> {
-                let mut items = Vec::new();
-                while let Some(item) = seq.next_element()? {
-                    items.push(item);
-                }
-                Ok(Node::List(items))
-            }
-            fn visit_bool<E: de::Error>(self, _: bool) -> Result<Node, E> {
-                Ok(Node::Leaf)
-            }
-            fn visit_i64<E: de::Error>(self, _: i64) -> Result<Node, E> {
-                Ok(Node::Leaf)
-            }
-            fn visit_u64<E: de::Error>(self, _: u64) -> Result<Node, E> {
-                Ok(Node::Leaf)
-            }
-            fn visit_f64<E: de::Error>(self, _: f64) -> Result<Node, E> {
-                Ok(Node::Leaf)
-            }
-            fn visit_str<E: de::Error>(self, _: &str) -> Result<Node, E> {
-                Ok(Node::Leaf)
-            }
-            fn visit_unit<E: de::Error>(self) -> Result<Node, E> {
-                Ok(Node::Leaf)
-            }
-            fn visit_none<E: de::Error>(self) -> Result<Node, E> {
-                Ok(Node::Leaf)
-            }
-        }
-        deserializer.deserialize_any(Reader)
-    }
 }
 
 #[cfg(test)]

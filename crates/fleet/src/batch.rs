@@ -1,5 +1,8 @@
 //! Some rows of an input, by columns: what every reader of files makes, and all that `rows.rs` sees of them.
 
+/// Rows that are passed on together.
+pub(crate) const BATCH_ROWS: usize = 1 << 16;
+
 /// A name that is not there: an empty or null server, part, group, site or hardware.
 pub(crate) const NO_NAME: u32 = u32::MAX;
 

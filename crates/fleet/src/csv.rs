@@ -1,6 +1,6 @@
 //! A CSV file of samples, line by line; the delimiter is the one that its header has most of.
 
-use crate::batch::{Batch, NO_NAME, NO_TIME, NameColumn};
+use crate::batch::{BATCH_ROWS, Batch, NO_NAME, NO_TIME, NameColumn};
 use crate::batch_sink::{BatchSink, opening};
 use crate::error::FleetInputError;
 use crate::instant::instant;
@@ -14,9 +14,6 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
-
-/// Rows that are passed on together.
-const BATCH_ROWS: usize = 1 << 16;
 
 /// Names of a column that are told apart; more are no names of servers or groups.
 const NAMES_LIMIT: usize = 10_000_000;

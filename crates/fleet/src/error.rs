@@ -41,7 +41,7 @@ pub enum FleetInputError {
         /// The columns that are there.
         columns: Vec<String>,
     },
-    /// Two columns of one name: which is meant?
+    /// Two columns of one name: the meant one is not known.
     #[error("{path} has the column {column:?} {count} times; expected once")]
     RepeatedColumn {
         /// The file.

@@ -30,7 +30,7 @@ impl Interval {
     }
 
     /// True if a moment of it is neither at its begin nor at its end, as the stamp of a whole interval's value would be.
-    pub(crate) fn has_inside(&self, time_ms: i64) -> bool {
+    fn has_inside(&self, time_ms: i64) -> bool {
         let apart_ms = (time_ms - self.start_ms).min(self.end_ms - time_ms);
         apart_ms > self.length_ms() / EDGE_PART
     }
@@ -118,7 +118,7 @@ impl Intervals {
     }
 
     /// The interval of a moment that is believed.
-    pub(crate) fn interval_at(&mut self, time_ms: i64) -> Interval {
+    fn interval_at(&mut self, time_ms: i64) -> Interval {
         if !self.last.contains(time_ms) {
             self.last = self.find(time_ms);
         }

@@ -8,7 +8,7 @@ mod dictionary;
 mod moments;
 mod numbers;
 
-use crate::batch::{Batch, NameColumn};
+use crate::batch::{BATCH_ROWS, Batch, NameColumn};
 use crate::batch_sink::{BatchSink, opening};
 use crate::error::FleetInputError;
 use crate::request::FleetColumns;
@@ -24,9 +24,6 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
-
-/// Rows that are passed on together.
-const BATCH_ROWS: usize = 1 << 16;
 
 /// Batches that a thread may be ahead by: a row group's worth of the usual size.
 const AHEAD: usize = 16;

@@ -17,7 +17,7 @@ pub(crate) struct Quotes<'a> {
     fields: usize,
     /// Places of the columns that are read.
     used: Vec<usize>,
-    /// Where the last record begins, if it has several lines.
+    /// The place where the last record begins, if it has several lines.
     several_lines: Option<Position>,
 }
 
@@ -67,7 +67,7 @@ impl<'a> Quotes<'a> {
         }
     }
 
-    /// Where the last record of several lines begins: its position is that of the empty lines before it, if there are any.
+    /// The place where the last record of several lines begins: its position is that of the empty lines before it, if there are any.
     fn begin(&self) -> Result<Option<Begin>, FleetInputError> {
         let Some(position) = &self.several_lines else { return Ok(None) };
         let begin = || {
@@ -83,7 +83,7 @@ impl<'a> Quotes<'a> {
         begin().map(Some).map_err(|source| opening(self.path, source))
     }
 
-    /// Whether a line has as many delimiters as the header.
+    /// True if a line has as many delimiters as the header.
     fn is_row(&self, row: &[u8]) -> bool {
         row.iter().filter(|byte| **byte == self.delimiter).count() + 1 == self.fields
     }
@@ -99,7 +99,7 @@ struct Begin {
     line: u64,
 }
 
-/// How far a parser of RFC 4180 is in a cell.
+/// The state of a parser of RFC 4180 in a cell.
 enum In {
     Begin,
     Plain,
@@ -108,7 +108,7 @@ enum In {
     Quote,
 }
 
-/// How many lines from the begin of a record the quote opens that is not closed until the end of the text.
+/// The number of lines from the begin of a record to the quote that is not closed until the end of the text.
 fn left_open(text: &[u8], delimiter: u8) -> Option<u64> {
     let (mut state, mut line, mut opened) = (In::Begin, 0, 0);
     for byte in text {

@@ -17,15 +17,15 @@ use std::collections::BTreeMap;
 /// Mean of a block's end-to-end latency.
 pub(crate) const END_TO_END_MEAN: &str = "end_to_end.mean";
 /// Median of a block's end-to-end latency.
-pub(crate) const END_TO_END_P50: &str = "end_to_end.p50";
+const END_TO_END_P50: &str = "end_to_end.p50";
 /// 99th percentile of a block's end-to-end latency.
 pub(crate) const END_TO_END_P99: &str = "end_to_end.p99";
 /// Mean of a block's acknowledge latency: compared where nobody receives.
-pub(crate) const ACKNOWLEDGE_MEAN: &str = "acknowledge.mean";
+const ACKNOWLEDGE_MEAN: &str = "acknowledge.mean";
 /// Median of a block's acknowledge latency.
-pub(crate) const ACKNOWLEDGE_P50: &str = "acknowledge.p50";
+const ACKNOWLEDGE_P50: &str = "acknowledge.p50";
 /// 99th percentile of a block's acknowledge latency.
-pub(crate) const ACKNOWLEDGE_P99: &str = "acknowledge.p99";
+const ACKNOWLEDGE_P99: &str = "acknowledge.p99";
 
 /// Messages acknowledged per second of a block, where they went as fast as possible. The larger is the better.
 pub(crate) const PRODUCED_PER_S: &str = "throughput.produced_per_s";

@@ -124,8 +124,8 @@ pub fn judge(document: &RunDocument) -> Judgement {
 
 fn claims(case: &Case, about: About) -> Vec<Finding> {
     let rules = rules::REGISTRY.iter().filter(|rule| rule.about == about);
-    let found =
-        rules.flat_map(|rule| (rule.check)(case).into_iter().map(|finding| rule.row.complete(finding)));
+    let found = rules
+        .flat_map(|rule| rule.check.findings(case).into_iter().map(|finding| rule.row.complete(finding)));
     let mut findings: Vec<Finding> = found.collect();
     findings.sort_by_key(|finding| Reverse(finding.severity));
     findings

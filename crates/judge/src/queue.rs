@@ -15,14 +15,14 @@ use plumb_stats::interval::BLOCKS_MIN;
 use plumb_stats::law::student_quantile;
 use plumb_stats::trend::trend;
 
-/// Fewest measured seconds of a block to tell a growth from chance (ours, as in `saturated`).
+/// Fewest measured seconds of a block to tell a growth from chance (ours).
 pub(crate) const SECONDS_MIN: usize = 6;
 
 /// Growth below this share of the rate is none (ours, the complement of the share of the rate that counts as reached).
 const GROWTH_MIN: f64 = 0.005;
 
-/// Chance of seeing such a trend in a queue that does not grow.
-const TREND_P: f64 = 0.01;
+/// Chance of seeing such a trend in a queue or backlog that does not grow.
+pub(crate) const TREND_P: f64 = 0.01;
 
 /// Room of a Java client for what is not yet acknowledged: `buffer.memory`, by default 32 MiB (Apache Kafka's documentation
 /// of producer configs).

@@ -9,6 +9,9 @@ use plumb_model::prose::sentence;
 use plumb_model::queue::QueueResult;
 use plumb_model::sweep::SweepResult;
 
+/// With this share of messages without a latency (failed, lost or unread), a p99 can be that of another distribution (1 - 0.99).
+pub(crate) const SHARE_THAT_HIDES_P99: f64 = 0.01;
+
 /// A rule of judgement about a run.
 #[derive(Debug)]
 pub(crate) struct Rule {
@@ -17,7 +20,26 @@ pub(crate) struct Rule {
     /// The subject of its findings.
     pub(crate) about: About,
     /// Finds what there is to find; silent where observations are missing.
-    pub(crate) check: fn(&Case) -> Vec<Finding>,
+    pub(crate) check: Check,
+}
+
+/// The function of a rule.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Check {
+    /// It looks at each step by itself.
+    Step(fn(&Setup) -> Option<Finding>),
+    /// It looks at the whole run.
+    Run(fn(&Case) -> Vec<Finding>),
+}
+
+impl Check {
+    /// The findings about a run.
+    pub(crate) fn findings(self, case: &Case) -> Vec<Finding> {
+        match self {
+            Check::Step(finding) => case.setups().filter_map(|setup| finding(&setup)).collect(),
+            Check::Run(check) => check(case),
+        }
+    }
 }
 
 /// The subject of a rule's findings.

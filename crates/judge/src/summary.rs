@@ -14,11 +14,9 @@ use plumb_model::figure::{self, counted, messages_per_s, time, time_interval};
 use plumb_model::finding::{Comparison, ComparisonVerdict, Finding, Severity, Validity, ValidityVerdict};
 use plumb_model::observation::Interval;
 use plumb_model::prose::quoted;
+use plumb_model::verdict::DETECTABLE_MAX;
 
 const SENTENCES_MAX: usize = 3;
-
-/// A ratio from which on what could have been seen is no difference that anybody looks for (ours).
-const DETECTABLE_MAX: f64 = 10.0;
 
 /// Reasons that qualify every figure and so come first.
 const CAVEATS: [&str; 2] = ["unequal-durability", "unconfirmed"];
@@ -78,11 +76,10 @@ fn joined(sentences: [Option<String>; 2]) -> Option<String> {
 
 /// The reason why the run is suspect or invalid.
 fn problem(validity: &Validity) -> Option<String> {
-    let word = match validity.verdict {
-        ValidityVerdict::Valid => return None,
-        ValidityVerdict::Suspect => "suspect",
-        ValidityVerdict::Invalid => "invalid",
-    };
+    if validity.verdict == ValidityVerdict::Valid {
+        return None;
+    }
+    let word = validity.verdict.word();
     let first = validity.reasons.first()?;
     let others = validity.reasons.iter().filter(|reason| reason.severity > Severity::Note).count() - 1;
     let step = first.step.as_ref().map(|step| format!(" ({})", quoted(step))).unwrap_or_default();

@@ -9,7 +9,7 @@ use crate::durability;
 use crate::setup::Setup;
 use plumb_model::document::RunDocument;
 use plumb_model::figure::counted;
-use plumb_model::plan::{ClusterPlan, Driver, Mode, SizePlan, StepPlan, TopicPlan};
+use plumb_model::plan::{ClusterPlan, Mode, SizePlan, StepPlan, TopicPlan};
 use plumb_model::prose::list;
 use plumb_model::sweep::{
     LineRatio, NoKnee, SweepOver, SweepPlace, SweepPoint, SweepRate, SweepResult, VariabilityOnset,
@@ -267,15 +267,7 @@ fn parts(plan: &StepPlan, shared: &ClusterPlan) -> BTreeMap<(usize, String), Str
             }
         },
     );
-    say(
-        2,
-        "driver",
-        match plan.driver {
-            Driver::Librdkafka => "librdkafka",
-            Driver::Wire => "wire",
-        }
-        .to_owned(),
-    );
+    say(2, "driver", plan.driver.name().to_owned());
     say(
         3,
         "mode",

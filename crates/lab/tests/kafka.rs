@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Tells the process that [`the_owner_of_a_lab`] runs in where to keep its lab.
 const OWNERS_ROOT: &str = "PLUMB_TEST_LABS";
 
-/// Where labs are kept in a test: a directory of its own.
+/// The place of labs in a test: a directory of its own.
 fn own_labs() -> (tempfile::TempDir, Labs) {
     let root = tempfile::tempdir().unwrap();
     let labs = Labs::at(root.path());

@@ -117,7 +117,7 @@ fn a_lab_with_mutual_tls_refuses_a_client_without_a_certificate() {
     assert!(refused.contains("certificate"), "{refused}");
 }
 
-/// Where a broker listens for the others.
+/// The address on which a broker listens for the others.
 fn replication_address(lab: &LabCluster, broker: usize) -> String {
     let file = lab.directory().join(format!("broker-{broker}")).join("server.properties");
     let settings = std::fs::read_to_string(file).unwrap();

@@ -65,6 +65,13 @@ impl Acknowledged {
         }
     }
 
+    /// The same with one more run of measured records.
+    #[cfg(test)]
+    pub(crate) fn with(mut self, partition: i32, offset: i64, records: u64) -> Self {
+        self.note(partition, offset, records, true);
+        self
+    }
+
     /// Adds what another producer was told.
     pub(crate) fn absorb(&mut self, other: Acknowledged) {
         if self.partitions.len() < other.partitions.len() {
@@ -159,21 +166,13 @@ impl Held {
 mod tests {
     use super::*;
 
-    fn acknowledged(notes: &[(i32, i64, u64)]) -> Acknowledged {
-        let mut acknowledged = Acknowledged::default();
-        for (partition, offset, records) in notes {
-            acknowledged.note(*partition, *offset, *records, true);
-        }
-        acknowledged
-    }
-
     fn held(missing: u64, repeated: u64, surplus: u64) -> Held {
         Held { missing, repeated, surplus }
     }
 
     #[test]
     fn what_was_acknowledged_behind_the_high_watermark_and_is_in_the_log_could_not_be_read() {
-        let mut told = acknowledged(&[(0, 0, 10), (1, 0, 4)]);
+        let mut told = Acknowledged::default().with(0, 0, 10).with(1, 0, 4);
         assert_eq!(told.not_readable(&[6, 4], &[10, 4]), 4);
         assert_eq!(told.not_readable(&[6, 4], &[8, 4]), 2, "what is behind the log's end is not in it");
         assert_eq!(told.not_readable(&[10, 4], &[10, 4]), 0);
@@ -181,48 +180,49 @@ mod tests {
 
     #[test]
     fn a_log_that_holds_what_was_acknowledged_has_nothing_missing_and_nothing_over() {
-        let mut told = acknowledged(&[(0, 5, 3), (0, 8, 1), (0, 9, 1), (1, 0, 2)]);
+        let mut told = Acknowledged::default().with(0, 5, 3).with(0, 8, 1).with(0, 9, 1).with(1, 0, 2);
         assert_eq!(told.held_against(&[5, 0], &[10, 2]), held(0, 0, 0));
     }
 
     #[test]
     fn one_lost_in_a_partition_and_one_doubled_in_another_do_not_cancel_out() {
-        let mut told = acknowledged(&[(0, 0, 5), (1, 0, 5)]);
+        let mut told = Acknowledged::default().with(0, 0, 5).with(1, 0, 5);
         assert_eq!(told.held_against(&[0, 0], &[4, 6]), held(1, 0, 1));
     }
 
     #[test]
     fn one_lost_and_one_doubled_in_the_same_partition_do_not_cancel_out() {
         // The third was dropped, so the fourth has its offset; the fourth is there twice.
-        let mut told = acknowledged(&[(0, 0, 1), (0, 1, 1), (0, 2, 1), (0, 2, 1), (0, 4, 1)]);
+        let mut told =
+            Acknowledged::default().with(0, 0, 1).with(0, 1, 1).with(0, 2, 1).with(0, 2, 1).with(0, 4, 1);
         assert_eq!(told.held_against(&[0], &[5]), held(1, 1, 1));
     }
 
     #[test]
     fn producers_that_were_told_the_same_offset_are_found_and_others_are_put_together() {
         let mut all = Acknowledged::default();
-        all.absorb(acknowledged(&[(0, 0, 3), (0, 1, 1)]));
-        all.absorb(acknowledged(&[(0, 2, 2), (1, 0, 1)]));
+        all.absorb(Acknowledged::default().with(0, 0, 3).with(0, 1, 1));
+        all.absorb(Acknowledged::default().with(0, 2, 2).with(1, 0, 1));
         assert_eq!(all.held_against(&[0, 0], &[4, 1]), held(2, 2, 0));
     }
 
     #[test]
     fn a_log_that_was_cut_back_misses_what_was_acknowledged_behind_its_end() {
-        let mut told = acknowledged(&[(0, 100, 50)]);
+        let mut told = Acknowledged::default().with(0, 100, 50);
         assert_eq!(told.held_against(&[100], &[130]), held(20, 0, 0));
         assert_eq!(told.held_against(&[100], &[90]), held(50, 0, 0), "below where it began");
     }
 
     #[test]
     fn acknowledgements_without_offsets_are_counted_against_their_own_partition() {
-        let mut told = acknowledged(&[(0, -1, 5), (1, -1, 5)]);
+        let mut told = Acknowledged::default().with(0, -1, 5).with(1, -1, 5);
         assert_eq!(told.held_against(&[0, 0], &[3, 7]), held(2, 0, 2));
         assert_eq!(told.held_against(&[0, 0], &[5, 5]), held(0, 0, 0));
     }
 
     #[test]
     fn records_that_nobody_here_sent_and_markers_of_transactions_are_over() {
-        let mut told = acknowledged(&[(0, 0, 2), (0, 3, 2)]);
+        let mut told = Acknowledged::default().with(0, 0, 2).with(0, 3, 2);
         assert_eq!(told.held_against(&[0], &[6]), held(0, 0, 2));
     }
 }

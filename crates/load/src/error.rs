@@ -1,6 +1,7 @@
 //! The errors of driving a path, and whose fault each is.
 
 use plumb_model::fault::{Fault, HasFault};
+use plumb_model::secret;
 use std::borrow::Cow;
 use thiserror::Error;
 
@@ -114,6 +115,14 @@ pub enum LoadError {
     /// The user asked to stop before anything was measured.
     #[error("stopped before anything was measured")]
     Stopped,
+}
+
+impl LoadError {
+    /// A property that is refused. A secret's value is left out.
+    pub(crate) fn property(key: &str, value: &str, reason: impl Into<String>) -> Self {
+        let value = secret::shown(key, value).to_owned();
+        LoadError::Property { key: key.to_owned(), value, reason: reason.into() }
+    }
 }
 
 impl HasFault for LoadError {

@@ -27,7 +27,6 @@ pub mod payload;
 mod produce;
 pub mod schedule;
 mod seconds;
-pub mod secret;
 mod shared;
 pub mod stamp;
 mod statistics;

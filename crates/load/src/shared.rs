@@ -130,7 +130,7 @@ impl<'a> Shared<'a> {
     }
 
     /// True if the block's time is over though messages may still be due.
-    pub(crate) fn is_overdue(&self, now_ns: u64) -> bool {
+    fn is_overdue(&self, now_ns: u64) -> bool {
         now_ns > self.send_until_ns()
     }
 

@@ -3,11 +3,10 @@
 //! 48 bytes, little endian, at the front of the value; where the value is the user's own bytes or too small, in a header
 //! named [`STAMP_HEADER`]. A checksum tells a damaged stamp from a foreign record.
 
+pub use plumb_model::plan::STAMP_HEADER;
+
 /// Bytes of a stamp.
 pub const STAMP_BYTES: usize = 48;
-
-/// Name of the header that carries the stamp where the value cannot.
-pub const STAMP_HEADER: &str = "plumb";
 
 const MAGIC: u32 = 0x424D_4C50; // "PLMB"
 

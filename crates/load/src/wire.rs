@@ -20,10 +20,10 @@ use crate::error::LoadError;
 use crate::job::{BlockSpec, ProducerJob};
 use crate::librdkafka::connect::Cluster;
 use crate::seconds::Seconds;
-use crate::secret::{REDACTED, is_secret};
 use crate::shared::Shared;
 use cluster::{BrokerAddress, ClusterView};
 use plumb_model::plan::{Properties, StepPlan};
+use plumb_model::secret::shown;
 use plumb_wire::error::WireError;
 use settings::{ConsumerSettings, ProducerSettings};
 use std::error::Error;
@@ -46,8 +46,8 @@ pub(crate) struct Clients {
 impl Clients {
     /// Reads the settings and looks at the cluster; connections are made by the clients' own threads.
     pub(crate) fn new(cluster: &Cluster, spec: &BlockSpec<'_>) -> Result<Self, LoadError> {
-        let (producer, producer_socket, mut producer_properties) = settings::producer(spec.step)?;
-        let (consumer, consumer_socket, mut consumer_properties) = settings::consumer(spec.step)?;
+        let mut producer = settings::producer(spec.step)?;
+        let mut consumer = settings::consumer(spec.step)?;
         let view = |socket| {
             let transport = security::transport(&cluster.properties, socket)?;
             let look = |timeout| {
@@ -57,19 +57,18 @@ impl Clients {
             let view = cluster.patience.ask(cluster::ANSWER, look);
             view.map(Arc::new).map_err(|error| load_error(error, &cluster.bootstrap))
         };
-        for properties in [&mut producer_properties, &mut consumer_properties] {
+        for properties in [&mut producer.effective, &mut consumer.effective] {
             for (key, value) in &cluster.properties {
-                let value = if is_secret(key) { REDACTED } else { value };
-                properties.insert(key.clone(), value.to_owned());
+                properties.insert(key.clone(), shown(key, value).to_owned());
             }
         }
         Ok(Clients {
-            producers_view: view(producer_socket)?,
-            consumers_view: view(consumer_socket)?,
-            producer,
-            consumer,
+            producers_view: view(producer.socket)?,
+            consumers_view: view(consumer.socket)?,
+            producer: producer.client,
+            consumer: consumer.client,
             topic: spec.topic.to_owned(),
-            effective: (producer_properties, consumer_properties),
+            effective: (producer.effective, consumer.effective),
         })
     }
 
@@ -115,7 +114,7 @@ impl Clients {
 
 /// Refuses a step whose properties the driver does not take.
 pub(crate) fn check(step: &StepPlan, security: &Properties) -> Result<(), LoadError> {
-    let (_, socket, _) = settings::producer(step)?;
+    let socket = settings::producer(step)?.socket;
     settings::consumer(step)?;
     security::transport(security, socket).map(drop)
 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Whose setting it is.
+/// The owner of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Owner {
@@ -19,7 +19,7 @@ pub enum Owner {
     Broker,
     /// An option of the broker's Java virtual machine.
     Jvm,
-    /// Where a broker keeps its logs.
+    /// The log directories of a broker.
     LogDirectory,
     /// A kernel setting of the host.
     Host,
@@ -46,7 +46,7 @@ impl Owner {
 /// A setting that is changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
-    /// Whose it is.
+    /// Its owner.
     pub owner: Owner,
     /// Its key: a property's name, a sysctl name, a path.
     pub key: String,
@@ -70,7 +70,7 @@ pub struct Change {
     pub before: Option<String>,
     /// Its value after; none: it is left out.
     pub after: Option<String>,
-    /// What to write, in this order, to have everything as it was: mostly the value before, and more where the change resets other
+    /// The values to write, in this order, to have everything as it was: mostly the value before, and more where the change resets other
     /// settings. Empty where the value before is not known.
     pub inverse: Vec<Assignment>,
 }
@@ -83,7 +83,7 @@ impl Change {
     }
 }
 
-/// What to write, in this order, to undo changes that were made in theirs: the last one first, each key once, as what one change reset
+/// The values to write, in this order, to undo changes that were made in theirs: the last one first, each key once, as what one change reset
 /// has to be put back after it.
 pub fn way_back(changes: &[Change]) -> Vec<Assignment> {
     let mut back: Vec<Assignment> = Vec::new();

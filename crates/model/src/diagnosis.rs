@@ -1,4 +1,4 @@
-//! What bounds a path: its stages, the causes that were found in them, and how near each limit is.
+//! The diagnosis of a path: its stages, the causes that were found in them, and how near each limit is.
 
 use crate::finding::Finding;
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Diagnosis {
     /// The one paragraph that a reader needs.
     pub summary: String,
-    /// How it came out.
+    /// The verdict.
     pub verdict: DiagnosisVerdict,
     /// Mean time by stage of what clients wait for, in the order of the path.
     pub stages: Vec<PathStageTime>,
@@ -18,11 +18,11 @@ pub struct Diagnosis {
     pub findings: Vec<Cause>,
     /// The limits of the path, nearest first.
     pub bounds: Vec<PathBound>,
-    /// What to collect where there is not enough evidence; empty otherwise.
+    /// The observations to collect where there is not enough evidence; empty otherwise.
     pub collect: Vec<String>,
 }
 
-/// How a diagnosis came out.
+/// The verdict of a diagnosis.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiagnosisVerdict {
@@ -44,7 +44,7 @@ pub struct PathStageTime {
     pub mean_ns: Option<f64>,
     /// Its share of the sum of the known ones, 0 to 1.
     pub share: Option<f64>,
-    /// Where the figure is from, or why it is absent.
+    /// The source of the figure, or the reason why it is absent.
     pub source: String,
 }
 
@@ -54,7 +54,7 @@ pub struct Cause {
     /// The finding, with confidence, stage, evidence, advice and flip.
     #[serde(flatten)]
     pub finding: Finding,
-    /// What to do first: the first of the finding's `advice`. Absent in documents of earlier versions, and where there is none.
+    /// The first thing to do: the first of the finding's `advice`. Absent in documents of earlier versions, and where there is none.
     #[serde(default)]
     pub fix: Option<String>,
     /// The part of the time that clients wait, or of the limit's use, that it explains, 0 to 1; absent where it has no such measure.
@@ -65,7 +65,7 @@ pub struct Cause {
     /// Causes with the same symptom, by id: what tells it from them was looked at.
     #[serde(default)]
     pub rivals: Vec<String>,
-    /// What was changed to prove it, and what came of it; absent without a confirmation.
+    /// The change that was made to prove it, with its result; absent without a confirmation.
     #[serde(default)]
     pub confirmation: Option<Confirmation>,
 }
@@ -73,7 +73,7 @@ pub struct Cause {
 /// The result of a flip.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Confirmation {
-    /// What was changed, in words.
+    /// The change, in words.
     pub change: String,
     /// The metric that was compared, such as `acknowledge.mean`.
     pub metric: String,
@@ -85,11 +85,11 @@ pub struct Confirmation {
     pub ratio_low: f64,
     /// Upper end of it.
     pub ratio_high: f64,
-    /// What that says of the finding.
+    /// The result for the finding.
     pub outcome: ConfirmationOutcome,
 }
 
-/// What a flip said of a finding.
+/// The result of a flip for a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfirmationOutcome {
@@ -112,6 +112,6 @@ pub struct PathBound {
     pub measured: f64,
     /// The unit of both.
     pub unit: String,
-    /// How the limit was had.
+    /// The source of the limit.
     pub source: String,
 }

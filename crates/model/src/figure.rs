@@ -1,4 +1,4 @@
-//! How a figure is written, wherever people read it: in a sentence, a table, a page, a line of progress.
+//! The text of a figure, wherever people read it: in a sentence, a table, a page, a line of progress.
 //!
 //! Three digits that matter; the unit beside the figure or above its column; thousands apart by commas. Times and ratios keep the zeros
 //! that say how exact they are (`1.40 s`, `×2.00`); rates, sizes and shares drop them (`100/s`, `4.5 %`). A unit is used until the rounded
@@ -7,7 +7,7 @@
 //! An absent figure is [`ABSENT`], never 0: functions here take values, and whoever has none writes that. Not here: what machines read
 //! (JSON, CSV, coordinates of a drawing) and what users write ([`crate::units`]). Words around figures are in [`crate::prose`].
 
-/// What stands where a figure is absent.
+/// The text that stands for an absent figure.
 pub const ABSENT: &str = "-";
 
 /// A time with the unit that suits it: `48.0 ns`, `610 µs`, `9.09 ms`, `17.2 ms`, `1.40 s`; from two minutes on `9m 12s`, `1h 03m`.
@@ -48,7 +48,7 @@ fn minutes(seconds: f64) -> String {
     format!("{sign}{}h {:02}m", grouped(&(minutes / 60).to_string()), minutes % 60)
 }
 
-/// How long something will take, about: whole seconds, `48 s`, then as [`time`] has it, `9m 12s`, and from a day on `2d 03h`.
+/// An estimate of the time that something will take: whole seconds, `48 s`, then as [`time`] has it, `9m 12s`, and from a day on `2d 03h`.
 pub fn estimate(seconds: f64) -> String {
     match seconds {
         s if s < 119.5 => format!("{} s", whole(s)),
@@ -192,7 +192,7 @@ pub fn percent(share: f64) -> String {
     format!("{} %", trimmed(percent, places[0].max(places[1])))
 }
 
-/// How far from one the sum of its shares may be by the arithmetic alone.
+/// Largest distance from one of the sum of its shares by the arithmetic alone.
 const ROUNDING: f64 = 1e-12;
 
 /// A share and the limit that it is held against, with as many digits as it takes to tell them apart: `99.498 %`, `99.5 %`.

@@ -184,6 +184,17 @@ pub enum ValidityVerdict {
     Invalid,
 }
 
+impl ValidityVerdict {
+    /// `valid`, `suspect`, `invalid`.
+    pub fn word(self) -> &'static str {
+        match self {
+            ValidityVerdict::Valid => "valid",
+            ValidityVerdict::Suspect => "suspect",
+            ValidityVerdict::Invalid => "invalid",
+        }
+    }
+}
+
 /// The verdict on a run, with its reasons.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Validity {

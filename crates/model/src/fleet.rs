@@ -49,6 +49,16 @@ pub enum FleetGroup {
     Test,
 }
 
+impl FleetGroup {
+    /// `control`, `test`.
+    pub fn name(self) -> &'static str {
+        match self {
+            FleetGroup::Control => "control",
+            FleetGroup::Test => "test",
+        }
+    }
+}
+
 /// Values of every server in every interval. Absent is `None`, never 0.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FleetTable {

@@ -81,6 +81,18 @@ pub struct Latencies {
     pub acknowledge_service: Distribution,
 }
 
+impl Latencies {
+    /// Each with its name in a document.
+    pub fn named(&self) -> [(&'static str, &Distribution); 4] {
+        [
+            ("end_to_end", &self.end_to_end),
+            ("acknowledge", &self.acknowledge),
+            ("end_to_end_service", &self.end_to_end_service),
+            ("acknowledge_service", &self.acknowledge_service),
+        ]
+    }
+}
+
 /// The messages and bytes of a step's measured part. Bytes are those of values; keys, headers and framing come on top.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Throughput {

@@ -1,4 +1,4 @@
-//! What was observed of a running path within a window, without load of Plumb's own: brokers, clients, processes, hosts, the kernel.
+//! The observations of a running path within a window, without load of Plumb's own: brokers, clients, processes, hosts, the kernel.
 //!
 //! `plumb observe` writes it, `plumb judge` and `plumb diagnose` find causes in it, on any machine. Every figure is of the
 //! window between two readings unless its description says otherwise; absent is `null`, never 0, and [`Unseen`] says why.
@@ -57,10 +57,10 @@ pub struct ObservedPath {
     /// Clients whose statistics were read.
     #[serde(default)]
     pub clients: Vec<ClientWindow>,
-    /// BrokerRole of this host.
+    /// Processes of this host.
     #[serde(default)]
     pub processes: Vec<ProcessWindow>,
-    /// What the kernel's trace points counted, where they could be used.
+    /// The counts of the kernel's trace points, where they could be used.
     #[serde(default)]
     pub kernel: Option<KernelWindow>,
     /// The cluster's settings, where it was asked.
@@ -69,13 +69,13 @@ pub struct ObservedPath {
     /// Limits of this host by short calibrations: what the bounds are held against.
     #[serde(default)]
     pub limits: HostLimits,
-    /// What could not be seen, and why.
+    /// The observations that could not be made, with the reason.
     #[serde(default)]
     pub unseen: Vec<Unseen>,
     /// The cost of the observation.
     #[serde(default)]
     pub cost: ObserverCost,
-    /// What was found in it; absent when nobody looked for causes.
+    /// The diagnosis; absent when nobody looked for causes.
     #[serde(default)]
     pub diagnosis: Option<Diagnosis>,
 }
@@ -115,13 +115,13 @@ pub struct TopicSettings {
     pub configs: Properties,
 }
 
-/// What this host can do at most, measured in short calibrations; absent where it was not measured.
+/// The limits of this host, measured in short calibrations; absent where they were not measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HostLimits {
     /// Bytes a second that one CPU encrypts with AES-256-GCM in the library of the broker (records of 16 KiB).
     pub aes_gcm_bytes_per_s: Option<f64>,
-    /// What did it: `OpenSSL 3.0.17`, `Java 17.0.15 with the flags of process 1234`.
+    /// The library that did it: `OpenSSL 3.0.17`, `Java 17.0.15 with the flags of process 1234`.
     pub aes_gcm_of: Option<String>,
     /// The same in that library with the processor's AES instructions, where flags of the broker's JVM turn them off; else absent.
     pub aes_gcm_with_instructions_bytes_per_s: Option<f64>,
@@ -143,11 +143,11 @@ pub struct HostLimits {
 /// Something that could not be seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unseen {
-    /// What: `metrics of broker http://...`, `CPU profile of process 12`.
+    /// Its name: `metrics of broker http://...`, `CPU profile of process 12`.
     pub what: String,
-    /// Why, in words.
+    /// The reason, in words.
     pub reason: String,
-    /// How it can be had; absent where it cannot.
+    /// The way to have it; absent where there is none.
     pub hint: Option<String>,
 }
 

@@ -5,7 +5,9 @@ mod load;
 mod own_rate;
 
 pub use labs::heap_mib;
-pub use load::{Keys, Length, LoadPlan, Mode, Payload, Purpose, RateStep, Schedule, SizePlan, WeightedSize};
+pub use load::{
+    Keys, Length, LoadPlan, Mode, Payload, Purpose, RateStep, STAMP_HEADER, Schedule, SizePlan, WeightedSize,
+};
 
 use crate::trial::TrialPlan;
 use crate::units::Nanos;
@@ -171,6 +173,16 @@ pub enum Driver {
     Librdkafka,
     /// Plumb's own data plane: batches prepared ahead, a fraction of a client's CPU time.
     Wire,
+}
+
+impl Driver {
+    /// `librdkafka`, `wire`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Driver::Librdkafka => "librdkafka",
+            Driver::Wire => "wire",
+        }
+    }
 }
 
 /// A latency that must hold.

@@ -29,6 +29,11 @@ pub fn is_secret(name: &str) -> bool {
     PARTS.iter().any(|part| name.contains(part))
 }
 
+/// A value as it may be shown: as it is, or redacted where its name is a secret's.
+pub fn shown<'v>(name: &str, value: &'v str) -> &'v str {
+    if is_secret(name) { REDACTED } else { value }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// A smallest detectable ratio of this size or more detects nothing: nobody looks for differences that are so large (ours).
+pub const DETECTABLE_MAX: f64 = 10.0;
+
 /// The verdict of a trial on a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

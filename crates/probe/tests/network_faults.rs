@@ -12,7 +12,7 @@ static GO_ON: AtomicBool = AtomicBool::new(false);
 const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 const GREETING_BYTES: usize = 20;
 const MESSAGE_BYTES: usize = 64;
-/// What these peers are given; they need far longer.
+/// The time that these peers are given; they need far longer.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// Far more than patience and a machine that has other things to do.
 const SOON: Duration = Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! Why a figure is absent, in words: an empty cell without a reason looks like a fault of the report.
+//! The reason why a figure is absent, in words: an empty cell without a reason looks like a fault of the report.
 
 use plumb_model::figure::count;
 use plumb_model::observation::Distribution;

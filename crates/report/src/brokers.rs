@@ -1,4 +1,4 @@
-//! What the brokers' own metrics say of a setup: how long their requests took, and how idle their busiest threads were.
+//! The brokers' own metrics of a setup: the time of their requests, and the idle share of their busiest threads.
 
 use plumb_model::document::StepResult;
 use plumb_model::facts::{Idle, RequestStages, RequestTimes, WindowMean};

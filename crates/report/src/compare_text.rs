@@ -1,7 +1,7 @@
 //! Two single runs side by side, as terminal text: what they do not promise alike first, then what they can show, then
 //! what they cannot, and the trial that could.
 
-use crate::sheet::{self, Body, Column, Section, Sheet};
+use crate::sheet::{self, Column, Section, Sheet};
 use crate::text::TextStyle;
 use crate::{trials, wording};
 use plumb_model::compare::{CompareResult, CompareSays, ComparedMetric, ComparedRun, ComparedSteps};
@@ -28,11 +28,7 @@ pub fn render(result: &CompareResult, style: TextStyle) -> String {
     for (which, run) in both {
         if run.validity != ValidityVerdict::Valid {
             let reasons: Vec<&str> = run.reasons.iter().map(|reason| reason.trim_end_matches('.')).collect();
-            cautions.push(format!(
-                "The {which} run is {}: {}",
-                wording::verdict(run.validity),
-                reasons.join("; ")
-            ));
+            cautions.push(format!("The {which} run is {}: {}", run.validity.word(), reasons.join("; ")));
         }
     }
     cautions.extend(result.steps.iter().filter(|steps| !steps.same_load).map(|steps| {
@@ -101,7 +97,7 @@ fn runs(result: &CompareResult) -> Section {
             which.to_owned(),
             run.name.clone(),
             wording::instant(&run.started_at),
-            wording::verdict(run.validity).to_owned(),
+            run.validity.word().to_owned(),
             run.run_id.clone(),
         ]
     };
@@ -110,14 +106,8 @@ fn runs(result: &CompareResult) -> Section {
         Some(apart_s) => format!("{} apart", time(apart_s.unsigned_abs() as f64 * 1e9)),
         None => "time apart not known".to_owned(),
     };
-    Section {
-        heading: "Runs".to_owned(),
-        meaning: apart,
-        body: Body::Table {
-            columns: ["", "name", "started", "verdict", "run"].map(Column::text).to_vec(),
-            rows: vec![row("first", &result.a), row("second", &result.b)],
-        },
-    }
+    let columns = ["", "name", "started", "verdict", "run"].map(Column::text);
+    Section::table("Runs", &apart, columns, vec![row("first", &result.a), row("second", &result.b)])
 }
 
 fn metrics(steps: &ComparedSteps) -> Section {
@@ -143,23 +133,18 @@ fn metrics(steps: &ComparedSteps) -> Section {
     let blocks = steps.metrics.first().map_or(String::new(), |metric| {
         format!(" of {} and {}", metric.a_blocks, counted(metric.b_blocks as usize, "block"))
     });
-    Section {
-        heading: names(steps),
-        meaning: format!(
-            "medians{blocks}; ratio of typical blocks: over all pairs of one here and one there, not that of the medians; within: its interval, \
-             with the spread of blocks within the runs, no drift between them"
-        ),
-        body: Body::Table {
-            columns: vec![
-                Column::text("metric"),
-                Column::number("first"),
-                Column::number("second"),
-                Column::number("ratio of blocks"),
-                Column::text("within"),
-                Column::text("p"),
-                Column::text("what can be said"),
-            ],
-            rows: steps.metrics.iter().map(row).collect(),
-        },
-    }
+    let meaning = format!(
+        "medians{blocks}; ratio of typical blocks: over all pairs of one here and one there, not that of the medians; within: its interval, \
+         with the spread of blocks within the runs, no drift between them"
+    );
+    let columns = [
+        Column::text("metric"),
+        Column::number("first"),
+        Column::number("second"),
+        Column::number("ratio of blocks"),
+        Column::text("within"),
+        Column::text("p"),
+        Column::text("what can be said"),
+    ];
+    Section::table(&names(steps), &meaning, columns, steps.metrics.iter().map(row).collect())
 }

@@ -2,7 +2,7 @@
 
 pub mod pairs;
 
-use crate::{ledger, queues, rates, wording};
+use crate::{ledger, queues, wording};
 use plumb_model::document::{RunDocument, StepResult};
 use plumb_model::observation::{Distribution, Interval, StageName};
 
@@ -21,7 +21,7 @@ pub fn render(document: &RunDocument) -> String {
 fn columns(document: &RunDocument, step: &StepResult) -> Vec<(String, String)> {
     let mut row = Row(Vec::new());
     row.put("run_id", Some(&document.run.id));
-    row.put("run_verdict", Some(wording::verdict(document.validity.verdict)));
+    row.put("run_verdict", Some(document.validity.verdict.word()));
     row.put("step", Some(&step.name));
     row.put("asked_per_s", step.asked_per_s);
     row.put("achieved_per_s", step.achieved_per_s);
@@ -47,10 +47,9 @@ fn columns(document: &RunDocument, step: &StepResult) -> Vec<(String, String)> {
     row.put("acks", step.durability.acks.as_ref());
     row.put("min_insync_replicas", step.durability.min_insync_replicas);
     row.put("replication", step.durability.replication);
-    row.distribution("end_to_end", &step.latency.end_to_end);
-    row.distribution("acknowledge", &step.latency.acknowledge);
-    row.distribution("end_to_end_service", &step.latency.end_to_end_service);
-    row.distribution("acknowledge_service", &step.latency.acknowledge_service);
+    for (name, times) in step.latency.named() {
+        row.distribution(name, times);
+    }
     row.distribution("slip", &step.slip);
     for name in wording::STAGES {
         row.stage(name, step);
@@ -88,7 +87,7 @@ impl Row {
 
     fn rates(&mut self, document: &RunDocument, step: &StepResult) {
         let plan = document.plan.steps.iter().find(|plan| plan.name == step.name);
-        self.put("driver", plan.map(|plan| rates::driver(plan.driver)));
+        self.put("driver", plan.map(|plan| plan.driver.name()));
         self.put("producers", plan.map(|plan| plan.load.producers));
         self.put("consumers", plan.map(|plan| plan.load.consumers));
         let throughput = &step.throughput;

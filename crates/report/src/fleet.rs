@@ -1,4 +1,4 @@
-//! What a trial on a fleet showed: [`text`] for the terminal, [`page`] as one HTML file, [`groups`] for groups that were drawn.
+//! The result of a trial on a fleet: [`text`] for the terminal, [`page`] as one HTML file, [`groups`] for groups that were drawn.
 //!
 //! Only the layout: what is said is in the result (`plumb_judge::fleet`).
 
@@ -30,13 +30,6 @@ fn outcome(outcome: CheckOutcome) -> &'static str {
         CheckOutcome::Warning => "warning",
         CheckOutcome::Failed => "FAILED",
         CheckOutcome::Unknown => "unknown",
-    }
-}
-
-fn group(group: FleetGroup) -> &'static str {
-    match group {
-        FleetGroup::Control => "control",
-        FleetGroup::Test => "test",
     }
 }
 
@@ -89,7 +82,7 @@ fn units(unit: FleetUnit) -> &'static str {
 /// `16 control, 16 test`.
 fn by_group(counts: &BTreeMap<FleetGroup, u32>) -> String {
     let each: Vec<String> =
-        counts.iter().map(|(of, n)| format!("{} {}", count((*n).into()), group(*of))).collect();
+        counts.iter().map(|(of, n)| format!("{} {}", count((*n).into()), of.name())).collect();
     each.join(", ")
 }
 

@@ -58,7 +58,7 @@ pub fn render(document: &RunDocument) -> Result<String, ReportError> {
         description: &document.plan.description,
         meta: meta(document),
         incomplete: wording::incomplete(document),
-        verdict: wording::verdict(document.validity.verdict),
+        verdict: document.validity.verdict.word(),
         verdict_meaning: wording::verdict_meaning(document.validity.verdict),
         not_looked_for: short_blocks::note(document),
         summary: &document.summary,

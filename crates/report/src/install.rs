@@ -1,4 +1,4 @@
-//! What a finished experiment hands over: the winner's settings as files to install, each with its way back.
+//! The files that a finished experiment hands over: the winner's settings as files to install, each with its way back.
 //!
 //! Nothing here is better because it looks so: a setting is handed over only where the experiment's own verdict carries it
 //! ([`Winner`]) and where it promises no less than what it was held against. What one setting of several brought by

@@ -4,8 +4,8 @@
 //! A condition that is met is a failure, one whose figure is absent an error. The dialect is the one that Jenkins, GitLab and
 //! GitHub's readers share: `testsuites`, `testsuite`, `testcase` with `failure` or `error`.
 
+use crate::ReportError;
 use crate::text::printable;
-use crate::{ReportError, wording};
 use askama::Template;
 use plumb_model::condition::{Answer, ConditionResult};
 use plumb_model::document::{RunDocument, RunState};
@@ -90,7 +90,7 @@ fn of_arm(run: &str, arm: &ArmCase) -> TestCase {
 fn verdict(document: &RunDocument) -> Outcome {
     let reasons: Vec<String> =
         document.validity.reasons.iter().map(|reason| printable(&reason.claim)).collect();
-    let sentence = format!("{}. {}", wording::verdict(document.validity.verdict), reasons.join("; "));
+    let sentence = format!("{}. {}", document.validity.verdict.word(), reasons.join("; "));
     match (&document.run.state, document.validity.verdict) {
         (RunState::Complete, ValidityVerdict::Invalid) => Outcome::Failed(sentence),
         (RunState::Complete, _) => Outcome::Passed(sentence),

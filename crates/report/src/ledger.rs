@@ -96,7 +96,7 @@ pub(crate) fn balance<'s>(
 }
 
 /// The count by the broker's offsets, beside our own.
-pub(crate) fn broker_word(step: &StepResult) -> String {
+fn broker_word(step: &StepResult) -> String {
     let accounting = &step.accounting;
     match (accounting.agrees, accounting.offset_delta) {
         (Some(true), Some(delta)) => format!("broker's offsets agree: grew by {}", count(delta)),

@@ -30,7 +30,7 @@ impl Paint {
     }
 }
 
-/// Whether a character turns the direction of what follows, so that a name reads as another.
+/// True if a character turns the direction of what follows, so that a name reads as another.
 fn turns(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,4 +1,4 @@
-//! Which published rows stand beside which of our steps.
+//! The pairs of published rows and our steps that stand beside each other.
 
 use plumb_model::document::{ReferenceRow, ReferenceTable, StepResult};
 

@@ -1,4 +1,4 @@
-//! What a trial could show, as terminal text: in pairs, or in starts of the brokers where those are the unit of its verdict.
+//! The power of a trial as terminal text: in pairs, or in starts of the brokers where those are the unit of its verdict.
 
 use crate::sheet::{self, Column, Section, Sheet};
 use crate::text::TextStyle;

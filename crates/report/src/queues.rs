@@ -1,4 +1,4 @@
-//! Whether producers' queues grew: what text and page say of it.
+//! The growth of producers' queues, as text and page tell it.
 
 use plumb_model::document::{RunDocument, StepResult};
 use plumb_model::figure::{ABSENT, count, interval, rate, significant, time};

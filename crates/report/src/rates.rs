@@ -5,7 +5,7 @@ use crate::headline;
 use plumb_model::document::{BlockResult, ReferenceRatio, ReferenceTable, RunDocument, StepResult};
 use plumb_model::figure::{ABSENT, count, milliseconds, rate, significant};
 use plumb_model::observation::Interval;
-use plumb_model::plan::{Driver, Mode, SizePlan, StepPlan};
+use plumb_model::plan::{Mode, SizePlan, StepPlan};
 use plumb_model::sweep::{NoKnee, SweepOver, SweepPlace, SweepRate, SweepResult};
 
 /// The meaning of these figures, to stand beside their heading.
@@ -30,7 +30,7 @@ pub(crate) struct Row<'d> {
 }
 
 const COLUMNS: [Column; 14] = [
-    text("driver", "the client", |row| Some(driver(row.plan.driver).to_owned())),
+    text("driver", "the client", |row| Some(row.plan.driver.name().to_owned())),
     text("size", "of a value", size),
     number("prod.", "producers", |row| row.produces().then(|| count(row.plan.load.producers.into()))),
     number("cons.", "consumers", |row| row.receives().then(|| count(row.plan.load.consumers.into()))),
@@ -177,14 +177,6 @@ pub(crate) fn notes(rows: &[Row], shown: &[&Column]) -> Vec<String> {
 /// A cell: the figure, or [`ABSENT`].
 pub(crate) fn cell(column: &Column, row: &Row) -> String {
     (column.cell)(row).unwrap_or_else(|| ABSENT.to_owned())
-}
-
-/// A driver's name.
-pub(crate) fn driver(driver: Driver) -> &'static str {
-    match driver {
-        Driver::Librdkafka => "librdkafka",
-        Driver::Wire => "wire",
-    }
 }
 
 /// Size of the values: as planned, and of records that were there their mean as read.

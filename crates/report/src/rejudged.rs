@@ -1,6 +1,5 @@
-//! What is said of a run now and was not when it was measured: its verdicts, each that is another one as a clause.
+//! The verdicts of a run that differ from those of the time when it was measured, each as a clause.
 
-use crate::wording;
 use plumb_model::document::RunDocument;
 use plumb_model::trial::ArmVerdict;
 use plumb_model::verdict::Verdict;
@@ -8,8 +7,8 @@ use plumb_model::verdict::Verdict;
 /// Verdicts of a document that are not those of the same document judged before; empty where all are.
 pub fn changes(before: &RunDocument, now: &RunDocument) -> Vec<String> {
     let [of_run, of_run_now] = [before, now].map(|document| document.validity.verdict);
-    let run = (of_run != of_run_now)
-        .then(|| format!("the run is {}, not {}", wording::verdict(of_run_now), wording::verdict(of_run)));
+    let run =
+        (of_run != of_run_now).then(|| format!("the run is {}, not {}", of_run_now.word(), of_run.word()));
     let arms = arms(now).iter().filter_map(|arm| {
         let before = verdict_of(before, arm)?;
         let [was, is] = [before, arm.verdict].map(Verdict::word);

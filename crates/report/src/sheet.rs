@@ -50,9 +50,14 @@ pub enum Body {
 }
 
 impl Section {
+    /// A section.
+    pub fn new(heading: &str, meaning: &str, body: Body) -> Self {
+        Section { heading: heading.to_owned(), meaning: meaning.to_owned(), body }
+    }
+
     /// A section of sentences.
     pub fn sentences(heading: &str, meaning: &str, sentences: Vec<String>) -> Self {
-        Section { heading: heading.to_owned(), meaning: meaning.to_owned(), body: Body::Sentences(sentences) }
+        Section::new(heading, meaning, Body::Sentences(sentences))
     }
 
     /// A section with a table.
@@ -62,10 +67,6 @@ impl Section {
         columns: impl Into<Vec<Column>>,
         rows: Vec<Vec<String>>,
     ) -> Self {
-        Section {
-            heading: heading.to_owned(),
-            meaning: meaning.to_owned(),
-            body: Body::Table { columns: columns.into(), rows },
-        }
+        Section::new(heading, meaning, Body::Table { columns: columns.into(), rows })
     }
 }

@@ -1,4 +1,4 @@
-//! What nobody looked for because blocks are too short: a run without a reason against it is not thereby known to be steady.
+//! The checks that were not made because blocks are too short: a run without a reason against it is not thereby known to be steady.
 
 use plumb_model::document::{RunDocument, StepResult};
 use plumb_model::finding::ValidityVerdict;

@@ -38,7 +38,7 @@ pub enum Figures {
 }
 
 /// Narrower than this, lines are allowed to run over: a table cannot be folded for ever.
-const NARROWEST: usize = 60;
+pub(crate) const NARROWEST: usize = 60;
 
 /// The whole report.
 pub fn render(document: &RunDocument, style: TextStyle, figures: Figures) -> String {
@@ -100,7 +100,7 @@ impl Page {
         if document.summary.is_empty() {
             return;
         }
-        let verdict = wording::verdict(document.validity.verdict);
+        let verdict = document.validity.verdict.word();
         self.heading("In short", &format!("of a run with the verdict {}", verdict.to_uppercase()));
         for (index, sentence) in document.summary.iter().enumerate() {
             self.prose(&format!("{}. ", index + 1), sentence, Tone::Plain);

@@ -1,10 +1,10 @@
-//! How a trial is called in every renderer: verdicts, values by their unit, ratios, what is held against what.
+//! The words of a trial in every renderer: verdicts, values by their unit, ratios, what is held against what.
 
 use plumb_model::figure::{
     self, ABSENT, counted, p_value, per_s, ratio, ratio_digits, short, significant, time,
 };
 use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, PairValues, TrialMethod, TrialResult};
-use plumb_model::verdict::Verdict;
+use plumb_model::verdict::{DETECTABLE_MAX, Verdict};
 
 /// The method of estimate and interval.
 pub(crate) fn method(method: TrialMethod) -> &'static str {
@@ -112,9 +112,6 @@ pub(crate) fn samples(metric: &MetricResult) -> String {
     format!("{}{}", counted(metric.pairs as usize, "pair"), starts.unwrap_or_default())
 }
 
-/// A ratio from which on what a trial could show is no difference that anybody looks for (ours, as in the summary).
-const DETECTABLE_MAX: f64 = 10.0;
-
 /// The smallest ratio that is seen in 4 of 5 trials; absent where that is any size.
 pub(crate) fn shows_from(metric: &MetricResult) -> String {
     let smallest = metric.smallest_detectable_ratio.filter(|smallest| *smallest < DETECTABLE_MAX);
@@ -176,7 +173,7 @@ pub(crate) fn others(trial: &TrialResult) -> (Vec<&MetricResult>, usize) {
 }
 
 /// True if the metric is a count, which has no ratio.
-pub(crate) fn is_count(metric: &MetricResult) -> bool {
+fn is_count(metric: &MetricResult) -> bool {
     metric.method == TrialMethod::Counts
 }
 

@@ -1,19 +1,10 @@
-//! How a run, its end, its stages and its verdicts are called, the same in every renderer.
+//! The words for a run, its end, its stages and its verdicts, the same in every renderer.
 
 use crate::absence;
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::figure::{count, counted};
 use plumb_model::finding::{Comparison, ComparisonVerdict, Finding, Severity, ValidityVerdict};
 use plumb_model::observation::{Fidelity, StageName};
-
-/// The verdict's word.
-pub(crate) fn verdict(verdict: ValidityVerdict) -> &'static str {
-    match verdict {
-        ValidityVerdict::Valid => "valid",
-        ValidityVerdict::Suspect => "suspect",
-        ValidityVerdict::Invalid => "invalid",
-    }
-}
 
 /// The meaning of the verdict for a reader.
 pub(crate) fn verdict_meaning(verdict: ValidityVerdict) -> &'static str {

@@ -1,4 +1,4 @@
-//! What an experiment hands over, as files.
+//! The files that an experiment hands over.
 
 #![allow(missing_docs)]
 

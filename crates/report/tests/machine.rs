@@ -1,4 +1,4 @@
-//! What other programs read: CSV and JSON, to the letter.
+//! The outputs that other programs read: CSV and JSON, to the letter.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! What people read in a terminal, as snapshots.
+//! The text that people read in a terminal, as snapshots.
 
 #![allow(missing_docs)]
 

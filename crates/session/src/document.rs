@@ -56,7 +56,7 @@ pub(super) struct DoneBlock<'a> {
 }
 
 /// 16 hexadecimal digits that no other run has.
-pub(super) fn new_id() -> String {
+fn new_id() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let seed = (now.as_nanos() as u64) ^ (u64::from(std::process::id()) << 40);
     format!("{:016x}", Random::new(seed).bits())

@@ -16,6 +16,14 @@ pub fn lag_1_limit(n: usize) -> f64 {
     2.0 / (n as f64).sqrt()
 }
 
+/// Strongest correlation of neighbours in fitted noise: beyond it noise cannot be told from change.
+pub(crate) const PHI_MAX: f64 = 0.95;
+
+/// A correlation of neighbours without what fitting took of it: about (1 + 3 phi) / n for each mean (Kendall 1954, Biometrika 41).
+pub(crate) fn unbiased(phi: f64, parameters: f64, n: f64) -> f64 {
+    (phi + parameters * (1.0 + 3.0 * phi.max(0.0)) / n).min(PHI_MAX)
+}
+
 /// `n` values of AR(1) noise whose innovations are drawn from those seen, with replacement.
 pub(crate) fn redrawn(phi: f64, innovations: &[f64], n: usize, random: &mut Random) -> Vec<f64> {
     let mut draw = || innovations[random.below(innovations.len())];

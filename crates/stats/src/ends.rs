@@ -1,5 +1,7 @@
 //! The two ends of an interval.
 
+use crate::law::student_quantile;
+
 /// The ends of an interval, in the unit of the figure that it belongs to. An end may be infinite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ends {
@@ -13,6 +15,11 @@ impl Ends {
     /// The interval that reaches equally far to both sides of a middle.
     pub fn around(middle: f64, reach: f64) -> Self {
         Ends { low: middle - reach, high: middle + reach }
+    }
+
+    /// middle +- t x error at a confidence level; none for a level outside 0..1, or without degrees of freedom.
+    pub(crate) fn student(middle: f64, error: f64, freedom: f64, level: f64) -> Option<Self> {
+        Some(Ends::around(middle, student_quantile(0.5 + level / 2.0, freedom)? * error))
     }
 
     /// True if a value is inside, or at an end.

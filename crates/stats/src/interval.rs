@@ -14,10 +14,10 @@ use plumb_model::observation::{Interval, IntervalMethod, SecondLatency, SecondRo
 pub const BLOCKS_MIN: usize = 3;
 
 /// Fewest batches for an interval over batch means (Schmeiser 1982, Operations Research 30: 10 to 30 are right).
-pub(crate) const BATCHES_MIN: usize = 10;
+const BATCHES_MIN: usize = 10;
 
 /// Most batches: longer series are joined until at most so many are left, so that batches hardly depend on each other.
-pub(crate) const BATCHES_MAX: usize = 30;
+const BATCHES_MAX: usize = 30;
 
 /// Consecutive samples of one block, as a mean.
 #[derive(Debug, Clone, Copy, PartialEq)]

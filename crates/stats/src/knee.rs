@@ -18,8 +18,8 @@ pub const POINTS_MIN: usize = 4;
 /// Fewest blocks of a point: their spread is the noise (ours, as for an interval of a mean).
 pub const BLOCKS_MIN: usize = 3;
 
-/// Rebuilt curves.
-const REBUILDS: usize = 999;
+/// Series that are drawn anew for an interval.
+pub(crate) const REBUILDS: usize = 999;
 
 /// One number of clients and the rate of each of its blocks.
 #[derive(Debug, Clone, PartialEq)]
@@ -129,10 +129,11 @@ impl Curve {
         let means: Vec<f64> = samples.iter().map(|values| mean(values)).collect();
         let weights: Vec<f64> = samples.iter().map(|values| values.len() as f64).collect();
         let mut levels = unimodal(&means, &weights);
-        let (first, end, best) = top(&levels, samples)?;
+        let Top { points, level: best } = top(&levels, samples)?;
+        let end = points.end;
         let highest = levels.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let latest_knee = levels.iter().position(|level| *level >= highest + (1.0 - margin).ln())?;
-        levels[first..end].fill(best);
+        levels[points].fill(best);
         let enough = best + (1.0 - margin).ln();
         let knee = levels.iter().position(|level| *level >= enough)?;
         let fall = levels[end..].iter().position(|level| *level < enough).map(|after| end + after);
@@ -140,8 +141,14 @@ impl Curve {
     }
 }
 
-/// The highest level with its neighbours that cannot be told from it: first point, end, and their common mean.
-fn top(levels: &[f64], samples: &[Vec<f64>]) -> Option<(usize, usize, f64)> {
+/// The highest level with its neighbours that cannot be told from it.
+struct Top {
+    points: Range<usize>,
+    /// Their common mean.
+    level: f64,
+}
+
+fn top(levels: &[f64], samples: &[Vec<f64>]) -> Option<Top> {
     let highest = levels.iter().copied().max_by(f64::total_cmp)?;
     let mut first = levels.iter().position(|level| *level == highest)?;
     let mut end = first + levels[first..].iter().take_while(|level| **level == highest).count();
@@ -161,7 +168,7 @@ fn top(levels: &[f64], samples: &[Vec<f64>]) -> Option<(usize, usize, f64)> {
         let nearest = left.into_iter().chain(right).min_by(|a, b| a.2.total_cmp(&b.2));
         match nearest {
             Some((start, stop, distance)) if distance <= 1.0 => (first, end) = (start, stop),
-            _ => return Some((first, end, mean_of(&samples[first..end]))),
+            _ => return Some(Top { points: first..end, level: mean_of(&samples[first..end]) }),
         }
     }
 }

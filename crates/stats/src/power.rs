@@ -51,7 +51,7 @@ pub fn units_needed_of_mean(sd_log: f64, ratio: f64, level: f64, power: f64) -> 
 /// The smallest ratio above 1 between two groups of servers whose logarithms have the standard deviation `sd_log` that is
 /// shown with the chance `power`. None with fewer servers than a permutation of them needs for the level (both groups
 /// of 4 at 95 %), and as for [`detectable_ratio`].
-pub(crate) fn detectable_ratio_two_groups(
+fn detectable_ratio_two_groups(
     sd_log: f64,
     control: usize,
     test: usize,

@@ -4,7 +4,7 @@
 //! smaller differences. Not for messages: those of one block share its moment.
 
 use crate::law::{normal_at_most, normal_quantile};
-use crate::selection::kth_smallest;
+use crate::selection::{self, kth_smallest};
 use crate::signed_rank::Location;
 
 /// Most steps that writing out the null distribution may take (ours): up to about 50 values in each group without ties.
@@ -197,8 +197,7 @@ impl Differences {
     }
 
     fn median(&self) -> f64 {
-        let count = self.count();
-        f64::midpoint(self.at(count.div_ceil(2)), self.at(count / 2 + 1))
+        selection::median(self.count(), |k| self.at(k))
     }
 
     /// Pairs whose difference is not above x: as a grows, more of b will do.

@@ -17,6 +17,11 @@ pub(crate) fn kth_smallest(k: u64, low: f64, high: f64, at_most: impl Fn(f64) ->
     number(below)
 }
 
+/// The median of so many values, of which `at` gives the k-th smallest, from 1.
+pub(crate) fn median(count: u64, at: impl Fn(u64) -> f64) -> f64 {
+    f64::midpoint(at(count.div_ceil(2)), at(count / 2 + 1))
+}
+
 /// Place of a number among all: the sign bit turned for positive numbers, every bit for negative ones.
 fn ordinal(x: f64) -> u64 {
     // -0 and 0 are one number; left apart they would be two places.

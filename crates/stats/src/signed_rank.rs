@@ -6,7 +6,7 @@
 //! For ratios see [`crate::paired::rank_ratio`]; for two groups that are not paired [`crate::rank_sum`].
 
 use crate::law::{normal_at_most, normal_quantile};
-use crate::selection::kth_smallest;
+use crate::selection::{self, kth_smallest};
 
 /// Most differences for which the null distribution is written out (ours); beyond, the normal law with the corrections
 /// for ties and continuity is closer than 1e-4.
@@ -204,8 +204,7 @@ impl Walsh {
     }
 
     fn median(&self) -> f64 {
-        let count = self.count();
-        f64::midpoint(self.at(count.div_ceil(2)), self.at(count / 2 + 1))
+        selection::median(self.count(), |k| self.at(k))
     }
 
     /// Pairs i <= j whose mean is not above x: as i grows, fewer j will do.

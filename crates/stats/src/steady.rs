@@ -12,7 +12,7 @@
 
 mod shapes;
 
-use crate::autocorrelation::redrawn;
+use crate::autocorrelation::{PHI_MAX, redrawn, unbiased};
 use crate::random::Random;
 use shapes::{Fitted, Outline, Shapes};
 
@@ -28,9 +28,6 @@ const REBUILDS: u32 = 1_999;
 /// Rebuilt series stop early when so many were as extreme as the real one: p is then far from small
 /// (Besag and Clifford 1991, Biometrika 78).
 const EXTREMES_ENOUGH: u32 = 10;
-
-/// Strongest autocorrelation that the fit allows: beyond it noise cannot be told from change.
-const PHI_MAX: f64 = 0.95;
 
 /// Weight of the correlation that a series without change would have, the rest being what the best shape leaves (ours, by
 /// simulation: 1 would miss growth by half in 30 values, 0 would take lingering noise for steps twice too often).
@@ -209,11 +206,6 @@ impl Noise {
         let left = both * (1.0 + phi * phi) - 4.0 * phi * products;
         Noise { phi, variance: left / (2.0 * (rest.len() - 1) as f64) }
     }
-}
-
-/// A correlation of neighbours without what fitting took of it: about (1 + 3 phi) / n for each mean (Kendall 1954, Biometrika 41).
-fn unbiased(phi: f64, parameters: f64, n: f64) -> f64 {
-    (phi + parameters * (1.0 + 3.0 * phi.max(0.0)) / n).min(PHI_MAX)
 }
 
 fn squares(values: &[f64]) -> f64 {

@@ -5,7 +5,7 @@
 //! nothing changes comes from the points' variances in random order, which are then as likely as any other order. Only a
 //! rise is looked for. Not for levels: that is [`crate::knee`].
 
-use crate::knee::{BLOCKS_MIN, ClientCount, Point, percentiles, residuals, variance};
+use crate::knee::{BLOCKS_MIN, ClientCount, Point, REBUILDS, percentiles, residuals, variance};
 use crate::random::Random;
 
 /// Fewest points for a test at [`ALPHA`] to have a chance: of six points' orders, 2 + 4 splits, one in fifteen is as clear.
@@ -21,7 +21,6 @@ const ALPHA: f64 = 0.05;
 const RATIO_MIN: f64 = 1.5;
 
 const SHUFFLES: u32 = 1_999;
-const REBUILDS: usize = 999;
 
 /// A rise of the variation.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -160,15 +159,17 @@ fn rebuilt(samples: &[Vec<f64>], at: usize, random: &mut Random) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// Rates around one level, whose noise grows at a number of clients.
-    fn sweep(
-        points: u32,
-        blocks: usize,
-        (from, quiet, loud): (u32, f64, f64),
-        random: &mut Random,
-    ) -> Vec<Point> {
+    /// The noise of rates: `quiet`, and from a number of clients on `loud`.
+    struct Noise {
+        from: u32,
+        quiet: f64,
+        loud: f64,
+    }
+
+    /// Rates around one level.
+    fn sweep(points: u32, blocks: usize, noise: Noise, random: &mut Random) -> Vec<Point> {
         let point = |clients: u32| {
-            let noise = if clients >= from { loud } else { quiet };
+            let noise = if clients >= noise.from { noise.loud } else { noise.quiet };
             let rates_per_s = (0..blocks).map(|_| 1e5 * (noise * random.normal()).exp()).collect();
             Point { clients, rates_per_s }
         };
@@ -180,7 +181,8 @@ mod tests {
         let mut random = Random::new(1);
         let trials = 30;
         let hits = (0..trials).filter(|&trial| {
-            let found = onset(&sweep(16, 5, (10, 0.02, 0.12), &mut random), 0.95, trial);
+            let found =
+                onset(&sweep(16, 5, Noise { from: 10, quiet: 0.02, loud: 0.12 }, &mut random), 0.95, trial);
             found
                 .is_some_and(|found| found.place.low <= 10 && found.place.high.is_some_and(|high| high >= 10))
         });
@@ -189,7 +191,9 @@ mod tests {
 
     #[test]
     fn how_much_it_varies_on_either_side_is_told() {
-        let found = onset(&sweep(20, 8, (11, 0.02, 0.10), &mut Random::new(2)), 0.95, 1).unwrap();
+        let found =
+            onset(&sweep(20, 8, Noise { from: 11, quiet: 0.02, loud: 0.10 }, &mut Random::new(2)), 0.95, 1)
+                .unwrap();
         assert!((found.before - 0.02).abs() < 0.006 && (found.after - 0.10).abs() < 0.03, "{found:?}");
         assert!(found.p < 0.01, "{found:?}");
     }
@@ -197,16 +201,27 @@ mod tests {
     #[test]
     fn even_variation_and_variation_that_falls_have_no_onset() {
         let mut random = Random::new(3);
-        let even = (0..60)
-            .filter(|&trial| onset(&sweep(14, 5, (1, 0.05, 0.05), &mut random), 0.95, trial).is_some());
+        let even = (0..60).filter(|&trial| {
+            onset(&sweep(14, 5, Noise { from: 1, quiet: 0.05, loud: 0.05 }, &mut random), 0.95, trial)
+                .is_some()
+        });
         assert!(even.count() <= 6);
-        assert_eq!(onset(&sweep(16, 5, (9, 0.12, 0.02), &mut random), 0.95, 1), None);
+        assert_eq!(
+            onset(&sweep(16, 5, Noise { from: 9, quiet: 0.12, loud: 0.02 }, &mut random), 0.95, 1),
+            None
+        );
     }
 
     #[test]
     fn few_points_or_blocks_give_no_onset() {
-        assert_eq!(onset(&sweep(6, 5, (4, 0.01, 0.3), &mut Random::new(4)), 0.95, 1), None);
-        assert_eq!(onset(&sweep(12, 2, (6, 0.01, 0.3), &mut Random::new(5)), 0.95, 1), None);
+        assert_eq!(
+            onset(&sweep(6, 5, Noise { from: 4, quiet: 0.01, loud: 0.3 }, &mut Random::new(4)), 0.95, 1),
+            None
+        );
+        assert_eq!(
+            onset(&sweep(12, 2, Noise { from: 6, quiet: 0.01, loud: 0.3 }, &mut Random::new(5)), 0.95, 1),
+            None
+        );
     }
 
     #[test]
@@ -221,13 +236,16 @@ mod tests {
         let mut random = Random::new(6);
         for points in [8, 15, 30] {
             let alarms = (0..600).filter(|&trial| {
-                onset(&sweep(points, 5, (1, 0.05, 0.05), &mut random), 0.95, trial).is_some()
+                onset(&sweep(points, 5, Noise { from: 1, quiet: 0.05, loud: 0.05 }, &mut random), 0.95, trial)
+                    .is_some()
             });
             assert!(alarms.count() <= 48, "{points} points");
         }
         for (from, loud) in [(8, 0.08), (15, 0.08), (15, 0.2)] {
             let found: Vec<Onset> = (0..400)
-                .filter_map(|trial| onset(&sweep(30, 5, (from, 0.03, loud), &mut random), 0.95, trial))
+                .filter_map(|trial| {
+                    onset(&sweep(30, 5, Noise { from, quiet: 0.03, loud }, &mut random), 0.95, trial)
+                })
                 .collect();
             let held =
                 found.iter().filter(|it| it.place.low <= from && it.place.high.is_some_and(|it| it >= from));

@@ -5,7 +5,7 @@
 //! which a step fitted to it would miss. Whether to cut at all, as the rule finds something in pure noise too: what it would
 //! cut has to be farther from the second half of the block than in series rebuilt from that half's own noise.
 
-use crate::autocorrelation::redrawn;
+use crate::autocorrelation::{redrawn, unbiased};
 use crate::median::median;
 use crate::random::Random;
 use crate::steady::{POINTS_MIN, largest_change};
@@ -15,9 +15,6 @@ const ALPHA: f64 = 0.05;
 
 /// Rebuilt series.
 const REBUILDS: u32 = 399;
-
-/// Strongest autocorrelation that the fit allows: beyond it noise cannot be told from a warm-up.
-const PHI_MAX: f64 = 0.95;
 
 /// The beginning of a block.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -110,8 +107,7 @@ impl Noise {
         let squares: f64 = rest.iter().map(|x| x * x).sum();
         let products: f64 = rest.windows(2).map(|pair| pair[0] * pair[1]).sum();
         let raw = if squares > 0.0 { products / squares } else { 0.0 };
-        // The mean taken out lowers the estimate by about (1 + 3 phi) / n (Kendall 1954, Biometrika 41).
-        let phi = (raw + (1.0 + 3.0 * raw.max(0.0)) / n).clamp(0.0, PHI_MAX);
+        let phi = unbiased(raw, 1.0, n).max(0.0);
         // Fitting the mean and the correlation makes what is left smaller than the noise.
         let lost = (n / (n - 2.0)).sqrt();
         let innovations = rest.windows(2).map(|pair| (pair[1] - phi * pair[0]) * lost).collect();

@@ -11,7 +11,7 @@ use plumb_wire::{control, fetch, metadata, produce, record};
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
 
-/// What comes out of a decompressor at most.
+/// Most bytes that come out of a decompressor.
 pub const LIMIT_BYTES: usize = 1 << 20;
 
 /// A name and what it runs.
@@ -36,7 +36,7 @@ pub fn api_versions(data: &[u8]) {
     let _ = ApiVersions::read(data);
 }
 
-/// What a compressed batch holds.
+/// Reads the content of a compressed batch.
 pub fn decompress(data: &[u8]) {
     let Some((choice, compressed)) = data.split_first() else { return };
     let codec = Codec::ALL[usize::from(*choice) % Codec::ALL.len()];

@@ -197,7 +197,7 @@ pub struct Decompressor {
 }
 
 /// The limit of the output where nothing else is said: the size of the largest response that a connection takes by itself.
-pub(crate) const USUAL_LIMIT_BYTES: usize = 128 << 20;
+const USUAL_LIMIT_BYTES: usize = 128 << 20;
 
 impl Default for Decompressor {
     fn default() -> Self {

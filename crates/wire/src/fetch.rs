@@ -117,12 +117,6 @@ pub struct FetchedPartition<'a> {
     pub index: i32,
     /// The partition's error.
     pub error_code: ErrorCode,
-    /// The end of what consumers may see.
-    pub high_watermark: i64,
-    /// The end of what no open transaction holds back; -1 where the broker does not say.
-    pub last_stable_offset: i64,
-    /// The first offset that the partition still has; -1 before version 5.
-    pub log_start_offset: i64,
     /// The bytes for [`crate::record::batches`]; the last batch may be cut off.
     pub records: &'a [u8],
 }
@@ -159,9 +153,11 @@ pub fn read_response<'a>(
 fn partition<'a>(version: i16, topic: &'a str, reader: &mut Reader<'a>) -> Result<FetchedPartition<'a>> {
     let index = reader.i32("partition index")?;
     let error_code = ErrorCode(reader.i16("error code")?);
-    let high_watermark = reader.i64("high watermark")?;
-    let last_stable_offset = reader.i64("last stable offset")?;
-    let log_start_offset = if version >= 5 { reader.i64("log start offset")? } else { -1 };
+    reader.skip(8, "high watermark")?;
+    reader.skip(8, "last stable offset")?;
+    if version >= 5 {
+        reader.skip(8, "log start offset")?;
+    }
     // Of each aborted transaction the producer's id and the first offset.
     if let Some(aborted) = reader.nullable_array_length(16, "aborted transactions")? {
         reader.skip(aborted * 16, "aborted transactions")?;
@@ -170,13 +166,5 @@ fn partition<'a>(version: i16, topic: &'a str, reader: &mut Reader<'a>) -> Resul
         reader.skip(4, "preferred read replica")?;
     }
     let records = reader.nullable_bytes("records")?.unwrap_or_default();
-    Ok(FetchedPartition {
-        topic,
-        index,
-        error_code,
-        high_watermark,
-        last_stable_offset,
-        log_start_offset,
-        records,
-    })
+    Ok(FetchedPartition { topic, index, error_code, records })
 }

@@ -89,12 +89,6 @@ pub struct PartitionAnswer<'a> {
     pub error_code: ErrorCode,
     /// The offset of the batch's first record; -1 where the broker does not say.
     pub base_offset: i64,
-    /// The time at which the broker appended it, if the broker sets records' times; else -1.
-    pub append_time_ms: i64,
-    /// The first offset that the partition still has; -1 before version 5.
-    pub log_start_offset: i64,
-    /// The broker's message about the error; version 8 only.
-    pub message: Option<&'a str>,
 }
 
 /// Reads a response without its size and correlation id. `each` gets every partition before it is known whether the rest can be read.
@@ -127,21 +121,18 @@ fn partition<'a>(version: i16, topic: &'a str, reader: &mut Reader<'a>) -> Resul
     let index = reader.i32("partition index")?;
     let error_code = ErrorCode(reader.i16("error code")?);
     let base_offset = reader.i64("base offset")?;
-    let append_time_ms = reader.i64("append time")?;
-    let log_start_offset = if version >= 5 { reader.i64("log start offset")? } else { -1 };
-    let message = if version >= 8 { words_about(reader)? } else { None };
-    Ok(PartitionAnswer { topic, index, error_code, base_offset, append_time_ms, log_start_offset, message })
-}
-
-/// The message about the batch, or else the first one about a record in it.
-fn words_about<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a str>> {
-    let mut of_record = None;
-    for _ in 0..reader.array_length(6, "record errors")? {
-        reader.skip(4, "record index")?;
-        let words = reader.nullable_string("record error message")?;
-        of_record = of_record.or(words);
+    reader.skip(8, "append time")?;
+    if version >= 5 {
+        reader.skip(8, "log start offset")?;
     }
-    Ok(reader.nullable_string("error message")?.or(of_record))
+    if version >= 8 {
+        for _ in 0..reader.array_length(6, "record errors")? {
+            reader.skip(4, "record index")?;
+            reader.nullable_string("record error message")?;
+        }
+        reader.nullable_string("error message")?;
+    }
+    Ok(PartitionAnswer { topic, index, error_code, base_offset })
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ const VERSIONS: RangeInclusive<i16> = 0..=0;
 /// The quotas of one kind of client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientQuota {
-    /// Whom they are for: all parts together.
+    /// The clients that they are for: all parts together.
     pub of: Vec<QuotaEntity>,
     /// The quotas.
     pub values: Vec<QuotaValue>,
@@ -62,7 +62,7 @@ fn write_request(out: &mut Vec<u8>) {
 ///
 /// # Errors
 /// When the bytes are not that.
-pub fn read_quotas(body: &[u8]) -> Result<(ErrorCode, Vec<ClientQuota>)> {
+fn read_quotas(body: &[u8]) -> Result<(ErrorCode, Vec<ClientQuota>)> {
     let mut reader = Reader::new(body);
     reader.i32("throttle_time_ms")?;
     let error = ErrorCode(reader.i16("error_code")?);

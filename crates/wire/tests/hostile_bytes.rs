@@ -58,7 +58,7 @@ fn note(bytes: usize) {
     LARGEST.set(LARGEST.get().max(bytes));
 }
 
-/// How often memory was asked for, and how much at once at most.
+/// The number of requests for memory, and the largest of them.
 fn watched(run: impl FnOnce()) -> (usize, usize) {
     COUNT.set(0);
     LARGEST.set(0);
@@ -69,7 +69,7 @@ fn watched(run: impl FnOnce()) -> (usize, usize) {
 /// More than a reader's first buffers, less than any length that a test claims.
 const MODEST_BYTES: usize = 256 << 10;
 
-/// What damages a message.
+/// A kind of damage to a message.
 #[derive(Debug, Clone)]
 enum Damage {
     Byte(Index, u8),

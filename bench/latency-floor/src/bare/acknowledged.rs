@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// When each message was acknowledged, 0 before; one that failed stays at 0.
+/// The time at which each message was acknowledged, 0 before; one that failed stays at 0.
 type Acknowledged = Vec<AtomicU64>;
 
 /// The loop. Returns the same lines as the other one, with the time of the acknowledgement in place of the reception.

@@ -11,7 +11,7 @@ use crate::meter::Said;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What it is called.
+/// Its name.
 pub const NAME: &str = "franz-go, loop of ours";
 
 /// The loop's sources; `go.sum` pins every module by its digest.

@@ -14,7 +14,7 @@ use std::process::Command;
 const PRODUCER: &str = "org.apache.kafka.tools.ProducerPerformance";
 const CONSUMER: &str = "org.apache.kafka.tools.ConsumerPerformance";
 
-/// What a patient user tunes: batches that fill, a moment to fill them, room for them.
+/// The settings that a patient user tunes: batches that fill, a moment to fill them, room for them.
 const TUNED: &[&str] = &["batch.size=262144", "linger.ms=5", "buffer.memory=67108864"];
 
 /// Lines of a payload file hold so many bytes together, at most so many lines.
@@ -28,7 +28,7 @@ pub struct KafkaTool {
     variant: Variant,
 }
 
-/// How it is run.
+/// The settings with which it is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
     /// `ProducerPerformance` as it comes.
@@ -42,7 +42,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// What the tool is called with it.
+    /// The name of the tool with them.
     pub fn name(self) -> &'static str {
         match self {
             Variant::Producer => "ProducerPerformance",

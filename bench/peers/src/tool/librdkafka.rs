@@ -11,7 +11,7 @@ use std::process::Command;
 /// The crate that carries the source. Its version, librdkafka's behind the plus, is the pin: Cargo.lock holds it.
 const CRATE: &str = "rdkafka-sys";
 
-/// What the comparison needs of it: nothing but plain sockets. The rest would only ask for more packages.
+/// The parts that the comparison needs of it: nothing but plain sockets. The rest would only ask for more packages.
 const CONFIGURE: &[&str] =
     &["--disable-ssl", "--disable-gssapi", "--disable-curl", "--disable-zstd", "--enable-static"];
 
@@ -24,7 +24,7 @@ pub struct RdkafkaPerformance {
     variant: Variant,
 }
 
-/// How it is run.
+/// The settings with which it is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
     /// Producing with the library's own linger, since the tool's would be a second; consuming as it comes.
@@ -36,7 +36,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// What the tool is called with it.
+    /// The name of the tool with them.
     pub fn name(self) -> &'static str {
         match self {
             Variant::AsIs => "rdkafka_performance",

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What moves the messages.
+/// The client that moves the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Driver {
     /// Plumb's own data plane.
@@ -19,7 +19,7 @@ pub enum Driver {
 }
 
 impl Driver {
-    /// What the tool is called with it.
+    /// The name of the tool with it.
     pub fn name(self) -> &'static str {
         match self {
             Driver::Wire => "plumb wire",

@@ -8,12 +8,12 @@ use std::path::PathBuf;
 /// `plumb import`
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// What to import.
+    /// The files to import.
     #[command(subcommand)]
     pub(crate) from: ImportFrom,
 }
 
-/// What can be imported.
+/// The kinds of files that can be imported.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportFrom {
     /// Workload and driver of the Open Messaging Benchmark, as a scenario on standard output
@@ -54,7 +54,7 @@ pub(crate) struct ImportOmbArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Which Open Messaging Benchmark a workload was written for. The same file means another run in the other.
+/// The Open Messaging Benchmark that a workload was written for. The same file means another run in the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Dialect {
     /// The Open Messaging Benchmark itself

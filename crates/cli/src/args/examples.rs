@@ -1,4 +1,4 @@
-//! What each command's help shows as examples. A test reads each of them as the program would.
+//! The examples of each command's help. A test reads each of them as the program would.
 
 use super::Arguments;
 use clap::{Command, CommandFactory};

@@ -5,7 +5,7 @@ use clap::Args;
 use plumb_model::units::{Bytes, Nanos};
 use std::path::PathBuf;
 
-/// What is watched, and for how long.
+/// The path that is watched, and the length of the window.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WatchArgs {
     /// How long to watch
@@ -46,10 +46,10 @@ pub(crate) struct WatchArgs {
 /// `plumb observe`
 #[derive(Debug, Args)]
 pub(crate) struct ObserveArgs {
-    /// What is watched.
+    /// The path that is watched.
     #[command(flatten)]
     pub(crate) watch: WatchArgs,
-    /// Where the result goes.
+    /// The place for the result.
     #[command(flatten)]
     pub(crate) result: ResultArgs,
 }
@@ -57,7 +57,7 @@ pub(crate) struct ObserveArgs {
 /// `plumb diagnose`
 #[derive(Debug, Args)]
 pub(crate) struct DiagnoseArgs {
-    /// What is watched.
+    /// The path that is watched.
     #[command(flatten)]
     pub(crate) watch: WatchArgs,
     /// Send a load of Plumb's own meanwhile, on a topic of its own, to see what a client waits for (needs --bootstrap)
@@ -76,7 +76,7 @@ pub(crate) struct DiagnoseArgs {
     /// Do what --confirm lists without asking first
     #[arg(long, requires = "confirm")]
     pub(crate) yes: bool,
-    /// Where the result goes.
+    /// The place for the result.
     #[command(flatten)]
     pub(crate) result: ResultArgs,
 }
@@ -86,7 +86,7 @@ pub(crate) struct DiagnoseArgs {
 pub(crate) struct JudgeArgs {
     /// A watched path (of observe or diagnose): its directory, or its document
     pub(crate) path: PathBuf,
-    /// Where the result goes.
+    /// The place for the result.
     #[command(flatten)]
     pub(crate) result: ResultArgs,
 }

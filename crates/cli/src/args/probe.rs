@@ -17,12 +17,12 @@ use plumb_model::units::Nanos;
 /// `plumb probe`
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
-    /// What to look at.
+    /// The resource to probe.
     #[command(subcommand)]
     pub(crate) command: ProbeCommand,
 }
 
-/// What to look at.
+/// The resources that can be probed.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProbeCommand {
     /// How fast directories commit and stream, and what is behind them
@@ -40,7 +40,7 @@ pub(crate) enum ProbeCommand {
 }
 
 impl ProbeCommand {
-    /// Where the result goes.
+    /// The place for the result.
     pub(crate) fn result(&self) -> &ResultArgs {
         match self {
             ProbeCommand::Storage(arguments) => &arguments.result,
@@ -59,7 +59,7 @@ pub(crate) struct FactsArgs {
     /// Show where each fact was read
     #[arg(long)]
     pub(crate) sources: bool,
-    /// Where the result goes.
+    /// The place for the result.
     #[command(flatten)]
     pub(crate) result: ResultArgs,
 }
@@ -70,7 +70,7 @@ pub(crate) struct ClockArgs {
     /// How long each timer and each schedule is watched; there are nine, and p99 at 1,000/s needs more than a second
     #[arg(long, value_name = "TIME", default_value = "1200ms", value_parser = watched)]
     pub(crate) duration: Nanos,
-    /// Where the result goes.
+    /// The place for the result.
     #[command(flatten)]
     pub(crate) result: ResultArgs,
 }

@@ -1,9 +1,9 @@
-//! Where the result of a command goes that makes no run: a probe's, a watched path's.
+//! The place for the result of a command that makes no run: a probe's, a watched path's.
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// How a result prints.
+/// The format of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ResultOutput {
     /// For people.
@@ -12,7 +12,7 @@ pub(crate) enum ResultOutput {
     Json,
 }
 
-/// Where a result goes.
+/// The place for a result.
 #[derive(Debug, Args)]
 pub(crate) struct ResultArgs {
     /// What to print on standard output

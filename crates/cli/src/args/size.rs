@@ -153,7 +153,7 @@ pub(crate) struct SizeArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// How to print a sizing.
+/// The format of a sizing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SizeOutput {
     /// For people.
@@ -162,7 +162,7 @@ pub(crate) enum SizeOutput {
     Json,
 }
 
-/// What is encrypted.
+/// The traffic that is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TlsWord {
     /// Nothing
@@ -173,7 +173,7 @@ pub(crate) enum TlsWord {
     All,
 }
 
-/// When a broker syncs a record to its device.
+/// The moment at which a broker syncs a record to its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FlushWord {
     /// When the operating system does: Kafka's default
@@ -182,7 +182,7 @@ pub(crate) enum FlushWord {
     BeforeAck,
 }
 
-/// What may fail without the load being turned away.
+/// The part that may fail without the load being turned away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReserveWord {
     /// Nothing

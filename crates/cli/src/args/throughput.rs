@@ -116,7 +116,7 @@ pub(crate) struct ThroughputArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Who is at work.
+/// The clients at work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModeWord {
     /// Producers only.
@@ -147,7 +147,7 @@ fn list<T>(text: &str, read: impl Fn(&str) -> Result<Vec<T>, String>) -> Result<
 }
 
 /// `4`, `1,2,4`, `1..30`, `1..30 step 5`, or several of them.
-pub(super) fn parse_numbers(text: &str) -> Result<OneOrMany<u32>, String> {
+fn parse_numbers(text: &str) -> Result<OneOrMany<u32>, String> {
     list(text, |part| {
         if part.contains("..") {
             let range = StrDeserializer::<ReadError>::new(part);

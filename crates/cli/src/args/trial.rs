@@ -4,7 +4,7 @@ mod fleet;
 
 pub(crate) use fleet::{FleetArgs, FleetFailWord, FleetOutput, GoodWord, IntervalWord, Sampled, StratumWord};
 
-use super::{CompareOutput, LatencyArgs, OutputArgs};
+use super::{ClusterArgs, CompareOutput, LatencyArgs, OutputArgs};
 use clap::{Args, Subcommand, ValueEnum};
 use plumb_model::scenario::MarginWords;
 use plumb_model::verdict::Verdict;
@@ -13,12 +13,12 @@ use std::path::PathBuf;
 /// `plumb trial`
 #[derive(Debug, Args)]
 pub(crate) struct TrialArgs {
-    /// What to do.
+    /// The kind of trial.
     #[command(subcommand)]
     pub(crate) command: TrialCommand,
 }
 
-/// What to prove, and on what.
+/// The kinds of trials.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrialCommand {
     /// Arms that differ in something, in interleaved pairs on one path; a verdict on each metric
@@ -47,7 +47,7 @@ pub(crate) struct TrialRunArgs {
         ]
     )]
     pub(crate) resume: Option<PathBuf>,
-    /// How the arms are held against each other.
+    /// The comparison of the arms.
     #[command(flatten)]
     pub(crate) judged: JudgedArgs,
     /// Seed of everything random, such as the order of blocks [default: drawn for each trial]
@@ -56,18 +56,15 @@ pub(crate) struct TrialRunArgs {
     /// A tenth of each block's count or duration, and 8 pairs unless --pairs says how many: a look, hardly a proof
     #[arg(long)]
     pub(crate) quick: bool,
-    /// The cluster to use instead of the scenario's: host:port,...
-    #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
-    pub(crate) bootstrap: Option<String>,
-    /// Client properties (security) for --bootstrap
-    #[arg(long, value_name = "FILE", requires = "bootstrap")]
-    pub(crate) config: Option<String>,
+    /// The cluster.
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     /// Output.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
-/// What holds for the arms of every trial on one path.
+/// The comparison of the arms, of every trial on one path.
 #[derive(Debug, Args)]
 pub(crate) struct JudgedArgs {
     /// Rounds in which every arm has a block [default: 12]
@@ -112,7 +109,7 @@ pub(crate) struct TrialLatencyArgs {
     /// What another arm has instead, KEY=VALUE, or several of them with spaces between; once for each arm
     #[arg(long, value_name = "KEY=VALUE", required = true)]
     pub(crate) vs: Vec<String>,
-    /// How the arms are held against each other.
+    /// The comparison of the arms.
     #[command(flatten)]
     pub(crate) judged: JudgedArgs,
 }
@@ -141,12 +138,9 @@ pub(crate) struct TrialPowerArgs {
     /// Show no design with more pairs
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) pairs_max: u32,
-    /// The cluster to use instead of the scenario's: host:port,...
-    #[arg(short, long, visible_alias = "bootstrap-server", value_name = "HOSTS")]
-    pub(crate) bootstrap: Option<String>,
-    /// Client properties (security) for --bootstrap
-    #[arg(long, value_name = "FILE", requires = "bootstrap")]
-    pub(crate) config: Option<String>,
+    /// The cluster.
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     /// What to print on standard output
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) output: CompareOutput,
@@ -155,7 +149,7 @@ pub(crate) struct TrialPowerArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// What may end a trial with exit code 1.
+/// A result that may end a trial with exit code 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailWord {
     /// An arm is worse than what it is held against

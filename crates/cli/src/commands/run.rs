@@ -1,7 +1,7 @@
 //! `plumb run`: any experiment from a scenario file.
 
 use super::{End, carry_on, carry_out};
-use crate::args::RunArgs;
+use crate::args::{ClusterArgs, RunArgs};
 use crate::errors::UsageError;
 use crate::scenario_file;
 use anyhow::Result;
@@ -30,20 +30,16 @@ pub(super) fn run(arguments: &RunArgs) -> Result<End> {
     if arguments.quick {
         quicken(&mut scenario, &mut sources, "--quick");
     }
-    if let Some(bootstrap) = &arguments.bootstrap {
-        use_brokers(bootstrap, arguments.config.as_deref(), &mut scenario, &mut sources);
-    }
+    use_brokers(&arguments.cluster, &mut scenario, &mut sources);
     carry_out(resolve(&scenario, &sources)?, &arguments.output)
 }
 
-/// The brokers of the flags take the place of the whole cluster that the file names.
-pub(super) fn use_brokers(
-    bootstrap: &str,
-    config: Option<&str>,
-    scenario: &mut Scenario,
-    sources: &mut Sources,
-) {
-    let (bootstrap, config) = (Some(bootstrap.to_owned()), config.map(str::to_owned));
+/// The brokers of the flags, if any, take the place of the whole cluster that the file names.
+pub(super) fn use_brokers(flags: &ClusterArgs, scenario: &mut Scenario, sources: &mut Sources) {
+    let ClusterArgs { bootstrap, config } = flags.clone();
+    if bootstrap.is_none() {
+        return;
+    }
     scenario.cluster = Some(ClusterWords { bootstrap, config, ..ClusterWords::default() });
     sources.retain(|path, _| path != "cluster" && !path.starts_with("cluster."));
     for (path, flag) in

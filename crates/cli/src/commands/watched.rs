@@ -1,4 +1,4 @@
-//! What `observe`, `diagnose` and `judge` have in common: flags as settings, and a watched path shown and kept.
+//! The common part of `observe`, `diagnose` and `judge`: flags as settings, and a watched path shown and kept.
 
 use super::End;
 use crate::args::observe::WatchArgs;

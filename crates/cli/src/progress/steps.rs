@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Shorter than this, nothing is said.
 const SAID_FROM_S: f64 = 2.0;
 
-/// Where no line can be changed, another estimate is printed only if it is so many times the last one, and so much longer.
+/// Another estimate is printed, if no line can be changed, only if it is so many times the last one, and so much longer.
 const SAID_AGAIN_FACTOR: f64 = 1.5;
 const SAID_AGAIN_S: f64 = 5.0;
 

@@ -40,7 +40,7 @@ pub(super) struct Decimal {
     pub(super) scale: i32,
 }
 
-/// What a column of decimals says of them. Older programs write that as the converted type alone.
+/// The scale and width of a column of decimals. Older programs write that as the converted type alone.
 pub(super) fn decimal(column: &Descriptor) -> Option<Decimal> {
     match column.logical_type_ref() {
         Some(LogicalType::Decimal(it)) => Some(Decimal { precision: it.precision, scale: it.scale }),
@@ -51,7 +51,7 @@ pub(super) fn decimal(column: &Descriptor) -> Option<Decimal> {
     }
 }
 
-/// Whether the stored values stand for themselves: those of decimals only where they are whole numbers of a machine.
+/// True if the stored values stand for themselves: those of decimals only where they are whole numbers of a machine.
 pub(super) fn stands_for_itself(column: &Descriptor) -> bool {
     let whole = matches!(column.physical_type(), Type::INT32 | Type::INT64);
     decimal(column).is_none_or(|decimal| whole && decimal.scale == 0)

@@ -1,4 +1,4 @@
-//! Which servers are read, and in which group they are.
+//! The servers that are read, and the group of each.
 
 use super::*;
 

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, channel};
 
-/// What it does with a question.
+/// A reaction to a question.
 #[derive(Clone)]
 pub(crate) enum Answer {
     /// Status, more headers, body.

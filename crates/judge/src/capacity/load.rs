@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Figures of one load that differ by more than this share of the smaller are named. Ours: rounding to two digits stays below
 /// it, and decimal taken for binary units (2.4 %) does not.
-pub(crate) const DISAGREEMENT: f64 = 0.01;
+const DISAGREEMENT: f64 = 0.01;
 
 /// Largest relative distance of a ratio from that of two units at which it is taken for their confusion (ours).
 const NEAR_UNIT: f64 = 0.003;

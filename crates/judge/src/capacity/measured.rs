@@ -50,7 +50,7 @@ pub fn from_run(document: &RunDocument, step: Option<&str>) -> Result<Measured, 
     let result = chosen(document, step)?;
     let plan = document.plan.steps.iter().find(|plan| plan.name == result.name);
     let verdict = document.validity.verdict;
-    let detail = format!("run {}, step {:?}, {}", document.run.id, result.name, word(verdict));
+    let detail = format!("run {}, step {:?}, {}", document.run.id, result.name, verdict.word());
     let figure =
         |value: f64, shown: String| Figure { value, shown, source: Source::Measured(detail.clone()) };
 
@@ -150,7 +150,7 @@ fn cautions(document: &RunDocument, step: &StepResult, plan: Option<&StepPlan>) 
     if document.validity.verdict != ValidityVerdict::Valid {
         let reasons = document.validity.reasons.iter().filter(|reason| reason.severity != Severity::Note);
         let reasons: Vec<&str> = reasons.map(|reason| reason.claim.trim_end_matches('.')).collect();
-        let verdict = word(document.validity.verdict);
+        let verdict = document.validity.verdict.word();
         cautions.push(format!("The run is {verdict}: {}.", reasons.join("; ")));
     }
     let names = ["compression.type", "compression.codec"];
@@ -171,14 +171,6 @@ fn cautions(document: &RunDocument, step: &StepResult, plan: Option<&StepPlan>) 
         );
     }
     cautions
-}
-
-fn word(verdict: ValidityVerdict) -> &'static str {
-    match verdict {
-        ValidityVerdict::Valid => "valid",
-        ValidityVerdict::Suspect => "suspect",
-        ValidityVerdict::Invalid => "invalid",
-    }
 }
 
 #[cfg(test)]

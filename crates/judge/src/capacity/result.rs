@@ -1,4 +1,4 @@
-//! What a load needs of brokers: the result of a sizing.
+//! The brokers that a load needs: the result of a sizing.
 
 use super::bound::{Bound, BoundName};
 use super::clusters::Clusters;

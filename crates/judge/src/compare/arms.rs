@@ -69,7 +69,7 @@ fn brokers(step: RunStep, plan: &StepPlan) -> ClusterPlan {
 fn settings(step: &StepPlan) -> String {
     let mut text = String::new();
     if step.driver != Driver::default() {
-        let _ = writeln!(text, "    driver: {}", driver(step.driver));
+        let _ = writeln!(text, "    driver: {}", step.driver.name());
     }
     mapping(&mut text, "producer", &step.producer);
     mapping(&mut text, "consumer", &step.consumer);
@@ -260,11 +260,4 @@ fn flow(properties: &Properties) -> String {
 fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
     format!("\"{escaped}\"")
-}
-
-fn driver(driver: Driver) -> &'static str {
-    match driver {
-        Driver::Librdkafka => "librdkafka",
-        Driver::Wire => "wire",
-    }
 }

@@ -73,7 +73,7 @@ struct Judged<'a> {
     diagnosis: Diagnosis,
 }
 
-/// Whether both documents are of one window: the same begin to the second, and the same length to the nanosecond.
+/// True if both documents are of one window: the same begin to the second, and the same length to the nanosecond.
 fn is_same(a: &ObservedPath, b: &ObservedPath) -> bool {
     let key = |path: &ObservedPath| (path.started_at.clone(), path.elapsed_ns);
     key(a) == key(b) && a.host == b.host

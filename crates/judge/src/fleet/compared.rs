@@ -8,7 +8,7 @@ use super::question::{FleetQuestion, Stratum};
 use super::strata::{self, LeftOut};
 use super::units::{Drawn, Units};
 use super::usable::{ENOUGH_SHARE, Usable, believed, usable};
-use super::words::{moment, name};
+use super::words::moment;
 use plumb_model::fleet::{Exclusion, FleetGroup, FleetServer, FleetTable, SampleKind};
 use plumb_stats::fleet::change::{Scale, log_level, offset};
 use std::collections::{BTreeMap, BTreeSet};
@@ -245,7 +245,12 @@ impl<'t> Compared<'t> {
         for group in [FleetGroup::Control, FleetGroup::Test] {
             let of_group = || out.iter().filter(|server| server.group == Some(group));
             let example = of_group().next().map_or_else(String::new, |server| server.name.clone());
-            self.exclude(&format!("{} servers {what}", name(group)), of_group().count(), example, "left out");
+            self.exclude(
+                &format!("{} servers {what}", group.name()),
+                of_group().count(),
+                example,
+                "left out",
+            );
         }
     }
 
@@ -279,7 +284,7 @@ impl<'t> Compared<'t> {
             let of_group = (0..stratum.len()).filter(|at| self.test[*at] == (group == FleetGroup::Test));
             let out: Vec<usize> = of_group.filter(|at| self.mixed && !mixed(stratum[*at])).collect();
             let example = out.first().map_or_else(String::new, |at| self.servers[*at].name.clone());
-            let what = format!("{} servers of strata that have one group only", name(group));
+            let what = format!("{} servers of strata that have one group only", group.name());
             self.exclude(&what, out.len(), example, "left out");
             match group {
                 FleetGroup::Control => self.left_out.control = out.len() as u64,
@@ -378,8 +383,11 @@ fn unusable(servers: &[&FleetServer], kind: SampleKind, exclusions: &mut Vec<Exc
             } else {
                 what
             };
-            let example =
-                format!("{} ({} group)", servers[first].name, servers[first].group.map_or("no", name));
+            let example = format!(
+                "{} ({} group)",
+                servers[first].name,
+                servers[first].group.map_or("no", FleetGroup::name)
+            );
             exclusions.push(Exclusion {
                 what: what.to_owned(),
                 count,

@@ -1,4 +1,4 @@
-//! What each unit counted on both sides of the change.
+//! The counts of each unit on both sides of the change.
 
 use super::compared::Compared;
 use super::gaps::Quantity;

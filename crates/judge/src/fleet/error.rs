@@ -1,6 +1,5 @@
 //! Tables that hold nothing to compare.
 
-use super::words::name;
 use plumb_model::fault::{Fault, HasFault};
 use plumb_model::fleet::FleetGroup;
 use std::borrow::Cow;
@@ -23,7 +22,7 @@ pub enum FleetError {
     #[error(
         "the {} group has no server that can be compared: none of its {named} has values in at least half of the intervals before the \
          change and half of those after it",
-        name(*group)
+        group.name()
     )]
     EmptyGroup {
         /// The group.
@@ -35,7 +34,7 @@ pub enum FleetError {
     #[error(
         "{lost} of the {had} {} servers that were there before the change are gone after it, and {other_lost} of the {other_had} of the \
          other group: too few are left to compare",
-        name(*group)
+        group.name()
     )]
     Lost {
         /// The group that lost more.
@@ -82,7 +81,7 @@ pub enum FleetError {
         seen: u32,
     },
     /// A column, or a query, that holds nothing.
-    #[error("{quantity} has no value that can be used in any interval of any server of the {} group", name(*group))]
+    #[error("{quantity} has no value that can be used in any interval of any server of the {} group", group.name())]
     NoValues {
         /// The metric's or the load's name.
         quantity: String,
@@ -90,7 +89,7 @@ pub enum FleetError {
         group: FleetGroup,
     },
     /// A load by which nothing can be adjusted.
-    #[error("{load} is 0 in every interval of every server of the {} group; expected the load that they bear", name(*group))]
+    #[error("{load} is 0 in every interval of every server of the {} group; expected the load that they bear", group.name())]
     NoLoad {
         /// The load's name.
         load: String,
@@ -100,7 +99,7 @@ pub enum FleetError {
     /// A stuck exporter, or a metric that does not happen.
     #[error(
         "{quantity} of the {} group is {value} in every interval of every server; expected values that change",
-        name(*group)
+        group.name()
     )]
     Constant {
         /// The metric's or the load's name.

@@ -16,6 +16,7 @@ use plumb_stats::fleet::totals::{Counted, TotalsFit, totals_fit};
 use plumb_stats::fleet::zero_heavy::{Shares, ZERO_SHARE_MAX, share_effect};
 use plumb_stats::law::student_quantile;
 use plumb_stats::median::median;
+use plumb_stats::paired::POWER;
 use plumb_stats::power::detectable_ratio_by_error;
 
 /// Share of the variance of the metric's changes below which a load leaves nothing of it: a hundredth of their spread (ours; counts of a
@@ -28,9 +29,6 @@ const SLOPE_NEAR: f64 = 0.02;
 /// Events of the typical server of a group, on one side of the change, below which the ratio is of totals (ours: half an event is a twentieth
 /// of them).
 const EVENTS_FEW: f64 = 10.0;
-
-/// Chance of seeing the smallest detectable ratio.
-pub(super) const POWER: f64 = 0.8;
 
 /// A logarithm of a ratio with its standard error.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -10,7 +10,7 @@ use super::difference::group_difference;
 use super::estimate::Estimate;
 use super::question::FleetQuestion;
 use super::rows;
-use super::words::{deviation, name};
+use super::words::deviation;
 use plumb_model::figure::percent;
 use plumb_model::finding::{Check, CheckOutcome};
 use plumb_model::fleet::{FleetBasis, FleetGroup, FleetServer};
@@ -203,11 +203,11 @@ fn by_group(compared: &Compared, figure: &dyn Fn(&[&FleetServer], &[usize]) -> S
             compared.servers.iter().copied().filter(|server| server.group == Some(group)).collect();
         let (before, after) = (figure(&servers, &compared.before), figure(&servers, &compared.after));
         let change = if group == FleetGroup::Test { " after the change" } else { "" };
-        format!("{after} in the {} group{change} ({before} before)", name(group))
+        format!("{after} in the {} group{change} ({before} before)", group.name())
     };
     GROUPS.map(of).join(", ")
 }
 
 fn name_of(server: &FleetServer) -> &'static str {
-    server.group.map_or("neither", name)
+    server.group.map_or("neither", FleetGroup::name)
 }

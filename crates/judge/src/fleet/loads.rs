@@ -1,4 +1,4 @@
-//! How the groups' loads changed against each other.
+//! The changes of the groups' loads against each other.
 
 use super::compared::Compared;
 use plumb_stats::fleet::overlap::overlap;

@@ -11,7 +11,6 @@ use super::question::FleetQuestion;
 use super::rows;
 use super::strata;
 use super::usable::{ENOUGH_SHARE, Usable, believed};
-use super::words::name;
 use plumb_model::figure::{p_value, percent};
 use plumb_model::finding::{Check, CheckOutcome};
 use plumb_model::fleet::{FleetGroup, FleetServer};
@@ -51,7 +50,7 @@ impl Tally {
 
     /// The figures that the lost servers are in, in words.
     fn in_figures(self, group: FleetGroup) -> String {
-        let (group, lost) = (name(group), self.lost());
+        let (group, lost) = (group.name(), self.lost());
         let are = |n: u64| if n == 1 { "1 is".to_owned() } else { format!("{n} are") };
         match lost - self.compared {
             out if out == lost => "They are in no figure".to_owned(),
@@ -74,7 +73,7 @@ impl Tally {
         let parts: Vec<String> =
             parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n}: {what}")).collect();
         let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) };
-        format!("{} of the {} {} servers{parts}", self.lost(), self.had, name(group))
+        format!("{} of the {} {} servers{parts}", self.lost(), self.had, group.name())
     }
 }
 
@@ -197,7 +196,7 @@ impl Lost {
             let statement = format!(
                 "{said}. {}: what is left of the {} group cannot speak for it.",
                 more.in_figures(group),
-                name(group)
+                group.name()
             );
             return check(row, CheckOutcome::Failed, statement, Some(self.p));
         }
@@ -208,7 +207,7 @@ impl Lost {
             other => other,
         };
         let of_rest = if many {
-            format!(" {}: {} of the {} group.", more.in_figures(group), percent(more.share()), name(group))
+            format!(" {}: {} of the {} group.", more.in_figures(group), percent(more.share()), group.name())
         } else {
             String::new()
         };

@@ -3,15 +3,15 @@
 
 use super::alarm::check;
 use super::compared::Compared;
-use super::estimate::{Estimate, POWER};
+use super::estimate::Estimate;
 use super::question::FleetQuestion;
 use super::rows;
 use super::strata;
-use super::words::name;
 use plumb_model::figure::{self, change, decimals, p_value, percent, probability};
 use plumb_model::finding::{Check, CheckOutcome};
 use plumb_model::fleet::FleetGroup;
 use plumb_stats::fleet::permutation::{servers_min, smallest_p, ways};
+use plumb_stats::paired::POWER;
 use plumb_stats::power::servers_needed;
 use std::collections::BTreeSet;
 
@@ -85,7 +85,7 @@ fn alone(compared: &Compared, estimate: &Estimate, question: &FleetQuestion) -> 
     Some(format!(
         "One {} in the {} group: nothing tells its own spread from the effect. It takes {SPREAD_MIN} there at the least{shows}.",
         units.word(),
-        name(group)
+        group.name()
     ))
 }
 

@@ -4,7 +4,6 @@ use super::compared::Compared;
 use super::estimate::Estimate;
 use super::gaps::Quantity;
 use super::question::DAY_S;
-use super::words::name;
 use plumb_model::figure::{change, count, counted, p_value, percent, ratio_digits, short};
 use plumb_model::finding::CheckOutcome;
 use plumb_model::fleet::{FleetGroup, FleetResult, SampleKind};
@@ -112,7 +111,7 @@ fn levels(compared: &Compared, result: &FleetResult) -> String {
             mean(group, &compared.before),
             mean(group, &compared.after),
             count(u64::from(result.servers.get(&group).copied().unwrap_or(0))),
-            name(group)
+            group.name()
         )
     };
     let (unit, by) = match result.interval_s {

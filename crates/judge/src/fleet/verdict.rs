@@ -1,7 +1,7 @@
 //! The verdict of the estimate and the checks.
 
 use super::compared::Compared;
-use super::estimate::{Estimate, POWER};
+use super::estimate::Estimate;
 use super::leave_out::Outlying;
 use super::question::FleetQuestion;
 use plumb_model::figure::{change, counted, p_value, ratio_digits};
@@ -11,6 +11,7 @@ use plumb_model::trial::Good;
 use plumb_model::verdict::Verdict;
 use plumb_stats::fleet::design::Groups;
 use plumb_stats::fleet::permutation::{DRAWN_FOR_CHECK, chance};
+use plumb_stats::paired::POWER;
 use plumb_stats::power::servers_needed;
 
 /// Ratios that people ask for, beside the margin.

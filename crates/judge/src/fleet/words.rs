@@ -1,8 +1,7 @@
-//! Times, groups and logarithms in words.
+//! Times and logarithms in words.
 
 use jiff::Timestamp;
 use plumb_model::figure::{percent, ratio};
-use plumb_model::fleet::FleetGroup;
 
 /// Seconds since 1970 as UTC, RFC 3339.
 pub(super) fn moment(seconds: i64) -> String {
@@ -13,12 +12,4 @@ pub(super) fn moment(seconds: i64) -> String {
 pub(super) fn deviation(log: f64) -> String {
     let value = log.exp();
     if value >= 2.0 { ratio(value) } else { percent(value - 1.0) }
-}
-
-/// `control`, `test`.
-pub(super) fn name(group: FleetGroup) -> &'static str {
-    match group {
-        FleetGroup::Control => "control",
-        FleetGroup::Test => "test",
-    }
 }

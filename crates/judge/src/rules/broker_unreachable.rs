@@ -1,7 +1,7 @@
 //! A broker that went away: it closed its connections, and took no new ones.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::figure;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -25,12 +25,8 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Step(gone),
 };
-
-fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| gone(&setup)).collect()
-}
 
 fn gone(setup: &Setup) -> Option<Finding> {
     let refused = refused(setup)?;

@@ -1,7 +1,7 @@
 //! Hosts and devices that are fast until their credits are used up.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_run, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_run, about_step};
 use crate::setup::Setup;
 use crate::steadiness::{Measure, Unsteadiness, unsteadiness};
 use plumb_model::document::RunDocument;
@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 /// Instances of Amazon EC2 with no more virtual processors have "up to" a bandwidth, by credits (AWS, "Amazon EC2 instance network

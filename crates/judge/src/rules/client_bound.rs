@@ -1,7 +1,7 @@
 //! Figures that the instrument made and not the path: slip, CPU, waiting for a CPU, its own ceiling.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::{GeneratorCeiling, RunDocument};
 use plumb_model::figure::{messages_per_s, percent, percents, time};
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 /// Share of the mean latency that the schedule's mean slip may be (ours: it is the same in every setup, so it hides
@@ -116,7 +116,7 @@ fn client_bound(setup: &Setup, document: &RunDocument) -> Option<Finding> {
             ),
         );
     }
-    if let Some((cpu_s, share, brokers_s)) = busy_program(setup) {
+    if let Some(BusyProgram { cpu_s, share, brokers_s }) = busy_program(setup) {
         let brokers = brokers_s.map_or_else(
             || format!("below {}", percent(PROGRAM_CPU_SHARE_ALONE_MAX)),
             |brokers_s| {
@@ -205,9 +205,17 @@ fn stalls(setup: &Setup) -> Vec<Stall> {
     own.collect()
 }
 
-/// CPU seconds of the program, their share of the host's processors, and the brokers' CPU seconds, where a load with a rate keeps the
-/// program busier than sending explains.
-fn busy_program(setup: &Setup) -> Option<(f64, f64, Option<f64>)> {
+/// A program that a load with a rate keeps busier than sending explains.
+struct BusyProgram {
+    /// Its CPU time.
+    cpu_s: f64,
+    /// The share that this is of the host's processors.
+    share: f64,
+    /// The CPU time of the brokers.
+    brokers_s: Option<f64>,
+}
+
+fn busy_program(setup: &Setup) -> Option<BusyProgram> {
     if setup.saturates() {
         return None;
     }
@@ -220,7 +228,7 @@ fn busy_program(setup: &Setup) -> Option<(f64, f64, Option<f64>)> {
         Some(brokers_s) => share >= PROGRAM_CPU_SHARE_MAX && cpu_s > BROKERS_CPU_FACTOR * brokers_s,
         None => share >= PROGRAM_CPU_SHARE_ALONE_MAX,
     };
-    (busy && share.is_finite()).then_some((cpu_s, share, brokers_s))
+    (busy && share.is_finite()).then_some(BusyProgram { cpu_s, share, brokers_s })
 }
 
 /// The rate over what its producers' threads reach against a sink, each on a CPU of its own as far as there are CPUs.

@@ -5,7 +5,7 @@
 //! go it wakes up at once again and again, because the oldest message is past its linger. Its statistics count these wake-ups.
 
 use crate::row::{Family, FlipRow, Row, SettingRow};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::figure::{percent, significant, time};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -29,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Step(finding),
 };
 
 /// Share of the mean acknowledge latency that the wait beyond linger.ms must be (ours: where one request at a time is under way, a
@@ -39,10 +39,6 @@ const WAIT_SHARE_MIN: f64 = 0.20;
 /// Wake-ups of the client's threads a message (ours: a message that goes alone takes three, for itself, its request and its answer,
 /// and one that shares its batch fewer; a client that polled had 24 and more).
 const WAKEUPS_MIN: f64 = 10.0;
-
-fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| finding(&setup)).collect()
-}
 
 fn finding(setup: &Setup) -> Option<Finding> {
     let idempotent = setup.result.durability.idempotence == Some(true);

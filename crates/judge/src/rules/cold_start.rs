@@ -1,7 +1,7 @@
 //! Blocks that begin slow: connections, caches and compilers were not yet warm.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use crate::steadiness::unsteadiness;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 fn check(case: &Case) -> Vec<Finding> {

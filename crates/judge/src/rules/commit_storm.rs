@@ -1,7 +1,7 @@
 //! Consumers committed their positions so often that the group's coordinator had that to do as well.
 
 use crate::row::{Family, FlipRow, Row, SettingRow};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::figure::{self, count, plain};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 /// Commits per second and consumer (Redpanda's fork of the Open Messaging Benchmark took commits out of its way for the load on the

@@ -1,7 +1,7 @@
 //! A codec was in use: what it saved depends on what the values are made of.
 
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::figure::{self, bytes_per_s, significant};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 /// Beyond what the declared randomness allows, values repeat (ours: what a codec gains by chance is far less).

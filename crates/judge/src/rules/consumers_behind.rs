@@ -1,7 +1,7 @@
 //! Consumers that take less than producers give while both go as fast as possible.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::figure::{messages_per_s, percents};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -24,16 +24,12 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::System,
-    check,
+    check: Check::Step(finding),
 };
 
 /// Least share of what is produced that consumers must take to keep up (ours: the first and the last messages are seen
 /// at different ends of the path, so the two spans differ a little).
 const SHARE_MIN: f64 = 0.95;
-
-fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| finding(&setup)).collect()
-}
 
 fn finding(setup: &Setup) -> Option<Finding> {
     let both = setup.saturates() && setup.produces() && setup.consumes() && !setup.drains_a_backlog();

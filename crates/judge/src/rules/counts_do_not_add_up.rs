@@ -1,7 +1,7 @@
 //! Messages that are not accounted for, by the client's counts, the histograms and the broker's offsets.
 
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::{AfterWarmUp, StepResult};
 use plumb_model::figure::{self, counted};
@@ -21,24 +21,18 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Step(disagreement),
 };
-
-fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| disagreement(&setup)).collect()
-}
 
 fn disagreement(setup: &Setup) -> Option<Finding> {
     let result = setup.result;
     let mut finding = about_step(RULE.row.id, Severity::Invalid, setup.name(), claim(setup));
-    for (what, got, expected) in wrong_sums(setup) {
-        finding = finding.seen_against(what, figure::count(got), figure::count(expected));
+    for sum in wrong_sums(setup) {
+        finding = finding.seen_against(sum.what, figure::count(sum.got), figure::count(sum.expected));
     }
     let accounting = &result.accounting;
     if logs_disagree(setup) {
-        for (what, got, expected) in in_the_logs(accounting) {
-            finding = finding.seen_against(what, got, expected);
-        }
+        finding = seen_in_the_logs(finding, accounting);
     }
     if setup.reads_as_it_is() && accounting.agrees == Some(false) {
         let length = accounting.offset_delta.map_or("not known".to_owned(), figure::count);
@@ -72,10 +66,17 @@ fn claim(setup: &Setup) -> String {
     }
 }
 
-/// Sums of the program's own that are wrong, as (what, got, expected). As fast as possible there is no latency to record.
-fn wrong_sums(setup: &Setup) -> Vec<(&'static str, u64, u64)> {
+/// A sum of the program's own, which holds in every run.
+struct Sum {
+    what: &'static str,
+    got: u64,
+    expected: u64,
+}
+
+/// The sums that are wrong. As fast as possible there is no latency to record.
+fn wrong_sums(setup: &Setup) -> Vec<Sum> {
     let kept = if setup.saturates() { 1 } else { usize::MAX };
-    sums(setup.result).into_iter().take(kept).filter(|(_, got, expected)| got != expected).collect()
+    sums(setup.result).into_iter().take(kept).filter(|sum| sum.got != sum.expected).collect()
 }
 
 /// True if the logs disagree with the acknowledgements in a way that no other rule tells. Where nobody produces, the log was
@@ -111,39 +112,41 @@ fn explained(accounting: &Accounting) -> u64 {
     parts.into_iter().fold(0, u64::saturating_add)
 }
 
-/// The disagreements between the logs and the acknowledgements.
-fn in_the_logs(accounting: &Accounting) -> Vec<(&'static str, String, String)> {
+/// Adds the disagreements between the logs and the acknowledgements.
+fn seen_in_the_logs(mut finding: Finding, accounting: &Accounting) -> Finding {
     let most =
         accounting.acked.saturating_add(accounting.unknown).saturating_add(accounting.gaps.unwrap_or(0));
     let ours = accounting.offset_delta.map(|delta| delta.saturating_sub(accounting.foreign));
     let explained = explained(accounting);
-    let mut out = Vec::new();
-    if let Some(missing) = accounting.missing.filter(|missing| *missing > 0) {
-        out.push((
+    let missing = accounting.missing.filter(|missing| *missing > 0);
+    if let Some(missing) = missing {
+        finding = finding.seen_against(
             "acknowledged, and not in the log of their partition",
             figure::count(missing),
-            "0".to_owned(),
-        ));
+            "0",
+        );
     }
-    if let Some(surplus) = accounting.surplus.filter(|surplus| *surplus > explained) {
+    let surplus = accounting.surplus.filter(|surplus| *surplus > explained);
+    if let Some(surplus) = surplus {
         let expected = if explained == 0 { "0".to_owned() } else { format!("0 to {explained}") };
-        out.push((
+        finding = finding.seen_against(
             "in the logs, and acknowledged to none of our producers",
             figure::count(surplus),
             expected,
-        ));
+        );
     }
-    if out.is_empty() || !ours.is_some_and(|ours| (accounting.acked..=most).contains(&ours)) {
+    let neither = missing.is_none() && surplus.is_none();
+    if neither || !ours.is_some_and(|ours| (accounting.acked..=most).contains(&ours)) {
         let stored = accounting.offset_delta.map_or("not known".to_owned(), |delta| {
             format!("{delta} stored, {} of them by others", accounting.foreign)
         });
-        out.push(("records stored by the broker", stored, format!("{} to {most}", accounting.acked)));
+        let expected = format!("{} to {most}", accounting.acked);
+        finding = finding.seen_against("records stored by the broker", stored, expected);
     }
-    out
+    finding
 }
 
-/// Sums that hold in every run, as (what, got, expected).
-fn sums(result: &StepResult) -> [(&'static str, u64, u64); 3] {
+fn sums(result: &StepResult) -> [Sum; 3] {
     let counts = &result.counts;
     let recorded = |distribution: &Distribution, cut: fn(&AfterWarmUp) -> u64| {
         let cut = result.blocks.iter().filter_map(|block| block.after_warm_up.as_ref()).map(cut);
@@ -151,21 +154,21 @@ fn sums(result: &StepResult) -> [(&'static str, u64, u64); 3] {
         beside.fold(distribution.samples, u64::saturating_add)
     };
     [
-        (
-            "acked + failed + unknown, against sent",
-            counts.acked.saturating_add(counts.failed).saturating_add(counts.unknown),
-            counts.sent,
-        ),
-        (
-            "acknowledge latencies, against acked",
-            recorded(&result.latency.acknowledge, |after| after.cut_acknowledge),
-            counts.acked,
-        ),
-        (
-            "end-to-end latencies, against received",
-            recorded(&result.latency.end_to_end, |after| after.cut_end_to_end),
-            counts.received,
-        ),
+        Sum {
+            what: "acked + failed + unknown, against sent",
+            got: counts.acked.saturating_add(counts.failed).saturating_add(counts.unknown),
+            expected: counts.sent,
+        },
+        Sum {
+            what: "acknowledge latencies, against acked",
+            got: recorded(&result.latency.acknowledge, |after| after.cut_acknowledge),
+            expected: counts.acked,
+        },
+        Sum {
+            what: "end-to-end latencies, against received",
+            got: recorded(&result.latency.end_to_end, |after| after.cut_end_to_end),
+            expected: counts.received,
+        },
     ]
 }
 

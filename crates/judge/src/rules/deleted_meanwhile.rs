@@ -1,7 +1,7 @@
 //! Logs of which the broker deleted records while they were written or read.
 
 use crate::row::{Family, FlipRow, Row, SettingRow};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::figure::counted;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -24,16 +24,12 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Step(deleted),
 };
 
 /// Topic configs that say what is deleted, and in what pieces.
 const CONFIGS: [&str; 5] =
     ["cleanup.policy", "retention.ms", "retention.bytes", "segment.bytes", "segment.ms"];
-
-fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| deleted(&setup)).collect()
-}
 
 fn deleted(setup: &Setup) -> Option<Finding> {
     let deleted = setup.result.accounting.deleted.filter(|deleted| *deleted > 0)?;

@@ -1,7 +1,7 @@
 //! Messages that arrived twice or out of order.
 
 use crate::row::{Family, FlipRow, Row, SettingRow};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::figure;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -24,12 +24,8 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Step(disorder),
 };
-
-fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| disorder(&setup)).collect()
-}
 
 fn disorder(setup: &Setup) -> Option<Finding> {
     let counts = &setup.result.counts;

@@ -2,7 +2,7 @@
 
 use crate::durability::fingerprint;
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_run};
+use crate::rule::{About, Case, Check, Complete, Rule, about_run};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::prose::{list, quoted};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 fn check(case: &Case) -> Vec<Finding> {

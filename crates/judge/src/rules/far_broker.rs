@@ -1,7 +1,7 @@
 //! Brokers at unequal distances from the generator.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_run};
+use crate::rule::{About, Case, Check, Complete, Rule, about_run};
 use plumb_model::figure::time;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::prose::list;
@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 /// Two racks of one site differ by less, two zones of a region by more (ours).

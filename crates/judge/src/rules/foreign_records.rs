@@ -1,7 +1,7 @@
 //! Records in the topic that no producer of this run sent.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::figure::{self, counted};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -24,15 +24,11 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Step(others),
 };
 
 /// From this share of our own records on, the load is not the one that was asked for (ours).
 const SHARE_MAX: f64 = 0.01;
-
-fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| others(&setup)).collect()
-}
 
 fn others(setup: &Setup) -> Option<Finding> {
     let foreign = setup.result.accounting.foreign;

@@ -1,7 +1,8 @@
 //! Times above the histogram's range: quantiles do not see them.
 
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, about_step};
+use crate::setup::Setup;
 use plumb_model::figure;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
@@ -18,37 +19,23 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Step(too_long),
 };
 
-fn check(case: &Case) -> Vec<Finding> {
-    let findings = case.setups().filter_map(|setup| {
-        let (latency, slip) = (&setup.result.latency, &setup.result.slip);
-        let measures = [
-            ("end_to_end", latency.end_to_end.overflow),
-            ("acknowledge", latency.acknowledge.overflow),
-            ("end_to_end_service", latency.end_to_end_service.overflow),
-            ("acknowledge_service", latency.acknowledge_service.overflow),
-            ("slip", slip.overflow),
-        ];
-        let mut finding = about_step(
-            RULE.row.id,
-            Severity::Invalid,
-            setup.name(),
-            "Some times were longer than the hour that the histogram holds: quantiles and maximum are too low",
-        );
-        for (measure, count) in measures {
-            if count > 0 {
-                finding = finding.seen_against(format!("samples of {measure} above 1 h"), figure::count(count), "0");
-            }
-        }
-        (!finding.evidence.is_empty()).then_some(finding)
-    });
-    findings
-        .map(|finding| {
-            finding.advise("Find out what stood still for an hour; ask for a load that the path can carry.")
-        })
-        .collect()
+fn too_long(setup: &Setup) -> Option<Finding> {
+    let mut finding = about_step(
+        RULE.row.id,
+        Severity::Invalid,
+        setup.name(),
+        "Some times were longer than the hour that the histogram holds: quantiles and maximum are too low",
+    );
+    let measures = setup.result.latency.named().into_iter().chain([("slip", &setup.result.slip)]);
+    for (measure, times) in measures.filter(|(_, times)| times.overflow > 0) {
+        let samples = format!("samples of {measure} above 1 h");
+        finding = finding.seen_against(samples, figure::count(times.overflow), "0");
+    }
+    let advice = "Find out what stood still for an hour; ask for a load that the path can carry.";
+    (!finding.evidence.is_empty()).then(|| finding.advise(advice))
 }
 
 #[cfg(test)]

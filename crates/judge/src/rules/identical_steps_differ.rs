@@ -1,7 +1,7 @@
 //! A/A pairs that differ: then other differences of the run are not to be trusted either.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_run};
+use crate::rule::{About, Case, Check, Complete, Rule, about_run};
 use plumb_model::figure::{self, change};
 use plumb_model::finding::ComparisonVerdict;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 fn check(case: &Case) -> Vec<Finding> {

@@ -1,7 +1,7 @@
 //! Pacing and clocks that are not fine enough for the latency that was found.
 
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::Instrument;
 use plumb_model::figure::{percent, time};
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 /// Share of the median that the pacing's usual lateness may be (ours).

@@ -1,7 +1,7 @@
 //! The number of clients from which more stop helping, and from which more do harm.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_run};
+use crate::rule::{About, Case, Check, Complete, Rule, about_run};
 use crate::sweep::clients_of;
 use plumb_model::figure::{messages_per_s, percent};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::System,
-    check,
+    check: Check::Run(check),
 };
 
 fn check(case: &Case) -> Vec<Finding> {

@@ -2,7 +2,7 @@
 
 use crate::linger::Linger;
 use crate::row::{Family, FlipRow, Row, SettingRow};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::figure::{significant, time};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -25,15 +25,11 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::System,
-    check,
+    check: Check::Step(finding),
 };
 
 /// The wait must be at least this share of the mean to be what bounds it (ours).
 const MEAN_SHARE_MIN: f64 = 0.30;
-
-fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| finding(&setup)).collect()
-}
 
 fn finding(setup: &Setup) -> Option<Finding> {
     let linger = Linger::of(setup)?;

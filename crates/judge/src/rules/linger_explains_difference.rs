@@ -2,7 +2,7 @@
 
 use crate::linger::Linger;
 use crate::row::{Family, FlipRow, Row, SettingRow};
-use crate::rule::{About, Case, Complete, Rule, about_run};
+use crate::rule::{About, Case, Check, Complete, Rule, about_run};
 use crate::setup::Setup;
 use plumb_model::figure::time;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::System,
-    check,
+    check: Check::Run(check),
 };
 
 /// The difference of means and that of queue waits may disagree by this share of the larger (ours) ...

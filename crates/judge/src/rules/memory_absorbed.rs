@@ -2,7 +2,7 @@
 //! the speed of memory. The same of bytes that were read.
 
 use crate::row::{Family, FlipRow, Row, SettingRow};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use plumb_model::document::{BlockResult, StepResult};
 use plumb_model::facts::{HostDelta, LogDirectory, Storage, UntilDeviceEnd};
 use plumb_model::figure::{bytes, percent, percents, time};
@@ -28,7 +28,7 @@ pub(crate) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 /// Share of the bytes that has to reach or leave the device for it to be what is measured (ours: counters agree within

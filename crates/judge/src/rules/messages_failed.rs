@@ -1,7 +1,7 @@
 //! Messages whose delivery failed or whose outcome is open.
 
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, SHARE_THAT_HIDES_P99, about_step};
 use crate::setup::Setup;
 use plumb_model::document::RunState;
 use plumb_model::figure::{self, counted, percent};
@@ -20,11 +20,8 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
-
-/// With this share failed, a p99 can be that of another distribution: failures have no latency (1 - 0.99).
-const SHARE_THAT_HIDES_P99: f64 = 0.01;
 
 fn check(case: &Case) -> Vec<Finding> {
     let complete = case.document.run.state == RunState::Complete;

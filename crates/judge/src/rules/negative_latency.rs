@@ -1,10 +1,10 @@
 //! Latencies below zero: impossible on one clock.
 
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, about_step};
+use crate::setup::Setup;
 use plumb_model::figure;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
-use plumb_model::observation::Latencies;
 
 pub(super) const RULE: Rule = Rule {
     row: Row {
@@ -19,42 +19,23 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Step(negative),
 };
 
-fn check(case: &Case) -> Vec<Finding> {
-    let findings = case.setups().filter_map(|setup| {
-        let negative = negatives(&setup.result.latency);
-        let mut finding = about_step(
-            RULE.row.id,
-            Severity::Invalid,
-            setup.name(),
-            "Some messages seem to have arrived before they were sent: the clocks or the stamps are wrong",
-        );
-        for (measure, count) in negative {
-            if count > 0 {
-                finding =
-                    finding.seen_against(format!("negative samples of {measure}"), figure::count(count), "0");
-            }
-        }
-        (!finding.evidence.is_empty()).then_some(finding)
-    });
-    findings
-        .map(|finding| {
-            finding.advise(
-                "Producer and consumer must share one monotonic clock; if they do, report this as a bug.",
-            )
-        })
-        .collect()
-}
-
-fn negatives(latency: &Latencies) -> [(&'static str, u64); 4] {
-    [
-        ("end_to_end", latency.end_to_end.negative),
-        ("acknowledge", latency.acknowledge.negative),
-        ("end_to_end_service", latency.end_to_end_service.negative),
-        ("acknowledge_service", latency.acknowledge_service.negative),
-    ]
+fn negative(setup: &Setup) -> Option<Finding> {
+    let mut finding = about_step(
+        RULE.row.id,
+        Severity::Invalid,
+        setup.name(),
+        "Some messages seem to have arrived before they were sent: the clocks or the stamps are wrong",
+    );
+    let measures = setup.result.latency.named().into_iter();
+    for (measure, times) in measures.filter(|(_, times)| times.negative > 0) {
+        let samples = format!("negative samples of {measure}");
+        finding = finding.seen_against(samples, figure::count(times.negative), "0");
+    }
+    let advice = "Producer and consumer must share one monotonic clock; if they do, report this as a bug.";
+    (!finding.evidence.is_empty()).then(|| finding.advise(advice))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::comparison::is_of_means;
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_run};
+use crate::rule::{About, Case, Check, Complete, Rule, about_run};
 use plumb_model::figure::{self, change};
 use plumb_model::finding::ComparisonVerdict;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::System,
-    check,
+    check: Check::Run(check),
 };
 
 fn check(case: &Case) -> Vec<Finding> {

@@ -1,7 +1,7 @@
 //! Processors that were given to other guests, or wanted by more threads than they could serve, while messages were measured.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::BlockResult;
 use plumb_model::facts::CpuTime;
@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 /// Share of the processors' time that may be stolen (ours: a few percent are usual in clouds).
@@ -39,7 +39,7 @@ const PRESSURE_SHARE_MAX: f64 = 0.40;
 
 /// Share of the processors' time that other programs may use while the load itself may fill them (ours: the kernel's
 /// own work for the run is among it).
-const OTHERS_SHARE_MAX: f64 = 0.20;
+pub(super) const OTHERS_SHARE_MAX: f64 = 0.20;
 
 fn check(case: &Case) -> Vec<Finding> {
     let findings = case.setups().flat_map(|setup| {

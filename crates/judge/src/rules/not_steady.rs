@@ -2,7 +2,7 @@
 //! rest on a stall.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use crate::stall::{Stall, spoiled};
 use crate::steadiness::{Measure, Moment, Unsteadiness, unsteadiness};
@@ -29,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 fn check(case: &Case) -> Vec<Finding> {
@@ -81,12 +81,13 @@ fn between_blocks(setup: &Setup) -> Option<Finding> {
     if setup.shows_queue() {
         return None;
     }
-    let (what, apart, low, high) =
+    let BlocksApart { what, spread, shown } =
         if setup.saturates() { rates_apart(setup)? } else { latencies_apart(setup)? };
     let claim = format!(
         "Blocks of the same settings are {} apart in {what}: the path or the host changed",
-        figure::ratio(apart)
+        figure::ratio(spread.ratio())
     );
+    let [low, high] = [spread.low, spread.high].map(shown);
     Some(
         about_step(RULE.row.id, Severity::Suspect, setup.name(), claim)
             .seen_against(format!("{what} of the highest block"), high, format!("{low} in the lowest"))
@@ -95,26 +96,48 @@ fn between_blocks(setup: &Setup) -> Option<Finding> {
     )
 }
 
-fn rates_apart(setup: &Setup) -> Option<(&'static str, f64, String, String)> {
+/// A figure in which blocks are too far apart.
+struct BlocksApart {
+    what: &'static str,
+    spread: Spread,
+    /// Writes a value of it.
+    shown: fn(f64) -> String,
+}
+
+fn rates_apart(setup: &Setup) -> Option<BlocksApart> {
     let rates = setup.whole_blocks().filter_map(|block| setup.rate_of(block)).collect();
-    let (low, high, apart) = spread(rates)?;
-    (apart > BLOCKS_RATIO_MAX).then(|| ("rate", apart, per_s(low), per_s(high)))
+    let spread = Spread::of(rates)?;
+    (spread.ratio() > BLOCKS_RATIO_MAX).then_some(BlocksApart { what: "rate", spread, shown: per_s })
 }
 
 /// Both mean and median must: one stall moves the mean alone, and a median may
 /// flip between the two messages of a batch.
-fn latencies_apart(setup: &Setup) -> Option<(&'static str, f64, String, String)> {
+fn latencies_apart(setup: &Setup) -> Option<BlocksApart> {
     let blocks = || setup.result.blocks.iter().map(|block| setup.headline_of(block));
-    let (low, high, means) = spread(blocks().filter_map(|figures| figures.mean_ns).collect())?;
-    let (.., medians) =
-        spread(blocks().filter_map(|figures| figures.p50_ns).map(|p50| p50 as f64).collect())?;
-    (means.min(medians) > BLOCKS_RATIO_MAX).then(|| ("mean", means, time(low), time(high)))
+    let spread = Spread::of(blocks().filter_map(|figures| figures.mean_ns).collect())?;
+    let medians = Spread::of(blocks().filter_map(|figures| figures.p50_ns).map(|p50| p50 as f64).collect())?;
+    (spread.ratio().min(medians.ratio()) > BLOCKS_RATIO_MAX).then_some(BlocksApart {
+        what: "mean",
+        spread,
+        shown: time,
+    })
 }
 
-/// Smallest, largest, and their ratio.
-fn spread(figures: Vec<f64>) -> Option<(f64, f64, f64)> {
-    let (low, high) = figures.iter().fold((f64::MAX, 0.0), |(low, high), it| (it.min(low), it.max(high)));
-    (figures.len() >= 2 && low > 0.0).then(|| (low, high, high / low))
+/// The smallest and the largest of at least two figures above 0.
+struct Spread {
+    low: f64,
+    high: f64,
+}
+
+impl Spread {
+    fn of(figures: Vec<f64>) -> Option<Spread> {
+        let (low, high) = figures.iter().fold((f64::MAX, 0.0), |(low, high), it| (it.min(low), it.max(high)));
+        (figures.len() >= 2 && low > 0.0).then_some(Spread { low, high })
+    }
+
+    fn ratio(&self) -> f64 {
+        self.high / self.low
+    }
 }
 
 fn finding(setup: &Setup, seed: u64) -> Option<Finding> {

@@ -1,7 +1,7 @@
 //! Records behind the first record of a transaction that is open: consumers that read committed records alone are not given them.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, SHARE_THAT_HIDES_P99, about_step};
 use crate::setup::Setup;
 use plumb_model::figure::{self, counted, percent};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -24,15 +24,8 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Step(held_back),
 };
-
-/// So many unread messages hide the p99 of those that were read.
-const SHARE_THAT_HIDES_P99: f64 = 0.01;
-
-fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| held_back(&setup)).collect()
-}
 
 fn held_back(setup: &Setup) -> Option<Finding> {
     let (counts, accounting) = (&setup.result.counts, &setup.result.accounting);

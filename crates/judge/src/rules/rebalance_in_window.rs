@@ -1,7 +1,7 @@
 //! Consumer group rebalances inside the measured part.
 
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use plumb_model::figure::counted;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 fn check(case: &Case) -> Vec<Finding> {

@@ -1,7 +1,7 @@
 //! Connections lost or made anew, timeouts and retries inside the measured part.
 
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::figure;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
@@ -19,12 +19,8 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Step(disturbance),
 };
-
-fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| disturbance(&setup)).collect()
-}
 
 fn disturbance(setup: &Setup) -> Option<Finding> {
     let mut finding = about_step(

@@ -1,7 +1,7 @@
 //! Records that the logs no longer had when consumers came to them: retention, deletion on request, compaction.
 
 use crate::row::{Family, FlipRow, Row, SettingRow};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, SHARE_THAT_HIDES_P99, about_step};
 use crate::setup::Setup;
 use plumb_model::figure::{self, counted, percent};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -24,17 +24,11 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Step(removed),
 };
 
-/// So many unread messages hide the p99 of those that were read.
-const SHARE_THAT_HIDES_P99: f64 = 0.01;
 /// Topic configs that say what is removed.
 const CONFIGS: [&str; 3] = ["cleanup.policy", "retention.ms", "retention.bytes"];
-
-fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| removed(&setup)).collect()
-}
 
 fn removed(setup: &Setup) -> Option<Finding> {
     let counts = &setup.result.counts;

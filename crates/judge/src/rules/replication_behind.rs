@@ -2,7 +2,7 @@
 
 use crate::replication::FollowerWait;
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, SHARE_THAT_HIDES_P99, about_step};
 use crate::setup::Setup;
 use plumb_model::figure::{counted, per_s, percent, time};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -26,20 +26,15 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Step(finding),
 };
 
-/// So many unread messages hide the p99 of those that were read.
-const SHARE_THAT_HIDES_P99: f64 = 0.01;
 /// A follower that keeps up copies within milliseconds; a record that waits so long waits for one that does not (ours).
 const LONG_WAIT_NS: u64 = 1_000_000_000;
 
-fn check(case: &Case) -> Vec<Finding> {
-    let each = case.setups().filter_map(|setup| {
-        let finding = behind(&setup).or_else(|| late(&setup))?;
-        Some(advised(if shows_it(&setup) { shown(finding) } else { finding }))
-    });
-    each.collect()
+fn finding(setup: &Setup) -> Option<Finding> {
+    let finding = behind(setup).or_else(|| late(setup))?;
+    Some(advised(if shows_it(setup) { shown(finding) } else { finding }))
 }
 
 /// True if the wait for followers is part of the figure that the step is to show: the producers' queue holds every message

@@ -1,7 +1,7 @@
 //! Log directories that are compared and lie on the same hardware.
 
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_run};
+use crate::rule::{About, Case, Check, Complete, Rule, about_run};
 use plumb_model::facts::LogDirectory;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::plan::{ClusterPlan, LogDirLayout};
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 fn check(case: &Case) -> Vec<Finding> {

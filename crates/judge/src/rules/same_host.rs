@@ -1,7 +1,7 @@
 //! Generator and broker on one machine.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_run};
+use crate::rule::{About, Case, Check, Complete, Rule, about_run};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::plan::ClusterPlan;
 
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 fn check(case: &Case) -> Vec<Finding> {

@@ -1,8 +1,9 @@
 //! Paths that did not keep up: the rate reached, and backlogs that grow.
 
 use super::{broker_unreachable, noisy_host};
+use crate::queue::{SECONDS_MIN, TREND_P};
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, about_step};
 use crate::setup::{Setup, by_block};
 use plumb_model::document::BlockResult;
 use plumb_model::figure::{percent, percents, rates, time, whole};
@@ -30,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Step(saturation),
 };
 
 /// Least share of the asked rate that counts as reached (from the literature on benchmarks that mislead; the rate of a
@@ -57,16 +58,6 @@ const BACKLOG_GROWTH_MIN_S: f64 = 0.05;
 
 /// Fewest messages of growth (ours): below it, one batch more or less at a second's boundary.
 const BACKLOG_GROWTH_MIN: f64 = 10.0;
-
-/// Fewest seconds of a block to tell a growth from chance (ours).
-const SECONDS_MIN: usize = 6;
-
-/// Chance of seeing such a trend in a backlog that does not grow.
-const TREND_P: f64 = 0.01;
-
-fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| saturation(&setup)).collect()
-}
 
 fn saturation(setup: &Setup) -> Option<Finding> {
     // There, a path that does not keep up is an answer.

@@ -1,7 +1,7 @@
 //! Coordinated omission: the part of the tail that the service time would have hidden.
 
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::figure::{self, time};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
@@ -20,15 +20,11 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Step(hidden_wait),
 };
 
 /// From this ratio of p99s on, the two tell different stories (from the literature on coordinated omission).
 const RATIO_MAX: f64 = 1.2;
-
-fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| hidden_wait(&setup)).collect()
-}
 
 fn hidden_wait(setup: &Setup) -> Option<Finding> {
     let latency = &setup.result.latency;

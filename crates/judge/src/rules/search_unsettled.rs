@@ -2,7 +2,7 @@
 //! times that it kept at higher rates.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use plumb_model::figure::{counted, messages_per_s, per_s};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
 use plumb_model::prose::list;
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 /// Tried rates at or below a rate that was confirmed that may fail (ours: a search looks again where one does, as single freaks are usual).

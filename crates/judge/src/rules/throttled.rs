@@ -1,7 +1,7 @@
 //! Answers in which the broker says that it held the client back.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::figure::time;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -24,12 +24,8 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Step(throttling),
 };
-
-fn check(case: &Case) -> Vec<Finding> {
-    case.setups().filter_map(|setup| throttling(&setup)).collect()
-}
 
 fn throttling(setup: &Setup) -> Option<Finding> {
     let mut finding = about_step(

@@ -1,7 +1,8 @@
 //! The resource at its limit while messages went as fast as possible.
 
+use super::noisy_host::OTHERS_SHARE_MAX;
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::document::RunDocument;
 use plumb_model::facts::{DiskDelta, HostDelta};
@@ -28,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::System,
-    check,
+    check: Check::Run(check),
 };
 
 /// From this share on a processor, a thread or a disk counts as at its limit (ours; customary are 80 to 90 %).
@@ -38,9 +39,6 @@ fn check(case: &Case) -> Vec<Finding> {
     let setups = case.setups().filter(|setup| setup.saturates() && !case.is_outrun(setup.name()));
     setups.filter_map(|setup| finding(&setup, case.document)).collect()
 }
-
-/// Processors of which other programs used this share are not what the path is bounded by (as `noisy-host` has it).
-const OTHERS_SHARE_MAX: f64 = 0.20;
 
 /// A resource of which the run knows how full it was.
 struct Limit {
@@ -121,6 +119,7 @@ fn without_others(limit: Limit, setup: &Setup) -> Limit {
         Some((busy - ours) / cpus).filter(|share| share.is_finite())
     })();
     match others {
+        // Processors of which other programs used so much are not what bounds the path.
         Some(others) if others >= OTHERS_SHARE_MAX => Limit {
             share: limit.share - others,
             evidence: (

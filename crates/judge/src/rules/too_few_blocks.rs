@@ -2,7 +2,7 @@
 
 use crate::comparison::is_of_means;
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_run};
+use crate::rule::{About, Case, Check, Complete, Rule, about_run};
 use crate::setup::Setup;
 use plumb_model::finding::ComparisonVerdict;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 fn check(case: &Case) -> Vec<Finding> {

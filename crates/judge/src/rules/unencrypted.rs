@@ -1,7 +1,7 @@
 //! Clusters of the user's that were reached without TLS.
 
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_run};
+use crate::rule::{About, Case, Check, Complete, Rule, about_run};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::plan::ClusterPlan;
 
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 fn check(case: &Case) -> Vec<Finding> {

@@ -1,7 +1,7 @@
 //! Comparisons between steps whose records were not alike: keys, payload, headers, or how they lay on the partitions.
 
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_run};
+use crate::rule::{About, Case, Check, Complete, Rule, about_run};
 use crate::rules::uneven_partitions::told;
 use crate::setup::Setup;
 use plumb_model::figure::significant;
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 /// Spreads that are this far apart fill batches differently (ours, as for `uneven-partitions`).

@@ -1,7 +1,7 @@
 //! Brokers led unequal numbers of the topic's partitions.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::figure::counted;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 fn check(case: &Case) -> Vec<Finding> {

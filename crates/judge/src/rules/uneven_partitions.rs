@@ -1,7 +1,7 @@
 //! Partitions of one topic got unequal shares of its records.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_step};
+use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
 use plumb_model::figure::{self, count, percent, significant};
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 /// The fullest partition may have so much more than the mean (ours, on the 10 % at which rpk calls leaders imbalanced).

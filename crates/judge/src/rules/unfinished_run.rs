@@ -1,7 +1,7 @@
 //! Runs that were stopped, failed or killed, and runs that measured nothing.
 
 use crate::row::{Family, Row};
-use crate::rule::{About, Case, Complete, Rule, about_run};
+use crate::rule::{About, Case, Check, Complete, Rule, about_run};
 use plumb_model::document::{RunState, StepResult};
 use plumb_model::figure::counted;
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         flip: None,
     },
     about: About::Run,
-    check,
+    check: Check::Run(check),
 };
 
 fn check(case: &Case) -> Vec<Finding> {

@@ -1,7 +1,7 @@
 //! The number of clients from which a rate varies more from block to block.
 
 use crate::row::{Family, FlipRow, Row};
-use crate::rule::{About, Case, Complete, Rule, about_run};
+use crate::rule::{About, Case, Check, Complete, Rule, about_run};
 use crate::sweep::clients_of;
 use plumb_model::figure::percent;
 use plumb_model::finding::{Confidence, Expect, Finding, PathStage, Severity};
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
         }),
     },
     about: About::System,
-    check,
+    check: Check::Run(check),
 };
 
 fn check(case: &Case) -> Vec<Finding> {

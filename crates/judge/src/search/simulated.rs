@@ -82,8 +82,17 @@ impl Path for Queue {
     }
 }
 
-/// Of all seeds: the share whose interval holds the truth, the share that was settled, and those intervals' mean ratio.
-fn coverage(capacity_per_s: f64, limit_s: f64, stray: f64) -> (f64, f64, f64) {
+/// The searches of all seeds together.
+struct Coverage {
+    /// The share whose interval holds the truth.
+    covered: f64,
+    /// The share that the path bounds.
+    settled: f64,
+    /// The mean ratio of the ends of their intervals.
+    width: f64,
+}
+
+fn coverage(capacity_per_s: f64, limit_s: f64, stray: f64) -> Coverage {
     let (mut covered, mut settled, mut width) = (0.0, 0.0, 0.0);
     for seed in 0..SEEDS {
         let path = Queue::new(capacity_per_s, limit_s, stray, seed);
@@ -97,7 +106,7 @@ fn coverage(capacity_per_s: f64, limit_s: f64, stray: f64) -> (f64, f64, f64) {
             width += high / low;
         }
     }
-    (covered / SEEDS as f64, settled / SEEDS as f64, width / settled)
+    Coverage { covered: covered / SEEDS as f64, settled: settled / SEEDS as f64, width: width / settled }
 }
 
 #[test]
@@ -110,7 +119,7 @@ fn the_interval_holds_the_truth_of_a_noisy_queue_in_nearly_all_seeds() {
         (200_000.0, 0.02, 0.2, 1.1),
         (500.0, 0.5, 0.5, 1.4),
     ] {
-        let (covered, settled, width) = coverage(capacity, limit, stray);
+        let Coverage { covered, settled, width } = coverage(capacity, limit, stray);
         let what =
             format!("{covered} covered, {settled} settled, {width} wide at {capacity}, {limit}, {stray}");
         assert!(covered >= 0.96 && settled >= 0.95 && width < widest, "{what}");

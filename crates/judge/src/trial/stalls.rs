@@ -18,7 +18,7 @@ const FAR_OUT_SD: f64 = 4.72;
 /// Standard deviation of a normal law over its median absolute deviation.
 const SD_OF_MAD: f64 = 1.4826;
 
-/// Where others stall too, so many times as many stalls are an alarm (ours),
+/// So many times the stalls of others, where others stall too, are an alarm (ours),
 const ALARM_TIMES: usize = 3;
 
 /// and at least so many: one or two more come by chance (ours).

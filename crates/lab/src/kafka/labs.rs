@@ -50,7 +50,7 @@ pub struct LabStatus {
     pub client_properties_file: PathBuf,
     /// Seconds since the lab was started.
     pub uptime_s: u64,
-    /// What another lab needs to be like it; absent where an earlier version started it.
+    /// The shape that another lab needs to be like it; absent where an earlier version started it.
     pub shape: Option<LabShape>,
     /// Each broker.
     pub brokers: Vec<BrokerStatus>,

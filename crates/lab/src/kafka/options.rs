@@ -14,11 +14,11 @@ use super::error::{LabError, Result};
 use super::log_dirs;
 
 /// Most brokers that one lab may have. Ours: each takes about 350 MB and 4 s of processor time to start.
-pub(crate) const BROKERS_MAX: u32 = 15;
+const BROKERS_MAX: u32 = 15;
 
 /// Smallest heap with which a broker starts, in MiB. Kafka 4.3 was measured to start with 256; below about 200 its
 /// log cleaner (128 MiB) no longer fits.
-pub(crate) const HEAP_MIB_MIN: u32 = 256;
+const HEAP_MIB_MIN: u32 = 256;
 
 /// Properties that decide who a broker is and where it lives. The lab computes them, and would not find the broker
 /// again with others.
@@ -141,7 +141,7 @@ pub enum ScramMechanism {
     Sha512,
 }
 
-/// What another lab needs to be like this one: its options without directories, users and what is secret.
+/// The shape that another lab needs to be like this one: its options without directories, users and what is secret.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LabShape {

@@ -14,7 +14,7 @@ const PARTITIONS_MAX: usize = 10_000;
 const NAME_BYTES_MAX: usize = 249;
 
 pub(super) const MESSAGE_LIMIT: &str = "max.message.bytes";
-pub(super) const TIMESTAMP_TYPE: &str = "message.timestamp.type";
+const TIMESTAMP_TYPE: &str = "message.timestamp.type";
 
 /// The settings that a topic can have, with Kafka's defaults. Only the two named above change what the sink does; the
 /// others are kept and shown, as a client that reads its topic's settings back expects.

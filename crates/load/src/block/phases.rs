@@ -330,7 +330,7 @@ impl Phases<'_> {
     }
 
     /// The ends of the logs: now, or when the reading of a topic began that is read as it is.
-    pub(super) fn log_ends(&self) -> Option<Vec<i64>> {
+    fn log_ends(&self) -> Option<Vec<i64>> {
         match &self.fixed_ends {
             Some(ends) => Some(ends.clone()),
             None => self.cluster.end_offsets(self.spec.topic, self.spec.partitions).ok(),

@@ -12,7 +12,8 @@ pub use super::ffi::Replicas;
 /// The library's code where no answer came in time.
 const TIMED_OUT: &str = "_TIMED_OUT";
 
-const TIMEOUT: Duration = Duration::from_secs(15);
+/// Longest wait for an answer of the cluster. Ours.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A topic's partitions and replicas, as the cluster has them.
 #[derive(Debug, Clone, PartialEq, Eq)]

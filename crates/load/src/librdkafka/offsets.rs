@@ -1,12 +1,11 @@
 //! The begin and the end of each partition's log, from its leader.
 
+use super::admin::TIMEOUT;
 use super::connect::Cluster;
 use super::ffi::Watermarks;
 use crate::clock::now_ns;
 use crate::error::LoadError;
 use std::time::Duration;
-
-const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Longest wait for a leader to know that it is one. Ours: it takes milliseconds, an election about a second, and a broker
 /// whose device is busy several, because it makes the partitions' directories first.

@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 
 /// Longest wait for one leader, before and after a block. Ours.
 const ANSWER: Duration = Duration::from_secs(5);
-const SOCKET: SocketSettings = SocketSettings { no_delay: true, send_bytes: None, receive_bytes: None };
 
 /// A topic whose partitions' leaders are to be asked.
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +44,7 @@ impl<'a> Leaders<'a> {
     /// is gone.
     pub(super) fn connect(logs: Logs<'a>, patience: Duration) -> Option<Self> {
         let Logs { cluster, topic, partitions } = logs;
-        let transport = security::transport(&cluster.properties, SOCKET).ok()?;
+        let transport = security::transport(&cluster.properties, SocketSettings::CONTROL).ok()?;
         let bootstrap = addresses(&cluster.bootstrap);
         let look = |timeout| ClusterView::new(transport.clone(), bootstrap, topic, partitions, timeout);
         let view = cluster.patience.ask(patience, look).ok()?;

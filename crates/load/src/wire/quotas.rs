@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 /// Longest wait for an answer. Ours.
 const ANSWER: Duration = Duration::from_secs(5);
-const SOCKET: SocketSettings = SocketSettings { no_delay: true, send_bytes: None, receive_bytes: None };
 
 impl Cluster {
     /// The quotas that are set, in words: `user=alice, client-id=<default>: producer_byte_rate=1000000`.
@@ -18,7 +17,7 @@ impl Cluster {
     /// # Errors
     /// When none of the brokers answers, or the user may not know.
     pub fn client_quotas(&self) -> Result<Vec<String>, LoadError> {
-        let transport = security::transport(&self.properties, SOCKET)?;
+        let transport = security::transport(&self.properties, SocketSettings::CONTROL)?;
         let mut last = LoadError::Stopped;
         for address in addresses(&self.bootstrap) {
             let ask = |timeout| {

@@ -142,19 +142,19 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    fn heard(answers: &[(u64, [i64; 2], [i64; 2])]) -> Heard {
-        let mut heard = Heard::default();
-        for (at_s, copied, appended) in answers {
+    impl Heard {
+        fn with(mut self, at_s: u64, copied: [i64; 2], appended: [i64; 2]) -> Self {
             let (copied, appended) = (copied.to_vec(), appended.to_vec());
             let copied_before = copied.iter().map(|end| end - 1).collect();
-            heard.note(&Answers { at_ns: at_s * S, copied_before, appended, copied_after: copied });
+            self.note(&Answers { at_ns: at_s * S, copied_before, appended, copied_after: copied });
+            self
         }
-        heard
     }
 
     #[test]
     fn means_spread_and_rate_are_those_of_the_samples() {
-        let heard = heard(&[(1, [10, 0], [10, 0]), (2, [50, 0], [60, 0]), (3, [108, 0], [110, 0])]);
+        let heard =
+            Heard::default().with(1, [10, 0], [10, 0]).with(2, [50, 0], [60, 0]).with(3, [108, 0], [110, 0]);
         let lag = heard.summary().unwrap();
         assert_eq!((lag.samples, lag.missed, lag.records_highest), (3, 0, 10));
         assert_eq!((lag.records_least, lag.records_most, lag.appended_per_s), (4.0, 6.0, 50.0));
@@ -165,28 +165,31 @@ mod tests {
     #[test]
     fn the_longest_wait_is_that_of_a_record_and_not_of_a_partition_that_always_has_one() {
         // Always ten behind, and ten are appended each second.
-        let keeps_up = heard(&[(1, [0, 0], [10, 0]), (2, [10, 0], [20, 0]), (3, [20, 0], [30, 0])]);
+        let keeps_up =
+            Heard::default().with(1, [0, 0], [10, 0]).with(2, [10, 0], [20, 0]).with(3, [20, 0], [30, 0]);
         assert_eq!(keeps_up.summary().unwrap().longest_wait_ns, 0);
-        let stops =
-            heard(&[(1, [0, 5], [10, 5]), (2, [5, 5], [20, 5]), (4, [9, 5], [30, 5]), (5, [31, 5], [31, 5])]);
+        let stops = Heard::default()
+            .with(1, [0, 5], [10, 5])
+            .with(2, [5, 5], [20, 5])
+            .with(4, [9, 5], [30, 5])
+            .with(5, [31, 5], [31, 5]);
         assert_eq!(stops.summary().unwrap().longest_wait_ns, 3 * S);
     }
 
     #[test]
     fn a_record_that_was_cut_off_waits_no_longer() {
         // At 3 s another leader has less than was appended before.
-        let cut = heard(&[
-            (1, [50, 0], [100, 0]),
-            (2, [60, 0], [110, 0]),
-            (3, [60, 0], [60, 0]),
-            (9, [70, 0], [75, 0]),
-        ]);
+        let cut = Heard::default()
+            .with(1, [50, 0], [100, 0])
+            .with(2, [60, 0], [110, 0])
+            .with(3, [60, 0], [60, 0])
+            .with(9, [70, 0], [75, 0]);
         assert_eq!(cut.summary().unwrap().longest_wait_ns, S);
     }
 
     #[test]
     fn one_sample_tells_no_rate() {
-        assert_eq!(heard(&[(1, [0, 0], [1, 1])]).summary(), None);
+        assert_eq!(Heard::default().with(1, [0, 0], [1, 1]).summary(), None);
         assert_eq!(Heard::default().summary(), None);
     }
 

@@ -2,8 +2,8 @@
 
 use super::settings::SocketSettings;
 use crate::error::LoadError;
-use crate::secret::{REDACTED, is_secret};
 use plumb_model::plan::Properties;
+use plumb_model::secret::REDACTED;
 use plumb_wire::connection::{Security, SocketOptions, Transport, TransportOptions};
 use plumb_wire::sasl::{Mechanism, Sasl, Secret};
 use plumb_wire::tls::{ClientIdentity, Pem, TlsOptions, Trust, Verification};
@@ -20,7 +20,7 @@ const CANNOT: &[(&str, &str)] = &[
 /// The transport that the properties describe.
 pub(super) fn transport(properties: &Properties, socket: SocketSettings) -> Result<Transport, LoadError> {
     if let Some((key, reason)) = CANNOT.iter().find(|(key, _)| properties.contains_key(*key)) {
-        return Err(refused(key, REDACTED, &format!("{reason}; driver librdkafka takes it")));
+        return Err(LoadError::property(key, REDACTED, format!("{reason}; driver librdkafka takes it")));
     }
     let get = |key: &str| properties.get(key).map(String::as_str);
     let protocol = get("security.protocol").unwrap_or("plaintext").to_ascii_lowercase();
@@ -31,7 +31,7 @@ pub(super) fn transport(properties: &Properties, socket: SocketSettings) -> Resu
         "sasl_ssl" => (true, true),
         other => {
             let expected = "expected plaintext, ssl, sasl_plaintext or sasl_ssl";
-            return Err(refused("security.protocol", other, expected));
+            return Err(LoadError::property("security.protocol", other, expected));
         }
     };
     let options = TransportOptions {
@@ -77,13 +77,13 @@ fn sasl(properties: &Properties) -> Result<Sasl, LoadError> {
     let mechanism = Mechanism::ALL.into_iter().find(|mechanism| mechanism.name().eq_ignore_ascii_case(name));
     let mechanism = mechanism.ok_or_else(|| {
         let known = Mechanism::ALL.map(Mechanism::name).join(", ");
-        refused(
+        LoadError::property(
             "sasl.mechanism",
             name,
-            &format!("the wire driver has {known}; driver librdkafka may have it"),
+            format!("the wire driver has {known}; driver librdkafka may have it"),
         )
     })?;
-    let missing = |key: &str| refused(key, "", "it is needed to log in");
+    let missing = |key: &str| LoadError::property(key, "", "it is needed to log in");
     Ok(Sasl {
         mechanism,
         user: properties.get("sasl.username").ok_or_else(|| missing("sasl.username"))?.clone(),
@@ -93,16 +93,9 @@ fn sasl(properties: &Properties) -> Result<Sasl, LoadError> {
     })
 }
 
-fn refused(key: &str, value: &str, reason: &str) -> LoadError {
-    let value = if is_secret(key) { REDACTED } else { value };
-    LoadError::Property { key: key.to_owned(), value: value.to_owned(), reason: reason.to_owned() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const SOCKET: SocketSettings = SocketSettings { no_delay: true, send_bytes: None, receive_bytes: None };
 
     fn properties(pairs: &[(&str, &str)]) -> Properties {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
@@ -116,17 +109,17 @@ mod tests {
             ("sasl.username", "me"),
             ("sasl.password", "hunter2"),
         ]);
-        let transport = transport(&given, SOCKET).unwrap();
+        let transport = transport(&given, SocketSettings::CONTROL).unwrap();
         assert!(!format!("{transport:?}").contains("hunter2"));
         given.insert("sasl.mechanism".into(), "GSSAPI".into());
-        let error = super::transport(&given, SOCKET).unwrap_err().to_string();
+        let error = super::transport(&given, SocketSettings::CONTROL).unwrap_err().to_string();
         assert!(error.contains("SCRAM-SHA-256") && !error.contains("hunter2"), "{error}");
     }
 
     #[test]
     fn a_key_store_is_refused_with_what_to_use_instead() {
         let given = properties(&[("security.protocol", "ssl"), ("ssl.keystore.location", "a.p12")]);
-        let error = transport(&given, SOCKET).unwrap_err().to_string();
+        let error = transport(&given, SocketSettings::CONTROL).unwrap_err().to_string();
         assert!(error.contains("PEM"), "{error}");
     }
 }

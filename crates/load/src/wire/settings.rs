@@ -2,7 +2,6 @@
 //! each is honoured, or has no meaning here and is listed as such, or is refused.
 
 use crate::error::LoadError;
-use crate::secret::{REDACTED, is_secret};
 use plumb_model::plan::{LoadPlan, Properties, StepPlan};
 use plumb_model::property::same_value;
 use plumb_wire::compression::Codec;
@@ -95,6 +94,21 @@ pub(crate) struct SocketSettings {
     pub(crate) receive_bytes: Option<usize>,
 }
 
+impl SocketSettings {
+    /// Sockets of requests that are no load: buffers as the system makes them.
+    pub(crate) const CONTROL: SocketSettings =
+        SocketSettings { no_delay: true, send_bytes: None, receive_bytes: None };
+}
+
+/// All settings of the clients of one side.
+#[derive(Debug)]
+pub(crate) struct ClientSettings<T> {
+    pub(crate) client: T,
+    pub(crate) socket: SocketSettings,
+    /// The properties that are in effect.
+    pub(crate) effective: Properties,
+}
+
 /// Properties that are taken out one by one, so that what is left is unknown.
 struct Taking<'a> {
     properties: Properties,
@@ -106,9 +120,10 @@ impl Taking<'_> {
     fn take<T: FromStr + ToString>(&mut self, key: &str, default: T, expected: &str) -> Result<T, LoadError> {
         let value = match self.properties.remove(key) {
             None => default,
-            Some(text) => {
-                text.trim().parse().map_err(|_| refused(key, &text, &format!("expected {expected}")))?
-            }
+            Some(text) => text
+                .trim()
+                .parse()
+                .map_err(|_| LoadError::property(key, &text, format!("expected {expected}")))?,
         };
         self.effective.insert(key.to_owned(), value.to_string());
         Ok(value)
@@ -128,7 +143,7 @@ impl Taking<'_> {
         let value = self.take(key, default, "a whole number")?;
         if !range.contains(&value) {
             let (least, most) = (range.start(), range.end());
-            return Err(refused(key, &value.to_string(), &format!("expected {least} to {most}")));
+            return Err(LoadError::property(key, &value.to_string(), format!("expected {least} to {most}")));
         }
         Ok(value)
     }
@@ -136,7 +151,11 @@ impl Taking<'_> {
     fn milliseconds(&mut self, key: &str, default: f64) -> Result<u64, LoadError> {
         let value: f64 = self.take(key, default, "milliseconds")?;
         if !(0.0..=1e9).contains(&value) {
-            return Err(refused(key, &value.to_string(), "expected 0 to 1000000000 milliseconds"));
+            return Err(LoadError::property(
+                key,
+                &value.to_string(),
+                "expected 0 to 1000000000 milliseconds",
+            ));
         }
         Ok((value * 1e6) as u64)
     }
@@ -155,16 +174,13 @@ impl Taking<'_> {
         let unknown = self.properties.iter().find(|(key, _)| !WITHOUT_MEANING.contains(&key.as_str()));
         match unknown {
             None => Ok(()),
-            Some((key, value)) => {
-                Err(refused(key, value, "the wire driver does not have it; driver librdkafka may"))
-            }
+            Some((key, value)) => Err(LoadError::property(
+                key,
+                value,
+                "the wire driver does not have it; driver librdkafka may",
+            )),
         }
     }
-}
-
-fn refused(key: &str, value: &str, reason: &str) -> LoadError {
-    let value = if is_secret(key) { REDACTED } else { value };
-    LoadError::Property { key: key.to_owned(), value: value.to_owned(), reason: reason.to_owned() }
 }
 
 /// The properties under the names that are used here.
@@ -189,20 +205,20 @@ const IN_FLIGHT_SATURATING: u64 = 2;
 const RETRIES: u64 = i32::MAX as u64;
 const BUFFER_KIB: u64 = 64 * 1024;
 
-/// The settings of a step's producers, and those properties as they are in effect.
-pub(crate) fn producer(step: &StepPlan) -> Result<(ProducerSettings, SocketSettings, Properties), LoadError> {
+/// The settings of a step's producers.
+pub(crate) fn producer(step: &StepPlan) -> Result<ClientSettings<ProducerSettings>, LoadError> {
     let mut effective = Properties::new();
     let mut taking = Taking { properties: renamed(&step.producer), effective: &mut effective };
     let acks = match taking.take("acks", "-1".to_owned(), "0, 1 or all")?.as_str() {
         "all" | "-1" => -1,
         "0" => 0,
         "1" => 1,
-        other => return Err(refused("acks", other, "expected 0, 1 or all")),
+        other => return Err(LoadError::property("acks", other, "expected 0, 1 or all")),
     };
     let codec_name = taking.take("compression.type", "none".to_owned(), "a codec")?;
     let codecs = [Codec::None, Codec::Gzip, Codec::Snappy, Codec::Lz4, Codec::Zstd];
     let codec = codecs.into_iter().find(|codec| codec.name() == codec_name).ok_or_else(|| {
-        refused("compression.type", &codec_name, "expected none, gzip, snappy, lz4 or zstd")
+        LoadError::property("compression.type", &codec_name, "expected none, gzip, snappy, lz4 or zstd")
     })?;
     let level: i32 = taking.take("compression.level", -1, "a whole number, -1 for the codec's own")?;
     let message_max = taking.whole("message.max.bytes", BATCH_BYTES, 1_000..=BATCH_BYTES_MOST)?;
@@ -212,7 +228,7 @@ pub(crate) fn producer(step: &StepPlan) -> Result<(ProducerSettings, SocketSetti
     let in_flight = taking.whole("max.in.flight.requests.per.connection", in_flight, 1..=1_000_000)?;
     if idempotent && (in_flight > 5 || acks != -1) {
         let reason = "an idempotent producer needs acks=all and at most 5 requests in flight";
-        return Err(refused("enable.idempotence", "true", reason));
+        return Err(LoadError::property("enable.idempotence", "true", reason));
     }
     let partitioner =
         match taking.take("partitioner", "consistent_random".to_owned(), "a partitioner")?.as_str() {
@@ -220,10 +236,10 @@ pub(crate) fn producer(step: &StepPlan) -> Result<(ProducerSettings, SocketSetti
             "murmur2" | "murmur2_random" => Partitioner::Murmur2,
             other => {
                 let reason = "expected consistent, consistent_random, murmur2 or murmur2_random";
-                return Err(refused("partitioner", other, reason));
+                return Err(LoadError::property("partitioner", other, reason));
             }
         };
-    let settings = ProducerSettings {
+    let client = ProducerSettings {
         acks,
         linger_ns: taking.milliseconds("linger.ms", 5.0)?,
         // A record that is larger than a batch is one by itself.
@@ -246,18 +262,18 @@ pub(crate) fn producer(step: &StepPlan) -> Result<(ProducerSettings, SocketSetti
     };
     let socket = taking.socket()?;
     taking.end()?;
-    Ok((settings, socket, effective))
+    Ok(ClientSettings { client, socket, effective })
 }
 
-/// The settings of a step's consumers, and those properties as they are in effect.
-pub(crate) fn consumer(step: &StepPlan) -> Result<(ConsumerSettings, SocketSettings, Properties), LoadError> {
+/// The settings of a step's consumers.
+pub(crate) fn consumer(step: &StepPlan) -> Result<ClientSettings<ConsumerSettings>, LoadError> {
     let mut effective = Properties::new();
     let mut taking = Taking { properties: renamed(&step.consumer), effective: &mut effective };
     let whole = |taking: &mut Taking<'_>, key, default, least| -> Result<i32, LoadError> {
         let value = taking.whole(key, default, least..=i32::MAX as u64)?;
         Ok(i32::try_from(value).unwrap_or(i32::MAX))
     };
-    let settings = ConsumerSettings {
+    let client = ConsumerSettings {
         wait_ms: whole(&mut taking, "fetch.wait.max.ms", 500, 0)?,
         min_bytes: whole(&mut taking, "fetch.min.bytes", 1, 1)?,
         max_bytes: whole(&mut taking, "fetch.max.bytes", 52_428_800, 1)?,
@@ -267,15 +283,15 @@ pub(crate) fn consumer(step: &StepPlan) -> Result<(ConsumerSettings, SocketSetti
     let isolation = taking.take("isolation.level", "read_uncommitted".to_owned(), "a level")?;
     if isolation != "read_uncommitted" {
         let reason = "the wire driver reads what is not committed too; driver librdkafka has read_committed";
-        return Err(refused("isolation.level", &isolation, reason));
+        return Err(LoadError::property("isolation.level", &isolation, reason));
     }
     let socket = taking.socket()?;
     taking.end()?;
-    Ok((settings, socket, effective))
+    Ok(ClientSettings { client, socket, effective })
 }
 
 /// Bytes that a batch of the largest record takes at most.
-pub(crate) fn largest_batch_of_one(load: &LoadPlan) -> usize {
+fn largest_batch_of_one(load: &LoadPlan) -> usize {
     let headers: usize = load.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
     let overhead = plumb_wire::batch::largest_record_overhead(load.headers.len() + 1);
     let stamp = crate::stamp::STAMP_HEADER.len() + crate::stamp::STAMP_BYTES;
@@ -298,8 +314,8 @@ mod tests {
         step.producer = [("request.required.acks", "1"), ("queue.buffering.max.ms", "0.5")]
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .into();
-        let (settings, socket, effective) = producer(&step).unwrap();
-        assert_eq!((settings.acks, settings.linger_ns), (1, 500_000));
+        let ClientSettings { client, socket, effective } = producer(&step).unwrap();
+        assert_eq!((client.acks, client.linger_ns), (1, 500_000));
         assert!(socket.no_delay);
         assert_eq!(effective["acks"], "1");
         assert_eq!(effective["linger.ms"], "0.5");
@@ -309,7 +325,7 @@ mod tests {
     fn truth_is_written_as_for_the_other_driver() {
         let mut step = step();
         step.producer.insert("socket.nagle.disable".into(), "0".into());
-        let (_, socket, effective) = producer(&step).unwrap();
+        let ClientSettings { socket, effective, .. } = producer(&step).unwrap();
         assert_eq!((socket.no_delay, effective["socket.nagle.disable"].as_str()), (false, "false"));
         step.producer.insert("socket.nagle.disable".into(), "2".into());
         assert!(producer(&step).is_err());
@@ -329,7 +345,7 @@ mod tests {
     fn idempotence_asks_for_its_conditions() {
         let mut step = step();
         step.producer.insert("enable.idempotence".into(), "true".into());
-        assert!(producer(&step).unwrap().0.idempotent);
+        assert!(producer(&step).unwrap().client.idempotent);
         step.producer.insert("acks".into(), "1".into());
         assert!(producer(&step).is_err());
     }
@@ -339,6 +355,6 @@ mod tests {
         let mut step = step();
         step.producer.insert("batch.size".into(), "16384".into());
         step.load.size = plumb_model::plan::SizePlan::Fixed(plumb_model::units::Bytes(240_000));
-        assert!(producer(&step).unwrap().0.batch_bytes > 240_000);
+        assert!(producer(&step).unwrap().client.batch_bytes > 240_000);
     }
 }

@@ -23,7 +23,7 @@ pub struct PathCompareResult {
     pub b: ComparedPath,
     /// From the begin of the first to that of the second, in seconds; absent where a begin is not a time.
     pub apart_s: Option<i64>,
-    /// What differs around the two: host, kernel, versions.
+    /// The differences around the two: host, kernel, versions.
     pub conditions: Vec<PathSetting>,
     /// Figures that at least one of them has: first those that differ, the most different of them first, then the others in the order of
     /// the path.
@@ -49,7 +49,7 @@ pub enum PathCompareKind {
 /// One of the two.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedPath {
-    /// What it was called by whoever compares.
+    /// The name that the caller of the comparison gave it.
     pub label: String,
     /// UTC, RFC 3339.
     pub started_at: String,
@@ -59,7 +59,7 @@ pub struct ComparedPath {
     pub complete: bool,
     /// Version of Plumb that watched it.
     pub plumb_version: String,
-    /// What its own diagnosis came to, by the rules of the version that compares.
+    /// The verdict of its own diagnosis, by the rules of the version that compares.
     pub verdict: DiagnosisVerdict,
     /// Its paragraph.
     pub summary: String,
@@ -69,17 +69,17 @@ pub struct ComparedPath {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PathPart {
-    /// What is sent and received: not a result, but what the others depend on.
+    /// The load: not a result, but what the others depend on.
     Load,
     /// Mean time by stage.
     Stages,
-    /// How much of each limit is in use.
+    /// The share of each limit that is in use.
     Limits,
     /// Brokers, by their own metrics.
     Brokers,
     /// Threads of the brokers, by state.
     Threads,
-    /// What the brokers' processor time was spent on.
+    /// The work that the brokers' processor time was spent on.
     Cpu,
     /// The kernel's trace points.
     Kernel,
@@ -118,14 +118,14 @@ pub struct PathFigure {
     pub b_figure: Option<f64>,
     /// Second over first; absent without both, and where the first is 0.
     pub ratio: Option<f64>,
-    /// Whether they are far enough apart to be told first. No more is meant by it: a window has no interval.
+    /// True if they are far enough apart to be told first. No more is meant by it: a window has no interval.
     pub differs: bool,
 }
 
 /// A setting that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathSetting {
-    /// What it is a setting of: `broker 1`, `JVM`, `topic orders`.
+    /// The thing that it is a setting of: `broker 1`, `JVM`, `topic orders`.
     pub of: String,
     /// Its name.
     pub key: String,
@@ -140,9 +140,9 @@ pub struct PathSetting {
 pub struct PathFinding {
     /// Stable identifier; `plumb explain ID` has a page for it.
     pub id: String,
-    /// How sure it is in the first; absent where it was not found.
+    /// Its confidence in the first; absent where it was not found.
     pub a: Option<Confidence>,
-    /// How sure it is in the second; absent where it was not found.
+    /// Its confidence in the second; absent where it was not found.
     pub b: Option<Confidence>,
     /// One sentence, of the second where both have it.
     pub claim: String,

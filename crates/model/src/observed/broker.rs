@@ -35,7 +35,7 @@ pub enum BrokerRole {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct BrokerWindow {
-    /// Where the metrics are from: the URL without its login, or `process 1234`.
+    /// The source of the metrics: the URL without its login, or `process 1234`.
     pub source: String,
     /// The process on this host, where it is known.
     pub pid: Option<u32>,
@@ -193,7 +193,7 @@ pub struct TopicTraffic {
     pub messages_in_per_s: Option<f64>,
 }
 
-/// How far a follower is behind one leader.
+/// The lag of a follower behind one leader.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FollowerLag {

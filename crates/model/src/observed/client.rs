@@ -22,7 +22,7 @@ pub enum ClientKind {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ClientWindow {
-    /// Where the statistics are from: a file, a URL without its login, `probe load`.
+    /// The source of the statistics: a file, a URL without its login, `probe load`.
     pub source: String,
     /// The client's own name.
     pub name: String,

@@ -1,4 +1,4 @@
-//! What the kernel's trace points counted over a window.
+//! The counts of the kernel's trace points over a window.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

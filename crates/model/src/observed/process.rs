@@ -28,7 +28,7 @@ pub struct ProcessWindow {
     pub cgroup: Option<CgroupWindow>,
     /// Its JVM, where it is one.
     pub jvm: Option<JvmWindow>,
-    /// Where its processor time went; absent without a profile.
+    /// The profile of its processor time; absent without one.
     pub profile: Option<Profile>,
     /// The chance, 0 to 1, that a page of its memory is on another node than the thread that reads it, by a sample of pages and the processors that
     /// its threads were last on; absent on a host with one node.
@@ -51,7 +51,7 @@ pub struct LogDirectory {
     pub device: Option<String>,
 }
 
-/// What threads do, by their names.
+/// The class of a thread's work, told by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadClass {
@@ -86,7 +86,7 @@ pub struct ThreadGroup {
     pub states: ThreadStates,
     /// The share of the window for which the busiest of them was on a processor, 0 to 1.
     pub busiest_share: Option<f64>,
-    /// What sleeping threads of it waited in, by the kernel's name (`futex_wait_queue`, `ep_poll`), as shares of the readings.
+    /// The kernel functions in which its sleeping threads waited (`futex_wait_queue`, `ep_poll`), as shares of the readings.
     pub waits: BTreeMap<String, f64>,
 }
 
@@ -114,7 +114,7 @@ pub struct ThreadStates {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct JvmWindow {
-    /// What it is.
+    /// Its facts.
     pub facts: JvmFacts,
     /// Collections.
     pub collections: Option<u64>,
@@ -128,7 +128,7 @@ pub struct JvmWindow {
     pub longest_pause_ns: Option<u64>,
 }
 
-/// What a JVM is.
+/// The facts of a JVM.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct JvmFacts {

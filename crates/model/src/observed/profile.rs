@@ -1,4 +1,4 @@
-//! Where the processor time of a process went, by stacks.
+//! The processor time of a process, by stacks.
 
 use super::ThreadClass;
 use schemars::JsonSchema;
@@ -33,7 +33,7 @@ pub fn profile_file(stem: &str, pid: u32, processes: usize, ending: &str) -> Str
     }
 }
 
-/// What a frame does.
+/// The class of a frame's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CpuClass {
@@ -92,6 +92,6 @@ pub struct Stack {
     pub samples: u64,
     /// The class that its samples count for; absent in documents of earlier versions.
     pub class: Option<CpuClass>,
-    /// What its thread does; absent in documents of earlier versions.
+    /// The class of its thread; absent in documents of earlier versions.
     pub threads: Option<ThreadClass>,
 }

@@ -6,6 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Name of the header that carries the stamp of a record where the value cannot.
+pub const STAMP_HEADER: &str = "plumb";
+
 /// The load of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadPlan {

@@ -10,7 +10,7 @@ impl Schedule {
 
     /// Mean messages per second of a schedule that has rates of its own, over a part of this length from its beginning; none for
     /// one that takes the load's rate.
-    pub fn own_rate_per_s(&self, part: Length) -> Option<f64> {
+    pub(crate) fn own_rate_per_s(&self, part: Length) -> Option<f64> {
         if !self.has_own_rate() {
             return None;
         }

@@ -47,9 +47,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), ResolveError> {
             check(&at("topic.partitions"), f64::from(partitions), &PARTITIONS)?;
             check(&at("topic.replication"), f64::from(replication), &REPLICATION)?;
         }
-        for (path, value, bound) in load_values(&step.load) {
-            check(&at(&format!("load.{path}")), value, bound)?;
-        }
+        check_load(&step.load, |path, value, bound| check(&at(&format!("load.{path}")), value, bound))?;
         if let Some(messages) = step.load.messages().filter(|messages| *messages < u64::from(plan.blocks)) {
             return Err(error(
                 plan,
@@ -63,59 +61,60 @@ pub(super) fn check(plan: &Plan) -> Result<(), ResolveError> {
     Ok(())
 }
 
-fn load_values(load: &LoadPlan) -> Vec<(&'static str, f64, &'static Bound)> {
-    let mut values = vec![
-        ("warm_up", load.warm_up.as_secs_f64(), &WAIT),
-        ("drain", load.drain.as_secs_f64(), &WAIT),
-        ("producers", f64::from(load.producers), &CLIENTS),
-        ("consumers", f64::from(load.consumers), &CONSUMERS),
-        ("size", load.size.smallest().0 as f64, &SIZE),
-        ("size", load.size.largest().0 as f64, &SIZE),
-    ];
-    values.extend(load.rate_per_s.map(|rate| ("rate_per_s", rate, &RATE)));
-    if let Mode::Backlog(bytes) = load.mode {
-        values.push(("mode", bytes.0 as f64, &BACKLOG));
+fn check_load(
+    load: &LoadPlan,
+    check: impl Fn(&str, f64, &Bound) -> Result<(), ResolveError>,
+) -> Result<(), ResolveError> {
+    check("warm_up", load.warm_up.as_secs_f64(), &WAIT)?;
+    check("drain", load.drain.as_secs_f64(), &WAIT)?;
+    check("producers", f64::from(load.producers), &CLIENTS)?;
+    check("consumers", f64::from(load.consumers), &CONSUMERS)?;
+    check("size", load.size.smallest().0 as f64, &SIZE)?;
+    check("size", load.size.largest().0 as f64, &SIZE)?;
+    if let Some(rate) = load.rate_per_s {
+        check("rate_per_s", rate, &RATE)?;
     }
-    values.push(match load.length {
-        Length::Count(count) => ("length", count as f64, &COUNT),
-        Length::Duration(time) => ("length", time.as_secs_f64(), &SECONDS),
-    });
+    if let Mode::Backlog(bytes) = load.mode {
+        check("mode", bytes.0 as f64, &BACKLOG)?;
+    }
+    match load.length {
+        Length::Count(count) => check("length", count as f64, &COUNT)?,
+        Length::Duration(time) => check("length", time.as_secs_f64(), &SECONDS)?,
+    }
     if let Some(limit) = load.in_flight {
-        values.push(("in_flight", f64::from(limit), &IN_FLIGHT));
+        check("in_flight", f64::from(limit), &IN_FLIGHT)?;
     }
     if let SizePlan::Mix(mix) = &load.size {
-        values.push(("size", mix.iter().map(|part| f64::from(part.weight)).sum(), &WEIGHTS));
+        check("size", mix.iter().map(|part| f64::from(part.weight)).sum(), &WEIGHTS)?;
     }
     match load.keys {
         Keys::None => {}
-        Keys::RoundRobin { count } | Keys::Uniform { count } => {
-            values.push(("keys", f64::from(count), &KEYS))
-        }
+        Keys::RoundRobin { count } | Keys::Uniform { count } => check("keys", f64::from(count), &KEYS)?,
         Keys::Zipf { count, exponent } => {
-            values.push(("keys", f64::from(count), &KEYS));
-            values.push(("keys", exponent, &EXPONENT));
+            check("keys", f64::from(count), &KEYS)?;
+            check("keys", exponent, &EXPONENT)?;
         }
     }
     if let Payload::Entropy(share) = load.payload {
-        values.push(("payload", share, &SHARE));
+        check("payload", share, &SHARE)?;
     }
     match &load.schedule {
         Schedule::Constant | Schedule::Saturating | Schedule::Poisson => {}
         Schedule::Steps(steps) => {
-            values.push(("schedule", steps.len() as f64, &CLIENTS));
+            check("schedule", steps.len() as f64, &CLIENTS)?;
             for step in steps {
-                values.push(("schedule", step.rate_per_s, &RATE));
-                values.push(("schedule", step.hold.as_secs_f64(), &SECONDS));
+                check("schedule", step.rate_per_s, &RATE)?;
+                check("schedule", step.hold.as_secs_f64(), &SECONDS)?;
             }
         }
         Schedule::Ramp { from_per_s, to_per_s, over } => {
-            values.push(("schedule", *from_per_s, &RATE));
-            values.push(("schedule", *to_per_s, &RATE));
-            values.push(("schedule", over.as_secs_f64(), &SECONDS));
+            check("schedule", *from_per_s, &RATE)?;
+            check("schedule", *to_per_s, &RATE)?;
+            check("schedule", over.as_secs_f64(), &SECONDS)?;
         }
-        Schedule::Burst { messages } => values.push(("schedule", f64::from(*messages), &COUNT)),
+        Schedule::Burst { messages } => check("schedule", f64::from(*messages), &COUNT)?,
     }
-    values
+    Ok(())
 }
 
 /// Refuses topics with more replicas than their lab has brokers: no two replicas of a partition are on one.

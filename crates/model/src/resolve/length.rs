@@ -1,4 +1,4 @@
-//! How long the measured part of a step is.
+//! The length of the measured part of a step.
 
 use crate::plan::Length;
 use crate::scenario::LoadWords;

@@ -3,7 +3,7 @@
 use super::length::LENGTH_DEFAULT;
 use super::trail::Trail;
 use super::{ResolveError, pace, sweep};
-use crate::plan::{Keys, Length, LoadPlan, Mode, Payload, Purpose, Schedule, SizePlan};
+use crate::plan::{Keys, Length, LoadPlan, Mode, Payload, Purpose, STAMP_HEADER, Schedule, SizePlan};
 use crate::scenario::LoadWords;
 use crate::units::{Bytes, Nanos};
 use std::collections::BTreeMap;
@@ -108,8 +108,7 @@ fn check_purpose(
     Err(ResolveError::Conflict { place, first: "load.purpose".into(), second: second.into(), reason })
 }
 
-/// The header that may carry the stamp of each record, and how many there may be beside it.
-const STAMP_HEADER: &str = "plumb";
+/// Most headers beside the one that may carry the stamp of each record.
 const HEADERS_MAX: usize = 10;
 
 fn headers(

@@ -1,4 +1,4 @@
-//! How many of a lab's log directories each broker has, as a sweep: a lab of its own for each number.
+//! The number of a lab's log directories that each broker has, as a sweep: a lab of its own for each number.
 
 use super::sweep::Variant;
 use super::{ResolveError, Trail};
@@ -7,7 +7,7 @@ use crate::scenario::OneOrMany;
 
 const PATH: &str = "cluster.lab.log_dirs_used";
 
-/// Whether the lab has so many directories, in every broker.
+/// Refuses more directories than the lab has, in any broker.
 pub(super) fn check(
     used: &OneOrMany<u32>,
     directories: usize,

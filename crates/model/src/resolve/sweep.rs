@@ -167,11 +167,7 @@ labelled_by_display!(u32, u64, RateWords, Nanos);
 
 impl Label for Driver {
     fn label(&self) -> String {
-        match self {
-            Driver::Librdkafka => "librdkafka",
-            Driver::Wire => "wire",
-        }
-        .to_owned()
+        self.name().to_owned()
     }
 }
 

@@ -12,7 +12,7 @@
 use plumb_model::probe::{MemoryKernel, Stores};
 
 /// STREAM's scalar.
-pub(super) const SCALAR: f64 = 3.0;
+const SCALAR: f64 = 3.0;
 
 /// Parts begin at multiples of a cache line, which is more than vectors ask for.
 pub(super) const PART_DOUBLES: usize = 8;

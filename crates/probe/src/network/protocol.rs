@@ -67,11 +67,11 @@ pub(super) fn greeting(asked: Asked) -> [u8; GREETING_BYTES] {
         Role::Sink => (1, 0),
         Role::Echo { message_bytes } => (2, message_bytes),
     };
-    frame(word, message_bytes, asked.number)
+    Frame { word, message_bytes, number: asked.number }.bytes()
 }
 
 pub(super) fn read_greeting(bytes: &[u8; GREETING_BYTES]) -> Result<Asked, NoGreeting> {
-    let (word, message_bytes, number) = read_frame(bytes)?;
+    let Frame { word, message_bytes, number } = Frame::read(bytes)?;
     let role = match (word, message_bytes) {
         (0, 0) => Role::Hold,
         (1, 0) => Role::Sink,
@@ -82,34 +82,44 @@ pub(super) fn read_greeting(bytes: &[u8; GREETING_BYTES]) -> Result<Asked, NoGre
 }
 
 pub(super) fn answer(status: Status, number: u32) -> [u8; GREETING_BYTES] {
-    frame(if status == Status::Welcome { 0 } else { 1 }, 0, number)
+    Frame { word: if status == Status::Welcome { 0 } else { 1 }, message_bytes: 0, number }.bytes()
 }
 
 pub(super) fn read_answer(bytes: &[u8; GREETING_BYTES]) -> Result<(Status, u32), NoGreeting> {
-    match read_frame(bytes)? {
-        (0, 0, number) => Ok((Status::Welcome, number)),
-        (1, 0, number) => Ok((Status::Busy, number)),
+    match Frame::read(bytes)? {
+        Frame { word: 0, message_bytes: 0, number } => Ok((Status::Welcome, number)),
+        Frame { word: 1, message_bytes: 0, number } => Ok((Status::Busy, number)),
         _ => Err(NoGreeting::Unknown),
     }
 }
 
-fn frame(word: u8, message_bytes: u32, number: u32) -> [u8; GREETING_BYTES] {
-    let mut bytes = [0; GREETING_BYTES];
-    bytes[..8].copy_from_slice(&MAGIC);
-    bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
-    bytes[10] = word;
-    bytes[12..16].copy_from_slice(&message_bytes.to_le_bytes());
-    bytes[16..].copy_from_slice(&number.to_le_bytes());
-    bytes
+/// The content of a greeting or an answer.
+struct Frame {
+    /// The role, or the status.
+    word: u8,
+    message_bytes: u32,
+    number: u32,
 }
 
-fn read_frame(bytes: &[u8; GREETING_BYTES]) -> Result<(u8, u32, u32), NoGreeting> {
-    if bytes[..8] != MAGIC {
-        return Err(NoGreeting::Foreign);
+impl Frame {
+    fn bytes(&self) -> [u8; GREETING_BYTES] {
+        let mut bytes = [0; GREETING_BYTES];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[10] = self.word;
+        bytes[12..16].copy_from_slice(&self.message_bytes.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.number.to_le_bytes());
+        bytes
     }
-    match u16::from_le_bytes([bytes[8], bytes[9]]) {
-        VERSION => Ok((bytes[10], word(bytes, 12), word(bytes, 16))),
-        other => Err(NoGreeting::Version(other)),
+
+    fn read(bytes: &[u8; GREETING_BYTES]) -> Result<Frame, NoGreeting> {
+        if bytes[..8] != MAGIC {
+            return Err(NoGreeting::Foreign);
+        }
+        match u16::from_le_bytes([bytes[8], bytes[9]]) {
+            VERSION => Ok(Frame { word: bytes[10], message_bytes: word(bytes, 12), number: word(bytes, 16) }),
+            other => Err(NoGreeting::Version(other)),
+        }
     }
 }
 
@@ -144,8 +154,14 @@ mod tests {
         newer[8] = 3;
         assert_eq!(read_greeting(&newer), Err(NoGreeting::Version(3)));
         for message_bytes in [0, MESSAGE_BYTES_MAX + 1, u32::MAX] {
-            assert_eq!(read_greeting(&frame(2, message_bytes, 0)), Err(NoGreeting::Unknown));
+            assert_eq!(
+                read_greeting(&Frame { word: 2, message_bytes, number: 0 }.bytes()),
+                Err(NoGreeting::Unknown)
+            );
         }
-        assert_eq!(read_greeting(&frame(9, 0, 0)), Err(NoGreeting::Unknown));
+        assert_eq!(
+            read_greeting(&Frame { word: 9, message_bytes: 0, number: 0 }.bytes()),
+            Err(NoGreeting::Unknown)
+        );
     }
 }

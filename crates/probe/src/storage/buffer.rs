@@ -1,7 +1,7 @@
 //! Bytes to write: aligned for O_DIRECT, and nothing that a file system could compress, share or leave out.
 
 /// Alignment of every buffer: the largest logical block of a disk, and a page.
-pub(super) const ALIGNMENT: usize = 4096;
+const ALIGNMENT: usize = 4096;
 
 /// Bytes at an aligned place.
 #[derive(Debug)]

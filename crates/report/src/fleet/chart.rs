@@ -51,7 +51,7 @@ pub(super) fn chart(result: &FleetResult, title: String, of: Of) -> Option<Chart
         let days = days(result, group);
         let last = days.iter().rev().find_map(|day| of(day)).unwrap_or(0.0);
         Line {
-            name: super::group(group),
+            name: group.name(),
             class,
             pieces: pieces(&days, of, most),
             label_y: percent(1.0 - last / most),
@@ -144,12 +144,7 @@ fn description(result: &FleetResult, of: Of) -> String {
         if mean.is_finite() { figure(mean.round()) } else { plumb_model::figure::ABSENT.to_owned() }
     };
     let words = [FleetGroup::Control, FleetGroup::Test].map(|group| {
-        format!(
-            "{}: {} before the change and {} after",
-            super::group(group),
-            mean(group, false),
-            mean(group, true)
-        )
+        format!("{}: {} before the change and {} after", group.name(), mean(group, false), mean(group, true))
     });
     words.join("; ")
 }

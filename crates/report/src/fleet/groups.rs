@@ -25,7 +25,7 @@ pub fn render<'a>(rows: impl Iterator<Item = Row<'a>>) -> String {
     let heads = ["server", "group", "site", "hardware", "pair", "seed"];
     let row = |row: Row| {
         let pair = row.pair.map_or_else(String::new, |pair| pair.to_string());
-        let words = [row.server, super::group(row.group), row.site, row.hardware].map(str::to_owned);
+        let words = [row.server, row.group.name(), row.site, row.hardware].map(str::to_owned);
         line(words.into_iter().chain([pair, row.seed.to_string()]))
     };
     std::iter::once(line(heads.into_iter().map(str::to_owned))).chain(rows.map(row)).collect()

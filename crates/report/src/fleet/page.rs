@@ -175,7 +175,7 @@ fn surge(result: &FleetResult) -> Option<SurgeView> {
         ratios.get(&of).map_or_else(|| ABSENT.to_owned(), |it| format!("×{}", ratio(*it)))
     };
     let rows = [FleetGroup::Control, FleetGroup::Test]
-        .map(|of| (super::group(of), times(&surge.load_ratio, of), times(&surge.metric_ratio, of)));
+        .map(|of| (of.name(), times(&surge.load_ratio, of), times(&surge.metric_ratio, of)));
     let until =
         surge.until.as_ref().map_or_else(|| "to the end".to_owned(), |until| format!("until {until}"));
     let known = surge.ratio_of_ratios.map_or_else(|| ABSENT.to_owned(), ratio);

@@ -1,7 +1,7 @@
 //! A fleet's result for the terminal: what it rests on, and the answer last, where the eye rests above the prompt. Its title has the
 //! verdict, too.
 
-use super::{figures, group, outcome, p, ratio, span};
+use super::{figures, outcome, p, ratio, span};
 use crate::sheet::{self, Body, Column, Section, Sheet};
 use crate::text::TextStyle;
 use plumb_model::figure::{ABSENT, count, counted, percent};
@@ -22,43 +22,40 @@ pub fn render(result: &FleetResult, style: TextStyle) -> String {
         result.verdict.word().to_uppercase()
     );
     let mut sections = vec![
-        section("Checks", "what would make the comparison wrong", checks(result)),
-        section(
+        Section::new("Checks", "what would make the comparison wrong", checks(result)),
+        Section::new(
             "Not to be relied on",
             "what the usual ways of looking at the same figures say",
             naive(result),
         ),
     ];
-    sections.extend(result.surge.as_ref().map(|it| section("Surge", &surge_when(it), surge(result, it))));
-    sections.push(section("Over time", &over_time(result), days(result)));
+    sections
+        .extend(result.surge.as_ref().map(|it| Section::new("Surge", &surge_when(it), surge(result, it))));
+    sections.push(Section::new("Over time", &over_time(result), days(result)));
     if !result.needed.is_empty() {
-        sections.push(section(
+        sections.push(Section::new(
             super::needed_title(result),
             "with a chance of 80 %, by this spread",
             needed(result),
         ));
     }
     if !result.rollout.is_empty() {
-        sections.push(section(
+        sections.push(Section::new(
             "Roll-out",
             "a stage at a time; the limits are this trial's own noise",
             rollout(result),
         ));
     }
     if !result.exclusions.is_empty() {
-        sections.push(section("Left out or mended", "", exclusions(result)));
+        sections.push(Section::new("Left out or mended", "", exclusions(result)));
     }
-    let mut answer = vec![section("Figures", &super::caution(result), pairs(figures(result)))];
+    let mut answer = vec![Section::new("Figures", &super::caution(result), pairs(figures(result)))];
     let beside = super::beside_checks(result);
     if !beside.is_empty() {
         answer.push(Section::sentences("Before relying on it", "", beside));
     }
     answer.push(Section::sentences("In short", "", result.summary.clone()));
     sheet::text::render(&Sheet { title, sections, answer, ..Sheet::default() }, style)
-}
-
-fn section(heading: &str, meaning: &str, body: Body) -> Section {
-    Section { heading: heading.to_owned(), meaning: meaning.to_owned(), body }
 }
 
 fn pairs(rows: Vec<(String, String)>) -> Body {
@@ -123,7 +120,7 @@ fn surge(result: &FleetResult, surge: &Surge) -> Body {
         .map(|at| {
             let (load_ratio, metric_ratio) = of(at);
             (
-                format!("{} servers", group(at)),
+                format!("{} servers", at.name()),
                 format!("{} {metric_ratio}, {load} {load_ratio}", result.metric),
             )
         })
@@ -159,7 +156,7 @@ fn days(result: &FleetResult) -> Body {
         let most = result.days.iter().filter_map(of).fold(0.0, f64::max);
         for at in [FleetGroup::Control, FleetGroup::Test] {
             let days: Vec<&FleetDay> = result.days.iter().filter(|day| day.group == at).collect();
-            rows.push(vec![format!("{name}, {}", group(at)), sparks(&days, of, most, &result.changed_at)]);
+            rows.push(vec![format!("{name}, {}", at.name()), sparks(&days, of, most, &result.changed_at)]);
         }
         rows.push(vec![String::new(), format!("full height is {}", count(most.round() as u64))]);
     }

@@ -8,9 +8,9 @@ use plumb_model::finding::{Comparison, ComparisonVerdict};
 
 /// The plot.
 pub(super) struct Forest {
-    /// What differs by more than the noise.
-    /// What stands where none differs.
+    /// The text that stands where none differs.
     pub(super) none_differs: &'static str,
+    /// The pairs that differ by more than the noise.
     pub(super) differing: Vec<ForestRow>,
     /// The pairs that do not, or could not be told.
     pub(super) others: Vec<ForestRow>,

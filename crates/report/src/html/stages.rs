@@ -1,4 +1,4 @@
-//! Where the time goes: one stacked bar a setup, with the error band of each stage under it.
+//! The stages of the mean time: one stacked bar a setup, with the error band of each stage under it.
 
 use super::Key;
 use super::grid::Grid;

@@ -5,9 +5,7 @@ use super::settings::property;
 use super::{Handed, InstallFile, comment};
 use plumb_model::change::{Change, Owner};
 use plumb_model::plan::{Driver, Properties};
-
-/// The text that stands in a document for a secret.
-const REDACTED: &str = "[redacted]";
+use plumb_model::secret::REDACTED;
 
 /// Settings that the two clients have by other defaults, so that Java's file says what the winner really had.
 const DEFAULTS_DIFFER: [(Role, &str); 6] = [

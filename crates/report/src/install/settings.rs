@@ -1,4 +1,4 @@
-//! What the winner has that the step it was held against has not, one row a setting.
+//! The settings of the winner that differ from those of the step that it was held against, one row a setting.
 
 use super::Handed;
 use plumb_model::change::{Change, Owner, Target};

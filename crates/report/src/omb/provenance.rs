@@ -1,7 +1,6 @@
-//! What the benchmark's format has no place for.
+//! The properties of a run for which the benchmark's format has no place.
 
 use super::SecondHistograms;
-use crate::wording;
 use plumb_model::document::{RunDocument, StepResult};
 use plumb_model::observation::Distribution;
 use serde_json::{Value, json};
@@ -15,7 +14,7 @@ pub(super) fn of(document: &RunDocument, index: usize, seconds: SecondHistograms
         "started_at": document.run.started_at,
         "finished_at": document.run.finished_at,
         "state": document.run.state,
-        "validity": wording::verdict(document.validity.verdict),
+        "validity": document.validity.verdict.word(),
         "reasons": document.validity.reasons,
         "driver": planned.driver,
         "client": document.environment.client,

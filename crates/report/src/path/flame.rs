@@ -27,7 +27,7 @@ pub(crate) struct Flame {
     pub(crate) nodes: String,
     /// Style classes by number: those of CPU classes, mixed, not told, not kept.
     pub(crate) styles: String,
-    /// What is drawn without the script: the work, without compilers and collections.
+    /// The picture without the script: the work, without compilers and collections.
     pub(crate) rects: Vec<Rect>,
     /// Height of that in pixels.
     pub(crate) height: u32,
@@ -35,18 +35,18 @@ pub(crate) struct Flame {
     pub(crate) legend: Vec<Legend>,
     /// Frames with most samples of their own, in the same threads.
     pub(crate) own: Vec<OwnTime>,
-    /// What is not in the picture, in words.
+    /// The parts that are not in the picture, in words.
     pub(crate) notes: Vec<String>,
 }
 
 /// The threads of one class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Group {
-    /// What they do.
+    /// Their work.
     pub(crate) name: String,
     /// Samples.
     pub(crate) samples: String,
-    /// Whether it is shown at first: all but compilers and collections.
+    /// True if it is shown at first: all but compilers and collections.
     pub(crate) is_work: bool,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn flame(profile: &Profile) -> Option<Flame> {
     (!forest.groups.is_empty()).then(|| layout::flame(profile, &forest))
 }
 
-/// Whether threads are part of the work that shares are of.
+/// True if threads are part of the work that shares are of.
 fn is_work(threads: Option<ThreadClass>) -> bool {
     !matches!(threads, Some(ThreadClass::Gc | ThreadClass::Jit))
 }

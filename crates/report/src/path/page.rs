@@ -167,7 +167,7 @@ fn meta(path: &ObservedPath) -> Vec<Meta> {
     meta
 }
 
-/// How many brokers told of themselves, or that none did.
+/// The number of brokers that told of themselves, or that none did.
 fn brokers_told(path: &ObservedPath) -> String {
     match path.brokers.len() {
         0 => "metrics of none".to_owned(),

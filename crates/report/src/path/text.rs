@@ -4,10 +4,10 @@
 use super::words;
 use crate::findings;
 use crate::paint::{Paint, Tone, printable, wrapped};
+use crate::sheet::Column;
 use crate::sheet::table::Table;
 use crate::sheet::text::hanging;
-use crate::sheet::{Column, text::NARROWEST};
-use crate::text::TextStyle;
+use crate::text::{NARROWEST, TextStyle};
 use plumb_model::diagnosis::{Cause, Confirmation, Diagnosis, DiagnosisVerdict, PathBound, PathStageTime};
 use plumb_model::facts::WindowMean;
 use plumb_model::figure::{
@@ -94,7 +94,7 @@ impl Text {
         }
     }
 
-    /// What it is, how it came out, and the paragraph.
+    /// Writes the title, the verdict and the paragraph.
     fn head(&mut self, path: &ObservedPath) {
         self.lines.push(self.paint.tone(&super::title(path), Tone::Dim));
         let Some(diagnosis) = &path.diagnosis else {

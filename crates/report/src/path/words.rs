@@ -1,4 +1,4 @@
-//! What the parts of a watched path are called: the same in text, on the page and in comparisons.
+//! The words for the parts of a watched path: the same in text, on the page and in comparisons.
 
 use plumb_model::diagnosis::{ConfirmationOutcome, DiagnosisVerdict};
 use plumb_model::figure::{bytes_per_s, short};
@@ -14,7 +14,7 @@ pub(crate) fn verdict(verdict: DiagnosisVerdict) -> &'static str {
     }
 }
 
-/// What the verdict means for a reader.
+/// The meaning of the verdict for a reader.
 pub(crate) fn verdict_meaning(verdict: DiagnosisVerdict) -> &'static str {
     match verdict {
         DiagnosisVerdict::Bound => "What holds the path back is named below.",
@@ -23,7 +23,7 @@ pub(crate) fn verdict_meaning(verdict: DiagnosisVerdict) -> &'static str {
     }
 }
 
-/// What came of a flip.
+/// The result of a flip.
 pub(crate) fn outcome(outcome: ConfirmationOutcome) -> &'static str {
     match outcome {
         ConfirmationOutcome::Holds => "it holds",
@@ -37,7 +37,7 @@ pub(crate) fn plain(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// What a stage of the path is the time of.
+/// The meaning of a stage of the path.
 pub(crate) fn stage_meaning(name: &str) -> &'static str {
     match name {
         "client_queue" => "from send() until the request is made: linger, batch, buffer",
@@ -92,7 +92,7 @@ pub(crate) fn measured_of_limit(measured: f64, limit: f64, unit: &str) -> String
     }
 }
 
-/// What the threads of a class do.
+/// The work of the threads of a class.
 pub(crate) fn threads(class: ThreadClass) -> &'static str {
     match class {
         ThreadClass::Network => "network",
@@ -107,7 +107,7 @@ pub(crate) fn threads(class: ThreadClass) -> &'static str {
     }
 }
 
-/// What processor time is spent on.
+/// The work that processor time is spent on.
 pub(crate) fn cpu(class: CpuClass) -> &'static str {
     match class {
         CpuClass::Aes => "AES and GHASH",

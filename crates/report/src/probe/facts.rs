@@ -1,4 +1,4 @@
-//! What a host says of itself, for people: by parts of the host, one fact a line, and what is not known with the reason.
+//! The facts of a host, for people: by parts of the host, one fact a line, and what is not known with the reason.
 //!
 //! How each fact is written is in `facts/words.rs`; here only the order and the layout.
 

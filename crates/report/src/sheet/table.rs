@@ -44,7 +44,7 @@ impl Column {
     }
 
     /// True for a column of figures.
-    pub fn is_numeric(&self) -> bool {
+    pub(crate) fn is_numeric(&self) -> bool {
         self.align != Align::Left
     }
 }

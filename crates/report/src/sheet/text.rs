@@ -3,10 +3,7 @@
 use super::table::Table;
 use super::{Body, Section, Sheet};
 use crate::paint::{Paint, Tone, printable, wrapped};
-use crate::text::TextStyle;
-
-/// Narrower than this, lines run over.
-pub(crate) const NARROWEST: usize = 60;
+use crate::text::{NARROWEST, TextStyle};
 
 /// The whole text.
 pub fn render(sheet: &Sheet, style: TextStyle) -> String {

@@ -1,4 +1,4 @@
-//! How long backlogs took to drain, of setups that have latencies.
+//! The time that backlogs took to drain, of setups that have latencies.
 
 use super::Page;
 use crate::backlogs;

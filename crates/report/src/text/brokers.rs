@@ -1,4 +1,4 @@
-//! What the brokers' own metrics say, a row a setup, where the topic is replicated.
+//! The brokers' own metrics, a row a setup, where the topic is replicated.
 
 use super::Page;
 use crate::brokers;

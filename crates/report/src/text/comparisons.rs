@@ -1,4 +1,4 @@
-//! Which setups differ by more than the noise, and which do not: one line a pair, one column a metric.
+//! The comparisons of setups, those beyond the noise and those within it: one line a pair, one column a metric.
 
 use super::Page;
 use crate::paint::Tone;
@@ -7,6 +7,7 @@ use crate::wording;
 use plumb_model::document::RunDocument;
 use plumb_model::figure::{self, ABSENT, counted, percent, ratio, ratio_digits};
 use plumb_model::finding::{Comparison, ComparisonVerdict};
+use plumb_model::verdict::DETECTABLE_MAX;
 
 /// Lines shown of pairs without a difference; the rest is counted.
 const EQUAL_PAIRS: usize = 12;
@@ -127,9 +128,6 @@ fn write_limits(page: &mut Page, comparisons: &[Comparison]) {
         page.prose("  ", &text, Tone::Dim);
     }
 }
-
-/// A ratio from which on what could have been seen is no difference that anybody looks for (ours, as in the summary).
-const DETECTABLE_MAX: f64 = 10.0;
 
 /// The largest of the smallest differences that comparisons of a metric could have seen.
 struct Detectable<'c> {

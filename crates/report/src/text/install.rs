@@ -1,4 +1,4 @@
-//! What the experiment hands over: the winner's settings, or why nothing is to be installed.
+//! The settings that the experiment hands over: the winner's, or the reason why nothing is to be installed.
 
 use super::Page;
 use crate::install::{Handed, gain, settings};

@@ -1,4 +1,4 @@
-//! Whether the producers' queues grew: a row a setup, and its course.
+//! The growth of the producers' queues: a row a setup, and its course.
 
 use super::Page;
 use crate::paint::Tone;

@@ -1,4 +1,4 @@
-//! Where the time goes: the mean of each stage of the path, one line a setup.
+//! The stages of the mean time along the path, one line a setup.
 
 use super::Page;
 use crate::absence::Footnotes;

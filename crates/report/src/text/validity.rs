@@ -17,7 +17,7 @@ pub(super) fn write(page: &mut Page, document: &RunDocument) {
         ValidityVerdict::Invalid => Tone::Bad,
     };
     page.line("");
-    let word = page.paint.tone(&wording::verdict(validity.verdict).to_uppercase(), tone);
+    let word = page.paint.tone(&validity.verdict.word().to_uppercase(), tone);
     page.line(&format!("Verdict: {word}  {}", wording::verdict_meaning(validity.verdict)));
     reasons(page, document, &validity.reasons);
     if let Some(note) = short_blocks::note(document) {

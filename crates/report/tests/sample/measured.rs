@@ -1,4 +1,4 @@
-//! What the sample run "measured": distributions, series and stages around the published figures.
+//! The "measurements" of the sample run: distributions, series and stages around the published figures.
 
 use super::{BLOCKS, Setup, properties};
 use plumb_model::document::{BlockResult, Durability, Effective, StepResult};

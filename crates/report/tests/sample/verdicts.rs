@@ -1,4 +1,4 @@
-//! What was judged of the sample run: validity, findings, comparisons, the three sentences.
+//! The judgement on the sample run: validity, findings, comparisons, the three sentences.
 
 use super::SETUPS;
 use plumb_model::finding::{
@@ -15,7 +15,7 @@ pub(crate) fn validity() -> Validity {
                 Some(5),
                 "12 acknowledged messages were never received, and the broker's offsets grew by fewer than were \
                  acknowledged.",
-                &[("counts.lost", "12", Some("0")), ("accounting.offset_delta", "10,988", Some("11,000"))],
+                vec![seen("counts.lost", "12", "0"), seen("accounting.offset_delta", "10,988", "11,000")],
                 &[
                     "With acks=0 nothing confirms a write: repeat the setup with acks=1 to see whether they were \
                    lost on the way.",
@@ -26,7 +26,7 @@ pub(crate) fn validity() -> Validity {
                 Severity::Suspect,
                 Some(4),
                 "The path did not keep up: 297.93 of 300 messages/s were reached.",
-                &[("achieved / asked", "0.9931", Some("at least 0.995"))],
+                vec![seen("achieved / asked", "0.9931", "at least 0.995")],
                 &["Read this setup's latency as that of an overloaded path, or ask for a lower rate."],
             ),
             finding(
@@ -35,7 +35,7 @@ pub(crate) fn validity() -> Validity {
                 None,
                 "The broker runs on the host that generates the load: they share its processors and no network \
                  lies between them.",
-                &[("environment.cluster.on_this_host", "true", Some("false"))],
+                vec![seen("environment.cluster.on_this_host", "true", "false")],
                 &[
                     "Take the differences between setups from here and the absolute figures from a run over your \
                    network.",
@@ -63,7 +63,7 @@ pub(crate) fn findings() -> Vec<Finding> {
         Severity::Note,
         Some(1),
         "Most of the time from send to acknowledgement is the producer's own linger of 5 ms.",
-        &[("producer_statistics.queue_mean_ns", "5.10 ms", Some("linger.ms = 5"))],
+        vec![seen("producer_statistics.queue_mean_ns", "5.10 ms", "linger.ms = 5")],
         &["Set linger.ms to 0 where latency matters more than the number of requests."],
     )]
 }
@@ -107,20 +107,17 @@ fn finding(
     severity: Severity,
     setup: Option<usize>,
     claim: &str,
-    evidence: &[(&str, &str, Option<&str>)],
+    evidence: Vec<Evidence>,
     advice: &[&str],
 ) -> Finding {
     Finding {
         step: setup.map(|index| SETUPS[index].name.to_owned()),
-        evidence: evidence
-            .iter()
-            .map(|(what, value, expected)| Evidence {
-                what: (*what).to_owned(),
-                value: (*value).to_owned(),
-                expected: expected.map(str::to_owned),
-            })
-            .collect(),
+        evidence,
         advice: advice.iter().map(|text| (*text).to_owned()).collect(),
         ..Finding::new(id, severity, claim.to_owned())
     }
+}
+
+fn seen(what: &str, value: &str, expected: &str) -> Evidence {
+    Evidence { what: what.to_owned(), value: value.to_owned(), expected: Some(expected.to_owned()) }
 }

@@ -2,9 +2,9 @@
 //!
 //! It runs in a group of its own: Ctrl-C, which a terminal sends to all that it started, is the trial's to handle.
 
-use plumb_load::secret::{REDACTED, is_secret};
 use plumb_model::fault::{Fault, HasFault};
 use plumb_model::plan::Properties;
+use plumb_model::secret::{REDACTED, is_secret};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::borrow::Cow;
 use std::io::Read;

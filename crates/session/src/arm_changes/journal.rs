@@ -1,4 +1,4 @@
-//! Which trial changes this host, by settings or by commands of the user's, where every other trial on it finds out.
+//! The record of the trial that changes this host, by settings or by commands of the user's, where every other trial on it finds it.
 //!
 //! One that is killed leaves a host that is not as it was. What to put back is in its own directory; here stands which that is, so
 //! that no other trial takes an arm's value for what the host had. Kernel settings do not outlive the machine, and neither does

@@ -1,4 +1,4 @@
-//! What a block's seconds come to, with and without a warm-up to leave out.
+//! The figures of a block's seconds, with and without a warm-up to leave out.
 
 use super::beginning::SECONDS_MOST;
 use super::*;
@@ -68,8 +68,15 @@ fn outcome(seconds: u64) -> BlockOutcome {
     }
 }
 
-/// A block of a trial whose first seconds are slower and dearer: its result and what its logs hold.
-fn block_with_a_slow_beginning(seconds: u32, slow: u32) -> (BlockResult, StepFold, usize) {
+/// A block of a trial whose first seconds are slower and dearer.
+struct Folded {
+    block: BlockResult,
+    fold: StepFold,
+    /// Lines of its log.
+    lines: usize,
+}
+
+fn block_with_a_slow_beginning(seconds: u32, slow: u32) -> Folded {
     let place = tempfile::tempdir().unwrap();
     let mut dir = RunDir::create(Some(place.path()), Timestamp::UNIX_EPOCH, "x").unwrap();
     let mut fold = StepFold::new(0.95, "0".into()).leaving_warm_up_out();
@@ -90,12 +97,12 @@ fn block_with_a_slow_beginning(seconds: u32, slow: u32) -> (BlockResult, StepFol
     let block = fold.end_block(&outcome(seconds.into()), &cpu, &mut dir).unwrap();
     let log = std::fs::read_to_string(place.path().join("0.end_to_end.hlog")).unwrap();
     let lines = log.lines().filter(|line| !line.starts_with('#')).count();
-    (block, fold, lines)
+    Folded { block, fold, lines }
 }
 
 #[test]
 fn what_is_cut_as_warm_up_is_in_no_figure_no_log_and_no_cpu_time() {
-    let (block, fold, lines) = block_with_a_slow_beginning(40, 8);
+    let Folded { block, fold, lines } = block_with_a_slow_beginning(40, 8);
     assert_eq!((block.warm_up_cut_s, lines), (8.0, 32));
     assert_eq!((block.end_to_end.samples, fold.slip().samples), (3_200, 3_200));
     assert!(block.end_to_end.max_ns.unwrap() < 2_000_000, "{:?}", block.end_to_end.max_ns);
@@ -114,14 +121,14 @@ fn what_is_cut_as_warm_up_is_in_no_figure_no_log_and_no_cpu_time() {
 
 #[test]
 fn a_block_of_a_trial_without_a_warm_up_keeps_all_of_its_seconds() {
-    let (block, fold, lines) = block_with_a_slow_beginning(40, 0);
+    let Folded { block, fold, lines } = block_with_a_slow_beginning(40, 0);
     assert_eq!((block.warm_up_cut_s, block.after_warm_up, lines), (0.0, None, 40));
     assert_eq!((block.end_to_end.samples, fold.slip().samples), (4_000, 4_000));
 }
 
 #[test]
 fn a_log_has_its_seconds_in_order_also_beyond_those_that_a_warm_up_may_reach() {
-    let (block, _, lines) = block_with_a_slow_beginning(SECONDS_MOST as u32 + 60, 10);
+    let Folded { block, lines, .. } = block_with_a_slow_beginning(SECONDS_MOST as u32 + 60, 10);
     assert_eq!((block.warm_up_cut_s, lines), (10.0, SECONDS_MOST + 50));
     assert_eq!(block.end_to_end.samples, 100 * (SECONDS_MOST as u64 + 50));
 }

@@ -7,7 +7,7 @@ use plumb_model::random::Random;
 use std::collections::BTreeMap;
 
 /// Servers in each group below which they are matched in pairs: with few, chance alone leaves groups unlike.
-pub(crate) const PAIRS_BELOW: usize = 10;
+const PAIRS_BELOW: usize = 10;
 
 /// A server that may be drawn.
 #[derive(Debug, Clone, PartialEq)]

@@ -82,25 +82,17 @@ fn by_totals(
     let usual = median(level.iter().copied().filter(|level| *level > 0.0));
     let Some(usual) = usual else { return };
     let weight: Vec<f64> = level.iter().map(|level| 1.0 / (level + usual)).collect();
-    for _ in 0..TURNS_MOST {
-        let mut moved = 0.0f64;
-        for at in side {
-            let there = (0..servers).filter_map(|server| Some((server, value(server, *at)?)));
-            let (sum, expected) = there.fold((0.0, 0.0), |(sum, expected), (server, value)| {
-                (sum + weight[server] * value, expected + weight[server] * level[server])
-            });
-            let now = if expected > 0.0 { sum / expected } else { f64::NAN };
-            let before = typical[*at];
-            moved = moved.max(if before.is_nan() && now.is_nan() { 0.0 } else { change(before, now) });
-            typical[*at] = now;
-        }
-        for (server, level) in level.iter_mut().enumerate() {
-            *level = over(sums(server, &|at| if typical[at].is_nan() { 0.0 } else { typical[at] }));
-        }
-        if moved < STILL {
-            break;
-        }
-    }
+    let of_interval = |level: &[f64], at: usize| {
+        let there = (0..servers).filter_map(|server| Some((server, value(server, at)?)));
+        let (sum, expected) = there.fold((0.0, 0.0), |(sum, expected), (server, value)| {
+            (sum + weight[server] * value, expected + weight[server] * level[server])
+        });
+        if expected > 0.0 { sum / expected } else { f64::NAN }
+    };
+    let of_server = |typical: &[f64], server: usize| {
+        over(sums(server, &|at| if typical[at].is_nan() { 0.0 } else { typical[at] }))
+    };
+    in_turns(side, typical, &mut level, &of_interval, &of_server);
     side.iter().for_each(|at| typical[*at] *= usual);
 }
 
@@ -118,23 +110,39 @@ fn by_logarithms(
         .map(|server| mean(side.iter().map(|at| logarithm(server, *at)).fold((0.0, 0.0), add)))
         .collect();
     let usual = mean(level.iter().copied().fold((0.0, 0.0), add));
+    let of_interval = |level: &[f64], at: usize| {
+        mean((0..servers).map(|server| logarithm(server, at) - level[server]).fold((0.0, 0.0), add))
+    };
+    let of_server = |typical: &[f64], server: usize| {
+        mean(side.iter().map(|at| logarithm(server, *at) - typical[*at]).fold((0.0, 0.0), add))
+    };
+    in_turns(side, typical, &mut level, &of_interval, &of_server);
+    side.iter().for_each(|at| typical[*at] += usual);
+}
+
+/// Fits the intervals to the servers and the servers to the intervals in turns, until the intervals stand still.
+fn in_turns(
+    side: &[usize],
+    typical: &mut [f64],
+    level: &mut [f64],
+    of_interval: &dyn Fn(&[f64], usize) -> f64,
+    of_server: &dyn Fn(&[f64], usize) -> f64,
+) {
     for _ in 0..TURNS_MOST {
         let mut moved = 0.0f64;
         for at in side {
-            let rest = (0..servers).map(|server| logarithm(server, *at) - level[server]);
-            let now = mean(rest.fold((0.0, 0.0), add));
+            let now = of_interval(level, *at);
             let before = typical[*at];
             moved = moved.max(if before.is_nan() && now.is_nan() { 0.0 } else { change(before, now) });
             typical[*at] = now;
         }
         for (server, level) in level.iter_mut().enumerate() {
-            *level = mean(side.iter().map(|at| logarithm(server, *at) - typical[*at]).fold((0.0, 0.0), add));
+            *level = of_server(typical, server);
         }
         if moved < STILL {
             break;
         }
     }
-    side.iter().for_each(|at| typical[*at] += usual);
 }
 
 /// The relative change; infinite from NaN.

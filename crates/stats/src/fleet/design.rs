@@ -7,7 +7,7 @@
 
 use super::degrees_of_freedom::{Columns, LEVERAGE_MAX};
 use crate::ends::Ends;
-use crate::law::{student_quantile, student_two_sided};
+use crate::law::student_two_sided;
 use std::ops::Range;
 
 /// The servers to compare, with group, stratum and load.
@@ -78,8 +78,7 @@ pub struct Effect {
 impl Effect {
     /// log_ratio +- t x error at a confidence level; none for a level outside 0..1, or without degrees of freedom.
     pub fn interval(&self, level: f64) -> Option<Ends> {
-        let reach = student_quantile(0.5 + level / 2.0, self.freedom)? * self.error;
-        Some(Ends::around(self.log_ratio, reach))
+        Ends::student(self.log_ratio, self.error, self.freedom, level)
     }
 
     /// Two-sided p of t.

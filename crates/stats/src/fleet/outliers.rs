@@ -285,26 +285,36 @@ mod tests {
         assert_eq!(alike.outliers(), Outliers::default());
     }
 
-    /// Shares of made-up trials: (any server named, a difference shown, and shown by the others too).
-    fn shares(trials: u64, make: impl Fn(u64) -> Servers) -> (f64, f64, f64) {
-        let (mut named, mut all, mut both) = (0.0, 0.0, 0.0);
+    /// Shares of made-up trials.
+    #[derive(Debug, Default)]
+    struct Shares {
+        /// Trials in which any server is named.
+        named: f64,
+        /// Trials that show a difference.
+        shown: f64,
+        /// Trials in which the other servers show it too.
+        by_others: f64,
+    }
+
+    fn shares(trials: u64, make: impl Fn(u64) -> Servers) -> Shares {
+        let mut sums = Shares::default();
         for seed in 0..trials {
             let servers = make(seed);
             let found = servers.outliers();
             let shown = servers.shows(servers.all());
-            named += f64::from(u8::from(!found.found.is_empty()));
-            all += f64::from(u8::from(shown));
-            both += f64::from(u8::from(shown && servers.shows(found.others)));
+            sums.named += f64::from(u8::from(!found.found.is_empty()));
+            sums.shown += f64::from(u8::from(shown));
+            sums.by_others += f64::from(u8::from(shown && servers.shows(found.others)));
         }
         let trials = trials as f64;
-        (named / trials, all / trials, both / trials)
+        Shares { named: sums.named / trials, shown: sums.shown / trials, by_others: sums.by_others / trials }
     }
 
     /// 1 % is promised: 2.5 of 250 trials; 9 and more in 1 of 1,000 (binomial).
     #[test]
     fn a_server_is_named_as_seldom_as_promised_where_all_are_alike() {
         for (each, of_stratum) in [(5, 10), (12, 24), (40, 10)] {
-            let (named, ..) = shares(250, |seed| Servers::new(each, of_stratum, 0.0, 900 + seed));
+            let Shares { named, .. } = shares(250, |seed| Servers::new(each, of_stratum, 0.0, 900 + seed));
             assert!(named <= 8.0 / 250.0, "{each}: {named}");
         }
     }
@@ -330,8 +340,8 @@ mod tests {
             let effect = -2.8 * 0.2 * (2.0 / each as f64).sqrt();
             let real = shares(3_000, |seed| Servers::new(each, of_stratum, effect, 90_000 + seed));
             eprintln!("{each} in strata of {of_stratum}: alike {alike:?}, changed {real:?}");
-            assert!(alike.0 <= 0.03 && alike.1 <= 0.065, "{each}: {alike:?}");
-            assert!(real.2 >= real.1 - 0.02, "{each}: {real:?}");
+            assert!(alike.named <= 0.03 && alike.shown <= 0.065, "{each}: {alike:?}");
+            assert!(real.by_others >= real.shown - 0.02, "{each}: {real:?}");
         }
         for (each, n, named, wrong) in [(10, 2, 0.6, 0.07), (20, 5, 0.6, 0.3), (40, 5, 0.9, 0.1)] {
             let made = shares(3_000, |seed| {
@@ -339,7 +349,7 @@ mod tests {
             });
             eprintln!("{n} of {each} control servers at five times: {made:?}");
             // A quarter of a group widens what is usual in it; all servers together show a difference in 73 % of the second row.
-            assert!(made.0 >= named && made.2 <= wrong, "{each}: {made:?}");
+            assert!(made.named >= named && made.by_others <= wrong, "{each}: {made:?}");
         }
     }
 }

@@ -12,7 +12,6 @@
 
 use super::design::{dot, squares};
 use crate::ends::Ends;
-use crate::law::student_quantile;
 use std::collections::BTreeMap;
 
 /// Passes of the alternating projections at most (ours; without gaps it takes two).
@@ -65,8 +64,7 @@ pub struct PanelEffect {
 impl PanelEffect {
     /// log_ratio +- t x error at a confidence level; none for a level outside 0..1.
     pub fn interval(&self, level: f64) -> Option<Ends> {
-        let reach = student_quantile(0.5 + level / 2.0, self.freedom)? * self.error;
-        Some(Ends::around(self.log_ratio, reach))
+        Ends::student(self.log_ratio, self.error, self.freedom, level)
     }
 }
 

@@ -11,7 +11,6 @@
 use super::degrees_of_freedom::Columns;
 use super::design::{Groups, dot};
 use crate::ends::Ends;
-use crate::law::student_quantile;
 use std::collections::BTreeMap;
 
 /// Steps of Newton's method; where there is an answer, ten do.
@@ -50,8 +49,7 @@ pub struct TotalsEffect {
 impl TotalsEffect {
     /// log_ratio +- t x error at a confidence level; none for a level outside 0..1.
     pub fn interval(&self, level: f64) -> Option<Ends> {
-        let reach = student_quantile(0.5 + level / 2.0, self.freedom)? * self.error;
-        Some(Ends::around(self.log_ratio, reach))
+        Ends::student(self.log_ratio, self.error, self.freedom, level)
     }
 }
 

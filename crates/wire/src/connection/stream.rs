@@ -13,7 +13,7 @@ use rustls::ClientConnection;
 /// The most pieces that the kernel takes at once (UIO_MAXIOV).
 const PIECES_MAX: usize = 1024;
 /// Most bytes that TLS holds encrypted and unsent: 16 records.
-pub(super) const TLS_UNSENT_BYTES_MAX: usize = 256 << 10;
+const TLS_UNSENT_BYTES_MAX: usize = 256 << 10;
 /// Bytes that TLS reads of the socket at once.
 const TLS_READ_BYTES: usize = 128 << 10;
 

@@ -30,6 +30,14 @@ pub struct Scram {
     first_bare: String,
 }
 
+/// The server's first message.
+struct Challenge<'a> {
+    /// Our nonce with the server's behind it.
+    nonce: &'a str,
+    salt: Vec<u8>,
+    iterations: NonZeroU32,
+}
+
 /// The client's side after the last message: what the server has to answer.
 #[derive(Debug)]
 pub struct ServerProof {
@@ -84,7 +92,7 @@ impl Scram {
         server_first: &[u8],
     ) -> Result<(String, ServerProof), AuthenticationProblem> {
         let server_first = text(server_first)?;
-        let (nonce, salt, iterations) = self.challenge(server_first)?;
+        let Challenge { nonce, salt, iterations } = self.challenge(server_first)?;
         let mut salted = vec![0; self.hash.digest.output_len()];
         pbkdf2::derive(self.hash.pbkdf2, iterations, &salt, self.password.0.as_bytes(), &mut salted);
         let salted = hmac::Key::new(self.hash.hmac, &salted);
@@ -103,11 +111,7 @@ impl Scram {
         Ok((format!("{without_proof},p={}", BASE64.encode(proof)), ServerProof { key, signed }))
     }
 
-    /// The whole nonce, the salt and the iterations.
-    fn challenge<'a>(
-        &self,
-        server_first: &'a str,
-    ) -> Result<(&'a str, Vec<u8>, NonZeroU32), AuthenticationProblem> {
+    fn challenge<'a>(&self, server_first: &'a str) -> Result<Challenge<'a>, AuthenticationProblem> {
         let mut fields = server_first.split(',');
         let mut field = |name| attribute(fields.next(), name);
         let nonce = field("r=").ok_or(message("expected a nonce (r=) first"))?;
@@ -122,7 +126,7 @@ impl Scram {
             .filter(|count| *count <= ITERATIONS_MAX)
             .and_then(NonZeroU32::new)
             .ok_or(message("expected 1 to 1,000,000 iterations (i=) after the salt"))?;
-        Ok((nonce, salt, iterations))
+        Ok(Challenge { nonce, salt, iterations })
     }
 }
 

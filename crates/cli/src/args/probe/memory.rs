@@ -16,7 +16,7 @@ pub(crate) struct MemoryArgs {
     /// Blocks of each way to move memory; an interval needs 6
     #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
-    /// Where the result goes.
+    /// The place for the result.
     #[command(flatten)]
     pub(crate) result: ResultArgs,
 }

@@ -29,7 +29,7 @@ pub(crate) struct NetworkArgs {
     /// How long each size, each way to write and each number of streams is measured
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = step)]
     pub(crate) duration: Nanos,
-    /// Where the result goes.
+    /// The place for the result.
     #[command(flatten)]
     pub(crate) result: ResultArgs,
 }

@@ -51,7 +51,7 @@ pub(crate) struct StorageArgs {
     /// Where the random order starts
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Where the result goes.
+    /// The place for the result.
     #[command(flatten)]
     pub(crate) result: ResultArgs,
 }

@@ -71,7 +71,7 @@ impl FromStr for IntervalWord {
     }
 }
 
-/// Which direction is good.
+/// The direction that is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GoodWord {
     /// Less is better
@@ -80,7 +80,7 @@ pub(crate) enum GoodWord {
     Higher,
 }
 
-/// What makes servers alike.
+/// The property that makes servers alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StratumWord {
     /// Site
@@ -89,7 +89,7 @@ pub(crate) enum StratumWord {
     Hardware,
 }
 
-/// How it prints.
+/// The format of a fleet's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FleetOutput {
     /// For people.
@@ -98,7 +98,7 @@ pub(crate) enum FleetOutput {
     Json,
 }
 
-/// What may end a fleet's trial with exit code 1.
+/// A result that may end a fleet's trial with exit code 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FleetFailWord {
     /// The test group got worse

@@ -7,7 +7,7 @@ use crate::printer;
 use anyhow::Result;
 use plumb_judge::capacity::{CpuCost, Figure, Machine, Measured, PublishedMachine, from_run, published};
 use plumb_model::finding::ValidityVerdict;
-use plumb_report::sheet::{self, Body, Column, Section, Sheet};
+use plumb_report::sheet::{self, Column, Section, Sheet};
 
 /// The known figures of the machine.
 pub(super) struct Known {
@@ -126,15 +126,16 @@ pub(super) fn list(output: SizeOutput) -> Result<String> {
     let sheet = Sheet {
         title: "Published machine types".to_owned(),
         sections: vec![
-            Section {
-                heading: "Figures".to_owned(),
-                meaning: "rates in MB/s (10^6 bytes), sizes in GiB; used: the share of a limit that the vendor plans with".to_owned(),
-                body: Body::Table { columns, rows: machines.iter().map(row).collect() },
-            },
-            Section {
-                heading: "Sources".to_owned(),
-                meaning: String::new(),
-                body: Body::Sentences(vec![
+            Section::table(
+                "Figures",
+                "rates in MB/s (10^6 bytes), sizes in GiB; used: the share of a limit that the vendor plans with",
+                columns,
+                machines.iter().map(row).collect(),
+            ),
+            Section::sentences(
+                "Sources",
+                "",
+                vec![
                     "AWS MSK sizing script, aws/agent-toolkit-for-aws commit d6ad2e4; virtual CPUs and memory: AWS EC2 \
                      instance types."
                         .to_owned(),
@@ -144,8 +145,8 @@ pub(super) fn list(output: SizeOutput) -> Result<String> {
                     "A default gp2 or gp3 volume on MSK stops at 250 MiB/s, whatever the machine's storage network takes: \
                      give --disk."
                         .to_owned(),
-                ]),
-            },
+                ],
+            ),
         ],
         ..Sheet::default()
     };

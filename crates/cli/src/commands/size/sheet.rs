@@ -33,7 +33,7 @@ pub(crate) fn sheet(sizing: &Sizing) -> Sheet {
         sections.push(figures(reading));
     }
     if !sizing.assumptions.is_empty() {
-        sections.push(section(
+        sections.push(Section::new(
             "Assumed",
             "nobody measured it: --assume NAME=VALUE says it better",
             inputs(&sizing.assumptions),
@@ -42,16 +42,12 @@ pub(crate) fn sheet(sizing: &Sizing) -> Sheet {
     let to_know: Vec<String> =
         sizing.cautions.iter().cloned().chain(sizing.readings.iter().filter_map(tiered)).collect();
     if !to_know.is_empty() {
-        sections.push(section("To know", "", Body::Sentences(to_know)));
+        sections.push(Section::sentences("To know", "", to_know));
     }
     sections.push(flip_tests(sizing));
     sections.extend(advice(sizing));
     let findings = sizing.contradictions.clone();
     Sheet { title: title(sizing), findings, sections, answer, ..Sheet::default() }
-}
-
-fn section(heading: &str, meaning: &str, body: Body) -> Section {
-    Section { heading: heading.to_owned(), meaning: meaning.to_owned(), body }
 }
 
 fn title(sizing: &Sizing) -> String {
@@ -154,7 +150,7 @@ fn counts(capacity: &Capacity, of: &str, target: &Target) -> Section {
         rows.push(row(&format!("{} down", mode.down), at_least(mode.physics_brokers), why));
     }
     let columns = vec![Column::text(""), Column::number("brokers"), Column::text("")];
-    section("Brokers", of, Body::Table { columns, rows })
+    Section::table("Brokers", of, columns, rows)
 }
 
 /// The end of the sentence about the survivors: if they carry the load. Empty for a load that no number of brokers carries.
@@ -211,7 +207,7 @@ fn bounds(capacity: &Capacity, of: &str) -> Section {
     ];
     let meaning = "slack: the load that it would carry at that count, by the hard bound, as a multiple";
     let meaning = if of.is_empty() { meaning.to_owned() } else { format!("{of}; {meaning}") };
-    section("Bounds", &meaning, Body::Table { columns, rows })
+    Section::table("Bounds", &meaning, columns, rows)
 }
 
 fn bound_row(bound: &Bound, known: &Known) -> Vec<String> {
@@ -272,7 +268,7 @@ fn flows(capacity: &Capacity) -> Section {
     };
     let mut rows = vec![row("physics", &capacity.physics), row("plan", &capacity.plan)];
     rows.extend(capacity.stated.as_ref().map(|stated| row("stated", stated)));
-    section("Each broker then", "at the peak, balanced", Body::Table { columns, rows })
+    Section::table("Each broker then", "at the peak, balanced", columns, rows)
 }
 
 fn cross_zone(cross: CrossZone) -> Section {
@@ -302,7 +298,7 @@ fn cross_zone(cross: CrossZone) -> Section {
         ),
     ];
     let meaning = "all brokers together; replicas, leaders and clients spread evenly over the zones";
-    section("From zone to zone", meaning, Body::Table { columns, rows })
+    Section::table("From zone to zone", meaning, columns, rows)
 }
 
 fn gaps(bounds: &[Bound]) -> Vec<Section> {
@@ -324,14 +320,14 @@ fn gaps(bounds: &[Bound]) -> Vec<Section> {
     let table = |rows| Body::Table { columns: vec![Column::text(""), Column::text("")], rows };
     let mut sections = Vec::new();
     if !unknown.is_empty() {
-        sections.push(section(
+        sections.push(Section::new(
             "Not known",
             "each may ask for more brokers; the flags that would tell",
             table(unknown),
         ));
     }
     if !not_asked.is_empty() {
-        sections.push(section("Does not apply", "", table(not_asked)));
+        sections.push(Section::new("Does not apply", "", table(not_asked)));
     }
     sections
 }
@@ -344,7 +340,7 @@ fn figures(reading: &Reading) -> Section {
             used.push(input.clone());
         }
     }
-    section("Figures", "", inputs(&used))
+    Section::new("Figures", "", inputs(&used))
 }
 
 fn inputs(inputs: &[Input]) -> Body {
@@ -396,7 +392,7 @@ fn flip_tests(sizing: &Sizing) -> Section {
             share_words(flip.others_below),
         ));
     }
-    section("Flip test", "what would show that the bound is the right one", Body::Sentences(sentences))
+    Section::sentences("Flip test", "what would show that the bound is the right one", sentences)
 }
 
 fn advice(sizing: &Sizing) -> Option<Section> {
@@ -406,7 +402,7 @@ fn advice(sizing: &Sizing) -> Option<Section> {
             sentences.push(advice.clone());
         }
     }
-    (!sentences.is_empty()).then(|| section("Advice", "", Body::Sentences(sentences)))
+    (!sentences.is_empty()).then(|| Section::sentences("Advice", "", sentences))
 }
 
 /// All that can be assumed.
@@ -425,7 +421,7 @@ pub(super) fn assumptions(output: SizeOutput) -> Result<String> {
     let rows = Assumptions::rows().iter().map(row).collect();
     let sheet = Sheet {
         title: "What is assumed unless said better".to_owned(),
-        sections: vec![section("Assumptions", "", Body::Table { columns, rows })],
+        sections: vec![Section::table("Assumptions", "", columns, rows)],
         ..Sheet::default()
     };
     Ok(sheet::text::render(&sheet, printer::style()))

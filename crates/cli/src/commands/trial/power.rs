@@ -2,8 +2,8 @@
 
 use super::super::End;
 use super::{pilots, seed};
-use crate::args::CompareOutput;
 use crate::args::trial::TrialPowerArgs;
+use crate::args::{ClusterArgs, CompareOutput};
 use crate::errors::UsageError;
 use crate::progress::Estimate;
 use crate::{handed_over, judged, printer, progress, scenario_file, stop};
@@ -89,8 +89,8 @@ fn pilot(arguments: &TrialPowerArgs) -> Result<(RunDocument, Plan)> {
             UsageError::new(message, "write `arms: {default: {}, low: {producer: {linger.ms: 0}}}`").into()
         );
     }
-    if let Some(bootstrap) = &arguments.bootstrap {
-        let (bootstrap, config) = (Some(bootstrap.clone()), arguments.config.clone());
+    let ClusterArgs { bootstrap, config } = arguments.cluster.clone();
+    if bootstrap.is_some() {
         scenario.cluster = Some(ClusterWords { bootstrap, config, ..ClusterWords::default() });
         sources.insert("cluster.bootstrap".to_owned(), Origin::Flag { flag: "--bootstrap".to_owned() });
     }

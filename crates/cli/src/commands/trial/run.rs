@@ -94,9 +94,7 @@ fn plan(arguments: &TrialRunArgs) -> Result<Plan> {
     if arguments.quick {
         plain::quicken(&mut scenario, &mut sources, "--quick");
     }
-    if let Some(bootstrap) = &arguments.bootstrap {
-        plain::use_brokers(bootstrap, arguments.config.as_deref(), &mut scenario, &mut sources);
-    }
+    plain::use_brokers(&arguments.cluster, &mut scenario, &mut sources);
     if let Some(seed) = arguments.seed {
         scenario.seed = Some(seed);
         sources.insert("seed".to_owned(), Origin::Flag { flag: "--seed".to_owned() });

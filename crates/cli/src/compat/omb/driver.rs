@@ -1,13 +1,14 @@
 //! The fate of each key of a driver file.
 
 use super::draft::{Draft, Setting, quoted};
-use super::file::{Entry, Value};
+use super::file::Entry;
 use super::workload::unknown;
 use crate::compat::fate::{Fates, Place};
 use crate::compat::java_client::{
     self, Generation, Role, Translation, is_connection, is_secret, producer_defaults,
 };
 use crate::errors::UsageError;
+use crate::yaml::Value;
 use plumb_load::librdkafka::java;
 
 const KNOWN: &[&str] = &[

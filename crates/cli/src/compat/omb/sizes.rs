@@ -1,6 +1,6 @@
 //! A weighted distribution of sizes as the sizes of a mix.
 
-use super::file::Value;
+use crate::yaml::Value;
 use plumb_model::units::Bytes;
 
 /// Sizes that stand for a range, at its first, third and fifth sixth: the mean is kept, and most of the spread.
@@ -12,7 +12,8 @@ pub(super) fn mix(value: &Value) -> Result<String, String> {
         return Err(format!("{value} is not a list of `lo-hi: weight`"));
     };
     let mut parts = Vec::new();
-    for (range, weight) in ranges {
+    for (key, weight) in ranges {
+        let range = &key.name;
         let weight = match weight {
             Value::Scalar(text) => text.parse::<u32>().ok().and_then(|weight| weight.checked_mul(3)),
             _ => None,
@@ -47,11 +48,16 @@ fn ends(range: &str) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::yaml::Key;
+
+    fn key(name: &str) -> Key {
+        Key { name: name.to_owned(), line: 1 }
+    }
 
     #[test]
     fn a_range_keeps_its_mean_and_its_share() {
         let scalar = |text: &str| Value::Scalar(text.to_owned());
-        let ranges = vec![("0-600".to_owned(), scalar("2")), ("1000-1000".to_owned(), scalar("1"))];
+        let ranges = vec![(key("0-600"), scalar("2")), (key("1000-1000"), scalar("1"))];
         let expected = "{mix: [{size: 100B, weight: 2}, {size: 300B, weight: 2}, {size: 500B, weight: 2}, \
                         {size: 1KB, weight: 3}]}";
         assert_eq!(mix(&Value::Map(ranges)).unwrap(), expected);
@@ -60,7 +66,7 @@ mod tests {
     #[test]
     fn what_is_no_range_or_weight_is_told() {
         let one = |range: &str, weight: &str| {
-            mix(&Value::Map(vec![(range.to_owned(), Value::Scalar(weight.to_owned()))])).unwrap_err()
+            mix(&Value::Map(vec![(key(range), Value::Scalar(weight.to_owned()))])).unwrap_err()
         };
         assert!(one("9-3", "1").contains("no range"));
         assert!(one("1-3", "heavy").contains("weight"));

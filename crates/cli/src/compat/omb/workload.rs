@@ -4,10 +4,11 @@ mod topic;
 mod values;
 
 use super::draft::{Draft, Setting, quoted};
-use super::file::{Entry, Value};
+use super::file::Entry;
 use crate::args::Dialect;
 use crate::compat::fate::{Fates, Place};
 use crate::errors::UsageError;
+use crate::yaml::Value;
 use plumb_model::units::Nanos;
 
 /// Rates from here on stand for `as fast as possible` in the workloads that ship with the benchmark.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Bytes of what the tools call MB.
-pub(crate) const MIB: f64 = 1_048_576.0;
+const MIB: f64 = 1_048_576.0;
 
 /// Figures behind a line of kafka-producer-perf-test. A figure that is not known is none and prints as Java's NaN.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -54,28 +54,35 @@ pub(crate) fn windows(series: &[SecondRow], interval_ms: u64, last: Last) -> Vec
 mod tests {
     use super::*;
 
-    fn of(seconds: &[u32], interval_ms: u64, last: Last) -> Vec<(u32, u32, Range<usize>)> {
+    fn window(from: u32, to: u32, rows: Range<usize>) -> Window {
+        Window { from, to, rows }
+    }
+
+    fn of(seconds: &[u32], interval_ms: u64, last: Last) -> Vec<Window> {
         let row = |second: &u32| SecondRow { second: *second, ..SecondRow::default() };
         let series: Vec<SecondRow> = seconds.iter().map(row).collect();
-        windows(&series, interval_ms, last).into_iter().map(|w| (w.from, w.to, w.rows)).collect()
+        windows(&series, interval_ms, last)
     }
 
     #[test]
     fn an_interval_goes_by_seconds_and_not_by_rows() {
-        assert_eq!(of(&[0, 2, 4, 6], 4_000, Last::Counts), [(0, 4, 0..2), (4, 7, 2..4)]);
-        assert_eq!(of(&[0, 2, 4, 6], 4_000, Last::LeftOut), [(0, 4, 0..2)]);
-        assert_eq!(of(&[1, 2, 3], 1_000, Last::Counts), [(0, 2, 0..1), (2, 3, 1..2), (3, 4, 2..3)]);
+        assert_eq!(of(&[0, 2, 4, 6], 4_000, Last::Counts), [window(0, 4, 0..2), window(4, 7, 2..4)]);
+        assert_eq!(of(&[0, 2, 4, 6], 4_000, Last::LeftOut), [window(0, 4, 0..2)]);
+        assert_eq!(
+            of(&[1, 2, 3], 1_000, Last::Counts),
+            [window(0, 2, 0..1), window(2, 3, 1..2), window(3, 4, 2..3)]
+        );
     }
 
     #[test]
     fn one_without_a_row_belongs_to_the_next_that_has_one() {
-        assert_eq!(of(&[0, 7], 2_000, Last::Counts), [(0, 2, 0..1), (2, 8, 1..2)]);
+        assert_eq!(of(&[0, 7], 2_000, Last::Counts), [window(0, 2, 0..1), window(2, 8, 1..2)]);
     }
 
     #[test]
     fn a_second_whose_part_came_late_is_not_counted_as_another() {
-        assert_eq!(of(&[0, 1, 0, 2, 3], 2_000, Last::Counts), [(0, 2, 0..3), (2, 4, 3..5)]);
-        assert_eq!(of(&[0, 1, 2, 1, 3], 2_000, Last::Counts), [(0, 2, 0..2), (2, 4, 2..5)]);
+        assert_eq!(of(&[0, 1, 0, 2, 3], 2_000, Last::Counts), [window(0, 2, 0..3), window(2, 4, 3..5)]);
+        assert_eq!(of(&[0, 1, 2, 1, 3], 2_000, Last::Counts), [window(0, 2, 0..2), window(2, 4, 2..5)]);
     }
 
     #[test]

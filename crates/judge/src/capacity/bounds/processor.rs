@@ -10,7 +10,7 @@ use super::super::target::Tls;
 use super::{Gap, Outcome, brokers, figures, not_asked, wanted};
 
 /// Bytes that pass through encryption, cluster-wide, for each from producers.
-pub(crate) fn encrypted_share(case: &Case) -> f64 {
+fn encrypted_share(case: &Case) -> f64 {
     let target = case.target;
     match target.tls {
         Tls::Off => 0.0,

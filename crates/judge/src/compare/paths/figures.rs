@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// Figures of which the ratio is beyond this, either way, are told first (ours).
 const FAR: f64 = 1.1;
-/// What is added to both before they are held against it: two points of a share, a tenth of a millisecond, one a second. Below these a
+/// Amounts that are added to both before they are held against each other: two points of a share, a tenth of a millisecond, one a second. Below these a
 /// ratio is of rounding (a broker counts whole milliseconds) and of single events (ours).
 const SHARE_LEAST: f64 = 0.02;
 const NS_LEAST: f64 = 1e5;
@@ -63,7 +63,7 @@ fn is_same(a: &Figure, b: &Figure) -> bool {
     a.part == b.part && a.name == b.name
 }
 
-/// How far apart they are, as the logarithm of a ratio in which what is too small to matter matters little.
+/// Their distance, as the logarithm of a ratio in which what is too small to matter matters little.
 fn apart(pair: &PathFigure) -> Option<f64> {
     let least = match pair.unit {
         FigureUnit::Ns => NS_LEAST,

@@ -7,7 +7,7 @@ use plumb_model::plan::Properties;
 use plumb_model::property::{is_identity, readable, same_value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What differs, and what could not be held against each other.
+/// The settings that differ, and those that could not be held against each other.
 #[derive(Debug, Default)]
 pub(super) struct Settings {
     pub(super) differ: Vec<PathSetting>,
@@ -162,7 +162,7 @@ fn quotas(all: &mut Settings, a: &ObservedPath, b: &ObservedPath) {
 /// A fact of a host in words, where it is known.
 type HostFact = fn(&HostFacts) -> Option<String>;
 
-/// What differs around the two.
+/// The differences around the two.
 pub(super) fn conditions(a: &ObservedPath, b: &ObservedPath) -> Vec<PathSetting> {
     let mut all = Vec::new();
     let mut hold = |of: &str, key: &str, a: Option<String>, b: Option<String>| {

@@ -20,23 +20,35 @@ fn busy(_: bool, day: usize) -> f64 {
     if BUSY.contains(&day) { 3.0 } else { 1.0 }
 }
 
-/// Of fleets without an effect: intervals without 1 in them, p of 5 % at most, better or worse; and the mean logarithm.
+/// The results of fleets without an effect.
+#[derive(Default)]
+struct OfFleets {
+    /// Intervals without 1 in them.
+    apart: usize,
+    /// Results with p of 5 % at most.
+    rare: usize,
+    /// Verdicts of better or worse.
+    told: usize,
+    /// The mean logarithm of the effect.
+    mean: f64,
+}
+
 fn of_fleets(
     fleets: std::ops::Range<u64>,
     table: &dyn Fn(u64) -> FleetTable,
     question: &FleetQuestion,
-) -> (usize, usize, usize, f64) {
+) -> OfFleets {
     let n = (fleets.end - fleets.start) as f64;
-    fleets.fold((0, 0, 0, 0.0), |(apart, rare, told, mean), seed| {
+    let mut all = OfFleets::default();
+    for seed in fleets {
         let result = result(&table(seed), question).unwrap();
         let (low, high) = (result.interval_low.unwrap(), result.interval_high.unwrap());
-        (
-            apart + usize::from(low > 1.0 || high < 1.0),
-            rare + usize::from(result.p.unwrap() <= 0.05),
-            told + usize::from(matches!(result.verdict, Verdict::Better | Verdict::Worse)),
-            mean + result.effect_ratio.unwrap().ln() / n,
-        )
-    })
+        all.apart += usize::from(low > 1.0 || high < 1.0);
+        all.rare += usize::from(result.p.unwrap() <= 0.05);
+        all.told += usize::from(matches!(result.verdict, Verdict::Better | Verdict::Worse));
+        all.mean += result.effect_ratio.unwrap().ln() / n;
+    }
+    all
 }
 
 fn unloaded() -> FleetQuestion {
@@ -52,7 +64,7 @@ fn busy_days_that_one_group_lacks_do_not_make_it_better() {
             table.servers.iter_mut().for_each(|it| it.metric.iter_mut().flatten().for_each(|v| *v += more));
             table
         };
-        let (apart, rare, told, mean) = of_fleets(500..516, &table, &question);
+        let OfFleets { apart, rare, told, mean } = of_fleets(500..516, &table, &question);
         // 0.8 are expected; 4 or more in 1 of 100 (binomial).
         assert!(apart < 4 && rare < 4 && told < 2, "{kind:?}: {apart} {rare} {told}");
         assert!(mean.abs() < 0.02, "{kind:?}: {mean}");
@@ -99,7 +111,7 @@ fn shares_of_intervals_and_loads_lack_the_busy_days_alike() {
         }
         table
     };
-    let (apart, rare, _, mean) = of_fleets(700..716, &loaded, &question());
+    let OfFleets { apart, rare, mean, .. } = of_fleets(700..716, &loaded, &question());
     assert!(apart < 4 && rare < 4 && mean.abs() < 0.02, "{apart} {rare} {mean}");
     let moved = result(&loaded(700), &question()).unwrap();
     assert_eq!(check(&moved, "interference").outcome, CheckOutcome::Passed, "{:#?}", moved.checks);
@@ -127,7 +139,8 @@ fn values_that_are_missing_because_they_were_high_take_the_verdict() {
 #[test]
 #[ignore = "minutes"]
 fn many_fleets_that_lack_busy_days() {
-    let (apart, rare, told, mean) = of_fleets(0..400, &|seed| without_busy_days(seed, busy), &unloaded());
+    let OfFleets { apart, rare, told, mean } =
+        of_fleets(0..400, &|seed| without_busy_days(seed, busy), &unloaded());
     println!("interval {apart}, p {rare}, told {told} of 400; bias {mean:.4}");
     assert!((8..=34).contains(&apart) && (8..=34).contains(&rare) && mean.abs() < 0.01);
 }

@@ -1,4 +1,4 @@
-//! What the second opinion takes away, and what it lets stand.
+//! The verdicts that the second opinion takes away, and those that it lets stand.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is said of the groups' loads.
+//! The words on the groups' loads.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What takes a verdict back, one cause at a time, with the words that say it.
+//! The causes that take a verdict back, one at a time, with the words that say it.
 
 use super::trials::{primary, result, trial_of, verdict};
 use plumb_model::document::{BlockResult, RunDocument};

@@ -1,4 +1,4 @@
-//! What was put in is what comes out: estimates, intervals and the four verdicts.
+//! The estimates of known effects: estimates, intervals and the four verdicts.
 
 use super::trials::{caveat, primary, result, trial_of, verdict};
 use crate::trial::values::log_ratios;
@@ -84,7 +84,7 @@ fn equal_arms_are_rarely_told_apart_and_never_by_much() {
     assert!((1..=11).contains(&told), "{told}");
 }
 
-/// What a result says that it could have shown, and how far equal arms may differ, are of the pairs that count.
+/// The smallest detectable effect and the largest difference of equal arms that a result states are of the pairs that count.
 #[test]
 fn what_could_have_been_seen_is_of_the_pairs_that_were_used() {
     let mut document = trial_of(&[("low", 0.7)], 14, 1);
@@ -190,7 +190,7 @@ fn whatever_loads_differ_in_but_their_length_keeps_arms_apart_and_is_named_where
     );
 }
 
-/// What a block at a fixed rate lacks of it is its last messages' latency: 20 s of load and 1.7 s until all is acknowledged.
+/// A block at a fixed rate lacks the latency of its last messages: 20 s of load and 1.7 s until all is acknowledged.
 #[test]
 fn at_a_fixed_rate_the_throughput_says_nothing_and_decides_nothing() {
     let mut document = trial_of(&[("low", 0.5)], 12, 1);

@@ -1,4 +1,4 @@
-//! What makes arms unequal, a setting that is not in effect, a run unfit for use or a trial that ended early: each is said.
+//! The faults of trials: arms that something makes unequal, a setting that is not in effect, a run unfit for use, a trial that ended early. Each is said.
 
 use super::trials::{caveat, primary, result, trial_of, verdict};
 use crate::judge;
@@ -86,7 +86,7 @@ fn whatever_makes_the_run_unfit_for_use_vetoes() {
     }
 }
 
-/// What an arm does to itself flatters it: it can be worse and not better, and as an opponent be beaten and not beat.
+/// The harm that an arm does to itself flatters it: it can be worse and not better, and as an opponent be beaten and not beat.
 fn speaks_against_itself_alone(harm: impl Fn(&mut StepResult)) {
     let verdict_of = |factor: f64, harmed: usize| {
         let mut document = trial_of(&[("other", factor)], 12, 1);

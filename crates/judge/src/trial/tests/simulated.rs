@@ -23,9 +23,16 @@ struct Shares {
     by_verdict: f64,
 }
 
+/// Trials of one size on hosts of one spread.
+struct Trials {
+    trials: u64,
+    pairs: u32,
+    own_sd: f64,
+}
+
 /// Trials in which the arm is called something that `wrong` holds of.
 fn shares(
-    (trials, pairs, own_sd): (u64, u32, f64),
+    Trials { trials, pairs, own_sd }: Trials,
     harm: impl Fn(&mut RunDocument, &mut Random),
     wrong: fn(Verdict) -> bool,
 ) -> Shares {
@@ -140,35 +147,35 @@ fn check(trials: u64) {
     let chance = 1.0 / (trials as f64).sqrt();
     for (pairs, stalls_missed) in [(14, 0.23), (30, 0.05)] {
         for harm in [starving, crowded] {
-            let shares = shares((trials, pairs, QUIET), harm, equivalent);
+            let shares = shares(Trials { trials, pairs, own_sd: QUIET }, harm, equivalent);
             assert!(
                 shares.by_ranks >= 0.65 && shares.by_verdict <= 0.02 + chance / 2.0,
                 "{pairs}: {shares:?}"
             );
         }
         // Where not one of the arm's blocks stalled nobody can know: that is 0.9^14, 0.9^30 of the trials.
-        let shares = shares((trials, pairs, QUIET), stalling, equivalent);
+        let shares = shares(Trials { trials, pairs, own_sd: QUIET }, stalling, equivalent);
         assert!(
             shares.by_ranks >= 0.45 && shares.by_verdict <= stalls_missed + chance,
             "{pairs}: {shares:?}"
         );
     }
-    let carried = shares((trials, 14, USUAL), carrying_over, better);
+    let carried = shares(Trials { trials, pairs: 14, own_sd: USUAL }, carrying_over, better);
     assert!(carried.by_ranks >= 0.12 && carried.by_verdict <= 0.05 + chance / 2.0, "{carried:?}");
 }
 
 /// The price of the checks for a verdict that is right.
 fn check_price(trials: u64) {
     let chance = 1.0 / (trials as f64).sqrt();
-    let told = shares((trials, 14, USUAL), quiet, told_apart);
+    let told = shares(Trials { trials, pairs: 14, own_sd: USUAL }, quiet, told_apart);
     assert!(told.by_verdict <= told.by_ranks && told.by_ranks <= 0.05 + chance / 2.0, "{told:?}");
     for (host, least) in
         [(quiet as fn(&mut RunDocument, &mut Random), 0.85), (stalling_host, 0.40), (crowded_host, 0.50)]
     {
-        let equal = shares((trials, 14, QUIET), host, equivalent);
+        let equal = shares(Trials { trials, pairs: 14, own_sd: QUIET }, host, equivalent);
         assert!(equal.by_verdict >= least - chance, "{least}: {equal:?}");
     }
-    let found = shares((trials, 14, USUAL), faster, better);
+    let found = shares(Trials { trials, pairs: 14, own_sd: USUAL }, faster, better);
     assert!(found.by_verdict >= 0.91 - chance, "{found:?}");
 }
 
@@ -218,7 +225,7 @@ fn the_guide_prints_how_often_harm_is_passed_over() {
     let page = include_str!("../../../../../docs/guide/trust-a-trial.md");
     let measured = rows.map(|(what, own_sd, harm, called)| {
         let cells = [14, 30].map(|pairs| {
-            let found = shares((2_000, pairs, own_sd), harm, called);
+            let found = shares(Trials { trials: 2_000, pairs, own_sd }, harm, called);
             [found.by_ranks, found.by_verdict].map(|share| format!("{:.1} %", 100.0 * share)).join(" | ")
         });
         let word = if called(Verdict::Better) { "better" } else { "equivalent" };

@@ -58,7 +58,7 @@ fn append_times_are_a_mean_with_both_bounds_and_nothing_without_a_sample() {
 fn a_record_that_nobody_was_told_of_accuses_unless_others_write_there() {
     let agrees = |foreign| {
         let mut accounting = Accounting { acked: 5, foreign, ..Accounting::default() };
-        hold(&mut accounting, &asked(&[0], &[6]), &mut told(&[(0, 0, 5)]));
+        hold(&mut accounting, &asked(&[0], &[6]), &mut Acknowledged::default().with(0, 0, 5));
         (accounting.agrees, accounting.surplus)
     };
     assert_eq!(agrees(0), (Some(false), Some(1)));
@@ -107,21 +107,13 @@ fn what_is_deleted_meanwhile_is_what_the_beginnings_moved_by() {
     assert_eq!(accounting.deleted, None);
 }
 
-fn told(notes: &[(i32, i64, u64)]) -> Acknowledged {
-    let mut acknowledged = Acknowledged::default();
-    for (partition, offset, records) in notes {
-        acknowledged.note(*partition, *offset, *records, true);
-    }
-    acknowledged
-}
-
 #[test]
 fn logs_whose_sum_is_right_and_whose_partitions_are_not_do_not_agree() {
     let mut accounting = Accounting { acked: 10, ..Accounting::default() };
     let ends = asked(&[0, 0], &[4, 6]);
     settle(&mut accounting, &ends, OfBlock::Sent);
     assert_eq!((accounting.offset_delta, accounting.agrees), (Some(10), Some(true)), "the sum alone");
-    hold(&mut accounting, &ends, &mut told(&[(0, 0, 5), (1, 0, 5)]));
+    hold(&mut accounting, &ends, &mut Acknowledged::default().with(0, 0, 5).with(1, 0, 5));
     assert_eq!((accounting.agrees, accounting.missing, accounting.surplus), (Some(false), Some(1), Some(1)));
 }
 
@@ -131,9 +123,9 @@ fn a_high_watermark_proves_a_loss_only_by_an_offset_that_two_records_have() {
     let mut ends = asked(&[0], &[8]);
     (ends.leaders_from, ends.leaders_to) = (None, None);
     settle(&mut accounting, &ends, OfBlock::Sent);
-    hold(&mut accounting, &ends, &mut told(&[(0, 0, 10)]));
+    hold(&mut accounting, &ends, &mut Acknowledged::default().with(0, 0, 10));
     assert_eq!((accounting.agrees, accounting.missing, accounting.surplus), (None, None, None));
-    hold(&mut accounting, &ends, &mut told(&[(0, 0, 5), (0, 4, 5)]));
+    hold(&mut accounting, &ends, &mut Acknowledged::default().with(0, 0, 5).with(0, 4, 5));
     assert_eq!((accounting.agrees, accounting.missing), (Some(false), Some(1)));
 }
 
@@ -142,12 +134,12 @@ fn what_others_wrote_at_the_edges_of_the_block_is_no_fault_and_what_is_missing_s
     // Eight of theirs were in the log between the two questions and came to no consumer.
     let mut accounting = Accounting { acked: 10, foreign: 20, ..Accounting::default() };
     settle(&mut accounting, &asked(&[0], &[38]), OfBlock::Sent);
-    hold(&mut accounting, &asked(&[0], &[38]), &mut told(&[(0, 0, 10)]));
+    hold(&mut accounting, &asked(&[0], &[38]), &mut Acknowledged::default().with(0, 0, 10));
     assert_eq!((accounting.agrees, accounting.missing, accounting.surplus), (Some(true), Some(0), Some(28)));
     // One more came to the consumers than is between the questions.
     settle(&mut accounting, &asked(&[0], &[29]), OfBlock::Sent);
     assert_eq!(accounting.agrees, Some(true));
-    hold(&mut accounting, &asked(&[0], &[29]), &mut told(&[(0, 0, 9), (0, 29, 1)]));
+    hold(&mut accounting, &asked(&[0], &[29]), &mut Acknowledged::default().with(0, 0, 9).with(0, 29, 1));
     assert_eq!((accounting.agrees, accounting.missing), (Some(false), Some(1)));
 }
 
@@ -165,7 +157,7 @@ fn what_followers_have_not_copied_is_in_the_log_and_waits() {
 #[test]
 fn markers_that_nobody_was_given_are_no_records_too_many_and_one_more_record_is() {
     let ends = asked(&[0], &[12]);
-    let told = || told(&[(0, 0, 5), (0, 6, 5)]);
+    let told = || Acknowledged::default().with(0, 0, 5).with(0, 6, 5);
     let account = |gaps| {
         let mut accounting = Accounting { acked: 10, gaps, ..Accounting::default() };
         settle(&mut accounting, &ends, OfBlock::Sent);

@@ -348,7 +348,7 @@ unsafe fn read_configs(resource: *const sys::rd_kafka_ConfigResource_t) -> Prope
             let entry = *entries.add(index);
             let value = match sys::rd_kafka_ConfigEntry_is_sensitive(entry) {
                 0 => text(sys::rd_kafka_ConfigEntry_value(entry)),
-                _ => crate::secret::REDACTED.to_owned(),
+                _ => plumb_model::secret::REDACTED.to_owned(),
             };
             configs.insert(text(sys::rd_kafka_ConfigEntry_name(entry)), value);
         }

@@ -3,8 +3,8 @@
 use super::event::Event;
 use super::strings::{ErrorBuffer, c_string, drop_error, error_name, error_text, text};
 use crate::error::LoadError;
-use crate::secret::{REDACTED, is_secret};
 use plumb_model::plan::Properties;
+use plumb_model::secret::{REDACTED, is_secret};
 use rdkafka_sys as sys;
 use std::ffi::{CString, c_char, c_void};
 use std::ptr::{self, NonNull};
@@ -308,10 +308,9 @@ fn configuration(properties: &Properties) -> Result<*mut sys::rd_kafka_conf_t, L
         if result != sys::rd_kafka_conf_res_t::RD_KAFKA_CONF_OK {
             // SAFETY: ours, and not used again.
             unsafe { sys::rd_kafka_conf_destroy(conf) };
-            let value = if is_secret(key) { REDACTED.to_owned() } else { value.clone() };
             let reason =
                 if is_secret(key) { "bad value".to_owned() } else { in_the_names_given(key, &error.text()) };
-            return Err(LoadError::Property { key: key.clone(), value, reason });
+            return Err(LoadError::property(key, value, reason));
         }
     }
     Ok(conf)
@@ -424,7 +423,7 @@ impl Topic<'_> {
 }
 
 /// Headers that one message may carry, the stamp's included.
-pub(crate) const MAX_HEADERS: usize = 11;
+const MAX_HEADERS: usize = 11;
 
 fn memory(bytes: &[u8]) -> sys::rd_kafka_vu_s__bindgen_ty_1 {
     let mem = sys::rd_kafka_vu_s__bindgen_ty_1__bindgen_ty_1 {

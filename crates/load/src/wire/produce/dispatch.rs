@@ -15,7 +15,7 @@ const REQUEST_BYTES: usize = 900_000;
 /// Batches of one request.
 const BATCHES_MOST: usize = 24;
 
-/// How large a request has become.
+/// The size of a request that is being filled.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RequestSize {
     batches: usize,

@@ -27,6 +27,15 @@ pub(super) struct ChildProcess {
     complaints: Pipe<ChildStderr>,
 }
 
+/// A child that has ended.
+#[derive(Debug)]
+pub(super) struct Finished {
+    pub(super) output: String,
+    /// The text on its standard error.
+    pub(super) complaints: String,
+    pub(super) status: ExitStatus,
+}
+
 /// An end of a pipe, and what came through it that nobody has taken.
 #[derive(Debug)]
 struct Pipe<R> {
@@ -75,15 +84,16 @@ impl ChildProcess {
         }
     }
 
-    /// All that it says until it ends: its output, its complaints and how it ended.
-    pub(super) fn all(&mut self, within: Duration) -> Result<(String, String, ExitStatus)> {
+    /// Waits for its end.
+    pub(super) fn finish(&mut self, within: Duration) -> Result<Finished> {
         let until = Instant::now() + within;
         while !self.output.over || !self.complaints.over {
             self.hear(until, within)?;
         }
         loop {
             if let Some(status) = self.child.try_wait()? {
-                return Ok((self.output.text(), self.complaints.text(), status));
+                let (output, complaints) = (self.output.text(), self.complaints.text());
+                return Ok(Finished { output, complaints, status });
             }
             self.go_on(until, within)?;
             std::thread::sleep(Duration::from_millis(1));
@@ -245,14 +255,14 @@ mod tests {
     #[test]
     fn a_stop_ends_the_wait_for_one_that_says_nothing() {
         let began = Instant::now();
-        assert_eq!(shell("sleep 600", true).all(10 * SOON).unwrap_err().kind(), ErrorKind::Interrupted);
+        assert_eq!(shell("sleep 600", true).finish(10 * SOON).unwrap_err().kind(), ErrorKind::Interrupted);
         assert!(began.elapsed() < SOON);
     }
 
     #[test]
     fn what_it_says_and_complains_of_is_told_apart_and_neither_waits_for_room() {
         let both = "head -c 300000 /dev/zero >&2; head -c 200000 /dev/zero; exit 3";
-        let (said, complained, status) = shell(both, false).all(SOON).unwrap();
-        assert_eq!((said.len(), complained.len(), status.code()), (200_000, 300_000, Some(3)));
+        let Finished { output, complaints, status } = shell(both, false).finish(SOON).unwrap();
+        assert_eq!((output.len(), complaints.len(), status.code()), (200_000, 300_000, Some(3)));
     }
 }

@@ -1,7 +1,7 @@
 //! The instructions that a Java virtual machine says it uses: `-XX:+PrintFlagsFinal`.
 
 use super::Launcher;
-use super::child::ChildProcess;
+use super::child::{ChildProcess, Finished};
 use super::end_cause::cause;
 use crate::crypto::CryptoError;
 use std::collections::BTreeMap;
@@ -52,14 +52,14 @@ pub(super) fn ask(
     command.args(&launcher.options).args([UNLOCK, "-XX:-UsePerfData", "-XX:+PrintFlagsFinal", "-version"]);
     let told = ChildProcess::spawn(&mut command, stop).and_then(|mut java| {
         java.input = None;
-        java.all(within)
+        java.finish(within)
     });
-    let (printed, said, status) = told.map_err(|error| strange(error.to_string()))?;
+    let Finished { output, complaints, status } = told.map_err(|error| strange(error.to_string()))?;
     if !status.success() {
-        return Err(strange(cause(&said).unwrap_or_else(|| format!("{status}, without a word"))));
+        return Err(strange(cause(&complaints).unwrap_or_else(|| format!("{status}, without a word"))));
     }
-    let version = version(&said).ok_or_else(|| strange("it names no version".to_owned()))?;
-    Ok((version, settings(&printed)))
+    let version = version(&complaints).ok_or_else(|| strange("it names no version".to_owned()))?;
+    Ok((version, settings(&output)))
 }
 
 /// The line with the build, else the one with the version.

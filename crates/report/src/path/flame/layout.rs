@@ -31,9 +31,9 @@ pub(crate) struct Rect {
     pub(crate) y: u32,
     pub(crate) width: String,
     pub(crate) style: &'static str,
-    /// What is read out: name, samples, share.
+    /// The text that is read out: name, samples, share.
     pub(crate) title: String,
-    /// What is written on it; empty where there is no room.
+    /// The text on it; empty where there is no room.
     pub(crate) label: String,
 }
 
@@ -82,7 +82,7 @@ fn style_of(frame: &Frame) -> &'static str {
     }
 }
 
-/// What the script draws from.
+/// The data that the script draws from.
 struct Data {
     names: String,
     nodes: String,

@@ -46,7 +46,7 @@ pub(super) struct Frame {
     pub(super) own: u64,
     /// Samples by class.
     pub(super) classes: BTreeMap<Option<CpuClass>, u64>,
-    /// What it called, most samples first.
+    /// The frames that it called, most samples first.
     pub(super) children: Vec<usize>,
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Card {
     pub(super) claim: String,
     pub(super) evidence: Vec<EvidenceRow>,
     pub(super) advice: Vec<String>,
-    /// What would prove it; none where it was tried.
+    /// The observation that would prove it; none where it was tried.
     pub(super) proof: Option<String>,
     pub(super) tried: Option<Tried>,
     /// Ids of the causes of which it is a consequence.
@@ -31,7 +31,7 @@ pub(super) struct Card {
     pub(super) rivals: Vec<Rival>,
 }
 
-/// What was seen.
+/// One observation of the evidence.
 pub(super) struct EvidenceRow {
     pub(super) what: String,
     pub(super) value: String,
@@ -41,15 +41,15 @@ pub(super) struct EvidenceRow {
 /// A cause with the same symptom.
 pub(super) struct Rival {
     pub(super) id: String,
-    /// What this diagnosis says of it.
+    /// The word of this diagnosis for it.
     pub(super) here: &'static str,
 }
 
-/// What came of a flip.
+/// The result of a flip.
 pub(super) struct Tried {
     pub(super) tone: &'static str,
     pub(super) outcome: &'static str,
-    /// What was changed, and what became of the metric.
+    /// The change, and what became of the metric.
     pub(super) words: String,
     /// The interval of changed over as it is; none where it is none.
     pub(super) strip: Option<Strip>,
@@ -115,7 +115,7 @@ fn unbroken(figure: &str) -> String {
     printable(figure).replace(" %", "\u{a0}%")
 }
 
-/// What the diagnosis says of another cause. That it was not found does not say that it is not there.
+/// The word of the diagnosis on another cause. That it was not found does not say that it is not there.
 fn here(diagnosis: &Diagnosis, id: &str) -> &'static str {
     let found = diagnosis.findings.iter().find(|other| other.finding.id == id);
     match found.map(|other| other.finding.confidence.unwrap_or(Confidence::Suspected)) {

@@ -1,4 +1,4 @@
-//! Where processor time went: shares by class of work, of the whole and of each class of threads, and the flame graph.
+//! The shares of processor time: by class of work, of the whole and of each class of threads, and the flame graph.
 
 use super::stacked::{Part, Stacked};
 use crate::paint::printable;

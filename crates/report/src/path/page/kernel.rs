@@ -1,4 +1,4 @@
-//! What the kernel's trace points counted: times as histograms with both scales logarithmic, and counts beside them.
+//! The counts of the kernel's trace points: times as histograms with both scales logarithmic, and counts beside them.
 
 use crate::html::scale::{self, time_tick};
 use crate::paint::printable;

@@ -1,4 +1,4 @@
-//! How near each limit is: a bar of what was measured, on a scale that ends at the limit.
+//! The distance to each limit: a bar of what was measured, on a scale that ends at the limit.
 
 use crate::html::scale;
 use crate::paint::printable;
@@ -15,7 +15,7 @@ pub(super) struct LimitBar {
     /// `6.26 MB/s of 154 MB/s`.
     pub(super) figures: String,
     pub(super) source: String,
-    /// Whether more was measured than the limit is.
+    /// True if more was measured than the limit is.
     pub(super) is_beyond: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What could not be seen, what watching cost, and the settings as they were read.
+//! The observations that could not be made, the cost of watching, and the settings as they were read.
 
 use crate::paint::printable;
 use plumb_model::figure::{percent, time};
@@ -9,7 +9,7 @@ use plumb_model::plan::Properties;
 pub(super) struct UnseenRow {
     pub(super) what: String,
     pub(super) reason: String,
-    /// How it can be had; empty where it cannot.
+    /// The way to have it; empty where there is none.
     pub(super) hint: String,
 }
 

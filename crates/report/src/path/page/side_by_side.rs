@@ -35,7 +35,7 @@ struct Page {
     parts: Vec<SheetPart>,
 }
 
-/// What the diagnosis of one says.
+/// The diagnosis of one.
 struct Paragraph {
     which: &'static str,
     label: String,

@@ -21,7 +21,7 @@ pub(super) struct Segment {
     pub(super) width: String,
     /// On it, where there is room.
     pub(super) label: String,
-    /// Whether there is no room on a phone.
+    /// True if there is no room on a phone.
     pub(super) is_tight: bool,
     pub(super) label_x: String,
     pub(super) title: String,

@@ -1,4 +1,4 @@
-//! Where the mean time goes: one divided bar, and a row for each stage with what it is the time of and where the figure is from.
+//! The stages of the mean time: one divided bar, and a row for each stage with its meaning and the source of the figure.
 
 use super::stacked::{Part, Stacked};
 use crate::paint::printable;
@@ -11,7 +11,7 @@ pub(super) struct StagesView {
     /// None where no stage is known.
     pub(super) bar: Option<Stacked>,
     pub(super) rows: Vec<StageRow>,
-    /// Whether some stage is unknown.
+    /// True if some stage is unknown.
     pub(super) has_unknown: bool,
 }
 

@@ -36,7 +36,7 @@ const STATES: [State; 5] = [
     State { style: "t-sleeping", name: "asleep", ns: |group| group.states.sleeping_ns },
 ];
 
-/// What is left of less than this is what the readings miss, and no state of its own (ours).
+/// A rest below this is what the readings miss, and no state of its own (ours).
 const REST_LEAST: f64 = 0.01;
 
 /// None where no thread was seen.

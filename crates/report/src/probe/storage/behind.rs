@@ -1,4 +1,4 @@
-//! What lies behind a path, as a tree.
+//! The layers behind a path, as a tree.
 
 use crate::sheet::{Column, Section};
 use plumb_model::figure;

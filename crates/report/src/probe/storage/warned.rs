@@ -1,4 +1,4 @@
-//! What speaks against figures: findings that make the exit code 1, and what else has to be known.
+//! The reasons against figures: findings that make the exit code 1, and what else has to be known.
 
 use crate::findings::{explain, without_stop};
 use crate::sheet::Section;

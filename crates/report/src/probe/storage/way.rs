@@ -1,4 +1,4 @@
-//! What a way to commit is called, in tables and in sentences.
+//! The names of ways to commit, in tables and in sentences.
 
 use plumb_model::probe::storage::{CommitCase, CommitMethod, Placement};
 

@@ -8,9 +8,9 @@ use crate::{printer, stop, whole_file};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use plumb_judge::fleet::assign::{AssignError, Assignment, BaselineMeans, assign as draw};
-use plumb_model::fleet::{FleetGroup, FleetServer};
+use plumb_model::fleet::FleetServer;
 use plumb_report::fleet::groups::{Row, render};
-use plumb_report::sheet::{self, Body, Column, Section, Sheet};
+use plumb_report::sheet::{self, Column, Section, Sheet};
 use std::collections::HashMap;
 use std::io::BufReader;
 use std::path::Path;
@@ -170,20 +170,14 @@ fn sheet(drawn: &Assignment, arguments: &FleetArgs) -> Sheet {
         let or_any = |word: &str| if word.is_empty() { "any".to_owned() } else { word.to_owned() };
         vec![or_any(&kind.site), or_any(&kind.hardware), kind.servers.to_string(), each.clone(), each]
     });
-    let mut sections = vec![Section {
-        heading: "Balance".to_owned(),
-        meaning: "servers of each kind".to_owned(),
-        body: Body::Table {
-            columns: vec![
-                Column::text("site"),
-                Column::text("hardware"),
-                Column::number("inventory"),
-                Column::number("control"),
-                Column::number("test"),
-            ],
-            rows: kinds.collect(),
-        },
-    }];
+    let columns = [
+        Column::text("site"),
+        Column::text("hardware"),
+        Column::number("inventory"),
+        Column::number("control"),
+        Column::number("test"),
+    ];
+    let mut sections = vec![Section::table("Balance", "servers of each kind", columns, kinds.collect())];
     if let (Some(BaselineMeans { control, test }), Some(metric)) = (drawn.baseline_means, &arguments.metric) {
         let mean = plumb_model::figure::short;
         let sentence = format!(
@@ -192,12 +186,10 @@ fn sheet(drawn: &Assignment, arguments: &FleetArgs) -> Sheet {
             mean(control),
             mean(test)
         );
-        let body = Body::Sentences(vec![sentence]);
-        sections.push(Section { heading: "Metric before".to_owned(), meaning: String::new(), body });
+        sections.push(Section::sentences("Metric before", "", vec![sentence]));
     }
     if let Some(weakness) = &drawn.weakness {
-        let body = Body::Sentences(vec![weakness.clone()]);
-        sections.push(Section { heading: "Few".to_owned(), meaning: String::new(), body });
+        sections.push(Section::sentences("Few", "", vec![weakness.clone()]));
     }
     Sheet {
         title: format!("{each} servers for each group, {how}; seed {} draws the same again", drawn.seed),
@@ -207,17 +199,13 @@ fn sheet(drawn: &Assignment, arguments: &FleetArgs) -> Sheet {
 }
 
 fn json(drawn: &Assignment) -> serde_json::Value {
-    let group = |group: FleetGroup| match group {
-        FleetGroup::Control => "control",
-        FleetGroup::Test => "test",
-    };
     serde_json::json!({
         "seed": drawn.seed,
         "paired": drawn.paired,
         "weakness": drawn.weakness,
         "baseline_mean": drawn.baseline_means.map(|means| serde_json::json!({"control": means.control, "test": means.test})),
         "servers": drawn.servers.iter().map(|it| serde_json::json!({
-            "server": it.name, "group": group(it.group), "site": it.site, "hardware": it.hardware, "pair": it.pair,
+            "server": it.name, "group": it.group.name(), "site": it.site, "hardware": it.hardware, "pair": it.pair,
         })).collect::<Vec<_>>(),
         "kinds": drawn.kinds.iter().map(|kind| serde_json::json!({
             "site": kind.site, "hardware": kind.hardware, "inventory": kind.servers, "control": kind.each, "test": kind.each,

@@ -2,8 +2,9 @@
 
 use super::{Workload, comment, list};
 use crate::compat::omb::draft::{Setting, quoted};
-use crate::compat::omb::file::{Entry, Value};
+use crate::compat::omb::file::Entry;
 use crate::errors::UsageError;
+use crate::yaml::Value;
 
 impl Workload<'_> {
     /// The topic. Gives the number of topics that are put together in one.

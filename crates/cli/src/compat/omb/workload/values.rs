@@ -2,9 +2,10 @@
 
 use super::{Workload, list};
 use crate::compat::omb::draft::{Setting, quoted};
-use crate::compat::omb::file::{Entry, Value};
+use crate::compat::omb::file::Entry;
 use crate::compat::omb::sizes;
 use crate::errors::UsageError;
+use crate::yaml::Value;
 use plumb_model::units::Bytes;
 use std::path::{Path, PathBuf};
 

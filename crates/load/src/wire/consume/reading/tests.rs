@@ -74,26 +74,31 @@ fn batch_of(load: &LoadPlan, first_offset: u64, records: u64) -> Vec<u8> {
 }
 
 fn fetched(records: &[u8], error_code: ErrorCode) -> FetchedPartition<'_> {
-    FetchedPartition {
-        topic: "topic",
-        index: i32::try_from(PARTITION).unwrap(),
-        error_code,
-        high_watermark: 0,
-        last_stable_offset: -1,
-        log_start_offset: 0,
-        records,
-    }
+    FetchedPartition { topic: "topic", index: i32::try_from(PARTITION).unwrap(), error_code, records }
 }
 
 fn read(reading: &mut Reading<'_, '_>, records: &[u8]) {
     reading.partition(&fetched(records, ErrorCode::NONE), NOW_NS);
 }
 
-/// The consumer's position, and its counts: distinct messages, repeats, all records.
-fn counted(reading: &mut Reading<'_, '_>) -> (i64, u64, u64, u64) {
+#[derive(Debug, PartialEq)]
+struct Counted {
+    position: i64,
+    distinct: u64,
+    repeated: u64,
+    /// All records.
+    received: u64,
+}
+
+fn counted(reading: &mut Reading<'_, '_>) -> Counted {
     reading.received.arrivals.end_run();
     let arrivals = &reading.received.arrivals;
-    (reading.places[PARTITION].offset, arrivals.distinct(), arrivals.duplicated(), reading.shared.received())
+    Counted {
+        position: reading.places[PARTITION].offset,
+        distinct: arrivals.distinct(),
+        repeated: arrivals.duplicated(),
+        received: reading.shared.received(),
+    }
 }
 
 fn errors(reading: &mut Reading<'_, '_>) -> String {
@@ -104,7 +109,7 @@ fn errors(reading: &mut Reading<'_, '_>) -> String {
 fn each_record_of_a_response_is_counted_and_the_partition_goes_on_behind_it() {
     with(0, |reading| {
         read(reading, &[batch(0, 3), batch(3, 2)].concat());
-        assert_eq!(counted(reading), (5, 5, 0, 5));
+        assert_eq!(counted(reading), Counted { position: 5, distinct: 5, repeated: 0, received: 5 });
         assert_eq!(reading.shared.position(1), Some(5));
         assert_eq!((reading.received.records, reading.received.bytes), (5, 500));
         assert_eq!(reading.received.appends.samples, 0, "their times are the client's");
@@ -119,7 +124,7 @@ fn a_batch_that_was_read_already_is_not_counted_again() {
         let batch = batch(0, 5);
         read(reading, &batch);
         read(reading, &batch);
-        assert_eq!(counted(reading), (5, 5, 0, 5));
+        assert_eq!(counted(reading), Counted { position: 5, distinct: 5, repeated: 0, received: 5 });
     });
 }
 
@@ -127,11 +132,11 @@ fn a_batch_that_was_read_already_is_not_counted_again() {
 fn of_a_batch_that_begins_before_the_place_only_the_rest_is_counted() {
     with(3, |reading| {
         read(reading, &batch(0, 5));
-        assert_eq!(counted(reading), (5, 2, 0, 2));
+        assert_eq!(counted(reading), Counted { position: 5, distinct: 2, repeated: 0, received: 2 });
     });
     with(5, |reading| {
         read(reading, &batch(0, 5));
-        assert_eq!(counted(reading), (5, 0, 0, 0));
+        assert_eq!(counted(reading), Counted { position: 5, distinct: 0, repeated: 0, received: 0 });
     });
 }
 
@@ -141,7 +146,7 @@ fn a_batch_with_a_wrong_checksum_is_passed_over_and_its_records_are_damaged() {
         let mut damaged = batch(0, 3);
         *damaged.last_mut().unwrap() ^= 1;
         read(reading, &[damaged, batch(3, 2)].concat());
-        assert_eq!(counted(reading), (5, 2, 0, 2));
+        assert_eq!(counted(reading), Counted { position: 5, distinct: 2, repeated: 0, received: 2 });
         assert_eq!(reading.received.corrupt, 3);
         assert!(errors(reading).contains("BAD_CRC"));
     });
@@ -154,7 +159,7 @@ fn bytes_that_are_no_batch_end_the_reading_of_their_partition() {
         // The version of the format, for which there is but one value.
         other[16] = 9;
         read(reading, &other);
-        assert_eq!(counted(reading), (0, 0, 0, 0));
+        assert_eq!(counted(reading), Counted { position: 0, distinct: 0, repeated: 0, received: 0 });
         assert!(!reading.places[PARTITION].is_wanted(u64::MAX));
         assert!(reading.places[0].is_wanted(0), "the other partition goes on");
         assert!(errors(reading).contains("UNREADABLE_BATCH"));
@@ -189,13 +194,13 @@ fn where_the_log_begins_behind_the_place_reading_goes_on_there_once_that_is_told
         tell.send(8).unwrap();
         reading.go_on_at_log_starts();
         assert_eq!((reading.starts_asked, reading.places[PARTITION].is_wanted(u64::MAX)), (0, true));
-        assert_eq!((counted(reading).0, reading.shared.position(1)), (8, Some(8)));
+        assert_eq!((counted(reading).position, reading.shared.position(1)), (8, Some(8)));
     });
     // Nobody leads the partition here: nothing is told, and it is asked for again.
     with(3, |reading| {
         reading.partition(&fetched(&[], OFFSET_OUT_OF_RANGE), NOW_NS);
         reading.go_on_at_log_starts();
-        assert_eq!((reading.starts_asked, counted(reading).0), (0, 3));
+        assert_eq!((reading.starts_asked, counted(reading).position), (0, 3));
         assert!(reading.places[PARTITION].is_wanted(u64::MAX));
     });
 }
@@ -207,7 +212,7 @@ fn a_start_before_the_place_does_not_lead_back() {
         (reading.places[PARTITION].start, reading.starts_asked) = (Some(told), 1);
         tell.send(1).unwrap();
         reading.go_on_at_log_starts();
-        assert_eq!(counted(reading).0, 3);
+        assert_eq!(counted(reading).position, 3);
     });
 }
 
@@ -238,7 +243,7 @@ fn stamps_of_values_that_are_too_small_for_them_are_read_from_their_header() {
         with(0, |reading| {
             reading.stamp_place = place;
             read(reading, &batch_of(&small, 0, 3));
-            assert_eq!(counted(reading), (3, 3, 0, 3));
+            assert_eq!(counted(reading), Counted { position: 3, distinct: 3, repeated: 0, received: 3 });
             assert_eq!((reading.received.bytes, reading.received.foreign), (30, 0));
         });
     }

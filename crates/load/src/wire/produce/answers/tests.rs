@@ -35,7 +35,7 @@ const LEADER_NOT_AVAILABLE: ErrorCode = ErrorCode(5);
 /// A producer without a connection, in the measured part.
 fn with(change: impl FnOnce(&mut ProducerSettings), test: impl FnOnce(&mut Producer<'_, '_>)) {
     let step = sample::step();
-    let (mut settings, ..) = settings::producer(&step).unwrap();
+    let mut settings = settings::producer(&step).unwrap().client;
     change(&mut settings);
     let stop = AtomicBool::new(false);
     let shared = Shared::new(RUN, &step.load, &stop, &[0, 0], false);
@@ -96,10 +96,21 @@ fn answer(producer: &mut Producer<'_, '_>, part: Part, code: ErrorCode) {
     producer.take_answer(slot, BatchAnswer { code, offset: 40 }, NOW_NS);
 }
 
-/// Messages of a producer: acknowledged, failed, and under way; what is none of them has an unknown outcome.
-fn fates(producer: &Producer<'_, '_>) -> (u64, u64, u64) {
+/// Messages of a producer; what is none of these has an unknown outcome.
+#[derive(Debug, Default, PartialEq)]
+struct Fates {
+    acknowledged: u64,
+    failed: u64,
+    under_way: u64,
+}
+
+fn fates(producer: &Producer<'_, '_>) -> Fates {
     let reported = &producer.reported;
-    (reported.acked_all, reported.failed_all, producer.outstanding.count())
+    Fates {
+        acknowledged: reported.acked_all,
+        failed: reported.failed_all,
+        under_way: producer.outstanding.count(),
+    }
 }
 
 /// Batches that wait to be sent again.
@@ -111,7 +122,7 @@ fn again(producer: &mut Producer<'_, '_>) -> Vec<Slot> {
 fn messages_that_were_acknowledged_count_once_each_at_their_offsets() {
     with(as_set, |producer| {
         answer(producer, Part::Measured, ErrorCode::NONE);
-        assert_eq!(fates(producer), (3, 0, 0));
+        assert_eq!(fates(producer), Fates { acknowledged: 3, ..Fates::default() });
         assert_eq!((producer.shared.acknowledged(), producer.spare.len()), (3, 1));
         producer.reported.acked.end_run();
         assert_eq!(producer.reported.acked.set().len(), 3);
@@ -134,7 +145,7 @@ fn messages_of_the_warm_up_and_probes_are_acknowledged_and_not_measured() {
         assert_eq!(producer.acks.at(NOW_NS, true).acked, 3);
         assert!(producer.shared.first_unready(false).is_some());
         answer(producer, Part::Probe, ErrorCode::NONE);
-        assert_eq!(fates(producer), (6, 0, 0));
+        assert_eq!(fates(producer), Fates { acknowledged: 6, ..Fates::default() });
         producer.reported.acked.end_run();
         assert_eq!(producer.reported.acked.set().len(), 0);
         assert_eq!((producer.reported.acked_bytes, producer.reported.last_ack_ns), (0, None));
@@ -147,7 +158,7 @@ fn messages_of_the_warm_up_and_probes_are_acknowledged_and_not_measured() {
 fn a_batch_that_the_broker_had_already_is_acknowledged_at_an_offset_that_nobody_knows() {
     with(as_set, |producer| {
         answer(producer, Part::Measured, ErrorCode::DUPLICATE_SEQUENCE_NUMBER);
-        assert_eq!(fates(producer), (3, 0, 0));
+        assert_eq!(fates(producer), Fates { acknowledged: 3, ..Fates::default() });
         let held = producer.reported.offsets.held_against(&[0, 0], &[0, 3]);
         assert_eq!((held.missing, held.surplus), (0, 0), "wherever they are, they are three");
     });
@@ -158,7 +169,7 @@ fn what_is_refused_for_good_failed_and_of_the_warm_up_it_is_not_measured() {
     with(as_set, |producer| {
         answer(producer, Part::Measured, TOO_LARGE);
         answer(producer, Part::WarmUp, TOO_LARGE);
-        assert_eq!((fates(producer), producer.reported.failed), ((0, 6, 0), 3));
+        assert_eq!((fates(producer), producer.reported.failed), (Fates { failed: 6, ..Fates::default() }, 3));
         assert!(again(producer).is_empty() && !producer.view.is_wanted());
         assert_eq!(producer.spare.len(), 2);
     });
@@ -170,7 +181,7 @@ fn a_probe_that_is_refused_for_good_is_told_with_the_brokers_word() {
         answer(producer, Part::Probe, TOO_LARGE);
         let (code, text) = producer.shared.probe_error().unwrap();
         assert!(text.contains(&code) && code.contains("TOO_LARGE"), "{code} {text}");
-        assert_eq!(fates(producer), (0, 0, 0));
+        assert_eq!(fates(producer), Fates::default());
     });
 }
 
@@ -180,12 +191,12 @@ fn what_may_be_in_the_log_all_the_same_is_unknown_and_not_failed() {
     for code in [6, 7, 20] {
         with(never_again, |producer| {
             answer(producer, Part::Measured, ErrorCode(code));
-            assert_eq!((fates(producer), producer.reported.failed), ((0, 0, 0), 0), "{code}");
+            assert_eq!((fates(producer), producer.reported.failed), (Fates::default(), 0), "{code}");
         });
     }
     with(never_again, |producer| {
         answer(producer, Part::Measured, LEADER_NOT_AVAILABLE);
-        assert_eq!((fates(producer), producer.reported.failed), ((0, 3, 0), 3));
+        assert_eq!((fates(producer), producer.reported.failed), (Fates { failed: 3, ..Fates::default() }, 3));
     });
 }
 
@@ -195,7 +206,7 @@ fn a_batch_that_may_be_in_the_log_stays_unknown_when_it_is_refused_later() {
         answer(producer, Part::Measured, ErrorCode(7));
         let slot = again(producer).pop().unwrap();
         producer.take_answer(slot, BatchAnswer { code: TOO_LARGE, offset: -1 }, NOW_NS);
-        assert_eq!((fates(producer), producer.reported.failed), ((0, 0, 0), 0));
+        assert_eq!((fates(producer), producer.reported.failed), (Fates::default(), 0));
     });
 }
 
@@ -204,13 +215,13 @@ fn a_batch_is_sent_again_after_the_pause_as_often_as_it_may_be() {
     let once = |settings: &mut ProducerSettings| (settings.retries, settings.retry_backoff_ns) = (1, 250);
     with(once, |producer| {
         answer(producer, Part::Measured, LEADER_NOT_AVAILABLE);
-        assert_eq!((fates(producer), producer.waiting), ((0, 0, 3), 1));
+        assert_eq!((fates(producer), producer.waiting), (Fates { under_way: 3, ..Fates::default() }, 1));
         assert_eq!(producer.reported.statistics.grown.retries, 3);
         assert!(producer.view.is_wanted(), "another may lead it now");
         assert!(producer.partitions[PARTITION].take_ready(NOW_NS + 249, 0).is_none());
         let slot = producer.partitions[PARTITION].take_ready(NOW_NS + 250, 0).unwrap();
         producer.take_answer(slot, BatchAnswer { code: LEADER_NOT_AVAILABLE, offset: -1 }, NOW_NS);
-        assert_eq!((fates(producer), producer.reported.failed), ((0, 3, 0), 3));
+        assert_eq!((fates(producer), producer.reported.failed), (Fates { failed: 3, ..Fates::default() }, 3));
         assert_eq!(producer.reported.statistics.grown.retries, 3);
     });
 }
@@ -224,7 +235,7 @@ fn a_batch_older_than_messages_may_be_is_not_sent_again_and_a_probe_is() {
     });
     with(oldest(NOW_NS - ENQUEUED_NS - 1), |producer| {
         answer(producer, Part::Measured, LEADER_NOT_AVAILABLE);
-        assert_eq!((fates(producer), again(producer).len()), ((0, 3, 0), 0));
+        assert_eq!((fates(producer), again(producer).len()), (Fates { failed: 3, ..Fates::default() }, 0));
         answer(producer, Part::Probe, LEADER_NOT_AVAILABLE);
         assert_eq!(again(producer).len(), 1);
     });
@@ -247,7 +258,7 @@ fn a_probe_is_sent_again_however_often_it_was() {
 fn a_number_out_of_order_waits_for_the_batch_before_it_and_fails_where_there_is_none() {
     with(as_set, |producer| {
         answer(producer, Part::Measured, ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER);
-        assert_eq!((fates(producer), again(producer).len()), ((0, 3, 0), 0));
+        assert_eq!((fates(producer), again(producer).len()), (Fates { failed: 3, ..Fates::default() }, 0));
         let mut before = batch(producer, Part::Measured);
         before.opened_ns = ENQUEUED_NS - 1;
         producer.partitions[PARTITION].push_ready(before);
@@ -268,7 +279,7 @@ fn a_partition_that_the_answer_leaves_out_was_not_dealt_with() {
             assert_eq!(producer.partitions[PARTITION].in_flight, 0);
             assert_eq!(producer.reported.acked_all, acknowledged);
         }
-        assert_eq!(fates(producer), (3, 3, 0));
+        assert_eq!(fates(producer), Fates { acknowledged: 3, failed: 3, ..Fates::default() });
     });
 }
 
@@ -278,7 +289,7 @@ fn what_was_written_without_acknowledgements_is_acknowledged_by_its_last_byte() 
         under_way(producer, Part::Measured, written(2_000, 3_000));
         let request = producer.links[0].take_oldest().unwrap();
         producer.acknowledged_by_writing(0, request);
-        assert_eq!(fates(producer), (3, 0, 0));
+        assert_eq!(fates(producer), Fates { acknowledged: 3, ..Fates::default() });
         assert_eq!(producer.reported.last_ack_ns, Some(3_000));
         assert_eq!(producer.partitions[PARTITION].in_flight, 0);
         let told = producer.reported.statistics.summary();
@@ -311,7 +322,10 @@ fn where_a_connection_breaks_what_was_begun_may_be_in_the_log_and_the_rest_is_no
         under_way(producer, Part::Measured, None);
         producer.link_failed(0, &closed);
         // The second was not begun: to send it is no second attempt.
-        assert_eq!((fates(producer), producer.reported.failed), ((0, 0, 3), 0));
+        assert_eq!(
+            (fates(producer), producer.reported.failed),
+            (Fates { under_way: 3, ..Fates::default() }, 0)
+        );
         let slots = again(producer);
         assert_eq!((slots.len(), slots[0].possibly_stored, slots[0].failures), (1, false, 0));
         assert_eq!(producer.partitions[PARTITION].in_flight, 0);
@@ -334,7 +348,7 @@ fn without_acknowledgements_nothing_that_was_begun_is_sent_twice_but_a_probe() {
             let closed = WireError::Closed { broker: "broker 0".into(), during: Stage::Streaming };
             under_way(producer, Part::Measured, written(2_000, 0));
             producer.link_failed(0, &closed);
-            assert_eq!((fates(producer), again(producer).len()), ((0, 0, 0), 0));
+            assert_eq!((fates(producer), again(producer).len()), (Fates::default(), 0));
             under_way(producer, Part::Measured, None);
             under_way(producer, Part::Probe, written(2_000, 0));
             producer.link_failed(0, &closed);
@@ -370,7 +384,10 @@ fn batches_that_wait_for_longer_than_messages_may_fail_by_their_age() {
                 producer.waiting += 1;
             }
             producer.give_up_the_old(ENQUEUED_NS + 5_001);
-            assert_eq!((fates(producer), producer.waiting), ((0, 3, 3), 1));
+            assert_eq!(
+                (fates(producer), producer.waiting),
+                (Fates { failed: 3, under_way: 3, ..Fates::default() }, 1)
+            );
             assert_eq!(producer.reported.failed, 3);
         },
     );

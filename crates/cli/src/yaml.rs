@@ -1,0 +1,122 @@
+//! Any YAML as a tree with the line of each key, where a caller looks at keys one by one. A scenario's own types read its values.
+
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::Spanned;
+use std::fmt;
+
+/// A key.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Key {
+    pub(crate) name: String,
+    /// Its line in the file, from 1.
+    pub(crate) line: u32,
+}
+
+/// The keys of an object with their values, in the file's order.
+type Entries = Vec<(Key, Value)>;
+
+/// A value. Numbers are kept as text: the key decides which kind is wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Nothing,
+    Scalar(String),
+    List(Vec<Value>),
+    Map(Entries),
+}
+
+/// A file that is one object.
+pub(crate) struct Object(pub(crate) Entries);
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Nothing => f.write_str("null"),
+            Value::Scalar(text) => f.write_str(text),
+            Value::List(items) => {
+                let items: Vec<String> = items.iter().map(Value::to_string).collect();
+                write!(f, "[{}]", items.join(", "))
+            }
+            Value::Map(entries) => {
+                let entries: Vec<String> =
+                    entries.iter().map(|(key, value)| format!("{}: {value}", key.name)).collect();
+                write!(f, "{{{}}}", entries.join(", "))
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let key = Spanned::<String>::deserialize(deserializer)?;
+        let line = u32::try_from(key.referenced.line()).unwrap_or(u32::MAX);
+        Ok(Key { name: key.value, line })
+    }
+}
+
+fn entries<'de, A: MapAccess<'de>>(mut map: A) -> Result<Entries, A::Error> {
+    let mut entries = Vec::new();
+    while let Some(entry) = map.next_entry()? {
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Object;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object, A::Error> {
+                entries(map).map(Object)
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Value;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any YAML")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Value, A::Error> {
+                entries(map).map(Value::Map)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+                let mut items = Vec::new();
+                while let Some(item) = seq.next_element()? {
+                    items.push(item);
+                }
+                Ok(Value::List(items))
+            }
+            fn visit_bool<E: de::Error>(self, value: bool) -> Result<Value, E> {
+                Ok(Value::Scalar(value.to_string()))
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Value, E> {
+                Ok(Value::Scalar(value.to_string()))
+            }
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
+                Ok(Value::Scalar(value.to_string()))
+            }
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
+                Ok(Value::Scalar(value.to_string()))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
+                Ok(Value::Scalar(text.to_owned()))
+            }
+            fn visit_unit<E: de::Error>(self) -> Result<Value, E> {
+                Ok(Value::Nothing)
+            }
+            fn visit_none<E: de::Error>(self) -> Result<Value, E> {
+                Ok(Value::Nothing)
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
