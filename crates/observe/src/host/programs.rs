@@ -61,7 +61,7 @@ pub fn programs(
         })
         .filter(|(cpu_ns, ..)| *cpu_ns >= LEAST_NS)
         .collect();
-    used.sort_by(|a, b| b.0.cmp(&a.0));
+    used.sort_by_key(|used| std::cmp::Reverse(used.0));
     let ports: BTreeSet<u16> = brokers.iter().flat_map(|pid| listened(root, *pid)).collect();
     let window = |(cpu_ns, program, command): (u64, Program, &str)| ProgramWindow {
         pid: program.pid,
