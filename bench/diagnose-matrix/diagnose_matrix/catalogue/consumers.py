@@ -61,7 +61,7 @@ CASES = [
         cluster=THREE,
         clients=(Client(rate=1_500, size=500, config={"linger.ms": 2, "acks": "1"}), Client(role="consume", commit="each")),
         without={"clients": (Client(rate=1_500, size=500, config={"linger.ms": 2, "acks": "1"}), READER)},
-        shows=(Shows("received_share", at_most=0.8), Shows("end_to_end_ms", times_min=5)),
+        shows=(Shows("received_share", at_most=0.8), Shows("end_to_end_ms", at_least=500)),
         not_first=("consumer-slow", "coordinator-load", "handlers-saturated"),
     ),
     fault(
