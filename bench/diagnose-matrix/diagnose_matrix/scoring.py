@@ -131,9 +131,10 @@ def score(runs):
 
 
 def halves(runs):
-    """The first run of each case, on which rules and thresholds may be set, and the later ones, on which they are scored."""
-    is_first = lambda run: run.truth["run"].endswith(".1")
-    return [run for run in runs if is_first(run)], [run for run in runs if not is_first(run)]
+    """Runs by earlier programs, on which rules and thresholds may have been set, and those by the last one, which score it."""
+    last = max(runs, key=lambda run: run.truth["number"], default=None)
+    is_last = lambda run: run.truth.get("program_sha256") == last.truth.get("program_sha256")
+    return [run for run in runs if not is_last(run)], [run for run in runs if is_last(run)]
 
 
 def confusion(runs):

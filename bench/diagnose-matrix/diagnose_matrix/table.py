@@ -28,7 +28,7 @@ def lines_of(counts):
 def text(runs):
     first, later = halves(runs)
     out = []
-    for title, part in (("all runs", runs), ("first run of each case (rules and thresholds may be set on these)", first), ("later runs (scored on these)", later)):
+    for title, part in (("all runs", runs), ("runs by earlier programs (rules and thresholds may have been set on these)", first), ("runs by the last program (scored on these)", later)):
         out += [f"{title}: {len(part)}", *(f"  {line}" for line in lines_of(score(part))), ""]
     out.append("expected -> named first")
     matrix = confusion(runs)
@@ -66,8 +66,8 @@ Made by `make diagnose-matrix` (bench/diagnose-matrix) and written by its `score
 
 Each run starts real brokers and real clients, does one real harm to them, has a measurement of its own that the harm binds, and lets
 `plumb diagnose` watch. A fault counts as *right* when the first cause that is named with confidence is the one that was injected, or one that
-the case accepts as equally right with a reason. Rules and thresholds may be set on the first run of each case only;
-the later ones score them.
+the case accepts as equally right with a reason. Rules and thresholds were set on runs by earlier programs, whose documents are
+judged by the last one here; the runs by the last one score them: no rule was changed after them.
 """
 
 
@@ -77,7 +77,7 @@ def markdown(runs):
     first, later = halves(runs)
     programs = sorted({run.truth["program"] or "?" for run in runs})
     out = [INTRODUCTION, f"{len(runs)} runs of {', '.join(programs)} on a machine of two processors.", ""]
-    out += ["| | all | first run of each case | later runs |", "|---|---|---|---|"]
+    out += ["| | all | by earlier programs | by the last one |", "|---|---|---|---|"]
     columns = [score(part) for part in (runs, first, later)]
     rows = [
         ("faults: named first and right", lambda c: share(c.right, c.faults)),

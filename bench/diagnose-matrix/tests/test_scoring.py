@@ -53,6 +53,15 @@ class Scoring(unittest.TestCase):
         self.assertFalse(injected(shows, {"acknowledge_ms": 30}, {})[0]["there"])
         self.assertFalse(injected(shows, {}, {"acknowledge_ms": 5})[0]["there"])
 
+    def test_runs_by_earlier_programs_are_apart_from_those_that_score(self):
+        runs = [run("a", "fault", ["a"], [], number=number) for number in (1, 2, 3, 4)]
+        for one, program in zip(runs, ("old", "new", "older", "new")):
+            one.truth["program_sha256"] = program
+        earlier, last = scoring.halves(runs)
+        self.assertEqual([one.truth["number"] for one in earlier], [1, 3])
+        self.assertEqual([one.truth["number"] for one in last], [2, 4])
+        self.assertEqual(scoring.halves([]), ([], []))
+
     def test_the_checksum_is_crc_32c(self):
         # RFC 3720, B.4.
         self.assertEqual(wire.crc32c(bytes(32)), 0x8A9136AA)
