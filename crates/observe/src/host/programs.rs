@@ -62,14 +62,15 @@ pub fn programs(
         .filter(|(cpu_ns, ..)| *cpu_ns >= LEAST_NS)
         .collect();
     used.sort_by_key(|used| std::cmp::Reverse(used.0));
-    let ports: BTreeSet<u16> = brokers.iter().flat_map(|pid| listened(root, *pid)).collect();
-    let window = |(cpu_ns, program, command): (u64, Program, &str)| ProgramWindow {
+    let mut tables = SocketTables::default();
+    let ports: BTreeSet<u16> = brokers.iter().flat_map(|pid| tables.listened(root, *pid)).collect();
+    let mut window = |(cpu_ns, program, command): (u64, Program, &str)| ProgramWindow {
         pid: program.pid,
         command: command.to_owned(),
         cpu_ns,
-        is_client: is_connected(root, program.pid, &ports),
+        is_client: tables.is_connected(root, program.pid, &ports),
     };
-    used.into_iter().take(TOLD).map(window).collect()
+    used.into_iter().take(TOLD).map(&mut window).collect()
 }
 
 /// `1234 (name) S 1 ...`: the name may hold any bytes; user and system time are fields 14 and 15, the start is 22 (proc_pid_stat(5)).
@@ -89,20 +90,32 @@ struct Socket {
     inode: u64,
 }
 
-/// The TCP ports on which a process listens.
-fn listened(root: &HostRoot, pid: u32) -> Vec<u16> {
-    let Some(own) = own_sockets(root, pid) else { return Vec::new() };
-    let listens = |socket: &Socket| socket.listens && own.contains(&socket.inode);
-    sockets(root, pid).into_iter().filter(listens).map(|socket| socket.local_port).collect()
-}
+/// The sockets of network namespaces, by the name of each: a table is long on a busy host, and most processes share one.
+#[derive(Default)]
+struct SocketTables(BTreeMap<String, Vec<Socket>>);
 
-/// Whether a process has a connection to one of these ports; absent where one may not look.
-fn is_connected(root: &HostRoot, pid: u32, ports: &BTreeSet<u16>) -> Option<bool> {
-    let own = own_sockets(root, pid)?;
-    let is_to_broker = |socket: &Socket| {
-        !socket.listens && ports.contains(&socket.remote_port) && own.contains(&socket.inode)
-    };
-    Some(sockets(root, pid).iter().any(is_to_broker))
+impl SocketTables {
+    fn of(&mut self, root: &HostRoot, pid: u32) -> &[Socket] {
+        // Where the namespace is not told, each process has its own entry.
+        let namespace = root.link(&format!("/proc/{pid}/ns/net")).unwrap_or_else(|| pid.to_string());
+        self.0.entry(namespace).or_insert_with(|| sockets(root, pid))
+    }
+
+    /// The TCP ports on which a process listens.
+    fn listened(&mut self, root: &HostRoot, pid: u32) -> Vec<u16> {
+        let Some(own) = own_sockets(root, pid) else { return Vec::new() };
+        let listens = |socket: &&Socket| socket.listens && own.contains(&socket.inode);
+        self.of(root, pid).iter().filter(listens).map(|socket| socket.local_port).collect()
+    }
+
+    /// Whether a process has a connection to one of these ports; absent where one may not look.
+    fn is_connected(&mut self, root: &HostRoot, pid: u32, ports: &BTreeSet<u16>) -> Option<bool> {
+        let own = own_sockets(root, pid)?;
+        let is_to_broker = |socket: &Socket| {
+            !socket.listens && ports.contains(&socket.remote_port) && own.contains(&socket.inode)
+        };
+        Some(self.of(root, pid).iter().any(is_to_broker))
+    }
 }
 
 fn own_sockets(root: &HostRoot, pid: u32) -> Option<BTreeSet<u64>> {
@@ -163,7 +176,8 @@ mod tests {
         assert_eq!(found.is_client, Some(false), "nobody is a broker");
         assert!(programs(&root, &before, &after, &[], &[own]).iter().all(|program| program.pid != own));
         let port = BTreeSet::from([listener.local_addr().unwrap().port()]);
-        assert_eq!(is_connected(&root, own, &port), Some(true));
-        assert!(listened(&root, own).contains(port.first().unwrap()));
+        let mut tables = SocketTables::default();
+        assert_eq!(tables.is_connected(&root, own, &port), Some(true));
+        assert!(tables.listened(&root, own).contains(port.first().unwrap()));
     }
 }

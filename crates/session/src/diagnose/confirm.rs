@@ -15,7 +15,7 @@ use plumb_model::document::RunDocument;
 use plumb_model::fault::chain;
 use plumb_model::finding::{Expect, FlipSetting, ValidityVerdict};
 use plumb_model::observed::{ClientKind, ObservedPath, Unseen};
-use plumb_model::plan::Plan;
+use plumb_model::plan::{Mode, Plan};
 use plumb_model::property::usual_name;
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{ClusterWords, LoadWords, OneOrMany, Scalar, Scenario, SetupWords, TopicWords};
@@ -113,7 +113,7 @@ fn trial(path: &ObservedPath, cause: &Cause, cluster: &ClusterWords, load: &Load
     };
     let metric = metrics.iter().find(|metric| **metric == flip.observe)?;
     let scenario = match place {
-        TrialPlace::Cluster => on_cluster(path, &setting, named)?,
+        TrialPlace::Cluster => on_cluster(path, &setting, measuring(metric, named))?,
         TrialPlace::Labs => lab::scenario(path, &setting, metric, named)?,
     };
     Some(FlipTrial {
@@ -128,6 +128,15 @@ fn trial(path: &ObservedPath, cause: &Cause, cluster: &ClusterWords, load: &Load
         place,
         scenario,
     })
+}
+
+/// The load with what its metric needs: where records are consumed, a run compares the time to the consumer alone.
+fn measuring(metric: &str, scenario: Scenario) -> Scenario {
+    if metric != METRICS[0] {
+        return scenario;
+    }
+    let load = LoadWords { mode: Some(Mode::Produce), consumers: Some(OneOrMany::One(0)), ..scenario.load };
+    Scenario { load, ..scenario }
 }
 
 /// Two setups on the watched cluster: settings as the watched path told them, and with the one changed.
@@ -451,6 +460,11 @@ mod tests {
                 format!("{:?} {:?} {:?}", step.producer, step.consumer, step.topic)
             };
             assert_ne!(settings(as_it_is), settings(changed), "{}", trial.id);
+            // A run with consumers compares the time to them alone.
+            let is_acknowledge = trial.metric == "acknowledge.mean";
+            for step in [as_it_is, changed].iter().filter(|_| trial.place == TrialPlace::Cluster) {
+                assert_eq!(step.load.consumers == 0, is_acknowledge, "{}", trial.id);
+            }
         }
     }
 
