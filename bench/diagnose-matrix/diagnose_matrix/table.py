@@ -67,7 +67,7 @@ Made by `make diagnose-matrix` (bench/diagnose-matrix) and written by its `score
 Each run starts real brokers and real clients, does one real harm to them, has a measurement of its own that the harm binds, and lets
 `plumb diagnose` watch. A fault counts as *right* when the first cause that is named with confidence is the one that was injected, or one that
 the case accepts as equally right with a reason. Rules and thresholds were set on runs by earlier programs, whose documents are
-judged by the last one here; the runs by the last one score them: no rule was changed after them.
+judged by the last one here; the runs by the last one score them.
 """
 
 

@@ -38,6 +38,9 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
 
 /// Flushes over Produce requests from which requests pay for them (ours).
 const RATIO_MIN: f64 = 0.3;
+/// Flushes a second that a broker which is a controller as well makes for the cluster's metadata: a record every
+/// `metadata.max.idle.interval.ms` (500), and some more (ours).
+const METADATA_PER_S: f64 = 3.0;
 /// Part of the append that a flush's time makes from which it is the cause (ours).
 const PART_MIN: f64 = 0.3;
 
@@ -46,16 +49,21 @@ fn check(case: &Case) -> Option<Claim> {
         return None;
     }
     let flushes = case.broker_sum(|broker| broker.log_flushes_per_s);
-    let each = ratio(flushes, case.requests_per_s("Produce")).filter(|each| *each >= RATIO_MIN)?;
+    let of_metadata = METADATA_PER_S * case.brokers().len() as f64;
+    let of_topics = flushes.map(|flushes| (flushes - of_metadata).max(0.0));
+    let each = ratio(of_topics, case.requests_per_s("Produce")).filter(|each| *each >= RATIO_MIN)?;
     let flush_ns = case.broker_most(|broker| broker.log_flush_mean_ns);
     let part = ratio(flush_ns, case.stages.mean_ns(Stage::Local));
     let set = case
         .topic_settings("flush.messages")
         .chain(case.broker_setting("log.flush.interval.messages"))
         .find(|value| number(value).is_some_and(|value| value < 1e9));
+    // Where the settings were read and none forces a flush, something else flushes.
+    let settings = &case.path.settings;
+    let is_possible = set.is_some() || settings.topics.is_empty() || settings.brokers.is_empty();
     Some(
         Claim::new(
-            part.is_some_and(|part| part >= PART_MIN),
+            is_possible && part.is_some_and(|part| part >= PART_MIN),
             case.share(&[Stage::Local, Stage::RequestQueue]),
             format!(
                 "The log is flushed {} times for each Produce request, and requests wait for it",

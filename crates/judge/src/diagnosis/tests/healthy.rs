@@ -215,3 +215,17 @@ fn a_backlog_is_the_mean_age_of_what_is_read_and_not_the_wait_of_what_comes_last
     });
     assert!(age(&path).is_some_and(|age_ns| age_ns > 300e9), "{:?}", age(&path));
 }
+
+#[test]
+fn the_flushes_of_a_controllers_metadata_beside_few_requests_are_not_forced_by_a_topic() {
+    let mut path = healthy_path();
+    brokers(&mut path, |broker| {
+        (broker.log_flushes_per_s, broker.log_flush_mean_ns) = (Some(2.0), Some(12e6));
+        broker.requests.get_mut("Produce").unwrap().per_s = Some(4.0);
+    });
+    wait(&mut path, |waits| waits.local = 40.0);
+    assert!(diagnose(&path).findings.iter().all(|cause| cause.finding.id != "flush-forced"));
+    // Many flushes, and settings that force none: something else flushes.
+    brokers(&mut path, |broker| broker.log_flushes_per_s = Some(20.0));
+    assert_eq!(supported(&diagnose(&path)), Vec::<&str>::new());
+}
