@@ -26,6 +26,7 @@ def arguments():
     score.add_argument("--results", required=True, type=Path)
     score.add_argument("--judged", metavar="LABEL", help="by that judgement in place of the first one")
     score.add_argument("--markdown", type=Path, metavar="FILE")
+    score.add_argument("--remark", default="", help="a sentence for the page, such as what was changed after the runs")
     judge = words.add_parser("judge", help="judge the kept documents again, by the program that is there now")
     judge.add_argument("--results", required=True, type=Path)
     judge.add_argument("--label", required=True)
@@ -98,7 +99,7 @@ def score(options):
     runs = scoring.load(options.results, options.judged)
     print(table.text(runs))
     if options.markdown:
-        options.markdown.write_text(table.markdown(runs))
+        options.markdown.write_text(table.markdown(runs, options.remark))
 
 
 def judge(options):

@@ -71,12 +71,12 @@ judged by the last one here; the runs by the last one score them.
 """
 
 
-def markdown(runs):
+def markdown(runs, remark=""):
     if not runs:
         return INTRODUCTION + "\nNo runs yet.\n"
     first, later = halves(runs)
     programs = sorted({run.truth["program"] or "?" for run in runs})
-    out = [INTRODUCTION, f"{len(runs)} runs of {', '.join(programs)} on a machine of two processors.", ""]
+    out = [INTRODUCTION, f"{len(runs)} runs of {', '.join(programs)} on a machine of two processors.", "", *([remark, ""] if remark else [])]
     out += ["| | all | by earlier programs | by the last one |", "|---|---|---|---|"]
     columns = [score(part) for part in (runs, first, later)]
     rows = [
