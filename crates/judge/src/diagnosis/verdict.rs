@@ -3,6 +3,7 @@
 use super::bounds::used;
 use super::case::Case;
 use super::cause::{CauseRow, Claim};
+use super::measure::count;
 use super::stages::Stage;
 use plumb_model::diagnosis::{Cause, DiagnosisVerdict, PathBound};
 use plumb_model::figure::{messages_per_s, percent, time};
@@ -72,7 +73,9 @@ fn nothing_is_doubtful(case: &Case) -> bool {
     let silent = case.path.unseen.iter().any(|unseen| is_client(&unseen.what));
     let short = lacking_replicas(case) > 0.0;
     let ended = case.broker_processes().any(|process| process.ended);
-    !silent && !short && !ended && !case.fetches_wait()
+    // While a group rebalances its consumers read nothing, however short each of the broker's answers is.
+    let rebalances = case.consumers_most(|client| count(client.rebalances)).is_some_and(|times| times >= 2.0);
+    !silent && !short && !ended && !rebalances && !case.fetches_wait()
 }
 
 /// Partitions that lack replicas in sync.

@@ -155,6 +155,7 @@ fn one_slow_producer_among_many_fast_ones_is_no_healthy_path_and_is_named() {
 
 #[test]
 fn partitions_without_all_replicas_and_a_client_that_tells_nothing_are_no_healthy_path() {
+    not_healthy(|path| consumers(path, |client| client.rebalances = Some(5)));
     let told = not_healthy(|path| path.brokers[0].under_replicated = Some(24.0));
     assert!(told.summary.contains("Of 24 partitions not all replicas are in sync."), "{}", told.summary);
     not_healthy(|path| {
