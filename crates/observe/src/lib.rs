@@ -57,6 +57,7 @@ mod prometheus;
 mod requests;
 mod root;
 mod storage;
+mod tcp_table;
 mod thread_class;
 mod threads;
 

@@ -2,6 +2,7 @@
 //! brokers share, a client's work is part of the path and another program's is not.
 
 use crate::HostRoot;
+use crate::tcp_table::{TcpSocket, sockets_of, tcp_sockets};
 use plumb_model::observed::ProgramWindow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 const TOLD: usize = 10;
 /// Processor time below which a program is not told: one tick of the kernel says nothing (ours).
 const LEAST_NS: u64 = 50_000_000;
-/// The state of a socket that listens.
-const LISTEN: &str = "0A";
 /// Length of a tick of `/proc/PID/stat`, the same on all of Linux' processors (`USER_HZ`).
 const TICK_NS: u64 = 10_000_000;
 
@@ -82,66 +81,34 @@ fn use_of(stat: &str) -> Option<(u64, Use)> {
     Some((number(22)?, Use { command, ticks: number(14)? + number(15)? }))
 }
 
-/// A socket of a process' network namespace.
-struct Socket {
-    local_port: u16,
-    remote_port: u16,
-    listens: bool,
-    inode: u64,
-}
-
 /// The sockets of network namespaces, by the name of each: a table is long on a busy host, and most processes share one.
 #[derive(Default)]
-struct SocketTables(BTreeMap<String, Vec<Socket>>);
+struct SocketTables(BTreeMap<String, Vec<TcpSocket>>);
 
 impl SocketTables {
-    fn of(&mut self, root: &HostRoot, pid: u32) -> &[Socket] {
+    fn of(&mut self, root: &HostRoot, pid: u32) -> &[TcpSocket] {
         // Where the namespace is not told, each process has its own entry.
         let namespace = root.link(&format!("/proc/{pid}/ns/net")).unwrap_or_else(|| pid.to_string());
-        self.0.entry(namespace).or_insert_with(|| sockets(root, pid))
+        self.0
+            .entry(namespace)
+            .or_insert_with(|| tcp_sockets(root, &format!("/proc/{pid}/net")).unwrap_or_default())
     }
 
     /// The TCP ports on which a process listens.
     fn listened(&mut self, root: &HostRoot, pid: u32) -> Vec<u16> {
-        let Some(own) = own_sockets(root, pid) else { return Vec::new() };
-        let listens = |socket: &&Socket| socket.listens && own.contains(&socket.inode);
-        self.of(root, pid).iter().filter(listens).map(|socket| socket.local_port).collect()
+        let Some(own) = sockets_of(root, pid) else { return Vec::new() };
+        let listens = |socket: &&TcpSocket| socket.listens && own.binary_search(&socket.inode).is_ok();
+        self.of(root, pid).iter().filter(listens).map(|socket| socket.local.port()).collect()
     }
 
     /// Whether a process has a connection to one of these ports; absent where one may not look.
     fn is_connected(&mut self, root: &HostRoot, pid: u32, ports: &BTreeSet<u16>) -> Option<bool> {
-        let own = own_sockets(root, pid)?;
-        let is_to_broker = |socket: &Socket| {
-            !socket.listens && ports.contains(&socket.remote_port) && own.contains(&socket.inode)
+        let own = sockets_of(root, pid)?;
+        let is_to_broker = |socket: &TcpSocket| {
+            !socket.listens && ports.contains(&socket.remote_port) && own.binary_search(&socket.inode).is_ok()
         };
         Some(self.of(root, pid).iter().any(is_to_broker))
     }
-}
-
-fn own_sockets(root: &HostRoot, pid: u32) -> Option<BTreeSet<u64>> {
-    let folder = format!("/proc/{pid}/fd");
-    let inode = |fd: &String| {
-        root.link(&format!("{folder}/{fd}"))?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
-    };
-    Some(root.list(&folder).ok()?.iter().filter_map(inode).collect())
-}
-
-fn sockets(root: &HostRoot, pid: u32) -> Vec<Socket> {
-    let tables =
-        ["tcp", "tcp6"].map(|table| root.read(&format!("/proc/{pid}/net/{table}")).unwrap_or_default());
-    tables.iter().flat_map(|table| table.lines().skip(1).filter_map(socket)).collect()
-}
-
-/// `0: 0100007F:2384 0100007F:A000 01 ... inode`.
-fn socket(line: &str) -> Option<Socket> {
-    let mut fields = line.split_ascii_whitespace();
-    let port = |address: &str| u16::from_str_radix(address.rsplit_once(':')?.1, 16).ok();
-    Some(Socket {
-        local_port: port(fields.nth(1)?)?,
-        remote_port: port(fields.next()?)?,
-        listens: fields.next()? == LISTEN,
-        inode: fields.nth(5)?.parse().ok()?,
-    })
 }
 
 #[cfg(test)]
