@@ -151,6 +151,38 @@ pub struct Unseen {
     pub hint: Option<String>,
 }
 
+/// Names of what a verdict depends on having seen: whoever does not see them and whoever judges write and read them here.
+impl Unseen {
+    const CLIENT_STATISTICS: &str = "client statistics of ";
+    const BROKER: &str = "metrics of broker ";
+    const PROCESS: &str = "metrics of process ";
+
+    /// The name of a client's statistics.
+    pub fn client_statistics(source: &str) -> String {
+        format!("{}{source}", Self::CLIENT_STATISTICS)
+    }
+
+    /// The name of a broker's page of metrics.
+    pub fn metrics_of_broker(url: &str) -> String {
+        format!("{}{url}", Self::BROKER)
+    }
+
+    /// The name of the metrics of a broker of this host.
+    pub fn metrics_of_process(pid: u32) -> String {
+        format!("{}{pid}", Self::PROCESS)
+    }
+
+    /// True for a client's statistics.
+    pub fn is_client_statistics(&self) -> bool {
+        self.what.starts_with(Self::CLIENT_STATISTICS)
+    }
+
+    /// True for the metrics of a broker that was named or found.
+    pub fn is_broker_metrics(&self) -> bool {
+        self.what.starts_with(Self::BROKER) || self.what.starts_with(Self::PROCESS)
+    }
+}
+
 /// The cost of the observation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -291,8 +291,9 @@ fn fetch(path: &ObservedPath, parts_ns: [Option<f64>; 3]) -> Time {
 /// Growth of a lag over the messages taken from which it is a backlog, and not what is on the way (ours).
 pub(super) const LAG_GROWS: f64 = 0.01;
 
-/// Age of the messages that are read from which a lag is a backlog though it does not grow (ours).
-const BEHIND_NS_MIN: f64 = 1e9;
+/// Age of the messages that are read from which a lag is a backlog though it does not grow (ours): six times the usual time between two commits, up to
+/// which a consumer that stores its offsets late is behind by its commits alone.
+const BEHIND_NS_MIN: f64 = 30e9;
 
 /// Mean age of the messages that an application reads, of the consumer that is farthest behind: its mean lag of the window over the messages that
 /// come a second.

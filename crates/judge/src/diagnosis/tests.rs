@@ -6,6 +6,7 @@ pub(in crate::diagnosis) mod build;
 mod healthy;
 mod limits;
 mod pairs;
+mod turns;
 
 use super::causes::INJECTIONS;
 use super::{REGISTRY, diagnose};

@@ -8,7 +8,7 @@ use super::stages::Stage;
 use plumb_model::diagnosis::{Cause, DiagnosisVerdict, PathBound};
 use plumb_model::figure::{messages_per_s, percent, time};
 use plumb_model::finding::Confidence;
-use plumb_model::observed::{ObservedPath, ThreadClass};
+use plumb_model::observed::{ThreadClass, Unseen};
 use plumb_model::prose::{list, quoted};
 use std::cmp::Reverse;
 
@@ -69,8 +69,7 @@ pub(super) fn verdict(case: &Case, findings: &[Cause], bounds: &[PathBound]) -> 
 /// Whether nothing that was looked at is missing or incomplete: a client that tells nothing may be one that stands still, and partitions that lack
 /// replicas are no healthy path however fast it is.
 fn nothing_is_doubtful(case: &Case) -> bool {
-    let is_client = |what: &str| what.starts_with("client statistics of ");
-    let silent = case.path.unseen.iter().any(|unseen| is_client(&unseen.what));
+    let silent = case.path.unseen.iter().any(Unseen::is_client_statistics);
     let short = lacking_replicas(case) > 0.0;
     let ended = case.broker_processes().any(|process| process.ended);
     // While a group rebalances its consumers read nothing, however short each of the broker's answers is.
@@ -89,13 +88,14 @@ pub(super) fn collect(case: &Case, verdict: DiagnosisVerdict) -> Vec<String> {
         return Vec::new();
     }
     let path = case.path;
+    let untold = path.unseen.iter().any(Unseen::is_broker_metrics);
     let wanted = [
         (
-            path.brokers.is_empty() && !untold_metrics(path),
+            path.brokers.is_empty() && !untold,
             "the brokers' metrics (--broker-metrics): the time of a request by stage",
         ),
         (
-            path.brokers.is_empty() && untold_metrics(path),
+            path.brokers.is_empty() && untold,
             "the brokers' metrics, which could not be read (the reason is under `Not seen`): the time of a request by stage",
         ),
         (
@@ -134,13 +134,6 @@ pub(super) fn collect(case: &Case, verdict: DiagnosisVerdict) -> Vec<String> {
         (path.host_window.is_none(), "the counters of the broker's host: processors, disks, TCP"),
     ];
     wanted.into_iter().filter(|(missing, _)| *missing).map(|(_, what)| what.to_owned()).collect()
-}
-
-/// Whether metrics of a broker were looked for and could not be read.
-fn untold_metrics(path: &ObservedPath) -> bool {
-    path.unseen
-        .iter()
-        .any(|unseen| unseen.what.starts_with("metrics of ") && unseen.what != "metrics of the brokers")
 }
 
 /// One paragraph: where the time goes, what bounds it, how near the limit is, what to do first.

@@ -239,7 +239,7 @@ pub fn java_clients(before: &Scrape, after: &Scrape, source: &str) -> ClientsSee
     }
     if seen.clients.is_empty() {
         seen.unseen.push(Unseen {
-            what: format!("client statistics of {source}"),
+            what: Unseen::client_statistics(source),
             reason: "the page has no metrics of a Java producer or consumer".to_owned(),
             hint: Some("name the page of the application's JMX exporter, Micrometer or Spring actuator, not that of the broker".to_owned()),
         });

@@ -26,8 +26,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Measured time of all blocks of one setting.
 pub const DURATION: Nanos = Nanos::from_secs(18);
-/// Blocks of each of the two settings: the fewest whose signed ranks can show a difference at 95 % in each of a run's comparisons at once
-/// (means and quantiles, to the acknowledgement and to the consumer).
+/// Blocks of each of the two settings: seven are the fewest whose signed ranks can show a difference at 95 % in each of a run's three comparisons
+/// (mean, median, p99) at once; two more, because a block may be cut short.
 const BLOCKS: u32 = 9;
 /// The names of the two.
 const AS_IT_IS: &str = "as it is";

@@ -123,7 +123,7 @@ impl BrokerReadings {
         }
         if let Some(url) = self.readings.iter().find_map(Reading::may_be_of_any) {
             unseen.push(Unseen {
-                what: format!("metrics of process {pid}"),
+                what: Unseen::metrics_of_process(pid),
                 reason: format!(
                     "the page {url} is served on this host and does not say of which broker it is"
                 ),
@@ -220,9 +220,9 @@ fn process_behind(url: &str) -> Option<Here> {
 fn page_not_read(url: &str, error: &ObserveError) -> Unseen {
     // An address with a login is refused by the fetch, and is not shown here either.
     let shown = url.split('@').next_back().unwrap_or(url);
-    unseen(&format!("metrics of broker {shown}"), error)
+    unseen(&Unseen::metrics_of_broker(shown), error)
 }
 
 fn beans_not_read(pid: u32, error: &AttachError) -> Unseen {
-    unseen(&format!("metrics of process {pid}"), error)
+    unseen(&Unseen::metrics_of_process(pid), error)
 }

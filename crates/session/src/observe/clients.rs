@@ -144,11 +144,8 @@ impl Shared {
 
     /// Nothing was seen, for this reason.
     fn unseen(&self, reason: String, hint: &str) -> ClientsSeen {
-        let unseen = Unseen {
-            what: format!("client statistics of {}", self.source),
-            reason,
-            hint: Some(hint.to_owned()),
-        };
+        let unseen =
+            Unseen { what: Unseen::client_statistics(&self.source), reason, hint: Some(hint.to_owned()) };
         ClientsSeen { unseen: vec![unseen], ..ClientsSeen::default() }
     }
 }
@@ -159,7 +156,7 @@ fn shown(url: &str) -> &str {
 }
 
 fn not_read(url: &str, error: &ObserveError) -> Unseen {
-    let unseen = super::unseen(&format!("client statistics of {}", shown(url)), error);
+    let unseen = super::unseen(&Unseen::client_statistics(shown(url)), error);
     let hint = "--client-statistics takes http://HOST:PORT/PATH of an application that answers with librdkafka's statistics or a page of a Java \
                 client's metrics, without a login, or a file";
     Unseen { hint: Some(hint.to_owned()), ..unseen }

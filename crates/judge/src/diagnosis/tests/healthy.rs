@@ -160,7 +160,7 @@ fn partitions_without_all_replicas_and_a_client_that_tells_nothing_are_no_health
     assert!(told.summary.contains("Of 24 partitions not all replicas are in sync."), "{}", told.summary);
     not_healthy(|path| {
         path.unseen.push(Unseen {
-            what: "client statistics of billing.log".to_owned(),
+            what: Unseen::client_statistics("billing.log"),
             reason: "no line came within the window".to_owned(),
             hint: None,
         });
