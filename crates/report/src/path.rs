@@ -23,13 +23,15 @@ fn title(path: &ObservedPath) -> String {
 
 /// Of what the shares of a profile are.
 fn profiled(profile: &Profile) -> String {
-    let beyond =
-        profile.samples.saturating_sub(profile.samples_of_work) as f64 / profile.samples.max(1) as f64;
-    printable(&format!(
-        "{} in {}, {}; compilers and collections took {}, and the shares are of the rest",
-        counted(profile.samples, "sample"),
-        time(profile.elapsed_ns as f64),
-        profile.source,
-        percent(beyond)
-    ))
+    let beyond = profile.samples.saturating_sub(profile.samples_of_work);
+    // A native process has neither.
+    let rest = match beyond {
+        0 => String::new(),
+        beyond => format!(
+            "; compilers and collections took {}, and the shares are of the rest",
+            percent(beyond as f64 / profile.samples.max(1) as f64)
+        ),
+    };
+    let (samples, elapsed) = (counted(profile.samples, "sample"), time(profile.elapsed_ns as f64));
+    printable(&format!("{samples} in {elapsed}, {}{rest}", profile.source))
 }

@@ -201,7 +201,7 @@ impl ClientReadings {
                 (None, ..) => "no line came within the window but such as are too long".to_owned(),
             };
             seen.unseen.push(Unseen {
-                what: Unseen::client_statistics(&source),
+                what: Unseen::client_statistics(source),
                 reason,
                 hint: Some(HINT.to_owned()),
             });
