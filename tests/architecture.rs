@@ -17,8 +17,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("judge", &["model", "stats"]),
     ("lab", &["model"]),
     ("report", &["model", "stats"]),
-    ("session", &["model", "stats", "load", "probe", "observe", "judge", "lab"]),
-    ("cli", &["model", "stats", "load", "probe", "observe", "fleet", "judge", "lab", "session", "report"]),
+    ("tune", &["model", "observe"]),
+    ("session", &["model", "stats", "load", "probe", "observe", "judge", "tune", "lab"]),
+    (
+        "cli",
+        &["model", "stats", "load", "probe", "observe", "fleet", "judge", "tune", "lab", "session", "report"],
+    ),
 ];
 
 /// A bench drives what it measures from outside: it may lean on every crate, and no crate on it.
@@ -33,7 +37,7 @@ const UNSAFE: &[&str] = &[
     "crates/lab/src/kafka/launch.rs",
     "crates/load/src/librdkafka/mod.rs",
     "crates/observe/src/cpu_clock.rs",
-    "crates/observe/src/host/ethtool.rs",
+    "crates/observe/src/ethtool.rs",
     "crates/observe/src/jvm/attach.rs",
     "crates/observe/src/process/memory_nodes.rs",
     "crates/probe/src/clock/system.rs",

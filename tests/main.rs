@@ -33,3 +33,4 @@ mod size;
 mod throughput;
 mod timing;
 mod trial;
+mod tune;

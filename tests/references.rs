@@ -41,11 +41,12 @@ const UNITS: [&str; 18] = [
 ];
 
 /// Fractions whose name has no unit: they have none, or that of the figure beside which they stand, which names it.
-const WITHOUT_UNIT: [&str; 24] = [
+const WITHOUT_UNIT: [&str; 25] = [
     // Of the figure that they belong to.
     "a_median",
     "b_median",
     "against_median",
+    "amount",
     "arm_median",
     "median",
     "metric_median",

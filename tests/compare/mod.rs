@@ -22,7 +22,7 @@ fn trial(sink: &SinkBroker, cache: &Path) -> Program {
     let program = Program::new(["trial", "run", "s.yaml", "--output", "json", "--out", "run"]);
     std::fs::write(program.directory().join("s.yaml"), LINGER).unwrap();
     let program = program.args(["--bootstrap", &sink.bootstrap()]);
-    program.env("XDG_CACHE_HOME", cache).env("PLUMB_RUNTIME_DIR", cache.join("journal"))
+    program.env("XDG_CACHE_HOME", cache).env("PLUMB_STATE_DIR", cache.join("journal"))
 }
 
 fn sink() -> SinkBroker {

@@ -36,7 +36,19 @@ fn trial(sink: &SinkBroker, scenario: &str) -> Program {
 
 /// Commands and settings of a trial in `directory` are no business of another test's, nor is what it showed of equal arms.
 fn apart(program: Program, directory: &Path) -> Program {
-    program.env("PLUMB_RUNTIME_DIR", directory.join("journal")).env("XDG_CACHE_HOME", directory.join("cache"))
+    program.env("PLUMB_STATE_DIR", directory.join("journal")).env("XDG_CACHE_HOME", directory.join("cache"))
+}
+
+/// True if a journal of the trial in `directory` tells of a command that is still to be run, or of a change that is not put back.
+fn is_left(directory: &Path) -> bool {
+    let Ok(journals) = std::fs::read_dir(directory.join("journal/journal")) else { return false };
+    let text =
+        |entry: std::io::Result<std::fs::DirEntry>| std::fs::read_to_string(entry.unwrap().path()).unwrap();
+    let count = |text: &str, record: &str| text.matches(&format!("\"record\":\"{record}\"")).count();
+    journals.map(text).any(|text| {
+        count(&text, "command_begun") > count(&text, "command_done")
+            || count(&text, "begun") > count(&text, "restored")
+    })
 }
 
 /// The trial of `run` goes on where it stopped, as JSON.

@@ -18,6 +18,7 @@ pub(crate) mod probe;
 pub(crate) mod result;
 pub(crate) mod size;
 pub(crate) mod trial;
+pub(crate) mod tune;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use plumb_model::condition::Condition;
@@ -88,6 +89,10 @@ pub(crate) enum Command {
     Diagnose(Box<observe::DiagnoseArgs>),
     /// Find what bounds a path that was watched earlier, here or on another machine.
     Judge(observe::JudgeArgs),
+    /// This host against what an ingestion host needs: each setting with the counters that show whether it matters.
+    Check(Box<tune::CheckArgs>),
+    /// Change this host's settings so that every change can be put back, whatever happens.
+    Tune(Box<tune::TuneArgs>),
     /// How many brokers a target load needs: physics and plan.
     Size(Box<size::SizeArgs>),
     /// What one resource of this host can do at most.

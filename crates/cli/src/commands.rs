@@ -1,5 +1,6 @@
 //! One file a command: words into a plan, the plan run, the document shown.
 
+mod check;
 mod compare;
 mod compat;
 mod completions;
@@ -18,6 +19,7 @@ mod run;
 pub(crate) mod size;
 mod throughput;
 mod trial;
+mod tune;
 mod watched;
 
 use crate::args::{Arguments, Command, OutputArgs, OutputFormat};
@@ -77,6 +79,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
         Command::Observe(arguments) => observe::observe(arguments),
         Command::Diagnose(arguments) => diagnose::diagnose(arguments),
         Command::Judge(arguments) => judge::judge(arguments),
+        Command::Check(arguments) => check::check(arguments),
+        Command::Tune(arguments) => tune::tune(&arguments.command),
         Command::Size(arguments) => size::size(arguments),
         Command::Probe(arguments) => probe::probe(arguments),
         Command::Trial(arguments) => trial::trial(arguments),

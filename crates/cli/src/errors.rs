@@ -20,10 +20,12 @@ use plumb_probe::network::NetworkError;
 use plumb_probe::storage::StorageError;
 use plumb_session::client_config::ConfigFileError;
 use plumb_session::run_dir::RunDirError;
-use plumb_session::{
-    HookError, HostSettingError, JournalError, ResumeError, SessionError, TooLittleMemory, TooLittleSpace,
-};
+use plumb_session::{HookError, ResumeError, SessionError, TooLittleMemory, TooLittleSpace};
 use plumb_stats::histogram::HistogramError;
+use plumb_tune::apply::ApplyError;
+use plumb_tune::danger::Danger;
+use plumb_tune::journal::JournalError;
+use plumb_tune::setting::SettingError;
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::process::ExitCode;
@@ -48,7 +50,9 @@ const KINDS: &[AsKind] = &[
     kind::<FleetInputError>,
     kind::<PrometheusError>,
     kind::<FleetError>,
-    kind::<HostSettingError>,
+    kind::<SettingError>,
+    kind::<ApplyError>,
+    kind::<Danger>,
     kind::<HookError>,
     kind::<JournalError>,
     kind::<TooLittleSpace>,

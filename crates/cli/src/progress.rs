@@ -17,10 +17,12 @@ use plumb_load::schedule::Share;
 use plumb_model::document::{BlockResult, RunDocument};
 use plumb_model::figure::{self, ABSENT, counted, time};
 use plumb_model::plan::{Plan, StepPlan};
+use plumb_model::units::Nanos;
 use plumb_session::{Event, Watcher};
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use steps::Steps;
 use table::{Table, figures, rate, value_bytes_planned};
 
@@ -32,6 +34,19 @@ const LINES_USUAL: usize = 20;
 pub(crate) fn watcher() -> Arc<dyn Watcher> {
     Arc::new(Progress::default())
 }
+
+/// Waits for a time, shown as progress, or until the user stops it.
+pub(crate) fn waiting(what: &str, time: Nanos, stop: &AtomicBool) {
+    let steps = Steps::begin(what, time.0 as f64 / 1e9);
+    let end = Instant::now() + Duration::from_nanos(time.0);
+    while Instant::now() < end && !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(LOOK_EVERY.min(end.saturating_duration_since(Instant::now())));
+    }
+    drop(steps);
+}
+
+/// Between two looks at whether the user wants it to end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The progress of a run, from the moment at which it begins.
 #[derive(Debug, Default)]

@@ -7,13 +7,14 @@ use crate::errors::UsageError;
 use crate::{printer, whole_file};
 use anyhow::{Context, Result};
 use plumb_judge::capacity::Sizing;
+use plumb_model::check::HostCheck;
 use plumb_model::diagnosis::{Diagnosis, DiagnosisVerdict};
 use plumb_model::fleet::FleetResult;
 use plumb_model::observed::{ObservedPath, PathKind, profile_file};
 use plumb_model::probe::{ProbeKind, SCHEMA_VERSION};
 use plumb_model::verdict::Verdict;
 use plumb_report::sheet::{self, Sheet};
-use plumb_report::{fleet, path, probe};
+use plumb_report::{fleet, host, path, probe};
 use plumb_session::run_dir::{DOCUMENT as RUN, RunDirError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -29,6 +30,7 @@ pub(crate) enum ResultKind {
     Size,
     Fleet,
     Path,
+    Check,
 }
 
 /// A result in every form in which it is shown.
@@ -54,7 +56,8 @@ pub(crate) struct Beside {
 }
 
 impl ResultKind {
-    const ALL: [ResultKind; 4] = [ResultKind::Probe, ResultKind::Size, ResultKind::Fleet, ResultKind::Path];
+    const ALL: [ResultKind; 5] =
+        [ResultKind::Probe, ResultKind::Size, ResultKind::Fleet, ResultKind::Path, ResultKind::Check];
 
     /// Name of its document.
     fn document(self) -> &'static str {
@@ -63,6 +66,7 @@ impl ResultKind {
             ResultKind::Size => "size.json",
             ResultKind::Fleet => "fleet.json",
             ResultKind::Path => "path.json",
+            ResultKind::Check => "check.json",
         }
     }
 }
@@ -158,7 +162,25 @@ fn parse_path(path: &Path, text: &str) -> Result<ObservedPath> {
     Ok(document)
 }
 
-fn json(document: &impl Serialize) -> Result<String> {
+/// A check of a host: the document in a directory, or the file itself.
+pub(crate) fn read_check(path: &Path) -> Result<HostCheck> {
+    let document = match path.is_dir() {
+        true => path.join(ResultKind::Check.document()),
+        false => path.to_owned(),
+    };
+    let text = fs_err::read_to_string(&document).map_err(RunDirError::Read)?;
+    parse_check(&document, &text)
+}
+
+fn parse_check(path: &Path, text: &str) -> Result<HostCheck> {
+    let document: HostCheck = parse(path, text)?;
+    if document.schema_version > plumb_model::check::SCHEMA_VERSION {
+        return Err(RunDirError::Newer { path: path.to_owned(), got: document.schema_version.into() }.into());
+    }
+    Ok(document)
+}
+
+pub(crate) fn json(document: &impl Serialize) -> Result<String> {
     Ok(format!("{}\n", serde_json::to_string_pretty(document)?))
 }
 
@@ -220,6 +242,10 @@ pub(crate) fn read(path: &Path) -> Result<Option<Shown>> {
         }
         ResultKind::Fleet => Shown::fleet(&parse(&document, &text)?)?,
         ResultKind::Path => Shown::path(&parse_path(&document, &text)?)?,
+        ResultKind::Check => {
+            let check = parse_check(&document, &text)?;
+            Shown::sheet(&check, &host::check::sheet(&check, true), "check")?
+        }
     };
     Ok(Some(shown))
 }
@@ -280,6 +306,6 @@ fn probed<D: Serialize + DeserializeOwned>(
     Shown::sheet(&document, &sheet(&document), command)
 }
 
-fn parse<D: DeserializeOwned>(path: &Path, text: &str) -> Result<D, RunDirError> {
+pub(crate) fn parse<D: DeserializeOwned>(path: &Path, text: &str) -> Result<D, RunDirError> {
     serde_json::from_str(text).map_err(|source| RunDirError::NotADocument { path: path.to_owned(), source })
 }

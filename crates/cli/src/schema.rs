@@ -1,5 +1,6 @@
 //! JSON schemas of documents that machines read: generated, kept in `docs/reference`, held true by a test.
 
+use plumb_model::check::{HostCheck, HostsCompared, TunePlan};
 use plumb_model::compare::CompareResult;
 use plumb_model::document::RunDocument;
 use plumb_model::fleet::FleetResult;
@@ -24,6 +25,9 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("trial-result.schema.json", text(schemars::schema_for!(TrialResult))),
         ("trial-power.schema.json", text(schemars::schema_for!(PowerResult))),
         ("compare-result.schema.json", text(schemars::schema_for!(CompareResult))),
+        ("host-check.schema.json", text(schemars::schema_for!(HostCheck))),
+        ("hosts-compared.schema.json", text(schemars::schema_for!(HostsCompared))),
+        ("tune-plan.schema.json", text(schemars::schema_for!(TunePlan))),
         ("clock-probe.schema.json", text(schemars::schema_for!(ClockProbe))),
         ("crypto-probe.schema.json", text(schemars::schema_for!(CryptoProbe))),
         ("facts-probe.schema.json", text(schemars::schema_for!(FactsProbe))),

@@ -13,6 +13,7 @@ pub mod crypto;
 pub mod diagnosis;
 mod durability;
 pub mod fleet;
+pub mod hosts;
 mod linger;
 mod queue;
 mod registry;

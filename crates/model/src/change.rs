@@ -3,10 +3,11 @@
 //! What an arm of a trial changes on this host is one, and so is what a finished experiment hands over to be installed. Not here: making
 //! and undoing it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The owner of a setting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Owner {
     /// A producer's property.
@@ -44,7 +45,7 @@ impl Owner {
 }
 
 /// A setting that is changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
     /// Its owner.
     pub owner: Owner,
@@ -53,7 +54,7 @@ pub struct Target {
 }
 
 /// A key and the value that is written to it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Assignment {
     /// The key.
     pub key: String,
@@ -62,7 +63,7 @@ pub struct Assignment {
 }
 
 /// One setting changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// The setting.
     pub target: Target,

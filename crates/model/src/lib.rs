@@ -8,6 +8,7 @@
 //! Not here: input and output, clocks, threads, arithmetic on samples. Read [`document`] next.
 
 pub mod change;
+pub mod check;
 pub mod compare;
 pub mod condition;
 pub mod diagnosis;

@@ -4,13 +4,14 @@
 //! What belongs to a network namespace (TCP, its settings, interfaces) is read where the watched process lives; devices of
 //! Plumb's own namespace are read as well, because the packets of a container go through them. A counter that went back is absent.
 
-mod ethtool;
 mod interrupts;
 mod losses;
+mod named;
 mod namespace;
 mod programs;
 mod softnet;
 
+pub use named::{NamedCounters, named_counters};
 pub use programs::{ProgramsSample, programs, sample_programs};
 
 use crate::counters::{InterfaceCounters, interface_deltas, parse_interfaces};

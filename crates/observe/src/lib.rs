@@ -7,6 +7,7 @@
 //! | Which caches has it? | [`caches`] |
 //! | Which clock sources has it? | [`clock_sources`] |
 //! | What did it do during the run? | [`sample_host`] twice, then [`host_delta`] |
+//! | What does a network driver count, and what is it set to? | [`ethtool::counters`], [`ethtool::call`] |
 //! | What is behind a directory? | [`storage`] |
 //! | What did a process and its threads cost, read and write? | [`sample_threads`] twice, then [`process_usage`] |
 //! | How much processor time has a process had? | [`process_cpu_ns`] |
@@ -27,7 +28,8 @@
 //! real one and no privilege is needed; only [`KernelTrace`] asks the running kernel itself, and needs root. What is learned is
 //! returned in the types of `plumb_model::facts` and `plumb_model::observed`.
 //!
-//! Not for judging what is read, and not for changing anything: every access is a read. Read `root.rs` next.
+//! Not for judging what is read, and not for changing anything: every access is a read, except that the calls of [`ethtool`] also carry what
+//! another crate tells a driver. Read `root.rs` next.
 
 mod address;
 mod broker;
@@ -41,6 +43,7 @@ mod cpu_clock;
 mod cpuinfo;
 mod crypto_cpu;
 mod error;
+pub mod ethtool;
 mod facts;
 mod host;
 mod http;
@@ -73,7 +76,9 @@ pub use cpu_clock::process_cpu_ns;
 pub use crypto_cpu::crypto_cpu;
 pub use error::ObserveError;
 pub use facts::{FreeMemory, clock_sources, free_memory, host_facts, unused_memory_bytes};
-pub use host::{ProgramsSample, host_window, programs, sample_host_window, sample_programs};
+pub use host::{
+    NamedCounters, ProgramsSample, host_window, named_counters, programs, sample_host_window, sample_programs,
+};
 pub use http::{HttpError, Login, host_and_port};
 pub use jvm::{
     AttachError, CpuProfiler, GcCounters, GcLog, JvmBeans, gc_counters, jvm_beans, jvm_facts,

@@ -26,12 +26,15 @@ impl HostRoot {
     }
 
     /// Whether it is the host itself, of which the kernel may be asked beyond its files.
-    pub(crate) fn is_host(&self) -> bool {
+    pub fn is_host(&self) -> bool {
         self.prefix == Path::new("/")
     }
 
     /// Text of a file; bytes that are no UTF-8 are replaced.
-    pub(crate) fn read(&self, path: &str) -> Result<String, ObserveError> {
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is larger than any that is read here.
+    pub fn read(&self, path: &str) -> Result<String, ObserveError> {
         Ok(String::from_utf8_lossy(&self.read_bytes(path)?).into_owned())
     }
 
@@ -41,7 +44,10 @@ impl HostRoot {
     }
 
     /// Content of a file.
-    pub(crate) fn read_bytes(&self, path: &str) -> Result<Vec<u8>, ObserveError> {
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is larger than any that is read here.
+    pub fn read_bytes(&self, path: &str) -> Result<Vec<u8>, ObserveError> {
         let fault = |source| ObserveError::Read { path: path.to_owned(), source };
         let file = File::open(self.locate(path)).map_err(fault)?;
         // Small files of the kernel are had in one call; without room each would take several.
@@ -54,7 +60,10 @@ impl HostRoot {
     }
 
     /// Names in a directory, sorted.
-    pub(crate) fn list(&self, path: &str) -> Result<Vec<String>, ObserveError> {
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn list(&self, path: &str) -> Result<Vec<String>, ObserveError> {
         let fault = |source| ObserveError::Read { path: path.to_owned(), source };
         let mut names = Vec::new();
         for entry in fs::read_dir(self.locate(path)).map_err(fault)? {
@@ -65,22 +74,28 @@ impl HostRoot {
     }
 
     /// The target of a symbolic link; none when it is none, or may not be looked at.
-    pub(crate) fn link(&self, path: &str) -> Option<String> {
+    pub fn link(&self, path: &str) -> Option<String> {
         Some(fs::read_link(self.locate(path)).ok()?.to_string_lossy().into_owned())
     }
 
     /// The system's metadata of a file, after all links.
-    pub(crate) fn metadata(&self, path: &str) -> io::Result<Metadata> {
+    ///
+    /// # Errors
+    /// Where there is none, or it may not be looked at.
+    pub fn metadata(&self, path: &str) -> io::Result<Metadata> {
         fs::metadata(self.locate(path))
     }
 
     /// The real path of a file, without links on the way and with this root before it.
-    pub(crate) fn real(&self, path: &str) -> io::Result<PathBuf> {
+    ///
+    /// # Errors
+    /// Where there is none, or it may not be looked at.
+    pub fn real(&self, path: &str) -> io::Result<PathBuf> {
         fs::canonicalize(self.locate(path))
     }
 
     /// True if there is such a file or directory.
-    pub(crate) fn exists(&self, path: &str) -> bool {
+    pub fn exists(&self, path: &str) -> bool {
         self.locate(path).exists()
     }
 
@@ -108,7 +123,8 @@ impl HostRoot {
         parse(&text).ok_or_else(|| ObserveError::format(path, expected, &text))
     }
 
-    fn locate(&self, path: &str) -> PathBuf {
+    /// The place of a file below this root.
+    pub fn locate(&self, path: &str) -> PathBuf {
         self.prefix.join(Path::new(path).strip_prefix("/").unwrap_or(Path::new(path)))
     }
 }

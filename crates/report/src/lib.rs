@@ -20,6 +20,7 @@ mod figures;
 mod findings;
 pub mod fleet;
 mod headline;
+pub mod host;
 pub mod html;
 pub mod install;
 pub mod json;

@@ -1,58 +1,67 @@
 //! The changes of a trial's arm around each of its blocks, and their undo: kernel settings of this host, and commands of the
 //! user's.
 //!
-//! The undo is on disk before the change is made, so that a trial which is killed can be put right by the next one that goes on
-//! with it. Commands that restart something remote are the user's own; only their ends are seen to here.
+//! What is to be undone is in the host's journal (`plumb_tune::journal`) before it is done, so that a trial which is killed can be put right
+//! by the next one that goes on with it. Commands that restart something remote are the user's own; only their ends are seen to here.
 
 pub(crate) mod hook;
-pub(crate) mod host_setting;
-mod inverse;
-mod journal;
-pub(crate) mod journal_error;
-mod undo;
+mod left;
 
 pub use hook::HookError;
-pub use host_setting::HostSettingError;
-pub use journal_error::JournalError;
+pub(super) use left::put_right;
 
-use crate::client_config;
 use crate::context::RunContext;
-use crate::error::Result;
-use crate::run_dir::{self, RunDir};
+use crate::error::{Result, SessionError};
+use crate::run_dir::{RunDir, RunDirError};
 use crate::watcher::{Event, Watcher};
 use hook::{Hook, Secrets};
-use host_setting::{HostFiles, Setting};
-use journal::{Claim, Left, Places};
 use plumb_load::LoadError;
 use plumb_model::fault::{HasFault, chain};
 use plumb_model::plan::{Plan, Properties};
 use plumb_model::trial::ArmPlan;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use undo::Undo;
+use plumb_tune::host::Host;
+use plumb_tune::journal::{
+    self, Cause, Journal, JournalError, JournalOwner, PendingCommand, Places, Record, Restored,
+};
+use plumb_tune::revert::Reverted;
+use plumb_tune::setting::{Setting, SettingError};
+use plumb_tune::steps::{self, Wanted};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Refuses settings that cannot be made here, and a trial on a host that another one changes or left changed, before
 /// anything is started.
 pub(super) fn check(plan: &Plan) -> Result<()> {
+    let host = Host::default();
     if plan.trial.is_some() {
-        journal::check(&Places::here())?;
+        journal::check(&Places::here(), &host)?;
     }
     for arm in arms(plan) {
-        let changes = undo::changes(arm)?;
-        for (setting, value) in &changes {
-            inverse::check_change(setting, &HostFiles::default(), value)?;
-        }
-        let settings: Vec<Setting> = changes.into_iter().map(|(setting, _)| setting).collect();
-        inverse::check_together(&settings)?;
+        steps::check(&host, &steps::in_order(&arm.host)?)?;
     }
     Ok(())
 }
 
-/// Keeps other trials away from what a plan's arms change on this host; none where they change nothing.
-pub(super) fn claim(plan: &Plan, dir: &RunDir, context: &RunContext) -> Result<Option<Claim>, JournalError> {
-    let commands = arms(plan).filter(|arm| arm.after.is_some()).map(|arm| arm.name.clone()).collect();
-    let left = Left { before: ways_back(plan), commands };
-    if left.before.is_empty() && arms(plan).all(|arm| arm.before.is_none() && arm.after.is_none()) {
+/// The host's journal, in which this trial writes down what it changes. Nobody else changes the host meanwhile.
+#[derive(Debug, Clone)]
+pub(crate) struct HostJournal {
+    journal: Arc<Mutex<Journal>>,
+}
+
+impl HostJournal {
+    fn lock(&self) -> MutexGuard<'_, Journal> {
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The end of the trial: nobody asks for what is undone.
+    pub(super) fn close(self) {
+        self.lock().forget();
+    }
+}
+
+/// Begins the journal of what a plan's arms change on this host; none where they change nothing.
+pub(super) fn open_journal(plan: &Plan, dir: &RunDir, context: &RunContext) -> Result<Option<HostJournal>> {
+    let changes = arms(plan).any(|arm| !arm.host.is_empty());
+    if !changes && arms(plan).all(|arm| arm.before.is_none() && arm.after.is_none()) {
         return Ok(None);
     }
     let places = Places::here();
@@ -61,24 +70,30 @@ pub(super) fn claim(plan: &Plan, dir: &RunDir, context: &RunContext) -> Result<O
             "this user's other trials stay away while this host is changed; those of other users do not see it",
         );
     }
-    match Claim::new(&places, dir, &left) {
-        // Commands may be those of a user who may write nowhere but at home, and change nothing here.
-        Err(error @ JournalError::Write { .. }) if left.before.is_empty() => {
+    let run = fs_err::canonicalize(dir.path()).map_err(RunDirError::Read)?;
+    let open = |places: &Places| {
+        let owner = JournalOwner::Trial { run: run.clone() };
+        Journal::open(places, &Host::default(), owner, jiff::Timestamp::now())
+    };
+    let journal = match open(&places) {
+        // Commands may be those of a user who may write nowhere but there, and change nothing here.
+        Err(error @ JournalError::Write { .. }) if !changes => {
             context.note(&format!(
                 "warning: {error}: should this trial be killed, no other is told that a command `after` is still to run \
                  ({})",
                 error.hint().unwrap_or_default()
             ));
-            Ok(None)
+            open(&left::beside(dir.path()))?
         }
-        claimed => claimed.map(Some),
-    }
+        opened => opened?,
+    };
+    Ok(Some(HostJournal { journal: Arc::new(Mutex::new(journal)) }))
 }
 
 /// The change to this host that a trial which was killed left, or that one which goes on makes now, as a sentence; none where
 /// there is none.
 pub(super) fn changed_by_others() -> Option<String> {
-    match journal::check(&Places::here()) {
+    match journal::check(&Places::here(), &Host::default()) {
         Err(error @ (JournalError::Busy { .. } | JournalError::Left { .. })) => Some(error.to_string()),
         _ => None,
     }
@@ -88,16 +103,9 @@ fn arms(plan: &Plan) -> impl Iterator<Item = &ArmPlan> {
     plan.trial.iter().flat_map(|trial| &trial.arms)
 }
 
-/// The values with which the settings of this host that any arm changes are put back.
-fn ways_back(plan: &Plan) -> Properties {
-    let settings = arms(plan).flat_map(|arm| arm.host.keys()).filter_map(|name| Setting::new(name).ok());
-    let back = settings.filter_map(|setting| inverse::inverse(&setting, &HostFiles::default()).ok());
-    back.flatten().map(|(setting, value)| (setting.name, value)).collect()
-}
-
 /// True if a run left something to undo.
 pub(super) fn is_left(dir: &RunDir) -> bool {
-    undo::is_left(dir.path())
+    !left::of(dir.path()).is_empty()
 }
 
 /// The arm that a step is; none outside of a trial.
@@ -111,7 +119,7 @@ pub(super) fn arm(plan: &Plan, step: usize) -> Option<&ArmPlan> {
 pub(super) fn host_settings(plan: &Plan) -> Properties {
     let names = arms(plan).flat_map(|arm| arm.host.keys());
     let read = |name: &String| {
-        let value = Setting::new(name).and_then(|setting| setting.read(&HostFiles::default())).ok()?;
+        let value = Setting::new(name).and_then(|setting| setting.effective(&Host::default())).ok()?;
         Some((name.clone(), value))
     };
     names.filter_map(read).collect()
@@ -120,8 +128,8 @@ pub(super) fn host_settings(plan: &Plan) -> Properties {
 /// A block's surroundings, made as its arm wants them. They are undone by [`ArmChanges::leave`], and at the latest when this is
 /// dropped.
 pub(super) struct ArmChanges {
-    undo: Option<Undo>,
-    place: PathBuf,
+    journal: Option<HostJournal>,
+    host: Host,
     secrets: Secrets,
     watcher: Arc<dyn Watcher>,
 }
@@ -132,28 +140,16 @@ impl ArmChanges {
         arm: &ArmPlan,
         round: u32,
         bootstrap: &str,
-        dir: &RunDir,
+        journal: Option<&HostJournal>,
         context: &RunContext,
     ) -> Result<Self> {
-        let mut made = ArmChanges {
-            undo: None,
-            place: dir.path().to_owned(),
+        let made = ArmChanges {
+            journal: journal.cloned(),
+            host: Host::default(),
             secrets: Secrets::of(&context.security),
             watcher: Arc::clone(&context.watcher),
         };
-        let files = HostFiles::default();
-        if let Some(undo) = Undo::of(arm, round, bootstrap, &files)? {
-            undo.write(dir)?;
-            made.undo = Some(undo);
-        }
-        let changes = undo::changes(arm)?;
-        for (setting, value) in &changes {
-            setting.write(&files, value)?;
-        }
-        // One of them may have reset another.
-        for (setting, value) in &changes {
-            setting.in_effect(&files, value)?;
-        }
+        made.make(arm, round, bootstrap)?;
         if let Some(command) = &arm.before {
             let hook = Hook { when: "before", command, arm: &arm.name, pair: round + 1, bootstrap };
             match hook.run(Some(&context.stop), &made.secrets) {
@@ -164,16 +160,31 @@ impl ArmChanges {
         Ok(made)
     }
 
+    /// Changes the arm's settings, and writes down the command that has to come after the block.
+    fn make(&self, arm: &ArmPlan, round: u32, bootstrap: &str) -> Result<()> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        let mut journal = journal.lock();
+        if let Some(command) = arm.after.clone() {
+            let (arm, bootstrap) = (arm.name.clone(), bootstrap.to_owned());
+            journal.append(Record::CommandBegun(PendingCommand {
+                arm,
+                pair: round + 1,
+                bootstrap,
+                command,
+            }))?;
+        }
+        let wanted: Vec<Wanted> = steps::in_order(&arm.host)?;
+        steps::make_all(&self.host, &mut journal, &wanted).map_err(SessionError::from)
+    }
+
     /// Undoes them.
     pub(super) fn leave(mut self) -> Result<()> {
         self.undo()
     }
-}
 
-impl ArmChanges {
     fn undo(&mut self) -> Result<()> {
-        let Some(undo) = self.undo.take() else { return Ok(()) };
-        undo.carry_out(&HostFiles::default(), &self.place, &self.secrets, &*self.watcher)
+        let Some(journal) = self.journal.take() else { return Ok(()) };
+        undo(&self.host, &mut journal.lock(), Cause::BlockOver, &self.secrets, &*self.watcher)
     }
 }
 
@@ -186,14 +197,53 @@ impl Drop for ArmChanges {
     }
 }
 
-/// Undoes what a trial that was killed left changed on this host, whatever else keeps it from going on. Its directory is
-/// locked meanwhile: one that still runs is left alone.
-pub(super) fn put_right(directory: &Path, watcher: &Arc<dyn Watcher>) -> Result<()> {
-    let _lock = run_dir::lock(directory)?;
-    let Some(undo) = Undo::read(directory)? else { return Ok(()) };
-    let plan = run_dir::read_document(directory)?.plan;
-    let config = client_config::read(client_config::path(&plan));
-    let secrets = config.map_or(Secrets::Unknown, |config| Secrets::of(&config.properties));
-    watcher.event(&Event::Note(&format!("undoing what the part that was killed left: {}", undo.summary())));
-    undo.carry_out(&HostFiles::default(), directory, &secrets, &**watcher)
+/// Runs the command that comes after the block, then puts the settings back. Each is tried whatever became of the others; the first error is
+/// told. What is not done stays in the journal, for the next to try again.
+fn undo(
+    host: &Host,
+    journal: &mut Journal,
+    cause: Cause,
+    secrets: &Secrets,
+    watcher: &dyn Watcher,
+) -> Result<()> {
+    let mut first_error: Result<()> = Ok(());
+    if let Some(pending) = journal.state().command.clone() {
+        let PendingCommand { arm, pair, bootstrap, command } = &pending;
+        let hook = Hook { when: "after", command, arm, pair: *pair, bootstrap };
+        // It runs however the block ended: a stop does not end it.
+        first_error = hook.run(None, secrets).map_err(SessionError::from);
+        match &first_error {
+            Ok(()) => journal.append(Record::CommandDone)?,
+            Err(_) => watcher.event(&Event::Note(&format!(
+                "warning: what the command after a block of {arm} is to undo is not undone; --resume runs it again"
+            ))),
+        }
+    }
+    if journal.state().outstanding().next().is_some() {
+        let reverted = plumb_tune::revert::revert(host, journal, cause)?;
+        first_error = first_error.and(told(&reverted, watcher).map_err(SessionError::from));
+    }
+    first_error
+}
+
+/// Says of each setting that is not as it was what to do; the first is the error.
+fn told(reverted: &Reverted, watcher: &dyn Watcher) -> Result<(), SettingError> {
+    let mut first_error = Ok(());
+    for step in reverted.left() {
+        let name = &step.setting;
+        let by_hand = step.before.as_ref().and_then(|before| Some(Setting::new(name).ok()?.by_hand(before)));
+        let why = match &step.outcome {
+            Restored::Foreign { reads } => {
+                format!("somebody else set it to {reads:?} meanwhile, and it is left so")
+            }
+            Restored::Gone { reason } | Restored::Failed { reason } => reason.clone(),
+            Restored::Restored | Restored::Unchanged => continue,
+        };
+        let by_hand = by_hand.map(|command| format!("; put it back by hand: {command}")).unwrap_or_default();
+        watcher.event(&Event::Note(&format!("warning: {name} is not as it was: {why}{by_hand}")));
+        if first_error.is_ok() {
+            first_error = Err(SettingError::NotAsBefore { name: name.clone(), reason: why });
+        }
+    }
+    first_error
 }

@@ -49,7 +49,7 @@ impl Run {
     ) -> Result<()> {
         let (index, turn) = (planned.job.slot.index, planned.job.turn);
         let bootstrap = &target.cluster.bootstrap;
-        let enter = |arm| ArmChanges::enter(arm, turn, bootstrap, &self.measured.dir, &self.context);
+        let enter = |arm| ArmChanges::enter(arm, turn, bootstrap, self.journal.as_ref(), &self.context);
         let changes = arm_changes::arm(plan, index).map(enter).transpose()?;
         let done = self.block(plan, planned, target, conditions);
         let done = target.check_lab().and(done);
@@ -189,7 +189,7 @@ mod tests {
         let folds = vec![StepFold::new(plan.level, "01-a".to_owned())];
         let order = decider::of_plan(&record, vec![Vec::new()]);
         let measured = Measured { record, folds, dir };
-        let mut run = Run { measured, order, space: Space::default(), context };
+        let mut run = Run { measured, order, space: Space::default(), context, journal: None };
         let part = RunPart { run: 1, suffix: String::new(), spin_ns: 0 };
 
         run.run_blocks(&plan, &part, &mut targets).unwrap();

@@ -1,8 +1,6 @@
 //! The errors that end a session.
 
 use crate::arm_changes::hook::HookError;
-use crate::arm_changes::host_setting::HostSettingError;
-use crate::arm_changes::journal_error::JournalError;
 use crate::client_config::ConfigFileError;
 use crate::resumable::ResumeError;
 use crate::run_dir::RunDirError;
@@ -18,6 +16,9 @@ use plumb_probe::memory::{MemoryError, NodesError};
 use plumb_probe::network::NetworkError;
 use plumb_probe::storage::StorageError;
 use plumb_stats::histogram::HistogramError;
+use plumb_tune::journal::JournalError;
+use plumb_tune::setting::SettingError;
+use plumb_tune::steps::StepError;
 use std::borrow::Cow;
 use std::error::Error;
 use thiserror::Error as ThisError;
@@ -48,7 +49,7 @@ pub enum SessionError {
     #[error(transparent)]
     Observe(#[from] ObserveError),
     #[error(transparent)]
-    HostSetting(#[from] HostSettingError),
+    Setting(#[from] SettingError),
     #[error(transparent)]
     Hook(#[from] HookError),
     #[error(transparent)]
@@ -89,7 +90,7 @@ impl SessionError {
             SessionError::Lab(error) => error,
             SessionError::Sink(error) => error,
             SessionError::Observe(error) => error,
-            SessionError::HostSetting(error) => error,
+            SessionError::Setting(error) => error,
             SessionError::Hook(error) => error,
             SessionError::Journal(error) => error,
             SessionError::TooLittleSpace(error) => error,
@@ -115,6 +116,15 @@ impl HasFault for SessionError {
 
     fn is_stop(&self) -> bool {
         self.part().is_stop()
+    }
+}
+
+impl From<StepError> for SessionError {
+    fn from(error: StepError) -> Self {
+        match error {
+            StepError::Setting(error) => error.into(),
+            StepError::Journal(error) => error.into(),
+        }
     }
 }
 

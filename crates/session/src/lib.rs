@@ -7,6 +7,7 @@
 
 pub mod cache;
 pub mod client_config;
+mod cluster_settings;
 pub mod diagnose;
 pub mod observe;
 pub mod probe;
@@ -26,7 +27,6 @@ mod document;
 mod error;
 mod fold;
 mod lab_watch;
-mod lock;
 mod log_dirs;
 mod measured;
 mod memory;
@@ -50,8 +50,9 @@ mod unmeasured;
 mod utc;
 mod watcher;
 
-pub use arm_changes::{HookError, HostSettingError, JournalError};
+pub use arm_changes::HookError;
 pub use ceiling::forget as forget_ceilings;
+pub use cluster_settings::cluster_settings;
 pub use error::SessionError;
 pub use resumable::ResumeError;
 pub use resume::resume;

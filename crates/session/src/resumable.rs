@@ -6,7 +6,7 @@ use plumb_model::fault::{Fault, HasFault};
 use plumb_model::plan::{ClusterPlan, Plan};
 use plumb_observe::{HostRoot, SystemCommands, host_facts};
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use thiserror::Error;
 
 /// A run that cannot go on.
@@ -23,12 +23,6 @@ pub enum ResumeError {
     OtherCluster { path: String, bootstrap: String, expected: String, got: String },
     #[error("{path} is not of this run, or is damaged")]
     Damaged { path: String },
-    #[error("{path} says what is to be undone on this host, and is damaged")]
-    UndoDamaged {
-        path: PathBuf,
-        #[source]
-        source: serde_json::Error,
-    },
 }
 
 impl HasFault for ResumeError {
@@ -47,10 +41,6 @@ impl HasFault for ResumeError {
             }
             ResumeError::OtherHost { .. } | ResumeError::OtherCluster { .. } => {
                 "blocks of two machines or clusters cannot stand in one run: go on where it was begun, or start it anew"
-            }
-            ResumeError::UndoDamaged { .. } => {
-                "put the host's settings back by hand, then remove the file: host-settings.json in /run/plumb (or \
-                 PLUMB_RUNTIME_DIR, or plumb below XDG_RUNTIME_DIR) says what they were"
             }
             ResumeError::Damaged { .. } => "start it anew; what it measured is in its report",
         };

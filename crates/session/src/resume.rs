@@ -113,7 +113,13 @@ fn run(
     };
     let candidates = candidates.into_iter().enumerate().map(restore).collect::<Result<_>>()?;
     let order = decider::of_plan(&record, candidates);
-    Ok(Run { measured: Measured { record, folds, dir }, order, space: Space::default(), context })
+    Ok(Run {
+        measured: Measured { record, folds, dir },
+        order,
+        space: Space::default(),
+        context,
+        journal: None,
+    })
 }
 
 /// The kept part of each step, none of one without a done block; with the files' stems of steps that are taken back to before a

@@ -4,7 +4,7 @@
 //! that is killed leaves one that loads; what it had done by then is kept beside it, so that it can go on. What the run
 //! made on the cluster (topics, groups) it deletes, however it ends.
 
-use crate::arm_changes;
+use crate::arm_changes::{self, HostJournal};
 use crate::ceiling;
 use crate::client_config;
 use crate::context::RunContext;
@@ -52,6 +52,8 @@ pub(crate) struct Run {
     pub(crate) order: Box<dyn NextBlock>,
     pub(crate) space: Space,
     pub(crate) context: RunContext,
+    /// Where it is written down what the arms of a trial change on this host.
+    pub(crate) journal: Option<HostJournal>,
 }
 
 /// Runs a plan. `out`: the run's directory; without it one below `runs` is made.
@@ -82,7 +84,8 @@ pub fn run(
     }
     let context = RunContext::new(config.properties, stop, watcher);
     let order = decider::of_plan(&record, folds.iter().map(|_| Vec::new()).collect());
-    Run { measured: Measured { record, folds, dir }, order, space: Space::default(), context }.carry()
+    Run { measured: Measured { record, folds, dir }, order, space: Space::default(), context, journal: None }
+        .carry()
 }
 
 /// Refuses what cannot be carried out here, before anything is made or started. The client properties file of the plan.
@@ -161,7 +164,15 @@ impl Run {
     /// Everything between the first and the last word of the document.
     fn measure(&mut self) -> Result<()> {
         let plan = self.measured.record.document.plan.clone();
-        let _claim = arm_changes::claim(&plan, &self.measured.dir, &self.context)?;
+        self.journal = arm_changes::open_journal(&plan, &self.measured.dir, &self.context)?;
+        let measured = self.measure_plan(&plan);
+        if let Some(journal) = self.journal.take() {
+            journal.close();
+        }
+        measured
+    }
+
+    fn measure_plan(&mut self, plan: &Plan) -> Result<()> {
         self.measured.record.describe_host();
         if plan.trial.is_none() {
             let changed = &mut self.measured.record.document.environment.changed_by_trial;
@@ -173,14 +184,14 @@ impl Run {
         if let Some(host) = self.measured.record.document.environment.host.clone()
             && self.measured.record.document.instrument.ceilings.is_empty()
         {
-            let ceilings = ceiling::ceilings(&plan, &host, &self.context)?;
+            let ceilings = ceiling::ceilings(plan, &host, &self.context)?;
             self.measured.record.document.instrument.ceilings = ceilings;
         }
-        let mut targets = Targets::ready(&plan, &self.measured.record.document, &self.context)?;
-        self.describe(&plan, &mut targets);
+        let mut targets = Targets::ready(plan, &self.measured.record.document, &self.context)?;
+        self.describe(plan, &mut targets);
         let part = self.part();
-        targets.settle(&plan, &part, &self.context)?;
-        self.run_blocks(&plan, &part, &mut targets)?;
+        targets.settle(plan, &part, &self.context)?;
+        self.run_blocks(plan, &part, &mut targets)?;
         if self.context.is_stopped() {
             return Ok(());
         }
@@ -188,7 +199,7 @@ impl Run {
             if self.measured.record.document.steps[index].twin.is_some() {
                 continue;
             }
-            if let Some(times) = unmeasured::twin(&plan, index, &part, targets.of(index), &self.context)? {
+            if let Some(times) = unmeasured::twin(plan, index, &part, targets.of(index), &self.context)? {
                 self.measured.record.twin_done(index, times);
                 self.keep(index)?;
             }

@@ -1,6 +1,5 @@
 //! A run's directory: made before anything is measured, its document replaced whole, its logs appended to.
 
-use crate::lock::Lock;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 use jiff::Timestamp;
@@ -8,6 +7,7 @@ use plumb_model::document::{RunDocument, SCHEMA_VERSION};
 use plumb_model::fault::{Fault, HasFault};
 use plumb_model::plan::StepPlan;
 use plumb_stats::histogram::Histogram;
+use plumb_tune::Lock;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;

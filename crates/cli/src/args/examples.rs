@@ -47,6 +47,30 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
         ],
     ),
     (
+        &["check"],
+        &[
+            "plumb check",
+            "plumb check --role load-generator --window 1m --output json",
+            "plumb check host-a.json host-b.json host-c.json",
+        ],
+    ),
+    (
+        &["tune", "plan"],
+        &[
+            "plumb tune plan --out plan.json",
+            "plumb tune plan --profile mine.yaml --only profile --out plan.json",
+        ],
+    ),
+    (
+        &["tune", "apply"],
+        &[
+            "plumb tune apply plan.json",
+            "plumb tune apply plan.json --confirm-within 60s --keep-reachable kafka.example.com:9092",
+        ],
+    ),
+    (&["tune", "trial"], &["plumb tune trial plan.json --load scenarios/latency.yaml --pairs 12"]),
+    (&["tune", "revert"], &["plumb tune revert", "plumb tune revert 2026-11-26T04-17-24Z"]),
+    (
         &["size"],
         &[
             "plumb size --messages 1.6M/s --size 1KB --brokers 12",

@@ -7,6 +7,8 @@ mod power;
 mod run;
 mod seed;
 
+pub(super) use run::{planned, show};
+
 use super::End;
 use crate::args::trial::{TrialArgs, TrialCommand};
 use anyhow::Result;

@@ -1,13 +1,13 @@
 //! Topics of a run: made, waited for, looked at, and deleted only when this run made them.
 
 use super::connect::Cluster;
-use super::ffi::{AdminError, ConfigOf, MetadataOf};
+use super::ffi::{AdminError, MetadataOf};
 use crate::clock::now_ns;
 use crate::error::LoadError;
 use plumb_model::plan::Properties;
 use std::time::Duration;
 
-pub use super::ffi::Replicas;
+pub use super::ffi::{ConfigEntry, ConfigOf, Replicas};
 
 /// The library's code where no answer came in time.
 const TIMED_OUT: &str = "_TIMED_OUT";
@@ -151,6 +151,33 @@ impl Cluster {
     }
 
     fn configs(&self, of: ConfigOf<'_>) -> Properties {
-        self.patience.ask(TIMEOUT, |timeout| self.client.configs(of, timeout)).unwrap_or_default()
+        let entries = self.patience.ask(TIMEOUT, |timeout| self.client.configs(of, timeout));
+        entries.unwrap_or_default().into_iter().map(|entry| (entry.name, entry.value)).collect()
+    }
+
+    /// Configs of a broker or topic, with whether each was set for it alone.
+    ///
+    /// # Errors
+    /// Where the cluster does not tell.
+    pub fn config_entries(&self, of: ConfigOf<'_>) -> Result<Vec<ConfigEntry>, LoadError> {
+        let what = format!("read the configs of {}", words(of));
+        let entries = self.patience.ask(TIMEOUT, |timeout| self.client.configs(of, timeout));
+        entries.map_err(|error| self.refused(error, &what))
+    }
+
+    /// Sets one config of a broker or topic, or takes it away so that its default is in force again.
+    ///
+    /// # Errors
+    /// Where the cluster refuses.
+    pub fn set_config(&self, of: ConfigOf<'_>, key: &str, value: Option<&str>) -> Result<(), LoadError> {
+        let what = format!("set {key} of {}", words(of));
+        let set = self.patience.ask(TIMEOUT, |timeout| self.client.set_config(of, key, value, timeout));
+        set.map_err(|error| self.refused(error, &what))
+    }
+}
+fn words(of: ConfigOf<'_>) -> String {
+    match of {
+        ConfigOf::Topic(name) => format!("topic {name}"),
+        ConfigOf::Broker(id) => format!("broker {id}"),
     }
 }

@@ -3,8 +3,7 @@
 //! Devices only (a directory `device` in sysfs) are asked for all; of others (veth, bridges) the kernel's own four are taken. Which name
 //! is a loss is told by its words, because every driver has its own: `rx_missed_errors`, `rx_out_of_buffer`, `bw_in_allowance_exceeded`.
 
-use super::ethtool;
-use crate::HostRoot;
+use crate::{HostRoot, ethtool};
 use std::collections::BTreeMap;
 
 /// Devices whose counters are read, at most (ours): a host with more has virtual functions for its guests.

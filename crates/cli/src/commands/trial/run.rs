@@ -103,7 +103,7 @@ fn plan(arguments: &TrialRunArgs) -> Result<Plan> {
 }
 
 /// The plan of a scenario with arms and of the flags over it, refused where it cannot answer.
-pub(super) fn planned(
+pub(in crate::commands) fn planned(
     mut scenario: Scenario,
     mut sources: Sources,
     judged: &JudgedArgs,
@@ -216,7 +216,7 @@ fn refuse_too_few(plan: &Plan) -> Result<(), UsageError> {
     Err(UsageError::new(message, format!("{least} pairs are the fewest that can; {flag} {least} or more")))
 }
 
-fn show(document: &RunDocument, format: OutputFormat) -> Result<()> {
+pub(in crate::commands) fn show(document: &RunDocument, format: OutputFormat) -> Result<()> {
     printer::out(&match format {
         OutputFormat::Text => plumb_report::text::render(document, printer::style(), Figures::Headline),
         OutputFormat::Json => format!("{}\n", serde_json::to_string_pretty(&document.trial)?),

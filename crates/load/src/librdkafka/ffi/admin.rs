@@ -43,9 +43,32 @@ pub(crate) struct TopicMetadata {
 
 /// The resource whose configs are to be read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum ConfigOf<'a> {
+pub enum ConfigOf<'a> {
+    /// A topic, by its name.
     Topic(&'a str),
+    /// A broker, by its number.
     Broker(i32),
+}
+
+/// A config as the cluster tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigEntry {
+    /// Its key.
+    pub name: String,
+    /// The value in force; of a secret, a word that says so.
+    pub value: String,
+    /// True if the value is kept from everybody.
+    pub is_secret: bool,
+    /// True if it was set for this topic or broker alone while the cluster ran, and can be taken away again.
+    pub is_own: bool,
+}
+
+fn resource(of: ConfigOf<'_>) -> (sys::rd_kafka_ResourceType_t, std::ffi::CString) {
+    use sys::rd_kafka_ResourceType_t as T;
+    match of {
+        ConfigOf::Topic(name) => (T::RD_KAFKA_RESOURCE_TOPIC, c_string(name)),
+        ConfigOf::Broker(id) => (T::RD_KAFKA_RESOURCE_BROKER, c_string(&id.to_string())),
+    }
 }
 
 fn admin_error(code: sys::rd_kafka_resp_err_t, detail: String) -> AdminError {
@@ -188,13 +211,68 @@ impl Client {
         }
     }
 
-    /// Reads the configs of a topic or broker.
-    pub(crate) fn configs(&self, of: ConfigOf<'_>, timeout: Duration) -> Result<Properties, AdminError> {
-        use sys::rd_kafka_ResourceType_t as T;
-        let (kind, name) = match of {
-            ConfigOf::Topic(name) => (T::RD_KAFKA_RESOURCE_TOPIC, c_string(name)),
-            ConfigOf::Broker(id) => (T::RD_KAFKA_RESOURCE_BROKER, c_string(&id.to_string())),
+    /// Sets a config of a topic or broker, or takes it away so that its default is in force again. The other ones stay.
+    pub(crate) fn set_config(
+        &self,
+        of: ConfigOf<'_>,
+        key: &str,
+        value: Option<&str>,
+        timeout: Duration,
+    ) -> Result<(), AdminError> {
+        use sys::rd_kafka_AlterConfigOpType_t as Op;
+        let (kind, name) = resource(of);
+        let (key, text_of) = (c_string(key), c_string(value.unwrap_or_default()));
+        let (op, given) = match value {
+            Some(_) => (Op::RD_KAFKA_ALTER_CONFIG_OP_TYPE_SET, text_of.as_ptr()),
+            None => (Op::RD_KAFKA_ALTER_CONFIG_OP_TYPE_DELETE, ptr::null()),
         };
+        let invalid = |text: String| AdminError { code: "_INVALID_ARG".to_owned(), text };
+        // SAFETY: as in create_topic; the texts are copied, and the resources belong to the answer.
+        unsafe {
+            let resource = sys::rd_kafka_ConfigResource_new(kind, name.as_ptr());
+            if resource.is_null() {
+                return Err(invalid("no such resource".to_owned()));
+            }
+            let refused =
+                sys::rd_kafka_ConfigResource_add_incremental_config(resource, key.as_ptr(), op, given);
+            if !refused.is_null() {
+                let words = text(sys::rd_kafka_error_string(refused));
+                sys::rd_kafka_error_destroy(refused);
+                sys::rd_kafka_ConfigResource_destroy(resource);
+                return Err(invalid(words));
+            }
+            let mut resources = [resource];
+            let answer = self.ask(timeout, |queue| {
+                sys::rd_kafka_IncrementalAlterConfigs(
+                    self.handle(),
+                    resources.as_mut_ptr(),
+                    1,
+                    ptr::null(),
+                    queue,
+                );
+            });
+            sys::rd_kafka_ConfigResource_destroy(resource);
+            let answer = answer?;
+            let result = sys::rd_kafka_event_IncrementalAlterConfigs_result(answer.as_ptr());
+            let mut count = 0;
+            let found = sys::rd_kafka_IncrementalAlterConfigs_result_resources(result, &mut count);
+            if found.is_null() || count == 0 {
+                return Err(invalid("the cluster did not say what became of it".to_owned()));
+            }
+            match sys::rd_kafka_ConfigResource_error(*found) {
+                sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR => Ok(()),
+                code => Err(admin_error(code, text(sys::rd_kafka_ConfigResource_error_string(*found)))),
+            }
+        }
+    }
+
+    /// Reads the configs of a topic or broker.
+    pub(crate) fn configs(
+        &self,
+        of: ConfigOf<'_>,
+        timeout: Duration,
+    ) -> Result<Vec<ConfigEntry>, AdminError> {
+        let (kind, name) = resource(of);
         // SAFETY: as in create_topic; the resources belong to the answer.
         unsafe {
             let resource = sys::rd_kafka_ConfigResource_new(kind, name.as_ptr());
@@ -214,7 +292,7 @@ impl Client {
             let mut count = 0;
             let found = sys::rd_kafka_DescribeConfigs_result_resources(result, &mut count);
             if found.is_null() || count == 0 {
-                return Ok(Properties::new());
+                return Ok(Vec::new());
             }
             let found = *found;
             let code = sys::rd_kafka_ConfigResource_error(found);
@@ -338,19 +416,30 @@ unsafe fn topic_results(
 
 /// # Safety
 /// `resource` belongs to an event that is alive.
-unsafe fn read_configs(resource: *const sys::rd_kafka_ConfigResource_t) -> Properties {
-    let mut configs = Properties::new();
+unsafe fn read_configs(resource: *const sys::rd_kafka_ConfigResource_t) -> Vec<ConfigEntry> {
+    use sys::rd_kafka_ConfigSource_t as Source;
+    let mut configs = Vec::new();
     // SAFETY: the entries belong to the resource.
     unsafe {
         let mut count = 0;
         let entries = sys::rd_kafka_ConfigResource_configs(resource, &mut count);
         for index in 0..count {
             let entry = *entries.add(index);
-            let value = match sys::rd_kafka_ConfigEntry_is_sensitive(entry) {
-                0 => text(sys::rd_kafka_ConfigEntry_value(entry)),
-                _ => plumb_model::secret::REDACTED.to_owned(),
+            let is_secret = sys::rd_kafka_ConfigEntry_is_sensitive(entry) != 0;
+            let value = match is_secret {
+                false => text(sys::rd_kafka_ConfigEntry_value(entry)),
+                true => plumb_model::secret::REDACTED.to_owned(),
             };
-            configs.insert(text(sys::rd_kafka_ConfigEntry_name(entry)), value);
+            configs.push(ConfigEntry {
+                name: text(sys::rd_kafka_ConfigEntry_name(entry)),
+                value,
+                is_secret,
+                is_own: matches!(
+                    sys::rd_kafka_ConfigEntry_source(entry),
+                    Source::RD_KAFKA_CONFIG_SOURCE_DYNAMIC_TOPIC_CONFIG
+                        | Source::RD_KAFKA_CONFIG_SOURCE_DYNAMIC_BROKER_CONFIG
+                ),
+            });
         }
     }
     configs

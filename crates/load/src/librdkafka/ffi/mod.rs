@@ -9,8 +9,8 @@ mod event;
 mod rebalance;
 mod strings;
 
-pub use admin::Replicas;
-pub(crate) use admin::{AdminError, ConfigOf, MetadataOf};
+pub(crate) use admin::{AdminError, MetadataOf};
+pub use admin::{ConfigEntry, ConfigOf, Replicas};
 pub(crate) use client::{Client, ProduceError, Role, Topic, Watermarks};
 pub(crate) use event::{Delivery, EventView, Message};
 pub(crate) use strings::library_version;

@@ -1,0 +1,48 @@
+//! `plumb tune`: changes to this host that can be put back, whatever happens.
+
+mod apply;
+mod guard;
+mod journals;
+mod plan;
+mod trial;
+
+use super::End;
+use crate::args::tune::TuneCommand;
+use anyhow::Result;
+use plumb_model::check::TunePlan;
+use plumb_session::run_dir::RunDirError;
+use plumb_tune::host::Host;
+use std::path::Path;
+
+pub(super) fn tune(command: &TuneCommand) -> Result<End> {
+    match command {
+        TuneCommand::Plan(arguments) => plan::plan(arguments),
+        TuneCommand::Apply(arguments) => apply::apply(arguments),
+        TuneCommand::Trial(arguments) => trial::trial(arguments),
+        TuneCommand::Confirm(arguments) => journals::confirm(arguments),
+        TuneCommand::Revert(arguments) => journals::revert(arguments),
+        TuneCommand::Status(arguments) => journals::status(arguments.output),
+        TuneCommand::History(arguments) => journals::history(arguments.output),
+        TuneCommand::Export(arguments) => plan::export(arguments),
+        TuneCommand::Guard(arguments) => guard::guard(arguments),
+    }
+}
+
+/// This host, with the cluster whose settings are to be asked or changed.
+pub(super) fn host(bootstrap: Option<&str>, config: Option<&str>) -> Result<Host> {
+    let host = Host::default();
+    Ok(match bootstrap {
+        None => host,
+        Some(bootstrap) => host.with_cluster(plumb_session::cluster_settings(bootstrap, config)?),
+    })
+}
+
+/// A plan that was written to a file.
+fn read_plan(path: &Path) -> Result<TunePlan> {
+    let text = fs_err::read_to_string(path).map_err(RunDirError::Read)?;
+    let plan: TunePlan = crate::result_dir::parse(path, &text)?;
+    if plan.schema_version > plumb_model::check::SCHEMA_VERSION {
+        return Err(RunDirError::Newer { path: path.to_owned(), got: plan.schema_version.into() }.into());
+    }
+    Ok(plan)
+}

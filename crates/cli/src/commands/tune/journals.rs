@@ -1,0 +1,274 @@
+//! `plumb tune confirm`, `revert`, `status`, `history`: what was changed on this host, kept, put back, or listed.
+
+use crate::args::result::ResultOutput;
+use crate::args::tune::{JournalArgs, RevertArgs};
+use crate::commands::End;
+use crate::errors::UsageError;
+use crate::printer;
+use crate::result_dir::json;
+use anyhow::Result;
+use plumb_model::figure::counted;
+use plumb_tune::host::Host;
+use plumb_tune::journal::{self, Cause, Journal, JournalOwner, JournalState, Places, Record, Restored};
+use plumb_tune::revert::Reverted;
+use serde::Serialize;
+
+pub(super) fn confirm(arguments: &JournalArgs) -> Result<End> {
+    let places = Places::here();
+    let waits = |state: &JournalState| is_unconfirmed(state);
+    let id = chosen(&places, arguments.id.as_deref(), waits, "no changes wait to be confirmed")?;
+    let mut journal = Journal::reopen(&places, &id)?;
+    let state = journal.state();
+    if !is_unconfirmed(state) {
+        let message = match state.reverting {
+            Some(cause) => format!("changes {id} are put back already: {}", cause_words(cause)),
+            None if state.confirmed.is_some() => format!("changes {id} are confirmed already"),
+            None if state.applied.is_none() => format!("changes {id} were not all made"),
+            None => format!("changes {id} need no confirmation"),
+        };
+        return Err(UsageError::new(message, "plumb tune history shows what became of them").into());
+    }
+    journal.append(Record::Confirmed { at: jiff::Timestamp::now() })?;
+    printer::out(&match arguments.output {
+        ResultOutput::Json => json(&serde_json::json!({"journal_id": id, "confirmed": true}))?,
+        ResultOutput::Text => {
+            format!(
+                "Changes {id} are kept until this host is started anew. Put them back: plumb tune revert {id}\n"
+            )
+        }
+    });
+    Ok(End::Done)
+}
+
+pub(super) fn revert(arguments: &RevertArgs) -> Result<End> {
+    let places = Places::here();
+    let is_made = |state: &JournalState| state.outstanding().next().is_some();
+    let chosen = chosen(&places, arguments.journal.id.as_deref(), is_made, "");
+    let id = match (chosen, &arguments.journal.id) {
+        (Ok(id), _) => id,
+        (Err(error), Some(_)) => return Err(error),
+        (Err(_), None) => {
+            printer::out(&match arguments.journal.output {
+                ResultOutput::Json => json(&serde_json::json!({"journal_id": null, "steps": []}))?,
+                ResultOutput::Text => {
+                    "Nothing to put back: this host has no changes of Plumb's.\n".to_owned()
+                }
+            });
+            return Ok(End::Done);
+        }
+    };
+    let mut journal = Journal::reopen(&places, &id)?;
+    let bootstrap = match &journal.state().opened.owner {
+        JournalOwner::Plan { bootstrap, .. } => bootstrap.clone(),
+        JournalOwner::Trial { .. } => None,
+    };
+    let host = super::host(bootstrap.as_deref(), arguments.config.as_deref())?;
+    let reverted = plumb_tune::revert::revert(&host, &mut journal, Cause::Asked)?;
+    let command = journal.state().command.clone();
+    printer::out(&match arguments.journal.output {
+        ResultOutput::Json => json(&RevertedDocument::of(&id, &reverted))?,
+        ResultOutput::Text => words(&id, &reverted),
+    });
+    if let Some(command) = command {
+        printer::note(&format!(
+            "warning: the command after a block of arm {:?} was perhaps not run: plumb trial run --resume runs it",
+            command.arm
+        ));
+    }
+    Ok(if reverted.left().next().is_some() { End::Found } else { End::Done })
+}
+
+/// What became of changes, for programs.
+#[derive(Debug, Serialize)]
+struct RevertedDocument<'a> {
+    journal_id: &'a str,
+    steps: Vec<StepDocument<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct StepDocument<'a> {
+    target: &'a str,
+    before: Option<&'a str>,
+    outcome: &'a Restored,
+}
+
+impl<'a> RevertedDocument<'a> {
+    fn of(id: &'a str, reverted: &'a Reverted) -> Self {
+        let step = |step: &'a plumb_tune::revert::RevertedStep| StepDocument {
+            target: &step.setting,
+            before: step.before.as_deref(),
+            outcome: &step.outcome,
+        };
+        RevertedDocument { journal_id: id, steps: reverted.steps.iter().map(step).collect() }
+    }
+}
+
+fn words(id: &str, reverted: &Reverted) -> String {
+    if reverted.steps.is_empty() {
+        return format!("Changes {id} are put back already.\n");
+    }
+    let mut text = String::new();
+    for step in &reverted.steps {
+        let (name, before) = (&step.setting, step.before.as_deref().unwrap_or_default());
+        text += &match &step.outcome {
+            Restored::Restored => format!("{name} is {before} again\n"),
+            Restored::Unchanged => format!("{name} was {before} already\n"),
+            Restored::Foreign { reads } => {
+                format!(
+                    "{name} is left: somebody else has set it to {reads} since; before the change it was {before}\n"
+                )
+            }
+            Restored::Gone { reason } => format!("{name} is not there any more: {reason}\n"),
+            Restored::Failed { reason } => format!("{name} could not be put back to {before}: {reason}\n"),
+        };
+    }
+    let left = reverted.left().count();
+    text += &match left {
+        0 => format!("All that {id} changed is as it was.\n"),
+        1 => format!("One setting that {id} changed is not as it was: see above.\n"),
+        left => format!("{left} settings that {id} changed are not as they were: see above.\n"),
+    };
+    text
+}
+
+pub(super) fn status(output: ResultOutput) -> Result<End> {
+    show(
+        output,
+        |state| state.outstanding().next().is_some() || state.command.is_some(),
+        "This host has no changes of Plumb's.\n",
+    )
+}
+
+pub(super) fn history(output: ResultOutput) -> Result<End> {
+    show(output, |_| true, "Nothing was ever changed here.\n")
+}
+
+/// One set of changes, for programs.
+#[derive(Debug, Serialize)]
+struct Listed {
+    journal_id: String,
+    opened: String,
+    owner: JournalOwner,
+    state: &'static str,
+    guard: Option<u32>,
+    started_anew_since: bool,
+    changes: Vec<ListedChange>,
+}
+
+#[derive(Debug, Serialize)]
+struct ListedChange {
+    target: String,
+    before: Option<String>,
+    after: Option<String>,
+    reads_now: Option<String>,
+    restored: Option<Restored>,
+}
+
+fn show(output: ResultOutput, is_shown: impl Fn(&JournalState) -> bool, nothing: &str) -> Result<End> {
+    let (places, host) = (Places::here(), Host::default());
+    let mut listed = Vec::new();
+    for state in journal::all(&places) {
+        match state {
+            Ok(state) if is_shown(&state) => listed.push(list(&state, &host)),
+            Ok(_) => {}
+            Err(error) => printer::note(&format!("warning: {error}")),
+        }
+    }
+    printer::out(&match output {
+        ResultOutput::Json => json(&listed)?,
+        ResultOutput::Text if listed.is_empty() => nothing.to_owned(),
+        ResultOutput::Text => listed.iter().map(text).collect(),
+    });
+    Ok(End::Done)
+}
+
+fn list(state: &JournalState, host: &Host) -> Listed {
+    let now = |key: &str| plumb_tune::setting::Setting::new(key).and_then(|setting| setting.read(host)).ok();
+    Listed {
+        journal_id: state.opened.id.clone(),
+        opened: state.opened.opened.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+        owner: state.opened.owner.clone(),
+        state: state_words(state),
+        guard: state.guard.filter(|_| is_unconfirmed(state)),
+        started_anew_since: state.started_anew(host),
+        changes: state
+            .steps
+            .iter()
+            .map(|step| ListedChange {
+                target: step.change.target.key.clone(),
+                before: step.change.before.clone(),
+                after: step.change.after.clone(),
+                reads_now: now(&step.change.target.key),
+                restored: step.restored.clone(),
+            })
+            .collect(),
+    }
+}
+
+fn text(listed: &Listed) -> String {
+    let who = match &listed.owner {
+        JournalOwner::Plan { .. } => "plumb tune".to_owned(),
+        JournalOwner::Trial { run } => format!("the trial {}", run.display()),
+    };
+    let changes = counted(listed.changes.len(), "change");
+    let mut text = format!("{}  {} by {who}: {}\n", listed.journal_id, changes, listed.state);
+    if listed.started_anew_since {
+        text += "  this host was started anew since: kernel and device settings ended with that\n";
+    }
+    for change in &listed.changes {
+        let [before, after, now] = [&change.before, &change.after, &change.reads_now]
+            .map(|value| value.as_deref().unwrap_or("(unknown)"));
+        let reads =
+            if Some(after) == change.reads_now.as_deref() { String::new() } else { format!(", reads {now}") };
+        text += &format!("  {}: {before} -> {after}{reads}\n", change.target);
+    }
+    text
+}
+
+fn is_unconfirmed(state: &JournalState) -> bool {
+    let asks = matches!(state.opened.owner, JournalOwner::Plan { confirm_within_s: Some(_), .. });
+    asks && state.applied.is_some() && state.confirmed.is_none() && state.reverting.is_none()
+}
+
+fn state_words(state: &JournalState) -> &'static str {
+    match (state.reverted.is_some(), state.reverting) {
+        (true, Some(cause)) => cause_words(cause),
+        (_, Some(_)) => "not all of it could be put back",
+        (_, None) if is_unconfirmed(state) => "made, waits to be confirmed",
+        (_, None) if state.confirmed.is_some() => "made and confirmed",
+        (_, None) if state.applied.is_some() => "made",
+        (_, None) if matches!(state.opened.owner, JournalOwner::Trial { .. }) => "a trial's",
+        _ => "begun and not finished",
+    }
+}
+
+fn cause_words(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Asked => "put back, as asked",
+        Cause::StepFailed => "put back, because a change failed",
+        Cause::Stopped => "put back, because it was stopped",
+        Cause::NotConfirmed => "put back, because nobody confirmed in time",
+        Cause::ApplierEnded => "put back, because the program ended before it was done",
+        Cause::SessionLost => "put back, because the terminal went away",
+        Cause::PeerLost => "put back, because the peer could not be reached any more",
+        Cause::BlockOver => "put back after a block",
+    }
+}
+
+/// The journal that was named, or the last that fits.
+fn chosen(
+    places: &Places,
+    named: Option<&str>,
+    fits: impl Fn(&JournalState) -> bool,
+    none: &str,
+) -> Result<String> {
+    if let Some(id) = named {
+        places.file(id)?;
+        return Ok(id.to_owned());
+    }
+    let last = journal::all(places).into_iter().rev().filter_map(Result::ok).find(|state| fits(state));
+    let id = last.map(|state| state.opened.id);
+    Ok(id.ok_or_else(|| {
+        UsageError::new(none.to_owned(), "plumb tune history shows what became of all changes")
+    })?)
+}

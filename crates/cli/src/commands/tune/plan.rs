@@ -1,0 +1,57 @@
+//! `plumb tune plan` and `plumb tune export`.
+
+use crate::args::result::ResultOutput;
+use crate::args::tune::{ExportArgs, PlanArgs};
+use crate::commands::{End, check};
+use crate::errors::UsageError;
+use crate::result_dir::{self, json};
+use crate::{printer, whole_file};
+use anyhow::{Context, Result};
+use plumb_model::change::Assignment;
+use plumb_model::scenario::Scalar;
+use plumb_report::host::plan::sheet;
+use plumb_report::sheet::text;
+use plumb_tune::plan::Wanted;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+pub(super) fn plan(arguments: &PlanArgs) -> Result<End> {
+    if let Some(file) = arguments.out.as_ref().filter(|file| file.exists()) {
+        let message = format!("{} exists already", file.display());
+        return Err(UsageError::new(message, "name another file with --out").into());
+    }
+    let profile = arguments.profile.as_deref().map(read_profile).transpose()?.unwrap_or_default();
+    let found = check::look(&arguments.host)?;
+    let wanted = Wanted { without_evidence: arguments.without_evidence, profile };
+    let mut plan = plumb_tune::plan::plan(&check::this_host(&arguments.host)?, &found, &wanted)?;
+    plan.bootstrap = arguments.host.bootstrap.clone();
+    let document = json(&plan)?;
+    if let Some(file) = &arguments.out {
+        whole_file::write(file, &document).context("cannot write the plan")?;
+    }
+    let file = arguments.out.as_ref().map(|file| file.display().to_string());
+    printer::out(&match arguments.output {
+        ResultOutput::Json => document,
+        ResultOutput::Text => text::render(&sheet(&plan, file.as_deref()), printer::style()),
+    });
+    Ok(End::Done)
+}
+
+/// Settings of the user's own: names and values.
+fn read_profile(path: &Path) -> Result<Vec<Assignment>> {
+    let text = fs_err::read_to_string(path).context("cannot read the profile")?;
+    let values: BTreeMap<String, Scalar> = serde_saphyr::from_str(&text).map_err(|error| {
+        UsageError::new(
+            format!("{} is no profile: {error}", path.display()),
+            "write one setting a line: net.core.somaxconn: 4096",
+        )
+    })?;
+    Ok(values.into_iter().map(|(key, value)| Assignment { key, value: value.0 }).collect())
+}
+
+pub(super) fn export(arguments: &ExportArgs) -> Result<End> {
+    let plan = super::read_plan(&arguments.plan)?;
+    let _ = result_dir::refuse_taken(&arguments.out, &[]);
+    let _ = plan;
+    Err(UsageError::new("nothing is exported yet", "use apply").into())
+}

@@ -1,0 +1,224 @@
+//! `plumb tune trial`: a plan proven under a load, and the least of it that keeps the gain.
+//!
+//! All changes are tried together first. Where they help and are several, each is left out in turn, and only those without which the rest is
+//! worse stay. They are proven once more, against the host as it is and against all changes. Each part is a trial of its own with a directory of its own; the host is as
+//! before after every block.
+
+use crate::args::trial::JudgedArgs;
+use crate::args::tune::TuneTrialArgs;
+use crate::commands::End;
+use crate::commands::trial::{planned, show};
+use crate::errors::UsageError;
+use crate::{printer, progress, result_dir, scenario_file, stop, whole_file};
+use anyhow::{Context, Result};
+use plumb_model::check::{PlannedChange, TunePlan};
+use plumb_model::document::{RunDocument, RunState};
+use plumb_model::resolve::Sources;
+use plumb_model::scenario::{ArmWords, ArmsWords, Scalar, Scenario};
+use plumb_model::trial::{Against, ArmVerdict};
+use plumb_model::verdict::Verdict;
+use std::path::{Path, PathBuf};
+
+/// The host as it is, all changes, and those that are proposed.
+const PROOF_ARMS: usize = 3;
+
+/// The arms' names.
+const AS_IS: &str = "as it is";
+const ALL: &str = "all changes";
+const PROPOSED: &str = "proposed";
+
+pub(super) fn trial(arguments: &TuneTrialArgs) -> Result<End> {
+    let plan = super::read_plan(&arguments.plan)?;
+    refuse_what_no_arm_can_change(&plan)?;
+    plumb_tune::danger::check(&super::host(None, None)?, &plan, arguments.force)?;
+    let load = scenario_file::read(&arguments.load)?;
+    if !load.0.arms.0.is_empty() {
+        let message = format!("{} has arms of its own", arguments.load.display());
+        return Err(
+            UsageError::new(message, "give a load without arms: the plan's changes are the arms").into()
+        );
+    }
+    let directory = arguments.out.clone().unwrap_or_else(|| {
+        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
+        PathBuf::from(format!("runs/{now}-tune-trial"))
+    });
+    if directory.exists() {
+        let message = format!("{} exists already", directory.display());
+        return Err(UsageError::new(message, "name another directory with --out").into());
+    }
+    Parts { plan: &plan, load: &load, judged: &arguments.judged, directory: &directory }.run()
+}
+
+/// An arm sets what is this host's: a cluster's settings, and processes that a block may outlive, are none of its.
+fn refuse_what_no_arm_can_change(plan: &TunePlan) -> Result<(), UsageError> {
+    if plan.changes.is_empty() {
+        return Err(UsageError::new(
+            "the plan has no changes to prove",
+            "make one: plumb tune plan --out plan.json",
+        ));
+    }
+    let is_other = |key: &str| ["broker:", "topic:"].iter().any(|kind| key.starts_with(kind));
+    match plan.changes.iter().map(|planned| &planned.change.target.key).find(|key| is_other(key)) {
+        None => Ok(()),
+        Some(key) => {
+            let message = format!("{key} is a setting of a cluster, which no arm of a trial changes");
+            Err(UsageError::new(
+                message,
+                "leave it out of the plan with --only, or prove it on a lab with broker_properties",
+            ))
+        }
+    }
+}
+
+/// The trials of a plan.
+struct Parts<'a> {
+    plan: &'a TunePlan,
+    load: &'a (Scenario, Sources),
+    judged: &'a JudgedArgs,
+    directory: &'a Path,
+}
+
+impl Parts<'_> {
+    fn run(&self) -> Result<End> {
+        let changes: Vec<&PlannedChange> = self.plan.changes.iter().collect();
+        let together = self.trial("together", &[arm(AS_IS, &[]), arm(ALL, &changes)])?;
+        let verdict = of(&together, ALL);
+        if let Some(end) = interrupted(&together) {
+            return Ok(end);
+        }
+        if verdict.is_none_or(|found| found.verdict != Verdict::Better) {
+            let words = verdict.map_or("undecided", |found| words(found.verdict));
+            printer::out(&format!(
+                "\nTogether the {} changes are {words} against the host as it is: nothing is proposed. The host is as before.\n",
+                changes.len()
+            ));
+            return Ok(End::Found);
+        }
+        if changes.len() == 1 {
+            return self.propose(&changes);
+        }
+        let mut arms = vec![arm(ALL, &changes)];
+        for left_out in &changes {
+            let others: Vec<&PlannedChange> =
+                changes.iter().copied().filter(|change| !is_same(change, left_out)).collect();
+            arms.push(arm(&without(left_out), &others));
+        }
+        let each = self.trial("each", &arms)?;
+        if let Some(end) = interrupted(&each) {
+            return Ok(end);
+        }
+        self.say_parts(&each, &changes);
+        let matters = |change: &&PlannedChange| {
+            of(&each, &without(change)).is_some_and(|found| found.verdict == Verdict::Worse)
+        };
+        let kept: Vec<&PlannedChange> = changes.iter().copied().filter(matters).collect();
+        if kept.is_empty() {
+            printer::out("No single change is shown to matter, though all together do: all are kept.\n");
+        }
+        if kept.is_empty() || kept.len() == changes.len() {
+            return self.propose(&changes);
+        }
+        // The rest has to hold its own, against the host as it is and against all changes.
+        let arms = [arm(AS_IS, &[]), arm(ALL, &changes), arm(PROPOSED, &kept)];
+        let proof = self.trial("proof", &arms)?;
+        if let Some(end) = interrupted(&proof) {
+            return Ok(end);
+        }
+        let against = |other: &str| {
+            let verdicts = proof.trial.iter().flat_map(|trial| &trial.verdicts);
+            let found = verdicts.into_iter().find(|found| found.arm == PROPOSED && found.against == other);
+            found.map_or(Verdict::Undecided, |found| found.verdict)
+        };
+        let (gain, loss) = (against(AS_IS), against(ALL));
+        if gain == Verdict::Better && loss != Verdict::Worse {
+            return self.propose(&kept);
+        }
+        printer::out(&format!(
+            "\nThe changes that matter are by themselves {} against the host as it is and {} against all changes: all are kept.\n",
+            words(gain),
+            words(loss)
+        ));
+        self.propose(&changes)
+    }
+
+    /// Runs the arms, the first being the reference.
+    fn trial(&self, name: &str, arms: &[(String, ArmWords)]) -> Result<RunDocument> {
+        let (mut scenario, sources) = self.load.clone();
+        scenario.arms = ArmsWords(arms.to_vec());
+        if arms.len() == PROOF_ARMS && arms[0].0 == AS_IS {
+            scenario.trial.get_or_insert_default().against = Some(Against::EachOther);
+        }
+        let plan = planned(scenario, sources, self.judged, false)?;
+        let place = self.directory.join(name);
+        let finished = plumb_session::run(plan, Some(&place), &stop::flag()?, &progress::watcher())?;
+        crate::handed_over::write(&finished)?.say();
+        show(&finished.document, crate::args::OutputFormat::Text)?;
+        Ok(finished.document)
+    }
+
+    /// Says what each change does for itself.
+    fn say_parts(&self, each: &RunDocument, changes: &[&PlannedChange]) {
+        let mut text = "\nEach change's own part\n".to_owned();
+        for change in changes {
+            let part = match of(each, &without(change)).map(|found| found.verdict) {
+                Some(Verdict::Worse) => "matters: without it the rest is worse",
+                Some(Verdict::Equivalent) => "idle: without it the rest is as good",
+                Some(Verdict::Better) => "harmful: without it the rest is better",
+                Some(Verdict::Undecided) | None => "not shown either way",
+            };
+            text += &format!("- {}: {part}\n", change.change.target.key);
+        }
+        printer::out(&text);
+    }
+
+    /// Writes the plan of what is proven.
+    fn propose(&self, changes: &[&PlannedChange]) -> Result<End> {
+        let mut plan = self.plan.clone();
+        plan.changes = changes.iter().map(|change| (*change).clone()).collect();
+        for (at, change) in plan.changes.iter_mut().enumerate() {
+            change.order = at as u32 + 1;
+        }
+        let file = self.directory.join("proposed.json");
+        whole_file::write(&file, &result_dir::json(&plan)?).context("cannot write the proposed plan")?;
+        let names: Vec<&str> = changes.iter().map(|change| change.change.target.key.as_str()).collect();
+        printer::out(&format!(
+            "\nProven and proposed: {}. The host is as before; make it so: plumb tune apply {}\n",
+            names.join(", "),
+            file.display()
+        ));
+        Ok(End::Done)
+    }
+}
+
+fn arm(name: &str, changes: &[&PlannedChange]) -> (String, ArmWords) {
+    let value = |planned: &&PlannedChange| {
+        let Some(after) = &planned.change.after else { return None };
+        Some((planned.change.target.key.clone(), Scalar(after.clone())))
+    };
+    (name.to_owned(), ArmWords { host: changes.iter().filter_map(value).collect(), ..ArmWords::default() })
+}
+
+fn without(change: &PlannedChange) -> String {
+    format!("without {}", change.change.target.key)
+}
+
+fn is_same(one: &PlannedChange, other: &PlannedChange) -> bool {
+    one.change.target.key == other.change.target.key
+}
+
+fn of<'d>(document: &'d RunDocument, arm: &str) -> Option<&'d ArmVerdict> {
+    document.trial.as_ref()?.verdicts.iter().find(|found| found.arm == arm)
+}
+
+fn interrupted(document: &RunDocument) -> Option<End> {
+    matches!(document.run.state, RunState::Interrupted).then_some(End::Interrupted)
+}
+
+fn words(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Equivalent => "no different",
+        Verdict::Undecided => "undecided",
+    }
+}

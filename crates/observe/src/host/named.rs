@@ -1,0 +1,280 @@
+//! Every counter of a host by a name of its own, for whoever wants to know whether a certain one grew.
+//!
+//! | name | source |
+//! |---|---|
+//! | `softnet.cpu3.dropped` | `/proc/net/softnet_stat` |
+//! | `TcpExt.ListenOverflows`, `Udp.RcvbufErrors` | `/proc/net/netstat`, `/proc/net/snmp` |
+//! | `irq.eth0-TxRx-3.cpu3` | `/proc/interrupts` |
+//! | `softirq.NET_RX.cpu3` | `/proc/softirqs` |
+//! | `cpu3.softirq_ticks` | `/proc/stat` |
+//! | `cpu3.run_delay_ns` | `/proc/schedstat` |
+//! | `conntrack.drop` | `/proc/net/stat/nf_conntrack` |
+//! | `vmstat.pgscan_direct` | `/proc/vmstat` |
+//! | `disk.sda.written_sectors` | `/proc/diskstats` |
+//! | `nic.eth0.rx_missed_errors` | the kernel's counters of an interface and its driver's |
+//! | `pressure.io.some_us` | `/proc/pressure` |
+//!
+//! A name that this kernel has not is absent.
+
+use super::pairs;
+use crate::{HostRoot, ethtool};
+use std::collections::BTreeMap;
+
+/// One reading.
+pub type NamedCounters = BTreeMap<String, u64>;
+
+/// Interfaces that are asked, at most (ours).
+const INTERFACES_MAX: usize = 64;
+
+/// Reads all counters once: some milliseconds on a small host.
+pub fn named_counters(root: &HostRoot) -> NamedCounters {
+    let mut named = NamedCounters::new();
+    let text = |path: &str| root.read(path).unwrap_or_default();
+    softnet(&text("/proc/net/softnet_stat"), &mut named);
+    for file in ["/proc/net/netstat", "/proc/net/snmp"] {
+        protocols(&text(file), &mut named);
+    }
+    table("irq", &text("/proc/interrupts"), name_of_interrupt, &mut named);
+    table("softirq", &text("/proc/softirqs"), |_, label| Some(label.to_owned()), &mut named);
+    processors(&text("/proc/stat"), &mut named);
+    run_delays(&text("/proc/schedstat"), &mut named);
+    conntrack(&text("/proc/net/stat/nf_conntrack"), &mut named);
+    vmstat(&text("/proc/vmstat"), &mut named);
+    disks(&text("/proc/diskstats"), &mut named);
+    for kind in ["cpu", "io", "memory"] {
+        pressure(kind, &text(&format!("/proc/pressure/{kind}")), &mut named);
+    }
+    interfaces(root, &mut named);
+    named
+}
+
+/// Columns of `/proc/net/softnet_stat` (net/core/net-procfs.c); the 13th is the processor since Linux 5.10.
+fn softnet(text: &str, named: &mut NamedCounters) {
+    for (line, text) in text.lines().enumerate() {
+        let columns: Vec<u64> =
+            text.split_ascii_whitespace().map_while(|word| u64::from_str_radix(word, 16).ok()).collect();
+        let cpu = columns.get(12).copied().unwrap_or(line as u64);
+        for (at, name) in
+            [(0, "processed"), (1, "dropped"), (2, "time_squeeze"), (9, "received_rps"), (10, "flow_limit")]
+        {
+            if let Some(value) = columns.get(at) {
+                named.insert(format!("softnet.cpu{cpu}.{name}"), *value);
+            }
+        }
+    }
+}
+
+/// Two lines with one head: names, then values.
+fn protocols(text: &str, named: &mut NamedCounters) {
+    let heads: Vec<&str> = text.lines().filter_map(|line| Some(line.split_once(':')?.0)).collect();
+    for head in heads.iter().step_by(2) {
+        let of = pairs(text, &format!("{head}:"));
+        named.extend(of.into_iter().map(|(name, value)| (format!("{head}.{name}"), value)));
+    }
+}
+
+/// A table with a head of processors.
+fn table(kind: &str, text: &str, name: impl Fn(&[&str], &str) -> Option<String>, named: &mut NamedCounters) {
+    let mut lines = text.lines();
+    let cpus: Vec<&str> = lines.next().unwrap_or_default().split_ascii_whitespace().collect();
+    for line in lines {
+        let Some((label, rest)) = line.split_once(':') else { continue };
+        let words: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let Some((counts, rest)) = words.split_at_checked(cpus.len()) else { continue };
+        let Some(name) = name(rest, label.trim()) else { continue };
+        for (cpu, count) in cpus.iter().zip(counts) {
+            if let Ok(count) = count.parse::<u64>() {
+                // Two interrupts of one name are one counter.
+                *named.entry(format!("{kind}.{name}.{}", cpu.to_ascii_lowercase())).or_default() += count;
+            }
+        }
+    }
+}
+
+fn name_of_interrupt(rest: &[&str], label: &str) -> Option<String> {
+    match label.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => rest.last().map(|name| (*name).to_owned()),
+        false => Some(label.to_owned()),
+    }
+}
+
+/// `cpu3 user nice system idle iowait irq softirq steal ...`
+fn processors(text: &str, named: &mut NamedCounters) {
+    const COLUMNS: [&str; 8] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
+    for line in text.lines().filter(|line| line.starts_with("cpu")) {
+        let mut words = line.split_ascii_whitespace();
+        let cpu = words.next().unwrap_or_default();
+        for (column, value) in COLUMNS.iter().zip(words) {
+            if let Ok(value) = value.parse() {
+                named.insert(format!("{cpu}.{column}_ticks"), value);
+            }
+        }
+    }
+}
+
+/// Time that threads waited for a processor: the eighth number of its line (kernel documentation, scheduler/sched-stats.rst).
+fn run_delays(text: &str, named: &mut NamedCounters) {
+    for line in text.lines().filter(|line| line.starts_with("cpu")) {
+        let mut words = line.split_ascii_whitespace();
+        if let (Some(cpu), Some(Ok(delay))) = (words.next(), words.nth(7).map(str::parse)) {
+            named.insert(format!("{cpu}.run_delay_ns"), delay);
+        }
+    }
+}
+
+/// A head of names, then a line of hexadecimal numbers for each processor. The first column is the table's size, on every line anew.
+fn conntrack(text: &str, named: &mut NamedCounters) {
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap_or_default().split_ascii_whitespace().collect();
+    for line in lines {
+        for (name, word) in names.iter().zip(line.split_ascii_whitespace()).skip(1) {
+            if let Ok(count) = u64::from_str_radix(word, 16) {
+                let sum = named.entry(format!("conntrack.{name}")).or_default();
+                *sum = sum.saturating_add(count);
+            }
+        }
+    }
+}
+
+fn vmstat(text: &str, named: &mut NamedCounters) {
+    let row = |line: &str| {
+        let (name, value) = line.split_once(' ')?;
+        Some((format!("vmstat.{name}"), value.trim().parse().ok()?))
+    };
+    named.extend(text.lines().filter_map(row));
+}
+
+/// Columns after major, minor and name (kernel documentation, admin-guide/iostats.rst).
+fn disks(text: &str, named: &mut NamedCounters) {
+    const COLUMNS: [&str; 17] = [
+        "reads",
+        "reads_merged",
+        "read_sectors",
+        "read_ms",
+        "writes",
+        "writes_merged",
+        "written_sectors",
+        "write_ms",
+        "in_flight",
+        "io_ms",
+        "queue_ms",
+        "discards",
+        "discards_merged",
+        "discarded_sectors",
+        "discard_ms",
+        "flushes",
+        "flush_ms",
+    ];
+    for line in text.lines() {
+        let mut words = line.split_ascii_whitespace().skip(2);
+        let Some(disk) = words.next() else { continue };
+        for (column, value) in COLUMNS.iter().zip(words) {
+            if let Ok(value) = value.parse() {
+                named.insert(format!("disk.{disk}.{column}"), value);
+            }
+        }
+    }
+}
+
+/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=123`
+fn pressure(kind: &str, text: &str, named: &mut NamedCounters) {
+    for line in text.lines() {
+        let Some((who, rest)) = line.split_once(' ') else { continue };
+        let total = rest.split_ascii_whitespace().find_map(|word| word.strip_prefix("total=")?.parse().ok());
+        if let Some(total) = total {
+            named.insert(format!("pressure.{kind}.{who}_us"), total);
+        }
+    }
+}
+
+fn interfaces(root: &HostRoot, named: &mut NamedCounters) {
+    let names = root.list("/sys/class/net").unwrap_or_default();
+    for interface in names.into_iter().filter(|name| name != "lo").take(INTERFACES_MAX) {
+        let folder = format!("/sys/class/net/{interface}/statistics");
+        for counter in root.list(&folder).unwrap_or_default() {
+            let value =
+                root.read(&format!("{folder}/{counter}")).ok().and_then(|text| text.trim().parse().ok());
+            if let Some(value) = value {
+                named.insert(format!("nic.{interface}.{counter}"), value);
+            }
+        }
+        if root.is_host() {
+            for counter in ethtool::counters(&interface).unwrap_or_default() {
+                named.entry(format!("nic.{interface}.{}", counter.name)).or_insert(counter.value);
+            }
+        } else {
+            // A recorded host has what `ethtool -S` showed.
+            let text = root.read(&format!("/ethtool/{interface}/statistics")).unwrap_or_default();
+            let row = |line: &str| {
+                let (name, value) = line.rsplit_once(':')?;
+                Some((format!("nic.{interface}.{}", name.trim()), value.trim().parse().ok()?))
+            };
+            named.extend(text.lines().filter_map(row));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn each_source_gives_its_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let place = folder.path().join(path);
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            std::fs::write(place, text).unwrap();
+        };
+        write("proc/net/softnet_stat", "a 2 1 0 0 0 0 0 0 7 3 0 1\n");
+        write("proc/net/netstat", "TcpExt: ListenOverflows\nTcpExt: 4\nIpExt: InOctets\nIpExt: 9\n");
+        write("proc/net/snmp", "Udp: InDatagrams RcvbufErrors\nUdp: 5 6\n");
+        write("proc/interrupts", " CPU0 CPU1\n 24: 7 8 PCI-MSI 1-edge eth0-rx\nLOC: 1 2 Local timer\n");
+        write("proc/softirqs", " CPU0 CPU1\n NET_RX: 3 4\n");
+        write("proc/stat", "cpu 1 1 1 1 1 1 1 1\ncpu1 1 2 3 4 5 6 7 8\n");
+        write("proc/vmstat", "pgscan_direct 12\n");
+        write("proc/schedstat", "version 15\ntimestamp 9\ncpu1 0 0 3 4 5 6 70 80 9\ndomain0 3 0 0\n");
+        write("proc/net/stat/nf_conntrack", "entries found drop\n0005 00 0a\n0005 00 01\n");
+        write("proc/diskstats", " 8 0 sda 1 2 3 4 5 6 7 8 0 10 11\n");
+        write("proc/pressure/io", "some avg10=0.00 total=33\nfull avg10=0.00 total=22\n");
+        write("sys/class/net/eth0/statistics/rx_dropped", "17\n");
+        write("ethtool/eth0/statistics", "NIC statistics:\n     rx_no_dma_resources: 19\n");
+        let named = named_counters(&HostRoot::new(folder.path()));
+        for (name, value) in [
+            ("softnet.cpu1.dropped", 2),
+            ("softnet.cpu1.received_rps", 7),
+            ("TcpExt.ListenOverflows", 4),
+            ("IpExt.InOctets", 9),
+            ("Udp.RcvbufErrors", 6),
+            ("irq.eth0-rx.cpu1", 8),
+            ("irq.LOC.cpu0", 1),
+            ("softirq.NET_RX.cpu0", 3),
+            ("cpu1.softirq_ticks", 7),
+            ("vmstat.pgscan_direct", 12),
+            ("cpu1.run_delay_ns", 80),
+            ("conntrack.drop", 11),
+            ("disk.sda.written_sectors", 7),
+            ("pressure.io.some_us", 33),
+            ("nic.eth0.rx_dropped", 17),
+            ("nic.eth0.rx_no_dma_resources", 19),
+        ] {
+            assert_eq!(named.get(name), Some(&value), "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(?s)(.{0,12}[: ]{1,2}[0-9a-f]{0,20} ?){0,12}\n{0,2}.{0,30}") {
+            let mut named = NamedCounters::new();
+            softnet(&text, &mut named);
+            protocols(&text, &mut named);
+            table("irq", &text, name_of_interrupt, &mut named);
+            processors(&text, &mut named);
+            disks(&text, &mut named);
+            pressure("io", &text, &mut named);
+            conntrack(&text, &mut named);
+            run_delays(&text, &mut named);
+        }
+    }
+}

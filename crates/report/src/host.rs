@@ -1,0 +1,87 @@
+//! A host against what it needs, and the changes that follow: [`check`] is what was found, [`plan`] what is to be changed, [`hosts`] several
+//! hosts held against each other.
+
+pub mod check;
+pub mod hosts;
+pub mod plan;
+
+use plumb_model::check::{CpuUse, Evidence, SettingCheck};
+use plumb_model::figure::{self, ABSENT};
+
+/// Evidence in words: `TcpExt.ListenOverflows grew by 12 connections in 10 s`.
+pub(crate) fn evidence(evidence: &Evidence) -> String {
+    let amount = match evidence.amount.fract() == 0.0 && evidence.amount >= 0.0 {
+        true => figure::count(evidence.amount as u64),
+        false => figure::short(evidence.amount),
+    };
+    let amount = format!("{amount} {}", evidence.unit);
+    match evidence.over_s {
+        Some(seconds) => format!("{} grew by {amount} in {}", evidence.counter, figure::time(seconds * 1e9)),
+        None => format!("{} is {amount}", evidence.counter),
+    }
+}
+
+/// All of it, one after the other.
+pub(crate) fn evidence_list(list: &[Evidence]) -> String {
+    list.iter().map(evidence).collect::<Vec<_>>().join("; ")
+}
+
+/// A setting of a thing: `rings of eth0`.
+pub(crate) fn name(id: &str, target: &str) -> String {
+    match target {
+        "" => id.to_owned(),
+        target => format!("{id} of {target}"),
+    }
+}
+
+/// What is in effect, with what was set where that is something else.
+pub(crate) fn now(check: &SettingCheck) -> String {
+    match (&check.configured, &check.effective) {
+        (Some(set), Some(effective)) if set != effective => format!("{effective} (set: {set})"),
+        (Some(value), _) | (None, Some(value)) => value.clone(),
+        (None, None) => ABSENT.to_owned(),
+    }
+}
+
+/// A sentence with a capital and a full stop.
+pub(crate) fn sentence(words: &str) -> String {
+    let mut letters = words.trim().trim_end_matches('.').chars();
+    match letters.next() {
+        Some(first) => format!("{}{}.", first.to_uppercase(), letters.as_str()),
+        None => String::new(),
+    }
+}
+
+/// Processors of one use together, for people: `0-3 (node 0): interrupts of eth0; planned for both`.
+pub(crate) fn cpu_rows(cpus: &[CpuUse]) -> Vec<Vec<String>> {
+    let mut rows: Vec<(Vec<u32>, &CpuUse)> = Vec::new();
+    for cpu in cpus {
+        let alike = |other: &CpuUse| {
+            (other.node, &other.interrupts, &other.planned) == (cpu.node, &cpu.interrupts, &cpu.planned)
+        };
+        match rows.iter_mut().find(|(_, other)| alike(other)) {
+            Some((numbers, _)) => numbers.push(cpu.cpu),
+            None => rows.push((vec![cpu.cpu], cpu)),
+        }
+    }
+    let row = |(numbers, cpu): (Vec<u32>, &CpuUse)| {
+        let interrupts =
+            if cpu.interrupts.is_empty() { ABSENT.to_owned() } else { cpu.interrupts.join(", ") };
+        vec![ranges(&numbers), cpu.node.to_string(), interrupts, cpu.planned.clone()]
+    };
+    rows.into_iter().map(row).collect()
+}
+
+fn ranges(numbers: &[u32]) -> String {
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for number in numbers {
+        match parts.last_mut() {
+            Some((_, last)) if *last + 1 == *number => *last = *number,
+            _ => parts.push((*number, *number)),
+        }
+    }
+    let part = |(first, last): &(u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
+    parts.iter().map(part).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,91 @@
+//! A plan of changes for people: each with its way back, what it may interrupt, and why; and what is left out.
+
+use super::{cpu_rows, evidence_list, name, now, sentence};
+use crate::sheet::{Column, Section, Sheet};
+use plumb_model::check::{PlannedChange, Risk, SettingCheck, TunePlan};
+use plumb_model::figure::ABSENT;
+
+/// The whole sheet. `file`: where the plan was written, for the command that makes its changes.
+pub fn sheet(plan: &TunePlan, file: Option<&str>) -> Sheet {
+    let title = format!("Changes for a host as {}", plan.role.word());
+    let mut sections = Vec::new();
+    if !plan.changes.is_empty() {
+        let columns = [
+            Column::text("change"),
+            Column::text("setting"),
+            Column::text("from"),
+            Column::text("to"),
+            Column::text("risk"),
+        ];
+        let rows = plan.changes.iter().map(row).collect();
+        sections.push(Section::table("Changes", "in this order; put back in the reverse one", columns, rows));
+        sections.push(Section::sentences("Why", "", plan.changes.iter().map(why).collect()));
+    }
+    if !plan.left_out.is_empty() {
+        let row = |check: &SettingCheck| {
+            let why = format!("{}. {}", check.status.words(), sentence(&check.reason));
+            vec![name(&check.id, &check.target), now(check), sentence(&why)]
+        };
+        let columns = [Column::text(""), Column::text("now"), Column::text("why")];
+        sections.push(Section::table("Left out", "", columns, plan.left_out.iter().map(row).collect()));
+    }
+    if plan.cpus.len() > 1 {
+        let columns = [
+            Column::text("processors"),
+            Column::text("node"),
+            Column::text("interrupts of"),
+            Column::text("planned for"),
+        ];
+        sections.push(Section::table("Processors", "", columns, cpu_rows(&plan.cpus)));
+    }
+    let answer = vec![Section::sentences("In short", "", answer(plan, file))];
+    Sheet { title, sections, answer, ..Sheet::default() }
+}
+
+fn row(planned: &PlannedChange) -> Vec<String> {
+    let or_absent = |value: &Option<String>| value.clone().unwrap_or_else(|| ABSENT.to_owned());
+    let risk = match planned.interrupts.is_empty() {
+        true => planned.risk.words().to_owned(),
+        false => format!("{}: {}", planned.risk.words(), planned.interrupts),
+    };
+    vec![
+        planned.order.to_string(),
+        planned.change.target.key.clone(),
+        or_absent(&planned.change.before),
+        or_absent(&planned.change.after),
+        risk,
+    ]
+}
+
+fn why(planned: &PlannedChange) -> String {
+    let shown = match planned.evidence.is_empty() {
+        true => " No counter shows that it matters here.".to_owned(),
+        false => format!(" {}.", sentence(&evidence_list(&planned.evidence)).trim_end_matches('.')),
+    };
+    let expected = match planned.expected.is_empty() {
+        true => String::new(),
+        false => format!(" Expected: {}", sentence(&planned.expected)),
+    };
+    format!(
+        "{} ({}): {}{shown}{expected} Source: {}.",
+        planned.order,
+        planned.id,
+        sentence(&planned.reason),
+        planned.source
+    )
+}
+
+fn answer(plan: &TunePlan, file: Option<&str>) -> Vec<String> {
+    if plan.changes.is_empty() {
+        return vec!["Nothing is to be changed: no setting is shown to hurt here and now.".to_owned()];
+    }
+    let mut words = Vec::new();
+    let file = file.unwrap_or("PLAN.json");
+    words.push(format!("plumb tune apply {file} --confirm-within 60s makes these changes and puts them back unless they are confirmed."));
+    words.push(format!("plumb tune export {file} --out DIR writes files that make them last."));
+    let flaps = plan.changes.iter().filter(|planned| planned.risk >= Risk::LinkFlap).count();
+    if flaps > 0 {
+        words.push("A link may go down for a moment: see the risks above.".to_owned());
+    }
+    words
+}

@@ -1,0 +1,148 @@
+//! Changes that can make a host unreachable or lose data: refused unless the user insists.
+
+use crate::host::Host;
+use plumb_model::check::{PlannedChange, Risk, TunePlan};
+use plumb_model::fault::{Fault, HasFault};
+use std::borrow::Cow;
+use thiserror::Error;
+
+/// A change that is not made without `--force`.
+#[derive(Debug, Error)]
+#[error("{name} {why}")]
+pub struct Danger {
+    /// The setting.
+    pub name: String,
+    /// What it can do.
+    pub why: String,
+}
+
+impl HasFault for Danger {
+    fn fault(&self) -> Fault {
+        Fault::User
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        Some("leave it out of the plan, or add --force, with --confirm-within and --keep-reachable to get back in".into())
+    }
+}
+
+/// Refuses a plan with a change that is too dangerous.
+///
+/// # Errors
+/// With the first such change.
+pub fn check(host: &Host, plan: &TunePlan, force: bool) -> Result<(), Danger> {
+    if force {
+        return Ok(());
+    }
+    let ways = default_routes(host);
+    for planned in &plan.changes {
+        let danger = |why: String| Danger { name: planned.change.target.key.clone(), why };
+        if planned.risk == Risk::LockOut {
+            return Err(danger("can make this host unreachable or lose data".to_owned()));
+        }
+        if planned.risk == Risk::LinkFlap
+            && let Some(interface) = interface(planned)
+            && ways == [interface.to_owned()]
+        {
+            return Err(danger(format!("may take {interface} down, which is the only way to this host")));
+        }
+    }
+    Ok(())
+}
+
+/// The interface that a change is of.
+fn interface(planned: &PlannedChange) -> Option<&str> {
+    let key = &planned.change.target.key;
+    let of_driver = key.strip_prefix("ethtool:").and_then(|rest| Some(rest.rsplit_once(':')?.0));
+    of_driver.or_else(|| key.strip_prefix("/sys/class/net/")?.split('/').next())
+}
+
+/// Interfaces with a default route, each once.
+fn default_routes(host: &Host) -> Vec<String> {
+    let mut ways: Vec<String> = Vec::new();
+    let table = host.root().read("/proc/net/route").unwrap_or_default();
+    for line in table.lines().skip(1) {
+        let mut columns = line.split_ascii_whitespace();
+        if let (Some(interface), Some("00000000")) = (columns.next(), columns.next()) {
+            ways.push(interface.to_owned());
+        }
+    }
+    let table = host.root().read("/proc/net/ipv6_route").unwrap_or_default();
+    for line in table.lines() {
+        let columns: Vec<&str> = line.split_ascii_whitespace().collect();
+        if let [destination, "00", .., interface] = columns[..]
+            && destination.bytes().all(|byte| byte == b'0')
+            && interface != "lo"
+        {
+            ways.push(interface.to_owned());
+        }
+    }
+    ways.sort();
+    ways.dedup();
+    ways
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_model::change::{Change, Owner, Target};
+    use plumb_model::check::Role;
+    use plumb_observe::HostRoot;
+
+    fn plan(key: &str, risk: Risk) -> TunePlan {
+        let target = Target { owner: Owner::Host, key: key.to_owned() };
+        let change = Change::plain(target, Some("rx 512".to_owned()), Some("rx 4096".to_owned()));
+        let planned = PlannedChange {
+            id: "rings".to_owned(),
+            order: 1,
+            change,
+            risk,
+            interrupts: String::new(),
+            reason: String::new(),
+            evidence: Vec::new(),
+            expected: String::new(),
+            source: String::new(),
+        };
+        TunePlan {
+            schema_version: 1,
+            plumb_version: String::new(),
+            made_at: String::new(),
+            role: Role::KafkaBroker,
+            host_digest: None,
+            bootstrap: None,
+            changes: vec![planned],
+            left_out: Vec::new(),
+            cpus: Vec::new(),
+        }
+    }
+
+    fn host(routes: &str) -> (tempfile::TempDir, Host) {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join("proc/net")).unwrap();
+        std::fs::write(root.path().join("proc/net/route"), format!("Iface Destination Gateway\n{routes}"))
+            .unwrap();
+        let host = Host::below(HostRoot::new(root.path()));
+        (root, host)
+    }
+
+    #[test]
+    fn a_link_that_is_the_only_way_to_the_host_is_not_taken_down_unless_the_user_insists() {
+        let rings = plan("ethtool:eth0:rings", Risk::LinkFlap);
+        let (_root, only) = host("eth0 00000000 0102A8C0\neth1 0002A8C0 00000000\n");
+        let error = check(&only, &rings, false).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "ethtool:eth0:rings may take eth0 down, which is the only way to this host"
+        );
+        check(&only, &rings, true).unwrap();
+        let (_root, two) = host("eth0 00000000 0102A8C0\neth1 00000000 0102A8C1\n");
+        check(&two, &rings, false).unwrap();
+        check(&only, &plan("ethtool:eth1:rings", Risk::LinkFlap), false).unwrap();
+    }
+
+    #[test]
+    fn what_can_lose_data_is_refused_wherever_it_is() {
+        let (_root, host) = host("");
+        check(&host, &plan("/sys/block/sda/queue/write_cache", Risk::LockOut), false).unwrap_err();
+    }
+}

@@ -1,0 +1,141 @@
+//! The guard over changes that are not confirmed yet: a process of its own that puts them back unless the user keeps them in time.
+//!
+//! It watches the journal, the terminal's session from which the changes were made, and a peer that has to stay reachable. It needs nothing
+//! of the process that makes the changes: where that ends before it is done, the guard puts back what it began.
+
+use crate::host::Host;
+use crate::journal::{self, Cause, Journal, JournalError, JournalState, Places};
+use crate::revert::{Reverted, revert};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+/// Between two looks at the journal. Ours.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Between two attempts to reach the peer, and the longest that one may take. Ours.
+const ASK_EVERY: Duration = Duration::from_millis(500);
+const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+/// Attempts in a row that have to fail before the peer counts as lost: a link that flaps is back within them. Ours.
+const FAILURES: u32 = 4;
+
+/// What a guard watches.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    /// The journals' directory.
+    pub places: Places,
+    /// The journal.
+    pub id: String,
+    /// The time in which the changes have to be confirmed, from when all of them are made.
+    pub within: Duration,
+    /// The process whose end is the session's end.
+    pub session: Option<ProcessStart>,
+    /// The peer that has to take connections, as `host:port`.
+    pub peer: Option<String>,
+}
+
+/// A process by its number and start, as a number goes to another one later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessStart {
+    /// Its number.
+    pub pid: u32,
+    /// The tick of its start.
+    pub start: u64,
+}
+
+impl ProcessStart {
+    /// A process that is there.
+    pub fn of(host: &Host, pid: u32) -> Option<Self> {
+        let stat = host.root().read(&format!("/proc/{pid}/stat")).ok()?;
+        // The name in brackets may have anything in it; the 22nd column is the start.
+        let mut columns = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+        let is_dead = columns.next().is_some_and(|state| state == "Z" || state == "X");
+        let start = columns.nth(18)?.parse().ok()?;
+        (!is_dead).then_some(ProcessStart { pid, start })
+    }
+
+    fn is_there(self, host: &Host) -> bool {
+        ProcessStart::of(host, self.pid) == Some(self)
+    }
+}
+
+/// How a guard's watch ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WatchEnd {
+    /// The changes were confirmed, or put back by somebody else.
+    Settled,
+    /// The guard put them back.
+    Reverted {
+        /// Why.
+        cause: Cause,
+        /// What became of each.
+        reverted: Reverted,
+    },
+}
+
+/// True if a peer takes a connection.
+pub fn reaches(peer: &str) -> bool {
+    let Ok(addresses) = peer.to_socket_addrs() else { return false };
+    addresses.into_iter().any(|address| TcpStream::connect_timeout(&address, ANSWER_WITHIN).is_ok())
+}
+
+impl Guard {
+    /// Watches until the changes are kept or put back.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read or written any more.
+    pub fn watch(&self, host: &Host) -> Result<WatchEnd, JournalError> {
+        let path = self.places.file(&self.id)?;
+        let mut deadline: Option<Instant> = None;
+        let mut failures = 0;
+        let mut asked = Instant::now();
+        loop {
+            let state = journal::read(&path)?;
+            if is_settled(&state) {
+                return Ok(WatchEnd::Settled);
+            }
+            if state.applied.is_some() {
+                deadline = deadline.or_else(|| Some(Instant::now() + self.within));
+            }
+            if let Some(peer) = &self.peer
+                && asked.elapsed() >= ASK_EVERY
+            {
+                failures = if reaches(peer) { 0 } else { failures + 1 };
+                asked = Instant::now();
+            }
+            let cause = match deadline {
+                // Whoever makes the changes holds the lock; where it is free and they are not all made, he is gone.
+                None => journal::is_free(&self.places).then_some(Cause::ApplierEnded),
+                Some(deadline) if Instant::now() >= deadline => Some(Cause::NotConfirmed),
+                Some(_) if failures >= FAILURES => Some(Cause::PeerLost),
+                Some(_) => {
+                    let is_lost = self.session.is_some_and(|session| !session.is_there(host));
+                    is_lost.then_some(Cause::SessionLost)
+                }
+            };
+            if let Some(cause) = cause
+                && let Some(end) = self.put_back(host, cause)?
+            {
+                return Ok(end);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Puts the changes back; none where somebody else has the journal now, or has put them back or kept them meanwhile.
+    fn put_back(&self, host: &Host, cause: Cause) -> Result<Option<WatchEnd>, JournalError> {
+        let mut journal = match Journal::reopen(&self.places, &self.id) {
+            Err(JournalError::Busy { .. }) => return Ok(None),
+            journal => journal?,
+        };
+        let state = journal.state();
+        let is_made = state.applied.is_some();
+        if is_settled(state) || (cause == Cause::ApplierEnded) == is_made {
+            return Ok(None);
+        }
+        let reverted = revert(host, &mut journal, cause)?;
+        Ok(Some(WatchEnd::Reverted { cause, reverted }))
+    }
+}
+
+fn is_settled(state: &JournalState) -> bool {
+    state.confirmed.is_some() || state.reverted.is_some() || state.reverting.is_some()
+}

@@ -1,0 +1,238 @@
+//! The journal of changes to this host: on disk before anything is changed, so that all of it can be put back whatever happens.
+//!
+//! One file for each set of changes (a plan that was applied, a trial), one record a line, each synced before what it announces. A line
+//! that the end of power tore announces nothing that was done. What a journal says is folded into [`JournalState`]; who may write is one
+//! process at a time, by the lock of the directory. Journals outlive the machine's start, as a broker's settings do. Read `steps.rs` next.
+
+mod error;
+mod places;
+mod record;
+mod state;
+
+pub use error::JournalError;
+pub use places::{Places, VARIABLE};
+pub use record::{Cause, JournalOwner, Opened, PendingCommand, Record, Restored};
+pub use state::{JournalState, StepState};
+
+use crate::Lock;
+use crate::host::Host;
+use jiff::Timestamp;
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The form of the records. A journal of a later form is refused: what it left cannot be put back by this version.
+pub const SCHEMA_VERSION: u32 = 1;
+
+const LOCK: &str = "lock";
+const FOLDER: &str = "journal";
+const ENDING: &str = "jsonl";
+
+/// A journal that this process may write, and this host's settings with it.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: fs_err::File,
+    state: JournalState,
+    _lock: Lock,
+}
+
+impl Journal {
+    /// Begins one, unless another process changes this host, or left it changed.
+    ///
+    /// # Errors
+    /// Where somebody else's changes are in the way, or the journal cannot be written.
+    pub fn open(
+        places: &Places,
+        host: &Host,
+        owner: JournalOwner,
+        now: Timestamp,
+    ) -> Result<Self, JournalError> {
+        check(places, host)?;
+        let lock = lock(&places.own)?;
+        // It was free a moment ago; what came between is seen now that nothing can.
+        refuse_left(&places.own, host)?;
+        let failed = |source| JournalError::Write { place: places.own.clone(), source };
+        let folder = places.own.join(FOLDER);
+        fs_err::create_dir_all(&folder).map_err(failed)?;
+        let (id, path, file) = create(&folder, now).map_err(failed)?;
+        let opened = Opened {
+            schema_version: SCHEMA_VERSION,
+            plumb_version: env!("CARGO_PKG_VERSION").to_owned(),
+            id,
+            opened: now,
+            boot_id: host.boot_id(),
+            owner,
+        };
+        let state = JournalState::of(opened.clone());
+        let mut journal = Journal { path, file, state, _lock: lock };
+        journal.append(Record::Opened(opened))?;
+        // The directory's entry has to last, too.
+        sync_folder(&folder).and_then(|()| sync_folder(&places.own)).map_err(failed)?;
+        tell(&mut journal._lock, &journal.path).map_err(failed)?;
+        Ok(journal)
+    }
+
+    /// Goes on with one that is there.
+    ///
+    /// # Errors
+    /// Where there is none of that name, it is damaged, or another process changes this host.
+    pub fn reopen(places: &Places, id: &str) -> Result<Self, JournalError> {
+        let lock = lock(&places.own)?;
+        let path = places.file(id)?;
+        let state = read(&path)?;
+        let failed = |source| JournalError::Write { place: places.own.clone(), source };
+        let mut file = fs_err::OpenOptions::new().read(true).write(true).open(&path).map_err(failed)?;
+        // A torn line goes, or the next record would become a part of it.
+        file.set_len(state.whole_bytes).map_err(failed)?;
+        file.seek(io::SeekFrom::End(0)).map_err(failed)?;
+        let mut journal = Journal { path, file, state, _lock: lock };
+        tell(&mut journal._lock, &journal.path).map_err(failed)?;
+        Ok(journal)
+    }
+
+    /// What it says so far.
+    pub fn state(&self) -> &JournalState {
+        &self.state
+    }
+
+    /// Its name.
+    pub fn id(&self) -> &str {
+        &self.state.opened.id
+    }
+
+    /// Writes a record and waits until it is on the device.
+    ///
+    /// # Errors
+    /// Where it cannot be written: what it announces must not be done then.
+    pub fn append(&mut self, record: Record) -> Result<(), JournalError> {
+        let failed = |source| JournalError::Write { place: self.path.clone(), source };
+        let mut line = serde_json::to_vec(&record).map_err(|error| failed(error.into()))?;
+        line.push(b'\n');
+        self.file.write_all(&line).and_then(|()| self.file.sync_data()).map_err(failed)?;
+        self.state.add(record);
+        Ok(())
+    }
+
+    /// Removes it, as of changes that are all undone and that nobody will ask for.
+    pub fn forget(&self) {
+        if self.state.is_settled() {
+            // One that stays says of itself that nothing is left to undo.
+            let _ = fs_err::remove_file(&self.path);
+        }
+    }
+}
+
+/// A file of a name that no journal has: the time, and a number where two began in one second.
+fn create(folder: &Path, now: Timestamp) -> io::Result<(String, PathBuf, fs_err::File)> {
+    let time = now.strftime("%Y-%m-%dT%H-%M-%SZ").to_string();
+    for number in 1..1000 {
+        let id = if number == 1 { time.clone() } else { format!("{time}-{number}") };
+        let path = folder.join(format!("{id}.{ENDING}"));
+        match fs_err::OpenOptions::new().write(true).create_new(true).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            file => return Ok((id, path, file?)),
+        }
+    }
+    Err(io::Error::other("a thousand journals began in this second"))
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    fs_err::File::open(folder)?.sync_all()
+}
+
+/// Every journal of a place, the oldest first. One that cannot be read is an error of its own.
+pub fn all(places: &Places) -> Vec<Result<JournalState, JournalError>> {
+    let mut states: Vec<_> = files(&places.own).iter().map(|path| read(path)).collect();
+    states.sort_by_key(|state| state.as_ref().ok().map(|state| state.opened.opened));
+    states
+}
+
+fn files(place: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs_err::read_dir(place.join(FOLDER)) else { return Vec::new() };
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    // One without a whole line ended before its head was written, and so before anything was changed.
+    let is_begun = |path: &PathBuf| fs_err::read(path).map_or(true, |bytes| bytes.contains(&b'\n'));
+    let is_journal = |path: &PathBuf| path.extension().is_some_and(|ending| ending == ENDING);
+    let mut paths: Vec<PathBuf> = paths.filter(is_journal).filter(is_begun).collect();
+    paths.sort();
+    paths
+}
+
+/// What a journal says.
+///
+/// # Errors
+/// Where it cannot be read, is of a later form, or is no journal.
+pub fn read(path: &Path) -> Result<JournalState, JournalError> {
+    let failed = |source| JournalError::Read { path: path.to_owned(), source };
+    let bytes = fs_err::read(path).map_err(failed)?;
+    state::fold(path, &bytes)
+}
+
+/// Refuses while another process changes this host, or has left it changed.
+///
+/// # Errors
+/// With who that is.
+pub fn check(places: &Places, host: &Host) -> Result<(), JournalError> {
+    for place in places.others.iter().chain([&places.own]) {
+        if place.join(LOCK).exists() {
+            // Where it cannot be opened somebody hides it.
+            if let Ok(file) = fs_err::File::open(place.join(LOCK)) {
+                drop(held(file)?);
+            }
+        }
+        refuse_left(place, host)?;
+    }
+    Ok(())
+}
+
+fn refuse_left(place: &Path, host: &Host) -> Result<(), JournalError> {
+    for path in files(place) {
+        let state = read(&path)?;
+        if state.is_left(host) {
+            return Err(JournalError::Left { left: Box::new(state), journal: path });
+        }
+    }
+    Ok(())
+}
+
+/// Locks a place; the place is made where there is none.
+fn lock(place: &Path) -> Result<Lock, JournalError> {
+    let failed = |source| JournalError::Write { place: place.to_owned(), source };
+    fs_err::create_dir_all(place).map_err(failed)?;
+    loop {
+        let path = place.join(LOCK);
+        let open = fs_err::OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let mut lock = held(open.map_err(failed)?)?;
+        // Somebody may have removed the file between opening and locking.
+        if lock.file().metadata().map_err(failed)?.nlink() > 0 {
+            return Ok(lock);
+        }
+    }
+}
+
+/// Locks a file, or says which journal whoever holds it writes.
+fn held(file: fs_err::File) -> Result<Lock, JournalError> {
+    Lock::try_new(file).map_err(|mut file| {
+        let mut path = String::new();
+        let told = file.read_to_string(&mut path).is_ok() && !path.is_empty();
+        let owner = told.then(|| read(Path::new(path.trim())).ok()).flatten().map(|state| state.opened.owner);
+        JournalError::Busy { owner: owner.map(Box::new) }
+    })
+}
+
+/// True if nobody writes a journal of a place now.
+pub(crate) fn is_free(places: &Places) -> bool {
+    fs_err::File::open(places.own.join(LOCK)).is_ok_and(|file| held(file).is_ok())
+}
+
+/// Says in the lock which journal is written.
+fn tell(lock: &mut Lock, path: &Path) -> io::Result<()> {
+    let file = lock.file();
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(path.to_string_lossy().as_bytes())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! What a journal says, folded from its records.
+
+use super::record::{Cause, JournalOwner, Opened, PendingCommand, Record, Restored};
+use super::{JournalError, SCHEMA_VERSION};
+use crate::host::Host;
+use crate::setting::Setting;
+use jiff::Timestamp;
+use plumb_model::change::{Change, way_back};
+use serde::Deserialize;
+use std::path::Path;
+
+/// The changes of a journal and what became of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JournalState {
+    /// Its head.
+    pub opened: Opened,
+    /// The changes that were begun, in their order.
+    pub steps: Vec<StepState>,
+    /// The command that has yet to be run.
+    pub command: Option<PendingCommand>,
+    /// The process that watches over the changes.
+    pub guard: Option<u32>,
+    /// When all changes had been made.
+    pub applied: Option<Timestamp>,
+    /// When the user confirmed them.
+    pub confirmed: Option<Timestamp>,
+    /// Why and when they began to be put back, the last time.
+    pub reverting: Option<Cause>,
+    /// When all that could be put back was.
+    pub reverted: Option<Timestamp>,
+    /// Bytes of whole records.
+    pub(super) whole_bytes: u64,
+}
+
+/// A change and what became of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepState {
+    /// Its number, from 1.
+    pub step: u32,
+    /// What it changes, and the way back.
+    pub change: Change,
+    /// What the changed thing is known by beside its name.
+    pub identity: Option<String>,
+    /// What it read after the change; none: it is not known whether the change was made.
+    pub reads: Option<String>,
+    /// What was in effect, where that was something else.
+    pub effective: Option<String>,
+    /// The reason why it was not made.
+    pub skipped: Option<String>,
+    /// What became of it when it was put back, the last time.
+    pub restored: Option<Restored>,
+}
+
+impl StepState {
+    /// True if it may have changed the host and was not put back.
+    pub fn is_outstanding(&self) -> bool {
+        self.skipped.is_none() && !self.restored.as_ref().is_some_and(Restored::is_settled)
+    }
+}
+
+impl JournalState {
+    pub(super) fn of(opened: Opened) -> Self {
+        JournalState {
+            opened,
+            steps: Vec::new(),
+            command: None,
+            guard: None,
+            applied: None,
+            confirmed: None,
+            reverting: None,
+            reverted: None,
+            whole_bytes: 0,
+        }
+    }
+
+    pub(super) fn add(&mut self, record: Record) {
+        match record {
+            Record::Opened(_) => {}
+            Record::Guarded { pid } => self.guard = Some(pid),
+            Record::Begun { step, change, identity } => {
+                (self.reverting, self.reverted) = (None, None);
+                let (reads, effective, skipped, restored) = (None, None, None, None);
+                self.steps.push(StepState { step, change, identity, reads, effective, skipped, restored });
+            }
+            Record::Done { step, reads, effective } => self.at(step, |found| {
+                found.reads = Some(reads);
+                found.effective = effective;
+            }),
+            Record::Skipped { step, reason } => self.at(step, |found| found.skipped = Some(reason)),
+            Record::CommandBegun(command) => self.command = Some(command),
+            Record::CommandDone => self.command = None,
+            Record::Applied { at } => self.applied = Some(at),
+            Record::Confirmed { at } => self.confirmed = Some(at),
+            Record::Reverting { cause, .. } => self.reverting = Some(cause),
+            Record::Restored { step, outcome } => self.at(step, |found| found.restored = Some(outcome)),
+            Record::Reverted { at } => self.reverted = Some(at),
+        }
+    }
+
+    fn at(&mut self, step: u32, change: impl FnOnce(&mut StepState)) {
+        if let Some(found) = self.steps.iter_mut().find(|found| found.step == step) {
+            change(found);
+        }
+    }
+
+    /// The changes that may be in the host, in the order in which they were made.
+    pub fn outstanding(&self) -> impl DoubleEndedIterator<Item = &StepState> {
+        self.steps.iter().filter(|step| step.is_outstanding())
+    }
+
+    /// True if nothing is left to undo.
+    pub fn is_settled(&self) -> bool {
+        self.command.is_none() && self.outstanding().next().is_none()
+    }
+
+    /// True if whoever changed the host ended without keeping the changes or putting them back. Settings that end with the kernel's start are
+    /// not left after another one.
+    pub fn is_left(&self, host: &Host) -> bool {
+        let kept = matches!(self.opened.owner, JournalOwner::Plan { confirm_within_s: None, .. })
+            && self.applied.is_some()
+            && self.reverting.is_none();
+        if self.command.is_some() {
+            return true;
+        }
+        if kept || self.confirmed.is_some() && self.reverting.is_none() || self.reverted.is_some() {
+            return false;
+        }
+        let started_anew = self.started_anew(host);
+        let is_here = |step: &StepState| {
+            !started_anew
+                || Setting::new(&step.change.target.key).is_ok_and(|setting| !setting.ends_with_the_boot())
+        };
+        self.outstanding().any(is_here)
+    }
+
+    /// True if the kernel was started anew since.
+    pub fn started_anew(&self, host: &Host) -> bool {
+        self.opened.boot_id.is_some() && self.opened.boot_id != host.boot_id()
+    }
+
+    /// The number of the next change.
+    pub(crate) fn next_step(&self) -> u32 {
+        self.steps.last().map_or(1, |step| step.step + 1)
+    }
+
+    /// What is left, in words: `before it: vm.swappiness = 60; perhaps to be run: the command after a block of "low"`.
+    pub fn left(&self) -> String {
+        let changes: Vec<Change> = self.outstanding().map(|step| step.change.clone()).collect();
+        let before: Vec<String> =
+            way_back(&changes).into_iter().map(|to| format!("{} = {}", to.key, to.value)).collect();
+        let before = (!before.is_empty()).then(|| format!("before it: {}", before.join(", ")));
+        let run = self.command.iter();
+        let run =
+            run.map(|command| format!("perhaps to be run: the command after a block of {:?}", command.arm));
+        before.into_iter().chain(run).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// A record's form, whatever else its version has.
+#[derive(Deserialize)]
+struct Head {
+    schema_version: u32,
+    plumb_version: String,
+}
+
+/// Folds the records of a journal. The last line may be torn; one before it may not.
+pub(super) fn fold(path: &Path, bytes: &[u8]) -> Result<JournalState, JournalError> {
+    let damaged = |line: usize, reason: String| JournalError::Damaged { path: path.to_owned(), line, reason };
+    let mut state: Option<JournalState> = None;
+    let mut whole_bytes = 0;
+    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate().peekable();
+    while let Some((at, line)) = lines.next() {
+        let is_last = lines.peek().is_none();
+        let record = match serde_json::from_slice::<Record>(line) {
+            // What is not ended was not synced, so what it announces was not done.
+            _ if is_last && !line.ends_with(b"\n") => break,
+            Ok(record) => record,
+            Err(error) => {
+                if let Ok(head) = serde_json::from_slice::<Head>(line)
+                    && head.schema_version > SCHEMA_VERSION
+                {
+                    return Err(JournalError::Later { path: path.to_owned(), version: head.plumb_version });
+                }
+                return Err(damaged(at + 1, error.to_string()));
+            }
+        };
+        whole_bytes += line.len() as u64;
+        match (&mut state, record) {
+            (None, Record::Opened(opened)) if opened.schema_version > SCHEMA_VERSION => {
+                return Err(JournalError::Later { path: path.to_owned(), version: opened.plumb_version });
+            }
+            (None, Record::Opened(opened)) => state = Some(JournalState::of(opened)),
+            (None, _) => return Err(damaged(at + 1, "it does not begin with its head".to_owned())),
+            (Some(state), record) => state.add(record),
+        }
+    }
+    let mut state = state.ok_or_else(|| damaged(1, "it has no whole record".to_owned()))?;
+    state.whole_bytes = whole_bytes;
+    Ok(state)
+}

@@ -1,0 +1,236 @@
+//! Where packets and connections were lost over a window: each layer with its counters, in the order in which a packet meets them.
+//!
+//! The first layer that lost is the one to mend; what comes after it may be its consequence. Names of drivers' counters differ, so each
+//! layer has words that tell its own.
+
+use crate::window::Window;
+use plumb_model::check::{Evidence, LayerLoss, LossLayer};
+use plumb_model::observed::DropReason;
+
+/// Counters of drivers by layer: a name with one of these in it is of that layer. The first that fits counts.
+const OF_DRIVERS: &[(LossLayer, &[&str])] = &[
+    // A program of the user's that drops packets is no loss, and neither is a checksum left to the processor.
+    (
+        LossLayer::Wire,
+        &["crc", "symbol", "length_error", "frame_error", "rx_phy_err", "alignment", "fec_uncorrect"],
+    ),
+    (
+        LossLayer::Ring,
+        &[
+            "out_of_buffer",
+            "no_dma",
+            "empty_rx_ring",
+            "no_buffers_posted",
+            "rx_no_buffer",
+            "drop_overrun",
+            "rx_queue_drop",
+            // vmxnet3: out of buffers.
+            "rx oob",
+        ],
+    ),
+    (LossLayer::Allocation, &["alloc_fail", "alloc_rx", "alloc_err", "oom_discard", "rx_no_memory"]),
+    (
+        LossLayer::PortBuffer,
+        &[
+            "missed",
+            "discards_phy",
+            "rx_discards",
+            // The same of ice, and of i40e before it was renamed.
+            "rx_dropped.nic",
+            "port.rx_dropped",
+            "rx_fifo",
+            "over_err",
+            "buf_discard",
+            "overflow",
+        ],
+    ),
+];
+const NO_LOSS: &[&str] = &["xdp", "csum", "checksum", "corrected", "steer_missed"];
+
+/// Counters of the kernel by layer.
+const OF_KERNEL: &[(LossLayer, &[&str], &str)] = &[
+    (
+        LossLayer::Stack,
+        &[
+            "Ip.InDiscards",
+            "Ip.InHdrErrors",
+            "Tcp.InErrs",
+            "TcpExt.PFMemallocDrop",
+            "TcpExt.IPReversePathFilter",
+        ],
+        "packets",
+    ),
+    (
+        LossLayer::Socket,
+        &[
+            "Udp.RcvbufErrors",
+            "TcpExt.TCPRcvQDrop",
+            "TcpExt.TCPBacklogDrop",
+            "TcpExt.PruneCalled",
+            "TcpExt.RcvPruned",
+            "TcpExt.OfoPruned",
+            "TcpExt.TCPOFODrop",
+            "TcpExt.TCPZeroWindowDrop",
+        ],
+        "packets",
+    ),
+    (LossLayer::AcceptQueue, &["TcpExt.ListenOverflows", "TcpExt.TCPReqQFullDrop"], "connections"),
+];
+
+/// The layers that lost something, the first first.
+pub(crate) fn losses(window: &Window) -> Vec<LayerLoss> {
+    let mut layers: Vec<LayerLoss> = LossLayer::ALL
+        .into_iter()
+        .map(|layer| LayerLoss { layer, counters: Vec::new(), reasons: Vec::new() })
+        .collect();
+    let mut add = |layer: LossLayer, evidence| {
+        if let Some(found) = layers.iter_mut().find(|found| found.layer == layer) {
+            found.counters.push(evidence);
+        }
+    };
+    for (name, _) in window.matching("nic.", "") {
+        let counter = name.splitn(3, '.').nth(2).unwrap_or_default();
+        if let (Some(layer), Some(evidence)) = (layer_of(counter), window.evidence(name, "packets")) {
+            add(layer, evidence);
+        }
+    }
+    if let Some(evidence) = window.evidence_of_sum("softnet.", ".dropped", "packets") {
+        add(LossLayer::SoftnetBacklog, evidence);
+    }
+    for (layer, counters, unit) in OF_KERNEL {
+        window.evidence_of(counters, unit).into_iter().for_each(|evidence| add(*layer, evidence));
+    }
+    layers.retain(|layer| !layer.counters.is_empty());
+    layers
+}
+
+/// The counters of one interface that lost packets in a layer.
+pub(crate) fn of_interface(window: &Window, interface: &str, layer: LossLayer) -> Vec<Evidence> {
+    let start = format!("nic.{interface}.");
+    let is_its = |name: &&str| name.strip_prefix(&start).and_then(layer_of) == Some(layer);
+    let names: Vec<&str> = window.matching(&start, "").map(|(name, _)| name).filter(is_its).collect();
+    window.evidence_of(&names, "packets")
+}
+
+/// The layer that a driver's counter tells of; none of what is no loss of a packet that came.
+fn layer_of(counter: &str) -> Option<LossLayer> {
+    let counter = counter.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| counter.contains(word));
+    let layer = OF_DRIVERS.iter().find(|(_, words)| has(words))?;
+    (!has(NO_LOSS) && !counter.starts_with("tx")).then_some(layer.0)
+}
+
+/// Reasons by layer, as the kernel names them (include/net/dropreason-core.h). What is no loss of a wanted packet is not here.
+const REASONS: &[(LossLayer, &[&str])] = &[
+    (LossLayer::SoftnetBacklog, &["CPU_BACKLOG"]),
+    (LossLayer::Allocation, &["NOMEM"]),
+    (
+        LossLayer::Stack,
+        &[
+            "NETFILTER_DROP",
+            "QDISC_DROP",
+            "FULL_RING",
+            "NEIGH_QUEUEFULL",
+            "IP_RPFILTER",
+            "TCP_CSUM",
+            "UDP_CSUM",
+            "IP_CSUM",
+            "PKT_TOO_BIG",
+        ],
+    ),
+    (
+        LossLayer::Socket,
+        &[
+            "SOCKET_RCVBUFF",
+            "SOCKET_BACKLOG",
+            "PROTO_MEM",
+            "TCP_ZEROWINDOW",
+            "TCP_OFO_QUEUE_PRUNE",
+            "TCP_OFO_DROP",
+        ],
+    ),
+];
+
+/// Adds the kernel's own words to the layers that lost; a layer of which no counter grew is added with them.
+pub(crate) fn add_reasons(losses: &mut Vec<LayerLoss>, drops: &[DropReason]) {
+    for drop in drops {
+        let name = drop.reason.trim_start_matches("SKB_DROP_REASON_");
+        let Some((layer, _)) = REASONS.iter().find(|(_, reasons)| reasons.contains(&name)) else { continue };
+        let words = format!("{name}: {} packets", drop.packets);
+        match losses.iter_mut().find(|loss| loss.layer == *layer) {
+            Some(loss) => loss.reasons.push(words),
+            None => losses.push(LayerLoss { layer: *layer, counters: Vec::new(), reasons: vec![words] }),
+        }
+    }
+    losses.sort_by_key(|loss| loss.layer);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_observe::NamedCounters;
+
+    fn window(grown: &[(&str, u64)]) -> Window {
+        let of = |add: bool| -> NamedCounters {
+            grown.iter().map(|(name, by)| ((*name).to_owned(), 7 + if add { *by } else { 0 })).collect()
+        };
+        Window::new(of(false), of(true), 10.0)
+    }
+
+    fn layers(grown: &[(&str, u64)]) -> Vec<LossLayer> {
+        losses(&window(grown)).into_iter().map(|loss| loss.layer).collect()
+    }
+
+    #[test]
+    fn each_drivers_words_are_of_their_layer() {
+        for (counter, layer) in [
+            ("nic.eth0.rx_crc_errors", LossLayer::Wire),
+            ("nic.eth0.rx_out_of_buffer", LossLayer::Ring),
+            ("nic.eth0.rx_no_dma_resources", LossLayer::Ring),
+            ("nic.eth0.queue_3_rx_empty_rx_ring", LossLayer::Ring),
+            ("nic.eth0.rx_discards_phy", LossLayer::PortBuffer),
+            ("nic.eth0.rx_missed_errors", LossLayer::PortBuffer),
+            ("nic.eth0.port.rx_discards", LossLayer::PortBuffer),
+            ("nic.eth0.rx_dropped.nic", LossLayer::PortBuffer),
+            ("nic.eth0.port.rx_dropped", LossLayer::PortBuffer),
+            ("nic.eth0.pkts rx OOB", LossLayer::Ring),
+            ("nic.eth0.alloc_rx_page_failed", LossLayer::Allocation),
+            ("nic.eth0.rx_alloc_fail", LossLayer::Allocation),
+            ("softnet.cpu3.dropped", LossLayer::SoftnetBacklog),
+            ("Udp.RcvbufErrors", LossLayer::Socket),
+            ("TcpExt.ListenOverflows", LossLayer::AcceptQueue),
+        ] {
+            assert_eq!(layers(&[(counter, 5)]), [layer], "{counter}");
+        }
+    }
+
+    #[test]
+    fn the_kernels_reasons_stand_at_their_layer_and_what_is_no_loss_at_none() {
+        let mut found = losses(&window(&[("Udp.RcvbufErrors", 5)]));
+        let drop = |reason: &str| DropReason { reason: reason.to_owned(), packets: 5 };
+        add_reasons(&mut found, &[drop("SOCKET_RCVBUFF"), drop("NO_SOCKET"), drop("CPU_BACKLOG")]);
+        let layers: Vec<LossLayer> = found.iter().map(|loss| loss.layer).collect();
+        assert_eq!(layers, [LossLayer::SoftnetBacklog, LossLayer::Socket]);
+        assert_eq!(found[1].reasons, ["SOCKET_RCVBUFF: 5 packets"]);
+    }
+
+    #[test]
+    fn what_is_no_loss_is_none_and_layers_come_in_a_packets_order() {
+        assert!(
+            layers(&[
+                ("nic.eth0.rx_xdp_drop", 5),
+                ("nic.eth0.rx_csum_err", 3),
+                ("nic.eth0.rx_out_of_buffer", 0)
+            ])
+            .is_empty()
+        );
+        assert_eq!(
+            layers(&[
+                ("TcpExt.ListenOverflows", 1),
+                ("softnet.cpu0.dropped", 1),
+                ("nic.a.rx_out_of_buffer", 1)
+            ]),
+            [LossLayer::Ring, LossLayer::SoftnetBacklog, LossLayer::AcceptQueue]
+        );
+    }
+}

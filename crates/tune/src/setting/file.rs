@@ -1,0 +1,208 @@
+//! A kernel setting that is a file below `/proc/sys` or `/sys`.
+
+use super::SettingError;
+use crate::host::Host;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Masks of processors: groups of eight hexadecimal digits, with zeros before them or not.
+const MASKS: [&str; 2] = ["rps_cpus", "xps_cpus"];
+
+/// A file of the kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct KernelFile {
+    path: PathBuf,
+}
+
+impl KernelFile {
+    /// From a sysctl name, or a path under /proc/sys or /sys.
+    pub(super) fn new(name: &str) -> Option<Self> {
+        let path = match name.strip_prefix('/') {
+            Some(_) => name.to_owned(),
+            // As sysctl does it: a dot inside of a part (an interface eth0.5) is written as a slash.
+            None => {
+                let swap = |c| match c {
+                    '.' => '/',
+                    '/' => '.',
+                    c => c,
+                };
+                format!("/proc/sys/{}", name.chars().map(swap).collect::<String>())
+            }
+        };
+        let below = ["/proc/sys/", "/sys/"].iter().any(|top| path.len() > top.len() && path.starts_with(top));
+        let plain = path.split('/').skip(1).all(|part| !part.is_empty() && part != "." && part != "..");
+        let named = below && plain && !path.chars().any(|c| c.is_control() || c.is_whitespace());
+        named.then(|| KernelFile { path: path.into() })
+    }
+
+    /// Its place, on a host whose files are at their places.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn locate(&self, host: &Host) -> PathBuf {
+        host.root().locate(&self.path.to_string_lossy())
+    }
+
+    /// Where the links on the way to it lead: behind `/sys/class/net/eth0` stands the device by its place on the bus.
+    pub(super) fn identity(&self, host: &Host) -> Option<String> {
+        let real = host.root().real(&self.path.to_string_lossy()).ok()?;
+        let top = host.root().real("/").ok()?;
+        let place = Path::new("/").join(real.strip_prefix(top).ok()?);
+        (place != self.path).then(|| place.display().to_string())
+    }
+
+    /// Refuses one that may not be written.
+    pub(super) fn check_permission(&self, name: &str, host: &Host) -> Result<(), SettingError> {
+        let opened = fs_err::OpenOptions::new().write(true).open(self.locate(host));
+        opened.map(drop).map_err(|source| self.permission(name, source))
+    }
+
+    /// Its present value: of a file that lists the choices, the one in brackets.
+    pub(super) fn read(&self, name: &str, host: &Host) -> Result<String, SettingError> {
+        let text = fs_err::read_to_string(self.locate(host)).map_err(|source| SettingError::Unknown {
+            name: name.to_owned(),
+            path: self.path.clone(),
+            source,
+        })?;
+        Ok(chosen(&text).unwrap_or_else(|| plain(&text)))
+    }
+
+    /// Writes it.
+    pub(super) fn write(&self, name: &str, host: &Host, value: &str) -> Result<(), SettingError> {
+        use io::Write;
+        if !host.root().is_host() {
+            return self.write_recorded(name, host, value);
+        }
+        let opened = fs_err::OpenOptions::new().write(true).truncate(true).open(self.locate(host));
+        let mut file = opened.map_err(|source| self.permission(name, source))?;
+        // In one call: the kernel takes each as a whole value.
+        file.write_all(value.as_bytes()).map_err(|source| SettingError::Refused {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            source,
+        })
+    }
+
+    /// As the kernel does with its own: of a file that lists the choices the brackets move, and one that is none is refused.
+    fn write_recorded(&self, name: &str, host: &Host, value: &str) -> Result<(), SettingError> {
+        self.check_permission(name, host)?;
+        let refused =
+            |source| SettingError::Refused { name: name.to_owned(), value: value.to_owned(), source };
+        let place = self.locate(host);
+        let before = fs_err::read_to_string(&place).map_err(refused)?;
+        let text = match chosen(&before) {
+            None => value.to_owned(),
+            Some(_) => {
+                let words: Vec<&str> =
+                    before.split_whitespace().map(|word| word.trim_matches(['[', ']'])).collect();
+                if !words.contains(&value) {
+                    return Err(refused(io::Error::from(io::ErrorKind::InvalidInput)));
+                }
+                let word =
+                    |word: &&str| if *word == value { format!("[{word}]") } else { (*word).to_owned() };
+                words.iter().map(word).collect::<Vec<_>>().join(" ")
+            }
+        };
+        let end = if before.ends_with('\n') { "\n" } else { "" };
+        fs_err::write(place, format!("{text}{end}")).map_err(refused)
+    }
+
+    /// A value in the one form in which it is compared.
+    pub(super) fn canonical(&self, value: &str) -> String {
+        let file = self.path.file_name().unwrap_or_default();
+        match MASKS.iter().any(|mask| file == *mask) {
+            true => crate::cpus::canonical_mask(value),
+            false => plain(value),
+        }
+    }
+
+    /// The command with which a person sets it.
+    pub(super) fn by_hand(&self, value: &str) -> String {
+        format!("echo '{value}' > {}", self.path.display())
+    }
+
+    fn permission(&self, name: &str, source: io::Error) -> SettingError {
+        SettingError::Permission { name: name.to_owned(), path: self.path.clone(), source }
+    }
+}
+
+/// One blank between words, none around them: the kernel answers with tabs.
+pub(crate) fn plain(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// `always [madvise] never`: the word in brackets.
+fn chosen(text: &str) -> Option<String> {
+    let words = || text.split_whitespace();
+    let chosen = words().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))?;
+    Some(chosen.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setting::Setting;
+    use plumb_model::fault::{Fault, HasFault};
+    use plumb_observe::HostRoot;
+
+    /// A host with one setting.
+    fn host(path: &str, content: &str) -> (tempfile::TempDir, Host) {
+        let root = tempfile::tempdir().unwrap();
+        let place = root.path().join(path);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::write(place, content).unwrap();
+        let files = Host::below(HostRoot::new(root.path()));
+        (root, files)
+    }
+
+    #[test]
+    fn a_sysctl_name_is_found_as_sysctl_finds_it() {
+        let path = |name: &str| Setting::new(name).unwrap().path().unwrap().display().to_string();
+        assert_eq!(path("net.ipv4.tcp_rmem"), "/proc/sys/net/ipv4/tcp_rmem");
+        assert_eq!(path("net.ipv4.conf.eth0/5.mtu"), "/proc/sys/net/ipv4/conf/eth0.5/mtu");
+        assert_eq!(path("/sys/block/sda/queue/scheduler"), "/sys/block/sda/queue/scheduler");
+    }
+
+    #[test]
+    fn what_is_no_kernel_setting_is_refused() {
+        for name in
+            ["", "/etc/passwd", "/sys/", "/proc/sys/../../etc/passwd", "/sys/../etc/passwd", "a..b", "a b"]
+        {
+            assert!(matches!(Setting::new(name), Err(SettingError::Name { .. })), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn words_that_the_kernel_sets_apart_with_tabs_are_the_same_value() {
+        let (_root, files) = host("proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n");
+        let setting = Setting::new("net.ipv4.tcp_rmem").unwrap();
+        assert_eq!(setting.read(&files).unwrap(), "4096 131072 6291456");
+        setting.write(&files, "4096  65536 6291456").unwrap();
+        assert_eq!(setting.read(&files).unwrap(), "4096 65536 6291456");
+    }
+
+    #[test]
+    fn of_a_list_of_choices_the_one_in_brackets_is_the_value() {
+        let (_root, files) = host("sys/kernel/mm/enabled", "always [madvise] never\n");
+        assert_eq!(Setting::new("/sys/kernel/mm/enabled").unwrap().read(&files).unwrap(), "madvise");
+    }
+
+    #[test]
+    fn a_setting_that_this_kernel_has_not_is_named_with_its_place() {
+        let (_root, files) = host("proc/sys/vm/swappiness", "60\n");
+        let error = Setting::new("vm.swapiness").unwrap().check_written(&files, "1").unwrap_err();
+        let text = error.to_string();
+        assert_eq!(
+            text,
+            "host setting vm.swapiness: this kernel has no /proc/sys/vm/swapiness that can be read"
+        );
+    }
+
+    #[test]
+    fn a_value_of_several_lines_is_refused() {
+        let (_root, files) = host("proc/sys/vm/swappiness", "60\n");
+        let error = Setting::new("vm.swappiness").unwrap().check_written(&files, "1\n2").unwrap_err();
+        assert_eq!(error.fault(), Fault::User, "{error}");
+    }
+}

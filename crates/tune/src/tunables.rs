@@ -1,0 +1,373 @@
+//! The registry of tunables: what can be set on an ingestion host, what it should be, and which counters show that it matters.
+//!
+//! Adding one is adding one file and one row. A tunable looks at the host and says what it found; how a setting is read, changed and put
+//! back is [`crate::setting`]'s alone. A recommendation without a counter that shows that it matters here and now is `no evidence`: it is
+//! told, and never planned unless the user asks for it.
+
+mod busy_poll;
+mod c_states;
+mod channels;
+mod clock_source;
+mod cloud_allowance;
+mod coalesce;
+mod congestion_control;
+mod conntrack;
+mod cpu_crypto_flags;
+mod cpu_placement;
+mod cpu_time;
+mod data_mounts;
+mod dirty_writeback;
+mod disk_load;
+mod file_descriptors;
+mod file_system;
+mod flow_control;
+mod flow_hash;
+mod flow_limit;
+mod fstrim;
+mod governor;
+mod interrupts;
+mod io_scheduler;
+mod irqbalance;
+mod kernel_limits;
+mod kernel_version;
+mod ksm;
+mod map_count;
+mod memory_nodes;
+mod min_free;
+mod mitigations;
+mod mount_options;
+mod napi_budget;
+mod near_limit;
+mod netdev_backlog;
+mod network;
+mod nomerges;
+mod nr_requests;
+mod numa_balancing;
+mod numa_placement;
+mod offloads;
+mod overcommit;
+mod pcie_link;
+mod port_range;
+mod process_affinity;
+mod quiet_timers;
+mod read_ahead;
+mod report;
+mod rfs;
+mod rings;
+mod rps;
+mod rq_affinity;
+mod rss;
+mod scheduler_knobs;
+mod slow_start;
+mod smt;
+mod snoop_mode;
+mod socket_buffers;
+mod somaxconn;
+mod steal;
+mod swappiness;
+mod syn_backlog;
+mod task_limit;
+mod tcp_memory;
+mod thp;
+mod time_sync;
+mod turbo;
+mod wbt;
+mod write_cache;
+mod xps;
+mod zone_reclaim;
+
+use crate::devices::Interface;
+use crate::host::Host;
+use crate::placement::Placement;
+use crate::setting::Setting;
+use crate::window::Window;
+use plumb_model::change::Assignment;
+use plumb_model::check::{Evidence, Risk, Role, SettingCheck, Status};
+use plumb_model::facts::HostFacts;
+use plumb_model::fault::chain;
+
+/// Every tunable, in the order in which changes are made: what a later one builds on comes first, and what undoes others too.
+pub(crate) const TUNABLES: &[Tunable] = &[
+    // The network's devices: queues come before what making them anew resets.
+    channels::TUNABLE,
+    rings::TUNABLE,
+    offloads::TUNABLE,
+    coalesce::TUNABLE,
+    rss::TUNABLE,
+    flow_hash::TUNABLE,
+    flow_control::TUNABLE,
+    // Processors: where interrupts go, and with them the application.
+    cpu_placement::TUNABLE,
+    interrupts::TUNABLE,
+    irqbalance::TUNABLE,
+    rps::TUNABLE,
+    rfs::TUNABLE,
+    xps::TUNABLE,
+    process_affinity::TUNABLE,
+    numa_placement::TUNABLE,
+    governor::TUNABLE,
+    c_states::TUNABLE,
+    clock_source::TUNABLE,
+    smt::TUNABLE,
+    mitigations::TUNABLE,
+    turbo::TUNABLE,
+    scheduler_knobs::TUNABLE,
+    quiet_timers::TUNABLE,
+    // The network, from the processor's backlog to the application.
+    netdev_backlog::TUNABLE,
+    napi_budget::TUNABLE,
+    flow_limit::TUNABLE,
+    busy_poll::TUNABLE,
+    somaxconn::TUNABLE,
+    syn_backlog::TUNABLE,
+    socket_buffers::TUNABLE,
+    tcp_memory::TUNABLE,
+    slow_start::TUNABLE,
+    congestion_control::TUNABLE,
+    port_range::TUNABLE,
+    conntrack::TUNABLE,
+    // Memory.
+    swappiness::TUNABLE,
+    thp::TUNABLE,
+    dirty_writeback::TUNABLE,
+    min_free::TUNABLE,
+    overcommit::TUNABLE,
+    numa_balancing::TUNABLE,
+    zone_reclaim::TUNABLE,
+    ksm::TUNABLE,
+    // Disks. A scheduler comes before what it resets.
+    io_scheduler::TUNABLE,
+    nr_requests::TUNABLE,
+    nomerges::TUNABLE,
+    rq_affinity::TUNABLE,
+    read_ahead::TUNABLE,
+    write_cache::TUNABLE,
+    mount_options::TUNABLE,
+    wbt::TUNABLE,
+    file_system::TUNABLE,
+    // Limits.
+    file_descriptors::TUNABLE,
+    task_limit::TUNABLE,
+    map_count::TUNABLE,
+    kernel_limits::AIO,
+    kernel_limits::FILES,
+    kernel_limits::THREADS,
+    // What the host is and stands on.
+    kernel_version::TUNABLE,
+    cpu_crypto_flags::TUNABLE,
+    steal::TUNABLE,
+    cloud_allowance::TUNABLE,
+    snoop_mode::TUNABLE,
+    pcie_link::TUNABLE,
+    time_sync::TUNABLE,
+    fstrim::TUNABLE,
+];
+
+/// One row of the registry.
+pub(crate) struct Tunable {
+    /// Its id, as a user names it with `--only`.
+    pub(crate) id: &'static str,
+    /// What it is, in a few words.
+    pub(crate) title: &'static str,
+    /// What a change can do at worst.
+    pub(crate) risk: Risk,
+    /// What a change may interrupt; empty where nothing is.
+    pub(crate) interrupts: &'static str,
+    /// Where the recommendation comes from: a kernel document, a vendor's, or ours.
+    pub(crate) source: &'static str,
+    /// The look at the host: one answer for each thing that has the setting; none where the role does not ask for it.
+    pub(crate) look: fn(&Context<'_>) -> Vec<Look>,
+}
+
+/// What a tunable looks at.
+pub(crate) struct Context<'c> {
+    pub(crate) host: &'c Host,
+    pub(crate) role: Role,
+    pub(crate) window: &'c Window,
+    pub(crate) facts: &'c HostFacts,
+    pub(crate) interfaces: &'c [Interface],
+    /// Whole disks, by name.
+    pub(crate) disks: &'c [String],
+    /// The processes that the host is for: those named, and brokers that were found.
+    pub(crate) processes: &'c [u32],
+    /// Which processors serve interrupts and which the application.
+    pub(crate) placement: &'c Placement,
+}
+
+impl Context<'_> {
+    /// A setting's value as a number; none where it cannot be read or is none.
+    pub(crate) fn number(&self, setting: &str) -> Option<u64> {
+        Setting::new(setting).ok()?.read(self.host).ok()?.parse().ok()
+    }
+
+    /// A setting's value.
+    pub(crate) fn read(&self, setting: &str) -> Result<String, String> {
+        let read = Setting::new(setting).and_then(|setting| setting.read(self.host));
+        read.map_err(|error| chain(&error).join(": "))
+    }
+}
+
+/// What a tunable found of one thing.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Look {
+    /// The thing; empty where it is the host.
+    pub(crate) target: String,
+    pub(crate) status: Status,
+    pub(crate) configured: Option<String>,
+    pub(crate) effective: Option<String>,
+    pub(crate) recommended: Option<String>,
+    pub(crate) reason: String,
+    pub(crate) evidence: Vec<Evidence>,
+    pub(crate) assignments: Vec<Assignment>,
+    pub(crate) expected: String,
+}
+
+/// What a setting's present value is held against.
+pub(crate) struct Advice {
+    /// The value that it should have.
+    pub(crate) recommended: String,
+    /// True where the present one does as well.
+    pub(crate) is_met: bool,
+    /// The counters that show that it matters; empty where none does.
+    pub(crate) evidence: Vec<Evidence>,
+    /// Why, in a sentence or two, as true with evidence as without.
+    pub(crate) reason: String,
+    /// What the change is expected to bring.
+    pub(crate) expected: String,
+}
+
+impl Look {
+    /// A setting that this host changes by one value: as recommended, to be changed, or without evidence. Where it cannot be read it is
+    /// unknown.
+    pub(crate) fn at(
+        context: &Context<'_>,
+        target: &str,
+        setting: &str,
+        advise: impl FnOnce(&str) -> Advice,
+    ) -> Look {
+        let found = match Setting::new(setting) {
+            Ok(found) => found,
+            Err(error) => return Look::unknown(target, chain(&error).join(": ")),
+        };
+        let value = match found.read(context.host) {
+            Ok(value) => value,
+            Err(error) => return Look::unknown(target, chain(&error).join(": ")),
+        };
+        let advice = advise(&value);
+        let status = match (advice.is_met, advice.evidence.is_empty()) {
+            (true, _) => Status::Ok,
+            (false, false) => Status::Change,
+            (false, true) => Status::NoEvidence,
+        };
+        let assignment = Assignment { key: setting.to_owned(), value: advice.recommended.clone() };
+        Look {
+            target: target.to_owned(),
+            status,
+            effective: found.effective(context.host).ok(),
+            configured: Some(value),
+            recommended: Some(advice.recommended),
+            reason: advice.reason,
+            evidence: advice.evidence,
+            assignments: if status == Status::Ok { Vec::new() } else { vec![assignment] },
+            expected: advice.expected,
+        }
+    }
+
+    /// A setting that could not be read.
+    pub(crate) fn unknown(target: &str, reason: impl Into<String>) -> Look {
+        Look::plain(target, Status::Unknown, reason)
+    }
+
+    /// A setting that this host has nothing for.
+    pub(crate) fn not_applicable(target: &str, reason: impl Into<String>) -> Look {
+        Look::plain(target, Status::NotApplicable, reason)
+    }
+
+    /// A status with a reason and nothing to change.
+    pub(crate) fn plain(target: &str, status: Status, reason: impl Into<String>) -> Look {
+        Look {
+            target: target.to_owned(),
+            status,
+            configured: None,
+            effective: None,
+            recommended: None,
+            reason: reason.into(),
+            evidence: Vec::new(),
+            assignments: Vec::new(),
+            expected: String::new(),
+        }
+    }
+}
+
+impl Tunable {
+    /// Its looks, as a document has them.
+    pub(crate) fn checks(&self, context: &Context<'_>) -> Vec<SettingCheck> {
+        let check = |look: Look| SettingCheck {
+            id: self.id.to_owned(),
+            target: look.target,
+            status: look.status,
+            configured: look.configured,
+            effective: look.effective,
+            recommended: look.recommended,
+            reason: look.reason,
+            evidence: look.evidence,
+            risk: self.risk,
+            source: self.source.to_owned(),
+            assignments: look.assignments,
+            expected: look.expected,
+        };
+        (self.look)(context).into_iter().map(check).collect()
+    }
+}
+
+/// The row of a tunable.
+pub(crate) fn find(id: &str) -> Option<&'static Tunable> {
+    TUNABLES.iter().find(|tunable| tunable.id == id)
+}
+
+/// Names and titles of all, for whoever lists them.
+pub fn ids() -> impl Iterator<Item = (&'static str, &'static str)> {
+    TUNABLES.iter().map(|tunable| (tunable.id, tunable.title))
+}
+
+#[cfg(test)]
+pub(crate) mod recorded;
+
+#[cfg(test)]
+mod tests {
+    use super::recorded::Recorded;
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_tunable_has_an_id_of_its_own_and_says_where_it_comes_from() {
+        let ids: BTreeSet<&str> = TUNABLES.iter().map(|tunable| tunable.id).collect();
+        assert_eq!(ids.len(), TUNABLES.len());
+        for tunable in TUNABLES {
+            assert!(!tunable.title.is_empty() && !tunable.source.is_empty(), "{}", tunable.id);
+            assert!(
+                tunable.id.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'),
+                "{}",
+                tunable.id
+            );
+        }
+    }
+
+    #[test]
+    fn a_host_that_shows_nothing_gets_a_reason_for_everything_and_no_change() {
+        for role in Role::ALL {
+            let host = Recorded::new().role(role).process(77);
+            for tunable in TUNABLES {
+                let checks = host.check(tunable.id);
+                let targets: BTreeSet<&str> = checks.iter().map(|check| check.target.as_str()).collect();
+                assert_eq!(targets.len(), checks.len(), "{} answers twice for one thing", tunable.id);
+                for check in checks {
+                    assert!(!check.reason.is_empty(), "{}", tunable.id);
+                    let told = [Status::Unknown, Status::NotApplicable, Status::Ok];
+                    assert!(told.contains(&check.status), "{}: {:?}", tunable.id, check.status);
+                    assert!(check.assignments.is_empty(), "{}", tunable.id);
+                }
+            }
+        }
+    }
+}

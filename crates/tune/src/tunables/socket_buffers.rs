@@ -1,0 +1,150 @@
+//! Memory of a socket: `net.ipv4.tcp_rmem` and `tcp_wmem`, and `net.core.rmem_max` for programs that ask for a size.
+//!
+//! More is not better: a receive queue that has grown large is put together anew ("collapsed") when it is full, and that takes long.
+
+use super::{Advice, Context, Look, Tunable};
+use plumb_model::check::{Evidence, Risk, Status};
+
+pub(super) const TUNABLE: Tunable = Tunable {
+    id: "socket-buffers",
+    title: "memory of a socket",
+    risk: Risk::Performance,
+    interrupts: "",
+    source: "kernel documentation, networking/ip-sysctl.rst and admin-guide/sysctl/net.rst; the bound of 16 MiB is ours",
+    look,
+};
+
+/// A buffer is raised to this at most: 10 Gbit/s over a round trip of 13 ms. Ours.
+const ENOUGH_BYTES: u64 = 16 << 20;
+
+fn look(context: &Context<'_>) -> Vec<Look> {
+    vec![receive(context), send(context), datagrams(context)]
+}
+
+/// The third number of `min default max`.
+fn largest(value: &str) -> Option<(&str, u64)> {
+    let (rest, largest) = value.rsplit_once(' ')?;
+    Some((rest, largest.parse().ok()?))
+}
+
+fn receive(context: &Context<'_>) -> Look {
+    let window = context.window;
+    let setting = "net.ipv4.tcp_rmem";
+    // A packet that a full queue drops counts as pruned, too; only what was collapsed tells of a queue that is long and sparse.
+    let collapsed = window.evidence("TcpExt.TCPRcvCollapsed", "packets");
+    if let (Some(collapsed), Ok(value)) = (collapsed, context.read(setting)) {
+        return Look::found("received by TCP", Status::Advice, value, "receive queues are full and are put together anew, so a larger buffer makes it worse: the program reads too slowly, or the buffer is larger than it needs; find the slow reader first, and try a smaller maximum in a trial")
+            .showing(vec![collapsed]);
+    }
+    // Without memory for all sockets one socket's bound is not what drops.
+    let is_short = window.growth("TcpExt.TCPMemoryPressures").is_some_and(|growth| growth > 0);
+    let dropped: Vec<Evidence> =
+        window.evidence("TcpExt.TCPRcvQDrop", "packets").filter(|_| !is_short).into_iter().collect();
+    raised(
+        context,
+        "received by TCP",
+        setting,
+        dropped,
+        "packets for a socket whose queue is full are dropped; sockets opened later have the new bound, and those whose program asked for a size do not follow it",
+    )
+}
+
+fn send(context: &Context<'_>) -> Look {
+    // How long senders waited for room is known for each connection, and in no counter of the host.
+    raised(
+        context,
+        "sent by TCP",
+        "net.ipv4.tcp_wmem",
+        Vec::new(),
+        "a sender whose buffer is smaller than what is on its way waits for answers; no counter of the host shows it, and `ss -ti` shows it for a connection as sndbuf_limited",
+    )
+}
+
+/// The maximum doubled while packets are dropped, up to what is enough. It is never lowered.
+fn raised(context: &Context<'_>, target: &str, setting: &str, evidence: Vec<Evidence>, reason: &str) -> Look {
+    /// What kernels have had as their default for long, of the sizes received and sent the smaller.
+    const DEFAULT_BYTES: u64 = 4 << 20;
+    Look::at(context, target, setting, |value| {
+        let (rest, bytes) = largest(value).unwrap_or((value, u64::MAX));
+        let wanted = match evidence.is_empty() {
+            true => DEFAULT_BYTES,
+            false => bytes.saturating_mul(2).min(ENOUGH_BYTES),
+        };
+        Advice {
+            recommended: format!("{rest} {}", wanted.max(bytes)),
+            is_met: bytes >= wanted,
+            evidence,
+            reason: reason.to_owned(),
+            expected: "no packets dropped at sockets in bursts; more memory for each connection".to_owned(),
+        }
+    })
+    .or_where_it_hurts("packets are dropped at sockets whose buffer is large already: the program reads too slowly, or asked for a smaller one")
+}
+
+fn datagrams(context: &Context<'_>) -> Look {
+    let dropped = context.window.evidence("Udp.RcvbufErrors", "packets");
+    Look::at(context, "received by UDP", "net.core.rmem_max", |value| {
+        let bytes: u64 = value.parse().unwrap_or(u64::MAX);
+        let is_met = dropped.is_none() || bytes >= ENOUGH_BYTES;
+        Advice {
+            recommended: if is_met { bytes } else { bytes.saturating_mul(4).min(ENOUGH_BYTES) }.to_string(),
+            is_met,
+            evidence: dropped.into_iter().collect(),
+            reason: "a program that takes datagrams may ask for a buffer of this size at most; it has to ask for it, and to open its socket anew".to_owned(),
+            expected: "no datagrams dropped in bursts, once the program asks for more".to_owned(),
+        }
+    })
+    .or_where_it_hurts("datagrams are dropped although a program may have a large buffer: it does not ask for one, or reads too slowly")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::recorded::Recorded;
+    use plumb_model::check::{SettingCheck, Status};
+
+    fn host() -> Recorded {
+        Recorded::new()
+            .file("/proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n")
+            .file("/proc/sys/net/ipv4/tcp_wmem", "4096\t16384\t4194304\n")
+            .file("/proc/sys/net/core/rmem_max", "212992\n")
+    }
+
+    fn of(host: &Recorded, target: &str) -> SettingCheck {
+        host.check("socket-buffers").into_iter().find(|check| check.target == target).unwrap()
+    }
+
+    #[test]
+    fn a_full_queue_that_drops_is_raised_and_goes_back() {
+        let drops = host().grew("TcpExt.TCPRcvQDrop", 9).grew("TcpExt.RcvPruned", 9);
+        let check = of(&drops, "received by TCP");
+        assert_eq!(check.status, Status::Change);
+        assert_eq!(check.recommended.as_deref(), Some("4096 131072 12582912"));
+        drops.changes_go_back("socket-buffers");
+        let lost = host().grew("Udp.RcvbufErrors", 9);
+        assert_eq!(of(&lost, "received by UDP").recommended.as_deref(), Some("851968"));
+        lost.changes_go_back("socket-buffers");
+    }
+
+    #[test]
+    fn collapses_are_a_reason_not_to_raise() {
+        let slow = host().grew("TcpExt.TCPRcvQDrop", 9).grew("TcpExt.TCPRcvCollapsed", 3);
+        let check = of(&slow, "received by TCP");
+        assert_eq!((check.status, check.assignments.len()), (Status::Advice, 0));
+        assert!(check.reason.contains("makes it worse"), "{}", check.reason);
+    }
+
+    #[test]
+    fn without_memory_for_all_sockets_one_sockets_bound_is_left() {
+        let short = host().grew("TcpExt.TCPRcvQDrop", 9).grew("TcpExt.TCPMemoryPressures", 1);
+        assert_eq!(of(&short, "received by TCP").status, Status::Ok);
+    }
+
+    #[test]
+    fn defaults_are_right_and_less_has_no_evidence() {
+        assert!(host().check("socket-buffers").iter().all(|check| check.status == Status::Ok));
+        let small = host().file("/proc/sys/net/ipv4/tcp_wmem", "4096 16384 65536\n");
+        assert_eq!(of(&small, "sent by TCP").status, Status::NoEvidence);
+        let large = host().file("/proc/sys/net/ipv4/tcp_rmem", "4096 131072 67108864\n");
+        assert_eq!(of(&large.grew("TcpExt.TCPRcvQDrop", 9), "received by TCP").status, Status::Advice);
+    }
+}

@@ -1,0 +1,109 @@
+//! Changes that have to be confirmed come back by themselves: when nobody confirms, when whoever made them is killed, when the terminal goes
+//! away, and when a peer cannot be reached any more.
+
+use super::{in_a_namespace, passed_over};
+
+/// Waits until the settings are as before, or gives up after 10 s.
+const COMES_BACK: &str = r#"comes_back() { for (( look = 0; look < 500; look++ )); do all | cmp -s - before && return 0; sleep 0.02; done; return 1; }
+    all > before
+"#;
+
+fn script(rest: &str) -> String {
+    format!("{COMES_BACK}{rest}")
+}
+
+#[test]
+fn what_nobody_confirms_comes_back_by_itself_and_what_is_confirmed_stays() {
+    let rest = r#"
+        "$1" tune apply plan.json --confirm-within 300ms > applied.txt || exit 91
+        comes_back || exit 92
+        "$1" tune history | grep -q "nobody confirmed in time" || exit 93
+        "$1" tune confirm 2> late.txt && exit 94
+        "$1" tune apply plan.json --confirm-within 60s > applied.txt || exit 95
+        "$1" tune apply plan.json 2> second.txt; [ $? = 3 ] || exit 96
+        guard=$("$1" tune status --output json | grep '"guard"' | tr -dc 0-9)
+        "$1" tune confirm || exit 97
+        while kill -0 $guard 2> /dev/null; do sleep 0.02; done
+        all | cmp -s - before && exit 98
+        "$1" tune revert > /dev/null && all | cmp - before"#;
+    let Some(ended) = in_a_namespace(&script(rest)) else { return };
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+    let second = std::fs::read_to_string(ended.path("second.txt")).unwrap();
+    assert!(second.contains("neither confirmed nor put back"), "{second}");
+    let late = std::fs::read_to_string(ended.path("late.txt")).unwrap();
+    assert!(late.contains("no changes wait to be confirmed"), "{late}");
+}
+
+#[test]
+fn what_a_killed_apply_began_comes_back_by_its_guard() {
+    let rest = r#"
+        for (( kill = 0; kill < 10; kill++ )); do
+            rm -rf state
+            "$1" tune apply plan.json --confirm-within 60s > /dev/null 2>&1 & pid=$!
+            # Killed once a step is written down; where it was faster, it waits to be confirmed, and a user reverts.
+            until grep -q '"begun"' state/journal/*.jsonl 2> /dev/null; do :; done
+            kill -KILL $pid; wait $pid
+            "$1" tune status --output json | grep -q "waits to be confirmed" && "$1" tune revert > /dev/null
+            comes_back || { "$1" tune history >&2; exit 92; }
+        done"#;
+    let Some(ended) = in_a_namespace(&script(rest)) else { return };
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+}
+
+#[test]
+fn a_change_that_cuts_off_a_peer_comes_back_by_itself() {
+    // The peer is at the other end of a virtual cable, in a namespace of its own; the plan takes the cable down.
+    let rest = r#"
+        ip link add here type veth peer name there || exit 77
+        unshare --net sleep 600 & peer=$!
+        until [ "$(readlink /proc/$peer/ns/net)" != "$(readlink /proc/$$/ns/net)" ]; do sleep 0.01; done
+        ip link set there netns $peer; ip address add 10.9.9.1/24 dev here; ip link set here up
+        nsenter --net --target $peer sh -c 'ip address add 10.9.9.2/24 dev there; ip link set there up; ip link set lo up'
+        nsenter --net --target $peer python3 -m http.server --bind 10.9.9.2 9999 > sink.txt 2>&1 & sink=$!
+        trap 'kill $peer $sink' EXIT
+        until (: < /dev/tcp/10.9.9.2/9999) 2> /dev/null; do sleep 0.05; kill -0 $sink 2> /dev/null || { cat sink.txt >&2; exit 78; }; done
+        printf '/sys/class/net/here/flags: "0x1002"\n' > cut.yaml
+        mount -t sysfs none /sys 2> /dev/null || exit 77
+        "$1" tune plan --profile cut.yaml --only profile --window 0s --out cut.json > /dev/null || exit 91
+        "$1" tune apply cut.json --confirm-within 60s --keep-reachable 10.9.9.2:9999 > applied.txt || exit 92
+        ip link show here | grep -q 'UP' && exit 93
+        for (( look = 0; look < 500; look++ )); do ip link show here | grep -q ',UP' && break; sleep 0.02; done
+        (: < /dev/tcp/10.9.9.2/9999) || exit 94
+        "$1" tune history | grep -q "peer could not be reached" || exit 95"#;
+    let Some(ended) = in_a_namespace(&format!(
+        "exec unshare --mount bash -c '{}' bash \"$1\"",
+        format!("{}\n{}", super::all_settings(), script(rest)).replace('\'', "'\\''")
+    )) else {
+        return;
+    };
+    if ended.code() == Some(77) {
+        passed_over(&format!("this machine lacks what the script needs: {}", ended.stderr));
+        return;
+    }
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+}
+
+#[test]
+fn a_peer_that_cannot_be_reached_before_is_refused_and_nothing_is_changed() {
+    let rest = r#""$1" tune apply plan.json --confirm-within 60s --keep-reachable 127.0.0.1:1; code=$?
+        all | cmp - before || exit 96; exit $code"#;
+    let Some(ended) = in_a_namespace(&script(rest)) else { return };
+    assert_eq!(ended.code(), Some(2), "{} {}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("127.0.0.1:1 takes no connection now"), "{}", ended.stderr);
+}
+
+#[test]
+fn what_was_made_from_a_terminal_that_goes_away_comes_back_by_itself() {
+    let rest = r#"
+        command -v script > /dev/null || exit 77
+        # The terminal ends with its shell; the guard is the shell's child and outlives it.
+        script --quiet --command "bash -c '$1 tune apply plan.json --confirm-within 60s > applied.txt 2>&1; sleep 0.3; true'" /dev/null < /dev/null > /dev/null
+        comes_back || { "$1" tune history >&2; cat applied.txt >&2; exit 92; }
+        "$1" tune history | grep -q "terminal went away" || { "$1" tune history >&2; exit 93; }"#;
+    let Some(ended) = in_a_namespace(&script(rest)) else { return };
+    if ended.code() == Some(77) {
+        passed_over(&format!("this machine lacks what the script needs: {}", ended.stderr));
+        return;
+    }
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+}
