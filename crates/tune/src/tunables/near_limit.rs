@@ -3,6 +3,7 @@
 use super::{Advice, Context, Look};
 use crate::window::level;
 use plumb_model::check::Status;
+use plumb_model::figure;
 
 /// A limit is near from this share of it on. Ours.
 pub(super) const NEAR: f64 = 0.7;
@@ -36,13 +37,13 @@ impl Use<'_> {
                 limit
             };
             let evidence = is_near.then(|| level(self.counter, self.used as f64, self.unit));
-            let share = 100.0 * self.used as f64 / limit.max(1) as f64;
+            let share = figure::percent(self.used as f64 / limit.max(1) as f64);
             Advice {
                 recommended: wanted.to_string(),
                 is_met: wanted <= limit,
                 evidence: evidence.into_iter().collect(),
                 reason: format!(
-                    "{} of {limit} {} are in use ({share:.0} %); {}",
+                    "{} of {limit} {} are in use ({share}); {}",
                     self.used, self.unit, self.reason
                 ),
                 expected: self.expected.to_owned(),

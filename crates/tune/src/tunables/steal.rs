@@ -3,6 +3,7 @@
 use super::cpu_time::{percent, share};
 use super::{Context, Look, Tunable};
 use plumb_model::check::{Risk, Status};
+use plumb_model::figure;
 
 pub(super) const TUNABLE: Tunable = Tunable {
     id: "steal",
@@ -21,9 +22,9 @@ fn look(context: &Context<'_>) -> Vec<Look> {
     let look = match (is_guest, share(context, "cpu", &["steal"])) {
         (Some(false), _) => Look::not_applicable("", "no hypervisor is below this kernel"),
         (_, None) => Look::unknown("", "the kernel's times of processors cannot be read"),
-        (_, Some(share)) if share >= FELT => Look::found("", Status::Advice, format!("{:.1} %", 100.0 * share), "programs wait while others have the processor, and no setting here ends it: ask for processors that are not shared, or spend fewer where the machine has a budget of time (burstable types)")
+        (_, Some(share)) if share >= FELT => Look::found("", Status::Advice, figure::percent(share), "programs wait while others have the processor, and no setting here ends it: ask for processors that are not shared, or spend fewer where the machine has a budget of time (burstable types)")
             .showing(vec![percent(context, "cpu.steal_ticks of all", share)]),
-        (_, Some(share)) => Look::found("", Status::Ok, format!("{:.1} %", 100.0 * share), "the hypervisor gives the time that is asked for, as far as it says"),
+        (_, Some(share)) => Look::found("", Status::Ok, figure::percent(share), "the hypervisor gives the time that is asked for, as far as it says"),
     };
     vec![look]
 }
