@@ -65,7 +65,8 @@ fn a_change_that_cuts_off_a_peer_comes_back_by_itself() {
         printf '/sys/class/net/here/flags: "0x1002"\n' > cut.yaml
         mount -t sysfs none /sys 2> /dev/null || exit 77
         "$1" tune plan --profile cut.yaml --only profile --window 0s --out cut.json > /dev/null || exit 91
-        "$1" tune apply cut.json --confirm-within 60s --keep-reachable 10.9.9.2:9999 > applied.txt || exit 92
+        "$1" tune apply cut.json --confirm-within 60s 2> refused.txt && exit 90
+        "$1" tune apply cut.json --force --confirm-within 60s --keep-reachable 10.9.9.2:9999 > applied.txt || exit 92
         ip link show here | grep -q 'UP' && exit 93
         for (( look = 0; look < 500; look++ )); do ip link show here | grep -q ',UP' && break; sleep 0.02; done
         (: < /dev/tcp/10.9.9.2/9999) || exit 94

@@ -1,9 +1,12 @@
 //! `plumb check` and `plumb tune` on the kernel itself, in namespaces of their own, so that nothing of this host is changed.
 
 mod check;
+mod cluster;
 mod crash;
 mod guard;
 mod revert;
+mod trial;
+mod unprivileged;
 
 use crate::program::{Ended, Program};
 

@@ -6,7 +6,7 @@ use crate::setting::{Setting, SettingError};
 use crate::steps;
 use crate::tunables::{TUNABLES, find};
 use plumb_model::change::Assignment;
-use plumb_model::check::{HostCheck, PlannedChange, Risk, SCHEMA_VERSION, SettingCheck, Status, TunePlan};
+use plumb_model::check::{HostCheck, PlannedChange, SCHEMA_VERSION, SettingCheck, Status, TunePlan};
 use plumb_model::facts::Fact;
 
 /// What goes into a plan.
@@ -44,6 +44,7 @@ pub fn plan(host: &Host, check: &HostCheck, wanted: &Wanted) -> Result<TunePlan,
     }
     for to in &wanted.profile {
         let setting = Setting::new(&to.key)?;
+        refuse_what_never_works(host, &setting, &to.value)?;
         if !setting.is_met(&to.value, &setting.read(host)?) {
             changes.push(of_profile(host, &setting, to)?);
         }
@@ -101,12 +102,20 @@ fn of_check(host: &Host, check: &SettingCheck, profile: &[Assignment]) -> Vec<Pl
     check.assignments.iter().filter(|to| !is_users(&to.key)).filter_map(of).collect()
 }
 
+/// What applying would refuse whoever does it is refused here already; what only the right to write is lacking for is planned.
+fn refuse_what_never_works(host: &Host, setting: &Setting, value: &str) -> Result<(), SettingError> {
+    match setting.check_written(host, value) {
+        Err(SettingError::Permission { .. }) | Ok(()) => Ok(()),
+        refused => refused,
+    }
+}
+
 fn of_profile(host: &Host, setting: &Setting, to: &Assignment) -> Result<PlannedChange, SettingError> {
     Ok(PlannedChange {
         id: PROFILE.to_owned(),
         order: 0,
         change: steps::change(setting, host, &to.value)?,
-        risk: Risk::Performance,
+        risk: setting.risk(),
         interrupts: String::new(),
         reason: "the user's own file asks for it".to_owned(),
         evidence: Vec::new(),

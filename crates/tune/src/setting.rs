@@ -28,6 +28,7 @@ use ethtool::DriverSettings;
 use file::KernelFile;
 use interrupt::Interrupt;
 use plumb_model::change::{Owner, Target};
+use plumb_model::check::Risk;
 use std::path::Path;
 
 /// A setting by the name that the user, or a tunable, gave it.
@@ -96,6 +97,15 @@ impl Setting {
     /// True if both are one setting, by one name or two.
     pub(crate) fn is_same(&self, other: &Setting) -> bool {
         self.kind == other.kind
+    }
+
+    /// What changing it can do at worst, whoever asks for it.
+    pub(crate) fn risk(&self) -> Risk {
+        match &self.kind {
+            Kind::Driver(driver) if driver.resets_the_device() => Risk::LinkFlap,
+            Kind::File(file) if file.cuts_off_or_loses() => Risk::LockOut,
+            _ => Risk::Performance,
+        }
     }
 
     /// True if it is as it was after a start of the machine, because nothing keeps it.
@@ -213,7 +223,8 @@ impl Setting {
             Kind::File(file) => file.check_permission(&self.name, host),
             Kind::Interrupt(interrupt) => interrupt.check_permission(&self.name, host),
             Kind::Driver(driver) => driver.check(&self.name, host, value),
-            Kind::Affinity(_) | Kind::Cluster(_) => Ok(()),
+            Kind::Cluster(setting) => setting.check(&self.name),
+            Kind::Affinity(_) => Ok(()),
         }
     }
 

@@ -4,6 +4,7 @@
 //! back is [`crate::setting`]'s alone. A recommendation without a counter that shows that it matters here and now is `no evidence`: it is
 //! told, and never planned unless the user asks for it.
 
+mod broker_threads;
 mod busy_poll;
 mod c_states;
 mod channels;
@@ -152,6 +153,8 @@ pub(crate) const TUNABLES: &[Tunable] = &[
     kernel_limits::AIO,
     kernel_limits::FILES,
     kernel_limits::THREADS,
+    // Brokers.
+    broker_threads::TUNABLE,
     // What the host is and stands on.
     kernel_version::TUNABLE,
     cpu_crypto_flags::TUNABLE,

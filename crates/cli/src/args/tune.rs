@@ -175,6 +175,9 @@ pub(crate) struct TuneTrialArgs {
     /// The load under which it is proven: a scenario without arms
     #[arg(long, value_name = "SCENARIO")]
     pub(crate) load: PathBuf,
+    /// The cluster.
+    #[command(flatten)]
+    pub(crate) cluster: super::ClusterArgs,
     /// Also try changes that can take down the only way to this host
     #[arg(long)]
     pub(crate) force: bool,

@@ -7,6 +7,38 @@ use super::SettingError;
 use crate::host::{ClusterPart, ClusterSettings, Host};
 use plumb_model::change::Owner;
 use std::io;
+use std::time::{Duration, Instant};
+
+/// Parts of keys that Plumb does not change: how long data is kept, how many copies there are and when they count, who may connect.
+const KEPT: [Kept; 3] = [
+    Kept { what: "how long data is kept", parts: &["retention", "cleanup.policy", "delete.", "local.log"] },
+    Kept {
+        what: "how safe data is",
+        parts: &["min.insync", "unclean.leader", "replication.factor", "message.timestamp"],
+    },
+    Kept {
+        what: "who may connect, and how",
+        parts: &[
+            "ssl.",
+            "sasl.",
+            "listener",
+            "password",
+            "authorizer",
+            "principal",
+            "super.users",
+            "advertised",
+        ],
+    },
+];
+
+struct Kept {
+    what: &'static str,
+    parts: &'static [&'static str],
+}
+
+/// Longest wait until a broker tells a value that was set: the controller's log has to come to it. Ours.
+const KNOWN_WITHIN: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The value of a key that was never set.
 const DEFAULT: &str = "(default)";
@@ -53,7 +85,23 @@ impl ClusterSetting {
             name: name.to_owned(),
             value: value.to_owned(),
             source: io::Error::other(words),
-        })
+        })?;
+        let end = Instant::now() + KNOWN_WITHIN;
+        while self.read(name, host)? != value && Instant::now() < end {
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
+    }
+
+    /// Refuses a key that Plumb does not change.
+    pub(super) fn check(&self, name: &str) -> Result<(), SettingError> {
+        match KEPT.iter().find(|kept| kept.parts.iter().any(|part| self.key.contains(part))) {
+            None => Ok(()),
+            Some(kept) => Err(SettingError::Unchangeable {
+                name: name.to_owned(),
+                reason: format!("Plumb does not change {}", kept.what),
+            }),
+        }
     }
 
     pub(super) fn by_hand(&self, value: &str) -> String {

@@ -63,6 +63,11 @@ pub(crate) fn limits(host: &Host, interface: &str, group: &str) -> Option<BTreeM
 }
 
 impl DriverSettings {
+    /// True if many drivers stop and start the device for it.
+    pub(super) fn resets_the_device(&self) -> bool {
+        matches!(self.group, Group::Channels | Group::Rings | Group::Features | Group::Pause)
+    }
+
     /// From `eth0:rings`.
     pub(super) fn new(rest: &str) -> Option<Self> {
         let (interface, group) = rest.rsplit_once(':')?;

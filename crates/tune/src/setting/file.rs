@@ -40,6 +40,19 @@ impl KernelFile {
         &self.path
     }
 
+    /// True if a wrong value takes an interface away, or lets the kernel believe that a device keeps what it does not.
+    pub(super) fn cuts_off_or_loses(&self) -> bool {
+        let path = self.path.to_string_lossy();
+        let of_interface = ["flags", "mtu", "address", "carrier", "netdev_group", "operstate"];
+        let interface =
+            path.contains("/net/") && of_interface.iter().any(|file| path.ends_with(&format!("/{file}")));
+        interface
+            || path.ends_with("/queue/write_cache")
+            || ["/disable_ipv6", "/ip_forward", "/forwarding", "/rp_filter", "/arp_ignore", "/arp_announce"]
+                .iter()
+                .any(|file| path.ends_with(file))
+    }
+
     fn locate(&self, host: &Host) -> PathBuf {
         host.root().locate(&self.path.to_string_lossy())
     }

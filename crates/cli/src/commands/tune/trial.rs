@@ -7,6 +7,7 @@
 use crate::args::trial::JudgedArgs;
 use crate::args::tune::TuneTrialArgs;
 use crate::commands::End;
+use crate::commands::run::use_brokers;
 use crate::commands::trial::{planned, show};
 use crate::errors::UsageError;
 use crate::{printer, progress, result_dir, scenario_file, stop, whole_file};
@@ -31,7 +32,8 @@ pub(super) fn trial(arguments: &TuneTrialArgs) -> Result<End> {
     let plan = super::read_plan(&arguments.plan)?;
     refuse_what_no_arm_can_change(&plan)?;
     plumb_tune::danger::check(&super::host(None, None)?, &plan, arguments.force)?;
-    let load = scenario_file::read(&arguments.load)?;
+    let mut load = scenario_file::read(&arguments.load)?;
+    use_brokers(&arguments.cluster, &mut load.0, &mut load.1);
     if !load.0.arms.0.is_empty() {
         let message = format!("{} has arms of its own", arguments.load.display());
         return Err(
