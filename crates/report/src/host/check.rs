@@ -15,11 +15,16 @@ pub fn sheet(check: &HostCheck, all: bool) -> Sheet {
         check.started_at.replace('T', " ").replace('Z', " UTC")
     );
     let mut sections: Vec<Section> = losses(&check.losses).into_iter().collect();
-    sections.extend(settings(check, Status::NoEvidence, "Unusual, without evidence", UNUSUAL));
+    let is_unusual =
+        |check: &&SettingCheck| check.status == Status::NoEvidence && check.recommended.is_some();
+    sections.extend(settings(check, "Unusual, without evidence", UNUSUAL, is_unusual));
     sections.extend(reasons(check, Status::Unknown, "Not known", ""));
     sections.extend(reasons(check, Status::Unchangeable, "Cannot be changed here", ""));
     if all {
-        sections.extend(settings(check, Status::Ok, "As recommended", ""));
+        let is_told =
+            |check: &&SettingCheck| check.status == Status::NoEvidence && check.recommended.is_none();
+        sections.extend(settings(check, "To know", "there is no usual value", is_told));
+        sections.extend(as_recommended(check));
         sections.extend(reasons(check, Status::NotApplicable, "Does not apply", ""));
     }
     sections.extend(processors(check));
@@ -77,15 +82,27 @@ fn losses(losses: &[LayerLoss]) -> Option<Section> {
     (!rows.is_empty()).then(|| Section::table("Lost", meaning, columns, rows))
 }
 
-fn settings(check: &HostCheck, status: Status, heading: &str, meaning: &str) -> Option<Section> {
-    let row = |check: &SettingCheck| {
-        let wanted = check.recommended.clone().unwrap_or_else(|| ABSENT.to_owned());
-        let reason = sentence(&check.reason);
-        vec![name(&check.id, &check.target), now(check), wanted, reason]
+/// A setting a sentence: what it is, what is usual, why.
+fn settings(
+    check: &HostCheck,
+    heading: &'static str,
+    meaning: &str,
+    is_shown: impl Fn(&&SettingCheck) -> bool,
+) -> Option<Section> {
+    let words = |check: &SettingCheck| {
+        let usual = check.recommended.as_ref().map(|usual| format!(", usual {usual}")).unwrap_or_default();
+        format!("{}: {}{usual}. {}", name(&check.id, &check.target), now(check), sentence(&check.reason))
     };
-    let rows: Vec<Vec<String>> = check.of(status).map(row).collect();
-    let columns = [Column::text(""), Column::text("now"), Column::text("usual"), Column::text("why")];
-    (!rows.is_empty()).then(|| Section::table(heading, meaning, columns, rows))
+    let sentences: Vec<String> = check.checks.iter().filter(is_shown).map(words).collect();
+    (!sentences.is_empty()).then(|| Section::sentences(heading, meaning, sentences))
+}
+
+/// Settings as recommended: names and values alone.
+fn as_recommended(check: &HostCheck) -> Option<Section> {
+    let row = |check: &SettingCheck| vec![name(&check.id, &check.target), now(check)];
+    let rows: Vec<Vec<String>> = check.of(Status::Ok).map(row).collect();
+    (!rows.is_empty())
+        .then(|| Section::table("As recommended", "", [Column::text(""), Column::text("")], rows))
 }
 
 fn reasons(check: &HostCheck, status: Status, heading: &str, meaning: &str) -> Option<Section> {
@@ -124,7 +141,8 @@ fn answer(check: &HostCheck, all: bool) -> Vec<String> {
     if let Some(first) = check.losses.first() {
         words.push(format!("Packets or connections are lost first at the {}.", first.layer.words()));
     }
-    let unusual = count(Status::NoEvidence);
+    let told = check.of(Status::NoEvidence).filter(|check| check.recommended.is_none()).count();
+    let unusual = count(Status::NoEvidence) - told;
     if unusual > 0 {
         words.push(format!(
             "{} unusual; nothing shows that it matters. A window under load shows more: --window 1m",
@@ -132,9 +150,9 @@ fn answer(check: &HostCheck, all: bool) -> Vec<String> {
         ));
     }
     if !all {
-        let hidden = count(Status::Ok) + count(Status::NotApplicable);
+        let hidden = count(Status::Ok) + count(Status::NotApplicable) + told;
         words.push(format!(
-            "{} as recommended or without a place here: --all shows them.",
+            "{} as recommended, without a usual value or without a place here: --all shows them.",
             counted(hidden, "setting")
         ));
     }

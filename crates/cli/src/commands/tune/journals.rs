@@ -161,6 +161,8 @@ struct ListedChange {
     before: Option<String>,
     after: Option<String>,
     reads_now: Option<String>,
+    /// True if it may be in the host now.
+    is_made: bool,
     restored: Option<Restored>,
 }
 
@@ -199,6 +201,7 @@ fn list(state: &JournalState, host: &Host) -> Listed {
                 before: step.change.before.clone(),
                 after: step.change.after.clone(),
                 reads_now: now(&step.change.target.key),
+                is_made: step.is_outstanding(),
                 restored: step.restored.clone(),
             })
             .collect(),
@@ -216,11 +219,15 @@ fn text(listed: &Listed) -> String {
         text += "  this host was started anew since: kernel and device settings ended with that\n";
     }
     for change in &listed.changes {
-        let [before, after, now] = [&change.before, &change.after, &change.reads_now]
-            .map(|value| value.as_deref().unwrap_or("(unknown)"));
-        let reads =
-            if Some(after) == change.reads_now.as_deref() { String::new() } else { format!(", reads {now}") };
-        text += &format!("  {}: {before} -> {after}{reads}\n", change.target);
+        let [before, after] =
+            [&change.before, &change.after].map(|value| value.as_deref().unwrap_or("(unknown)"));
+        let since = match &change.reads_now {
+            _ if !change.is_made => String::new(),
+            Some(now) if now == after => String::new(),
+            Some(now) => format!(", and now {now}: somebody else has set it since"),
+            None => ", and now unknown".to_owned(),
+        };
+        text += &format!("  {}: {before} -> {after}{since}\n", change.target);
     }
     text
 }
