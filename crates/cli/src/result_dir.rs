@@ -184,6 +184,21 @@ pub(crate) fn json(document: &impl Serialize) -> Result<String> {
     Ok(format!("{}\n", serde_json::to_string_pretty(document)?))
 }
 
+/// Refuses places in which the result could not be kept, before anything is measured. `further` names what else would be written.
+pub(crate) fn check_places(result: &ResultArgs, further: &[&str]) -> Result<(), UsageError> {
+    if let Some(directory) = &result.out {
+        refuse_taken(directory, further)?;
+    }
+    let folder = result.html.as_ref().and_then(|page| page.parent());
+    match folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+        None => Ok(()),
+        Some(folder) => {
+            let message = format!("--html: there is no directory {}", folder.display());
+            Err(UsageError::new(message, "make it, or name another place for the page"))
+        }
+    }
+}
+
 /// Refuses a directory that has a result already. Called before anything is measured or read: an hour's work must not end at this.
 /// `further` names what else would be written.
 pub(crate) fn refuse_taken(directory: &Path, further: &[&str]) -> Result<(), UsageError> {

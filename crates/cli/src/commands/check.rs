@@ -26,9 +26,7 @@ pub(super) fn check(arguments: &CheckArgs) -> Result<End> {
     if !arguments.documents.is_empty() {
         return compare(arguments);
     }
-    if let Some(directory) = &arguments.result.out {
-        result_dir::refuse_taken(directory, &[])?;
-    }
+    result_dir::check_places(&arguments.result, &[])?;
     let mut found = look(&arguments.host)?;
     found.label = arguments.label.clone();
     let shown = Shown::sheet(&found, &host::check::sheet(&found, arguments.all), "check")?;

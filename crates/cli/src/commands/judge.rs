@@ -8,9 +8,7 @@ use anyhow::Result;
 use std::path::Path;
 
 pub(super) fn judge(arguments: &JudgeArgs) -> Result<End> {
-    if let Some(directory) = &arguments.result.out {
-        result_dir::refuse_taken(directory, &OF_PROFILES)?;
-    }
+    result_dir::check_places(&arguments.result, &OF_PROFILES)?;
     let mut path = result_dir::read_path(&arguments.path)?;
     // What a flip has shown stays shown.
     let before = path.diagnosis.take();

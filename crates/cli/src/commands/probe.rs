@@ -19,9 +19,7 @@ use plumb_session::probe::Probed;
 use serde::Serialize;
 
 pub(super) fn probe(arguments: &ProbeArgs) -> Result<End> {
-    if let Some(directory) = &arguments.command.result().out {
-        result_dir::refuse_taken(directory, &[])?;
-    }
+    result_dir::check_places(arguments.command.result(), &[])?;
     match &arguments.command {
         ProbeCommand::Storage(arguments) => storage::storage(arguments),
         ProbeCommand::Crypto(arguments) => crypto::crypto(arguments),

@@ -14,9 +14,7 @@ use std::time::Duration;
 const SHORTEST: Duration = Duration::from_secs(2);
 
 pub(super) fn settings(watch: &WatchArgs, result: &ResultArgs) -> Result<ObserveSettings> {
-    if let Some(directory) = &result.out {
-        result_dir::refuse_taken(directory, &OF_PROFILES)?;
-    }
+    result_dir::check_places(result, &OF_PROFILES)?;
     let duration = watch.duration.to_duration();
     if duration < SHORTEST {
         let message = format!("--duration is {}, expected at least 2s", watch.duration);

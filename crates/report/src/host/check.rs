@@ -3,7 +3,7 @@
 use super::{cpu_rows, evidence, evidence_list, name, now, sentence};
 use crate::sheet::{Column, Section, Sheet};
 use plumb_model::check::{HostCheck, LayerLoss, SettingCheck, Status};
-use plumb_model::figure::{ABSENT, counted, time};
+use plumb_model::figure::{counted, time};
 
 /// The whole sheet; with `all` also what is as recommended, and what does not apply.
 pub fn sheet(check: &HostCheck, all: bool) -> Sheet {
