@@ -73,6 +73,42 @@ fn an_accept_queue_that_overflows_is_named_as_the_layer_and_the_plan_lengthens_i
     assert_eq!(calm["left_out"][0]["status"], "no_evidence", "{calm}");
 }
 
+/// A sender whose reader takes a little a second, and one whose reader takes all.
+const SLOW_READER: &str = r#"
+import socket, sys, threading, time
+slow = sys.argv[1] == "slow"
+listening = socket.socket(); listening.bind(("127.0.0.1", 7778)); listening.listen(1)
+def send():
+    one = socket.create_connection(("127.0.0.1", 7778))
+    end = time.time() + 6
+    while time.time() < end: one.sendall(b"x" * 20000); time.sleep(0.002)
+threading.Thread(target=send, daemon=True).start()
+reading, _ = listening.accept()
+end = time.time() + 6
+while time.time() < end: reading.recv(2000 if slow else 1 << 20); time.sleep(0.05 if slow else 0)
+"#;
+
+#[test]
+fn a_reader_that_is_slow_is_told_as_what_holds_the_sender_back_and_one_that_is_not_is_not() {
+    let script = format!(
+        r#"
+        for kind in quick slow; do
+            python3 -c '{SLOW_READER}' $kind & sender=$!
+            sleep 1.5; "$1" check --window 2s --only socket-buffers --output json > $kind.json; kill $sender; wait $sender
+        done 2> /dev/null; exit 0"#
+    );
+    let Some(ended) = in_a_namespace(&script) else { return };
+    let windows = |name: &str| -> Option<Value> {
+        let text = std::fs::read_to_string(ended.path(name)).unwrap();
+        let document: Value = serde_json::from_str(&text).unwrap();
+        let checks = document["checks"].as_array().unwrap().clone();
+        checks.into_iter().find(|check| check["target"] == "windows of receivers")
+    };
+    let slow = windows("slow.json").unwrap_or_else(|| panic!("{}", ended.stderr));
+    assert_eq!((&slow["status"], &slow["evidence"][0]["unit"]), (&"advice".into(), &"%".into()), "{slow}");
+    assert_eq!(windows("quick.json"), None);
+}
+
 #[test]
 fn hosts_that_differ_are_held_against_each_other_and_the_unusual_one_is_named() {
     let first = Program::new(["check", "--window", "0s", "--output", "json"]).run();

@@ -161,10 +161,7 @@ pub fn counters(interface: &str) -> io::Result<Vec<DriverCounter>> {
 /// # Errors
 /// The kernel's; one before 5.7 does not tell.
 pub fn coalesce_words(interface: &str) -> io::Result<Vec<usize>> {
-    netlink::coalesce_words(
-        socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_NONBLOCK, libc::NETLINK_GENERIC)?,
-        interface,
-    )
+    netlink::coalesce_words(netlink_socket(libc::NETLINK_GENERIC)?, interface)
 }
 
 /// Two words as the kernel lays one of 64 bits.
@@ -212,6 +209,11 @@ fn run(interface: &str, words: &mut [u32]) -> io::Result<u32> {
         -1 => Err(io::Error::last_os_error()),
         returned => Ok(returned.unsigned_abs()),
     }
+}
+
+/// A socket to a part of the kernel that answers while it is asked.
+pub(crate) fn netlink_socket(protocol: libc::c_int) -> io::Result<OwnedFd> {
+    socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_NONBLOCK, protocol)
 }
 
 fn socket(family: libc::c_int, kind: libc::c_int, protocol: libc::c_int) -> io::Result<OwnedFd> {

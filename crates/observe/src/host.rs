@@ -15,6 +15,7 @@ pub use named::{NamedCounters, named_counters};
 pub use programs::{ProgramsSample, programs, sample_programs};
 
 use crate::counters::{InterfaceCounters, interface_deltas, parse_interfaces};
+use crate::tcp_limits::{TcpLimits, tcp_limits};
 use crate::{HostRoot, HostSample, ObserveError, growth, host_delta, sample_host};
 use interrupts::Interrupts;
 use losses::{Losses, Place};
@@ -64,6 +65,7 @@ struct NetworkSample {
     /// The process whose namespace it is, where that is not Plumb's own.
     of: Option<u32>,
     tcp: BTreeMap<String, u64>,
+    limits: BTreeMap<u64, TcpLimits>,
     settings: BTreeMap<String, String>,
     /// Of the other namespace only.
     interfaces: Vec<InterfaceCounters>,
@@ -88,6 +90,7 @@ pub fn sample_host_window(root: &HostRoot, process: Option<u32>) -> Result<HostW
             Some(pid) => elsewhere_sample(root, pid, &mut missing),
             None => NetworkSample {
                 tcp: tcp(root, "/proc/net"),
+                limits: if root.is_host() { limits() } else { BTreeMap::new() },
                 settings: settings(root, &NETWORK_SETTINGS),
                 ..NetworkSample::default()
             },
@@ -107,12 +110,43 @@ fn elsewhere_sample(root: &HostRoot, pid: u32, missing: &mut Vec<String>) -> Net
     let interfaces = parse_interfaces(&dev);
     let is_its = interfaces.iter().all(|interface| shown.iter().any(|name| name == interface.name()));
     let place = Place { folder: if is_its { &sysfs } else { "" }, dev: &dev, is_here: root.is_host() };
-    let within = namespace::within(pid, || (settings(root, &NETWORK_SETTINGS), losses::read(root, &place)));
-    let (settings, losses) = within.unwrap_or_else(|error| {
+    let inside = || Within {
+        settings: settings(root, &NETWORK_SETTINGS),
+        losses: losses::read(root, &place),
+        limits: limits(),
+    };
+    let Within { settings, losses, limits } = namespace::within(pid, inside).unwrap_or_else(|error| {
         missing.push(format!("network settings and driver counters of process {pid}: {}", error.reason()));
-        (BTreeMap::new(), losses::read(root, &Place { is_here: false, ..place }))
+        let losses = losses::read(root, &Place { is_here: false, ..place });
+        Within { settings: BTreeMap::new(), losses, limits: BTreeMap::new() }
     });
-    NetworkSample { of: Some(pid), tcp: tcp(root, &folder), settings, interfaces, losses }
+    NetworkSample { of: Some(pid), tcp: tcp(root, &folder), limits, settings, interfaces, losses }
+}
+
+/// What only whoever is in a network namespace can ask there.
+struct Within {
+    settings: BTreeMap<String, String>,
+    losses: Losses,
+    limits: BTreeMap<u64, TcpLimits>,
+}
+
+/// The connections' own counters; none where the kernel does not tell.
+fn limits() -> BTreeMap<u64, TcpLimits> {
+    tcp_limits().unwrap_or_default().into_iter().map(|connection| (connection.cookie, connection)).collect()
+}
+
+/// The share of the time in which connections that both readings have were busy for which a limit held them back.
+fn limited_share(
+    before: &BTreeMap<u64, TcpLimits>,
+    after: &BTreeMap<u64, TcpLimits>,
+    limit: fn(&TcpLimits) -> u64,
+) -> Option<f64> {
+    let both = || after.values().filter_map(|later| Some((before.get(&later.cookie)?, later)));
+    let grown = |of: fn(&TcpLimits) -> u64| -> u64 {
+        both().filter_map(|(earlier, later)| of(later).checked_sub(of(earlier))).sum()
+    };
+    let busy = grown(|connection| connection.busy_us);
+    (busy > 0).then(|| (grown(limit) as f64 / busy as f64).min(1.0))
 }
 
 fn settings(root: &HostRoot, names: &[&str]) -> BTreeMap<String, String> {
@@ -151,6 +185,16 @@ pub fn host_window(before: &HostWindowSample, after: &HostWindowSample) -> HostW
             zero_windows: tcp("TCPToZeroWindowAdv"),
             delayed_acks: tcp("DelayedACKs"),
             passive_opens: tcp("PassiveOpens"),
+            send_buffer_limited_share: limited_share(&network_before.limits, &network.limits, |connection| {
+                connection.buffer_limited_us
+            })
+            .filter(|_| same),
+            receive_window_limited_share: limited_share(
+                &network_before.limits,
+                &network.limits,
+                |connection| connection.window_limited_us,
+            )
+            .filter(|_| same),
         },
         nic_drops: losses::delta(&before.losses, &after.losses),
         links: after.losses.links.clone(),

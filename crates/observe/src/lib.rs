@@ -60,6 +60,7 @@ mod prometheus;
 mod requests;
 mod root;
 mod storage;
+mod tcp_limits;
 mod tcp_table;
 mod thread_class;
 mod threads;

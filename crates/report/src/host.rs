@@ -16,6 +16,10 @@ pub(crate) fn evidence(evidence: &Evidence) -> String {
     };
     let amount = format!("{amount} {}", evidence.unit);
     match evidence.over_s {
+        // A share of the time is no growth.
+        Some(seconds) if evidence.unit == "%" => {
+            format!("{}: {amount} over {}", evidence.counter, figure::time(seconds * 1e9))
+        }
         Some(seconds) => format!("{} grew by {amount} in {}", evidence.counter, figure::time(seconds * 1e9)),
         None => format!("{} is {amount}", evidence.counter),
     }

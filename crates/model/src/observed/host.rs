@@ -75,7 +75,7 @@ pub struct InterruptsOfCpu {
 }
 
 /// TCP of one network namespace, by the kernel's names (kernel documentation, networking/snmp_counter).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TcpWindow {
     /// Segments sent.
@@ -92,6 +92,11 @@ pub struct TcpWindow {
     pub delayed_acks: Option<u64>,
     /// Connections opened by others (`PassiveOpens`).
     pub passive_opens: Option<u64>,
+    /// Of the time in which connections had something to send, the share in which their own send buffer was full (`tcp_info`), 0 to 1.
+    /// Absent where the kernel does not tell, or nothing was sent.
+    pub send_buffer_limited_share: Option<f64>,
+    /// The same for the receiver's window.
+    pub receive_window_limited_share: Option<f64>,
 }
 
 /// The control group of a process.

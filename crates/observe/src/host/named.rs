@@ -13,10 +13,12 @@
 //! | `disk.sda.written_sectors` | `/proc/diskstats` |
 //! | `nic.eth0.rx_missed_errors` | the kernel's counters of an interface and its driver's |
 //! | `pressure.io.some_us` | `/proc/pressure` |
+//! | `tcp.1f3.buffer_limited_us` | `tcp_info` of each connection, by the kernel's number for it |
 //!
 //! A name that this kernel has not is absent.
 
 use super::pairs;
+use crate::tcp_limits::tcp_limits;
 use crate::{HostRoot, ethtool};
 use std::collections::BTreeMap;
 
@@ -45,7 +47,24 @@ pub fn named_counters(root: &HostRoot) -> NamedCounters {
         pressure(kind, &text(&format!("/proc/pressure/{kind}")), &mut named);
     }
     interfaces(root, &mut named);
+    if root.is_host() {
+        connections(&mut named);
+    }
     named
+}
+
+/// For how long each TCP connection was held back; none where the kernel does not tell.
+fn connections(named: &mut NamedCounters) {
+    for connection in tcp_limits().unwrap_or_default() {
+        let cookie = connection.cookie;
+        for (what, us) in [
+            ("busy_us", connection.busy_us),
+            ("window_limited_us", connection.window_limited_us),
+            ("buffer_limited_us", connection.buffer_limited_us),
+        ] {
+            named.insert(format!("tcp.{cookie:x}.{what}"), us);
+        }
+    }
 }
 
 /// Columns of `/proc/net/softnet_stat` (net/core/net-procfs.c); the 13th is the processor since Linux 5.10.

@@ -769,6 +769,7 @@ fn host_window() -> HostWindow {
             zero_windows: Some(0),
             delayed_acks: Some(412),
             passive_opens: Some(6),
+            ..TcpWindow::default()
         },
         nic_drops: BTreeMap::from([("eth0 bw_in_allowance_exceeded".to_owned(), 14)]),
         links: BTreeMap::from([("eth0".to_owned(), 1_250_000_000)]),

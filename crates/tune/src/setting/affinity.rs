@@ -4,6 +4,7 @@
 
 use super::SettingError;
 use crate::cpus;
+use crate::guard::ProcessStart;
 use crate::host::Host;
 use rustix::process::Pid;
 use rustix::thread::CpuSet;
@@ -28,10 +29,7 @@ impl ProcessAffinity {
 
     /// When the process was started: a number goes to another one later.
     pub(super) fn identity(&self, host: &Host) -> Option<String> {
-        let stat = host.root().read(&format!("/proc/{}/stat", self.pid)).ok()?;
-        // The name in brackets may have anything in it; the 22nd column is the start.
-        let start = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?;
-        Some(format!("started at tick {start}"))
+        Some(format!("started at tick {}", ProcessStart::of(host, self.pid)?.start))
     }
 
     /// A list for each set of processors that its threads have: one, or several with the number of threads, as `0-3 x120; 2 x1`.

@@ -2,6 +2,7 @@
 //!
 //! More is not better: a receive queue that has grown large is put together anew ("collapsed") when it is full, and that takes long.
 
+use super::cpu_time::percent;
 use super::{Advice, Context, Look, Tunable};
 use plumb_model::check::{Evidence, Risk, Status};
 
@@ -18,8 +19,13 @@ pub(super) const TUNABLE: Tunable = Tunable {
 const ENOUGH_BYTES: u64 = 16 << 20;
 
 fn look(context: &Context<'_>) -> Vec<Look> {
-    vec![receive(context), send(context), datagrams(context)]
+    [receive(context), send(context), datagrams(context)].into_iter().chain(peers(context)).collect()
 }
+
+/// Connections are held back for at least this share of the time in which they have something to send, and for this share of the window,
+/// which one connection alone can reach. Ours.
+const LIMITED_SHARE: f64 = 0.1;
+const LIMITED_OF_WINDOW: f64 = 0.05;
 
 /// The third number of `min default max`.
 fn largest(value: &str) -> Option<(&str, u64)> {
@@ -50,14 +56,37 @@ fn receive(context: &Context<'_>) -> Look {
 }
 
 fn send(context: &Context<'_>) -> Look {
-    // How long senders waited for room is known for each connection, and in no counter of the host.
     raised(
         context,
         "sent by TCP",
         "net.ipv4.tcp_wmem",
-        Vec::new(),
-        "a sender whose buffer is smaller than what is on its way waits for answers; no counter of the host shows it, and `ss -ti` shows it for a connection as sndbuf_limited",
+        held_back(context, ".buffer_limited_us", "full send buffers"),
+        "a sender whose buffer is smaller than what is on its way waits for answers before it may send on; sockets opened later have the new bound, and those whose program asked for a size do not follow it",
     )
+}
+
+/// The share of the time in which connections had something to send for which a limit held them back, where it is large.
+fn held_back(context: &Context<'_>, limit: &str, words: &str) -> Vec<Evidence> {
+    let busy = context.window.sum("tcp.", ".busy_us") as f64;
+    let limited = context.window.sum("tcp.", limit) as f64;
+    let is_long = limited >= LIMITED_OF_WINDOW * context.window.seconds() * 1e6;
+    if !is_long || limited < LIMITED_SHARE * busy {
+        return Vec::new();
+    }
+    vec![percent(
+        context,
+        &format!("tcp_info: connections that send are held back by {words}"),
+        limited / busy,
+    )]
+}
+
+/// Peers that take too slowly: nothing that this host could set.
+fn peers(context: &Context<'_>) -> Option<Look> {
+    let shown = held_back(context, ".window_limited_us", "the receivers' windows");
+    (!shown.is_empty()).then(|| {
+        Look::found("windows of receivers", Status::Advice, "full", "the programs that this host sends to read too slowly, or their own receive buffers are too small: look there")
+            .showing(shown)
+    })
 }
 
 /// The maximum doubled while packets are dropped, up to what is enough. It is never lowered.
@@ -123,6 +152,26 @@ mod tests {
         let lost = host().grew("Udp.RcvbufErrors", 9);
         assert_eq!(of(&lost, "received by UDP").recommended.as_deref(), Some("851968"));
         lost.changes_go_back("socket-buffers");
+    }
+
+    #[test]
+    fn senders_that_wait_for_their_buffer_have_it_raised_and_those_that_wait_for_the_receiver_do_not() {
+        let small = || {
+            host()
+                .file("/proc/sys/net/ipv4/tcp_wmem", "4096\t16384\t65536\n")
+                .grew("tcp.7.busy_us", 9_000_000)
+        };
+        let waiting = small().grew("tcp.7.buffer_limited_us", 6_000_000);
+        assert_eq!(of(&waiting, "sent by TCP").status, Status::Change);
+        waiting.changes_go_back("socket-buffers");
+        // Half a percent of the window is no reason.
+        assert_eq!(
+            of(&small().grew("tcp.7.buffer_limited_us", 50_000), "sent by TCP").status,
+            Status::NoEvidence
+        );
+        let slow = small().grew("tcp.7.window_limited_us", 6_000_000);
+        assert_eq!(of(&slow, "sent by TCP").status, Status::NoEvidence);
+        assert_eq!(of(&slow, "windows of receivers").status, Status::Advice);
     }
 
     #[test]

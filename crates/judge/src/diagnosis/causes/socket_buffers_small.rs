@@ -42,6 +42,8 @@ const USE_MIN: f64 = 0.8;
 const USE_MAX: f64 = 2.5;
 /// Below this the buffer has room to spare (ours).
 const USE_EMPTY: f64 = 0.2;
+/// Of the time in which connections have something to send, the share for which their send buffer is full from which it is the bound (ours).
+const LIMITED_MIN: f64 = 0.2;
 /// A way must be at least this long for buffers to bound it (ours).
 const RTT_NS_MIN: f64 = 5e6;
 /// Zero windows over segments from which receivers are full (ours).
@@ -68,27 +70,32 @@ fn check(case: &Case) -> Option<Claim> {
     let long = rtt_ns.is_some_and(is_way) && !case.connection_is_full();
     let bounds = long && used.is_some_and(|used| (USE_MIN..=USE_MAX).contains(&used));
     let tcp = case.host().map(|host| &host.tcp);
+    // Where the kernel counted it for the connections of this host, nothing has to be worked out.
+    let limited = tcp.and_then(|tcp| tcp.send_buffer_limited_share);
+    let is_limited = limited.is_some_and(|share| share >= LIMITED_MIN);
     let zero = tcp.and_then(|tcp| ratio(count(tcp.zero_windows), count(tcp.sent_segments)));
     let full = zero.is_some_and(|zero| zero >= ZERO_WINDOWS_MIN);
     let lost = case.retransmitted().is_some_and(|lost| lost >= 0.01);
     // A receiver whose application is slow closes its window too: where the buffer is known to be almost empty, it is not too small.
     let empty = used.is_some_and(|used| used < USE_EMPTY);
-    if !bounds && (!full || empty || used.is_some_and(|used| used > USE_MAX)) {
+    if !bounds && !is_limited && (!full || empty || used.is_some_and(|used| used > USE_MAX)) {
         return None;
     }
     Some(
         Claim::new(
-            bounds && !lost,
+            (bounds || is_limited) && !lost,
             case.share(&stages),
-            match bounds {
-                true => "Socket buffers are smaller than what is on the way at this rate".to_owned(),
-                false => format!("Receivers closed their window in {} of the segments: a buffer is too small, or who reads it is slow", percent(zero.unwrap_or(0.0))),
+            match (bounds || is_limited, limited.filter(|_| is_limited)) {
+                (_, Some(share)) => format!("Connections of this host that had something to send waited {} of the time for room in their send buffer", percent(share)),
+                (true, None) => "Socket buffers are smaller than what is on the way at this rate".to_owned(),
+                (false, None) => format!("Receivers closed their window in {} of the segments: a buffer is too small, or who reads it is slow", percent(zero.unwrap_or(0.0))),
             },
         )
         .seen("bytes on the way: rate of a connection times round trip", on_the_way, short, "")
         .seen("socket buffer", buffer, short, "more than twice that")
         .seen("use of the buffer", used, percent, "below 80 %")
         .seen("shortest round trip", rtt_ns, time, "")
+        .seen("time in which a full send buffer held connections back", limited, percent, "below 20 %")
         .seen("zero windows, of the segments", zero, percent, "below 1 %"),
     )
 }

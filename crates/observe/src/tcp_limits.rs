@@ -1,0 +1,166 @@
+//! For how long each TCP connection was held back while it had something to send: by the receiver's window, or by its own send buffer.
+//!
+//! The kernel counts this for each connection (`tcp_info`, since Linux 4.10) and in no counter of the host. It is asked over netlink
+//! (sock_diag(7)) for the connections of the caller's network namespace; no privilege is needed.
+
+use crate::ethtool::netlink_socket;
+use std::fs::File;
+use std::io::{self, Read, Write};
+
+/// `NETLINK_SOCK_DIAG`, and the type of its only message.
+const SOCK_DIAG: i32 = 4;
+const BY_FAMILY: u16 = 20;
+/// A request that is answered with everything that there is.
+const REQUEST_DUMP: u16 = 0x301;
+const ERROR: u16 = 2;
+const DONE: u16 = 3;
+/// The attribute with `tcp_info`, and the bit that asks for it.
+const INFO: u16 = 2;
+const ASK_INFO: u8 = 1 << (INFO - 1);
+const TCP: u8 = 6;
+/// The bit of connections that are established.
+const ESTABLISHED: u32 = 1 << 1;
+const IPV4: u8 = 2;
+const IPV6: u8 = 10;
+const HEAD_BYTES: usize = 16;
+/// Bytes of `inet_diag_msg`, and the place of the connection's cookie in it.
+const MESSAGE_BYTES: usize = 72;
+const COOKIE: usize = 44;
+/// Places in `tcp_info` (linux/tcp.h).
+const BUSY_US: usize = 168;
+const WINDOW_LIMITED_US: usize = 176;
+const BUFFER_LIMITED_US: usize = 184;
+/// More connections than are looked at (ours): a hundred thousand take a tenth of a second.
+const CONNECTIONS_MAX: usize = 100_000;
+const ANSWER_BYTES: usize = 64 << 10;
+
+/// What the kernel counted of a connection since it was opened, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TcpLimits {
+    /// The kernel's own number of the connection, which no other one gets.
+    pub(crate) cookie: u64,
+    /// It had something to send or to be acknowledged.
+    pub(crate) busy_us: u64,
+    /// Of it, the receiver's window was full.
+    pub(crate) window_limited_us: u64,
+    /// Of it, the send buffer was full.
+    pub(crate) buffer_limited_us: u64,
+}
+
+/// The established connections of this network namespace. Where the kernel tells none there are none.
+pub(crate) fn tcp_limits() -> io::Result<Vec<TcpLimits>> {
+    let mut found = Vec::new();
+    for family in [IPV4, IPV6] {
+        let mut socket = File::from(netlink_socket(SOCK_DIAG)?);
+        socket.write_all(&request(family))?;
+        let mut answer = vec![0; ANSWER_BYTES];
+        loop {
+            let length = socket.read(&mut answer)?;
+            if !read(&answer[..length], &mut found)? || found.len() >= CONNECTIONS_MAX {
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// netlink's head, then `inet_diag_req_v2` with an empty address.
+fn request(family: u8) -> Vec<u8> {
+    let mut message = Vec::new();
+    message.extend(((HEAD_BYTES + 56) as u32).to_ne_bytes());
+    message.extend(BY_FAMILY.to_ne_bytes());
+    message.extend(REQUEST_DUMP.to_ne_bytes());
+    message.extend([0; 8]);
+    message.extend([family, TCP, ASK_INFO, 0]);
+    message.extend(ESTABLISHED.to_ne_bytes());
+    message.extend([0; 48]);
+    message
+}
+
+/// Reads the messages of an answer; false after the last.
+fn read(answer: &[u8], found: &mut Vec<TcpLimits>) -> io::Result<bool> {
+    let mut rest = answer;
+    while let Some(head) = rest.get(..HEAD_BYTES) {
+        let length = u32::from_ne_bytes([head[0], head[1], head[2], head[3]]) as usize;
+        let Some(message) = rest.get(HEAD_BYTES..length) else { break };
+        match u16::from_ne_bytes([head[4], head[5]]) {
+            DONE => return Ok(false),
+            ERROR => {
+                let code = message
+                    .get(..4)
+                    .map_or(0, |code| i32::from_ne_bytes([code[0], code[1], code[2], code[3]]));
+                return Err(io::Error::from_raw_os_error(code.saturating_neg()));
+            }
+            BY_FAMILY => found.extend(connection(message)),
+            _ => {}
+        }
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Ok(!answer.is_empty())
+}
+
+/// A connection with its `tcp_info`; none where the kernel's is shorter.
+fn connection(message: &[u8]) -> Option<TcpLimits> {
+    let number = |bytes: &[u8], at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    let cookie = number(message, COOKIE)?;
+    let mut rest = message.get(MESSAGE_BYTES..)?;
+    loop {
+        let length = usize::from(u16::from_ne_bytes(rest.get(..2)?.try_into().ok()?));
+        let kind = u16::from_ne_bytes(rest.get(2..4)?.try_into().ok()?);
+        let value = rest.get(4..length)?;
+        if kind == INFO {
+            return Some(TcpLimits {
+                cookie,
+                busy_us: number(value, BUSY_US)?,
+                window_limited_us: number(value, WINDOW_LIMITED_US)?,
+                buffer_limited_us: number(value, BUFFER_LIMITED_US)?,
+            });
+        }
+        rest = rest.get(length.next_multiple_of(4)..)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::net::{TcpListener, TcpStream};
+
+    /// A reader that does not read: the sender is held back by its window.
+    #[test]
+    fn a_sender_whose_reader_does_not_read_is_held_back_by_the_window() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (_reader, _) = listener.accept().unwrap();
+        sender.set_nonblocking(true).unwrap();
+        let block = vec![0u8; 1 << 20];
+        while sender.write(&block).is_ok() {}
+        let limited = |_| tcp_limits().unwrap().iter().any(|one| one.window_limited_us > 0);
+        let wait = |look: &u32| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            limited(*look)
+        };
+        assert!((0..500).any(|look| wait(&look)), "{:?}", tcp_limits().unwrap());
+    }
+
+    #[test]
+    fn an_error_of_the_kernels_is_told_and_the_end_is_the_end() {
+        let message = |kind: u16, body: &[u8]| {
+            let head = ((HEAD_BYTES + body.len()) as u32).to_ne_bytes();
+            [&head[..], &kind.to_ne_bytes(), &[0; 10], body].concat()
+        };
+        let mut found = Vec::new();
+        assert!(!read(&message(DONE, &[0; 4]), &mut found).unwrap());
+        let error = read(&message(ERROR, &(-13i32).to_ne_bytes()), &mut found).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(13));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_connections_or_none(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            let mut found = Vec::new();
+            let _ = read(&bytes, &mut found);
+            let _ = connection(&bytes);
+        }
+    }
+}
