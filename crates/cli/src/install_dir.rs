@@ -2,7 +2,7 @@
 
 use crate::whole_file;
 use plumb_model::document::RunDocument;
-use plumb_report::install::{Install, installs};
+use plumb_report::install::{Install, InstallFile, installs};
 use plumb_session::run_dir::{RunDirError, file_name};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -21,14 +21,15 @@ pub(crate) fn write(directory: &Path, document: &RunDocument) -> Result<Vec<Path
     let mut written = Vec::new();
     for install in &installs {
         let place = place(install);
-        write_one(&place, install).map_err(RunDirError::Write)?;
+        write_files(&place, &install.files).map_err(RunDirError::Write)?;
         written.push(place);
     }
     Ok(written)
 }
 
-fn write_one(place: &Path, install: &Install) -> std::io::Result<()> {
-    for file in &install.files {
+/// Writes files below a directory.
+pub(crate) fn write_files(place: &Path, files: &[InstallFile]) -> std::io::Result<()> {
+    for file in files {
         let path = place.join(&file.path);
         if let Some(parent) = path.parent() {
             fs_err::create_dir_all(parent)?;

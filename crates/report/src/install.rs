@@ -5,7 +5,7 @@
 //! itself was not measured, so that all are handed over together.
 //!
 //! `settings` says what the winner has that the other has not; `client`, `topic`, `brokers`, `host` and `directory` make
-//! files of it, `readme` explains them. Nothing is ever carried out by Plumb: scripts say what they would do, and do it when
+//! files of it, `readme` explains them; `plan` does the same for a plan of `plumb tune`. Nothing is ever carried out by Plumb: scripts say what they would do, and do it when
 //! told to.
 
 mod brokers;
@@ -13,6 +13,7 @@ mod client;
 mod directory;
 mod host;
 mod java;
+pub mod plan;
 mod readme;
 mod settings;
 mod topic;

@@ -225,9 +225,12 @@ pub(crate) struct ExportArgs {
     /// The plan, as `plumb tune plan` wrote it
     #[arg(value_name = "PLAN")]
     pub(crate) plan: PathBuf,
-    /// The directory for the files; it must not be there yet
+    /// The directory for the files; it must not be there yet, or be empty
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+    /// Groups of hosts (a CSV with server,group), as `plumb trial fleet --assign` draws them: they become the inventory of the Ansible role
+    #[arg(long, value_name = "FILE")]
+    pub(crate) groups: Option<PathBuf>,
 }
 
 /// `plumb tune guard`

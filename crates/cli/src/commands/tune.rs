@@ -1,6 +1,7 @@
 //! `plumb tune`: changes to this host that can be put back, whatever happens.
 
 mod apply;
+mod export;
 mod guard;
 mod journals;
 mod plan;
@@ -10,6 +11,7 @@ use super::End;
 use crate::args::tune::TuneCommand;
 use anyhow::Result;
 use plumb_model::check::TunePlan;
+use plumb_model::facts::Fact;
 use plumb_session::run_dir::RunDirError;
 use plumb_tune::host::Host;
 use std::path::Path;
@@ -23,7 +25,7 @@ pub(super) fn tune(command: &TuneCommand) -> Result<End> {
         TuneCommand::Revert(arguments) => journals::revert(arguments),
         TuneCommand::Status(arguments) => journals::status(arguments.output),
         TuneCommand::History(arguments) => journals::history(arguments.output),
-        TuneCommand::Export(arguments) => plan::export(arguments),
+        TuneCommand::Export(arguments) => export::export(arguments),
         TuneCommand::Guard(arguments) => guard::guard(arguments),
     }
 }
@@ -35,6 +37,18 @@ pub(super) fn host(bootstrap: Option<&str>, config: Option<&str>) -> Result<Host
         None => host,
         Some(bootstrap) => host.with_cluster(plumb_session::cluster_settings(bootstrap, config)?),
     })
+}
+
+/// True of a plan that is known to be another host's.
+fn is_made_elsewhere(plan: &TunePlan) -> bool {
+    let here = plumb_observe::host_facts(
+        &plumb_observe::HostRoot::default(),
+        &plumb_observe::RecordedCommands::default(),
+    );
+    match (&plan.host_digest, &here.host_digest) {
+        (Some(of_plan), Fact::Known { value, .. }) => of_plan != value,
+        _ => false,
+    }
 }
 
 /// A plan that was written to a file.

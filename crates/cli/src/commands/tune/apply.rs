@@ -9,7 +9,6 @@ use crate::{printer, stop};
 use anyhow::{Context, Result};
 use plumb_model::change::Change;
 use plumb_model::check::TunePlan;
-use plumb_model::facts::Fact;
 use plumb_model::figure::time;
 use plumb_tune::apply::{self, Progress};
 use plumb_tune::guard::{ProcessStart, reaches};
@@ -66,16 +65,12 @@ pub(super) fn apply(arguments: &ApplyArgs) -> Result<End> {
 
 /// A plan's ways back are this host's alone.
 fn refuse_another_host(plan: &TunePlan) -> Result<(), UsageError> {
-    let here = plumb_observe::host_facts(
-        &plumb_observe::HostRoot::default(),
-        &plumb_observe::RecordedCommands::default(),
-    );
-    match (&plan.host_digest, &here.host_digest) {
-        (Some(of_plan), Fact::Known { value, .. }) if of_plan != value => Err(UsageError::new(
+    match super::is_made_elsewhere(plan) {
+        true => Err(UsageError::new(
             "the plan was made on another host: its ways back are not this one's",
             "make it here: plumb tune plan; or roll it out with plumb tune export",
         )),
-        _ => Ok(()),
+        false => Ok(()),
     }
 }
 

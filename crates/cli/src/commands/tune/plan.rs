@@ -1,10 +1,10 @@
-//! `plumb tune plan` and `plumb tune export`.
+//! `plumb tune plan`.
 
 use crate::args::result::ResultOutput;
-use crate::args::tune::{ExportArgs, PlanArgs};
+use crate::args::tune::PlanArgs;
 use crate::commands::{End, check};
 use crate::errors::UsageError;
-use crate::result_dir::{self, json};
+use crate::result_dir::json;
 use crate::{printer, whole_file};
 use anyhow::{Context, Result};
 use plumb_model::change::Assignment;
@@ -47,11 +47,4 @@ fn read_profile(path: &Path) -> Result<Vec<Assignment>> {
         )
     })?;
     Ok(values.into_iter().map(|(key, value)| Assignment { key, value: value.0 }).collect())
-}
-
-pub(super) fn export(arguments: &ExportArgs) -> Result<End> {
-    let plan = super::read_plan(&arguments.plan)?;
-    let _ = result_dir::refuse_taken(&arguments.out, &[]);
-    let _ = plan;
-    Err(UsageError::new("nothing is exported yet", "use apply").into())
 }
