@@ -155,3 +155,9 @@ diagnose-matrix-quick: build ## five faults and three healthy paths of it (needs
 	PLUMB="$(abspath $(TARGET))/release/plumb" scripts/bootstrap-diagnose-matrix
 	$(MATRIX) run --quick --results $(RESULTS)-quick $(MATRIX_ARGS)
 	$(MATRIX) score --results $(RESULTS)-quick
+
+.PHONY: tune-ansible
+tune-ansible: bootstrap ## the Ansible role of plumb tune export on eight hosts made of namespaces, over ssh (needs root, minutes)
+	scripts/bootstrap-ansible
+	cargo build -p plumb-cli
+	scripts/tune-ansible $(TARGET)/debug/plumb
