@@ -3,6 +3,7 @@
 mod check;
 mod cluster;
 mod crash;
+mod export;
 mod guard;
 mod revert;
 mod trial;
